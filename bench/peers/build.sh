@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the peers that bench/run.py compares with, helm, kubectl and kustomize, from their Go modules into the cache, unless they are
-# there, and prints the directory of the programs. Progress and errors go to standard error. Safe to run several times
+# Builds the peers that the benches compare with, helm, kubectl, kustomize and kro, from their Go modules into the cache, unless they
+# are there, and prints the directory of the programs; kro's CRDs are in its `kro-crds`. Progress and errors go to standard error. Safe to run several times
 # at once: one builds, the others wait.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -48,6 +48,9 @@ peer() {
 peer helm helm.sh/helm/v4 helm.sh/helm/v4/cmd/helm helm.sh/helm/v4/internal/version.version
 peer kubectl k8s.io/kubectl . k8s.io/component-base/version.gitVersion
 peer kustomize sigs.k8s.io/kustomize/kustomize/v5 sigs.k8s.io/kustomize/kustomize/v5 sigs.k8s.io/kustomize/api/provenance.version
+peer kro github.com/kubernetes-sigs/kro github.com/kubernetes-sigs/kro/cmd/controller main.version
+cp -r "$(go list -m -f '{{.Dir}}' github.com/kubernetes-sigs/kro)/helm/crds" "$work/kro-crds"
+chmod -R u+w,go+rX "$work"
 chmod 755 "$work"
 mv -T "$work" "$out" 2>/dev/null || [ -d "$out" ] || die "can't publish the result as $out"
 # What nobody asked for in two weeks, and what a killed build left.

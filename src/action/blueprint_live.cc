@@ -6,6 +6,7 @@
 #include "apply/give_namespaces.h"
 #include "base/text.h"
 #include "blueprint/check.h"
+#include "reconcile/release_node.h"
 #include "reconcile/status.h"
 
 namespace mist::action {
@@ -23,8 +24,10 @@ Result<LiveBlueprint> evaluated(const Value& map, package::Renderer& renderer, c
   MIST_TRY(blueprint::Evaluator evaluator,
            blueprint::Evaluator::of(name, blueprint::files_of(map), renderer));
   MIST_TRY(blueprint::Blueprint blueprint, evaluator.describe(context));
-  return LiveBlueprint{std::move(name), std::string(map.string_at({"metadata", "namespace"})),
-                       std::move(evaluator), std::move(blueprint)};
+  return LiveBlueprint{
+      std::move(name), std::string(map.string_at({"metadata", "namespace"})), std::move(evaluator),
+      std::move(blueprint),
+      std::string(map.string_at({"metadata", "annotations", apply::kServiceAccountAnnotation}))};
 }
 
 // "app", "App", "apps", each perhaps with .example.com.
@@ -91,8 +94,20 @@ class Looker {
     MIST_TRY(Value made, blueprint_.evaluator.make(node, environment, context_));
     const auto told = std::ranges::find(blueprint_.blueprint.nodes(), node, &blueprint::Node::name);
     if (told->names_objects()) apply::give_namespaces(made, ns_, client_, context_);
+    if (told->type == blueprint::NodeType::Package) give_account(made);
     made_.insert_or_assign(node, std::pair(environment, made));
     return made;
+  }
+
+  // As the operator does, of which only the ConfigMap is known here: without its annotation the account is
+  // that of the Release as it is.
+  void give_account(Value& release) {
+    std::string account = blueprint_.account;
+    if (account.empty()) {
+      const Observation live = observe(reconcile::id_of(release));
+      if (live.there()) account = live.object.string_at({"spec", "serviceAccountName"});
+    }
+    reconcile::give_account(release, {blueprint_.ns, account});
   }
 
   Result<kube::ResourceInfo> resource(const ObjectId& id) {
@@ -147,6 +162,12 @@ void add_ids(const reconcile::Facts& facts, std::vector<ObjectId>& ids) {
     if (std::ranges::find(ids, each.id) == ids.end()) ids.push_back(each.id);
 }
 
+std::optional<std::pair<std::string, std::string>> release_of(const std::vector<reconcile::Member>& members,
+                                                              blueprint::NodeType type) {
+  if (type != blueprint::NodeType::Package || members.empty()) return std::nullopt;
+  return reconcile::release_named_by(members.front().desired);
+}
+
 Result<InstanceGraph> graph_of(kube::Client& client, LiveBlueprint& live, const Value& instance,
                                const Context& context) {
   const blueprint::Blueprint& blueprint = live.blueprint;
@@ -170,6 +191,7 @@ Result<InstanceGraph> graph_of(kube::Client& client, LiveBlueprint& live, const 
   for (graph::Node node = 0; node < blueprint.nodes().size(); ++node) {
     result.wanted.push_back(survey.wanted(node));
     result.path.push_back(survey.closure().why(node));
+    result.releases.push_back(release_of(survey.of(node).members, blueprint.nodes()[node].type));
     std::vector<ObjectId>& ids = result.objects.emplace_back();
     add_ids(survey.of(node), ids);
     if (survey.wanted(node) == Truth::False) add_ids(whole.of(node), ids);
@@ -300,6 +322,9 @@ Result<Why> why_object(kube::Client& client, LiveBlueprints& blueprints, const N
   if (object.ok())
     for (const std::string_view mark : {"labels", "annotations"})
       if (why.owner.empty()) why.owner = object->string_at({"metadata", mark, reconcile::kInstanceLabel});
+  const std::string release(object.ok()
+                                ? object->string_at({"metadata", "annotations", apply::kReleaseAnnotation})
+                                : std::string_view());
   const auto look = [&](LiveBlueprint& live, const Value& one) -> Status {
     MIST_TRY(InstanceGraph graph, graph_of(client, live, one, context));
     ++why.looked_at;
@@ -310,6 +335,9 @@ Result<Why> why_object(kube::Client& client, LiveBlueprints& blueprints, const N
                    id.name == named.name;
           }))
         why.nodes.push_back({graph, node});
+      else if (const auto& made = graph.releases[node];
+               made && fmt::format("{}/{}", made->first, made->second) == release)
+        why.nodes.push_back({graph, node, true});
     why.troubles.insert(why.troubles.end(), troubles.begin(), troubles.end());
     for (const graph::Node node : graph.unnamed)
       why.troubles.push_back(

@@ -23,6 +23,7 @@ struct LiveBlueprint {
   std::string name, ns;
   blueprint::Evaluator evaluator;
   blueprint::Blueprint blueprint;
+  std::string account = {};  ///< the ServiceAccount that its ConfigMap names; empty: none
 };
 struct LiveBlueprints {
   std::vector<LiveBlueprint> all;
@@ -54,6 +55,9 @@ struct InstanceGraph {
       {};  ///< of each node that is or may be wanted: Also edges that lead to it
   std::vector<std::vector<ObjectId>> objects =
       {};  ///< of each node, whether it is wanted or not, as far as they are known
+  /// Of each package node: namespace and name of the release that its Release is about, if it is known.
+  std::vector<std::optional<std::pair<std::string, std::string>>> releases = {};
+  std::string cluster_words = {};  ///< release::ReleaseId::cluster_words, for hints
   std::vector<graph::Node> unnamed =
       {};  ///< whose objects aren't known: their names depend on missing values
   bool terminating = false;
@@ -68,6 +72,7 @@ Result<InstanceGraph> instance_graph(kube::Client& client, LiveBlueprints& bluep
 struct WhyNode {
   InstanceGraph graph;
   graph::Node node = 0;
+  bool of_release = false;  ///< the object is one of the release of that package node
 };
 struct Why {
   ObjectId object;

@@ -5,6 +5,7 @@
 #include "action/blueprint_cases.h"
 #include "apimachinery/built_in_groups.h"
 #include "blueprint/check.h"
+#include "reconcile/release_node.h"
 
 namespace mist::action {
 namespace {
@@ -103,7 +104,9 @@ Value::Array rules_of(const blueprint::Blueprint& blueprint, const std::vector<P
     const auto known = plurals.find(each.kind);
     const std::string resource =
         known == plurals.end() ? reconcile::usual_resource(each.kind.kind) : known->second;
-    if (known == plurals.end() && !apimachinery::is_built_in_group(each.kind.group))
+    const bool is_ours =
+        each.kind.group == reconcile::kReleaseGroup && each.kind.kind == reconcile::kReleaseKind;
+    if (known == plurals.end() && !is_ours && !apimachinery::is_built_in_group(each.kind.group))
       rights.guessed.push_back(fmt::format("{}.{}", resource, each.kind.group));
     rules.push_back(rule(each.kind.group, resource, in_order(each.verbs)));
     if (each.status) rules.push_back(rule(each.kind.group, resource + "/status", {"patch"}));
@@ -171,6 +174,7 @@ Result<BlueprintRights> blueprint_rights(package::Renderer& renderer, const Blue
     MIST_TRY(examples, kinds_of_scenario(blueprint, evaluator, example, context));
   }
   for (const blueprint::Node& node : blueprint.nodes()) {
+    if (node.type == NodeType::Package) rights.packages.push_back(node.name);
     if (node.type == NodeType::Value || node.type == NodeType::Http || kinds.contains(node.name)) continue;
     const auto example = examples.find(node.name);
     if (example == examples.end()) {

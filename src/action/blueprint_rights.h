@@ -14,6 +14,8 @@ struct BlueprintRights {
   std::vector<std::string>
       by_example;                    ///< nodes whose kinds are those of the scenario; others may have others
   std::vector<std::string> guessed;  ///< "widgets.example.com": plurals that no CRD confirms
+  /// Package nodes: what their packages make takes rights of its own.
+  std::vector<std::string> packages = {};
 };
 
 /// The operator's account, and where the blueprint's ConfigMap is.

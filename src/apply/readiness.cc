@@ -222,38 +222,6 @@ Readiness disruption_budget(const Value& b, const BindsLate&) {
              : Readiness{};
 }
 
-struct ReadinessRule {
-  std::string_view group, kind;
-  Readiness (*judge)(const Value&, const BindsLate&);
-  bool reports_generation = false;  // always: without observedGeneration its controller has seen nothing
-};
-constexpr std::array<ReadinessRule, 16> kReadinessRules{{
-    {"", "Namespace", name_space},
-    {"", "PersistentVolumeClaim", claim},
-    {"", "PersistentVolume", volume},
-    {"", "Pod", pod},
-    {"", "ReplicationController", replica_set, true},
-    {"", "Service", service},
-    {"apps", "Deployment", deployment, true},
-    {"apps", "StatefulSet", stateful_set, true},
-    {"apps", "DaemonSet", daemon_set, true},
-    {"apps", "ReplicaSet", replica_set, true},
-    {"batch", "Job", job},
-    {"policy", "PodDisruptionBudget", disruption_budget},
-    {"autoscaling", "HorizontalPodAutoscaler", autoscaler},
-    {"apiextensions.k8s.io", "CustomResourceDefinition", crd},
-    {"apiregistration.k8s.io", "APIService", api_service},
-    // Its status tells of runs, not of itself.
-    {"batch", "CronJob", [](const Value&, const BindsLate&) { return Readiness{}; }},
-}};
-
-const ReadinessRule* rule_for(std::string_view group, std::string_view kind) {
-  for (const ReadinessRule& rule : kReadinessRules) {
-    if (rule.group == group && rule.kind == kind) return &rule;
-  }
-  return nullptr;
-}
-
 // By conditions, for kinds that we know nothing of; the first that is there decides.
 constexpr std::array<std::string_view, 3> kReadyConditions{"Ready", "Available", "Programmed"};
 
@@ -270,6 +238,45 @@ Readiness by_conditions(const Value& object, std::int64_t generation) {
                                 : fmt::format("it is not {}: {}", type, why));
   }
   return {};
+}
+
+// Without the condition nobody has looked at it.
+Readiness mistletoe_release(const Value& release, const BindsLate&) {
+  if (condition(release, "Ready") == nullptr) return progress("no operator has looked at it yet");
+  return by_conditions(release, number(release, {"metadata", "generation"}, 0));
+}
+
+struct ReadinessRule {
+  std::string_view group, kind;
+  Readiness (*judge)(const Value&, const BindsLate&);
+  bool reports_generation = false;  // always: without observedGeneration its controller has seen nothing
+};
+constexpr std::array<ReadinessRule, 17> kReadinessRules{{
+    {"", "Namespace", name_space},
+    {"", "PersistentVolumeClaim", claim},
+    {"", "PersistentVolume", volume},
+    {"", "Pod", pod},
+    {"", "ReplicationController", replica_set, true},
+    {"", "Service", service},
+    {"apps", "Deployment", deployment, true},
+    {"apps", "StatefulSet", stateful_set, true},
+    {"apps", "DaemonSet", daemon_set, true},
+    {"apps", "ReplicaSet", replica_set, true},
+    {"batch", "Job", job},
+    {"policy", "PodDisruptionBudget", disruption_budget},
+    {"autoscaling", "HorizontalPodAutoscaler", autoscaler},
+    {"apiextensions.k8s.io", "CustomResourceDefinition", crd},
+    {"apiregistration.k8s.io", "APIService", api_service},
+    {"mistletoe.dev", "Release", mistletoe_release, true},
+    // Its status tells of runs, not of itself.
+    {"batch", "CronJob", [](const Value&, const BindsLate&) { return Readiness{}; }},
+}};
+
+const ReadinessRule* rule_for(std::string_view group, std::string_view kind) {
+  for (const ReadinessRule& rule : kReadinessRules) {
+    if (rule.group == group && rule.kind == kind) return &rule;
+  }
+  return nullptr;
 }
 
 // What every object may say in the same way (kstatus' generic rules); nullopt: nothing is said.

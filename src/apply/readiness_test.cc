@@ -32,6 +32,19 @@ INSTANTIATE_TEST_SUITE_P(
         HealthCase{"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", Health::Ready, ""},
         HealthCase{"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, deletionTimestamp: x}}",
                    Health::InProgress, "it is being deleted"},
+        HealthCase{"{apiVersion: mistletoe.dev/v1alpha1, kind: Release, metadata: {generation: 1}}",
+                   Health::InProgress, "its controller has not seen the change yet"},
+        HealthCase{"{apiVersion: mistletoe.dev/v1alpha1, kind: Release, metadata: {generation: 2}, status: "
+                   "{observedGeneration: 2, conditions: [{type: Ready, status: 'True', observedGeneration: "
+                   "1}]}}",
+                   Health::InProgress, "its condition Ready is about an older generation"},
+        HealthCase{"{apiVersion: mistletoe.dev/v1alpha1, kind: Release, metadata: {generation: 2}, status: "
+                   "{observedGeneration: 2, conditions: [{type: Suspended, status: 'True'}]}}",
+                   Health::InProgress, "no operator has looked at it yet"},
+        HealthCase{"{apiVersion: mistletoe.dev/v1alpha1, kind: Release, metadata: {generation: 2}, status: "
+                   "{observedGeneration: 2, conditions: [{type: Ready, status: 'True', observedGeneration: "
+                   "2}]}}",
+                   Health::Ready, ""},
         HealthCase{"{apiVersion: v1, kind: Namespace, metadata: {name: a}, status: {phase: Active}}",
                    Health::Ready, ""},
         HealthCase{"{apiVersion: v1, kind: Namespace, metadata: {name: a}}", Health::InProgress,

@@ -4,6 +4,7 @@
 // cli/report.cc draws it. A plain value; any thread.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,5 +38,8 @@ struct Diagnosis {
 Error diagnosed(Error error, Diagnosis diagnosis);
 /// What diagnosed() gave; null: nothing. Lives as long as the error or a copy of it.
 const Diagnosis* diagnosis_of(const Error& error);
+/// The error with every text for people as `change` makes it: its own, those of its causes, and those of
+/// their diagnoses.
+Error with_texts(Error error, const std::function<std::string(std::string)>& change);
 
 }  // namespace mist

@@ -16,13 +16,14 @@ struct TypeWord {
   std::string_view word;
   NodeType type;
 };
-constexpr std::array<TypeWord, 7> kTypes{{{"own", NodeType::Own},
+constexpr std::array<TypeWord, 8> kTypes{{{"own", NodeType::Own},
                                           {"read", NodeType::Read},
                                           {"list", NodeType::List},
                                           {"value", NodeType::Value},
                                           {"absent", NodeType::Absent},
                                           {"act", NodeType::Act},
-                                          {"http", NodeType::Http}}};
+                                          {"http", NodeType::Http},
+                                          {"package", NodeType::Package}}};
 
 struct ConditionWord {
   std::string_view word;
@@ -58,6 +59,7 @@ Condition usual_condition(NodeType type) {
     case NodeType::Own:
     case NodeType::Read:
     case NodeType::Http:
+    case NodeType::Package:
       return Condition::Ready;
     case NodeType::List:
     case NodeType::Value:
@@ -204,7 +206,7 @@ void Blueprint::read_evidence(const Value& nodes, std::vector<Error>& faults) {
   for (Node& each : nodes_) {
     const std::string_view name = nodes.find(each.name)->string_at("evidence");
     if (name.empty()) continue;
-    if (each.type != NodeType::Own && each.type != NodeType::Absent)
+    if (!each.keeps_objects() && each.type != NodeType::Absent)
       faults.push_back(error(ErrorKind::Invalid,
                              "the node {} has evidence, and only states of an object can have that",
                              each.name));

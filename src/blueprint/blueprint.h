@@ -23,13 +23,14 @@ namespace mist::blueprint {
 inline constexpr std::string_view kBlueprintLabel = "mistletoe.dev/blueprint";
 
 enum class NodeType : std::uint8_t {
-  Own,     ///< objects that are made, kept as wanted, and deleted with the instance
-  Read,    ///< somebody else's object: looked at, never written
-  List,    ///< all objects of a kind that a selector matches: looked at, never written
-  Value,   ///< a value that a function computes
-  Absent,  ///< an object that must not be there
-  Act,     ///< a Job that has to succeed once for each input
-  Http,    ///< what a Service or a Pod answers over HTTP: asked at an interval, never written
+  Own,      ///< objects that are made, kept as wanted, and deleted with the instance
+  Read,     ///< somebody else's object: looked at, never written
+  List,     ///< all objects of a kind that a selector matches: looked at, never written
+  Value,    ///< a value that a function computes
+  Absent,   ///< an object that must not be there
+  Act,      ///< a Job that has to succeed once for each input
+  Http,     ///< what a Service or a Pod answers over HTTP: asked at an interval, never written
+  Package,  ///< a package whose objects are installed as a release: an own object of the kind Release
 };
 
 /// What becomes of objects that nothing wants any more.
@@ -62,7 +63,9 @@ struct Node {
   bool names_objects() const {
     return type != NodeType::List && type != NodeType::Value && type != NodeType::Http;
   }
-  bool writes_objects() const { return type == NodeType::Own || type == NodeType::Act; }
+  bool writes_objects() const { return keeps_objects() || type == NodeType::Act; }
+  /// Whether its objects are kept as wanted for as long as it is.
+  bool keeps_objects() const { return type == NodeType::Own || type == NodeType::Package; }
 };
 
 enum class Condition : std::uint8_t {

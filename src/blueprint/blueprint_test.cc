@@ -37,6 +37,19 @@ TEST(Blueprint, OrdersItsNodesBySequence) {
   EXPECT_EQ(blueprint->nodes()[2].type, NodeType::Read);
 }
 
+TEST(Blueprint, APackageIsKeptAndReadyBeforeWhatComesAfterIt) {
+  const auto blueprint = Blueprint::parse(
+      yaml("kind: {group: example.com, version: v1, kind: App}\nnodes: {a: package, b: own}\n"
+           "also: [{from: instance, to: a}, {from: instance, to: b}]\n"
+           "sequence: [{from: a, to: b, extract: {host: exports.host}}]"));
+  ASSERT_TRUE(blueprint.ok()) << blueprint.error().to_line();
+  const Node& package = blueprint->nodes()[0];
+  EXPECT_EQ(package.type, NodeType::Package);
+  EXPECT_TRUE(package.keeps_objects() && package.writes_objects() && package.names_objects());
+  EXPECT_EQ(blueprint->sequence()[0].until, Condition::Ready);
+  EXPECT_EQ(word(package.type), "package");
+}
+
 TEST(Blueprint, WantsWhatAlsoLeadsToWhileTheGuardHolds) {
   const auto blueprint = parsed(kAlso);
   ASSERT_TRUE(blueprint.ok());

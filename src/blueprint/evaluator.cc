@@ -32,6 +32,13 @@ Value names_value(const std::vector<std::string>& names) {
   return Value(std::move(list));
 }
 
+Value about_part(std::string_view what, const std::string& node, const Value& environment,
+                 const std::vector<std::string>& unknown) {
+  return Value::object(
+      {{what,
+        Value::object({{"node", node}, {"environment", environment}, {"unknown", names_value(unknown)}})}});
+}
+
 // It needed a value that isn't known.
 bool is_unknown(const Error& failure) { return failure.where && failure.where->file == kUnknownFile; }
 
@@ -82,25 +89,25 @@ Result<Evaluator> Evaluator::of(std::string name, package::Files files, package:
   return Evaluator(std::move(source), renderer);
 }
 
-Result<Value> Evaluator::evaluate(Value input, const Context& context) {
-  MIST_TRY(const Value whole, document(std::move(input), context));
+Result<Value> Evaluator::evaluate(Value input, const Context& context) const {
+  MIST_TRY(const Value whole, document(Value::Array{std::move(input)}, context));
   const Value* result = whole.find("result");
   return result == nullptr ? Value() : *result;
 }
 
 Result<Value> Evaluator::description(const Context& context) {
-  MIST_TRY(const Value whole, document(Value::object({{"describe", true}}), context));
+  MIST_TRY(const Value whole, document(Value::Array{Value::object({{"describe", true}})}, context));
   Value described = whole.find("result") == nullptr ? Value() : *whole.find("result");
   if (const Value* contracts = whole.find("contracts")) described.set("contracts", *contracts);
   return described;
 }
 
-Result<Value> Evaluator::document(Value input, const Context& context) {
+Result<Value> Evaluator::document(Value::Array inputs, const Context& context) const {
   package::RenderRequest request;
   request.release_name = source_.name;
   request.release_namespace = "default";
   // A null among the values of a package unsets a default, except in a list.
-  request.user_values = Value::object({{"calls", Value::array({std::move(input)})}});
+  request.user_values = Value::object({{"calls", Value(std::move(inputs))}});
   request.quiet = true;
   package::assume_cluster(request, {}, {});
   MIST_TRY(const package::Rendered rendered, renderer_->render_files(source_, request, context));
@@ -115,20 +122,80 @@ Result<Blueprint> Evaluator::describe(const Context& context) {
   return Blueprint::parse(described);
 }
 
+Value Evaluator::to_make(const std::string& node, const Value& environment) {
+  return Value::object({{"node", node}, {"environment", environment}});
+}
+
+Value Evaluator::to_check(const std::string& node, const Value& object) {
+  return Value::object({{"contract_of", Value::object({{"node", node}})}, {"object", object}});
+}
+
+Value Evaluator::to_check(std::size_t edge, const Value& object) {
+  return Value::object({{"contract_of", Value::object({{"edge", edge}})}, {"object", object}});
+}
+
+Value Evaluator::to_check_spec(const Value& spec) {
+  return Value::object({{"contract_of", Value::object({{"spec", true}})}, {"object", spec}});
+}
+
+// Only of the parts that it has: the others aren't known yet.
+Value Evaluator::to_check_status(const Value& status) {
+  Value question = Value::object({{"contract_of", Value::object({{"status", true}})}, {"object", status}});
+  Value::Array parts;
+  if (status.is_object())
+    for (const Value::Member& each : status.as_object()) parts.emplace_back(each.key);
+  question.set("parts", Value(std::move(parts)));
+  return question;
+}
+
+Value Evaluator::to_identify(const std::string& node, const Value& environment,
+                             const std::vector<std::string>& unknown) {
+  return about_part("identities_of", node, environment, unknown);
+}
+
+bool Evaluator::needs_unknown(const Error& failure) { return is_unknown(failure); }
+
+// Nickel ends with the first error, so if one of them fails, each is asked alone.
+std::vector<Result<Value>> Evaluator::answer_all(const std::vector<Value>& questions,
+                                                 const Context& context) const {
+  std::vector<Result<Value>> answers;
+  if (questions.size() > 1) {
+    auto all = document(questions, context);
+    const Value* const results = all.ok() ? all->find("result") : nullptr;
+    if (results != nullptr && results->is_array() && results->size() == questions.size()) {
+      for (const Value& each : results->as_array()) answers.emplace_back(each);
+      return answers;
+    }
+  }
+  for (const Value& each : questions) answers.push_back(answer(each, context));
+  return answers;
+}
+
+Result<Value> Evaluator::answer(const Value& question, const Context& context) const {
+  auto said = evaluate(question, context);
+  // A limit that was reached says nothing of any place.
+  if (said.ok() || said.error().kind != ErrorKind::Invalid) return said;
+  const Value* const object = question.find("object");
+  Status exact;
+  if (question.at_path({"contract_of", "spec"}) != nullptr)
+    exact = check_spec(*object, context);
+  else if (question.at_path({"contract_of", "status"}) != nullptr)
+    exact = check_status(*object, context);
+  return exact.ok() ? said : Result<Value>(exact.error());
+}
+
 Result<Value> Evaluator::make(const std::string& node, const Value& environment, const Context& context) {
-  return evaluate(Value::object({{"node", node}, {"environment", environment}}), context)
+  return evaluate(to_make(node, environment), context)
       .in(fmt::format("while the node {} was evaluated", node));
 }
 
 Status Evaluator::check(const std::string& node, const Value& object, const Context& context) {
-  MIST_TRY_VOID(evaluate(
-      Value::object({{"contract_of", Value::object({{"node", node}})}, {"object", object}}), context));
+  MIST_TRY_VOID(evaluate(to_check(node, object), context));
   return {};
 }
 
 Status Evaluator::check(std::size_t edge, const Value& object, const Context& context) {
-  MIST_TRY_VOID(evaluate(
-      Value::object({{"contract_of", Value::object({{"edge", edge}})}, {"object", object}}), context));
+  MIST_TRY_VOID(evaluate(to_check(edge, object), context));
   return {};
 }
 
@@ -136,7 +203,7 @@ Status Evaluator::check(std::size_t edge, const Value& object, const Context& co
 // again about parts: at each level the first field or item that fails, by halving.
 class Evaluator::PartCheck {
  public:
-  PartCheck(Evaluator& evaluator, std::string_view part, const Value& object, const Context& context)
+  PartCheck(const Evaluator& evaluator, std::string_view part, const Value& object, const Context& context)
       : evaluator_(evaluator), part_(part), object_(object), context_(context) {}
 
   /// `missing`: whether a field of the contract that the object lacks is an error.
@@ -147,6 +214,7 @@ class Evaluator::PartCheck {
     std::string shown(part_);
     for (const Value* here = &object_;;) {
       const auto failing = first_failing(*here);
+      if (limit_) return *limit_;
       if (!failing) break;
       const Value step = steps_into(*here)[*failing];
       here = here->is_array() ? &here->as_array()[*failing] : &here->as_object()[*failing].value;
@@ -177,16 +245,17 @@ class Evaluator::PartCheck {
     if (parts != nullptr) input.set("parts", Value(*parts));
     ++questions_;
     const auto answer = evaluator_.evaluate(std::move(input), context_);
+    if (!answer.ok() && answer.error().kind != ErrorKind::Invalid && !limit_) limit_ = answer.error();
     return answer.ok() ? Status() : Status(answer.error());
   }
 
   // nullopt: the fault is in the value itself, or in what it lacks.
   std::optional<std::size_t> first_failing(const Value& whole) {
     const Value::Array steps = steps_into(whole), none;
-    if (steps.empty() || questions_ >= kMostQuestions || !ask(&none).ok() || ask(&steps).ok())
+    if (steps.empty() || questions_ >= kMostQuestions || !ask(&none).ok() || ask(&steps).ok() || limit_)
       return std::nullopt;
     std::size_t good = 0, bad = steps.size();  // so many from the first pass, so many don't
-    while (bad - good > 1) {
+    while (bad - good > 1 && !limit_) {
       const std::size_t middle = good + (bad - good) / 2;
       const Value::Array half(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(middle));
       (ask(&half).ok() ? good : bad) = middle;
@@ -194,19 +263,20 @@ class Evaluator::PartCheck {
     return good;
   }
 
-  Evaluator& evaluator_;
+  const Evaluator& evaluator_;
   const std::string_view part_;
   const Value& object_;
   const Context& context_;
   Value::Array at_;
   int questions_ = 0;
+  std::optional<Error> limit_;  // one of them was cut short: what it broke isn't known
 };
 
-Status Evaluator::check_spec(const Value& spec, const Context& context) {
+Status Evaluator::check_spec(const Value& spec, const Context& context) const {
   return PartCheck(*this, "spec", spec, context).run(true);
 }
 
-Status Evaluator::check_status(const Value& status, const Context& context) {
+Status Evaluator::check_status(const Value& status, const Context& context) const {
   return PartCheck(*this, "status", status, context).run(false);
 }
 
@@ -214,10 +284,7 @@ Result<std::optional<Value>> Evaluator::part_of(std::string_view what, const std
                                                 const Value& environment,
                                                 const std::vector<std::string>& unknown,
                                                 const Context& context) {
-  auto found = evaluate(Value::object({{what, Value::object({{"node", node},
-                                                             {"environment", environment},
-                                                             {"unknown", names_value(unknown)}})}}),
-                        context);
+  auto found = evaluate(about_part(what, node, environment, unknown), context);
   if (!found.ok() && is_unknown(found.error())) return std::optional<Value>();
   if (!found.ok())
     return std::move(found).error().with_frame(

@@ -28,6 +28,21 @@ class Evaluator {
 
   /// Invalid with Nickel's own diagnostic, or as Blueprint::parse().
   Result<Blueprint> describe(const Context& context);
+  /// Questions for answer_all(): what make(), check() and identities() ask.
+  static Value to_make(const std::string& node, const Value& environment);
+  static Value to_check(const std::string& node, const Value& object);
+  static Value to_check(std::size_t edge, const Value& object);
+  /// Of the spec or the status of an instance. answer_all() finds the exact place where it breaks its
+  /// contract.
+  static Value to_check_spec(const Value& spec);
+  static Value to_check_status(const Value& status);
+  static Value to_identify(const std::string& node, const Value& environment,
+                           const std::vector<std::string>& unknown);
+  /// Of each question what is said to it alone, at little more cost than that of one. Any thread.
+  std::vector<Result<Value>> answer_all(const std::vector<Value>& questions, const Context& context) const;
+  /// Its question needs values that aren't known.
+  static bool needs_unknown(const Error& failure);
+
   /// What a node's function makes of `environment`. Invalid with Nickel's own diagnostic; Trap.
   Result<Value> make(const std::string& node, const Value& environment, const Context& context);
   /// Invalid with Nickel's own diagnostic: the object doesn't match the contract of that node, or of the edge
@@ -36,9 +51,9 @@ class Evaluator {
   Status check(std::size_t edge, const Value& object, const Context& context);
   /// The same for the spec of an instance. The message begins with the innermost place that the contract
   /// refuses: "spec.storage.size: …".
-  Status check_spec(const Value& spec, const Context& context);
+  Status check_spec(const Value& spec, const Context& context) const;
   /// The same for what nodes write to the status of an instance. A value may be missing: it isn't known yet.
-  Status check_status(const Value& status, const Context& context);
+  Status check_status(const Value& status, const Context& context) const;
   /// The kinds of what a node's function makes: a list of records with apiVersion and kind. `unknown`: names
   /// of values that aren't there; nullopt: the kinds depend on them. Errors as make().
   Result<std::optional<Value>> kinds(const std::string& node, const Value& environment,
@@ -62,9 +77,10 @@ class Evaluator {
  private:
   Evaluator(package::Source source, package::Renderer& renderer)
       : source_(std::move(source)), renderer_(&renderer) {}
-  Result<Value> evaluate(Value input, const Context& context);
+  Result<Value> evaluate(Value input, const Context& context) const;
+  Result<Value> answer(const Value& question, const Context& context) const;
   class PartCheck;
-  Result<Value> document(Value input, const Context& context);
+  Result<Value> document(Value::Array inputs, const Context& context) const;
   Result<std::optional<Value>> part_of(std::string_view what, const std::string& node,
                                        const Value& environment, const std::vector<std::string>& unknown,
                                        const Context& context);

@@ -64,6 +64,9 @@ let TheNode = {
   http
     | doc "Asks a Service or Pod of the instance's namespace: a function that gives service or pod, port, path, interval; JSON comes back"
     | optional,
+  package
+    | doc "Installs a package as a release: a function that gives package, and perhaps name, namespace, values and other fields of a Release"
+    | optional,
   status
     | { _ : Dyn }
     | doc "Values for the status of the instance: a name, and where it stands in what the node makes or sees: a path, or { path, default }"
@@ -82,6 +85,49 @@ let TheNode = {
     | String
     | doc "Of a state of an object: the value node that says whether this state was reached"
     | optional,
+}
+in
+# What the function of a package node gives: the spec of a Release, and what its metadata needs.
+let ThePackage = {
+  package
+    | String
+    | doc "As mistctl's -p: a package of a registry of the operator, oci:// or git+https://",
+  name | String | doc "Of the Release; otherwise that of the instance, a hyphen, and that of the node" | optional,
+  namespace | String | doc "Of the Release; otherwise that of the instance" | optional,
+  labels | { _ : String } | optional,
+  annotations | { _ : String } | optional,
+  values | { _ : Dyn } | doc "Over those of valuesFrom" | optional,
+  valuesFrom | Array { _ : Dyn } | doc "ConfigMaps and Secrets with values" | optional,
+  dependsOn | Array { _ : Dyn } | doc "Other Releases that have to be ready first" | optional,
+  engine | String | optional,
+  releaseName | String | optional,
+  targetNamespace | String | optional,
+  createNamespace | Bool | optional,
+  serviceAccountName
+    | String
+    | doc "Of the namespace of the Release; there it is the blueprint's where that is the same namespace"
+    | optional,
+  interval | String | optional,
+  timeout | String | optional,
+  wait | Bool | optional,
+  drift | std.enum.TagOrString | [| 'Warn, 'Fix, 'Ignore |] | optional,
+  onDelete | std.enum.TagOrString | [| 'Uninstall, 'Keep |] | optional,
+  prune
+    | {
+      customResourceDefinitions | Bool | optional,
+      persistentVolumeClaims | Bool | optional,
+      namespaces | Bool | optional,
+    }
+    | optional,
+  adopt | Bool | optional,
+  replace | Bool | optional,
+  forceConflicts | Bool | optional,
+  allowLookup | Array String | optional,
+  allowLookupSecrets | Array String | optional,
+  retries | Number | optional,
+  rollback | Bool | optional,
+  historyLimit | Number | optional,
+  suspend | Bool | optional,
 }
 in
 let TheVersion = {
@@ -126,7 +172,7 @@ let TheBlueprint = {
   sequence | Array TheSequenceEdge | default = [],
 }
 in
-let types = ["own", "read", "list", "value", "absent", "act", "http"] in
+let types = ["own", "read", "list", "value", "absent", "act", "http", "package"] in
 let type_of = fun name node =>
   let found = std.array.filter (fun each => std.record.has_field each node) types in
   if std.array.length found == 1 then
@@ -234,9 +280,42 @@ let environment_of = fun input =>
   else
     input.environment
 in
-let called = fun checked input =>
+# The fields with these names that a record has.
+let part_of = fun names record =>
+  names
+  |> std.array.filter (fun name => std.record.has_field name record)
+  |> std.array.map (fun name => { field = name, value = record."%{name}" })
+  |> std.record.from_array
+in
+# The Release that a package node's function asks for.
+let release_of = fun node environment told =>
+  let of_metadata = ["name", "namespace", "labels", "annotations"] in
+  let given = part_of of_metadata told in
+  let named = fun name otherwise => if std.record.has_field name given then {} else otherwise in
+  {
+    apiVersion = "mistletoe.dev/v1alpha1",
+    kind = "Release",
+    metadata =
+      given
+      & named "name" { name = "%{environment.instance.metadata.name}-%{node}" }
+      & named "namespace" (part_of ["namespace"] environment.instance.metadata),
+    spec = part_of (std.array.filter (fun name => !(std.array.elem name of_metadata)) (std.record.fields told)) told,
+  }
+in
+# What a function gives, held against what its type asks.
+let given_by = fun checked input environment =>
   let node = checked.nodes."%{input.node}" in
-  node."%{type_of input.node node}" (environment_of input)
+  let kind = type_of input.node node in
+  let made = node."%{kind}" environment in
+  if kind == "package" then made | ThePackage else made
+in
+let called = fun checked input =>
+  let environment = environment_of input in
+  let given = given_by checked input environment in
+  if std.record.has_field "package" checked.nodes."%{input.node}" then
+    release_of input.node environment given
+  else
+    given
 in
 let contract_of = fun checked input =>
   if std.record.has_field "spec" input then
@@ -276,8 +355,8 @@ in
   SequenceEdge = TheSequenceEdge,
   Node = TheNode,
 
-  evaluate = fun blueprint input =>
-    let checked = blueprint | TheBlueprint in
+  evaluate = fun blueprint =>
+    let checked = blueprint | TheBlueprint in fun input =>
     let value =
       if std.record.has_field "contract_of" input then
         let Contract = contract_of checked input.contract_of in
@@ -290,7 +369,7 @@ in
         let Contract = contract_of checked input.try_contract_of in
         std.seq (unknown | Contract) true
       else if std.record.has_field "try" input then
-        forced (called checked input.try)
+        forced (given_by checked input.try (environment_of input.try))
       else if std.record.has_field "identities_of" input then
         let made = called checked input.identities_of in
         if std.is_array made then std.array.map identity_of made else [identity_of made]
@@ -324,9 +403,18 @@ inline constexpr std::string_view kUnknown = R"ncl(
 0 + "a value that isn't known before there is an instance"
 )ncl";
 
-/// Calls it. The input is in a list.
+/// Calls it, with each input of a list.
 inline constexpr std::string_view kMain = R"ncl(
-fun input => (import "mistletoe.ncl").evaluate (import "blueprint.ncl") (std.array.first input.calls)
+fun input =>
+  let evaluated = (import "mistletoe.ncl").evaluate (import "blueprint.ncl") in
+  if std.array.length input.calls == 1 then
+    evaluated (std.array.first input.calls)
+  else
+    {
+      apiVersion = "mistletoe.dev/v1",
+      kind = "Evaluation",
+      result = std.array.map (fun call => (evaluated call).result) input.calls,
+    }
 )ncl";
 
 }  // namespace mist::blueprint

@@ -1,6 +1,8 @@
 #include "encoding/set_path.h"
 
+#include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "base/text.h"
 
@@ -177,7 +179,18 @@ std::string to_string(std::span<const PathStep> path) {
   return out;
 }
 
+std::size_t items_of(std::span<const PathStep> path) {
+  std::size_t items = 0;
+  for (const PathStep& step : path)
+    if (const auto* index = std::get_if<std::size_t>(&step))
+      items += std::min(*index, std::numeric_limits<std::size_t>::max() - 1 - items);
+  return items;
+}
+
 Status set_at(Value& target, std::span<const PathStep> path, Value value) {
+  if (items_of(path) > kMaxIndex)
+    return error(ErrorKind::Invalid, "the path \"{}\" needs more than {} list items", to_string(path),
+                 kMaxIndex);
   Value* at = &target;
   for (std::size_t i = 0; i < path.size(); ++i) {
     const bool wants_list = std::holds_alternative<std::size_t>(path[i]);
@@ -190,8 +203,6 @@ Status set_at(Value& target, std::span<const PathStep> path, Value value) {
     }
     if (wants_list) {
       const std::size_t index = std::get<std::size_t>(path[i]);
-      if (index > kMaxIndex)
-        return error(ErrorKind::Invalid, "the index {} is larger than {}", index, kMaxIndex);
       if (index >= at->as_array().size()) at->as_array().resize(index + 1);
       at = &at->as_array()[index];
     } else {

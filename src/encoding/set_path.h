@@ -54,6 +54,8 @@ std::string to_string(std::span<const PathStep> path);
 /// stored: merge_into takes it as "remove the default". Errors: Invalid if something on the way is neither
 /// null nor of the kind that the path needs.
 Status set_at(Value& target, std::span<const PathStep> path, Value value);
+/// How many list items there may have to be for it: set_at() refuses more than 65,536.
+std::size_t items_of(std::span<const PathStep> path);
 
 /// parse_set, then set_at for each.
 Status apply_set(Value& target, std::string_view text, SetValues values = SetValues::Typed,

@@ -97,6 +97,12 @@ TEST(SetPath, RefusesToReplaceAScalarByAMapping) {
   EXPECT_EQ(after(R"({"a":1})", "a=null,a.b=2"), R"({"a":{"b":2}})");
 }
 
+TEST(SetPath, TheListsOfAPathHaveABoundTogether) {
+  EXPECT_NE(after("{}", "a[40000][20000]=1").substr(0, 5), "error");
+  EXPECT_EQ(after("{}", "a[40000][40000]=1"),
+            "error: the path \"a[40000][40000]\" needs more than 65536 list items");
+}
+
 TEST(SetPath, PathsReadBack) {
   for (const std::string_view text : {"a", "a.b[0].c", "x\\.y/z[3][4]", "a\\=b"})
     EXPECT_EQ(to_string(*parse_set_path(text)), text);

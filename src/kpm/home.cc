@@ -185,6 +185,9 @@ Status Home::add_kubes_of_service(const Archive& archive, Catalog& catalog) cons
                              .yanked = each.yanked});
   catalog.problems.insert(catalog.problems.end(), std::make_move_iterator(index.problems.begin()),
                           std::make_move_iterator(index.problems.end()));
+  if (index.unread > index.problems.size())
+    catalog.problems.push_back(
+        error(ErrorKind::Invalid, "{} entries of the archive {} can't be read", index.unread, archive.name));
   return {};
 }
 
@@ -252,6 +255,15 @@ Result<std::optional<Kube>> Home::working_copy(const std::string& name) const {
   return std::optional(Kube{std::move(k3), directory, true});
 }
 
+namespace {
+
+bool is_hidden(const std::string& path) {
+  return std::ranges::any_of(
+      split(path, '/'), [](std::string_view part) { return part.starts_with('.') && part != ".helmignore"; });
+}
+
+}  // namespace
+
 Result<registry::PackageTree> Home::tree_of(const Listed& listed, const Context& context) const {
   MIST_TRY(const std::vector<Archive> archives, this->archives());
   const auto archive = std::ranges::find(archives, listed.archive, &Archive::name);
@@ -295,7 +307,9 @@ Result<Kube> Home::get(const Listed& listed, const Context& context) {
   if (files_.exists(target))
     return error(ErrorKind::Conflict, "there is a working copy of {} already", listed.k3.name)
         .with_hint(fmt::format("it is {}; remove it to begin again", target.string()));
-  MIST_TRY(const registry::PackageTree tree, tree_of(listed, context));
+  MIST_TRY(registry::PackageTree tree, tree_of(listed, context));
+  // It is opened with editors and shells that run what they find in such files.
+  std::erase_if(tree.files, [](const registry::PackageFile& file) { return is_hidden(file.path); });
   MIST_TRY_VOID(write_tree(tree, target));
   return Kube{listed.k3, target, true};
 }

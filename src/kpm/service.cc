@@ -12,6 +12,8 @@ namespace {
 using encoding::Value;
 
 constexpr std::uint64_t kLargestIndex = std::uint64_t{256} << 20;
+constexpr std::size_t kMostEntries = 1'000'000;
+constexpr std::size_t kMostProblems = 20;
 // With its paths and lengths.
 constexpr std::uint64_t kLargestBlob = 2 * registry::kMaxPackageBytes;
 
@@ -79,6 +81,9 @@ Status Service::update(http::Transport& transport, const Context& context) const
   const Value* const kubes = document.find("kubes");
   if (kubes == nullptr || !kubes->is_array())
     return error(ErrorKind::Invalid, "{} is not a catalog", http::loggable_url(url_));
+  if (kubes->size() > kMostEntries)
+    return error(ErrorKind::Invalid, "the index of {} has more than {} entries", http::loggable_url(url_),
+                 kMostEntries);
   // The name comes first off and last on, so that it never stands beside another index than its own.
   MIST_TRY_VOID(files_.remove(directory_ / "etag"));
   MIST_TRY_VOID(files_.write(directory_ / "index.json", response.body, {.mode = 0600}));
@@ -100,7 +105,7 @@ Result<ServiceIndex> Service::index(const std::string& name) const {
     auto entry = read_entry(each, name);
     if (entry.ok())
       index.kubes.push_back(*std::move(entry));
-    else
+    else if (++index.unread <= kMostProblems)
       index.problems.push_back(std::move(entry).error());
   }
   return index;

@@ -111,6 +111,17 @@ TEST_F(ServiceTest, EntriesThatLieAreLeftOutAndSaid) {
   EXPECT_EQ(index->problems.size(), 4U);
 }
 
+TEST_F(ServiceTest, OfManyBadEntriesSomeAreSaidAndAllAreCounted) {
+  std::string index = "{\"kubes\": [7";
+  for (int i = 0; i < 99; ++i) index += ", 7";
+  fake_.index = index + "]}";
+  ASSERT_TRUE(service_.update(fake_, Context()).ok());
+  const auto read = service_.index("c");
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->problems.size(), 20U);
+  EXPECT_EQ(read->unread, 100U);
+}
+
 TEST(ServiceUrl, IsHttpsOrOfThisMachine) {
   EXPECT_EQ(*service_url("https://catalog.example.com/"), "https://catalog.example.com");
   EXPECT_EQ(*service_url("http://127.0.0.1:8080"), "http://127.0.0.1:8080");

@@ -69,11 +69,12 @@ std::vector<Informer::Key> Informer::keys() const {
   return keys;
 }
 
-void Informer::put(Value object) {
+void Informer::put(Value object, Echo echo) {
   if (prune_) prune_(object);
   const std::lock_guard lock(mutex_);
   // The watch has told of it, and that it went; or it isn't selected.
   if (!items_.contains(key_of(object)) && synced_ && !is_newer(object, complete_)) return;
+  if (echo == Echo::Silent) silent_[key_of(object)] = version_of(object);
   store(std::move(object));
 }
 
@@ -104,6 +105,7 @@ std::vector<Informer::Key> Informer::drop_unlisted() {
 void Informer::take(const WatchEvent& event) {
   const Key key = key_of(event.object);
   std::vector<Key> gone;
+  bool is_news = true;
   {
     const std::lock_guard lock(mutex_);
     switch (event.type) {
@@ -116,6 +118,7 @@ void Informer::take(const WatchEvent& event) {
       case WatchEventType::Deleted: {
         complete_ = version_of(event.object);
         told_.erase(key);
+        silent_.erase(key);
         const auto known = items_.find(key);
         if (known != items_.end() && !is_newer(known->second, complete_)) items_.erase(known);
         break;
@@ -125,12 +128,18 @@ void Informer::take(const WatchEvent& event) {
         Value object = event.object;
         if (prune_) prune_(object);
         told_.insert(key);
+        if (const auto silent = silent_.find(key);
+            silent != silent_.end() && !is_newer(object, silent->second)) {
+          is_news = false;
+          if (version_of(object) == silent->second) silent_.erase(silent);
+        }
         store(std::move(object));
         break;
       }
     }
   }
   for (const Key& each : gone) changed_(each);
+  if (!is_news) return;
   changed_(event.type == WatchEventType::Bookmark ? std::nullopt : std::optional(key));
 }
 

@@ -40,8 +40,10 @@ class Informer {
   std::optional<Error> failure() const;
   std::optional<Value> get(const Key& key) const;
   std::vector<Key> keys() const;
-  /// What the server answered to a write of ours: as if the watch had told it already.
-  void put(Value object);
+  /// What the server answered to a write of ours: as if the watch had told it already. Silent: when it does,
+  /// nobody is told.
+  enum class Echo : std::uint8_t { Told, Silent };
+  void put(Value object, Echo echo = Echo::Told);
 
  private:
   void run(const std::stop_token& stop);
@@ -62,8 +64,9 @@ class Informer {
   bool synced_ = false;
   std::optional<Error> failure_;
   std::map<Key, Value> items_;
-  std::set<Key> told_;    // of items_: what the present watch told of
-  std::string complete_;  // the version of which is known that what isn't in items_ isn't there
+  std::set<Key> told_;                 // of items_: what the present watch told of
+  std::map<Key, std::string> silent_;  // versions
+  std::string complete_;               // the version of which is known that what isn't in items_ isn't there
 
   std::jthread thread_;  // last: it uses the others
 };

@@ -57,8 +57,9 @@ blueprints, docs/release-resource.md the custom resource Release.
   --releases WHERE    keep Releases too: those of its own namespace (own), or of every one (all)
   --release-selector S
                       of these only those with matching labels (team=a,env!=dev)
-  --release-workers N look at that many Releases at once (8)
+  --release-workers N look at that many Releases at once, of one namespace a quarter (16)
   --crds              print the CustomResourceDefinition of Release, for kubectl apply -f -
+  --workers N         write to that many instances of blueprints at once (8)
   -v, --verbose       say more
   --version           print the version
   -h, --help          print this
@@ -74,7 +75,7 @@ using mist::print_to;
 
 struct Options {
   std::string kubeconfig, context, ns, listen, lease_duration = "15s", default_account;
-  std::string releases, release_selector, release_workers = "8";
+  std::string releases, release_selector, release_workers = "16", workers = "8";
   bool elect = false, verbose = false, version = false, help = false, crds = false;
 };
 
@@ -97,6 +98,7 @@ Result<Options> parse(std::span<char*> arguments) {
                               : flag == "--releases"                  ? &options.releases
                               : flag == "--release-selector"          ? &options.release_selector
                               : flag == "--release-workers"           ? &options.release_workers
+                              : flag == "--workers"                   ? &options.workers
                                                                       : nullptr;
     bool* const on = flag == "--verbose" || flag == "-v" ? &options.verbose
                      : flag == "--leader-elect"          ? &options.elect
@@ -202,20 +204,20 @@ mist::Status beside(const mist::Context& context, const One& one, const Other& o
   return of_other;
 }
 
-Result<int> workers_of(const Options& options) {
+Result<int> workers_of(std::string_view flag, const std::string& text) {
   constexpr int kMost = 1000;
-  const std::string& text = options.release_workers;
   int number = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (fault == std::errc() && end == text.data() + text.size() && number >= 1 && number <= kMost)
     return number;
-  return mist::error(mist::ErrorKind::Usage, "--release-workers {} is not a number from 1 to {}",
+  return mist::error(mist::ErrorKind::Usage, "{} {} is not a number from 1 to {}", flag,
                      mist::escape_controls(text), kMost);
 }
 
 mist::Status run(const Options& options, const mist::Context& context, mist::Pulse& pulse, LineLog& log,
                  mist::Clock& clock, const mist::Path& program) {
-  MIST_TRY(const int workers, workers_of(options));
+  MIST_TRY(const int release_workers, workers_of("--release-workers", options.release_workers));
+  MIST_TRY(const int workers, workers_of("--workers", options.workers));
   mist::HostFileSystem files;
   mist::HostProcessRunner processes;
   mist::SystemRandom random;
@@ -249,6 +251,9 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
     log.info(fmt::format("serving probes and metrics at {}", server->address()));
   }
   std::optional<mist::releases::Controller> releases;
+  const mist::releases::Controller::Scope scope{
+      .ns = options.releases == "own" ? client->default_namespace() : std::string(),
+      .selector = options.release_selector};
   if (!options.releases.empty()) {
     MIST_TRY_VOID(mist::config::check_places(paths));
     releases.emplace(mist::releases::World{
@@ -270,11 +275,7 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
                          },
                          .ns = client->default_namespace(),
                          .default_account = options.default_account},
-                     metrics,
-                     mist::releases::Controller::Scope{
-                         .ns = options.releases == "own" ? client->default_namespace() : std::string(),
-                         .selector = options.release_selector},
-                     workers);
+                     metrics, scope, release_workers);
   }
   const auto work = [&](const mist::Context& ours) {
     mist::operator_::Controller controller(
@@ -289,7 +290,14 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
          .renderer = renderer,
          .clock = clock,
          .events = log,
-         .metrics = metrics},
+         .metrics = metrics,
+         .workers = workers,
+         .not_kept =
+             [&](const mist::encoding::Value& release) {
+               return releases
+                          ? mist::releases::Controller::why_not_kept(scope, release)
+                          : std::string("this operator looks at no Releases: start it with --releases all");
+             }},
         client->default_namespace());
     if (options.releases.empty()) return controller.run(ours);
     return beside(
@@ -327,7 +335,9 @@ int main(int argc, char** argv) {
   }
   mist::Status usable;
   if (const auto term = term_of(*options); !term.ok()) usable = term.error();
-  if (const auto workers = workers_of(*options); usable && !workers.ok()) usable = workers.error();
+  for (const auto& [flag, text] :
+       {std::pair("--release-workers", options->release_workers), std::pair("--workers", options->workers)})
+    if (const auto workers = workers_of(flag, text); usable && !workers.ok()) usable = workers.error();
   if (usable && !options->releases.empty() && options->releases != "own" && options->releases != "all")
     usable = mist::error(mist::ErrorKind::Usage, "--releases {} is neither own nor all",
                          mist::escape_controls(options->releases));

@@ -2,10 +2,11 @@
 // The cluster as the accounts of blueprints see it. A blueprint acts with the rights of the ServiceAccount
 // that it names, so that its author gets no more than that account has; one that names none acts as the
 // operator. Of each account there is one client, and one of everything that uses it, which its blueprints
-// share. One thread.
+// share. One thread at a time.
 
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 
 #include "base/clock.h"
@@ -31,13 +32,14 @@ inline std::string user_of(const std::string& ns, const Account& account) {
 using ClientOf = std::function<Result<kube::Client*>(const Account&)>;
 
 struct Actor {
-  Actor(kube::Client& as, const std::string& ns, Clock& clock, EventSink& events, const Observer::Wake& wake)
+  Actor(kube::Client& as, const std::string& ns, Clock& clock, EventSink& events, const Observer::Wake& wake,
+        std::mutex& asking)
       : client(as),
         notices(as, clock, events),
         observer(as, clock, events, wake),
         sources(as, clock, events, wake),
         definitions({as, clock, events}, ns, wake),
-        executor(as, clock, events, observer, notices) {}
+        executor(as, clock, events, observer, notices, asking) {}
 
   kube::Client& client;
   Notices notices;
@@ -54,19 +56,21 @@ struct Actor {
 
 class Actors {
  public:
-  /// `ns`: of the blueprints. `clock` and `events` outlive this.
-  Actors(ClientOf client_of, std::string ns, Clock& clock, EventSink& events, Observer::Wake wake)
+  /// `ns`: of the blueprints. `asking`: whoever uses this has it. References outlive this.
+  Actors(ClientOf client_of, std::string ns, Clock& clock, EventSink& events, Observer::Wake wake,
+         std::mutex& asking)
       : client_of_(std::move(client_of)),
         ns_(std::move(ns)),
         clock_(clock),
         events_(events),
-        wake_(std::move(wake)) {}
+        wake_(std::move(wake)),
+        asking_(asking) {}
 
   /// References stay good. Errors: of ClientOf.
   Result<Actor*> of(const Account& account) {
     if (const auto known = actors_.find(account); known != actors_.end()) return &known->second;
     MIST_TRY(kube::Client* const client, client_of_(account));
-    return &actors_.try_emplace(account, *client, ns_, clock_, events_, wake_).first->second;
+    return &actors_.try_emplace(account, *client, ns_, clock_, events_, wake_, asking_).first->second;
   }
 
   /// `item` is looked at as this account: as nobody else any more.
@@ -91,6 +95,7 @@ class Actors {
   Clock& clock_;
   EventSink& events_;
   const Observer::Wake wake_;
+  std::mutex& asking_;
   std::map<Item, Account> accounts_;
   std::map<Account, Actor> actors_;
 };

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
 
 #include "apply/give_namespaces.h"
 #include "base/text.h"
 #include "operator/actors.h"
 #include "operator/revisions.h"
 #include "operator/work_queue.h"
+#include "reconcile/release_node.h"
 
 namespace mist::operator_ {
 
@@ -17,10 +22,12 @@ class Controller::State {
  public:
   State(World world, std::string ns)
       : world_(std::move(world)),
+        ns_(ns),
         queue_(world_.clock),
         notices_(world_.client, world_.clock, world_.events),
-        actors_(world_.client_of, ns, world_.clock, world_.events,
-                [this](const Item& item) { queue_.add(item); }),
+        actors_(
+            world_.client_of, ns, world_.clock, world_.events, [this](const Item& item) { queue_.add(item); },
+            mutex_),
         revisions_({world_.client, world_.renderer, world_.clock, world_.events, notices_, actors_,
                     world_.default_account},
                    std::move(ns), [this](const Item& item) { queue_.add(item); }) {}
@@ -32,7 +39,13 @@ class Controller::State {
       return QueueState{depth, additions};
     });
     world_.metrics.is_ready(true);
-    while (const std::optional<Item> item = queue_.take(context.stop())) work(*item, context);
+    {
+      std::vector<std::jthread> workers;
+      for (int i = 0; i < world_.workers; ++i)
+        workers.emplace_back([this, &context] {
+          while (const std::optional<Item> item = queue_.take(context.stop())) work(*item, context);
+        });
+    }
     world_.metrics.is_ready(false);
     world_.metrics.watch_queue({});
     world_.events.info("stopped");
@@ -42,8 +55,7 @@ class Controller::State {
  private:
   void work(const Item& item, const Context& context) {
     const SteadyTime began = world_.clock.steady_now();
-    const Status done =
-        item.is_blueprint() ? revisions_.load(item.blueprint, context) : reconcile_one(item, context);
+    const Status done = item.is_blueprint() ? load(item.blueprint, context) : reconcile_one(item, context);
     if (context.stop().stop_requested()) return;
     world_.metrics.reconciled(item.blueprint, done.ok(), world_.clock.steady_now() - began);
     if (done.ok()) return queue_.succeeded(item);
@@ -59,24 +71,46 @@ class Controller::State {
                : fmt::format("{} {}/{}", item.blueprint, item.instance.first, item.instance.second);
   }
 
+  // One at a time, so that revisions that take long leave the other workers to the instances.
+  Status load(const std::string& blueprint, const Context& context) {
+    std::unique_lock lock(mutex_);
+    if (is_loading_) {
+      queue_.add({blueprint}, kLoadPause);
+      return {};
+    }
+    is_loading_ = true;
+    Status done = revisions_.load(blueprint, lock, context);
+    is_loading_ = false;
+    return done;
+  }
+
+  // Decides with the lock, writes without.
   Status reconcile_one(const Item& item, const Context& context) {
+    std::unique_lock lock(mutex_);
     Loaded& loaded = revisions_.of(item.blueprint);
     const auto instance = loaded.instances ? loaded.instances->get(item.instance) : std::nullopt;
     if (!instance) return forget(item, loaded, context);
-    const Record recorded =
-        reconcile::record_from(instance->string_at({"metadata", "annotations", kRecordAnnotation}));
+    const auto [blueprint, instances] = std::pair(loaded.blueprint, loaded.instances);
     MIST_TRY(Actor* const actor, actors_.of(loaded.account));
     actors_.looks_as(item, loaded.account);
     Observer& observer = actor->observer;
     Memory& memory = memories_[item];
+    const Record& recorded =
+        memory.record(instance->string_at({"metadata", "annotations", kRecordAnnotation}));
     for (const ObjectId& id : observer.take_changed(item)) memory.changed(id);
     std::optional<Error> trouble;
+    bool asks = false;
     const reconcile::World world =
-        world_of(*actor, item, loaded, *instance, recorded, memory, trouble, context);
+        world_of(*actor, item, loaded, *instance, recorded, memory, trouble, asks, context);
     observer.begin(item);
     actor->sources.begin();
-    Plan plan = loaded.blueprint ? reconcile::decide(*loaded.blueprint, *instance, recorded, world)
-                                 : reconcile::tear_down(*instance, recorded, world);
+    Plan plan = blueprint ? reconcile::decide(*blueprint, *instance, recorded, world)
+                          : reconcile::tear_down(*instance, recorded, world);
+    if (asks) {
+      observer.finish(true);
+      evaluate(item.blueprint, lock, context);
+      return {};
+    }
     // What isn't known yet would be said to be missing. The informer wakes this instance when it has synced.
     if (observer.unsynced()) {
       observer.finish(true);
@@ -84,16 +118,17 @@ class Controller::State {
       return {};
     }
     observer.finish(trouble.has_value());
+    loaded.answers.finish(item.instance);
     if (!trouble) actor->sources.finish(item);
     const SteadyTime now = world_.clock.steady_now();
     for (const NodeReport& each : plan.nodes)
       if (each.state != NodeState::Deleting) memory.wanted(each.node, each.wanted, now);
     if (!apimachinery::is_terminating(*instance) && !plan.record.objects.empty())
       MIST_TRY_VOID(revisions_.guard(item.blueprint, true, context));
+    lock.unlock();
     MIST_TRY(const Executor::Outcome outcome,
-             actor->executor.carry_out(*loaded.instances, *instance,
-                                       loaded.blueprint ? &*loaded.blueprint : nullptr, recorded, plan,
-                                       memory, label_of(item), context));
+             actor->executor.carry_out(*instances, *instance, blueprint.get(), plan, memory, label_of(item),
+                                       context));
     if (outcome.wrote) queue_.add(item);
     if (const auto next = memory.next(world_.clock.steady_now()))
       queue_.add(item, *next - world_.clock.steady_now());
@@ -109,20 +144,27 @@ class Controller::State {
                : Status();
   }
 
-  // `trouble`: why something isn't known, for a later try.
+  // `trouble`: why something isn't known, for a later try. `asks`: the program has to be asked first.
   reconcile::World world_of(Actor& actor, const Item& item, Loaded& loaded, const Value& instance,
-                            const Record& recorded, const Memory& memory, std::optional<Error>& trouble,
+                            const Record& recorded, Memory& memory, std::optional<Error>& trouble, bool& asks,
                             const Context& context) {
     return {
         .make =
             [&, this](const std::string& node, const Value& environment) {
-              return make(actor, loaded, item, node, environment, context);
+              return make(actor, loaded, item, node, environment, asks, context);
+            },
+        .identities =
+            [&](const std::string& node, const Value& environment, const std::vector<std::string>& unknown) {
+              return identities(actor, loaded, item, node, environment, unknown, asks, context);
             },
         .observe =
             [&, this](const ObjectId& id, bool owned) {
               const bool known = recorded.find(id) != nullptr;
-              auto observed = actor.observer.observe(id, owned, owned && known, context);
+              auto observed =
+                  actor.observer.observe(id, owned, owned && known && !memory.is_gone(id), context);
               if (observed.ok()) {
+                if (observed->there()) memory.there(id);
+                if (observed->absent() && owned && known) memory.gone(id);
                 // No watch tells when somebody else's object goes.
                 if (owned && known && observed->there() && !reconcile::is_of(observed->object, instance))
                   trouble = error(ErrorKind::Conflict, "{} exists already and belongs to somebody else",
@@ -133,7 +175,7 @@ class Controller::State {
               if (apimachinery::is_terminating(instance) && is_unserved(actor, id, observed.error(), context))
                 return Observation{Observation::State::Absent, {}, {}};
               trouble = observed.error();
-              return not_told(observed.error());
+              return not_told(id, observed.error());
             },
         .list =
             [&](const Collection& collection) {
@@ -144,23 +186,23 @@ class Controller::State {
             },
         .check_node =
             [&](const std::string& node, const Value& object) {
-              return checked(loaded, item, node, object,
-                             [&] { return loaded.evaluator->check(node, object, context); });
+              return checked(loaded, item, "is ready " + node, blueprint::Evaluator::to_check(node, object),
+                             asks);
             },
         .check_edge =
             [&](std::size_t edge, const Value& object) {
-              return checked(loaded, item, fmt::format("#{}", edge), object,
-                             [&] { return loaded.evaluator->check(edge, object, context); });
+              return checked(loaded, item, fmt::format("is in shape {}", edge),
+                             blueprint::Evaluator::to_check(edge, object), asks);
             },
         .check_spec =
             [&](const Value& spec) {
-              return checked(loaded, item, "#spec", spec,
-                             [&] { return loaded.evaluator->check_spec(spec, context); });
+              return checked(loaded, item, "is the spec good", blueprint::Evaluator::to_check_spec(spec),
+                             asks);
             },
         .check_status =
             [&](const Value& status) {
-              return checked(loaded, item, "#status", status,
-                             [&] { return loaded.evaluator->check_status(status, context); });
+              return checked(loaded, item, "is the status good",
+                             blueprint::Evaluator::to_check_status(status), asks);
             },
         .ask =
             [&, this](const std::string& node, const reconcile::HttpQuestion& question) {
@@ -169,42 +211,93 @@ class Controller::State {
         .held = [&, this](
                     const std::string& node,
                     const std::string& hash) { return memory.held(node, hash, world_.clock.steady_now()); },
+        .not_kept = world_.not_kept,
         .immutable = [&](const ObjectId& id, const std::string& hash) { return memory.immutable(id, hash); },
         .frozen = [&,
                    this](const std::string& node) { return memory.frozen(node, world_.clock.steady_now()); }};
   }
 
-  template <typename Check>
-  static Status checked(Loaded& loaded, const Item& item, const std::string& what, const Value& object,
-                        const Check& check) {
-    const auto [entry, is_new] = loaded.checked.try_emplace({item.instance, what});
-    auto& [known, said] = entry->second;
-    if (is_new || known != object) {
-      said = check();
-      known = object;
-    }
-    return said;
+  // What a question was answered. Null: it isn't known yet, and `asks` says that somebody has to see to it.
+  static const Result<Value>* answered(Loaded& loaded, const Item& item, const std::string& what,
+                                       const Value& question, bool& asks) {
+    const Result<Value>* const answer = loaded.answers.find(item.instance, what, question);
+    asks |= answer == nullptr;
+    return answer;
+  }
+
+  // The next time it may have more memory or time.
+  static Error failure_of(Loaded& loaded, const Item& item, const std::string& what,
+                          const Result<Value>& answer) {
+    Error failure = answer.error();
+    if (failure.kind != ErrorKind::Invalid) loaded.answers.drop(item.instance, what);
+    return failure;
   }
 
   Result<Value> make(Actor& actor, Loaded& loaded, const Item& item, const std::string& node,
-                     const Value& environment, const Context& context) {
-    auto& [known, made] = loaded.made[{item.instance, node}];
-    if (!known.is_null() && known == environment) return made;
-    MIST_TRY(Value result, loaded.evaluator->make(node, environment, context));
+                     const Value& environment, bool& asks, const Context& context) {
+    const std::string what = "make " + node;
+    const Result<Value>* const answer =
+        answered(loaded, item, what, blueprint::Evaluator::to_make(node, environment), asks);
+    if (answer == nullptr) return error(ErrorKind::Internal, "the node {} is being evaluated", node);
+    if (!answer->ok())
+      return failure_of(loaded, item, what, *answer)
+          .with_frame(fmt::format("while the node {} was evaluated", node));
+    Value result = **answer;
     const auto told = std::ranges::find(loaded.blueprint->nodes(), node, &blueprint::Node::name);
-    // A kind may come later, and then they are recreated, with what that kind is like.
-    if (told->names_objects() && !apply::give_namespaces(result, item.instance.first, actor.client, context))
-      return result;
-    known = environment;
-    made = result;
+    // A kind may come later, and then they have what that kind is like.
+    if (told->names_objects()) apply::give_namespaces(result, item.instance.first, actor.client, context);
+    if (told->keeps_objects()) reconcile::give_account(result, {ns_, loaded.account});
     return result;
   }
 
+  static Status checked(Loaded& loaded, const Item& item, const std::string& what, const Value& question,
+                        bool& asks) {
+    const Result<Value>* const answer = answered(loaded, item, what, question, asks);
+    if (answer == nullptr || answer->ok()) return {};
+    return failure_of(loaded, item, what, *answer);
+  }
+
+  // What fails here fails once more when the object is made, where it can be told.
+  static std::optional<Value> identities(Actor& actor, Loaded& loaded, const Item& item,
+                                         const std::string& node, const Value& environment,
+                                         const std::vector<std::string>& unknown, bool& asks,
+                                         const Context& context) {
+    const Result<Value>* const answer = answered(
+        loaded, item, "name " + node, blueprint::Evaluator::to_identify(node, environment, unknown), asks);
+    if (answer == nullptr || !answer->ok()) return std::nullopt;
+    Value named = **answer;
+    if (!apply::give_namespaces(named, item.instance.first, actor.client, context)) return std::nullopt;
+    return named;
+  }
+
+  // Evaluates all open questions, without the lock, and then wakes those that asked. Others who come to have
+  // some meanwhile leave them to this thread.
+  void evaluate(const std::string& blueprint, std::unique_lock<std::mutex>& lock, const Context& context) {
+    Loaded& loaded = revisions_.of(blueprint);
+    if (loaded.is_evaluating) return;
+    loaded.is_evaluating = true;
+    while (!context.stop().stop_requested()) {
+      const Answers::Batch batch = loaded.answers.take();
+      const std::shared_ptr<const blueprint::Evaluator> evaluator = loaded.evaluator;
+      if (batch.empty() || !evaluator) break;
+      const std::vector<Value> inputs = Answers::inputs(batch);
+      lock.unlock();
+      std::vector<Result<Value>> answers = evaluator->answer_all(inputs, context);
+      lock.lock();
+      // What another revision was asked isn't kept any more.
+      for (const Answers::Instance& each : Answers::put(batch, std::move(answers)))
+        queue_.add({blueprint, each});
+    }
+    loaded.is_evaluating = false;
+  }
+
   // A kind that isn't served may come; what may not be read stays so until somebody allows it.
-  static Observation not_told(const Error& failure) {
+  static Observation not_told(const ObjectId& id, const Error& failure) {
     Observation observed;
     if (failure.kind == ErrorKind::Forbidden)
       observed.why = failure.because.empty() ? failure.message : failure.because;
+    if (failure.kind == ErrorKind::NotFound && reconcile::is_release(id))
+      observed.why = reconcile::kNoReleases;
     return observed;
   }
 
@@ -216,14 +309,18 @@ class Controller::State {
 
   // An informer that hasn't synced after that long is said to be the problem in the status.
   static constexpr Duration kSyncTime = std::chrono::seconds(5);
+  static constexpr Duration kLoadPause = std::chrono::milliseconds(50);
 
   World world_;
+  const std::string ns_;
   WorkQueue<Item> queue_;
+  std::mutex mutex_;  // of all below, but what belongs to an item and what is written with
   std::map<Item, Memory> memories_;
   Notices notices_;
   // Their informers' threads use what stands above.
   Actors actors_;
   Revisions revisions_;
+  bool is_loading_ = false;
 };
 
 Controller::Controller(World world, std::string ns)

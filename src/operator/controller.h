@@ -6,6 +6,7 @@
 // A record of what will be created is written to the instance, with a finalizer, before it is created, so
 // that an operator that dies at any point leaves nothing that its successor doesn't know.
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -30,6 +31,9 @@ class Controller {
     Clock& clock;
     EventSink& events;
     Metrics& metrics;
+    int workers = 1;  ///< so many instances are written to at once
+    /// reconcile::World::not_kept
+    std::function<std::string(const Value& release)> not_kept;
   };
   /// `ns`: where blueprints are. All of `world` outlives this.
   Controller(World world, std::string ns);

@@ -34,46 +34,74 @@ Value identity(const Value& object) {
 }
 
 Result<Executor::Outcome> Executor::carry_out(kube::Informer& instances, const Value& instance,
-                                              const blueprint::Blueprint* blueprint, const Record& recorded,
-                                              Plan& plan, Memory& nodes, const std::string& label,
+                                              const blueprint::Blueprint* blueprint, Plan& plan,
+                                              Memory& memory, const std::string& label,
                                               const Context& context) {
   Outcome outcome;
   const bool terminating = apimachinery::is_terminating(instance);
-  const bool is_due = plan.record != recorded || (!plan.record.objects.empty() && !has_finalizer(instance));
-  if (!terminating && is_due) MIST_TRY_VOID(claim(instances, instance, plan.record, context));
-  MIST_TRY_VOID(parallel_for(plan.applies.size(), kParallelWrites, [&](std::size_t i) {
-    const reconcile::Apply& each = plan.applies[i];
-    auto answer = write(each, context);
-    const std::lock_guard lock(mutex_);
-    if (!answer.ok()) {
-      if (kube::is_immutable(answer.error())) nodes.refused(each.id, each.hash);
-      fails(plan, nodes, label, each.node, each.hash, each.id, answer.error());
-      return context.check();
-    }
-    nodes.succeeded(each.node);
-    observer_.put(each.id, *answer, apply::server_made(apply::differences(each.object, *answer, kManager)));
-    outcome.wrote = true;
-    events_.info(fmt::format("{} {}", each.create ? "created" : "changed", each.id.display()));
-    return Status();
-  }));
+  if (!terminating) {
+    MIST_TRY(outcome.wrote, store(instances, instance, plan, memory, context));
+  }
+  MIST_TRY_VOID(write_objects(plan, memory, label, outcome, context));
   for (const reconcile::Delete& each : plan.deletes) {
     if (const Status gone = remove(each, context); !gone.ok())
-      fails(plan, nodes, label, each.what.node, each.what.hash, each.what.id, gone.error());
+      fails(plan, memory, label, each.what.node, each.what.hash, each.what.id, gone.error());
   }
   for (const reconcile::Release& each : plan.releases) {
     if (const Status gone = let_go(each, context); !gone.ok())
-      fails(plan, nodes, label, each.node, {}, each.id, gone.error());
+      fails(plan, memory, label, each.node, {}, each.id, gone.error());
   }
   MIST_TRY_VOID(context.check());
   if (terminating && plan.finished && has_finalizer(instance)) {
     MIST_TRY_VOID(release(instances, instance, context));
     return outcome;
   }
+  const bool all_well = std::ranges::none_of(
+      plan.nodes, [](const NodeReport& each) { return each.state == NodeState::Failed; });
+  if (outcome.wrote && all_well && memory.may_defer_status(clock_.steady_now())) return outcome;
   MIST_TRY_VOID(write_status(instances, instance, blueprint, plan, context));
+  memory.status_written();
   return outcome;
 }
 
-void Executor::fails(Plan& plan, Memory& nodes, const std::string& label, const std::string& node,
+// Whether it was stored.
+Result<bool> Executor::store(kube::Informer& instances, const Value& instance, const Plan& plan,
+                             Memory& memory, const Context& context) const {
+  const bool is_claimed = plan.record.objects.empty() || has_finalizer(instance);
+  if (is_claimed && reconcile::says_as_much(memory.stored_record(), plan.record)) {
+    memory.keep(plan.record);
+    return false;
+  }
+  std::string text = to_text(plan.record);
+  MIST_TRY_VOID(claim(instances, instance, text, context));
+  // Nobody was ever asked to make them.
+  for (const reconcile::Recorded& each : plan.record.objects)
+    if (each.hash.empty() && memory.stored_record().find(each.id) == nullptr) memory.gone(each.id);
+  memory.stored(std::move(text), plan.record);
+  return true;
+}
+
+Status Executor::write_objects(Plan& plan, Memory& memory, const std::string& label, Outcome& outcome,
+                               const Context& context) {
+  return parallel_for(plan.applies.size(), kParallelWrites, [&](std::size_t i) {
+    const reconcile::Apply& each = plan.applies[i];
+    auto answer = write(each, context);
+    const std::lock_guard lock(asking_);
+    memory.there(each.id);
+    if (!answer.ok()) {
+      if (kube::is_immutable(answer.error())) memory.refused(each.id, each.hash);
+      fails(plan, memory, label, each.node, each.hash, each.id, answer.error());
+      return context.check();
+    }
+    memory.succeeded(each.node);
+    observer_.put(each.id, *answer, apply::server_made(apply::differences(each.object, *answer, kManager)));
+    outcome.wrote = true;
+    events_.info(fmt::format("{} {}", each.create ? "created" : "changed", each.id.display()));
+    return Status();
+  });
+}
+
+void Executor::fails(Plan& plan, Memory& memory, const std::string& label, const std::string& node,
                      const std::string& hash, const ObjectId& id, const Error& failure) {
   const std::string words = failure.because.empty() ? failure.message : failure.because;
   for (NodeReport& each : plan.nodes)
@@ -81,7 +109,7 @@ void Executor::fails(Plan& plan, Memory& nodes, const std::string& label, const 
       each.state = NodeState::Failed;
       each.detail = words;
     }
-  const Duration pause = nodes.failed(node, hash, id, words, clock_.steady_now());
+  const Duration pause = memory.failed(node, hash, id, words, clock_.steady_now());
   events_.warn(fmt::format("{}: {}; next try in {} ms", label, failure.to_line(),
                            std::chrono::duration_cast<std::chrono::milliseconds>(pause).count()));
 }
@@ -133,16 +161,16 @@ Status Executor::let_go(const reconcile::Release& each, const Context& context) 
   return {};
 }
 
-Status Executor::claim(kube::Informer& instances, const Value& instance, const Record& record,
+Status Executor::claim(kube::Informer& instances, const Value& instance, const std::string& record,
                        const Context& context) const {
   Value object = identity(instance);
   object["metadata"].set("finalizers", Value::array({kFinalizer}));
-  object["metadata"]["annotations"].set(kRecordAnnotation, to_text(record));
+  object["metadata"]["annotations"].set(kRecordAnnotation, record);
   MIST_TRY(Value answer, client_
                              .apply(ref(instances, instance), object,
                                     {.field_manager = std::string(kManager), .force = true}, context)
                              .in("while the record was written"));
-  instances.put(std::move(answer));
+  instances.put(std::move(answer), kube::Informer::Echo::Silent);
   return {};
 }
 
@@ -170,7 +198,7 @@ Status Executor::write_status(kube::Informer& instances, const Value& instance,
         Value answer,
         client_.apply(ref(instances, instance), object, options, context).in("while the status was written"));
     notices_.of_instance(instance, *status.find("conditions"), context);
-    instances.put(std::move(answer));
+    instances.put(std::move(answer), kube::Informer::Echo::Silent);
     return {};
   };
   Status written = put(plan);

@@ -1,7 +1,8 @@
 #pragma once
 // Carries out what a plan says for one instance: the record first, then everything else at once, then the
 // status. Each write names what it was decided on (uid, or that nothing is there), so that a decision that
-// came too late changes nothing. One thread; it writes with a bounded pool.
+// came too late changes nothing. Any thread, but each instance is one thread's; it writes with a bounded
+// pool.
 
 #include <functional>
 #include <mutex>
@@ -17,29 +18,41 @@ namespace mist::operator_ {
 
 class Executor {
  public:
-  Executor(kube::Client& client, Clock& clock, EventSink& events, Observer& observer, Notices& notices)
-      : client_(client), clock_(clock), events_(events), observer_(observer), notices_(notices) {}
+  /// `asking`: whoever uses the observer has it.
+  Executor(kube::Client& client, Clock& clock, EventSink& events, Observer& observer, Notices& notices,
+           std::mutex& asking)
+      : client_(client),
+        clock_(clock),
+        events_(events),
+        observer_(observer),
+        notices_(notices),
+        asking_(asking) {}
 
-  /// `instances`: the informer that has it. `blueprint`: null if it is gone. `nodes`: of it; learns what
-  /// failed. `changed`: something was written that the next decision depends on. Errors: of the record, the
-  /// status, the context; what fails for a node is in `plan` and `nodes`, and is logged.
+  /// `instances`: the informer that has it. `blueprint`: null if it is gone. `memory`: of it; learns what
+  /// failed. `wrote`: something was written that the next decision depends on. The record is stored if the
+  /// stored one doesn't say as much; the status isn't, for a moment, after such writes. Errors: of the
+  /// record, the status, the context; what fails for a node is in `plan` and `memory`, and is logged.
   struct Outcome {
     bool wrote = false;
   };
   Result<Outcome> carry_out(kube::Informer& instances, const Value& instance,
-                            const blueprint::Blueprint* blueprint, const Record& recorded, Plan& plan,
-                            Memory& nodes, const std::string& label, const Context& context);
+                            const blueprint::Blueprint* blueprint, Plan& plan, Memory& memory,
+                            const std::string& label, const Context& context);
 
  private:
   Result<Value> write(const reconcile::Apply& each, const Context& context) const;
   Status remove(const reconcile::Delete& each, const Context& context) const;
   Status let_go(const reconcile::Release& each, const Context& context);
-  Status claim(kube::Informer& instances, const Value& instance, const Record& record,
+  Result<bool> store(kube::Informer& instances, const Value& instance, const Plan& plan, Memory& memory,
+                     const Context& context) const;
+  Status write_objects(Plan& plan, Memory& memory, const std::string& label, Outcome& outcome,
+                       const Context& context);
+  Status claim(kube::Informer& instances, const Value& instance, const std::string& record,
                const Context& context) const;
   Status release(kube::Informer& instances, const Value& instance, const Context& context) const;
   Status write_status(kube::Informer& instances, const Value& instance, const blueprint::Blueprint* blueprint,
                       const Plan& plan, const Context& context) const;
-  void fails(Plan& plan, Memory& nodes, const std::string& label, const std::string& node,
+  void fails(Plan& plan, Memory& memory, const std::string& label, const std::string& node,
              const std::string& hash, const ObjectId& id, const Error& failure);
 
   kube::Client& client_;
@@ -47,7 +60,7 @@ class Executor {
   EventSink& events_;
   Observer& observer_;
   Notices& notices_;
-  std::mutex mutex_;
+  std::mutex& asking_;
 };
 
 /// apiVersion, kind and what names the object: where an apply of ours begins.

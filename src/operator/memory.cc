@@ -37,6 +37,17 @@ void Memory::wanted(const std::string& node, graph::Truth wanted, SteadyTime now
   while (flips.at.size() > kMostFlips) flips.at.pop_front();
 }
 
+const Record& Memory::record(std::string_view stored_text) {
+  if (!stored_ || *stored_ != stored_text)
+    stored(std::string(stored_text), reconcile::record_from(stored_text));
+  return record_;
+}
+
+void Memory::stored(std::string text, const Record& record) {
+  stored_ = std::move(text);
+  stored_record_ = record_ = record;
+}
+
 // As many flips as are allowed within the window: until the first of them is older than that.
 std::optional<SteadyTime> Memory::frozen_until(const Flips& flips) {
   if (flips.at.size() < kMostFlips) return std::nullopt;

@@ -1,6 +1,7 @@
 #pragma once
 // What an operator learns of the nodes of an instance while it runs, and may forget: which write failed and
-// when it is tried again, what the server won't change in place, how often a node came and went. One thread.
+// when it is tried again, what the server won't change in place, how often a node came and went, what was
+// written as planned. One thread at a time.
 
 #include <deque>
 #include <map>
@@ -19,6 +20,8 @@ namespace mist::operator_ {
 /// A node that is wanted and not wanted in turn more often than that in a minute stays as it is.
 inline constexpr std::size_t kMostFlips = 5;
 inline constexpr Duration kFlipWindow = std::chrono::minutes(1);
+/// How old the status of an instance may be while its objects are being written.
+inline constexpr Duration kMostDeferral = std::chrono::seconds(1);
 
 class Memory {
  public:
@@ -40,6 +43,28 @@ class Memory {
   void wanted(const std::string& node, graph::Truth wanted, SteadyTime now);
   bool frozen(const std::string& node, SteadyTime now) const;
 
+  /// The record of the instance: what is stored, and what needs not be stored, since it can be seen on the
+  /// objects.
+  const Record& record(std::string_view stored);
+  /// What is stored alone.
+  const Record& stored_record() const { return stored_record_; }
+  void stored(std::string text, const Record& record);
+  void keep(Record record) { record_ = std::move(record); }
+
+  /// That object isn't there, by the server's word or because nobody was ever asked to make it: no informer
+  /// has it, and that isn't for the lack of a label.
+  void gone(const ObjectId& id) { gone_.insert(id); }
+  void there(const ObjectId& id) { gone_.erase(id); }
+  bool is_gone(const ObjectId& id) const { return gone_.contains(id); }
+
+  /// Whether the status is written after a look that wrote something else, which the next look follows at
+  /// once: only if that goes on for long.
+  bool may_defer_status(SteadyTime now) {
+    if (!deferred_since_) deferred_since_ = now;
+    return now - *deferred_since_ < kMostDeferral;
+  }
+  void status_written() { deferred_since_.reset(); }
+
   /// When something that is held or frozen now no longer is.
   std::optional<SteadyTime> next(SteadyTime now) const;
 
@@ -60,6 +85,10 @@ class Memory {
   std::map<std::string, Failure> failures_;
   std::set<std::pair<ObjectId, std::string>> immutable_;
   std::map<std::string, Flips> flips_;
+  std::optional<std::string> stored_;
+  Record stored_record_, record_;
+  std::set<ObjectId> gone_;
+  std::optional<SteadyTime> deferred_since_;
 };
 
 }  // namespace mist::operator_

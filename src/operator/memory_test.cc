@@ -11,6 +11,29 @@ using std::chrono::seconds;
 
 const ObjectId kId{"v1", "ConfigMap", "shop", "a"};
 
+TEST(Memory, KeepsWhatNeedsNotBeStoredUntilTheStoredRecordIsAnother) {
+  Memory memory;
+  const reconcile::Recorded planned{.node = "a", .id = kId};
+  const std::string text = to_text(Record{.objects = {planned}});
+  EXPECT_EQ(memory.record(text).objects.front(), planned);
+  reconcile::Recorded written = planned;
+  written.hash = "h1";
+  memory.keep({.objects = {written}});
+  EXPECT_EQ(memory.record(text).objects.front().hash, "h1");
+  EXPECT_EQ(memory.stored_record().objects.front(), planned);
+  EXPECT_TRUE(memory.record("").empty());
+}
+
+TEST(Memory, TheStatusWaitsForASecondAtMost) {
+  Memory memory;
+  const SteadyTime now{};
+  EXPECT_TRUE(memory.may_defer_status(now));
+  EXPECT_TRUE(memory.may_defer_status(now + std::chrono::milliseconds(999)));
+  EXPECT_FALSE(memory.may_defer_status(now + seconds(1)));
+  memory.status_written();
+  EXPECT_TRUE(memory.may_defer_status(now + seconds(1)));
+}
+
 TEST(Memory, HoldsANodeForLongerAfterEachFailure) {
   Memory memory;
   SteadyTime now{};

@@ -30,7 +30,8 @@ void Notices::of_instance(const Value& instance, const Value& conditions, const 
   };
   const std::string_view reason = now->string_at("reason");
   const bool failed = reason == "Failed" && !(same("reason") && same("message"));
-  const bool ready = now->string_at("status") == "True" && !same("status");
+  // What is ready at once is no news: it would be one request more for each instance.
+  const bool ready = now->string_at("status") == "True" && before != nullptr && !same("status");
   if (failed || ready) tell(instance, failed, reason, now->string_at("message"), context);
   const Value* oscillating = condition_in(conditions, "Oscillating");
   if (oscillating != nullptr && (had == nullptr || condition_in(*had, "Oscillating") == nullptr))

@@ -1,7 +1,8 @@
 #pragma once
 // What people see with `kubectl describe`: Kubernetes Events on instances and blueprints. Told when something
-// changes, never again; what can't be told is not a failure. One thread.
+// changes, never again; what can't be told is not a failure. Any thread.
 
+#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -27,7 +28,7 @@ class Notices {
   kube::Client& client_;
   Clock& clock_;
   EventSink& events_;
-  std::uint64_t told_ = 0;
+  std::atomic<std::uint64_t> told_ = 0;
 };
 
 }  // namespace mist::operator_

@@ -39,10 +39,7 @@ std::string diagnostic_of(const Error& failure) {
 
 }  // namespace
 
-void Loaded::forget(const kube::Informer::Key& instance) {
-  std::erase_if(made, [&](const auto& entry) { return entry.first.first == instance; });
-  std::erase_if(checked, [&](const auto& entry) { return entry.first.first == instance; });
-}
+void Loaded::forget(const kube::Informer::Key& instance) { answers.forget(instance); }
 
 Revisions::Revisions(World world, std::string ns, Observer::Wake wake)
     : world_(std::move(world)), ns_(std::move(ns)), wake_(std::move(wake)) {}
@@ -62,7 +59,7 @@ Status Revisions::start(const Context& context) {
   return {};
 }
 
-Status Revisions::load(const std::string& name, const Context& context) {
+Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lock, const Context& context) {
   const auto map = config_maps_->get({ns_, name});
   Loaded& loaded = blueprints_[name];
   if (!map) {
@@ -95,7 +92,9 @@ Status Revisions::load(const std::string& name, const Context& context) {
   loaded.account = std::move(account);
   loaded.for_its_crd = false;
   const ObjectId kept = kind_from(map->string_at({"metadata", "annotations", kKindAnnotation}));
+  lock.unlock();
   auto revision = revision_of(name, files, has_finalizer(*map) ? kept : ObjectId(), context);
+  lock.lock();
   if (!revision.ok()) {
     // What is not a fault of the blueprint is tried again.
     const ErrorKind kind = revision.error().kind;
@@ -133,10 +132,9 @@ Status Revisions::load(const std::string& name, const Context& context) {
   }
   loaded.files = std::move(files);
   loaded.rejected = false;
-  loaded.evaluator = std::move(evaluator);
-  loaded.blueprint = std::move(described);
-  loaded.made.clear();
-  loaded.checked.clear();
+  loaded.evaluator = std::make_shared<blueprint::Evaluator>(std::move(evaluator));
+  loaded.blueprint = std::make_shared<const blueprint::Blueprint>(std::move(described));
+  loaded.answers.clear();
   world_.events.info(fmt::format("blueprint {} is in force for {}", name, kind.kind));
   std::string warnings;
   for (const std::string& each : loaded.blueprint->warnings()) {
@@ -231,7 +229,7 @@ Status Revisions::watch_instances(const std::string& name, Loaded& loaded, const
     MIST_TRY_VOID(actor->client.list(*resource, {.field_selector = "metadata.name=mistletoe"}, context)
                       .in(fmt::format("while listing the instances of blueprint {} as ServiceAccount {}/{}",
                                       name, ns_, loaded.account)));
-  loaded.instances = std::make_unique<kube::Informer>(
+  loaded.instances = std::make_shared<kube::Informer>(
       actor->client, *resource, kube::ListOptions{}, nullptr,
       [this, name](const std::optional<kube::Informer::Key>& key) {
         if (key) wake_({name, *key});

@@ -1,9 +1,11 @@
 #pragma once
 // Which revision of each blueprint is in force: reads them from ConfigMaps, evaluates them, and keeps the
-// last good one where the next can't be used. Tells their authors by annotations and Events. One thread.
+// last good one where the next can't be used. Tells their authors by annotations and Events. One thread at a
+// time.
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "blueprint/evaluator.h"
 #include "kube/informer.h"
 #include "operator/actors.h"
+#include "operator/answers.h"
 #include "operator/notices.h"
 #include "operator/observer.h"
 
@@ -22,13 +25,12 @@ struct Loaded {
   bool rejected = false;                // those files
   bool for_its_crd = false;             // rejected, and a change of the CRD may make it good
   Account account;                      // as which its work is done
-  std::optional<blueprint::Evaluator> evaluator;
-  std::optional<blueprint::Blueprint> blueprint;  // the last good one
-  std::unique_ptr<kube::Informer> instances;
-  // What functions made: of each instance and node the last environment, and the object.
-  std::map<std::pair<kube::Informer::Key, std::string>, std::pair<Value, Value>> made;
-  // The same of contracts: the last object, and what the contract said.
-  std::map<std::pair<kube::Informer::Key, std::string>, std::pair<Value, Status>> checked;
+  std::shared_ptr<blueprint::Evaluator> evaluator;
+  // The last good one, and its instances; whoever works with them keeps them meanwhile.
+  std::shared_ptr<const blueprint::Blueprint> blueprint;
+  std::shared_ptr<kube::Informer> instances;
+  Answers answers;
+  bool is_evaluating = false;  // somebody is, who will see to open questions too
 
   void forget(const kube::Informer::Key& instance);
 };
@@ -49,8 +51,8 @@ class Revisions {
 
   /// Begins to watch. Errors: those of the first request.
   Status start(const Context& context);
-  /// The blueprint changed, or its last try failed for no fault of its own.
-  Status load(const std::string& name, const Context& context);
+  /// The blueprint changed, or its last try failed for no fault of its own. It is evaluated without the lock.
+  Status load(const std::string& name, std::unique_lock<std::mutex>& lock, const Context& context);
   Loaded& of(const std::string& name) { return blueprints_[name]; }
   /// A blueprint stays as long as it has instances: without it an operator that starts again would not know
   /// them, and their finalizers would never go.

@@ -25,7 +25,11 @@ class WorkQueue {
     const SteadyTime due = clock_.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(delay);
     const std::lock_guard lock(mutex_);
     const auto [entry, is_new] = due_.emplace(item, due);
-    if (!is_new) entry->second = std::min(entry->second, due);
+    if (is_new || due < entry->second) {
+      if (!is_new) order_.erase({entry->second, item});
+      entry->second = due;
+      order_.emplace(due, item);
+    }
     ++additions_;
     ++changes_;
     wake_.notify_all();
@@ -35,21 +39,20 @@ class WorkQueue {
   std::optional<Item> take(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
-      auto next = due_.end();
-      for (auto each = due_.begin(); each != due_.end(); ++each)
-        if (!in_hand_.contains(each->first) && (next == due_.end() || each->second < next->second))
-          next = each;
+      const auto next =
+          std::ranges::find_if(order_, [&](const auto& each) { return !in_hand_.contains(each.second); });
       // Woken by anything that is added, which may be due earlier, and by what somebody lets go of.
       const auto changed = [&, seen = changes_] { return changes_ != seen; };
-      if (next == due_.end()) {
+      if (next == order_.end()) {
         wake_.wait(lock, stop, changed);
-      } else if (const SteadyTime now = clock_.steady_now(); next->second <= now) {
-        Item item = next->first;
-        due_.erase(next);
+      } else if (const SteadyTime now = clock_.steady_now(); next->first <= now) {
+        Item item = next->second;
+        order_.erase(next);
+        due_.erase(item);
         in_hand_.insert(item);
         return item;
       } else {
-        wake_.wait_for(lock, stop, next->second - now, changed);
+        wake_.wait_for(lock, stop, next->first - now, changed);
       }
     }
     return std::nullopt;
@@ -87,6 +90,7 @@ class WorkQueue {
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::map<Item, SteadyTime> due_;
+  std::set<std::pair<SteadyTime, Item>> order_;  // the same, by time
   std::set<Item> in_hand_;
   std::uint64_t additions_ = 0;
   std::uint64_t changes_ = 0;  // of all that take() looks at

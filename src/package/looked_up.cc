@@ -12,7 +12,24 @@ using Values = std::map<std::string, SecretString>;
 // A shorter line of a text says nothing: "", "}", "-----".
 constexpr std::size_t kShortestLine = 12;
 
-void add(Values& values, const std::string& name, const std::string& text) {
+void add_secret(Values& values, const Value& secret) {
+  const std::string of = fmt::format("{}/{}", secret.string_at({"metadata", "namespace"}),
+                                     secret.string_at({"metadata", "name"}));
+  for (const std::string_view part : {"data", "stringData"}) {
+    const Value* const data = secret.find(part);
+    if (data == nullptr || !data->is_object()) continue;
+    for (const Value::Member& member : data->as_object()) {
+      if (!member.value.is_string()) continue;
+      std::string plain;
+      if (part != "data" || !base64_decode(member.value.as_string(), plain)) plain = member.value.as_string();
+      add_forms(values, fmt::format("{} {}", of, member.key), plain);
+    }
+  }
+}
+
+}  // namespace
+
+void add_forms(Values& values, const std::string& name, const std::string& text) {
   if (text.empty()) return;
   std::string quoted = encoding::to_json(Value(text));
   quoted = quoted.substr(1, quoted.size() - 2);
@@ -28,23 +45,6 @@ void add(Values& values, const std::string& name, const std::string& text) {
   }
   values.try_emplace(name, text);
 }
-
-void add_secret(Values& values, const Value& secret) {
-  const std::string of = fmt::format("{}/{}", secret.string_at({"metadata", "namespace"}),
-                                     secret.string_at({"metadata", "name"}));
-  for (const std::string_view part : {"data", "stringData"}) {
-    const Value* const data = secret.find(part);
-    if (data == nullptr || !data->is_object()) continue;
-    for (const Value::Member& member : data->as_object()) {
-      if (!member.value.is_string()) continue;
-      std::string plain;
-      if (part != "data" || !base64_decode(member.value.as_string(), plain)) plain = member.value.as_string();
-      add(values, fmt::format("{} {}", of, member.key), plain);
-    }
-  }
-}
-
-}  // namespace
 
 Values values_of_secrets(const Value& answer) {
   Values values;

@@ -17,6 +17,9 @@ inline constexpr std::size_t kShortestInText = 4;
 /// each decoded, and in the forms in which it may stand in a text: its lines, and as JSON quotes it.
 std::map<std::string, SecretString> values_of_secrets(const encoding::Value& answer);
 
+/// Adds a text in these forms, by names that begin with `name`.
+void add_forms(std::map<std::string, SecretString>& values, const std::string& name, const std::string& text);
+
 /// Those of them that are looked for in texts.
 std::map<std::string, SecretString> looked_up_in_texts(std::map<std::string, SecretString> values);
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "base/diagnosis.h"
 #include "base/text.h"
 #include "crypto/hkdf.h"
 #include "crypto/keys.h"
@@ -263,13 +264,8 @@ std::string without_secrets(std::string text, const std::map<std::string, Secret
 
 Error without_secrets(Error failure, const TextMask& mask) {
   if (mask.empty()) return failure;
-  failure.message = without_secrets(std::move(failure.message), mask);
-  failure.because = without_secrets(std::move(failure.because), mask);
-  failure.hint = without_secrets(std::move(failure.hint), mask);
-  for (std::string& frame : failure.frames) frame = without_secrets(std::move(frame), mask);
-  if (failure.where) failure.where->excerpt = without_secrets(std::move(failure.where->excerpt), mask);
-  if (failure.cause) failure.cause = std::make_shared<const Error>(without_secrets(*failure.cause, mask));
-  return failure;
+  return with_texts(std::move(failure),
+                    [&mask](std::string text) { return without_secrets(std::move(text), mask); });
 }
 
 Error without_secrets(Error failure, const std::map<std::string, SecretString>& secrets) {

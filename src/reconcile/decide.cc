@@ -45,6 +45,7 @@ class Reconciler {
     for (const graph::Node node : blueprint_.order()) judge_node(node);
     fill_status();
     keep_what_cannot_be_judged();
+    plan_ahead();
     std::ranges::move(reports_, std::back_inserter(plan_.nodes));
     remove_the_rest();
     std::ranges::sort(plan_.record.objects, {},
@@ -84,13 +85,14 @@ class Reconciler {
       case NodeType::Http:
         return judge(node);
       case NodeType::Own:
+      case NodeType::Package:
       case NodeType::Absent:
       case NodeType::Act:
         break;
     }
     for (const Member& member : facts.members) {
       if (!is_active(node, member)) continue;
-      if (told(node).type == NodeType::Own)
+      if (told(node).keeps_objects())
         own(node, member);
       else if (told(node).type == NodeType::Act)
         act(node, member);
@@ -110,7 +112,7 @@ class Reconciler {
     const bool is_there =
         !facts.members.empty() &&
         std::ranges::all_of(facts.members, [](const Member& each) { return each.observed.there(); });
-    if (!facts.answer.failure.empty() && facts.answer.stale)
+    if ((!facts.answer.failure.empty() && facts.answer.stale) || survey_.failed_release(node) != nullptr)
       return report(node, NodeState::Failed, std::move(why));
     report(node, is_there ? NodeState::Progressing : NodeState::Waiting, std::move(why));
   }
@@ -159,7 +161,8 @@ class Reconciler {
           state != states.back() && survey_.reached(state) == Truth::Unknown)
         return fmt::format("whether {} was reached is not known yet", told(state).name);
     const Recorded* before = recorded_.find(id);
-    if (before == nullptr) return {};
+    // One that was only planned was never its state.
+    if (before == nullptr || (before->hash.empty() && world_.observe(id, true).absent())) return {};
     const auto last = std::ranges::find(blueprint_.nodes(), before->node, &blueprint::Node::name);
     if (last == blueprint_.nodes().end()) return {};
     const auto node = static_cast<graph::Node>(last - blueprint_.nodes().begin());
@@ -343,32 +346,30 @@ class Reconciler {
     // The name of a Job is its input.
     const bool held = clean && (survey_.of(node).gate.empty() || told(node).type == NodeType::Act);
     Recorded entry = entry_of(node, member);
-    if (!held) entry.hash = before != nullptr && before->node == entry.node ? before->hash : std::string();
+    if (!held && !survey_.latched(node, member)) {
+      entry.hash = before != nullptr && before->node == entry.node ? before->hash : std::string();
+      entry.shown = false;
+    }
     plan_.record.objects.push_back(std::move(entry));
   }
 
   Recorded entry_of(graph::Node node, const Member& member) const {
     const Facts& facts = survey_.of(node);
+    const bool is_state = survey_.writers().at(member.id).size() > 1;
     Recorded entry{.node = told(node).name,
                    .id = member.id,
                    .after = survey_.after(node),
                    .uses = {facts.uses.begin(), facts.uses.end()},
                    .hash = member.hash,
-                   .policy = told(node).policy};
+                   .policy = told(node).policy,
+                   .shown = !is_state && member.shows_input(member.desired)};
     return entry;
   }
 
   void write(graph::Node node, const Member& member) {
     Recorded entry = entry_of(node, member);
-    if (const Recorded* before = recorded_.find(member.id); before != nullptr && member.observed.there()) {
-      // Until it is written it has both.
-      std::set<std::string> uses(before->uses.begin(), before->uses.end());
-      uses.insert(entry.uses.begin(), entry.uses.end());
-      entry.uses.assign(uses.begin(), uses.end());
-      std::set<std::string> after(before->after.begin(), before->after.end());
-      after.insert(entry.after.begin(), entry.after.end());
-      entry.after.assign(after.begin(), after.end());
-    }
+    if (const Recorded* before = recorded_.find(member.id); before != nullptr && member.observed.there())
+      add_ties(entry, *before);
     if (world_.held)
       if (const auto why = world_.held(entry.node, member.hash)) {
         if (const Recorded* before = recorded_.find(member.id)) plan_.record.objects.push_back(*before);
@@ -378,6 +379,79 @@ class Reconciler {
     const bool create = member.observed.absent();
     report(node, NodeState::Changing, create ? "it is being created" : "it is being changed");
     plan_.applies.push_back({told(node).name, member.id, member.desired, member.hash, create});
+  }
+
+  // Until it is written it has those of before, too.
+  static void add_ties(Recorded& entry, const Recorded& before) {
+    const auto add = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
+      std::set<std::string> all(to.begin(), to.end());
+      all.insert(from.begin(), from.end());
+      to.assign(all.begin(), all.end());
+    };
+    add(entry.uses, before.uses);
+    add(entry.after, before.after);
+  }
+
+  // What will be written next, as far as its name can be told without the values that are still missing: it
+  // is recorded together with what is written now, so that the record of a chain is stored once and not
+  // before each of its objects.
+  void plan_ahead() {
+    if (plan_.applies.empty()) return;
+    std::map<graph::Node, std::vector<Recorded>> ahead;
+    for (const graph::Node node : blueprint_.order()) {
+      if (!told(node).keeps_objects() || survey_.wanted(node) != Truth::True) continue;
+      const bool is_made = survey_.of(node).made == Facts::Made::Yes;
+      ahead[node] = is_made ? entries_of(node) : entries_to_come(node, ahead);
+      for (const Recorded& each : ahead[node]) {
+        const bool is_recorded =
+            std::ranges::find(plan_.record.objects, each.id, &Recorded::id) != plan_.record.objects.end();
+        // What others have isn't ours to record.
+        if (!is_recorded && world_.observe(each.id, true).absent()) plan_.record.objects.push_back(each);
+      }
+    }
+  }
+
+  std::vector<Recorded> entries_of(graph::Node node) const {
+    std::vector<Recorded> entries;
+    for (const Member& member : survey_.of(node).members) {
+      if (survey_.writers().at(member.id).size() > 1) continue;
+      Recorded& entry = entries.emplace_back(entry_of(node, member));
+      entry.hash.clear();
+    }
+    return entries;
+  }
+
+  std::vector<Recorded> entries_to_come(graph::Node node,
+                                        const std::map<graph::Node, std::vector<Recorded>>& ahead) const {
+    const bool is_recorded =
+        std::ranges::find(recorded_.objects, told(node).name, &Recorded::node) != recorded_.objects.end();
+    if (survey_.of(node).made != Facts::Made::Pending || is_recorded || !world_.identities) return {};
+    const auto inputs = survey_.inputs(node);
+    if (!inputs) return {};
+    const std::optional<Value> named =
+        world_.identities(told(node).name, inputs->environment, inputs->unknown);
+    if (!named || !named->is_array()) return {};
+    std::set<std::string> uses;
+    for (const std::size_t i : blueprint_.edges_into(node)) {
+      const blueprint::SequenceEdge& edge = blueprint_.sequence()[i];
+      if (edge.extract.empty() || edge.cyclic || survey_.wanted(edge.from) == Truth::False) continue;
+      uses.insert(survey_.of(edge.from).uses.begin(), survey_.of(edge.from).uses.end());
+      for (const Member& member : survey_.of(edge.from).members)
+        if (told(edge.from).keeps_objects()) uses.insert(member.id.text());
+      if (const auto before = ahead.find(edge.from); before != ahead.end())
+        for (const Recorded& each : before->second) {
+          uses.insert(each.id.text());
+          uses.insert(each.uses.begin(), each.uses.end());
+        }
+    }
+    std::vector<Recorded> entries;
+    for (const Value& object : named->as_array())
+      entries.push_back({.node = told(node).name,
+                         .id = id_of(object),
+                         .after = survey_.after(node),
+                         .uses = {uses.begin(), uses.end()},
+                         .policy = told(node).policy});
+    return entries;
   }
 
   // Values of nodes for the instance's status. One that isn't known now stays as it was: an operator that
@@ -454,7 +528,11 @@ class Reconciler {
 
   void remove_the_rest() {
     Survivors survivors;
-    const auto add = [&](const Recorded& each) { survivors.used.insert(each.uses.begin(), each.uses.end()); };
+    const auto add = [&](const Recorded& each) {
+      // What is only planned holds nothing.
+      if (each.hash.empty() && world_.observe(each.id, true).absent()) return;
+      survivors.used.insert(each.uses.begin(), each.uses.end());
+    };
     for (const Recorded& each : plan_.record.objects) {
       add(each);
       if (const Recorded* before = recorded_.find(each.id)) add(*before);

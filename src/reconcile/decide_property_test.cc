@@ -401,23 +401,30 @@ class Case {
   }
 
   World world() const {
-    return {.make = [this](const std::string& node, const Value& e) { return make(node, e); },
-            .observe = [this](const ObjectId& id, bool owned) { return observe(id, owned); },
-            .list = [this](const Collection&) -> std::optional<Value::Array> {
-              Value::Array all;
-              for (const auto& [id, object] : cluster_.seen())
-                if (id.name.starts_with("ext-")) all.push_back(object);
-              return all;
+    return {
+        .make = [this](const std::string& node, const Value& e) { return make(node, e); },
+        .identities =
+            [this](const std::string& node, const Value& e, const std::vector<std::string>&) {
+              auto made = make(node, e);
+              if (!made.ok()) return std::optional<Value>();
+              return std::optional(made->is_array() ? *std::move(made) : Value::array({*std::move(made)}));
             },
-            .check_node = [](const std::string&, const Value& object) -> Status {
-              if (is_ok(object)) return {};
-              return error(ErrorKind::Invalid, "data.ok is not true");
-            },
-            .frozen =
-                [this](const std::string& node) {
-                  const auto found = flips_.find(node);
-                  return found != flips_.end() && found->second.second >= kMostFlips;
-                }};
+        .observe = [this](const ObjectId& id, bool owned) { return observe(id, owned); },
+        .list = [this](const Collection&) -> std::optional<Value::Array> {
+          Value::Array all;
+          for (const auto& [id, object] : cluster_.seen())
+            if (id.name.starts_with("ext-")) all.push_back(object);
+          return all;
+        },
+        .check_node = [](const std::string&, const Value& object) -> Status {
+          if (is_ok(object)) return {};
+          return error(ErrorKind::Invalid, "data.ok is not true");
+        },
+        .frozen =
+            [this](const std::string& node) {
+              const auto found = flips_.find(node);
+              return found != flips_.end() && found->second.second >= kMostFlips;
+            }};
   }
 
   // --- what the operator does
@@ -432,21 +439,25 @@ class Case {
         times += before != each.wanted;
         before = each.wanted;
       }
-    const bool claims = !terminating && plan.record != record_;
+    // As the operator does: what can be seen on objects is only remembered.
+    const bool claims = !terminating && !says_as_much(stored_, plan.record);
     if (record_from(to_text(plan.record)) != plan.record) fail("the record is not what it is read back as");
     const auto crashes = [&] {
       if (!faults || !dice_.percent(6)) return false;
       say("  crash");
       cluster_.see_all();
+      record_ = stored_;
       return true;
     };
     check_plan(plan, terminating);
     if (crashes()) return true;
     if (claims) {
       if (faults && dice_.percent(5)) return true;
-      record_ = plan.record;
+      record_ = stored_ = plan.record;
       has_finalizer_ |= !record_.objects.empty() || !record_.progress.empty();
       if (crashes()) return true;
+    } else if (!terminating) {
+      record_ = plan.record;
     }
     std::vector<std::function<void()>> writes;
     for (const Apply& each : plan.applies) writes.emplace_back([&] { carry_out(each, faults); });
@@ -470,7 +481,7 @@ class Case {
     if (each.create && there != nullptr) return say(fmt::format("  {} is there already", each.id.display()));
     say(fmt::format("  {} {} as {} {}", each.create ? "create" : "change", each.id.display(), each.node,
                     each.hash));
-    if (record_.find(each.id) == nullptr)
+    if (stored_.find(each.id) == nullptr)
       fail(fmt::format("{} is written and not recorded", each.id.display()));
     if (program(each.node).type == NodeType::Act) begins(each);
     if (quiet_ && !feeds_back_ && ++writes_[{each.node, each.id, each.hash}] > 1)
@@ -878,7 +889,8 @@ class Case {
   std::map<std::string, std::pair<Truth, int>> flips_;
   bool feeds_back_ = false, may_never_end_ = false;
   bool instance_there_ = true, has_finalizer_ = false, quiet_ = false, label_was_removed_ = false;
-  Record record_;
+  Record record_;  // what the operator knows
+  Record stored_;  // what it would know after a crash
   Cluster cluster_;
   std::map<ObjectId, Dependencies> depends_;
   std::set<std::tuple<std::string, ObjectId, std::string>> held_;

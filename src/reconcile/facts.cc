@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
+#include "reconcile/release_node.h"
 
 namespace mist::reconcile {
 namespace {
@@ -52,6 +53,11 @@ bool is_observed(const Value& live) {
   const Value* observed = live.at_path({"status", "observedGeneration"});
   return generation == nullptr || observed == nullptr || !generation->is_int() || !observed->is_int() ||
          observed->as_int() >= generation->as_int();
+}
+
+// It was last written with the input that it has now, whatever others did to it since.
+bool was_written_so(const Member& member) {
+  return member.observed.there() && member.ours && member.shows_input(member.observed.object);
 }
 
 bool is_dirty(const Member& member) {
@@ -182,6 +188,7 @@ void Survey::look_at(graph::Node node) {
     case NodeType::Http:
       return take_answer(node, *made);
     case NodeType::Own:
+    case NodeType::Package:
     case NodeType::Read:
     case NodeType::Absent:
     case NodeType::Act:
@@ -203,15 +210,17 @@ bool Survey::gather(graph::Node node, Value& environment) {
     const blueprint::Node& source = blueprint_.nodes()[edge.from];
     const bool is_wanted = wanted_[edge.from] != Truth::False;
     for (const Extraction& each : edge.extract) {
-      auto value = is_wanted ? extracted(edge, each) : Result<std::optional<Value>>(std::optional<Value>());
+      auto value = given(edge, each);
       if (!value.ok()) {
         fail(facts, fmt::format("the value {} from {}: {}", each.name, source.name, value.error().message));
         return false;
       }
-      if (!*value && each.fallback && (!is_wanted || edge.gate == Gate::Soft)) *value = each.fallback;
       if (!*value) {
         facts.why = is_wanted ? fmt::format("waits for {} of {}", each.path.text, source.name)
                               : fmt::format("the node {}, whose values it needs, is not wanted", source.name);
+        const auto& live = facts_[edge.from].live;
+        if (is_wanted && live && source.type == NodeType::Package && hides_export(*live, each.path.text))
+          facts.why += ", which is secret, so that no status shows it: read the Secret that holds it";
         if (is_wanted && !facts_[edge.from].why.empty())
           facts.why += fmt::format(", which {}", facts_[edge.from].why);
         return false;
@@ -221,14 +230,41 @@ bool Survey::gather(graph::Node node, Value& environment) {
     if (edge.extract.empty() || !is_wanted) continue;
     if (edge.cyclic) {
       for (const Recorded& each : record_.objects)
-        if (each.node == source.name && source.type == NodeType::Own) facts.uses.insert(each.id.text());
+        if (each.node == source.name && source.keeps_objects()) facts.uses.insert(each.id.text());
       continue;
     }
     facts.uses.insert(facts_[edge.from].uses.begin(), facts_[edge.from].uses.end());
-    if (source.type == NodeType::Own)
+    if (source.keeps_objects())
       for (const Member& member : facts_[edge.from].members) facts.uses.insert(member.id.text());
   }
   return true;
+}
+
+std::optional<Survey::Inputs> Survey::inputs(graph::Node node) const {
+  Inputs found{Value::object({{"instance", for_functions(instance_)}}), {}};
+  for (const std::size_t i : blueprint_.edges_into(node)) {
+    const SequenceEdge& edge = blueprint_.sequence()[i];
+    for (const Extraction& each : edge.extract) {
+      auto value = given(edge, each);
+      if (!value.ok() || (!*value && wanted_[edge.from] == Truth::False)) return std::nullopt;
+      if (*value)
+        found.environment.set(each.name, **std::move(value));
+      else
+        found.unknown.push_back(each.name);
+    }
+  }
+  return found;
+}
+
+// What flows along an edge into a function: the value, or what stands in for it.
+Result<std::optional<Value>> Survey::given(const SequenceEdge& edge, const Extraction& extraction) const {
+  const bool is_wanted = wanted_[edge.from] != Truth::False;
+  std::optional<Value> value;
+  if (is_wanted) {
+    MIST_TRY(value, extracted(edge, extraction));
+  }
+  if (!value && (!is_wanted || edge.gate == Gate::Soft)) value = extraction.fallback;
+  return value;
 }
 
 Result<std::optional<Value>> Survey::extracted(const SequenceEdge& edge, const Extraction& extraction) const {
@@ -247,7 +283,10 @@ std::optional<Value> Survey::recorded_objects(graph::Node node) const {
   for (const Recorded& each : record_.objects) {
     if (each.node != blueprint_.nodes()[node].name) continue;
     Observation observed = world_.observe(each.id, true);
-    if (observed.there() && is_instances(observed.object, uid_)) found.push_back(std::move(observed.object));
+    if (!observed.there() || !is_instances(observed.object, uid_)) continue;
+    if (blueprint_.nodes()[node].type == NodeType::Package)
+      observed.object = with_exports(std::move(observed.object));
+    found.push_back(std::move(observed.object));
   }
   if (found.empty()) return std::nullopt;
   return found.size() == 1 ? std::move(found.front()) : Value(std::move(found));
@@ -346,7 +385,7 @@ void Survey::observe(graph::Node node, Facts& facts) {
       return fail(facts, fmt::format("{} is of the record of a release, which no blueprint may touch",
                                      member.id.display()));
     member.ours = is_instances(member.observed.object, uid_);
-    member.dirty = told.type == NodeType::Own && member.ours && is_dirty(member);
+    member.dirty = told.keeps_objects() && member.ours && is_dirty(member);
   }
 }
 
@@ -358,6 +397,7 @@ void Survey::take_live(graph::Node node, Facts& facts) const {
       if (is_seen(each)) facts.live->push_back(each.observed.object);
   } else if (facts.members.size() == 1 && is_seen(facts.members.front())) {
     facts.live = facts.members.front().observed.object;
+    if (blueprint_.nodes()[node].type == NodeType::Package) facts.live = with_exports(*std::move(facts.live));
   }
 }
 
@@ -464,7 +504,7 @@ bool Survey::is_there(graph::Node node, std::string& why) const {
 }
 
 bool Survey::is_changing(graph::Node node) const {
-  if (blueprint_.nodes()[node].type != NodeType::Own || wanted_[node] != Truth::True) return false;
+  if (!blueprint_.nodes()[node].keeps_objects() || wanted_[node] != Truth::True) return false;
   return std::ranges::any_of(facts_[node].members, [&](const Member& member) {
     const auto states = writers_.find(member.id);
     return member.dirty && may_write(node, member) && states != writers_.end() && states->second.size() == 1;
@@ -521,18 +561,21 @@ bool Survey::ready(graph::Node node, std::string* why) const {
     case NodeType::Act:
       return record_.reached(told.name, facts.hash) || no("its Job has not succeeded yet");
     case NodeType::Own:
+    case NodeType::Package:
     case NodeType::Read:
       for (const Member& member : facts.members) {
         const Value& live = member.observed.object;
         if (member.observed.state == Observation::State::Unknown)
           return no(not_known(member.id, member.observed));
-        if (!member.observed.there() || (told.type == NodeType::Own && !member.ours))
+        if (!member.observed.there() || (told.keeps_objects() && !member.ours))
           return no(fmt::format("{} is not there", member.id.display()));
         if (apimachinery::is_terminating(live)) return no("it is being deleted");
         if (member.dirty) return no("it is not as wanted yet");
-        if (told.contract) continue;
+        // What a package exports says nothing before its release is there.
+        if (told.contract && told.type != NodeType::Package) continue;
         const apply::Readiness now = apply::readiness(live);
-        if (now.health != apply::Health::Ready) return no(now.detail);
+        if (now.health != apply::Health::Ready)
+          return no(is_release(member.id) ? why_not_released(member) : now.detail);
         if (!is_observed(live)) return no("its controller hasn't seen its last change");
       }
       break;
@@ -542,9 +585,26 @@ bool Survey::ready(graph::Node node, std::string* why) const {
   return matches.ok() || no(reason_of(matches.error()));
 }
 
+// A Release says why itself, unless nobody keeps it.
+std::string Survey::why_not_released(const Member& member) const {
+  std::string words = release_words(member.observed.object);
+  if (world_.not_kept && is_unseen(member.observed.object))
+    if (const std::string why = world_.not_kept(member.observed.object); !why.empty())
+      words += fmt::format("; {}", why);
+  return words;
+}
+
+const Member* Survey::failed_release(graph::Node node) const {
+  const auto failed = std::ranges::find_if(facts_[node].members, [](const Member& each) {
+    return is_release(each.id) && each.observed.there() && !each.dirty && has_failed(each.observed.object);
+  });
+  return failed == facts_[node].members.end() ? nullptr : &*failed;
+}
+
 bool Survey::latched(graph::Node node, const Member& member) const {
   const Recorded* before = record_.find(member.id);
-  return before != nullptr && before->node == blueprint_.nodes()[node].name && before->hash == member.hash;
+  if (before == nullptr || before->node != blueprint_.nodes()[node].name) return false;
+  return before->hash == member.hash || was_written_so(member);
 }
 
 bool Survey::may_write(graph::Node node, const Member& member) const {

@@ -26,6 +26,11 @@ struct Member {
   Observation observed;
   bool ours = false;   ///< it carries the mark of the instance
   bool dirty = false;  ///< it isn't as desired
+
+  /// Whether an object was applied with the input: its annotation says so, unless acts are part of the input.
+  bool shows_input(const Value& object) const {
+    return object.string_at({"metadata", "annotations", kHashAnnotation}) == hash;
+  }
 };
 
 struct Facts {
@@ -64,16 +69,28 @@ class Survey {
   graph::Truth reached(graph::Node state) const;
   /// Whether the objects are there, as wanted, and ready; `why` not.
   bool ready(graph::Node node, std::string* why = nullptr) const;
-  /// Whether its edges held when this object was last written, with this input.
+  /// The Release among the objects of a node that failed and says so; null: none.
+  const Member* failed_release(graph::Node node) const;
+  /// Whether its edges held when this object was last written, with this input: the record says so, or the
+  /// object shows that it was written with it.
   bool latched(graph::Node node, const Member& member) const;
   /// May it be written? Of a member: repairs don't wait.
   bool may_write(graph::Node node, const Member& member) const;
+  /// What is known of the values for a node's function, and the names of the others. nullopt: it can't be
+  /// called whatever they are.
+  struct Inputs {
+    Value environment;
+    std::vector<std::string> unknown;
+  };
+  std::optional<Inputs> inputs(graph::Node node) const;
   /// Nodes with objects of their own that come before, over nodes without.
   std::vector<std::string> after(graph::Node node) const;
 
  private:
   void look_at(graph::Node node);
   bool gather(graph::Node node, Value& environment);
+  Result<std::optional<Value>> given(const blueprint::SequenceEdge& edge,
+                                     const blueprint::Extraction& extraction) const;
   Result<std::optional<Value>> extracted(const blueprint::SequenceEdge& edge,
                                          const blueprint::Extraction& extraction) const;
   std::optional<Value> recorded_objects(graph::Node node) const;
@@ -87,6 +104,7 @@ class Survey {
   void judge_edges(graph::Node node);
   bool holds(std::size_t edge, std::string& why) const;
   bool is_there(graph::Node node, std::string& why) const;
+  std::string why_not_released(const Member& member) const;
   bool is_gone(const blueprint::SequenceEdge& edge, std::string& why) const;
   bool is_changing(graph::Node node) const;
   bool are_states(graph::Node a, graph::Node b) const;

@@ -17,6 +17,7 @@ std::vector<std::string> verbs_for(const Node& node) {
     case NodeType::Absent:
       return {"get", "list", "watch", "delete"};
     case NodeType::Own:
+    case NodeType::Package:
       // Server-side apply is a patch, and creates what isn't there.
       if (node.policy == Policy::Delete || node.replace)
         return {"get", "list", "watch", "create", "patch", "delete"};

@@ -51,6 +51,12 @@ TEST(Permissions, WhatStaysIsNotDeletedAndNodesOfOneKindShareARule) {
                           "App: list patch watch status"));
 }
 
+TEST(Permissions, APackageIsARelease) {
+  EXPECT_THAT(lines("{a: package}", {{"a", {{"mistletoe.dev", "Release"}}}}),
+              ElementsAre("Event: create", "App: list patch watch status",
+                          "Release: create delete get list patch watch"));
+}
+
 TEST(Permissions, PluralsAreThoseOfKubernetes) {
   for (const auto& [kind, resource] : std::map<std::string, std::string>{{"Deployment", "deployments"},
                                                                          {"Ingress", "ingresses"},

@@ -2,6 +2,7 @@
 
 #include "apply/readiness.h"
 #include "base/text.h"
+#include "reconcile/release_node.h"
 
 namespace mist::reconcile {
 namespace {
@@ -13,8 +14,15 @@ struct Left {
   Observation observed;
 };
 
+// Its finalizer goes when its objects are gone: what it says of that, or that nobody sees to it.
+std::string why_not_uninstalled(const Value& release, const World& world) {
+  if (has_failed(release)) return release_words(release);
+  const std::string why = world.not_kept ? world.not_kept(release) : std::string();
+  return fmt::format("{}{}{}", apply::why_terminating(release), why.empty() ? "" : "; ", why);
+}
+
 void decide_one(const Left& left, const std::set<std::string>& needed, const Survivors& survivors,
-                Plan& plan) {
+                const World& world, Plan& plan) {
   const Recorded& entry = *left.entry;
   const Observation& observed = left.observed;
   NodeReport report{entry.node, NodeState::Deleting, {}, entry.id};
@@ -25,7 +33,8 @@ void decide_one(const Left& left, const std::set<std::string>& needed, const Sur
     // It goes as soon as its outcome matters to nobody.
     if (has_finalizer(observed.object))
       plan.releases.push_back({Release::What::Finalizer, entry.node, entry.id, observed.object});
-    report.detail = apply::why_terminating(observed.object);
+    report.detail = is_release(entry.id) ? why_not_uninstalled(observed.object, world)
+                                         : apply::why_terminating(observed.object);
   } else if (needed.contains(entry.node)) {
     report.detail = "waits until what came after it is gone";
   } else if (survivors.used.contains(entry.id.text())) {
@@ -54,7 +63,7 @@ void prune(const std::vector<Recorded>& going, const Survivors& survivors, std::
       if (node != each.node) needed.insert(node);
     left.push_back({&each, std::move(observed)});
   }
-  for (const Left& each : left) decide_one(each, needed, survivors, plan);
+  for (const Left& each : left) decide_one(each, needed, survivors, world, plan);
 }
 
 }  // namespace mist::reconcile

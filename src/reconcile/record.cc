@@ -93,6 +93,13 @@ void Record::reach(const std::string& node, const std::string& hash) {
   if (all.size() > kMostReached) all.erase(all.begin());
 }
 
+bool says_as_much(const Record& before, const Record& now) {
+  return before.progress == now.progress &&
+         std::ranges::equal(before.objects, now.objects, [](const Recorded& was, const Recorded& is) {
+           return is.shown ? was.is_same_but_for_hash(is) : was == is;
+         });
+}
+
 std::string to_text(const Record& record) {
   Value::Array objects;
   for (const Recorded& each : record.objects) objects.push_back(described(each));

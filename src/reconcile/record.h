@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "apimachinery/gvk.h"
@@ -42,7 +43,14 @@ struct Recorded {
   std::vector<std::string> uses = {};   ///< texts of the ids of own objects whose values it holds
   std::string hash = {};                ///< of the input for which its edges held when it was last written
   blueprint::Policy policy = blueprint::Policy::Delete;
-  friend bool operator==(const Recorded&, const Recorded&) = default;
+  bool shown = false;  ///< not stored, not compared: the object shows that hash as soon as it is written
+  friend bool operator==(const Recorded& a, const Recorded& b) {
+    return a.hash == b.hash && a.is_same_but_for_hash(b);
+  }
+  bool is_same_but_for_hash(const Recorded& other) const {
+    return std::tie(node, id, after, uses, policy) ==
+           std::tie(other.node, other.id, other.after, other.uses, other.policy);
+  }
 };
 
 /// What can't be read off objects: that an act has succeeded, that a state was reached.
@@ -66,6 +74,9 @@ struct Record {
 };
 
 inline constexpr std::size_t kMostReached = 500;
+
+/// Whether nothing is lost if `now` isn't stored where `before` is: they differ at most in what objects show.
+bool says_as_much(const Record& before, const Record& now);
 
 /// JSON. What can't be read counts as not recorded.
 std::string to_text(const Record& record);

@@ -23,6 +23,22 @@ TEST(Record, IsReadBackAsItWasWritten) {
   EXPECT_FALSE(record.reached("m", "h3"));
 }
 
+TEST(Record, OnlyAnInputThatItsObjectShowsNeedsNotBeStored) {
+  const Record before{.objects = {{.node = "a", .id = {"v1", "ConfigMap", "shop", "a"}}}};
+  Record now = before;
+  EXPECT_TRUE(says_as_much(before, now));
+  now.objects.front().hash = "h1";
+  EXPECT_FALSE(says_as_much(before, now));
+  now.objects.front().shown = true;
+  EXPECT_TRUE(says_as_much(before, now));
+  EXPECT_NE(before, now);
+  now.objects.front().after = {"b"};
+  EXPECT_FALSE(says_as_much(before, now));
+  now = before;
+  now.reach("b", "h1");
+  EXPECT_FALSE(says_as_much(before, now));
+}
+
 TEST(Record, WhatCannotBeReadIsNotRecorded) {
   for (const char* text : {"", "[]", "{", "null", R"({"objects": 1, "progress": []})"})
     EXPECT_TRUE(record_from(text).empty()) << text;

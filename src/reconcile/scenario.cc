@@ -18,14 +18,17 @@ struct EventWord {
   std::string_view word;
   Type type;
 };
-constexpr std::array<EventWord, 5> kEvents{{{"write", Type::Write},
+constexpr std::array<EventWord, 6> kEvents{{{"write", Type::Write},
                                             {"remove", Type::Remove},
                                             {"instance", Type::ChangeInstance},
                                             {"deleteInstance", Type::DeleteInstance},
-                                            {"answer", Type::Answer}}};
+                                            {"answer", Type::Answer},
+                                            {"release", Type::Release}}};
 constexpr std::string_view kEventHint =
     "an event is one of write: OBJECT, remove: OBJECT, instance: CHANGE, deleteInstance: true, "
-    "answer: { node: NAME, body: JSON }";
+    "answer: { node: NAME, body: JSON }, release: { node: NAME, exports: VALUES }";
+
+constexpr std::string_view kNoOutcome = "what becomes of a release is what it exports, or a failure";
 
 class Reader {
  public:
@@ -43,12 +46,18 @@ class Reader {
         scenario.instance = member.value;
       } else if (member.key == "controllers" && member.value.is_bool()) {
         scenario.controllers = member.value.as_bool();
+      } else if (member.key == "releases" && member.value.is_object()) {
+        for (const Value::Member& each : member.value.as_object())
+          if (!is_outcome(each.value)) return wrong(each.value, std::string(kNoOutcome));
+        scenario.releases = member.value;
       } else if (member.key == "events" && member.value.is_array()) {
         MIST_TRY(scenario.events, events(member.value));
       } else {
         return wrong(member.value,
                      fmt::format("{} is nothing that a scenario has", escape_controls(member.key)))
-            .with_hint("it has instance (an object), controllers (true or false), and events (a list)");
+            .with_hint(
+                "it has instance (an object), controllers (true or false), releases (by node: exports, "
+                "or failure), and events (a list)");
       }
     }
     return scenario;
@@ -71,6 +80,10 @@ class Reader {
     return all;
   }
 
+  static bool is_outcome(const Value& value) {
+    return value.is_object() && (value.find("exports") != nullptr) != !value.string_at("failure").empty();
+  }
+
   Status check(Type type, const Value& value) const {
     if (type == Type::DeleteInstance) {
       if (value.is_bool() && value.as_bool()) return {};
@@ -84,6 +97,10 @@ class Reader {
       const bool has_one = (value.find("body") != nullptr) != (value.find("failure") != nullptr);
       if (!value.string_at("node").empty() && has_one) return {};
       return wrong(value, "an answer has the node that it is for, and a body or a failure");
+    }
+    if (type == Type::Release) {
+      if (!value.string_at("node").empty() && is_outcome(value)) return {};
+      return wrong(value, fmt::format("{}, and the node that it is of", kNoOutcome));
     }
     const ObjectId id = id_of(value);
     if (id.api_version.empty() || id.kind.empty() || id.name.empty())
@@ -122,6 +139,10 @@ std::string what_happens(const ScenarioEvent& event, const ObjectId& instance, b
     case Type::Answer:
       return fmt::format("node {} is {}", event.object.string_at("node"),
                          event.object.find("body") != nullptr ? "answered" : "not answered");
+    case Type::Release:
+      return event.object.find("exports") != nullptr
+                 ? fmt::format("the release of node {} exports other values", event.object.string_at("node"))
+                 : fmt::format("the release of node {} fails", event.object.string_at("node"));
   }
   return {};
 }
@@ -243,6 +264,19 @@ Status answer(const blueprint::Blueprint& blueprint, const ScenarioEvent& event,
   return {};
 }
 
+Status set_release(const blueprint::Blueprint& blueprint, const std::string& node, const Value& outcome,
+                   const std::optional<SourceLocation>& where, Simulation& simulation) {
+  const auto told = std::ranges::find(blueprint.nodes(), node, &blueprint::Node::name);
+  if (told == blueprint.nodes().end() || told->type != blueprint::NodeType::Package) {
+    Error failure = error(ErrorKind::Invalid, "the blueprint has no package node {}", escape_controls(node));
+    return where ? std::move(failure).at(*where) : std::move(failure);
+  }
+  const Value* const exports = outcome.find("exports");
+  simulation.release(node, {.exports = exports == nullptr ? Value() : *exports,
+                            .failure = std::string(outcome.string_at("failure"))});
+  return {};
+}
+
 }  // namespace
 
 Result<Scenario> Scenario::parse(std::string_view text, const std::string& file) {
@@ -258,6 +292,8 @@ Result<Played> play(const blueprint::Blueprint& blueprint, const Scenario& scena
                     Simulation::Functions functions) {
   MIST_TRY_VOID(check_instance(blueprint, scenario.instance));
   Simulation simulation(blueprint, scenario.instance, std::move(functions), scenario.controllers);
+  for (const Value::Member& each : scenario.releases.as_object())
+    MIST_TRY_VOID(set_release(blueprint, each.key, each.value, std::nullopt, simulation));
   Player player(simulation);
   ObjectId instance = id_of(scenario.instance);
   if (instance.ns.empty()) instance.ns = "default";
@@ -280,6 +316,10 @@ Result<Played> play(const blueprint::Blueprint& blueprint, const Scenario& scena
         break;
       case Type::Answer:
         MIST_TRY_VOID(answer(blueprint, each, simulation));
+        break;
+      case Type::Release:
+        MIST_TRY_VOID(set_release(blueprint, std::string(each.object.string_at("node")), each.object,
+                                  each.where, simulation));
         break;
     }
     player.settle(std::move(event));

@@ -18,7 +18,8 @@ struct ScenarioEvent {
     Remove,          ///< an object goes
     ChangeInstance,  ///< merged into the instance
     DeleteInstance,
-    Answer,  ///< an HTTP node: { node, body }, or { node, failure }
+    Answer,   ///< an HTTP node: { node, body }, or { node, failure }
+    Release,  ///< a package node: { node, exports }, or { node, failure }
   };
   Type type = Type::Write;
   Value object;
@@ -28,12 +29,13 @@ struct ScenarioEvent {
 struct Scenario {
   Value instance;  ///< null: the text has none
   bool controllers = true;
+  Value releases = Value::object();  ///< by package node, from the beginning: { exports }, or { failure }
   std::vector<ScenarioEvent> events;
 
-  /// A list of events, or a record of `instance`, `controllers` and `events`. An event is one of
+  /// A list of events, or a record of `instance`, `controllers`, `releases` and `events`. An event is one of
   /// `{ write: OBJECT }`, `{ remove: OBJECT }`, `{ instance: CHANGE }`, `{ deleteInstance: true }`,
-  /// `{ answer: { node, body } }`, `{ answer: { node, failure } }`. Invalid
-  /// with the place; `file` is for that.
+  /// `{ answer: { node, body } }`, `{ answer: { node, failure } }`, `{ release: { node, exports } }`,
+  /// `{ release: { node, failure } }`. Invalid with the place; `file` is for that.
   static Result<Scenario> parse(std::string_view text, const std::string& file);
 };
 

@@ -97,6 +97,11 @@ TEST_F(ScenarioTest, RefusesWhatCannotBePlayed) {
   EXPECT_THAT(refusal("events:\n- instance: {}\n- remove: 1\n"), HasSubstr("at case.yaml:3:"));
   EXPECT_THAT(refusal("instances: {}"), HasSubstr("instances is nothing that a scenario has"));
   EXPECT_THAT(refusal("- deleteInstance: false"), HasSubstr("nothing but true"));
+  EXPECT_THAT(refusal("- release: {node: a}"), HasSubstr("what it exports, or a failure"));
+  EXPECT_THAT(refusal("releases: {a: {exports: {}, failure: x}}"),
+              HasSubstr("what it exports, or a failure"));
+  EXPECT_THAT(played(std::string(kInstance) + "releases: {a: {failure: x}}\n").error().message,
+              HasSubstr("no package node a"));
   EXPECT_THAT(refusal("3"), HasSubstr("a list of events, or a record"));
   EXPECT_THAT(played("instance: {apiVersion: v1, kind: App, metadata: {name: x}}").error().message,
               HasSubstr("the blueprint is for App of example.com/v1"));

@@ -4,6 +4,7 @@
 
 #include "apimachinery/built_in_groups.h"
 #include "base/text.h"
+#include "reconcile/release_node.h"
 #include "reconcile/status.h"
 
 namespace mist::reconcile {
@@ -49,6 +50,22 @@ void answer_for(const ObjectId& id, Value& object, std::int64_t& addresses) {
   } else if (id.kind == "CustomResourceDefinition") {
     object["status"].set("conditions", condition_true("Established"));
   }
+}
+
+// What the operator makes of a Release: it is installed at once, or it isn't and says why.
+void answer_release(Value& release, const Simulation::Outcome* given) {
+  const bool fails = given != nullptr && !given->failure.empty();
+  Value condition = Value::object({{"type", "Ready"},
+                                   {"status", fails ? "False" : "True"},
+                                   {"reason", fails ? "DeployFailed" : "Deployed"},
+                                   {"message", fails ? given->failure : "it is deployed"}});
+  Value& status = release["status"];
+  if (const Value* generation = release.at_path({"metadata", "generation"})) {
+    condition.set("observedGeneration", *generation);
+    status.set("observedGeneration", *generation);
+  }
+  status.set("conditions", Value::array({std::move(condition)}));
+  if (given != nullptr && !given->exports.is_null()) status.set("exports", given->exports);
 }
 
 bool has_any_finalizer(const Value& object) {
@@ -112,6 +129,7 @@ Round Simulation::play() {
       object = std::move(merged);
     }
     put(each.id, std::move(object));
+    made_by_[each.id] = each.node;
   }
   for (const Delete& each : plan_.deletes) {
     round.actions.push_back(fmt::format("delete {} (node {})", each.what.id.display(), each.what.node));
@@ -144,6 +162,16 @@ void Simulation::put(const ObjectId& id, Value object) {
   const Value* uid = there == objects_.end() ? nullptr : there->second.at_path({"metadata", "uid"});
   metadata.set("uid", uid == nullptr ? Value(fmt::format("uid-{}", ++uids_)) : *uid);
   metadata.set("managedFields", Value::array({}));
+  if (is_release(id)) {
+    // Its status is of one generation of its spec.
+    const Value* const before = there == objects_.end() ? nullptr : there->second.find("spec");
+    const Value* const number =
+        there == objects_.end() ? nullptr : there->second.at_path({"metadata", "generation"});
+    const Value* const spec = object.find("spec");
+    const bool same = before != nullptr && spec != nullptr && *before == *spec;
+    const std::int64_t generation = number != nullptr && number->is_int() ? number->as_int() : 0;
+    object["metadata"].set("generation", same ? generation : generation + 1);
+  }
   objects_[id] = std::move(object);
 }
 
@@ -160,7 +188,13 @@ bool Simulation::answer() {
   bool any = false;
   for (auto& [id, object] : objects_) {
     Value answered = object;
-    answer_for(id, answered, addresses_);
+    if (is_release(id)) {
+      const auto node = made_by_.find(id);
+      const auto given = node == made_by_.end() ? outcomes_.end() : outcomes_.find(node->second);
+      answer_release(answered, given == outcomes_.end() ? nullptr : &given->second);
+    } else {
+      answer_for(id, answered, addresses_);
+    }
     any |= answered != object;
     object = std::move(answered);
   }

@@ -1,7 +1,7 @@
 #pragma once
 // A blueprint without a cluster: plays what the operator would do for an instance, round after round, in a
 // cluster in memory, with the same decisions. What others do comes as events; controllers may be played too:
-// workloads become ready, Services get addresses, Jobs succeed. One thread.
+// workloads become ready, Services get addresses, Jobs succeed, packages are installed. One thread.
 
 #include <functional>
 #include <map>
@@ -28,6 +28,11 @@ class Simulation {
     std::function<Status(const Value& spec)> check_spec = {};
     std::function<Status(const Value& status)> check_status = {};
   };
+  /// What becomes of a package node's Release.
+  struct Outcome {
+    Value exports = {};
+    std::string failure = {};  ///< not empty: it can't be installed, and this is why
+  };
   /// `blueprint` and what `functions` refer to outlive this. `controllers`: whether they are played.
   Simulation(const blueprint::Blueprint& blueprint, Value instance, Functions functions, bool controllers);
 
@@ -47,6 +52,10 @@ class Simulation {
   /// An HTTP node is answered from now on.
   void answer(const std::string& node, HttpAnswer answer) {
     answers_.insert_or_assign(node, std::move(answer));
+  }
+  /// A package node's Release has that outcome from now on; without one it is installed, and exports nothing.
+  void release(const std::string& node, Outcome outcome) {
+    outcomes_.insert_or_assign(node, std::move(outcome));
   }
   void change_instance(const Value& change);
   void delete_instance();
@@ -69,7 +78,9 @@ class Simulation {
   bool ended_ = true, gone_ = false;
   Record record_;
   std::map<ObjectId, Value> objects_;
+  std::map<ObjectId, std::string> made_by_;  // the node that wrote it last
   std::map<std::string, HttpAnswer> answers_;
+  std::map<std::string, Outcome> outcomes_;
   Plan plan_;
   std::int64_t uids_ = 0, addresses_ = 0;
 };

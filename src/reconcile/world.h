@@ -58,6 +58,11 @@ struct World {
   /// What a node's function gives, with namespaces filled in. `environment`: the instance and what edges
   /// extract.
   std::function<Result<Value>(const std::string& node, const Value& environment)> make;
+  /// What names the objects of a node's function (a list), if that doesn't depend on the values with these
+  /// names, which aren't known yet; nullopt: it does, or nobody can tell. Not asked where null.
+  std::function<std::optional<Value>(const std::string& node, const Value& environment,
+                                     const std::vector<std::string>& unknown)>
+      identities = {};
   /// `owned`: objects of instances only are known, so that somebody else's object counts as absent.
   std::function<Observation(const ObjectId&, bool owned)> observe;
   /// nullopt: not known yet.
@@ -73,6 +78,8 @@ struct World {
   std::function<HttpAnswer(const std::string& node, const HttpQuestion&)> ask = {};
   /// Why a node isn't written with that input now: the server's last words, until the pause is over.
   std::function<std::optional<std::string>(const std::string& node, const std::string& hash)> held = {};
+  /// Why this operator doesn't look at a Release, and what to do about it; empty: it does.
+  std::function<std::string(const Value& release)> not_kept = {};
   /// Whether the server refused to change that object in place to that input.
   std::function<bool(const ObjectId&, const std::string& hash)> immutable = {};
   /// A node that came and went too often: it stays as it is.

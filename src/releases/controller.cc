@@ -17,6 +17,7 @@ namespace mist::releases {
 namespace {
 
 constexpr Duration kUnservedPause = std::chrono::seconds(5);
+constexpr Duration kSharePause = std::chrono::milliseconds(200);
 constexpr Duration kLeastPause = std::chrono::seconds(5);  // between two tries that change the cluster
 
 // What nobody reads here.
@@ -37,6 +38,28 @@ Wish wish_of(const Value& object) {
           std::string(object.string_at({"metadata", "annotations", kReconcileAnnotation}))};
 }
 
+// One requirement of a label selector, without sets: `a=b`, `a!=b`, `a`, `!a`.
+bool meets(std::string_view requirement, const Value& release) {
+  const auto label = [&](std::string_view key) { return release.at_path({"metadata", "labels", trim(key)}); };
+  const auto equals = requirement.find('=');
+  if (equals == std::string_view::npos)
+    return requirement.starts_with('!') ? label(requirement.substr(1)) == nullptr
+                                        : label(requirement) != nullptr;
+  const bool is_not = equals > 0 && requirement[equals - 1] == '!';
+  const std::string_view key = requirement.substr(0, is_not ? equals - 1 : equals);
+  std::string_view value = requirement.substr(equals + 1);
+  if (value.starts_with('=')) value.remove_prefix(1);
+  const Value* const there = label(key);
+  return (there != nullptr && there->is_string() && there->as_string() == trim(value)) != is_not;
+}
+
+// A selector with sets isn't taken apart: its commas may be within one.
+bool matches(std::string_view selector, const Value& release) {
+  if (trim(selector).empty() || selector.find('(') != std::string_view::npos) return true;
+  return std::ranges::all_of(split(selector, ','),
+                             [&](std::string_view each) { return meets(trim(each), release); });
+}
+
 // Which Releases are about the same release, the oldest first.
 class Claims {
  public:
@@ -46,15 +69,16 @@ class Claims {
       where_.erase(known);
     }
     if (!object) return;
-    const std::pair<std::string, Key> age{object->string_at({"metadata", "creationTimestamp"}), key};
     const Key release = release_of(*object);
+    // Nobody takes a release of another namespace from those who are there.
+    const Age age{key.first != release.first, object->string_at({"metadata", "creationTimestamp"}), key};
     of_release_[release].insert(age);
     where_.emplace(key, std::pair(release, age));
   }
   std::optional<Key> elder(const Value& object) const {
     const auto all = of_release_.find(release_of(object));
     if (all == of_release_.end() || all->second.empty()) return std::nullopt;
-    const Key& first = all->second.begin()->second;
+    const Key& first = std::get<Key>(*all->second.begin());
     const Key own(object.string_at({"metadata", "namespace"}), object.string_at({"metadata", "name"}));
     return first == own ? std::nullopt : std::optional(first);
   }
@@ -63,13 +87,13 @@ class Claims {
     std::set<Key> found;
     const auto known = where_.find(key);
     if (known == where_.end()) return found;
-    for (const auto& [age, each] : of_release_.at(known->second.first))
-      if (each != key) found.insert(each);
+    for (const Age& age : of_release_.at(known->second.first))
+      if (const Key& each = std::get<Key>(age); each != key) found.insert(each);
     return found;
   }
 
  private:
-  using Age = std::pair<std::string, Key>;
+  using Age = std::tuple<bool, std::string, Key>;
   std::map<Key, std::set<Age>> of_release_;
   std::map<Key, std::pair<Key, Age>> where_;
 };
@@ -185,6 +209,13 @@ class Controller::State {
       if (kept.due) queue_.add(key, *kept.due - now);
       return queue_.succeeded(key);
     }
+    // A look may wait for long; those of one namespace leave some to the others.
+    std::size_t& looks = looks_of_[key.first];
+    if (looks >= share()) {
+      queue_.add(key, kSharePause);
+      return queue_.succeeded(key);
+    }
+    ++looks;
     kept.woken = false;
     kept.in_hand = wish;
     kept.stop = std::stop_source();
@@ -201,6 +232,7 @@ class Controller::State {
     const Duration took = world_.clock.steady_now() - now;
     if (look.ok() && look->status) write(*object, *look->status, context);
     lock.lock();
+    if (--looks_of_[key.first] == 0) looks_of_.erase(key.first);
     Kept& after = kept_[key];
     after.in_hand.reset();
     if (context.stop().stop_requested()) return;
@@ -225,6 +257,8 @@ class Controller::State {
       queue_.add(key, *again);
     }
   }
+
+  std::size_t share() const { return static_cast<std::size_t>(std::max(1, looks_ / 4)); }
 
   std::optional<Key> elder(const Value& object) {
     const std::lock_guard lock(mutex_);
@@ -265,8 +299,9 @@ class Controller::State {
   bool is_synced_ = false;
   Claims claims_;
   std::map<Key, Kept> kept_;
-  std::map<Key, std::set<Key>> waiting_;      // by what they wait for
-  std::unique_ptr<kube::Informer> informer_;  // last: its thread uses the others
+  std::map<std::string, std::size_t> looks_of_;  // that go on, by namespace
+  std::map<Key, std::set<Key>> waiting_;         // by what they wait for
+  std::unique_ptr<kube::Informer> informer_;     // last: its thread uses the others
 };
 
 Controller::Controller(World world, operator_::Metrics& metrics, Scope scope, int looks)
@@ -274,5 +309,17 @@ Controller::Controller(World world, operator_::Metrics& metrics, Scope scope, in
 Controller::~Controller() = default;
 
 Status Controller::run(const Context& context) { return state_->run(context); }
+
+std::string Controller::why_not_kept(const Scope& scope, const Value& release) {
+  if (!scope.ns.empty() && release.string_at({"metadata", "namespace"}) != scope.ns)
+    return fmt::format(
+        "this operator looks only at Releases of namespace {} (--releases own): start it with --releases all",
+        scope.ns);
+  if (matches(scope.selector, release)) return {};
+  return fmt::format(
+      "this operator looks only at Releases whose labels match {} (--release-selector), and "
+      "a node's function may give its labels",
+      scope.selector);
+}
 
 }  // namespace mist::releases

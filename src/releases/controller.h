@@ -18,6 +18,8 @@ class Controller {
     std::string ns;        ///< where Releases are; empty: everywhere
     std::string selector;  ///< of their labels; empty: all of them. Others don't exist for it
   };
+  /// Why a Release is none of those of the scope, or may be none, and what to do about it; empty: it is one.
+  static std::string why_not_kept(const Scope& scope, const Value& release);
   /// `looks`: how many at once. All of `world` outlives this.
   Controller(World world, operator_::Metrics& metrics, Scope scope, int looks);
   ~Controller();

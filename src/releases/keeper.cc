@@ -30,6 +30,9 @@ namespace mist::releases {
 namespace {
 
 constexpr std::size_t kMostDriftNamed = 5;
+constexpr std::size_t kMostExports = std::size_t{32} * 1024;
+// Of the finalizer.
+constexpr std::string_view kFinalizerManager = "mistletoe-operator-releases";
 
 // Those of a run tell what to type next, which is for people at a terminal.
 enum class Hints : bool { No, Yes };
@@ -50,6 +53,27 @@ bool same_values(Value one, Value other) {
   return encoding::to_json(one) == encoding::to_json(other);
 }
 
+// Whether the host of an address, as it is written, is the machine itself.
+bool is_this_machine(std::string_view address) {
+  if (const auto scheme = address.find("://"); scheme != std::string_view::npos)
+    address.remove_prefix(scheme + 3);
+  address = address.substr(0, address.find('/'));
+  if (const auto user = address.rfind('@'); user != std::string_view::npos) address.remove_prefix(user + 1);
+  const bool is_v6 = address.starts_with('[');
+  const std::string host =
+      lower_case(is_v6 ? address.substr(0, address.find(']') + 1) : address.substr(0, address.find(':')));
+  const std::string_view name =
+      std::string_view(host).substr(0, host.ends_with('.') ? host.size() - 1 : host.size());
+  if (name == "localhost" || name.ends_with(".localhost")) return true;
+  // An address can be written in many ways; other networks are where registries are.
+  const bool is_number = !name.empty() &&
+                         name.find_first_not_of("0123456789abcdefx.") == std::string_view::npos &&
+                         name.find_first_of("0123456789") == 0;
+  if (!is_v6 && !is_number) return false;
+  return is_v6 || name.starts_with("127.") || name.starts_with("0") ||
+         name.find('.') == std::string_view::npos;
+}
+
 // Of the operator's machine nobody else may read anything.
 Status refuse_local(const std::string& reference) {
   MIST_TRY(const registry::PackageRef parsed, registry::PackageRef::parse(reference));
@@ -57,8 +81,9 @@ Status refuse_local(const std::string& reference) {
   if (const auto* const git = std::get_if<registry::GitRef>(&parsed.form())) {
     MIST_TRY(const registry::GitUrl url, registry::GitUrl::parse(git->url, "/"));
     using enum registry::GitUrl::Transport;
-    local = url.transport() == File || url.transport() == LoopbackHttp;
+    local = url.transport() == File || url.transport() == LoopbackHttp || is_this_machine(git->url);
   }
+  if (reference.starts_with("oci://")) local = is_this_machine(reference);
   if (!local) return {};
   return error(ErrorKind::Invalid, "{} is on the operator's own machine", parsed.display())
       .with_hint("name a package of a registry, oci:// or git+https://");
@@ -128,7 +153,7 @@ class Visit {
 
   Result<Look> run() {
     const bool terminating = apimachinery::is_terminating(object_);
-    if (terminating && !has_finalizer()) return Look{};
+    if (terminating && !has_finalizer(object_)) return Look{};
     auto read = spec_of(object_);
     if (terminating) return take_down(read);
     if (!read.ok()) return gives_up(reason::kInvalidSpec, read.error());
@@ -207,7 +232,10 @@ class Visit {
       if (const std::string cycle = cycle_of(key_, others_); !cycle.empty())
         return std::optional(
             gives_up(reason::kDependency, error(ErrorKind::Invalid, "it waits for itself: {}", cycle)));
-      const std::string why = other ? ready_words(*other) : "there is no such Release";
+      // Of another namespace its reader may know no more.
+      const std::string why = !other                   ? "there is no such Release"
+                              : on.first == key_.first ? ready_words(*other)
+                                                       : "it is not ready";
       Look look = says({.ready = "False",
                         .reason = reason::kDependency,
                         .message = fmt::format("waits for Release {}: {}", display(on), why)});
@@ -227,8 +255,8 @@ class Visit {
                                key_.first, world_.ns));
   }
 
-  bool has_finalizer() const {
-    const Value* const all = object_.at_path({"metadata", "finalizers"});
+  static bool has_finalizer(const Value& object) {
+    const Value* const all = object.at_path({"metadata", "finalizers"});
     return all != nullptr && all->is_array() &&
            std::ranges::find(all->as_array(), Value(kFinalizer)) != all->as_array().end();
   }
@@ -239,24 +267,37 @@ class Visit {
             key_.second};
   }
 
-  // Before the first write: what is made is also unmade.
+  // Before the first write: what is made is also unmade. Not as the manager that writes the objects of
+  // blueprints: a Release may be one of these, and an apply removes what its manager set before.
   Status claim() const {
-    if (has_finalizer()) return {};
+    if (has_finalizer(object_)) return {};
     Value object = operator_::identity(object_);
     object["metadata"].set("finalizers", Value::array({kFinalizer}));
     MIST_TRY_VOID(world_.client
                       .apply(own_ref(), object,
-                             {.field_manager = std::string(reconcile::kManager), .force = true}, context_)
+                             {.field_manager = std::string(kFinalizerManager), .force = true}, context_)
                       .in("while the finalizer was added"));
     return {};
   }
 
   Status let_go() const {
-    const auto done =
+    auto done =
         world_.client.apply(own_ref(), operator_::identity(object_),
-                            {.field_manager = std::string(reconcile::kManager), .force = true}, context_);
+                            {.field_manager = std::string(kFinalizerManager), .force = true}, context_);
+    // Somebody else set it too, such as an operator of an older version.
+    if (done.ok() && has_finalizer(*done)) done = without_finalizer(*done);
     if (done.ok() || done.error().kind == ErrorKind::NotFound) return {};
     return Error(done.error()).with_frame("while the finalizer was removed");
+  }
+
+  // A merge patch writes lists as a whole, so it names the version that it was computed from.
+  Result<Value> without_finalizer(const Value& live) const {
+    Value::Array left = live.at_path({"metadata", "finalizers"})->as_array();
+    std::erase(left, Value(kFinalizer));
+    Value metadata = Value::object({{"uid", live.string_at({"metadata", "uid"})},
+                                    {"resourceVersion", live.string_at({"metadata", "resourceVersion"})},
+                                    {"finalizers", Value(std::move(left))}});
+    return world_.client.merge_patch(own_ref(), Value::object({{"metadata", std::move(metadata)}}), context_);
   }
 
   // --- what is wanted, and what there is
@@ -314,6 +355,11 @@ class Visit {
     return {revision.package.reference, revision.package.digest, revision.number, generation};
   }
 
+  // The status was written after what is deployed was.
+  bool knows_exports(const action::ReleaseState& state) const {
+    return state.deployed && revision_of(object_) == state.deployed->number;
+  }
+
   static std::string deployed_words(const release::PackageInfo& package, int revision) {
     return fmt::format("{}{} is deployed as v{}", package.name,
                        package.version.empty() ? "" : " " + package.version, revision);
@@ -331,12 +377,10 @@ class Visit {
       return Look{.again = spec_.interval};
     }
     if (asked_again()) attempt.failures = 0;
-    const render::ReleaseRenderer renderer(std::make_shared<package::Renderer>(world_.engines, events_),
-                                           render::LiveCluster{*client_, action::cluster_lookup});
-    const render::RenderChoices choices{
-        .allow_lookup = spec_.lookups, .revoke_lookup = true, .adopt = spec_.adopt};
-    const action::Render render = [&](const action::ReleaseState& now) {
-      return renderer.render(source_, values_, choices, now.facts(), context_);
+    const action::Render render = [&](const action::ReleaseState& now) -> Result<render::RenderedRelease> {
+      MIST_TRY(render::RenderedRelease rendered, rendered_now(now, values_, masked_));
+      MIST_TRY(exports_, exports_of(rendered, now));
+      return rendered;
     };
     const action::DeployOptions options{
         .wait = spec_.wait,
@@ -348,10 +392,9 @@ class Visit {
         .replace = spec_.replace,
         .rollback_on_failure = upgrade && spec_.rollback,
         .history_max = spec_.history};
-    render::MaskedEvents masked(events_, hidden_);
-    const auto done = action::deploy(here.heard_by(masked), spec_.release,
+    const auto done = action::deploy(here.heard_by(masked_), spec_.release,
                                      action::upgrade_or_install_intent(render), options, context_);
-    if (!done.ok()) return failed(here, upgrade, attempt, done.error());
+    if (!done.ok()) return failed(here, state, attempt, done.error());
     const std::string words = deployed_words(done->package, done->revision);
     if (done->changed) notices_.tell(object_, false, reason::kDeployed, words, context_);
     events_.info(words);
@@ -360,12 +403,46 @@ class Visit {
                  .message = words,
                  .drifted = "",
                  .deployed = Deployed{done->package.reference, done->package.digest, done->revision,
-                                      generation_of(object_)},
+                                      generation_of(object_), exports_},
                  .attempt = Attempt{}});
   }
 
-  Result<Look> failed(const action::Environment& here, bool upgrade, Attempt attempt, const Error& failure) {
+  // `events` outlives what is rendered: it can be rendered again.
+  Result<render::RenderedRelease> rendered_now(const action::ReleaseState& state, const Value& values,
+                                               EventSink& events) {
+    const render::ReleaseRenderer renderer(std::make_shared<package::Renderer>(world_.engines, events),
+                                           render::LiveCluster{*client_, action::cluster_lookup});
+    const render::RenderChoices choices{
+        .allow_lookup = spec_.lookups, .revoke_lookup = true, .adopt = spec_.adopt, .exports = true};
+    return renderer.render(source_, values, choices, state.facts(), context_);
+  }
+
+  // Without what depends on the Secrets of valuesFrom: with other values in their place it is another.
+  Result<render::PublicExports> exports_of(const render::RenderedRelease& rendered,
+                                           const action::ReleaseState& state) {
+    if (hidden_.empty() || rendered.exports.values.is_null()) return shortened(rendered.exports);
+    NullEventSink nobody;
+    const auto other = rendered_now(state, render::with_other_secrets(values_, hidden_), nobody);
     MIST_TRY_VOID(context_.check());
+    if (!other.ok()) return render::hidden_exports();
+    render::PublicExports exports =
+        render::public_exports(rendered.exports.values, &other->exports.values, hidden_);
+    exports.hidden.insert(exports.hidden.begin(), rendered.exports.hidden.begin(),
+                          rendered.exports.hidden.end());
+    return shortened(std::move(exports));
+  }
+
+  render::PublicExports shortened(render::PublicExports exports) {
+    if (exports.values.is_null() || encoding::to_json(exports.values).size() <= kMostExports) return exports;
+    events_.warn(fmt::format("what the package exports is larger than {} KiB, and not in the status",
+                             kMostExports / 1024));
+    return render::hidden_exports();
+  }
+
+  Result<Look> failed(const action::Environment& here, const action::ReleaseState& before, Attempt attempt,
+                      const Error& failure) {
+    MIST_TRY_VOID(context_.check());
+    const bool upgrade = before.deployed.has_value();
     const std::string words = words_of(hidden_.masked(failure), Hints::No);
     // What it was returned to, if it was.
     const auto now = action::read_release(here, spec_.release, context_, action::LostRevision::Allowed);
@@ -382,7 +459,11 @@ class Visit {
                       attempt.failures == 1 ? "the upgrade failed"
                                             : fmt::format("the upgrade failed {} times", attempt.failures),
                       kReconcileAnnotation);
-    if (now.ok() && now->deployed) report.deployed = deployed_of(*now->deployed, 0);
+    if (now.ok() && now->deployed) {
+      report.deployed = deployed_of(*now->deployed, 0);
+      // Those of the status are another revision's: an operator died before it wrote the next ones.
+      if (!knows_exports(before)) report.deployed->exports = render::PublicExports();
+    }
     Look look = says(report);
     look.failed = !over;
     look.wrote = wrote_;
@@ -405,6 +486,11 @@ class Visit {
                   .drifted = "",
                   .deployed = deployed_of(*state.deployed, generation_of(object_)),
                   .attempt = Attempt{}};
+    if (!knows_exports(state)) {
+      const auto rendered = rendered_now(state, values_, masked_);
+      if (!rendered.ok()) return fails(reason::kPackage, rendered.error());
+      MIST_TRY(report.deployed->exports, exports_of(*rendered, state));
+    }
     if (spec_.on_drift == OnDrift::Ignore) return says(report);
     const auto drift = action::drift(here, spec_.release, context_);
     if (!drift.ok()) return fails(reason::kRecord, drift.error());
@@ -478,8 +564,10 @@ class Visit {
   Spec spec_;
   kube::Client* client_ = nullptr;  // with the rights of the Release
   render::HiddenValues hidden_;
+  render::MaskedEvents masked_{events_, hidden_};
   std::shared_ptr<const package::Source> source_;
   Value values_;
+  render::PublicExports exports_;  // of what was rendered last
   bool wrote_ = false;
 };
 

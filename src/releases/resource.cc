@@ -150,13 +150,7 @@ std::string ValuesFrom::display() const {
   return fmt::format("{} {}, key {}", secret ? "Secret" : "ConfigMap", name, key);
 }
 
-Key release_of(const Value& object) {
-  const auto either = [&](std::string_view field, std::string_view otherwise) {
-    const std::string_view written = object.string_at({"spec", field});
-    return std::string(written.empty() ? object.string_at({"metadata", otherwise}) : written);
-  };
-  return {either("targetNamespace", "namespace"), either("releaseName", "name")};
-}
+Key release_of(const Value& object) { return reconcile::release_named_by(object); }
 
 Result<Spec> spec_of(const Value& object) {
   const Value* const written = object.find("spec");
@@ -383,6 +377,13 @@ spec:
                 package: {type: string, description: What is deployed.}
                 digest: {type: string}
                 revision: {type: integer, format: int32}
+                exports:
+                  x-kubernetes-preserve-unknown-fields: true
+                  description: What the package exports to its callers, without what depends on a secret.
+                hiddenExports:
+                  type: array
+                  description: Paths of exports that are left out because they depend on a secret.
+                  items: {type: string}
                 appliedGeneration: {type: integer, format: int64}
                 handledReconcileAt: {type: string}
                 attempt:

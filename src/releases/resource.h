@@ -13,15 +13,16 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "encoding/value.h"
+#include "reconcile/release_node.h"
 #include "render/lookup_grants.h"
 
 namespace mist::releases {
 
 using encoding::Value;
 
-inline constexpr std::string_view kGroup = "mistletoe.dev";
+inline constexpr std::string_view kGroup = reconcile::kReleaseGroup;
 inline constexpr std::string_view kVersion = "v1alpha1";
-inline constexpr std::string_view kKind = "Release";
+inline constexpr std::string_view kKind = reconcile::kReleaseKind;
 inline constexpr std::string_view kFinalizer = "mistletoe.dev/release";
 /// Any new value of it asks for another look now, and for new tries of what was given up.
 inline constexpr std::string_view kReconcileAnnotation = "mistletoe.dev/reconcile-at";

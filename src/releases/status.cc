@@ -32,6 +32,17 @@ void keep(Value& status, const Value& object, std::string_view key) {
   if (const Value* const kept = object.at_path({"status", key})) status.set(key, *kept);
 }
 
+void set_exports(Value& status, const Value& object, const std::optional<render::PublicExports>& exports) {
+  if (!exports) {
+    keep(status, object, "exports");
+    keep(status, object, "hiddenExports");
+    return;
+  }
+  if (!exports->values.is_null()) status.set("exports", exports->values);
+  if (!exports->hidden.empty())
+    status.set("hiddenExports", Value(Value::Array(exports->hidden.begin(), exports->hidden.end())));
+}
+
 }  // namespace
 
 Attempt attempt_of(const Value& object) {
@@ -41,6 +52,10 @@ Attempt attempt_of(const Value& object) {
 
 std::int64_t applied_generation(const Value& object) {
   return number_at(object, {"status", "appliedGeneration"});
+}
+
+std::int64_t revision_of(const Value& object) {
+  return object.at_path({"status", "revision"}) == nullptr ? -1 : number_at(object, {"status", "revision"});
 }
 
 std::int64_t generation_of(const Value& object) { return number_at(object, {"metadata", "generation"}); }
@@ -69,8 +84,10 @@ Value status_of(const Value& object, const Report& report, const std::string& no
     status.set("digest", report.deployed->digest);
     status.set("revision", report.deployed->revision);
     if (report.deployed->generation != 0) status.set("appliedGeneration", report.deployed->generation);
+    set_exports(status, object, report.deployed->exports);
   } else {
-    for (const std::string_view key : {"package", "digest", "revision", "appliedGeneration"})
+    for (const std::string_view key :
+         {"package", "digest", "revision", "appliedGeneration", "exports", "hiddenExports"})
       keep(status, object, key);
   }
   const Attempt attempt = report.attempt.value_or(attempt_of(object));

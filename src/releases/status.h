@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "encoding/value.h"
+#include "render/public_exports.h"
 
 namespace mist::releases {
 
@@ -36,6 +37,8 @@ struct Deployed {
   std::string digest;
   int revision = 0;
   std::int64_t generation = 0;  ///< of the spec that was applied; 0: that of none
+  /// nullopt: as it was
+  std::optional<render::PublicExports> exports = {};
 };
 
 struct Report {
@@ -56,6 +59,8 @@ Value status_of(const Value& object, const Report& report, const std::string& no
 Attempt attempt_of(const Value& object);
 std::int64_t applied_generation(const Value& object);
 std::int64_t generation_of(const Value& object);
+/// Of which revision it has the exports; -1: of none.
+std::int64_t revision_of(const Value& object);
 /// The condition Ready is True, of the spec as it is now.
 bool is_ready(const Value& object);
 /// For who waits for it: "Deployed", or what its condition Ready says instead.

@@ -67,6 +67,25 @@ TEST(ReleaseStatus, KeepsWhatAFailureDoesNotTouch) {
   EXPECT_EQ(reconcile::condition_of(done, "Drifted")->string_at("message"), "a field");
 }
 
+TEST(ReleaseStatus, ExportsAreThoseOfWhatIsDeployed) {
+  Report done = kDone;
+  done.deployed->exports = render::PublicExports{testing::yaml("{host: db}"), {".password"}};
+  Value object = with_status(done);
+  EXPECT_EQ(*object.at_path({"status", "exports"}), testing::yaml("{host: db}"));
+  EXPECT_EQ(*object.at_path({"status", "hiddenExports"}), testing::yaml("[.password]"));
+  EXPECT_EQ(revision_of(object), 4);
+  // They stay with what is deployed, and go with it.
+  for (const Report& report : {Report{.ready = "False", .reason = reason::kFailed}, kDone}) {
+    const Value status = status_of(object, report, std::string(kNow));
+    EXPECT_EQ(status.string_at({"exports", "host"}), "db");
+  }
+  done.deployed->exports = render::PublicExports();
+  const Value none = status_of(object, done, std::string(kNow));
+  EXPECT_EQ(none.find("exports"), nullptr);
+  EXPECT_EQ(none.find("hiddenExports"), nullptr);
+  EXPECT_EQ(revision_of(Value::object()), -1);
+}
+
 TEST(ReleaseStatus, CountsFailuresUntilOneTryGoesWell) {
   Value failed =
       with_status({.ready = "False", .reason = reason::kFailed, .attempt = Attempt{"sha256:2", 2}});

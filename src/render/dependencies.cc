@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "http/public_address.h"
 #include "oci/reference.h"
 #include "resolve/solver.h"
 
@@ -39,6 +40,28 @@ Version version_of(const Source& source) {
   return version.ok() ? *std::move(version) : Version{};
 }
 
+std::string_view host_of(std::string_view reference) {
+  constexpr std::string_view kOci = "oci://";
+  if (!reference.starts_with(kOci)) return {};
+  reference.remove_prefix(kOci.size());
+  reference = reference.substr(0, reference.find('/'));
+  if (reference.starts_with('[')) return reference.substr(0, reference.find(']') + 1);
+  return reference.substr(0, reference.find(':'));
+}
+
+// A package from elsewhere chooses no server of this machine or its networks, other than the one that it came
+// from.
+Status refuse_reach(const std::string& wanted, const std::string& declaring) {
+  if (wanted.find("://") == std::string::npos && wanted.find("::") == std::string::npos &&
+      wanted.find('@') == std::string::npos)
+    return {};
+  const std::string_view host = host_of(wanted);
+  if (!host.empty() && (host == host_of(declaring) || http::may_be_public_host(host))) return {};
+  return error(ErrorKind::Forbidden, "{} depends on {}, and packages from elsewhere may not reach that",
+               declaring, escape_controls(wanted))
+      .with_hint("its author has to name a package of a registry, or oci:// at a public host");
+}
+
 class Finder final : public resolve::Provider {
  public:
   Finder(PackageFinder& packages, const Context& context) : packages_(packages), context_(context) {}
@@ -60,7 +83,10 @@ class Finder final : public resolve::Provider {
     if (dependency.name.empty() || dependency.package.empty())
       return error(ErrorKind::Invalid, "{} declares a dependency without a name or package", declaring)
           .with_hint("each entry of spec.dependencies has name, package and version");
-    if (!is_path(dependency.package)) return dependency.package;
+    if (!is_path(dependency.package)) {
+      if (directory.empty()) MIST_TRY_VOID(refuse_reach(dependency.package, declaring));
+      return dependency.package;
+    }
     if (directory.empty())
       return error(ErrorKind::Invalid, "{} declares the path {}, but is not on this machine itself",
                    declaring, dependency.package)

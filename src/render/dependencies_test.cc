@@ -116,6 +116,20 @@ std::vector<release::CalledPackage> recorded_by(FakeFinder& finder, std::string_
   return called_packages(source);
 }
 
+TEST(ResolveDependencies, PackagesFromElsewhereReachNothingOfThisMachineAndItsNetworks) {
+  for (const char* wanted : {"oci://127.0.0.1:5000/internal/api", "oci://localhost/api", "oci://10.1.2.3/api",
+                             "oci://[::1]/api", "git+https://git.example/team/x", "git+http://127.0.0.1/x"}) {
+    FakeFinder packages;
+    packages.add("oci://registry.example/a", "1.0.0",
+                 fmt::format("[{{name: d, package: \"{}\", version: \"*\"}}]", wanted));
+    package::Source source = root("[{name: a, package: 'oci://registry.example/a', version: '*'}]");
+    const Status failed = resolve_dependencies(source, "/src/platform", {}, packages, Context());
+    ASSERT_FALSE(failed.ok()) << wanted;
+    EXPECT_EQ(failed.error().kind, ErrorKind::Forbidden) << failed.error().to_line();
+    EXPECT_EQ(packages.asked_versions, 1) << wanted;
+  }
+}
+
 TEST(ResolveDependencies, AReleaseKeepsTheVersionsThatItHas) {
   FakeFinder finder;
   finder.add("m/db", "1.0.0", "[{name: tls, package: m/tls}]");

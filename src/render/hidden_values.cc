@@ -1,5 +1,7 @@
 #include "render/hidden_values.h"
 
+#include "base/diagnosis.h"
+
 #include "base/text.h"
 #include "encoding/json.h"
 #include "encoding/member_finder.h"
@@ -78,8 +80,13 @@ void HiddenValues::add_text(const std::string& text) {
   parts_.insert(base64_encode(text));
 }
 
+// With the ways in which it is quoted, and its lines.
 void HiddenValues::add(const std::map<std::string, SecretString>& values) {
-  for (const auto& [name, value] : values) add_text(value.reveal());
+  for (const auto& [name, value] : values) {
+    std::map<std::string, SecretString> forms;
+    package::add_forms(forms, name, value.reveal());
+    for (const auto& [form, text] : forms) add_text(text.reveal());
+  }
   prepare();
 }
 
@@ -135,13 +142,7 @@ std::string HiddenValues::masked(std::string text) const { return in_texts_.mask
 
 Error HiddenValues::masked(Error failure) const {
   if (empty()) return failure;
-  failure.message = masked(std::move(failure.message));
-  failure.because = masked(std::move(failure.because));
-  failure.hint = masked(std::move(failure.hint));
-  for (std::string& frame : failure.frames) frame = masked(std::move(frame));
-  if (failure.where) failure.where->excerpt = masked(std::move(failure.where->excerpt));
-  if (failure.cause) failure.cause = std::make_shared<const Error>(masked(*failure.cause));
-  return failure;
+  return with_texts(std::move(failure), [this](std::string text) { return masked(std::move(text)); });
 }
 
 std::vector<DrawnField> HiddenValues::fields_in(const ObjectView& objects) const {

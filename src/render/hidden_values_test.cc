@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/diagnosis.h"
 #include "base/text.h"
 #include "encoding/json.h"
 #include "testing/yaml.h"
@@ -62,6 +63,29 @@ TEST(HiddenValues, MasksErrorsToTheirCauses) {
   const Error masked = hidden({"s3cret"}).masked(std::move(failure));
   for (const std::string& text : {masked.message, masked.because, masked.hint, masked.frames[0],
                                   masked.where->excerpt, masked.cause->message}) {
+    EXPECT_EQ(text.find("s3cret"), std::string::npos) << text;
+    EXPECT_NE(text.find("***"), std::string::npos) << text;
+  }
+}
+
+TEST(HiddenValues, KeepsTheDiagnosisAndMasksItsTexts) {
+  Diagnosis job{.kind = "Job", .name = "shop/a", .state = "it failed with s3cret"};
+  job.children.push_back({.kind = "container",
+                          .name = "migrate",
+                          .state = "",
+                          .events = {{true, "Failed", "no s3cret", 1}},
+                          .log = {"boom: s3cret"},
+                          .notes = {"a note of s3cret"}});
+  Error failure = error(ErrorKind::Timeout, "1 object is not ready")
+                      .caused_by(diagnosed(error(ErrorKind::Timeout, "below"), std::move(job)));
+  const Error masked = hidden({"s3cret"}).masked(std::move(failure));
+  ASSERT_NE(masked.cause, nullptr);
+  const Diagnosis* const told = diagnosis_of(*masked.cause);
+  ASSERT_NE(told, nullptr);
+  ASSERT_EQ(told->children.size(), 1U);
+  const Diagnosis& container = told->children[0];
+  for (const std::string& text :
+       {told->state, container.events[0].message, container.log[0], container.notes[0]}) {
     EXPECT_EQ(text.find("s3cret"), std::string::npos) << text;
     EXPECT_NE(text.find("***"), std::string::npos) << text;
   }

@@ -80,7 +80,7 @@ struct Job {
   }
 
   // Drawn otherwise; says nothing.
-  Result<std::vector<release::RenderedObject>> variant(const RenderVariant& variant, const Context& context) {
+  Result<package::Rendered> variant(const RenderVariant& variant, const Context& context) {
     RenderRequest varied = asking(context);
     varied.quiet = true;
     varied.rotations = variant.rotations;
@@ -91,8 +91,23 @@ struct Job {
       // A date in every part of which it differs.
       if (!variant.clock.empty()) varied.clock += std::chrono::hours(24 * 400 + 1) + std::chrono::seconds(61);
     }
-    MIST_TRY(package::Rendered rendered, renderer->render(*source, varied, context));
-    return std::move(rendered.objects);
+    return renderer->render(*source, varied, context);
+  }
+
+  // What of its exports depends on no secret, whether drawn or looked up. Where that can't be found out,
+  // none.
+  Result<PublicExports> exports_of(const package::Rendered& rendered, const release::Drawn& drawn,
+                                   const Context& context) {
+    if (rendered.exports.is_null()) return PublicExports();
+    HiddenValues secrets;
+    secrets.add(rendered.secrets);
+    secrets.add(rendered.looked_up);
+    if (rendered.drawn == 0 && rendered.secrets.empty())
+      return public_exports(rendered.exports, nullptr, secrets);
+    const auto other =
+        variant({.other_seed = true, .rotations = drawn.rotations, .clock = drawn.clock}, context);
+    MIST_TRY_VOID(context.check());
+    return other.ok() ? public_exports(rendered.exports, &other->exports, secrets) : hidden_exports();
   }
 };
 
@@ -166,6 +181,9 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
                                              .request = std::move(request),
                                              .birth = birth});
   MIST_TRY(package::Rendered rendered, renderer_->render(*job->source, job->asking(context), context));
+  if (choices.exports) {
+    MIST_TRY(result.exports, job->exports_of(rendered, result.drawn, context));
+  }
   result.package = {job->source->reference,
                     rendered.metadata.name,
                     rendered.metadata.version,
@@ -190,8 +208,10 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
     };
   result.scope = job->scope;
   result.to_be_taken = job->to_be_taken;
-  result.again = [job](const RenderVariant& variant, const Context& now) {
-    return job->variant(variant, now);
+  result.again = [job](const RenderVariant& variant,
+                       const Context& now) -> Result<std::vector<release::RenderedObject>> {
+    MIST_TRY(package::Rendered other, job->variant(variant, now));
+    return std::move(other.objects);
   };
   return result;
 }

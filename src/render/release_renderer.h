@@ -42,6 +42,7 @@ struct RenderChoices {
   std::optional<std::string> clock = {};
   RotateSecrets rotate = {};
   bool skip_schema_validation = false;  ///< of charts
+  bool exports = false;                 ///< RenderedRelease::exports; may take one more render
   bool interactive = false;             ///< package::RenderRequest::interactive
   package::RunOnHost run_on_host = {};  ///< the same
 };

@@ -15,6 +15,7 @@
 #include "base/secret.h"
 #include "render/answers.h"
 #include "render/lookup_grants.h"
+#include "render/public_exports.h"
 #include "render/release_facts.h"
 
 namespace mist::render {
@@ -34,7 +35,8 @@ struct RenderedRelease {
   release::PackageInfo package;
   encoding::Value user_values;
   std::vector<release::RenderedObject> objects;
-  std::string message = {};  ///< of the package to its user
+  std::string message = {};    ///< of the package to its user
+  PublicExports exports = {};  ///< where RenderChoices::exports asked for them
   /// One sentence for the release's history, where the verb alone doesn't say enough: "back to v1".
   std::string description = {};
   int restores = -1;  ///< the revision whose record this is; -1: it was rendered

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "reconcile/status.h"
+#include "release/command_text.h"
 #include "view/blueprint_drawing.h"
 #include "view/style.h"
 #include "view/values.h"
@@ -71,11 +72,25 @@ std::string node_line(const InstanceGraph& graph, graph::Node node, bool color) 
   return line;
 }
 
+// Where its objects are shown.
+std::string objects_of(const InstanceGraph& graph, graph::Node node) {
+  const auto& [ns, name] = *graph.releases[node];
+  return "its objects: " + release::command_text("status", {ns, name, graph.cluster_words});
+}
+
+Value release_name_value(const std::optional<std::pair<std::string, std::string>>& release) {
+  if (!release) return {};
+  return Value::object({{"namespace", release->first}, {"name", release->second}});
+}
+
 std::vector<std::string> node_details(const InstanceGraph& graph, graph::Node node) {
   const NodeReport* const report = report_of(graph, node);
   if (report == nullptr) return {};
   if (report->state == NodeState::NotWanted) return action::reasons(graph, node);
-  return report->detail.empty() ? std::vector<std::string>() : std::vector{report->detail};
+  std::vector<std::string> details;
+  if (!report->detail.empty()) details.push_back(report->detail);
+  if (graph.releases[node]) details.push_back(objects_of(graph, node));
+  return details;
 }
 
 std::string condition_text(const InstanceGraph& graph, bool color) {
@@ -130,7 +145,8 @@ Value node_value(const InstanceGraph& graph, graph::Node node) {
                         {"reasons", texts_value(action::reasons(graph, node))},
                         {"state", report == nullptr ? Value() : Value(word(report->state))},
                         {"why", report == nullptr ? Value() : text_or_null(report->detail)},
-                        {"objects", Value(std::move(objects))}});
+                        {"objects", Value(std::move(objects))},
+                        {"release", release_name_value(graph.releases[node])}});
 }
 
 std::string of_blueprint(const InstanceGraph& graph) {
@@ -141,8 +157,11 @@ std::string why_node_text(const WhyNode& each, bool color) {
   const InstanceGraph& graph = each.graph;
   const blueprint::Node& node = graph.blueprint.nodes()[each.node];
   const bool writes = node.writes_objects();
+  const std::string through =
+      each.of_release ? fmt::format("of the release {}, ", escape_controls(graph.releases[each.node]->second))
+                      : "";
   std::string text = fmt::format(
-      "\n{} the node {} of {} ({})\n",
+      "\n{}{} the node {} of {} ({})\n", through,
       writes ? "made by" : (node.type == blueprint::NodeType::Absent ? "kept away by" : "looked at by"),
       paint(color, Tone::Name, escape_controls(node.name)),
       paint(color, Tone::Strong, escape_controls(graph.instance.display())),
@@ -161,6 +180,7 @@ std::string why_node_text(const WhyNode& each, bool color) {
     text += fmt::format("  {}{}\n", paint(color, tone_of(report->state), word(report->state)),
                         report->detail.empty() ? "" : ": " + escape_controls(report->detail));
   }
+  if (graph.releases[each.node]) text += fmt::format("  {}\n", escape_controls(objects_of(graph, each.node)));
   for (const NodeReport* const report : going(graph))
     if (report->node == node.name)
       text += fmt::format("  {}: {}\n", paint(color, Tone::Warning, word(report->state)),
@@ -239,7 +259,8 @@ Value why_value(const Why& why) {
     nodes.push_back(Value::object({{"instance", id_value(each.graph.instance)},
                                    {"blueprint", Value::object({{"name", each.graph.blueprint_name},
                                                                 {"namespace", each.graph.blueprint_ns}})},
-                                   {"node", node_value(each.graph, each.node)}}));
+                                   {"node", node_value(each.graph, each.node)},
+                                   {"ofRelease", each.of_release}}));
   return Value::object({{"object", id_value(why.object)},
                         {"exists", why.is_there},
                         {"instanceUid", text_or_null(why.owner)},

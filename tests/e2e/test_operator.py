@@ -92,6 +92,64 @@ def data(t):
     return t.kube.get("ConfigMap", t.ns, "web-address")["data"]
 
 
+CHAIN = """
+let m = import "mistletoe.ncl" in
+let map = fun called given => { apiVersion = "v1", kind = "ConfigMap", metadata = { name = called }, data = { value = given } } in
+{
+  kind = { group = "GROUP", version = "v1", kind = "App" },
+  nodes = {
+    one = { own = fun { instance, .. } => map "%{instance.metadata.name}-one" instance.spec.image },
+    two = { own = fun { instance, before } => map "%{instance.metadata.name}-two" before },
+    three = { own = fun { instance, before } => map "%{instance.metadata.name}-three" before },
+  },
+  also = [{ from = "instance", to = "one" }, { from = "instance", to = "two" }, { from = "instance", to = "three" }],
+  sequence = [
+    { from = "one", to = "two", extract = { before = "data.value" } },
+    { from = "two", to = "three", extract = { before = "data.value" } },
+  ],
+} | m.Blueprint
+"""
+
+
+@test
+def a_chain_of_three_takes_five_writes(t):
+    """The record with all three names, the objects, and the status, on a busy machine more than once; a change of all of them
+    leaves the record as it is."""
+    address = define(t)
+    group = address.split("/")[2]
+    t.kube.patch("ConfigMap", t.ns, "app", {"data": {"blueprint.ncl": CHAIN.replace("GROUP", group)}})
+    operator = Operator(t)
+    t.kube.wait("the blueprint is in force", lambda: "is in force for App" in operator.said())
+
+    def value(name):
+        return (t.kube.get("ConfigMap", t.ns, name) or {"data": {}})["data"].get("value")
+    # The first one has more to be written: that the blueprint has instances.
+    create(t, address)
+    wait_ready(t, address)
+    mark = t.mark()
+    t.kube.checked("POST", address, {"apiVersion": f"{group}/v1", "kind": "App", "metadata": {"name": "other"}, "spec": {"image": "a"}})
+    t.kube.wait("the chain is complete", lambda: value("other-three") == "a")
+    quiet(t)
+    equal([r.name for r in writes(t, mark) if not r.path.endswith(("/status", "/events"))],
+          ["other", "other-one", "other-two", "other-three"], "writes")
+    equal([r.uri for r in t.requests(mark) if r.verb in ("get", "list")], [], "what the operator asked")
+    mark = t.mark()
+    t.kube.checked("PATCH", f"{address}/other", {"spec": {"image": "b"}}, content_type="application/merge-patch+json")
+    t.kube.wait("the chain is changed", lambda: value("other-three") == "b")
+    quiet(t)
+    equal([r.name for r in writes(t, mark) if not r.path.endswith(("/status", "/events"))],
+          ["other-one", "other-two", "other-three"], "writes of a change")
+
+    # What a crash leaves is known: an object that was deleted meanwhile is made again, and all go in the end.
+    operator.stop(signal.SIGKILL)
+    t.kube.delete("ConfigMap", t.ns, "other-two")
+    operator.start()
+    t.kube.wait("the object is back", lambda: value("other-two") == "b")
+    for name in ("web", "other"):
+        t.kube.checked("DELETE", f"{address}/{name}")
+    t.kube.wait("all are gone", lambda: not [m for m in t.kube.list("ConfigMap", t.ns) if m["metadata"]["name"].endswith(("-one", "-two", "-three"))])
+
+
 @test
 def a_blueprint_becomes_ready_objects_and_nothing_again(t):
     address = define(t)

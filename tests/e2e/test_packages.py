@@ -30,7 +30,7 @@ def starting_packages_render_what_their_golden_files_show(t):
         equal([f for f in found if f["rule"] not in ("drawn", "clock", "needs-values")], [], name)
 
 
-@test
+@test(full=True)
 def starting_packages_are_valid_for_three_kubernetes(t):
     git_registry(t)
     users = json.dumps([{"username": "web", "database": "shop"}, {"username": "report", "database": "shop", "access": "readOnly"}])
@@ -92,7 +92,7 @@ def certificates_of_packages_are_what_clients_accept(t):
             equal(renewed[secret_name]["tls.key"], secrets[secret_name]["tls.key"], f"the key of {secret_name}")
 
 
-@test
+@test(full=True)
 def servers_change_when_what_they_serve_does(t):
     git_registry(t)
     t.kube.patch("Namespace", None, t.ns, {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
@@ -241,7 +241,7 @@ VALUES = ([], ["-s", "replicas=1", "-s", "databaseSize=2Gi", "-s", "cacheSize=3G
           ["-s", "image=registry.example/mic:1", "-s", "mariadbImage=mariadb:11.4", "-s", "redisImage=redis:7.4"])
 
 
-@test
+@test(full=True)
 def a_platform_of_crates_gives_the_same_bytes(t):
     git_registry(t)
     seed = t.file("seed", SEED)
@@ -257,7 +257,7 @@ def a_platform_of_crates_gives_the_same_bytes(t):
         equal(linked, called, "the platform of crates beside the one that calls")
 
 
-@test
+@test(full=True)
 def a_platform_in_typescript_gives_the_same_bytes(t):
     git_registry(t)
     seed = t.file("seed", SEED)

@@ -2,6 +2,7 @@
 
 #include "action/blueprint_live.h"
 #include "cli/cluster.h"
+#include "cli/command_hint.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/output.h"
@@ -53,9 +54,10 @@ Result<Opened> open(const Invocation& invocation, World& world) {
 Result<ExitCode> run_status(const Invocation& invocation, World& world) {
   MIST_TRY(const action::NamedObject named, action::NamedObject::parse(invocation.argument("INSTANCE")));
   MIST_TRY(Opened opened, open(invocation, world));
-  MIST_TRY(const action::InstanceGraph graph,
+  MIST_TRY(action::InstanceGraph graph,
            action::instance_graph(*opened.client, opened.blueprints, named,
                                   opened.client->default_namespace(), world.context));
+  graph.cluster_words = cluster_words(invocation);
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
     print_value(world, format, view::instance_graph_value(graph));
   else
@@ -70,9 +72,9 @@ Result<ExitCode> run_why(const Invocation& invocation, World& world) {
     MIST_TRY(instance, action::NamedObject::parse(invocation.text("instance")));
   }
   MIST_TRY(Opened opened, open(invocation, world));
-  MIST_TRY(const action::Why why,
-           action::why_object(*opened.client, opened.blueprints, named, opened.client->default_namespace(),
-                              instance, world.context));
+  MIST_TRY(action::Why why, action::why_object(*opened.client, opened.blueprints, named,
+                                               opened.client->default_namespace(), instance, world.context));
+  for (action::WhyNode& each : why.nodes) each.graph.cluster_words = cluster_words(invocation);
   for (const std::string& each : opened.blueprints.troubles) world.events->warn(each);
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
     print_value(world, format, view::why_value(why));

@@ -51,6 +51,10 @@ std::string comments(const action::BlueprintRights& rights) {
       rights.unknown);
   say("the kinds of these nodes are those of the example, and other instances may need others",
       rights.by_example);
+  say("what the packages of these nodes make takes rights of its own: the ServiceAccount of their Releases "
+      "needs what "
+      "mistctl needs for the same package (docs/rbac.md)",
+      rights.packages);
   say("no CRD beside the blueprint says that these are the plurals of their kinds", rights.guessed);
   return text;
 }
@@ -74,7 +78,8 @@ Result<ExitCode> run_rbac(const Invocation& invocation, World& world) {
                                  {"manifests", encoding::Value(encoding::Value::Array(rights.manifests))},
                                  {"unknown", view::texts_value(rights.unknown)},
                                  {"byExample", view::texts_value(rights.by_example)},
-                                 {"guessed", view::texts_value(rights.guessed)}}));
+                                 {"guessed", view::texts_value(rights.guessed)},
+                                 {"packages", view::texts_value(rights.packages)}}));
   else
     world.out.write(comments(rights) + encoding::to_yaml_documents(rights.manifests));
   if (rights.unknown.empty()) return ExitCode::Ok;

@@ -1,0 +1,71 @@
+#include "operator/answers.h"
+
+#include <algorithm>
+
+namespace mist::operator_ {
+namespace {
+
+// More of them would take long enough for others to wait.
+constexpr std::size_t kMostAtOnce = 64;
+
+}  // namespace
+
+// The same may be asked with several inputs in one look, as long as it isn't known which nodes are wanted.
+const Result<Value>* Answers::find(const Instance& instance, const std::string& what, const Value& input) {
+  auto& entries = entries_[{instance, what}];
+  const auto known = std::ranges::find_if(entries, [&](const auto& each) { return each->input == input; });
+  if (known == entries.end()) {
+    open_.push_back(entries.emplace_back(std::make_shared<Entry>(instance, input)));
+    return nullptr;
+  }
+  (*known)->asked = true;
+  return (*known)->answer ? &*(*known)->answer : nullptr;
+}
+
+void Answers::drop(const Instance& instance, const std::string& what) { entries_.erase({instance, what}); }
+
+void Answers::finish(const Instance& instance) {
+  for (auto each = entries_.lower_bound({instance, {}});
+       each != entries_.end() && each->first.first == instance;) {
+    std::erase_if(each->second, [](const auto& entry) { return !std::exchange(entry->asked, false); });
+    each = each->second.empty() ? entries_.erase(each) : std::next(each);
+  }
+}
+
+void Answers::forget(const Instance& instance) {
+  for (auto each = entries_.lower_bound({instance, {}});
+       each != entries_.end() && each->first.first == instance;)
+    each = entries_.erase(each);
+}
+
+void Answers::clear() {
+  entries_.clear();
+  open_.clear();
+}
+
+Answers::Batch Answers::take() {
+  Batch batch;
+  while (!open_.empty() && batch.size() < kMostAtOnce) {
+    // What isn't kept any more, nobody asks any more.
+    if (open_.front().use_count() > 1) batch.push_back(std::move(open_.front()));
+    open_.pop_front();
+  }
+  return batch;
+}
+
+std::vector<Value> Answers::inputs(const Batch& batch) {
+  std::vector<Value> all;
+  for (const auto& each : batch) all.push_back(each->input);
+  return all;
+}
+
+std::vector<Answers::Instance> Answers::put(const Batch& batch, std::vector<Result<Value>> answers) {
+  std::vector<Instance> whose;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    batch[i]->answer = std::move(answers[i]);
+    whose.push_back(batch[i]->instance);
+  }
+  return whose;
+}
+
+}  // namespace mist::operator_

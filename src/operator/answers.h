@@ -1,0 +1,54 @@
+#pragma once
+// What the program of a blueprint says: functions of nodes and contracts, by instance and question. A
+// question that has no answer yet is open, and open ones are evaluated together: evaluating many costs little
+// more than evaluating one, and they gather while others are evaluated. One thread at a time.
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "kube/informer.h"
+#include "operator/words.h"
+
+namespace mist::operator_ {
+
+class Answers {
+ public:
+  using Instance = kube::Informer::Key;
+
+  /// `what` is asked, with that input. Null: nobody has answered yet; it is open.
+  const Result<Value>* find(const Instance& instance, const std::string& what, const Value& input);
+  /// It may be answered otherwise the next time.
+  void drop(const Instance& instance, const std::string& what);
+  /// What nobody has asked of the instance since the last call isn't kept.
+  void finish(const Instance& instance);
+  void forget(const Instance& instance);
+  void clear();
+
+ private:
+  struct Entry {
+    Instance instance;
+    Value input;
+    std::optional<Result<Value>> answer = {};
+    bool asked = true;  // since the last finish()
+  };
+
+ public:
+  /// Open questions, which are open no more.
+  using Batch = std::vector<std::shared_ptr<Entry>>;
+  Batch take();
+  static std::vector<Value> inputs(const Batch& batch);
+  /// `answers`: one for each. Gives whose they are.
+  static std::vector<Instance> put(const Batch& batch, std::vector<Result<Value>> answers);
+
+ private:
+  std::map<std::pair<Instance, std::string>, std::vector<std::shared_ptr<Entry>>> entries_;
+  std::deque<std::shared_ptr<Entry>> open_;
+};
+
+}  // namespace mist::operator_

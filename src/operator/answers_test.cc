@@ -1,0 +1,58 @@
+#include "operator/answers.h"
+
+#include <gtest/gtest.h>
+
+namespace mist::operator_ {
+namespace {
+
+const Answers::Instance kOne{"shop", "one"}, kOther{"shop", "other"};
+
+void answer_all(Answers& answers) {
+  const Answers::Batch batch = answers.take();
+  std::vector<Result<Value>> said;
+  for (const Value& input : Answers::inputs(batch)) said.emplace_back(Value::object({{"of", input}}));
+  Answers::put(batch, std::move(said));
+}
+
+TEST(Answers, OpenQuestionsAreAnsweredTogetherAndOnce) {
+  Answers answers;
+  EXPECT_EQ(answers.find(kOne, "a", Value(1)), nullptr);
+  EXPECT_EQ(answers.find(kOther, "a", Value(2)), nullptr);
+  EXPECT_EQ(answers.find(kOne, "a", Value(1)), nullptr);
+  const Answers::Batch batch = answers.take();
+  ASSERT_EQ(batch.size(), 2U);
+  EXPECT_TRUE(answers.take().empty());
+  EXPECT_EQ(Answers::put(batch, {Value("x"), error(ErrorKind::Invalid, "no")}),
+            (std::vector<Answers::Instance>{kOne, kOther}));
+  EXPECT_EQ(**answers.find(kOne, "a", Value(1)), Value("x"));
+  EXPECT_FALSE(answers.find(kOther, "a", Value(2))->ok());
+}
+
+TEST(Answers, SeveralInputsOfOneLookAreKept) {
+  Answers answers;
+  for (int round = 0; round < 2; ++round) {
+    answers.find(kOne, "a", Value(1));
+    answers.find(kOne, "a", Value(2));
+    answer_all(answers);
+  }
+  EXPECT_NE(answers.find(kOne, "a", Value(1)), nullptr);
+  EXPECT_NE(answers.find(kOne, "a", Value(2)), nullptr);
+  answers.finish(kOne);
+  EXPECT_NE(answers.find(kOne, "a", Value(2)), nullptr);
+  answers.finish(kOne);
+  EXPECT_EQ(answers.find(kOne, "a", Value(1)), nullptr) << "nobody had asked that in the last look";
+}
+
+TEST(Answers, NobodyEvaluatesForAnInstanceThatIsGone) {
+  Answers answers;
+  answers.find(kOne, "a", Value(1));
+  answers.find(kOther, "a", Value(1));
+  answers.forget(kOne);
+  EXPECT_EQ(answers.take().size(), 1U);
+  answers.find(kOther, "b", Value(1));
+  answers.drop(kOther, "b");
+  EXPECT_TRUE(answers.take().empty());
+}
+
+}  // namespace
+}  // namespace mist::operator_
