@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 #include "base/text.h"
@@ -63,6 +64,29 @@ Result<RawManifest> raw_manifest(http::Response response, const oci::Repository&
                          fmt::format("the bytes that came are {}", digest.str()));
   std::string type(http::find_header(response.headers, "content-type"));
   return RawManifest{std::move(response.body), std::move(type), digest};
+}
+
+// What a registry without that API answers to it.
+bool means_no_referrers_api(int status) {
+  return status == 404 || status == 400 || status == 405 || status == 406 || status == 501;
+}
+
+// One page of the API's list.
+Status add_referrers(std::optional<oci::Index>& all, const http::Response& response,
+                     const std::string& name) {
+  MIST_TRY(oci::Document document, oci::parse_document(response.body, oci::kIndexType, name));
+  auto* const index = std::get_if<oci::Index>(&document);
+  if (index == nullptr)
+    return error(ErrorKind::Invalid, "{} are not an index", name).with_hint("ask whoever runs the registry");
+  if (!all) {
+    all = std::move(*index);
+    return {};
+  }
+  if (all->manifests.size() + index->manifests.size() > oci::kMaxDescriptors)
+    return error(ErrorKind::Invalid, "{} are more than {}", name, oci::kMaxDescriptors)
+        .with_hint("remove those that nobody needs");
+  std::ranges::move(index->manifests, std::back_inserter(all->manifests));
+  return {};
 }
 
 std::vector<oci::Challenge> challenges_in(const http::Response& response) {
@@ -282,29 +306,25 @@ Result<std::optional<oci::Index>> OciClient::ask_for_referrers(const oci::Reposi
   call.request.headers.push_back({"Accept", std::string(oci::kIndexType)});
   call.request.response_limit = oci::kMaxManifestBytes;
   const std::string name = fmt::format("the referrers of {}@{}", repository.str(), manifest.str());
-  Result<http::Response> answer = exchange(call, context);
+  std::optional<oci::Index> all;
+  bool has_no_api = false;
+  const auto page = [&](const http::Response& response) -> Status {
+    has_no_api = !all && means_no_referrers_api(response.status);
+    if (has_no_api) return {};
+    if (response.status != 200)
+      return unexpected(response, repository.host, fmt::format("the question for {}", name));
+    return add_referrers(all, response, name);
+  };
+  const Status listed = each_page(std::move(call), name, page, context);
   // Some registries refuse what they don't know, however good the credentials are.
-  const bool is_refused = !answer && answer.error().kind == ErrorKind::Forbidden;
-  if (!answer && !is_refused)
-    return std::move(answer).error().with_frame(fmt::format("while reading {}", name));
-  const int status = is_refused ? 404 : answer->status;
-  if (status == 404 || status == 400 || status == 405 || status == 406 || status == 501) {
+  if (!listed && !all && listed.error().kind == ErrorKind::Forbidden) has_no_api = true;
+  if (has_no_api) {
     const std::lock_guard lock(mutex_);
     without_referrers_.insert(repository.host);
     return std::optional<oci::Index>();
   }
-  const http::Response& response = *answer;
-  if (status != 200) return unexpected(response, repository.host, fmt::format("the question for {}", name));
-  // The API answers in pages; a page's rest beyond the bound of a manifest is nobody's signature.
-  if (!http::find_header(response.headers, "link").empty())
-    return error(ErrorKind::Invalid, "{} has too many entries", name)
-        .with_because("the registry lists them in pages")
-        .with_hint("remove those that nobody needs");
-  MIST_TRY(oci::Document document, oci::parse_document(response.body, oci::kIndexType, name));
-  auto* const index = std::get_if<oci::Index>(&document);
-  if (index == nullptr)
-    return error(ErrorKind::Invalid, "{} are not an index", name).with_hint("ask whoever runs the registry");
-  return std::optional(std::move(*index));
+  MIST_TRY_VOID(listed);
+  return all;
 }
 
 Result<std::vector<oci::Descriptor>> OciClient::referrers(const oci::Repository& repository,
@@ -379,7 +399,9 @@ Status OciClient::each_page(Call call, std::string_view what,
     const std::optional<std::string> next = oci::next_page(http::find_header(response.headers, "link"));
     if (!next) return {};
     // Only what is asked changes, never who is asked.
-    const std::string url = http::resolved_url(origin_of(host) + call.request.url, *next);
+    const std::string& asked = call.request.url;
+    const std::string base = http::has_scheme(asked) ? asked : origin_of(host) + asked;
+    const std::string url = http::resolved_url(base, *next);
     if (origin_in(url) != origin_in(origin_of(host)))
       return error(ErrorKind::Invalid, "{} lists {} at another address", host, what)
           .with_because(escape_controls(http::loggable_url(url)))

@@ -266,7 +266,8 @@ TEST_F(OciClientTest, ThisMachineIsAskedByHttpAndThenByHttps) {
 }
 
 TEST_F(OciClientTest, TagsComeInPagesOfTheSameRegistryOnly) {
-  std::vector<std::string> links{"</v2/team/shop/tags/list?last=b>; rel=\"next\"", ""};
+  std::vector<std::string> links{"</v2/team/shop/tags/list?last=b>; rel=\"next\"", "<?last=c>; rel=\"next\"",
+                                 ""};
   std::size_t page = 0;
   registry.before = [&](const http::Request&) -> std::optional<http::Response> {
     const std::string& link = links.at(page++);
@@ -274,11 +275,41 @@ TEST_F(OciClientTest, TagsComeInPagesOfTheSameRegistryOnly) {
         .status = 200, .headers = {{"Link", link}}, .body = fmt::format(R"({{"tags":["p{}"]}})", page)};
   };
   OciClient client = registry.client();
-  EXPECT_EQ(*client.tags(kShop, Context()), (std::vector<std::string>{"p1", "p2"}));
+  EXPECT_EQ(*client.tags(kShop, Context()), (std::vector<std::string>{"p1", "p2", "p3"}));
   EXPECT_EQ(registry.asked()[1], "GET https://reg.example/v2/team/shop/tags/list?last=b");
+  EXPECT_EQ(registry.asked()[2], "GET https://reg.example/v2/team/shop/tags/list?last=c");
   page = 0;
   links = {"<https://evil.example/v2/x/tags/list>; rel=\"next\""};
   EXPECT_EQ(client.tags(kShop, Context()).error().kind, ErrorKind::Invalid);
+}
+
+TEST_F(OciClientTest, ReferrersComeInPagesWithABound) {
+  std::size_t each = 2, pages = 3, page = 0;
+  registry.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    if (request.url.find("/referrers/") == std::string::npos) return std::nullopt;
+    std::string entries;
+    for (std::size_t i = 0; i < each; ++i)
+      entries += fmt::format(R"({}{{"mediaType":"{}","digest":"{}","size":2}})", i > 0 ? "," : "",
+                             oci::kManifestType, crypto::sha256(fmt::format("{} {}", page, i)).str());
+    http::Response response{
+        .status = 200, .headers = {{"Content-Type", std::string(oci::kIndexType)}}, .body = {}};
+    response.body =
+        fmt::format(R"({{"schemaVersion":2,"mediaType":"{}","manifests":[{}]}})", oci::kIndexType, entries);
+    if (++page < pages)
+      response.headers.push_back(
+          {"Link", fmt::format("</v2/team/shop/referrers/{}?n={}>; rel=\"next\"", digest.str(), page)});
+    return response;
+  };
+  OciClient client = registry.client();
+  const auto listed = client.referrers(kShop, digest, {}, Context());
+  ASSERT_TRUE(listed.ok()) << listed.error().to_line();
+  EXPECT_EQ(listed->size(), 6u);
+  EXPECT_EQ(listed->back().digest, crypto::sha256("2 1"));
+  page = 0, each = 300, pages = 1'000'000;
+  const auto endless = client.referrers(kShop, digest, {}, Context());
+  ASSERT_FALSE(endless.ok());
+  EXPECT_EQ(endless.error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(page, 4u) << "the fourth page is beyond the bound";
 }
 
 TEST_F(OciClientTest, AMissingVersionNamesThoseThatThereAre) {
