@@ -43,7 +43,7 @@ class Copier {
     if (const auto* index = std::get_if<oci::Index>(&document)) {
       if (depth == kMaxDepth) return error(ErrorKind::Invalid, "{} is an index of too many indexes", name);
       for (const oci::Descriptor& each : index->manifests) MIST_TRY_VOID(child(each, role, state, depth));
-    } else if (state == State::Missing) {
+    } else if (state == State::Missing || !target_.is_complete()) {
       MIST_TRY_VOID(blobs_of(std::get<oci::Manifest>(document)));
     }
     MIST_TRY(const std::string media_type, media_type_of(raw, name));
@@ -84,6 +84,10 @@ class Copier {
     if (!is_new) return {};
     const std::string digest = descriptor.digest.str();
     MIST_TRY(const RawManifest raw, source_.manifest(from_, digest, context_));
+    if (state == State::There && !target_.is_complete()) {
+      MIST_TRY(const std::optional<crypto::Digest> there, target_.find_digest(to_, digest, context_));
+      if (!there) state = State::Missing;
+    }
     return copy(raw, digest, role, state, depth + 1);
   }
 
@@ -157,7 +161,7 @@ class Copier {
   // Where the target has no referrers API, the client keeps the list.
   Status list_referrers(const crypto::Digest& subject, std::vector<oci::Descriptor> copied) {
     if (copied.empty() || lists_referrers_ || options_.dry_run) return {};
-    MIST_TRY(const std::vector<oci::Descriptor> listed, target_.referrers(to_, subject, {}, context_));
+    MIST_TRY(const std::vector<oci::Descriptor> listed, listed_referrers(subject));
     std::erase_if(copied, [&](const oci::Descriptor& each) {
       return std::ranges::find(listed, each.digest, &oci::Descriptor::digest) != listed.end();
     });
@@ -177,8 +181,21 @@ class Copier {
     return {};
   }
 
+  // What the target has under that tag. What is damaged there counts as missing, so that it is replaced.
+  Result<std::optional<RawManifest>> find_intact(const std::string& tag) {
+    Result<std::optional<RawManifest>> raw = target_.find_manifest(to_, tag, context_);
+    if (!raw && raw.error().kind == ErrorKind::Conflict) return std::optional<RawManifest>();
+    return raw;
+  }
+
+  Result<std::vector<oci::Descriptor>> listed_referrers(const crypto::Digest& subject) {
+    Result<std::vector<oci::Descriptor>> listed = target_.referrers(to_, subject, {}, context_);
+    if (!listed && listed.error().kind == ErrorKind::Conflict) return std::vector<oci::Descriptor>();
+    return listed;
+  }
+
   Result<oci::Index> referrers_index(const std::string& tag) {
-    MIST_TRY(const std::optional<RawManifest> raw, target_.find_manifest(to_, tag, context_));
+    MIST_TRY(const std::optional<RawManifest> raw, find_intact(tag));
     if (!raw) return oci::Index{};
     const std::string name = fmt::format("{}:{}", to_.str(), tag);
     MIST_TRY(oci::Document document, oci::parse_document(raw->bytes, raw->content_type, name));
@@ -195,8 +212,9 @@ class Copier {
     const std::string tag = oci::attached_tag(subject, suffix);
     const Role role = suffix == oci::kSbomSuffix ? Role::Referrer : Role::Attached;
     for (int attempt = 0; attempt < kListAttempts; ++attempt) {
-      MIST_TRY(const std::optional<RawManifest> there, target_.find_manifest(to_, tag, context_));
-      if (there && there->digest == raw.digest) return {};
+      MIST_TRY(const std::optional<RawManifest> there, find_intact(tag));
+      if (there && there->digest == raw.digest)
+        return target_.is_complete() ? Status() : copy(raw, tag, role, State::There, depth + 1);
       const std::optional<oci::Manifest> ours = manifest_in(raw);
       const std::optional<oci::Manifest> theirs = there ? manifest_in(*there) : std::nullopt;
       const bool mergeable = ours && theirs && role == Role::Attached;

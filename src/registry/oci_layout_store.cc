@@ -356,14 +356,23 @@ Result<std::vector<std::string>> LayoutWriter::tags(const oci::Repository& repos
   return reader_->tags(repository, context);
 }
 
+namespace {
+
 // One that is lost or damaged is to be written again.
-Result<std::optional<crypto::Digest>> LayoutWriter::find_digest(const oci::Repository& repository,
-                                                                const std::string& tag,
-                                                                const Context& context) {
-  const Result<std::optional<RawManifest>> raw = find_manifest(repository, tag, context);
+Result<std::optional<crypto::Digest>> intact_digest(OciSource& layout, const oci::Repository& repository,
+                                                    const std::string& tag, const Context& context) {
+  const Result<std::optional<RawManifest>> raw = layout.find_manifest(repository, tag, context);
   if (!raw && raw.error().kind == ErrorKind::Conflict) return std::optional<crypto::Digest>();
   if (!raw) return raw.error();
   return *raw ? std::optional((*raw)->digest) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::optional<crypto::Digest>> LayoutWriter::find_digest(const oci::Repository& repository,
+                                                                const std::string& tag,
+                                                                const Context& context) {
+  return intact_digest(*this, repository, tag, context);
 }
 
 Result<bool> LayoutWriter::has_blob(const oci::Repository& /*repository*/, const oci::Descriptor& descriptor,
@@ -470,7 +479,7 @@ Result<std::vector<std::string>> LayoutPreview::tags(const oci::Repository& repo
 Result<std::optional<crypto::Digest>> LayoutPreview::find_digest(const oci::Repository& repository,
                                                                  const std::string& tag,
                                                                  const Context& context) {
-  return read_digest(repository, tag, context);
+  return intact_digest(*this, repository, tag, context);
 }
 
 Result<bool> LayoutPreview::has_blob(const oci::Repository& repository, const oci::Descriptor& descriptor,

@@ -70,6 +70,7 @@ class LayoutWriter final : public OciTarget {
   static Result<std::unique_ptr<LayoutWriter>> open(FileSystem& files, const Path& directory,
                                                     const Context& context);
 
+  bool is_complete() const override { return false; }
   Result<RawManifest> manifest(const oci::Repository& repository, const std::string& tag,
                                const Context& context) override;
   Result<std::optional<RawManifest>> find_manifest(const oci::Repository& repository, const std::string& tag,
@@ -115,6 +116,7 @@ class LayoutPreview final : public OciTarget {
   /// `layout`: null: there is none yet.
   explicit LayoutPreview(std::unique_ptr<LayoutReader> layout) : layout_(std::move(layout)) {}
 
+  bool is_complete() const override { return false; }
   Result<RawManifest> manifest(const oci::Repository& repository, const std::string& tag,
                                const Context& context) override;
   Result<std::optional<RawManifest>> find_manifest(const oci::Repository& repository, const std::string& tag,

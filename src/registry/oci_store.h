@@ -55,6 +55,10 @@ class OciSource {
   virtual Result<std::vector<std::string>> tags(const oci::Repository& repository,
                                                 const Context& context) = 0;
 
+  /// The registry itself, where this reads of mirrors that may lack what was attached to a manifest since it
+  /// was copied; null: this is the registry, or nothing else may be asked.
+  virtual OciSource* behind(const oci::Repository& /*repository*/) { return nullptr; }
+
   using EnoughTags = std::function<bool(const std::vector<std::string>&)>;
   /// The tags of the first place that has enough of them, of the last one if none has; a source that is one
   /// place gives its own.
@@ -70,6 +74,9 @@ enum class Moved : std::uint8_t { WasThere, Mounted, Sent };
 
 class OciTarget : public OciSource {
  public:
+  /// Whether a manifest that is there has all of its parts there, as registries take care of. False: files
+  /// may have been lost or damaged since, so each part is looked at.
+  virtual bool is_complete() const { return true; }
   /// As read_digest(), before the tag is written. `tag`: also a digest's text.
   virtual Result<std::optional<crypto::Digest>> find_digest(const oci::Repository& repository,
                                                             const std::string& tag,
