@@ -122,6 +122,18 @@ std::string attached_tag(const crypto::Digest& manifest, std::string_view suffix
 }
 std::string referrers_tag(const crypto::Digest& manifest) { return fmt::format("sha256-{}", manifest.hex()); }
 
+std::optional<crypto::Digest> subject_of_tag(std::string_view tag) {
+  constexpr std::string_view kBegin = "sha256-";
+  constexpr std::size_t kDigits = 64;
+  if (!tag.starts_with(kBegin)) return std::nullopt;
+  const std::string_view digits = tag.substr(kBegin.size(), kDigits);
+  const std::string_view suffix = tag.substr(kBegin.size() + digits.size());
+  const bool is_known =
+      suffix.empty() || suffix == kSignatureSuffix || suffix == kAttestationSuffix || suffix == kSbomSuffix;
+  Result<crypto::Digest> digest = crypto::Digest::parse(fmt::format("sha256:{}", digits));
+  return is_known && digest ? std::optional(*digest) : std::nullopt;
+}
+
 std::string SigningPayload::to_json() const {
   Value optional;
   const auto add = [&](std::string_view key, Value value) {

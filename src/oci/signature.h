@@ -71,6 +71,8 @@ inline constexpr std::string_view kAttestationSuffix = ".att";
 inline constexpr std::string_view kSbomSuffix = ".sbom";
 /// "sha256-HEX" and the suffix.
 std::string attached_tag(const crypto::Digest& manifest, std::string_view suffix);
+/// The manifest that such a tag, or referrers_tag(), is about; nothing for any other tag.
+std::optional<crypto::Digest> subject_of_tag(std::string_view tag);
 
 /// The layers of a signature manifest that are signatures.
 std::vector<Descriptor> signature_layers(const Manifest& manifest);

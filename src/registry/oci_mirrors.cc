@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "oci/signature.h"
 
 namespace mist::registry {
 namespace {
@@ -98,7 +99,7 @@ template <typename T>
 Result<std::optional<T>> MirroredSource::from_mirrors(
     const Mirror& mirror, const oci::Repository& repository,
     const std::function<Result<T>(OciSource&, const oci::Repository&)>& ask,
-    const std::function<bool(const T&)>& is_it, const Context& context) {
+    const std::function<bool(const OciPlace&, const T&)>& is_it, const Context& context) {
   std::optional<Error> failure;
   for (const OciPlace& place : mirror.places) {
     if (is_away(place)) continue;
@@ -108,7 +109,7 @@ Result<std::optional<T>> MirroredSource::from_mirrors(
       return ask(*source, there);
     };
     Result<T> found = from_place();
-    if (found && is_it(*found)) return std::optional<T>(*std::move(found));
+    if (found && is_it(place, *found)) return std::optional<T>(*std::move(found));
     if (found) continue;
     if (is_over(found.error()) || !context.check()) return std::move(found).error();
     const bool lacks_it = found.error().kind == ErrorKind::NotFound &&
@@ -121,33 +122,77 @@ Result<std::optional<T>> MirroredSource::from_mirrors(
   return std::optional<T>();
 }
 
+namespace {
+
+std::string held_name(const OciPlace& place, const oci::Repository& repository,
+                      const crypto::Digest& manifest) {
+  return fmt::format("{} {}@{}", place.str(), repository.identity(), manifest.str());
+}
+
+}  // namespace
+
+void MirroredSource::note_held(const OciPlace& place, const oci::Repository& repository,
+                               const crypto::Digest& manifest) {
+  const std::lock_guard guard(mutex_);
+  held_.insert(held_name(place, repository, manifest));
+}
+
+bool MirroredSource::is_held(const Mirror& mirror, const oci::Repository& repository,
+                             const crypto::Digest& manifest) {
+  const std::lock_guard guard(mutex_);
+  return std::ranges::any_of(mirror.places, [&](const OciPlace& place) {
+    return !away_.contains(place.str()) && held_.contains(held_name(place, repository, manifest));
+  });
+}
+
+Result<std::optional<std::optional<RawManifest>>> MirroredSource::manifest_in_mirrors(
+    const Mirror& mirror, const oci::Repository& repository, const std::string& tag, const Context& context) {
+  using Found = std::optional<RawManifest>;
+  return from_mirrors<Found>(
+      mirror, repository,
+      [&](OciSource& source, const oci::Repository& there) {
+        return source.find_manifest(there, tag, context);
+      },
+      [&](const OciPlace& place, const Found& each) {
+        if (each) note_held(place, repository, each->digest);
+        return each.has_value();
+      },
+      context);
+}
+
+// Whether what a mirror says about the attachments of a manifest counts: it has the manifest.
+Result<bool> MirroredSource::answers_for(const Mirror& mirror, const oci::Repository& repository,
+                                         const crypto::Digest& manifest, const Context& context) {
+  if (is_held(mirror, repository, manifest)) return true;
+  MIST_TRY(const auto found, manifest_in_mirrors(mirror, repository, manifest.str(), context));
+  return found.has_value();
+}
+
+OciSource* MirroredSource::behind(const oci::Repository& repository) {
+  const Mirror* const mirror = mirror_of(repository);
+  return mirror != nullptr && !mirror->only ? &registries_ : nullptr;
+}
+
 Result<std::optional<RawManifest>> MirroredSource::find_manifest(const oci::Repository& repository,
                                                                  const std::string& tag,
                                                                  const Context& context) {
   const Mirror* const mirror = mirror_of(repository);
   if (mirror == nullptr) return registries_.find_manifest(repository, tag, context);
-  using Found = std::optional<RawManifest>;
-  MIST_TRY(std::optional<Found> found, from_mirrors<Found>(
-                                           *mirror, repository,
-                                           [&](OciSource& source, const oci::Repository& there) {
-                                             return source.find_manifest(there, tag, context);
-                                           },
-                                           [](const Found& each) { return each.has_value(); }, context));
+  MIST_TRY(auto found, manifest_in_mirrors(*mirror, repository, tag, context));
   if (found) return *std::move(found);
-  return mirror->only ? Found() : registries_.find_manifest(repository, tag, context);
+  if (mirror->only) return std::optional<RawManifest>();
+  if (const std::optional<crypto::Digest> subject = oci::subject_of_tag(tag)) {
+    MIST_TRY(const bool is_answered, answers_for(*mirror, repository, *subject, context));
+    if (is_answered) return std::optional<RawManifest>();
+  }
+  return registries_.find_manifest(repository, tag, context);
 }
 
 Result<RawManifest> MirroredSource::manifest(const oci::Repository& repository, const std::string& tag,
                                              const Context& context) {
   const Mirror* const mirror = mirror_of(repository);
   if (mirror == nullptr) return registries_.manifest(repository, tag, context);
-  using Found = std::optional<RawManifest>;
-  MIST_TRY(std::optional<Found> found, from_mirrors<Found>(
-                                           *mirror, repository,
-                                           [&](OciSource& source, const oci::Repository& there) {
-                                             return source.find_manifest(there, tag, context);
-                                           },
-                                           [](const Found& each) { return each.has_value(); }, context));
+  MIST_TRY(auto found, manifest_in_mirrors(*mirror, repository, tag, context));
   if (found) return **std::move(found);
   if (mirror->only) return not_mirrored(*mirror, fmt::format("{} of {}", tag, repository.str()));
   return registries_.manifest(repository, tag, context);
@@ -160,26 +205,30 @@ Result<std::vector<oci::Descriptor>> MirroredSource::referrers(const oci::Reposi
   const Mirror* const mirror = mirror_of(repository);
   if (mirror == nullptr) return registries_.referrers(repository, manifest, artifact_type, context);
   using Found = std::vector<oci::Descriptor>;
-  MIST_TRY(std::optional<Found> found, from_mirrors<Found>(
-                                           *mirror, repository,
-                                           [&](OciSource& source, const oci::Repository& there) {
-                                             return source.referrers(there, manifest, artifact_type, context);
-                                           },
-                                           [](const Found& each) { return !each.empty(); }, context));
+  MIST_TRY(std::optional<Found> found,
+           from_mirrors<Found>(
+               *mirror, repository,
+               [&](OciSource& source, const oci::Repository& there) {
+                 return source.referrers(there, manifest, artifact_type, context);
+               },
+               [](const OciPlace&, const Found& each) { return !each.empty(); }, context));
   if (found) return *std::move(found);
-  return mirror->only ? Found() : registries_.referrers(repository, manifest, artifact_type, context);
+  if (mirror->only) return Found();
+  MIST_TRY(const bool is_answered, answers_for(*mirror, repository, manifest, context));
+  return is_answered ? Found() : registries_.referrers(repository, manifest, artifact_type, context);
 }
 
 Result<std::string> MirroredSource::blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
                                          std::uint64_t limit, const Context& context) {
   const Mirror* const mirror = mirror_of(repository);
   if (mirror == nullptr) return registries_.blob(repository, descriptor, limit, context);
-  MIST_TRY(std::optional<std::string> found, from_mirrors<std::string>(
-                                                 *mirror, repository,
-                                                 [&](OciSource& source, const oci::Repository& there) {
-                                                   return source.blob(there, descriptor, limit, context);
-                                                 },
-                                                 [](const std::string&) { return true; }, context));
+  MIST_TRY(std::optional<std::string> found,
+           from_mirrors<std::string>(
+               *mirror, repository,
+               [&](OciSource& source, const oci::Repository& there) {
+                 return source.blob(there, descriptor, limit, context);
+               },
+               [](const OciPlace&, const std::string&) { return true; }, context));
   if (found) return *std::move(found);
   if (mirror->only)
     return not_mirrored(*mirror, fmt::format("{} of {}", descriptor.digest.str(), repository.str()));
@@ -202,7 +251,7 @@ Result<std::vector<std::string>> MirroredSource::enough_tags(const oci::Reposito
            from_mirrors<Found>(
                *mirror, repository,
                [&](OciSource& source, const oci::Repository& there) { return source.tags(there, context); },
-               [&](const Found& each) {
+               [&](const OciPlace&, const Found& each) {
                  last = each;
                  return is_enough(each);
                },

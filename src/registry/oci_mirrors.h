@@ -4,7 +4,12 @@
 // they are. Digests, pins and signatures are those of the original name.
 //
 // A mirror that lacks something, or can't be used, is passed over, and the registry itself comes last, unless
-// its mirrors are the only places (`only`). Any thread.
+// its mirrors are the only places (`only`).
+//
+// What is attached to a manifest (signatures and other referrers) comes from where the manifest comes from: a
+// mirror that has the manifest answers for that too, even if it has nothing, so that what was mirrored needs
+// no registry. If the trust policy wants more than that, it asks the registry (OciSource::behind). Any
+// thread.
 
 #include <functional>
 #include <map>
@@ -48,6 +53,7 @@ class MirroredSource final : public OciSource {
   Result<std::vector<std::string>> tags(const oci::Repository& repository, const Context& context) override;
   Result<std::vector<std::string>> enough_tags(const oci::Repository& repository, const EnoughTags& is_enough,
                                                const Context& context) override;
+  OciSource* behind(const oci::Repository& repository) override;
 
  private:
   struct Mirror {
@@ -65,6 +71,14 @@ class MirroredSource final : public OciSource {
   Result<OciSource*> open(const OciPlace& place);
   bool is_away(const OciPlace& place);
   void complain(const OciPlace& place, const Mirror& mirror, const Error& failure);
+  void note_held(const OciPlace& place, const oci::Repository& repository, const crypto::Digest& manifest);
+  bool is_held(const Mirror& mirror, const oci::Repository& repository, const crypto::Digest& manifest);
+  Result<std::optional<std::optional<RawManifest>>> manifest_in_mirrors(const Mirror& mirror,
+                                                                        const oci::Repository& repository,
+                                                                        const std::string& tag,
+                                                                        const Context& context);
+  Result<bool> answers_for(const Mirror& mirror, const oci::Repository& repository,
+                           const crypto::Digest& manifest, const Context& context);
   static Error not_mirrored(const Mirror& mirror, std::string_view what);
 
   // What a mirror has; nothing: no mirror has it, and the registry may be asked. Errors: of mirrors that are
@@ -73,7 +87,7 @@ class MirroredSource final : public OciSource {
   Result<std::optional<T>> from_mirrors(
       const Mirror& mirror, const oci::Repository& repository,
       const std::function<Result<T>(OciSource&, const oci::Repository&)>& ask,
-      const std::function<bool(const T&)>& is_it, const Context& context);
+      const std::function<bool(const OciPlace&, const T&)>& is_it, const Context& context);
 
   OciSource& registries_;
   std::vector<Mirror> mirrors_;
@@ -81,6 +95,7 @@ class MirroredSource final : public OciSource {
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<LayoutReader>> layouts_;  // guarded by mutex_
   std::set<std::string> away_;                                    // places; guarded by mutex_
+  std::set<std::string> held_;  // manifests that places gave out; guarded by mutex_
 };
 
 }  // namespace mist::registry

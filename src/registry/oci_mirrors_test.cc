@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "oci/signature.h"
 #include "registry/oci_fixture.h"
 #include "registry/oci_packages.h"
 #include "testing/recorded_events.h"
@@ -108,6 +109,38 @@ TEST_F(OciMirrors, AMirrorWithOtherBytesIsPassedOver) {
   const auto mirrored = source();
   EXPECT_EQ(*mirrored->blob(shop, module.blobs[1].descriptor, 100, Context()), module.blobs[1].bytes);
   EXPECT_THAT(events.messages, ElementsAre(HasSubstr("is not what its digest says")));
+}
+
+TEST_F(OciMirrors, AMirrorThatHasAManifestAnswersForWhatIsAttachedToIt) {
+  const crypto::Digest mirrored_one = crypto::sha256(module.manifest), other = crypto::sha256(tree.manifest);
+  origin.publish(oci::signature_tag(mirrored_one), tree.manifest);
+  origin.publish(oci::signature_tag(other), module.manifest);
+  for (const bool is_known : {true, false}) {
+    const auto mirrored = source();
+    if (is_known) {
+      EXPECT_TRUE(mirrored->manifest(shop, "1.4.0", Context()).ok());
+    }
+    const std::size_t before = origin.web.count();
+    EXPECT_FALSE(*mirrored->find_manifest(shop, oci::signature_tag(mirrored_one), Context()));
+    EXPECT_TRUE(mirrored->referrers(shop, mirrored_one, {}, Context())->empty());
+    EXPECT_EQ(origin.web.count(), before);
+    // The policy may want more than that.
+    ASSERT_NE(mirrored->behind(shop), nullptr);
+    EXPECT_TRUE(*mirrored->behind(shop)->find_manifest(shop, oci::signature_tag(mirrored_one), Context()));
+    // What it lacks, it can't say.
+    EXPECT_TRUE(*mirrored->find_manifest(shop, oci::signature_tag(other), Context()));
+  }
+  EXPECT_EQ(source(true)->behind(shop), nullptr);
+  EXPECT_EQ(source(false, "elsewhere.example")->behind(shop), nullptr);
+}
+
+TEST_F(OciMirrors, AMirrorThatFailsAnswersForNothing) {
+  const crypto::Digest digest = crypto::sha256(module.manifest);
+  origin.publish(oci::signature_tag(digest), tree.manifest);
+  const auto mirrored = source();
+  ASSERT_TRUE(mirrored->manifest(shop, "1.4.0", Context()).ok());
+  mirror.away = true;
+  EXPECT_TRUE(*mirrored->find_manifest(shop, oci::signature_tag(digest), Context()));
 }
 
 TEST_F(OciMirrors, ThePrefixDecides) {

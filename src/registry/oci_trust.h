@@ -42,7 +42,8 @@ class OciTrust {
   using FindClient = std::function<Result<OciSource*>()>;
 
   /// Succeeds if the manifest may be used, and remembers what it was signed with. What is known of a manifest
-  /// from before needs no request, while that suffices. Errors: Forbidden (the policy requires other
+  /// from before needs no request, while that suffices. Where a mirror's signatures don't, the registry's are
+  /// asked for. Errors: Forbidden (the policy requires other
   /// signatures), Conflict (it isn't signed as before), Invalid (the policy can't be read), of
   /// read_signatures.
   Status check(const oci::Repository& repository, const crypto::Digest& manifest, const FindClient& client,
@@ -71,6 +72,8 @@ class OciTrust {
 
  private:
   Result<const trust::Policy*> policy();
+  Status check_at_registry(const oci::Repository& repository, const crypto::Digest& manifest,
+                           OciSource& registry, Error refused, const Context& context);
 
   FileSystem& files_;
   const Clock& clock_;
