@@ -249,10 +249,8 @@ Result<Fetched> Registries::Impl::fetch(const RegistryRef& wanted, const Context
     const RegistryRef& reference = wanted;
     MIST_TRY(oci::Repository repository, repository_below(*url, reference.path));
     MIST_TRY_VOID(check_rule_is_for_git(reference, repository));
-    const oci::Reference there{.repository = std::move(repository),
-                               .tag = oci::tag_of_version(reference.version),
-                               .range = {},
-                               .digest = {}};
+    MIST_TRY(const oci::Reference there,
+             oci::Reference::parse(fmt::format("{}:{}", repository.str(), reference.version)));
     MIST_TRY(Fetched fetched, fetch(there, context, engine));
     MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, fetched.digest));
     return fetched;

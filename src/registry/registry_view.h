@@ -54,11 +54,10 @@ class RegistryView {
 
   /// True when what was read once may be taken from the cache without looking here again.
   virtual bool is_remote() const = 0;
-  /// The reference with the version that a range stands for, where the registry knows ranges; else the same.
-  virtual Result<RegistryRef> exact(const RegistryRef& reference, const Context& /*context*/,
-                                    const Accept& /*accept*/) {
-    return reference;
-  }
+  /// The reference with the version that a range stands for: the newest one that is here, and after an update
+  /// where none is. Any other reference as it is. Errors: NotFound, as index and update.
+  virtual Result<RegistryRef> exact(const RegistryRef& reference, const Context& context,
+                                    const Accept& accept);
   /// Why signatures that a trust policy requires can't be held here; empty: they can.
   virtual std::string unverifiable() const { return {}; }
   /// Looks after an update too, where the version isn't here yet. `accept` as in update.

@@ -82,6 +82,9 @@ def helm_repository_is_a_registry(t):
     equal(t.kube.get("ConfigMap", t.ns, "db")["data"], {"version": "15.1.0"})
     t.run("upgrade", "db", "-p", "shop/postgresql:15.x")
     equal(package_of(t, "db").split("@")[0], "shop/postgresql:15.2.0")
+    for text, version in (("^15", "15.2.0"), ("~15.1", "15.1.0"), (">=15.2 <17", "16.0.0"), ("*", "16.0.0")):
+        t.run("upgrade", "db", "-p", f"shop/postgresql:{text}")
+        equal(package_of(t, "db").split("@")[0], f"shop/postgresql:{version}")
     # What is known is asked for again neither by its version nor by the release.
     before = len(charts.asked)
     t.run("upgrade", "db")
@@ -94,6 +97,8 @@ def helm_repository_is_a_registry(t):
     contains(t.run("search", "postgresql").out, "shop/postgresql", "16.0.0")
     t.refused("generate", "db", "-p", "shop/postgres:1.x", says=["did you mean postgresql?"])
     t.refused("generate", "db", "-p", "shop/postgresql:17.x", says=["16.0.0"])
+    t.refused("generate", "db", "-p", "shop/postgresql:^17", says=["16.0.0"])
+    t.refused("generate", "db", "-p", "shop/postgresql:^15.y", says=["range after the ':' can't be understood"])
     t.run("registry", "remove", "shop")
     t.refused("generate", "db", "-p", "shop/postgresql:15.1.0", says=["there is no registry named shop"])
     t.run("uninstall", "db", "--yes")

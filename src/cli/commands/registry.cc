@@ -53,7 +53,7 @@ constexpr Example kAddExamples[] = {
     {"mistctl registry add shop --oci oci://registry.example/team",
      "shop/web:1.4.0 is oci://registry.example/team/web:1.4.0 then, and mistctl search looks there too"},
     {"mistctl registry add charts --helm https://charts.example.com",
-     "charts/postgresql:15.x is the newest 15 of that chart repository"},
+     "charts/postgresql:^15 is the newest 15 of that chart repository"},
 };
 
 Result<ExitCode> run_add(const Invocation& invocation, World& world) {
