@@ -175,6 +175,30 @@ def mirror_in_a_registry_installs_without_its_origin(t):
 
 
 @test
+def mirror_without_signatures_leaves_them_to_the_registry(t):
+    origin, mirror = Registry(t), Registry(t)
+    keys(t, "release")
+    pushed(t, origin, "1.0.0")
+    reference = origin("team/shop:1.0.0")
+    copied = mirrored(t, reference, "--to", mirror("copies"))
+    policy(t, required_key(t, origin))
+    # Signed since: the mirror's copy is no answer to a policy that asks for more.
+    t.run("sign", reference, "--key", str(t.dir / "release.key"))
+    trusting(t, configured(t, "near", *copied["mirrors"]))
+    mark = origin.mark()
+    t.run("verify", reference)
+    t.run("generate", "shop", "-p", reference)
+    check(not any("/blobs/" + copied["artifacts"][0]["digest"] in line for line in origin.requests(mark)))
+    trusting(t, configured(t, "strict", {**copied["mirrors"][0], "only": True}))
+    t.refused("generate", "shop", "-p", reference, says=["is not signed"])
+    origin.stop()
+    trusting(t, configured(t, "away", *copied["mirrors"]))
+    began = time.monotonic()
+    t.refused("generate", "shop", "-p", reference, says=["is not signed", "a mirror says so", "can't be asked"])
+    check(time.monotonic() - began < 5, "a registry that refuses connections is given up quickly")
+
+
+@test
 def mirror_dry_run_copies_nothing(t):
     origin = Registry(t)
     reference = platform(t, origin)
@@ -232,14 +256,20 @@ def mirror_that_is_away_or_lies_is_passed_over(t):
 @test
 def mirror_repairs_what_is_damaged(t):
     origin = Registry(t)
-    t.run("push", module(t, "1.4.0"), origin("team/web"))
+    keys(t, "release")
+    t.run("push", module(t, "1.4.0"), origin("team/web"), "--sign", str(t.dir / "release.key"))
     mirrored(t, origin("team/web:1.4.0"), "--to", "oci-layout:copies")
-    for blob in sorted((t.dir / "copies/blobs/sha256").iterdir()):
+    blobs = sorted((t.dir / "copies/blobs/sha256").iterdir())
+    check(len(blobs) >= 6, "manifest, config and layer, of the package and of its signature")
+    for blob in blobs:
         original = blob.read_bytes()
         for damaged in (b"", original[:-1] + b"\xff"):
             blob.write_bytes(damaged)
             mirrored(t, origin("team/web:1.4.0"), "--to", "oci-layout:copies")
-            equal(blob.read_bytes(), original)
+            equal(hashlib.sha256(blob.read_bytes()).hexdigest(), blob.name)
+        blob.unlink()
+        mirrored(t, origin("team/web:1.4.0"), "--to", "oci-layout:copies")
+        check(blob.exists(), blob.name)
 
 
 @test

@@ -115,8 +115,7 @@ void print_report(const action::MirrorReport& report, const registry::OciPlace& 
   std::vector<std::string> prefixes;
   for (const config::Mirror& each : report.mirrors) prefixes.push_back(each.prefix);
   world.events->info(
-      fmt::format("spec.mirrors in the configuration makes mistctl read {} from {}: mistctl "
-                  "help mirror",
+      fmt::format("to read {} from {}, name it in spec.mirrors of the configuration: mistctl help mirror",
                   join(prefixes, ", "), to.str()));
 }
 
