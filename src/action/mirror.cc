@@ -109,6 +109,9 @@ class SourceFinder {
 
   // Sources on this machine: their dependencies, as far as they aren't beside them.
   Status add_local(const Path& path) {
+    if (!world_.files.exists(path))
+      return error(ErrorKind::NotFound, "there is no file or directory {}", escape_controls(path.string()))
+          .with_hint("check the path; a package of a registry is written <registry>/<path>:<version>");
     if (world_.files.exists(path / registry::kChartFile)) return add_chart(path);
     MIST_TRY(const LockedSource locked, read_locked_source(world_.files, path));
     render::DependencyRules rules;

@@ -94,6 +94,9 @@ class Reader {
     MIST_TRY(mirror.prefix, required_text(item, kWhat, "prefix"));
     if (mirror.prefix.starts_with(kOciScheme)) mirror.prefix.erase(0, kOciScheme.size());
     while (mirror.prefix.ends_with('/')) mirror.prefix.pop_back();
+    if (mirror.prefix.find("://") != std::string::npos)
+      return fail(item, "the prefix of a mirror is a URL",
+                  "write the host, or the host and a path: registry.example/team");
     const Value* const places = item.find("places");
     if (places == nullptr || !places->is_array() || places->size() == 0)
       return fail(places == nullptr ? item : *places,

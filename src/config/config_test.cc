@@ -149,8 +149,9 @@ TEST(Config, ReadsMirrors) {
                           Mirror{"ghcr.io/team", {"oci-archive:a.tar"}, false}));
   EXPECT_TRUE(with("null")->mirrors().empty());
   for (const std::string_view bad :
-       {"{}", "[a]", "[{prefix: a}]", "[{prefix: a, places: []}]", "[{prefix: a, places: [/tmp/x]}]",
-        "[{places: ['oci-layout:a']}]", "[{prefix: a, places: ['oci-layout:a'], only: 1}]",
+       {"{}", "[{prefix: 'https://a', places: ['oci-layout:a']}]", "[a]", "[{prefix: a}]",
+        "[{prefix: a, places: []}]", "[{prefix: a, places: [/tmp/x]}]", "[{places: ['oci-layout:a']}]",
+        "[{prefix: a, places: ['oci-layout:a'], only: 1}]",
         "[{prefix: a, places: ['oci-layout:a']}, {prefix: a, places: ['oci-layout:b']}]"}) {
     const auto refused = with(bad);
     ASSERT_FALSE(refused.ok()) << bad;
