@@ -104,8 +104,8 @@ def oci_registry_with_a_name_knows_ranges(t):
     t.refused("generate", "web", "-p", "named/web:^2", says=["there is no version ^2", "1.5.0"])
     # A directory is a registry too.
     for version in ("1.4.0", "1.5.0"):
-        t.file(f"packages/plain/{version}/a.yaml", json.dumps(config_map("a", {"version": version})))
-    t.run("registry", "add", "local", "-d", str(t.dir / "packages"))
+        t.file(f"local/packages/plain/{version}/a.yaml", json.dumps(config_map("a", {"version": version})))
+    t.run("registry", "add", "local", "-d", str(t.dir / "local"))
     contains(t.run("generate", "x", "-p", "local/plain:~1.4").out, "1.4.0")
     contains(t.run("generate", "x", "-p", "local/plain:^1.4").out, "1.5.0")
     t.refused("generate", "x", "-p", "local/plain:^2", says=["has no version ^2 of plain", "1.5.0"])
