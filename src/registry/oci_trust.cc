@@ -97,7 +97,7 @@ Status OciTrust::check(const oci::Repository& repository, const crypto::Digest& 
                              escape_controls(verdict.error().message)));
     return {};
   }
-  const Status judged = judge(repository, manifest, *verdict);
+  Status judged = judge(repository, manifest, *verdict);
   if (judged) return memory_.record(subject, verdict->proofs);
   OciSource* const registry = open->behind(repository);
   if (registry == nullptr) return judged;
