@@ -206,6 +206,8 @@ Check check_registry(const DoctorWorld& world, const config::Registry& registry,
   }
   if (const auto* oci = std::get_if<config::OciSource>(&remote.source))
     return {"registries", registry.name, CheckState::Skipped, fmt::format("{}: not asked", oci->url)};
+  if (const auto* helm = std::get_if<config::HelmSource>(&remote.source))
+    return {"registries", registry.name, CheckState::Skipped, fmt::format("{}: not asked", helm->url)};
   const auto url = registry::GitUrl::parse(std::get<config::GitSource>(remote.source).url, base);
   const std::string forget = fmt::format("mistctl registry remove {} forgets it", registry.name);
   if (!url.ok()) return failed("registries", registry.name, url.error(), forget);

@@ -73,14 +73,14 @@ Result<registry::PushReport> push_index(registry::OciClient& client, const std::
       .in(fmt::format("while pushing the index of {}", url));
 }
 
-Result<FetchedIndex> fetch_index(registry::OciClient& client, const std::string& url,
+Result<FetchedIndex> fetch_index(registry::OciSource& client, const std::string& url,
                                  const search::Source& known, const Context& context) {
   MIST_TRY(const oci::Reference reference, index_reference(url));
   const std::string name = reference.str();
   FetchedIndex fetched;
   if (!known.state.empty()) {
     MIST_TRY(const std::optional<crypto::Digest> now,
-             client.digest_of(reference.repository, reference.tag, context, oci::Access::Pull));
+             client.read_digest(reference.repository, reference.tag, context));
     if (now && now->str() == known.state) {
       fetched.state = known.state;
       fetched.changed = false;

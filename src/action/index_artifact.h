@@ -34,7 +34,7 @@ struct FetchedIndex {
 };
 /// One request if nothing changed. `known`: what is here. Errors: NotFound (no index), Invalid (it is none,
 /// or beyond a bound), of OciClient.
-Result<FetchedIndex> fetch_index(registry::OciClient& client, const std::string& url,
+Result<FetchedIndex> fetch_index(registry::OciSource& client, const std::string& url,
                                  const search::Source& known, const Context& context);
 
 }  // namespace mist::action

@@ -24,6 +24,7 @@ std::string place_of(const config::Registry& registry) {
   const auto& source = registry.remote().source;
   if (const auto* oci = std::get_if<config::OciSource>(&source)) return fmt::format("oci {}\n", oci->url);
   if (const auto* git = std::get_if<config::GitSource>(&source)) return fmt::format("git {}\n", git->url);
+  if (const auto* helm = std::get_if<config::HelmSource>(&source)) return fmt::format("helm {}\n", helm->url);
   return fmt::format("directory {}\n", std::get<config::DirectorySource>(source).path);
 }
 
@@ -60,7 +61,7 @@ Status refresh_oci(const SearchWorld& world, Database& database, const config::R
   }
   Activity activity(world.events, fmt::format("reading the index of {}", name));
   const auto read = [&]() -> Result<FetchedIndex> {
-    MIST_TRY(registry::OciClient* const client, world.registries.oci_client());
+    MIST_TRY(registry::OciSource* const client, world.registries.oci_source());
     return fetch_index(*client, url, known, context);
   };
   const Result<FetchedIndex> fetched = read();

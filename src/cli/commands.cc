@@ -60,6 +60,7 @@ constexpr const Command* kCommands[] = {
     &kPullCommand,
     &kSignCommand,
     &kVerifyCommand,
+    &kMirrorCommand,
     &kPublishCommand,
     &kLoginCommand,
     &kLogoutCommand,

@@ -144,8 +144,9 @@ Result<config::RemoteBases> remote_bases(const Invocation& invocation, World& wo
 
 }  // namespace
 
-Result<std::unique_ptr<render::Packages>> open_packages(const Invocation& invocation, World& world) {
-  MIST_TRY(registry::Registries::World registries, registries_world(invocation, world));
+Result<std::unique_ptr<render::Packages>> open_packages(const Invocation& invocation, World& world,
+                                                        registry::Mirrors mirrors) {
+  MIST_TRY(registry::Registries::World registries, registries_world(invocation, world, mirrors));
   package::RendererOptions engines = renderer_options(world, registries.paths);
   MIST_TRY(const config::RemoteBases bases, remote_bases(invocation, world, registries.paths));
   return std::make_unique<render::Packages>(render::Packages::World{

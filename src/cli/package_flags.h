@@ -147,7 +147,8 @@ inline constexpr Flag kSkipSchemaFlag{
     .rare = true};
 
 /// Where packages come from, as configured here.
-Result<std::unique_ptr<render::Packages>> open_packages(const Invocation& invocation, World& world);
+Result<std::unique_ptr<render::Packages>> open_packages(const Invocation& invocation, World& world,
+                                                        registry::Mirrors mirrors = registry::Mirrors::Use);
 /// The package that `reference` names: from a registry, or a path that begins with ./, ../ or /. `engine`: as
 /// in kEngineFlag, or empty.
 Result<package::Source> fetch_package(const Invocation& invocation, World& world, std::string_view reference,

@@ -15,8 +15,7 @@ namespace mist::cli {
 namespace {
 
 constexpr std::string_view kNoRepositories =
-    "nothing is installed from chart repositories: pull the chart with helm and give the .tgz, or use an OCI "
-    "registry";
+    "a chart repository has a name: mistctl registry add NAME --helm URL, then -p NAME/CHART:VERSION";
 constexpr PeerVerb kVerbs[] = {
     {Peer::Helm, "install", "NAME CHART", "install NAME -p CHART"},
     {Peer::Helm, "upgrade", "NAME CHART", "upgrade NAME -p CHART"},
@@ -46,13 +45,14 @@ constexpr PeerVerb kVerbs[] = {
     {Peer::Helm, "package", "CHART", "package build CHART"},
     {Peer::Helm, "registry login", "HOST", "login HOST"},
     {Peer::Helm, "registry logout", "HOST", "logout HOST"},
-    {Peer::Helm, "repo add", "", "install NAME -p oci://HOST/PATH/CHART:VERSION", kNoRepositories},
-    {Peer::Helm, "repo list", "", "registry list", kNoRepositories},
-    {Peer::Helm, "repo update", "", "registry update", kNoRepositories},
-    {Peer::Helm, "repo remove", "NAME", "registry remove NAME", kNoRepositories},
+    {Peer::Helm, "repo add", "NAME URL", "registry add NAME --helm URL",
+     "then -p NAME/CHART:VERSION; Helm's credentials for that URL are used"},
+    {Peer::Helm, "repo list", "", "registry list"},
+    {Peer::Helm, "repo update", "", "registry update"},
+    {Peer::Helm, "repo remove", "NAME", "registry remove NAME"},
     {Peer::Helm, "repo index", "", "push CHART oci://HOST/PATH/CHART",
      "charts are published in OCI registries"},
-    {Peer::Helm, "repo", "", "registry list", kNoRepositories},
+    {Peer::Helm, "repo", "", "registry list"},
     {Peer::Helm, "search", "", "search", "the configured registries are searched"},
     {Peer::Helm, "dep", "CHART", "dependency list CHART"},
     {Peer::Helm, "dependencies", "CHART", "dependency list CHART"},

@@ -49,12 +49,13 @@ registry::OciAccess oci_access(World& world, bool plain_http) {
           .plain_http = plain_http};
 }
 
-Result<registry::Registries::World> registries_world(const Invocation& invocation, World& world) {
+Result<registry::Registries::World> registries_world(const Invocation& invocation, World& world,
+                                                     registry::Mirrors mirrors) {
   MIST_TRY(config::Paths paths, paths_of(world));
   const bool plain = find_flag(invocation.command(), kPlainHttpFlag.name) != nullptr &&
                      invocation.enabled(kPlainHttpFlag.name);
-  return registry::Registries::World{world.files,      world.processes, *world.events,
-                                     std::move(paths), world.clock,     oci_access(world, plain)};
+  return registry::Registries::World{world.files, world.processes,          *world.events, std::move(paths),
+                                     world.clock, oci_access(world, plain), mirrors};
 }
 
 }  // namespace mist::cli

@@ -28,6 +28,7 @@ std::unique_ptr<http::Transport> web_transport(World& world);
 registry::OciAccess oci_access(World& world, bool plain_http);
 
 /// `invocation`: its kPlainHttpFlag counts, where the command has it. Errors: of paths_of.
-Result<registry::Registries::World> registries_world(const Invocation& invocation, World& world);
+Result<registry::Registries::World> registries_world(const Invocation& invocation, World& world,
+                                                     registry::Mirrors mirrors = registry::Mirrors::Use);
 
 }  // namespace mist::cli

@@ -39,7 +39,7 @@ class Reader {
     if (spec == nullptr || spec->is_null()) return std::vector<Registry>{};
     if (!spec->is_object())
       return fail(*spec, "spec is not an object", "write 'spec:' with 'registries:' below");
-    warn_of_unknown(*spec, "spec.", {"registries", "caches", "remoteBases"});
+    warn_of_unknown(*spec, "spec.", {"registries", "caches", "remoteBases", "mirrors"});
     return read_registries(spec->find("registries"));
   }
 
@@ -52,6 +52,23 @@ class Reader {
     if (*found == Value("none")) return RemoteBases::None;
     return fail(*found, "spec.remoteBases must be public, anywhere or none",
                 "it says where the remote bases of packages may be that aren't on this machine");
+  }
+
+  Result<std::vector<Mirror>> read_mirrors(const Value& document) const {
+    std::vector<Mirror> mirrors;
+    const Value* const list = document.at_path({"spec", "mirrors"});
+    if (list == nullptr || list->is_null()) return mirrors;
+    if (!list->is_array())
+      return fail(*list, "spec.mirrors is not a list",
+                  "write 'mirrors:' with '- prefix: registry.example' and 'places: [oci-layout:…]' below");
+    for (const Value& item : list->as_array()) {
+      MIST_TRY(Mirror mirror, read_mirror(item));
+      if (std::ranges::find(mirrors, mirror.prefix, &Mirror::prefix) != mirrors.end())
+        return fail(item, fmt::format("two mirrors are for {}", mirror.prefix),
+                    "write all of its places into one entry");
+      mirrors.push_back(std::move(mirror));
+    }
+    return mirrors;
   }
 
   Result<CacheLimits> read_cache_limits(const Value& document) const {
@@ -67,6 +84,42 @@ class Reader {
   }
 
  private:
+  Result<Mirror> read_mirror(const Value& item) const {
+    constexpr std::string_view kWhat = "a mirror", kOciScheme = "oci://";
+    if (!item.is_object())
+      return fail(item, "an entry of spec.mirrors is not an object",
+                  "write '- prefix: registry.example' and 'places: [oci-layout:…]'");
+    warn_of_unknown(item, "spec.mirrors: ", {"prefix", "places", "only"});
+    Mirror mirror;
+    MIST_TRY(mirror.prefix, required_text(item, kWhat, "prefix"));
+    if (mirror.prefix.starts_with(kOciScheme)) mirror.prefix.erase(0, kOciScheme.size());
+    while (mirror.prefix.ends_with('/')) mirror.prefix.pop_back();
+    if (mirror.prefix.find("://") != std::string::npos)
+      return fail(item, "the prefix of a mirror is a URL",
+                  "write the host, or the host and a path: registry.example/team");
+    const Value* const places = item.find("places");
+    if (places == nullptr || !places->is_array() || places->size() == 0)
+      return fail(places == nullptr ? item : *places,
+                  fmt::format("the mirror of {} has no list of places", mirror.prefix),
+                  "write 'places: [oci-layout:/media/mirror, oci://mirror.example/registry.example]'");
+    for (const Value& place : places->as_array()) {
+      const bool is_place = place.is_string() && (place.as_string().starts_with(kOciScheme) ||
+                                                  place.as_string().starts_with("oci-layout:") ||
+                                                  place.as_string().starts_with("oci-archive:"));
+      if (!is_place)
+        return fail(place, fmt::format("a place of the mirror of {} can't be used", mirror.prefix),
+                    "write oci://HOST/PATH, oci-layout:DIR or oci-archive:FILE");
+      mirror.places.push_back(place.as_string());
+    }
+    if (const Value* const only = item.find("only"); only != nullptr && !only->is_null()) {
+      if (!only->is_bool())
+        return fail(*only, fmt::format("only of the mirror of {} is neither true nor false", mirror.prefix),
+                    "true: the registry itself is never asked");
+      mirror.only = only->as_bool();
+    }
+    return mirror;
+  }
+
   static std::string described(const Value& value) {
     return value.is_null() ? "empty" : fmt::format("of type {}", encoding::kind_name(value.kind()));
   }
@@ -201,7 +254,7 @@ class Reader {
       if (std::ranges::find(remotes, remote.name, &Remote::name) != remotes.end())
         return fail(item, fmt::format("two remotes of {} are named {}", what, remote.name), "rename one");
       warn_of_unknown(item, fmt::format("{}, remote {}: ", what, remote.name),
-                      {"name", "git", "directory", "oci"});
+                      {"name", "git", "directory", "oci", "helm"});
       MIST_TRY(remote.source, read_source(item, fmt::format("the remote {} of {}", remote.name, what)));
       remotes.push_back(std::move(remote));
     }
@@ -214,7 +267,8 @@ class Reader {
     struct Form {
       std::string_view name, key;
     };
-    constexpr std::array kForms{Form{"git", "url"}, Form{"directory", "path"}, Form{"oci", "url"}};
+    constexpr std::array kForms{Form{"git", "url"}, Form{"directory", "path"}, Form{"oci", "url"},
+                                Form{"helm", "url"}};
     const Form* form = nullptr;
     std::size_t count = 0;
     for (const Form& each : kForms) {
@@ -223,8 +277,8 @@ class Reader {
       ++count;
     }
     if (count != 1)
-      return fail(item, fmt::format("{} must have exactly one of git, directory and oci", what),
-                  "write 'git: {url: …}', 'directory: {path: …}' or 'oci: {url: oci://…}'");
+      return fail(item, fmt::format("{} must have exactly one of git, directory, oci and helm", what),
+                  "write 'git: {url: …}', 'directory: {path: …}', 'oci: {url: oci://…}' or 'helm: {url: …}'");
     const Value& source = *item.find(form->name);
     if (!source.is_object())
       return fail(source, fmt::format("{} of {} is not an object", form->name, what),
@@ -233,6 +287,7 @@ class Reader {
     MIST_TRY(std::string text, required_text(source, what, form->key));
     if (form->name == "git") return Source(GitSource{std::move(text)});
     if (form->name == "directory") return Source(DirectorySource{std::move(text)});
+    if (form->name == "helm") return Source(HelmSource{std::move(text)});
     if (!text.starts_with("oci://"))
       return fail(source, fmt::format("the url of {} doesn't begin with oci://", what),
                   "write 'oci: {url: oci://registry.example/team}'");
@@ -250,6 +305,8 @@ Value remote_document(const Remote& remote) {
     result.set("git", Value::object({{"url", git->url}}));
   else if (const auto* directory = std::get_if<DirectorySource>(&remote.source))
     result.set("directory", Value::object({{"path", directory->path}}));
+  else if (const auto* helm = std::get_if<HelmSource>(&remote.source))
+    result.set("helm", Value::object({{"url", helm->url}}));
   else
     result.set("oci", Value::object({{"url", std::get<OciSource>(remote.source).url}}));
   return result;
@@ -323,6 +380,7 @@ Result<Config> Config::parse(std::string_view text, const std::string& file,
   MIST_TRY(config.registries_, reader.read(*document).in("while reading the configuration"));
   MIST_TRY(config.remote_bases_, reader.read_remote_bases(*document).in("while reading the configuration"));
   MIST_TRY(config.cache_limits_, reader.read_cache_limits(*document).in("while reading the configuration"));
+  MIST_TRY(config.mirrors_, reader.read_mirrors(*document).in("while reading the configuration"));
   config.document_ = *std::move(document);
   return config;
 }

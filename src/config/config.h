@@ -39,10 +39,16 @@ struct OciSource {
   friend bool operator==(const OciSource&, const OciSource&) = default;
 };
 
+/// A chart repository of Helm's: an index.yaml and archives.
+struct HelmSource {
+  std::string url;  ///< "https://charts.example.com", without credentials
+  friend bool operator==(const HelmSource&, const HelmSource&) = default;
+};
+
 /// One way to reach a registry; all remotes of a registry hold the same packages.
 struct Remote {
   std::string name;
-  std::variant<GitSource, DirectorySource, OciSource> source;
+  std::variant<GitSource, DirectorySource, OciSource, HelmSource> source;
   friend bool operator==(const Remote&, const Remote&) = default;
 };
 
@@ -60,6 +66,14 @@ struct CacheLimits {
   std::uint64_t packages = std::uint64_t{1} << 30;    ///< packages by digest
   std::uint64_t registries = std::uint64_t{4} << 30;  ///< snapshots of git registries
   friend bool operator==(const CacheLimits&, const CacheLimits&) = default;
+};
+
+/// Where copies of a registry's artifacts are (registry/oci_mirrors.h).
+struct Mirror {
+  std::string prefix;               ///< what repositories begin with: "registry.example", or with a path
+  std::vector<std::string> places;  ///< as OciPlace::parse takes them, in the order in which they are asked
+  bool only = false;                ///< the registry itself is never asked
+  friend bool operator==(const Mirror&, const Mirror&) = default;
 };
 
 /// Where packages may have remote bases: formats::RemoteBases.
@@ -89,6 +103,7 @@ class Config {
   const Registry* find_registry(std::string_view name) const;
   const CacheLimits& cache_limits() const { return cache_limits_; }
   RemoteBases remote_bases() const { return remote_bases_; }
+  const std::vector<Mirror>& mirrors() const { return mirrors_; }
 
   /// Errors: Conflict (the name is taken), Invalid (the name is none, no remote, names twice).
   Status add_registry(Registry registry);
@@ -103,6 +118,7 @@ class Config {
   encoding::Value document_;  // the whole file; registries_ is what we understood of it
   std::vector<Registry> registries_;
   CacheLimits cache_limits_;
+  std::vector<Mirror> mirrors_;
   RemoteBases remote_bases_ = RemoteBases::Public;
 };
 

@@ -133,6 +133,34 @@ TEST(Config, ReadsHowLargeCachesMayBecome) {
   }
 }
 
+TEST(Config, ReadsMirrors) {
+  const auto with = [](std::string_view mirrors) {
+    return Config::parse(
+        fmt::format("apiVersion: mistletoe.dev/v1alpha1\nkind: MistletoeConfig\nspec:\n  mirrors: {}\n",
+                    mirrors),
+        "config.yaml");
+  };
+  const auto config = with(
+      "[{prefix: 'oci://registry.example/', places: ['oci-layout:a', 'oci://m.example/b'], only: true}, "
+      "{prefix: ghcr.io/team, places: ['oci-archive:a.tar']}]");
+  ASSERT_TRUE(config.ok()) << config.error().to_line();
+  EXPECT_THAT(config->mirrors(),
+              ElementsAre(Mirror{"registry.example", {"oci-layout:a", "oci://m.example/b"}, true},
+                          Mirror{"ghcr.io/team", {"oci-archive:a.tar"}, false}));
+  EXPECT_TRUE(with("null")->mirrors().empty());
+  for (const std::string_view bad :
+       {"{}", "[{prefix: 'https://a', places: ['oci-layout:a']}]", "[a]", "[{prefix: a}]",
+        "[{prefix: a, places: []}]", "[{prefix: a, places: [/tmp/x]}]", "[{places: ['oci-layout:a']}]",
+        "[{prefix: a, places: ['oci-layout:a'], only: 1}]",
+        "[{prefix: a, places: ['oci-layout:a']}, {prefix: a, places: ['oci-layout:b']}]"}) {
+    const auto refused = with(bad);
+    ASSERT_FALSE(refused.ok()) << bad;
+    EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+    EXPECT_EQ(refused.error().where->line, 4u) << bad;
+    EXPECT_FALSE(refused.error().hint.empty());
+  }
+}
+
 TEST(Config, ErrorsSayWhereAndWhat) {
   EXPECT_THAT(error_of("[]"), HasSubstr("not an object"));
   EXPECT_THAT(error_of("kind: MistletoeConfig\n"), HasSubstr("no apiVersion"));
@@ -145,7 +173,7 @@ TEST(Config, ErrorsSayWhereAndWhat) {
   EXPECT_THAT(error_of(head + "  - name: a/b\n"), HasSubstr("config.yaml:5:11: 'a/b' can't name a registry"));
   EXPECT_THAT(error_of(head + "  - name: a\n"), HasSubstr("no list of remotes"));
   EXPECT_THAT(error_of(head + "  - name: a\n    remotes: [{name: r}]\n"),
-              HasSubstr("exactly one of git, directory and oci"));
+              HasSubstr("exactly one of git, directory, oci and helm"));
   EXPECT_THAT(error_of(head + "  - name: a\n    remotes: [{name: r, git: {}}]\n"), HasSubstr("has no url"));
   EXPECT_THAT(error_of(head + "  - name: a\n    remotes: [{name: r, git: {url: 7}}]\n"),
               HasSubstr("must be a text"));

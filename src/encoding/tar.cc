@@ -9,7 +9,6 @@
 namespace mist::encoding {
 namespace {
 
-constexpr std::size_t kTarBlock = 512;
 constexpr std::size_t kMaxExtension = 64 << 10;  // pax records, a long name
 constexpr std::size_t kLongestPath = 4096;       // of Linux
 
@@ -178,13 +177,13 @@ void put(std::string& header, Field where, std::string_view text) {
   header.replace(where.offset, std::min(text.size(), where.length), text.substr(0, where.length));
 }
 
-void add_entry(std::string& archive, std::string_view name, char type, std::string_view content) {
+std::string header_of(std::string_view name, char type, std::uint64_t size) {
   std::string header(kTarBlock, '\0');
   put(header, kName, name);
   put(header, kMode, "0000644");
   put(header, kUid, "0000000");
   put(header, kGid, "0000000");
-  put(header, kSize, fmt::format("{:011o}", content.size()));
+  put(header, kSize, fmt::format("{:011o}", size));
   put(header, kTime, "00000000000");
   put(header, kType, std::string_view(&type, 1));
   put(header, kMagic,
@@ -192,7 +191,11 @@ void add_entry(std::string& archive, std::string_view name, char type, std::stri
                        "00",
                        8));
   put(header, kChecksum, fmt::format("{:06o}{}{}", checksum_of(header), '\0', ' '));
-  archive += header;
+  return header;
+}
+
+void add_entry(std::string& archive, std::string_view name, char type, std::string_view content) {
+  archive += header_of(name, type, content.size());
   archive += content;
   archive.append(padded(content.size()) - content.size(), '\0');
 }
@@ -218,8 +221,37 @@ std::string write_tar(std::span<const TarFile> files) {
     if (file.path.size() > kName.length) add_entry(archive, "pax", 'x', pax_record("path", file.path));
     add_entry(archive, file.path, '0', file.bytes);
   }
-  archive.append(2 * kTarBlock, '\0');
+  archive += tar_end();
   return archive;
+}
+
+std::string tar_header(std::string_view path, std::uint64_t size) { return header_of(path, '0', size); }
+
+std::size_t tar_padding(std::uint64_t size) {
+  return static_cast<std::size_t>((kTarBlock - size % kTarBlock) % kTarBlock);
+}
+
+std::string tar_end() { return std::string(2 * kTarBlock, '\0'); }
+
+Result<std::optional<TarHeader>> read_tar_header(std::string_view block, std::string_view name) {
+  const auto bad = [&](std::string_view because) {
+    return error(ErrorKind::Invalid, "{} is damaged, or holds what it may not hold", name)
+        .with_because(std::string(because));
+  };
+  if (block.size() < kTarBlock) return bad("it ends in the middle of a header");
+  if (block.find_first_not_of('\0') == std::string_view::npos) return std::optional<TarHeader>();
+  if (octal(field(block, kChecksum)) != checksum_of(block)) return bad("a header's checksum is wrong");
+  const std::optional<std::uint64_t> size = octal(field(block, kSize));
+  if (!size) return bad("a header has no size");
+  std::string_view path = text_of(field(block, kName));
+  while (path.starts_with("./")) path.remove_prefix(2);
+  const char type = field(block, kType).front();
+  if (type == '1' || type == '2') return bad(fmt::format("{} is a link", escape_controls(path)));
+  const bool is_file = type == '0' || type == '7' || type == '\0';
+  const bool is_skipped = type == '5' || type == 'x' || type == 'g' || type == 'L';
+  if (!is_file && !is_skipped)
+    return bad(fmt::format("{} is neither a file nor a directory", escape_controls(path)));
+  return std::optional(TarHeader{std::string(path), *size, is_file});
 }
 
 }  // namespace mist::encoding

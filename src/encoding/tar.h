@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,5 +33,27 @@ Result<std::vector<TarFile>> read_tar(std::string_view archive, std::string_view
 /// An archive of these files in this order: mode 0644, of nobody, from 1970, so that the same files give the
 /// same bytes.
 std::string write_tar(std::span<const TarFile> files);
+
+// Archives that don't fit into memory, block by block.
+
+inline constexpr std::size_t kTarBlock = 512;
+inline constexpr std::uint64_t kMaxTarContent = (std::uint64_t{1} << 33) - 1;  // what a header can say
+
+/// What stands before a file's content, as write_tar has it; after the content come zeros up to a whole
+/// block. `path` has at most 100 bytes, the content at most kMaxTarContent.
+std::string tar_header(std::string_view path, std::uint64_t size);
+/// How many zeros follow a content of that size.
+std::size_t tar_padding(std::uint64_t size);
+/// What stands at the end.
+std::string tar_end();
+
+struct TarHeader {
+  std::string path;  ///< without "./" before it
+  std::uint64_t size = 0;
+  bool is_file = false;  ///< else a directory, or a record about the next file, which is to be skipped
+};
+/// Of the block that a header is; nothing: the archive ends with it. Errors: Invalid (damaged, a link, a
+/// device). `name` stands in messages.
+Result<std::optional<TarHeader>> read_tar_header(std::string_view block, std::string_view name);
 
 }  // namespace mist::encoding

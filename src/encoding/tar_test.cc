@@ -86,6 +86,31 @@ TEST(Tar, PathsAreAsLongAsThoseOfFiles) {
             std::string::npos);
 }
 
+TEST(Tar, IsWrittenAndReadBlockByBlock) {
+  const std::vector<TarFile> files{{"index.json", "{}"}, {"empty", ""}, {"block", std::string(512, 'x')}};
+  const std::string whole = write_tar(files);
+  std::string pieces;
+  for (const TarFile& file : files) {
+    pieces += tar_header(file.path, file.bytes.size()) + file.bytes;
+    pieces.append(tar_padding(file.bytes.size()), '\0');
+  }
+  EXPECT_EQ(pieces + tar_end(), whole);
+  std::size_t offset = 0;
+  for (const TarFile& file : files) {
+    const auto header = read_tar_header(std::string_view(whole).substr(offset, kTarBlock), "x.tar");
+    ASSERT_TRUE(header.ok() && *header) << offset;
+    EXPECT_EQ((*header)->path, file.path);
+    EXPECT_EQ((*header)->size, file.bytes.size());
+    EXPECT_TRUE((*header)->is_file);
+    offset += kTarBlock + file.bytes.size() + tar_padding(file.bytes.size());
+  }
+  EXPECT_FALSE(read_tar_header(std::string_view(whole).substr(offset, kTarBlock), "x.tar")->has_value());
+  std::string damaged = whole.substr(0, kTarBlock);
+  damaged[0] ^= 1;
+  EXPECT_FALSE(read_tar_header(damaged, "x.tar").ok());
+  EXPECT_FALSE(read_tar_header(std::string_view(whole).substr(0, 100), "x.tar").ok());
+}
+
 TEST(Tar, HasBounds) {
   EXPECT_NE(refusal(write_tar(kFiles), {.bytes = 1000, .files = 10}).find("more than 1000 bytes"),
             std::string::npos);

@@ -34,6 +34,12 @@ bool surely_not_acted(const Result<Response>& result) {
          (result->status == 503 && !find_header(result->headers, "Retry-After").empty());
 }
 
+// Empty where the URL is none, which the transport says.
+std::string origin_of(const Request& request) {
+  const Result<Url> url = Url::parse(request.url);
+  return url ? url->origin() : std::string();
+}
+
 bool may_pass(const Result<Response>& result) {
   if (!result.ok()) return result.error().kind == ErrorKind::Retryable;
   switch (result->status) {
@@ -115,7 +121,7 @@ Result<Response> RetryingTransport::run(const Request& request, const BodyPiece*
     const Duration lasted = clock_.steady_now() - begin;
     trace(request, result, attempt, lasted);
     spent.attempts += lasted;
-    if (result.ok()) reached_.store(true, std::memory_order_relaxed);
+    if (result.ok()) note_answer(request);
 
     const std::optional<Wait> next = handed_on ? std::nullopt : decide(request, result, attempt, spent);
     // A wait that the deadline would cut short is no use: what is known now says more than "too late".
@@ -125,7 +131,7 @@ Result<Response> RetryingTransport::run(const Request& request, const BodyPiece*
       return std::move(result).in(fmt::format("after {} attempts within {:.1f} s", attempt,
                                               duration<double>(spent.attempts + spent.waiting).count()));
     }
-    report(*next, lasted);
+    report(request, *next, lasted);
     clock_.sleep(next->time, context.stop());
     if (Status ended = context.check(); !ended.ok()) {
       if (request.await_answer > Duration::zero() && !surely_not_acted(result))
@@ -161,7 +167,7 @@ Result<Response> RetryingTransport::attempt_once(const Request& request, int att
   const auto once = [&](const Request& each) {
     return piece == nullptr ? inner_.send(each, context) : inner_.stream(each, *piece, context);
   };
-  if (attempt > 1 || reached_.load(std::memory_order_relaxed)) return once(request);
+  if (attempt > 1 || has_answered(request)) return once(request);
   const std::string url = loggable_url(request.url);
   const auto host = url.find("://");
   const std::string place = host == std::string::npos ? url : url.substr(0, url.find('/', host + 3));
@@ -192,13 +198,25 @@ std::optional<RetryingTransport::Wait> RetryingTransport::decide(const Request& 
   } else {
     next.why = without_sent(result.error());
   }
-  const bool reached = reached_.load(std::memory_order_relaxed);
+  const bool reached = has_answered(request);
   const Duration patience = throttled ? options_.patience
                             : reached ? options_.failure_patience
                                       : options_.first_contact_patience;
   if (spent.waiting + next.time > patience) return std::nullopt;
   if (!throttled && !reached && spent.attempts > options_.first_connect + patience) return std::nullopt;
   return next;
+}
+
+bool RetryingTransport::has_answered(const Request& request) {
+  const std::string origin = origin_of(request);
+  const std::scoped_lock lock(mutex_);
+  return reached_.contains(origin);
+}
+
+void RetryingTransport::note_answer(const Request& request) {
+  std::string origin = origin_of(request);
+  const std::scoped_lock lock(mutex_);
+  reached_.insert(std::move(origin));
 }
 
 /// Exponential with "equal jitter": half fixed, half at random.
@@ -210,8 +228,8 @@ Duration RetryingTransport::back_off(int attempt) {
   return full / 2 + full / 2 * (number % 1024) / 1024;
 }
 
-void RetryingTransport::report(const Wait& wait, Duration attempted) {
-  const bool silent = attempted >= options_.report_after && !reached_.load(std::memory_order_relaxed);
+void RetryingTransport::report(const Request& request, const Wait& wait, Duration attempted) {
+  const bool silent = attempted >= options_.report_after && !has_answered(request);
   if (wait.time < options_.report_after && !silent) return;
   {
     const std::scoped_lock lock(mutex_);

@@ -4,11 +4,12 @@
 // it never got it, or answered 429, or 503 with Retry-After (RFC 9110 section 10.2.3; client-go does the
 // same). Any thread; `inner`, `clock`, `random` and `events` must outlive it.
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -27,7 +28,8 @@ struct RetryOptions {
   Duration patience = std::chrono::seconds(60);
   /// The same for broken connections and 5xx; servers that restart are back after this.
   Duration failure_patience = std::chrono::seconds(20);
-  /// The same until the server answered for the first time: a wrong address should be reported quickly.
+  /// The same until that server answered for the first time: a wrong address should be reported quickly, and
+  /// one transport may lead to many servers.
   Duration first_contact_patience = std::chrono::milliseconds(800);
   /// Until then the first attempt may take this long to connect; then the user is told, and the second one
   /// has the client's own time. Attempts that took longer than that together are not repeated.
@@ -74,7 +76,9 @@ class RetryingTransport final : public Transport {
   Result<Response> attempt_once(const Request& request, int attempt, const BodyPiece* piece,
                                 const Context& context);
   Duration back_off(int attempt);
-  void report(const Wait& wait, Duration attempted);
+  bool has_answered(const Request& request);
+  void note_answer(const Request& request);
+  void report(const Request& request, const Wait& wait, Duration attempted);
   void trace(const Request& request, const Result<Response>& result, int attempt, Duration duration) const;
 
   Transport& inner_;
@@ -82,9 +86,9 @@ class RetryingTransport final : public Transport {
   Random& random_;
   EventSink& events_;
   const RetryOptions options_;
-  std::atomic<bool> reached_{false};
   std::mutex mutex_;
-  std::optional<SteadyTime> reported_;  // guarded by mutex_
+  std::set<std::string, std::less<>> reached_;  // origins that answered; guarded by mutex_
+  std::optional<SteadyTime> reported_;          // guarded by mutex_
 };
 
 }  // namespace mist::http

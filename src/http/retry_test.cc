@@ -217,6 +217,16 @@ TEST_F(Retry, AServerThatAnsweredOnceIsWaitedForLonger) {
   EXPECT_THAT(events_.messages.front(), Not(HasSubstr("sent")));
 }
 
+TEST_F(Retry, AnAnswerOfOneServerIsNoReasonToWaitForAnother) {
+  inner_.reply(200);
+  ASSERT_TRUE(send(Repeat::Safe).ok());
+  inner_.otherwise([](const Request&, const Context&) -> Result<Response> { return refused(); });
+  Request elsewhere = request(Repeat::Safe);
+  elsewhere.url = "https://other.example/x";
+  EXPECT_FALSE(retrying_.send(elsewhere, Context()).ok());
+  EXPECT_LE(clock_.slept(), options().first_contact_patience);
+}
+
 TEST_F(Retry, WaitsGrowAndAreNotAllTheSame) {
   inner_.reply(200);
   ASSERT_TRUE(send(Repeat::Safe).ok());

@@ -81,11 +81,12 @@ class DocumentReader {
                       std::move(artifact_type), std::move(notes)};
   }
 
-  Result<std::vector<Descriptor>> descriptors(const Value& document, std::string_view key) const {
+  Result<std::vector<Descriptor>> descriptors(const Value& document, std::string_view key,
+                                              std::size_t most = kMaxDescriptors) const {
     const Value* const list = document.find(key);
     if (list == nullptr || !list->is_array()) return bad(key, "is not a list");
-    if (list->size() > kMaxDescriptors)
-      return bad(key, fmt::format("has {} entries; {} are allowed", list->size(), kMaxDescriptors));
+    if (list->size() > most)
+      return bad(key, fmt::format("has {} entries; {} are allowed", list->size(), most));
     std::vector<Descriptor> found;
     for (std::size_t i = 0; i < list->size(); ++i) {
       MIST_TRY(Descriptor each, descriptor(list->as_array()[i], fmt::format("{}[{}]", key, i)));
@@ -152,10 +153,41 @@ std::string Manifest::to_json() const {
   return encoding::to_json(document);
 }
 
+std::string Index::to_json() const {
+  Value document = Value::object({{"schemaVersion", 2}, {"mediaType", kIndexType}});
+  Value list{Value::Array{}};
+  for (const Descriptor& each : manifests) list.push_back(value_of(each));
+  document.set("manifests", std::move(list));
+  if (!annotations.empty()) document.set("annotations", value_of(annotations));
+  return encoding::to_json(document);
+}
+
+Descriptor referrer_descriptor(const Manifest& manifest, std::string_view media_type,
+                               std::string_view bytes) {
+  Descriptor descriptor = descriptor_of(media_type, bytes);
+  descriptor.artifact_type =
+      manifest.artifact_type.empty() ? manifest.config.media_type : manifest.artifact_type;
+  descriptor.annotations = manifest.annotations;
+  return descriptor;
+}
+
 std::string accepted_types() {
   std::vector<std::string> types;
   for (const DocumentType& each : kDocumentTypes) types.emplace_back(each.media_type);
   return join(types, ", ");
+}
+
+Result<Index> parse_layout_index(std::string_view text, std::string_view name) {
+  const DocumentReader reader(name);
+  if (text.size() > kMaxLayoutIndexBytes)
+    return reader.bad("it", fmt::format("has {} bytes; {} are allowed", text.size(), kMaxLayoutIndexBytes));
+  const Result<Value> parsed = encoding::parse_json(text, {.strict = true, .max_depth = kManifestDepth});
+  if (!parsed)
+    return reader.bad("it is not JSON that can be trusted:", escape_controls(parsed.error().message));
+  if (!parsed->is_object()) return reader.bad("it", "is not a JSON object");
+  MIST_TRY(Annotations annotations, reader.annotations(*parsed, ""));
+  MIST_TRY(std::vector<Descriptor> manifests, reader.descriptors(*parsed, "manifests", kMaxLayoutEntries));
+  return Index{std::move(manifests), std::move(annotations)};
 }
 
 Result<Document> parse_document(std::string_view text, std::string_view content_type, std::string_view name) {

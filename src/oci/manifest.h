@@ -51,6 +51,9 @@ struct Manifest {
 struct Index {
   std::vector<Descriptor> manifests;
   Annotations annotations = {};
+
+  /// One line; the same bytes for the same index.
+  std::string to_json() const;
 };
 
 using Document = std::variant<Manifest, Index>;
@@ -61,5 +64,15 @@ std::string accepted_types();
 /// `content_type`: of the answer; it decides only where the document doesn't say its type itself. `name`:
 /// what the document is called in messages. Errors: Invalid, with the member that is wrong.
 Result<Document> parse_document(std::string_view text, std::string_view content_type, std::string_view name);
+
+/// The index.json of an image layout, which lists more than a registry's index may. `name`: as above. Errors:
+/// Invalid.
+inline constexpr std::uint64_t kMaxLayoutIndexBytes = std::uint64_t{64} << 20;
+inline constexpr std::size_t kMaxLayoutEntries = 200'000;
+Result<Index> parse_layout_index(std::string_view text, std::string_view name);
+
+/// How a list of referrers describes a manifest (distribution specification, "Listing Referrers"). `bytes`:
+/// of it.
+Descriptor referrer_descriptor(const Manifest& manifest, std::string_view media_type, std::string_view bytes);
 
 }  // namespace mist::oci

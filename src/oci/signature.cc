@@ -116,10 +116,23 @@ std::string_view to_string(SignatureForm form) {
   return "";
 }
 
-std::string signature_tag(const crypto::Digest& manifest) {
-  return fmt::format("sha256-{}.sig", manifest.hex());
+std::string signature_tag(const crypto::Digest& manifest) { return attached_tag(manifest, kSignatureSuffix); }
+std::string attached_tag(const crypto::Digest& manifest, std::string_view suffix) {
+  return fmt::format("sha256-{}{}", manifest.hex(), suffix);
 }
 std::string referrers_tag(const crypto::Digest& manifest) { return fmt::format("sha256-{}", manifest.hex()); }
+
+std::optional<crypto::Digest> subject_of_tag(std::string_view tag) {
+  constexpr std::string_view kBegin = "sha256-";
+  constexpr std::size_t kDigits = 64;
+  if (!tag.starts_with(kBegin)) return std::nullopt;
+  const std::string_view digits = tag.substr(kBegin.size(), kDigits);
+  const std::string_view suffix = tag.substr(kBegin.size() + digits.size());
+  const bool is_known =
+      suffix.empty() || suffix == kSignatureSuffix || suffix == kAttestationSuffix || suffix == kSbomSuffix;
+  Result<crypto::Digest> digest = crypto::Digest::parse(fmt::format("sha256:{}", digits));
+  return is_known && digest ? std::optional(*digest) : std::nullopt;
+}
 
 std::string SigningPayload::to_json() const {
   Value optional;
@@ -212,14 +225,10 @@ std::vector<Descriptor> signature_layers(const Manifest& manifest) {
   return layers;
 }
 
-Artifact signature_artifact(const std::optional<Manifest>& there, std::string payload,
-                            std::string_view signature, std::string_view key_pem) {
-  Blob layer{descriptor_of(kSimpleSigningType, payload), std::move(payload)};
-  layer.descriptor.annotations.emplace(kSignatureAnnotation, base64_encode(signature));
-  layer.descriptor.annotations.emplace(kKeyAnnotation, key_pem);
-  std::vector<Descriptor> layers = there ? there->layers : std::vector<Descriptor>();
-  layers.push_back(layer.descriptor);
-  // An image's configuration, which cosign reads: it lists the layers' digests.
+namespace {
+
+// With an image's configuration, which cosign reads: it lists the layers' digests. It is the only blob.
+Artifact artifact_of_layers(std::vector<Descriptor> layers, Annotations annotations) {
   Value digests{Value::Array{}};
   for (const Descriptor& each : layers) digests.push_back(each.digest.str());
   std::string config = encoding::to_json(
@@ -232,10 +241,32 @@ Artifact signature_artifact(const std::optional<Manifest>& there, std::string pa
   const Manifest manifest{.artifact_type = {},
                           .config = first.descriptor,
                           .layers = std::move(layers),
-                          .annotations = there ? there->annotations : Annotations()};
+                          .annotations = std::move(annotations)};
   std::string text = manifest.to_json();
   const crypto::Digest digest = crypto::sha256(text);
-  return Artifact{{std::move(first), std::move(layer)}, std::move(text), digest};
+  return Artifact{{std::move(first)}, std::move(text), digest};
+}
+
+}  // namespace
+
+Artifact signature_artifact(const std::optional<Manifest>& there, std::string payload,
+                            std::string_view signature, std::string_view key_pem) {
+  Blob layer{descriptor_of(kSimpleSigningType, payload), std::move(payload)};
+  layer.descriptor.annotations.emplace(kSignatureAnnotation, base64_encode(signature));
+  layer.descriptor.annotations.emplace(kKeyAnnotation, key_pem);
+  std::vector<Descriptor> layers = there ? there->layers : std::vector<Descriptor>();
+  layers.push_back(layer.descriptor);
+  Artifact artifact = artifact_of_layers(std::move(layers), there ? there->annotations : Annotations());
+  artifact.blobs.push_back(std::move(layer));
+  return artifact;
+}
+
+std::optional<Artifact> merged_signatures(const Manifest& there, const Manifest& more) {
+  std::vector<Descriptor> layers = there.layers;
+  for (const Descriptor& layer : more.layers)
+    if (std::ranges::find(layers, layer) == layers.end()) layers.push_back(layer);
+  if (layers.size() == there.layers.size()) return std::nullopt;
+  return artifact_of_layers(std::move(layers), there.annotations);
 }
 
 }  // namespace mist::oci

@@ -65,11 +65,24 @@ SignatureClaim simple_signing_claim(const Descriptor& layer, std::string_view pa
 /// The bundle that a referrer holds.
 SignatureClaim bundle_claim(std::string_view bundle);
 
+/// Where cosign keeps what belongs to a manifest under tags of its own: ".sig", ".att", ".sbom".
+inline constexpr std::string_view kSignatureSuffix = ".sig";
+inline constexpr std::string_view kAttestationSuffix = ".att";
+inline constexpr std::string_view kSbomSuffix = ".sbom";
+/// "sha256-HEX" and the suffix.
+std::string attached_tag(const crypto::Digest& manifest, std::string_view suffix);
+/// The manifest that such a tag, or referrers_tag(), is about; nothing for any other tag.
+std::optional<crypto::Digest> subject_of_tag(std::string_view tag);
+
 /// The layers of a signature manifest that are signatures.
 std::vector<Descriptor> signature_layers(const Manifest& manifest);
 
 /// `there` (or nothing) with one signature more. Its blobs are the new payload and config.
 Artifact signature_artifact(const std::optional<Manifest>& there, std::string payload,
                             std::string_view signature, std::string_view key_pem);
+
+/// `there` with the layers of `more` that it lacks, as manifests of signatures and attestations hold them. Of
+/// its blobs only the new config; the layers are to be copied. Nothing: it lacks none.
+std::optional<Artifact> merged_signatures(const Manifest& there, const Manifest& more);
 
 }  // namespace mist::oci

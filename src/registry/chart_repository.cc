@@ -53,13 +53,29 @@ std::string with_login(const ChartServer& server, const std::string& url) {
                      http::escape_segment(server.password), url.substr(host));
 }
 
+Error nothing_there(const std::string& url) {
+  return error(ErrorKind::NotFound, "there is no {}", shown(url))
+      .with_hint("check the address of the chart repository: it is that which `helm repo add` takes");
+}
+
 Result<std::string> must_fetch(http::Transport& transport, const ChartServer& server, const std::string& url,
                                const Context& context) {
   MIST_TRY(std::optional<std::string> content,
            fetch_remote_file(transport, with_login(server, url), context, server.plain));
   if (content) return *std::move(content);
-  return error(ErrorKind::NotFound, "there is no {}", shown(url))
-      .with_hint("check the address of the chart repository: it is that which `helm repo add` takes");
+  return nothing_there(url);
+}
+
+// A server may list more than anybody reads.
+Status check_bounds(const Value& entries, const std::string& name) {
+  const auto too_many = [&](std::string_view what, std::size_t most) {
+    return error(ErrorKind::Invalid, "{} lists more than {} {}", name, most, what);
+  };
+  if (entries.as_object().size() > kMaxCharts) return too_many("charts", kMaxCharts);
+  std::size_t versions = 0;
+  for (const Value::Member& each : entries.as_object())
+    versions += each.value.is_array() ? each.value.size() : 0;
+  return versions > kMaxChartVersions ? Status(too_many("versions", kMaxChartVersions)) : Status();
 }
 
 }  // namespace
@@ -74,6 +90,19 @@ std::string ChartVersion::file_name() const {
 Result<ChartIndex> ChartIndex::fetch(http::Transport& transport, ChartServer server, const Context& context) {
   MIST_TRY(const std::string text,
            must_fetch(transport, server, in_repository(server.url, "index.yaml"), context));
+  return parse(text, std::move(server));
+}
+
+Result<CheckedFile> fetch_chart_index(http::Transport& transport, const ChartServer& server,
+                                      const FileValidators& known, const Context& context) {
+  const std::string url = in_repository(server.url, "index.yaml");
+  MIST_TRY(CheckedFile file,
+           fetch_changed_file(transport, with_login(server, url), known, context, server.plain));
+  if (!file.content && !file.unchanged) return nothing_there(url);
+  return file;
+}
+
+Result<ChartIndex> ChartIndex::parse(std::string_view text, ChartServer server) {
   const std::string name = fmt::format("the index of {}", shown(server.url));
   Result<Value> parsed = encoding::parse_yaml(text);
   if (!parsed) return error(ErrorKind::Invalid, "{} can't be read", name).caused_by(parsed.error());
@@ -81,6 +110,7 @@ Result<ChartIndex> ChartIndex::fetch(http::Transport& transport, ChartServer ser
   if (entries == nullptr || !entries->is_object())
     return error(ErrorKind::Invalid, "{} lists no charts", name)
         .with_hint("is it the address of a chart repository? `helm repo add` takes the same");
+  MIST_TRY_VOID(check_bounds(*entries, name));
   ChartIndex index;
   index.server_ = std::move(server);
   index.entries_ = std::move(*entries);
@@ -113,6 +143,14 @@ Result<std::vector<ChartVersion>> ChartIndex::versions(const std::string& chart)
     return compare_versions(a.version, b.version) > 0;
   });
   return found;
+}
+
+std::map<std::string, std::vector<ChartVersion>> ChartIndex::all() const {
+  std::map<std::string, std::vector<ChartVersion>> charts;
+  for (const Value::Member& each : entries_.as_object())
+    if (Result<std::vector<ChartVersion>> some = versions(each.key); some && !some->empty())
+      charts.emplace(each.key, *std::move(some));
+  return charts;
 }
 
 Error ChartIndex::no_version(const std::string& chart, const std::string& wanted,

@@ -3,7 +3,9 @@
 // depend on. The repository is an index.yaml and archives behind https, as Helm has them. An archive is bytes
 // here; who unpacks it for a package sits in a sandbox. Any thread.
 
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/context.h"
@@ -33,11 +35,21 @@ struct ChartVersion {
   std::string file_name() const;  ///< what Helm calls the archive in charts/
 };
 
+/// Bounds of an index.
+inline constexpr std::size_t kMaxCharts = 50'000;
+inline constexpr std::size_t kMaxChartVersions = 500'000;
+
 /// An index that was read. A plain value.
 class ChartIndex {
  public:
   /// Errors: NotFound (there is no repository), Invalid (it can't be read), of fetch_remote_file.
   static Result<ChartIndex> fetch(http::Transport& transport, ChartServer server, const Context& context);
+
+  /// Of text that was read before. Errors: Invalid (it can't be read, or is beyond a bound).
+  static Result<ChartIndex> parse(std::string_view text, ChartServer server);
+
+  /// Every version of every chart that has an address, by name; newest first.
+  std::map<std::string, std::vector<ChartVersion>> all() const;
 
   /// By Helm's rules: the version as it is written, else the newest in that range; empty: the newest, with
   /// `unfinished` prereleases too. NotFound, with what there is; Invalid (no range).
@@ -58,6 +70,10 @@ class ChartIndex {
   ChartServer server_;
   encoding::Value entries_;
 };
+
+/// The text of a repository's index, unless it is as `known` says. Errors: as ChartIndex::fetch.
+Result<CheckedFile> fetch_chart_index(http::Transport& transport, const ChartServer& server,
+                                      const FileValidators& known, const Context& context);
 
 struct ChartReference {
   std::string repository;   ///< https://charts.example.com

@@ -1,6 +1,7 @@
 #include "registry/helm_repositories.h"
 
 #include "base/text.h"
+#include "config/redact.h"
 #include "encoding/yaml.h"
 
 namespace mist::registry {
@@ -49,6 +50,25 @@ Result<std::vector<HelmRepository>> read_helm_repositories(const FileSystem& fil
     if (!one.name.empty() && !one.url.empty()) all.push_back(std::move(one));
   }
   return all;
+}
+
+Result<ChartServer> server_of(const std::string& repository, const std::vector<HelmRepository>& known,
+                              PlainHttp plain) {
+  ChartServer server{repository};
+  server.plain = plain;
+  for (const HelmRepository& each : known) {
+    if (!is_same_repository(each.url, repository)) continue;
+    if (each.own_tls)
+      return error(ErrorKind::Invalid, "the repository {} has TLS settings of its own for Helm",
+                   escape_controls(config::redact_urls(each.name)))
+          .with_because("its entry in Helm's repositories.yaml names certificates, or doesn't check them")
+          .with_hint("add its authority to the system's certificates, or fetch the chart with helm");
+    server.username = each.username;
+    server.password = each.password;
+    server.everywhere = each.everywhere;
+    break;
+  }
+  return server;
 }
 
 bool is_same_repository(std::string_view a, std::string_view b) {

@@ -10,6 +10,7 @@
 #include "base/fs.h"
 #include "base/result.h"
 #include "config/paths.h"
+#include "registry/chart_repository.h"
 
 namespace mist::registry {
 
@@ -28,6 +29,11 @@ Path helm_repositories_file(const config::Environment& environment);
 
 /// Nothing if there is no such file. Errors: Invalid.
 Result<std::vector<HelmRepository>> read_helm_repositories(const FileSystem& files, const Path& file);
+
+/// The repository at that address, with the credentials that Helm has for it. Errors: Invalid (Helm has TLS
+/// settings of its own for it, which nobody here reads).
+Result<ChartServer> server_of(const std::string& repository, const std::vector<HelmRepository>& known,
+                              PlainHttp plain);
 
 /// True for the same address, but for slashes at its end.
 bool is_same_repository(std::string_view a, std::string_view b);

@@ -43,9 +43,10 @@ std::optional<Published> as_directory(std::string_view path) {
   return Published{path.substr(0, first), path.substr(first + 1, second - first - 1)};
 }
 
-/// What can't be asked for isn't listed.
+/// What can't be asked for isn't listed. A reference with a digest takes versions alone, and no ranges.
 bool can_be_named(const Published& published) {
-  return PackageRef::parse(fmt::format("r/{}:{}", published.path, published.version)).ok();
+  static const std::string digest = crypto::sha256("").str();
+  return PackageRef::parse(fmt::format("r/{}:{}@{}", published.path, published.version, digest)).ok();
 }
 
 Packages list_packages(const std::vector<TreeEntry>& entries) {

@@ -1,6 +1,8 @@
 #include "registry/oci_client.h"
 
 #include <algorithm>
+#include <charconv>
+#include <iterator>
 #include <utility>
 
 #include "base/text.h"
@@ -64,6 +66,29 @@ Result<RawManifest> raw_manifest(http::Response response, const oci::Repository&
   return RawManifest{std::move(response.body), std::move(type), digest};
 }
 
+// What a registry without that API answers to it.
+bool means_no_referrers_api(int status) {
+  return status == 404 || status == 400 || status == 405 || status == 406 || status == 501;
+}
+
+// One page of the API's list.
+Status add_referrers(std::optional<oci::Index>& all, const http::Response& response,
+                     const std::string& name) {
+  MIST_TRY(oci::Document document, oci::parse_document(response.body, oci::kIndexType, name));
+  auto* const index = std::get_if<oci::Index>(&document);
+  if (index == nullptr)
+    return error(ErrorKind::Invalid, "{} are not an index", name).with_hint("ask whoever runs the registry");
+  if (!all) {
+    all = std::move(*index);
+    return {};
+  }
+  if (all->manifests.size() + index->manifests.size() > oci::kMaxDescriptors)
+    return error(ErrorKind::Invalid, "{} are more than {}", name, oci::kMaxDescriptors)
+        .with_hint("remove those that nobody needs");
+  std::ranges::move(index->manifests, std::back_inserter(all->manifests));
+  return {};
+}
+
 std::vector<oci::Challenge> challenges_in(const http::Response& response) {
   std::vector<oci::Challenge> all;
   for (const http::Header& header : response.headers) {
@@ -71,6 +96,18 @@ std::vector<oci::Challenge> challenges_in(const http::Response& response) {
     for (oci::Challenge& each : oci::parse_challenges(header.value)) all.push_back(std::move(each));
   }
   return all;
+}
+
+// "0-1233", "bytes=0-1233": the last byte that a registry has of an upload.
+std::optional<std::size_t> range_end(const http::Response& response) {
+  const std::string_view range = http::find_header(response.headers, "range");
+  const auto dash = range.rfind('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = range.substr(dash + 1);
+  std::size_t end = 0;
+  const auto [rest, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), end);
+  if (problem != std::errc() || rest != digits.data() + digits.size()) return std::nullopt;
+  return end;
 }
 
 // Counts and hashes a blob while it comes.
@@ -262,34 +299,32 @@ Result<std::optional<oci::Index>> OciClient::ask_for_referrers(const oci::Reposi
     const std::lock_guard lock(mutex_);
     if (without_referrers_.contains(repository.host)) return std::optional<oci::Index>();
   }
-  Call call = Call::to(repository, fmt::format("referrers/{}?artifactType={}", manifest.str(),
-                                               http::escape_query(std::string(artifact_type))));
+  const std::string filter =
+      artifact_type.empty() ? std::string()
+                            : fmt::format("?artifactType={}", http::escape_query(std::string(artifact_type)));
+  Call call = Call::to(repository, fmt::format("referrers/{}{}", manifest.str(), filter));
   call.request.headers.push_back({"Accept", std::string(oci::kIndexType)});
   call.request.response_limit = oci::kMaxManifestBytes;
   const std::string name = fmt::format("the referrers of {}@{}", repository.str(), manifest.str());
-  Result<http::Response> answer = exchange(call, context);
+  std::optional<oci::Index> all;
+  bool has_no_api = false;
+  const auto page = [&](const http::Response& response) -> Status {
+    has_no_api = !all && means_no_referrers_api(response.status);
+    if (has_no_api) return {};
+    if (response.status != 200)
+      return unexpected(response, repository.host, fmt::format("the question for {}", name));
+    return add_referrers(all, response, name);
+  };
+  const Status listed = each_page(std::move(call), name, page, context);
   // Some registries refuse what they don't know, however good the credentials are.
-  const bool is_refused = !answer && answer.error().kind == ErrorKind::Forbidden;
-  if (!answer && !is_refused)
-    return std::move(answer).error().with_frame(fmt::format("while reading {}", name));
-  const int status = is_refused ? 404 : answer->status;
-  if (status == 404 || status == 400 || status == 405 || status == 406 || status == 501) {
+  if (!listed && !all && listed.error().kind == ErrorKind::Forbidden) has_no_api = true;
+  if (has_no_api) {
     const std::lock_guard lock(mutex_);
     without_referrers_.insert(repository.host);
     return std::optional<oci::Index>();
   }
-  const http::Response& response = *answer;
-  if (status != 200) return unexpected(response, repository.host, fmt::format("the question for {}", name));
-  // The API answers in pages; a page's rest beyond the bound of a manifest is nobody's signature.
-  if (!http::find_header(response.headers, "link").empty())
-    return error(ErrorKind::Invalid, "{} has too many entries", name)
-        .with_because("the registry lists them in pages")
-        .with_hint("remove those that nobody needs");
-  MIST_TRY(oci::Document document, oci::parse_document(response.body, oci::kIndexType, name));
-  auto* const index = std::get_if<oci::Index>(&document);
-  if (index == nullptr)
-    return error(ErrorKind::Invalid, "{} are not an index", name).with_hint("ask whoever runs the registry");
-  return std::optional(std::move(*index));
+  MIST_TRY_VOID(listed);
+  return all;
 }
 
 Result<std::vector<oci::Descriptor>> OciClient::referrers(const oci::Repository& repository,
@@ -364,7 +399,9 @@ Status OciClient::each_page(Call call, std::string_view what,
     const std::optional<std::string> next = oci::next_page(http::find_header(response.headers, "link"));
     if (!next) return {};
     // Only what is asked changes, never who is asked.
-    const std::string url = http::resolved_url(origin_of(host) + call.request.url, *next);
+    const std::string& asked = call.request.url;
+    const std::string base = http::has_scheme(asked) ? asked : origin_of(host) + asked;
+    const std::string url = http::resolved_url(base, *next);
     if (origin_in(url) != origin_in(origin_of(host)))
       return error(ErrorKind::Invalid, "{} lists {} at another address", host, what)
           .with_because(escape_controls(http::loggable_url(url)))
@@ -445,11 +482,21 @@ Result<std::optional<std::string>> OciClient::open_upload(const oci::Repository&
   const std::string_view location = http::find_header(opened.headers, "location");
   if (opened.status != 202 || location.empty())
     return unexpected(opened, repository.host, fmt::format("the wish to upload to {}", repository.str()));
-  std::string url = http::resolved_url(origin_of(repository.host) + open.request.url, location);
-  if (origin_of(repository.host).starts_with("https://") && !url.starts_with("https://"))
+  MIST_TRY(std::string url, upload_address(repository, open.request.url, opened));
+  return std::optional(std::move(url));
+}
+
+// Where the answer to `asked` says that the upload goes on.
+Result<std::string> OciClient::upload_address(const oci::Repository& repository, const std::string& asked,
+                                              const http::Response& response) const {
+  const std::string origin = origin_of(repository.host);
+  const std::string base = http::has_scheme(asked) ? asked : origin + asked;
+  const std::string_view location = http::find_header(response.headers, "location");
+  std::string url = location.empty() ? base : http::resolved_url(base, location);
+  if (origin.starts_with("https://") && !url.starts_with("https://"))
     return error(ErrorKind::Invalid, "{} wants uploads over plain http", repository.host)
         .with_hint("ask whoever runs the registry");
-  return std::optional(std::move(url));
+  return url;
 }
 
 Result<http::Response> OciClient::put_blob(const oci::Repository& repository, const std::string& location,
@@ -470,6 +517,96 @@ Result<http::Response> OciClient::put_blob(const oci::Repository& repository, co
 Status OciClient::upload(const oci::Repository& repository, const std::string& digest,
                          const std::string& bytes, std::optional<std::string> opened,
                          const Context& context) {
+  if (bytes.size() < options_.chunked_from)
+    return upload_whole(repository, digest, bytes, std::move(opened), context);
+  MIST_TRY(const Sending sent, upload_in_chunks(repository, digest, bytes, std::move(opened), context));
+  if (sent == Sending::Done) return {};
+  // A registry that takes no chunks.
+  return upload_whole(repository, digest, bytes, {}, context);
+}
+
+// Distribution specification, "Pushing a blob in chunks". BrokenOff: the connection, or the registry, failed.
+// Refused: it takes no chunks.
+Result<OciClient::Sending> OciClient::send_chunks(const oci::Repository& repository, const std::string& bytes,
+                                                  Progress& progress, const Context& context) {
+  while (progress.offset < bytes.size()) {
+    const std::size_t size = std::min(options_.chunk_bytes, bytes.size() - progress.offset);
+    Call patch = Call::to(repository, "");
+    patch.access = oci::Access::Push;
+    patch.request.method = "PATCH";
+    patch.request.url = progress.location;
+    patch.request.headers.push_back({"Content-Type", "application/octet-stream"});
+    patch.request.headers.push_back(
+        {"Content-Range", fmt::format("{}-{}", progress.offset, progress.offset + size - 1)});
+    patch.request.body = bytes.substr(progress.offset, size);
+    patch.request.repeat = http::Repeat::Unsafe;
+    const Result<http::Response> answer = exchange(patch, context);
+    if (!answer && answer.error().kind != ErrorKind::Retryable) return answer.error();
+    if (!answer || answer->status >= 500 || answer->status == 416 || answer->status == 404 ||
+        answer->status == 429)
+      return Sending::BrokenOff;
+    if (answer->status / 100 != 2) return Sending::Refused;
+    MIST_TRY(progress.location, upload_address(repository, progress.location, *answer));
+    const std::optional<std::size_t> end = range_end(*answer);
+    const std::size_t next = end && *end < bytes.size() ? *end + 1 : progress.offset + size;
+    if (next <= progress.offset) return Sending::BrokenOff;
+    progress.offset = next;
+  }
+  return Sending::Done;
+}
+
+// How much of it the registry has. False: it knows nothing of the upload.
+Result<bool> OciClient::find_offset(const oci::Repository& repository, std::size_t size, Progress& progress,
+                                    const Context& context) {
+  Call ask = Call::to(repository, "");
+  ask.access = oci::Access::Push;
+  ask.request.url = progress.location;
+  MIST_TRY(const http::Response answer, exchange(ask, context));
+  const std::optional<std::size_t> end = range_end(answer);
+  if (answer.status / 100 != 2 || !end || *end >= size) return false;
+  MIST_TRY(progress.location, upload_address(repository, progress.location, answer));
+  // "0-0" also stands for an upload of which nothing came.
+  progress.offset = *end == 0 ? 0 : *end + 1;
+  return true;
+}
+
+Result<OciClient::Sending> OciClient::upload_in_chunks(const oci::Repository& repository,
+                                                       const std::string& digest, const std::string& bytes,
+                                                       std::optional<std::string> opened,
+                                                       const Context& context) {
+  Progress progress{opened.value_or(""), 0};
+  std::size_t farthest = 0;
+  for (int attempt = 1; attempt <= kUploadAttempts; ++attempt) {
+    if (progress.location.empty()) {
+      MIST_TRY(const std::optional<std::string> location, open_upload(repository, context));
+      progress = {location.value_or(""), 0};
+    }
+    MIST_TRY(Sending sent, send_chunks(repository, bytes, progress, context));
+    if (sent == Sending::Refused) return sent;
+    if (sent == Sending::Done) {
+      const Result<http::Response> stored = put_blob(repository, progress.location, digest, {}, context);
+      if (stored && stored->status == 201) return Sending::Done;
+      if (!stored && stored.error().kind != ErrorKind::Retryable) return stored.error();
+      if (stored && stored->status != 404 && stored->status < 500)
+        return unexpected(*stored, repository.host, fmt::format("the upload of {}", digest));
+      MIST_TRY(const bool there, has_blob(repository, digest, context));
+      if (there) return Sending::Done;
+    }
+    // Whatever got on counts as a new beginning.
+    if (progress.offset > farthest) attempt = 0;
+    farthest = std::max(farthest, progress.offset);
+    MIST_TRY(const bool known, find_offset(repository, bytes.size(), progress, context));
+    if (!known) progress.location.clear();
+  }
+  return error(ErrorKind::Retryable, "{} breaks off the upload of {} again and again", repository.host,
+               digest)
+      .with_because(fmt::format("{} of its {} bytes arrived", farthest, bytes.size()))
+      .with_hint("try again; what has arrived in whole is not sent again");
+}
+
+Status OciClient::upload_whole(const oci::Repository& repository, const std::string& digest,
+                               const std::string& bytes, std::optional<std::string> opened,
+                               const Context& context) {
   for (int attempt = 1;; ++attempt) {
     if (!opened) {
       MIST_TRY(opened, open_upload(repository, context));
@@ -498,21 +635,21 @@ Status OciClient::push_blob(const oci::Repository& repository, const oci::Blob& 
   return upload(repository, digest, blob.bytes, {}, context);
 }
 
-Result<OciClient::Moved> OciClient::copy_blob(const oci::Repository& from, const oci::Repository& to,
-                                              const oci::Descriptor& descriptor, std::uint64_t limit,
-                                              const Context& context) {
+Result<Moved> OciClient::take_blob(OciSource& source, const oci::Repository& from, const oci::Repository& to,
+                                   const oci::Descriptor& descriptor, std::uint64_t limit,
+                                   const Context& context) {
   const std::string digest = descriptor.digest.str();
   MIST_TRY(const bool there, has_blob(to, digest, context));
   if (there) return Moved::WasThere;
   std::optional<std::string> opened;
-  if (from.host == to.host) {
+  if (&source == this && from.host == to.host) {
     Result<std::optional<std::string>> mounted = open_upload(to, context, &from, digest);
     // Some token servers give no token for two repositories at once.
     if (!mounted && mounted.error().kind != ErrorKind::Forbidden) return std::move(mounted).error();
     if (mounted && !*mounted) return Moved::Mounted;
     if (mounted) opened = *std::move(mounted);
   }
-  MIST_TRY(const std::string bytes, blob(from, descriptor, limit, context));
+  MIST_TRY(const std::string bytes, source.blob(from, descriptor, limit, context));
   MIST_TRY_VOID(upload(to, digest, bytes, std::move(opened), context));
   return Moved::Sent;
 }
@@ -520,6 +657,13 @@ Result<OciClient::Moved> OciClient::copy_blob(const oci::Repository& from, const
 Status OciClient::push_manifest(const oci::Repository& repository, const std::string& tag,
                                 const std::string& manifest, const Context& context,
                                 std::string_view media_type) {
+  MIST_TRY([[maybe_unused]] const bool lists, put_manifest(repository, tag, manifest, media_type, context));
+  return {};
+}
+
+Result<bool> OciClient::put_manifest(const oci::Repository& repository, const std::string& tag,
+                                     const std::string& manifest, std::string_view media_type,
+                                     const Context& context) {
   Call call = Call::to(repository, "manifests/" + tag);
   call.access = oci::Access::Push;
   call.request.method = "PUT";
@@ -528,7 +672,7 @@ Status OciClient::push_manifest(const oci::Repository& repository, const std::st
   MIST_TRY(const http::Response response, exchange(call, context));
   if (response.status != 201)
     return unexpected(response, repository.host, fmt::format("the upload of {}:{}", repository.str(), tag));
-  return {};
+  return !http::find_header(response.headers, "oci-subject").empty();
 }
 
 Status OciClient::delete_manifest(const oci::Repository& repository, const std::string& tag,

@@ -24,21 +24,17 @@
 #include "oci/manifest.h"
 #include "oci/reference.h"
 #include "registry/oci_auth.h"
+#include "registry/oci_store.h"
 
 namespace mist::registry {
 
-/// A manifest or index as it came: its digest is that of these bytes.
-struct RawManifest {
-  std::string bytes;
-  std::string content_type;
-  crypto::Digest digest;
-};
-
-class OciClient {
+class OciClient final : public OciTarget {
  public:
   struct Options {
-    bool plain_http = false;                      ///< also to other machines
-    http::Resolver resolve = http::resolve_host;  ///< tells whether a registry is at a private address
+    bool plain_http = false;                           ///< also to other machines
+    http::Resolver resolve = http::resolve_host;       ///< tells whether a registry is at a private address
+    std::size_t chunked_from = std::size_t{32} << 20;  ///< blobs that large are sent in chunks
+    std::size_t chunk_bytes = std::size_t{16} << 20;
   };
   /// `transport` outlives this; it repeats what may be repeated (http::RetryingTransport).
   OciClient(http::Transport& transport, FindLogin logins, Options options);
@@ -46,41 +42,51 @@ class OciClient {
   // Errors of all: Forbidden (no credentials, or refused), Retryable (network, 429, 5xx), Invalid (an answer
   // that can't be understood, or is too large), Timeout, Cancelled, of FindLogin.
 
-  /// `tag`: also a digest's text; then other bytes are a Conflict. NotFound, naming tags that there are.
   Result<RawManifest> manifest(const oci::Repository& repository, const std::string& tag,
-                               const Context& context);
-  /// The same, and nothing where there is no such tag.
+                               const Context& context) override;
   Result<std::optional<RawManifest>> find_manifest(const oci::Repository& repository, const std::string& tag,
-                                                   const Context& context);
-  /// What says of itself that it refers to that manifest, by the referrers API or, where there is none, by
-  /// the index under the tag that stands for it (distribution specification, "Listing Referrers"). Whoever
-  /// may push may list anything there. At most oci::kMaxDescriptors; more are Invalid.
+                                                   const Context& context) override;
+  /// By the referrers API or, where there is none, by the index under the tag that stands for it
+  /// (distribution specification, "Listing Referrers").
   Result<std::vector<oci::Descriptor>> referrers(const oci::Repository& repository,
                                                  const crypto::Digest& manifest,
-                                                 std::string_view artifact_type, const Context& context);
+                                                 std::string_view artifact_type,
+                                                 const Context& context) override;
   /// The digest that the tag points to; nothing if there is no such tag. `access`: what is done next, so that
   /// one token does for both.
   Result<std::optional<crypto::Digest>> digest_of(const oci::Repository& repository, const std::string& tag,
                                                   const Context& context,
                                                   oci::Access access = oci::Access::Push);
-  /// At most `limit` bytes. Conflict when they aren't what the descriptor says; NotFound.
+  Result<std::optional<crypto::Digest>> read_digest(const oci::Repository& repository, const std::string& tag,
+                                                    const Context& context) override {
+    return digest_of(repository, tag, context, oci::Access::Pull);
+  }
+  Result<std::optional<crypto::Digest>> find_digest(const oci::Repository& repository, const std::string& tag,
+                                                    const Context& context) override {
+    return digest_of(repository, tag, context);
+  }
   Result<std::string> blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
-                           std::uint64_t limit, const Context& context);
-  /// All pages, in the registry's order. NotFound.
-  Result<std::vector<std::string>> tags(const oci::Repository& repository, const Context& context);
+                           std::uint64_t limit, const Context& context) override;
+  Result<std::vector<std::string>> tags(const oci::Repository& repository, const Context& context) override;
 
   /// All repositories of a registry, as far as it lists them (`_catalog`): many don't. Errors: Invalid (it
   /// doesn't).
   Result<std::vector<std::string>> repositories(const std::string& host, const Context& context);
 
-  /// Sends nothing but a question when the registry has it already. An upload that breaks off, or that the
-  /// registry forgot, is begun again.
-  Status push_blob(const oci::Repository& repository, const oci::Blob& blob, const Context& context);
-  /// A blob of `from` into `to`. Within one registry it is mounted, where the registry can do that; else it
-  /// passes through here, at most `limit` bytes.
-  enum class Moved : std::uint8_t { WasThere, Mounted, Sent };
-  Result<Moved> copy_blob(const oci::Repository& from, const oci::Repository& to,
-                          const oci::Descriptor& descriptor, std::uint64_t limit, const Context& context);
+  /// An upload that breaks off, or that the registry forgot, is begun again; one in chunks goes on where the
+  /// registry has got to.
+  Status push_blob(const oci::Repository& repository, const oci::Blob& blob, const Context& context) override;
+  Result<bool> has_blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
+                        const Context& context) override {
+    return has_blob(repository, descriptor.digest.str(), context);
+  }
+  /// Within one registry it is mounted, where the registry can do that.
+  Result<Moved> take_blob(OciSource& source, const oci::Repository& from, const oci::Repository& to,
+                          const oci::Descriptor& descriptor, std::uint64_t limit,
+                          const Context& context) override;
+  Result<bool> put_manifest(const oci::Repository& repository, const std::string& tag,
+                            const std::string& manifest, std::string_view media_type,
+                            const Context& context) override;
   /// Its blobs must be there. `tag`: also a digest's text. `media_type`: of the bytes.
   Status push_manifest(const oci::Repository& repository, const std::string& tag, const std::string& manifest,
                        const Context& context, std::string_view media_type = oci::kManifestType);
@@ -102,8 +108,25 @@ class OciClient {
   Result<http::Response> put_blob(const oci::Repository& repository, const std::string& location,
                                   const std::string& digest, const std::string& bytes,
                                   const Context& context);
+  Result<std::string> upload_address(const oci::Repository& repository, const std::string& asked,
+                                     const http::Response& response) const;
   Status upload(const oci::Repository& repository, const std::string& digest, const std::string& bytes,
                 std::optional<std::string> opened, const Context& context);
+  Status upload_whole(const oci::Repository& repository, const std::string& digest, const std::string& bytes,
+                      std::optional<std::string> opened, const Context& context);
+  /// An upload in chunks: where it goes on, and how much of it the registry has.
+  struct Progress {
+    std::string location;
+    std::size_t offset = 0;
+  };
+  enum class Sending : std::uint8_t { Done, BrokenOff, Refused };
+  Result<Sending> send_chunks(const oci::Repository& repository, const std::string& bytes, Progress& progress,
+                              const Context& context);
+  Result<bool> find_offset(const oci::Repository& repository, std::size_t size, Progress& progress,
+                           const Context& context);
+  Result<Sending> upload_in_chunks(const oci::Repository& repository, const std::string& digest,
+                                   const std::string& bytes, std::optional<std::string> opened,
+                                   const Context& context);
   Result<http::Response> exchange(const Call& call, const Context& context);
   Result<http::Response> follow(const Call& call, const std::string& origin,
                                 const std::optional<OciAnswer>& known, const Context& context);

@@ -1,5 +1,6 @@
 #include "registry/oci_client.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -265,7 +266,8 @@ TEST_F(OciClientTest, ThisMachineIsAskedByHttpAndThenByHttps) {
 }
 
 TEST_F(OciClientTest, TagsComeInPagesOfTheSameRegistryOnly) {
-  std::vector<std::string> links{"</v2/team/shop/tags/list?last=b>; rel=\"next\"", ""};
+  std::vector<std::string> links{"</v2/team/shop/tags/list?last=b>; rel=\"next\"", "<?last=c>; rel=\"next\"",
+                                 ""};
   std::size_t page = 0;
   registry.before = [&](const http::Request&) -> std::optional<http::Response> {
     const std::string& link = links.at(page++);
@@ -273,11 +275,41 @@ TEST_F(OciClientTest, TagsComeInPagesOfTheSameRegistryOnly) {
         .status = 200, .headers = {{"Link", link}}, .body = fmt::format(R"({{"tags":["p{}"]}})", page)};
   };
   OciClient client = registry.client();
-  EXPECT_EQ(*client.tags(kShop, Context()), (std::vector<std::string>{"p1", "p2"}));
+  EXPECT_EQ(*client.tags(kShop, Context()), (std::vector<std::string>{"p1", "p2", "p3"}));
   EXPECT_EQ(registry.asked()[1], "GET https://reg.example/v2/team/shop/tags/list?last=b");
+  EXPECT_EQ(registry.asked()[2], "GET https://reg.example/v2/team/shop/tags/list?last=c");
   page = 0;
   links = {"<https://evil.example/v2/x/tags/list>; rel=\"next\""};
   EXPECT_EQ(client.tags(kShop, Context()).error().kind, ErrorKind::Invalid);
+}
+
+TEST_F(OciClientTest, ReferrersComeInPagesWithABound) {
+  std::size_t each = 2, pages = 3, page = 0;
+  registry.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    if (request.url.find("/referrers/") == std::string::npos) return std::nullopt;
+    std::string entries;
+    for (std::size_t i = 0; i < each; ++i)
+      entries += fmt::format(R"({}{{"mediaType":"{}","digest":"{}","size":2}})", i > 0 ? "," : "",
+                             oci::kManifestType, crypto::sha256(fmt::format("{} {}", page, i)).str());
+    http::Response response{
+        .status = 200, .headers = {{"Content-Type", std::string(oci::kIndexType)}}, .body = {}};
+    response.body =
+        fmt::format(R"({{"schemaVersion":2,"mediaType":"{}","manifests":[{}]}})", oci::kIndexType, entries);
+    if (++page < pages)
+      response.headers.push_back(
+          {"Link", fmt::format("</v2/team/shop/referrers/{}?n={}>; rel=\"next\"", digest.str(), page)});
+    return response;
+  };
+  OciClient client = registry.client();
+  const auto listed = client.referrers(kShop, digest, {}, Context());
+  ASSERT_TRUE(listed.ok()) << listed.error().to_line();
+  EXPECT_EQ(listed->size(), 6u);
+  EXPECT_EQ(listed->back().digest, crypto::sha256("2 1"));
+  page = 0, each = 300, pages = 1'000'000;
+  const auto endless = client.referrers(kShop, digest, {}, Context());
+  ASSERT_FALSE(endless.ok());
+  EXPECT_EQ(endless.error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(page, 4u) << "the fourth page is beyond the bound";
 }
 
 TEST_F(OciClientTest, AMissingVersionNamesThoseThatThereAre) {
@@ -394,6 +426,114 @@ TEST_F(OciClientTest, AnUploadWhoseAnswerWasLostIsNotSentAgain) {
   EXPECT_EQ(count_of(empty, "PUT"), 1u);
 }
 
+// A registry that takes uploads in chunks (distribution specification, "Pushing a blob in chunks"). `fault`
+// sees each chunk first, with what has arrived before.
+class ChunkServer {
+ public:
+  using Fault = std::function<std::optional<http::Response>(const http::Request&, std::string& arrived)>;
+
+  explicit ChunkServer(Fault fault = {}) : fault_(std::move(fault)) {
+    registry.before = [this](const http::Request& request) { return answer(request); };
+  }
+
+  OciClient client() {
+    return OciClient(registry.web,
+                     [](const std::string&, const std::string&,
+                        const Context&) -> Result<std::optional<Login>> { return std::optional<Login>(); },
+                     {.resolve = [](const std::string&) -> Result<std::vector<std::string>> {
+                        return std::vector<std::string>{"1.1.1.1"};
+                      },
+                      .chunked_from = 4,
+                      .chunk_bytes = 3});
+  }
+
+  MemoryRegistry registry;
+  std::vector<std::string> ranges;  // of the chunks
+
+ private:
+  http::Response progress(int status) const {
+    http::Response response{.status = status, .headers = {}, .body = {}};
+    response.headers.push_back(
+        {"Location", fmt::format("/v2/team/shop/blobs/uploads/id?at={}", arrived_.size())});
+    response.headers.push_back({"Range", fmt::format("0-{}", arrived_.empty() ? 0 : arrived_.size() - 1)});
+    return response;
+  }
+
+  std::optional<http::Response> answer(const http::Request& request) {
+    if (request.method == "POST") {
+      arrived_.clear();
+      return progress(202);
+    }
+    if (request.method == "GET" && request.url.find("/uploads/id") != std::string::npos) return progress(204);
+    if (request.method == "PUT" && request.url.find("/uploads/id") != std::string::npos &&
+        request.body.empty()) {
+      registry.blobs[crypto::sha256(arrived_).str()] = arrived_;
+      return http::Response{.status = 201, .headers = {}, .body = {}};
+    }
+    if (request.method != "PATCH") return std::nullopt;
+    const std::string range(http::find_header(request.headers, "Content-Range"));
+    ranges.push_back(range);
+    if (fault_)
+      if (std::optional<http::Response> instead = fault_(request, arrived_)) return instead;
+    if (range.substr(0, range.find('-')) != std::to_string(arrived_.size())) return progress(416);
+    arrived_ += request.body;
+    return progress(202);
+  }
+
+  Fault fault_;
+  std::string arrived_;
+};
+
+TEST_F(OciClientTest, ALargeBlobIsSentInChunks) {
+  ChunkServer server;
+  OciClient client = server.client();
+  const Status pushed = client.push_blob(kShop, artifact.blobs[1], Context());
+  ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
+  EXPECT_EQ(server.registry.blobs.at(layer().digest.str()), kModuleBytes);
+  EXPECT_THAT(server.ranges, ::testing::ElementsAre("0-2", "3-5", "6-7"));
+}
+
+TEST_F(OciClientTest, AnUploadThatBreaksOffGoesOnWhereItIs) {
+  bool broken = false;
+  ChunkServer server(
+      [&](const http::Request& request, std::string& arrived) -> std::optional<http::Response> {
+        if (arrived.size() != 3 || broken) return std::nullopt;
+        broken = true;
+        arrived += request.body.substr(0, 1);  // a part of the chunk came
+        return http::Response{.status = 502, .headers = {}, .body = {}};
+      });
+  OciClient client = server.client();
+  const Status pushed = client.push_blob(kShop, artifact.blobs[1], Context());
+  ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
+  EXPECT_EQ(server.registry.blobs.at(layer().digest.str()), kModuleBytes);
+  EXPECT_THAT(server.ranges, ::testing::ElementsAre("0-2", "3-5", "4-6", "7-7"));
+  EXPECT_EQ(count_of(server.registry, "POST"), 1u);
+}
+
+TEST_F(OciClientTest, AnUploadThatNeverGetsOnIsGivenUp) {
+  ChunkServer server([](const http::Request&, std::string& arrived) -> std::optional<http::Response> {
+    if (arrived.size() < 3) return std::nullopt;
+    return http::Response{.status = 503, .headers = {}, .body = {}};
+  });
+  OciClient client = server.client();
+  const Status pushed = client.push_blob(kShop, artifact.blobs[1], Context());
+  ASSERT_FALSE(pushed.ok());
+  EXPECT_EQ(pushed.error().kind, ErrorKind::Retryable);
+  EXPECT_LE(server.ranges.size(), 8u) << "not for ever";
+}
+
+TEST_F(OciClientTest, ARegistryThatTakesNoChunksGetsTheWhole) {
+  ChunkServer server;
+  server.registry.before = [](const http::Request& request) -> std::optional<http::Response> {
+    if (request.method != "PATCH") return std::nullopt;
+    return http::Response{.status = 405, .headers = {}, .body = {}};
+  };
+  OciClient client = server.client();
+  const Status pushed = client.push_blob(kShop, artifact.blobs[1], Context());
+  ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
+  EXPECT_EQ(server.registry.blobs.at(layer().digest.str()), kModuleBytes);
+}
+
 TEST_F(OciClientTest, ATokenThatEndsInTheMiddleOfAPushIsRenewed) {
   registry.blobs.clear();
   registry.manifests.clear();
@@ -450,9 +590,9 @@ TEST_F(OciClientTest, ABlobIsMountedFromAnotherRepositoryOfTheRegistry) {
     return std::nullopt;
   };
   OciClient client = registry.client();
-  auto moved = client.copy_blob(kShop, copy, layer(), 1000, Context());
+  auto moved = client.take_blob(client, kShop, copy, layer(), 1000, Context());
   ASSERT_TRUE(moved.ok()) << moved.error().to_line();
-  EXPECT_EQ(*moved, OciClient::Moved::Mounted);
+  EXPECT_EQ(*moved, Moved::Mounted);
   EXPECT_EQ(registry.web.requests().back().url,
             fmt::format("https://reg.example/v2/prod/shop/blobs/uploads/?mount=sha256%3A{}&from=team%2Fshop",
                         layer().digest.hex()));
@@ -463,9 +603,9 @@ TEST_F(OciClientTest, ABlobIsMountedFromAnotherRepositoryOfTheRegistry) {
   EXPECT_EQ(count_of(registry, "PUT"), 0u);
   // A registry may open an upload instead: the same one is used.
   mounts = false;
-  moved = client.copy_blob(kShop, copy, layer(), 1000, Context());
+  moved = client.take_blob(client, kShop, copy, layer(), 1000, Context());
   ASSERT_TRUE(moved.ok()) << moved.error().to_line();
-  EXPECT_EQ(*moved, OciClient::Moved::Sent);
+  EXPECT_EQ(*moved, Moved::Sent);
   EXPECT_EQ(count_of(registry, "PUT"), 1u);
   EXPECT_EQ(registry.web.requests().back().body, kModuleBytes);
 }

@@ -1,6 +1,8 @@
 #pragma once
-// What is in an OCI registry, put elsewhere: under another tag, in another repository, in another registry.
-// Bytes are taken as they are, so digests stay, and with them whatever was signed. Any thread.
+// What is in one place put into another: under another tag, in another repository, registry or layout. Bytes
+// are taken as they are, so digests stay, and with them whatever was signed. Signatures, SBOMs and the like
+// come along: what refers to a manifest by its `subject`, and what cosign keeps under tags that name the
+// manifest's digest. Any thread.
 
 #include <string>
 #include <string_view>
@@ -8,8 +10,8 @@
 #include "base/context.h"
 #include "base/result.h"
 #include "oci/reference.h"
-#include "registry/oci_client.h"
 #include "registry/oci_packages.h"
+#include "registry/oci_store.h"
 
 namespace mist::registry {
 
@@ -17,23 +19,35 @@ namespace mist::registry {
 inline constexpr std::uint64_t kMaxCopiedBlob = std::uint64_t{256} << 20;
 inline constexpr std::size_t kMaxCopiedManifests = 1000;
 
+/// Whether what refers to an artifact is copied with it.
+enum class Referrers : bool { No, Yes };
+
+struct CopyOptions {
+  Overwrite overwrite = Overwrite::No;
+  Referrers referrers = Referrers::Yes;
+  bool dry_run = false;  ///< reads and asks as usual, and sends nothing
+};
+
 struct CopyReport {
   oci::Reference from;        ///< with the digest that was copied
   oci::Reference to;          ///< with its tag, if it has one, and that digest
-  bool was_there = false;     ///< exactly so, before: nothing was sent
-  std::size_t manifests = 0;  ///< those that were sent; more than one: it is an index
+  bool was_there = false;     ///< exactly so, before; referrers may have been sent all the same
+  std::size_t manifests = 0;  ///< those that were sent, but for referrers; more than one: it is an index
+  std::size_t referrers = 0;  ///< manifests of signatures, SBOMs and the like that were sent
   std::size_t blobs = 0;      ///< that passed through here
   std::size_t mounted = 0;    ///< that the registry took from another repository of its own
   std::uint64_t bytes = 0;    ///< of the blobs that passed through here
 };
 
 /// Copies the manifest or index that `from` names, with everything that it lists: children before parents, so
-/// that nothing is ever there that lacks a part. `from`: with a tag or a digest, no range (with_tag). `to`:
-/// without a tag it gets that of `from`; of a digest alone none, it can be reached by its digest. A version
-/// that was published doesn't change, unless `overwrite`. Errors: Conflict, Invalid (more than a bound), of
-/// OciClient.
-Result<CopyReport> copy_artifact(OciClient& client, const oci::Reference& from, const oci::Reference& to,
-                                 Overwrite overwrite, const Context& context);
+/// that nothing is ever there that lacks a part, and referrers before the tag, so that nobody who sees it
+/// finds it unsigned. `from`: with a tag or a digest, no range (with_tag). `to`: without a tag it gets that
+/// of `from`; of a digest alone none, it can be reached by its digest. A version that was published doesn't
+/// change, unless `overwrite`; signatures that are there stay beside those that are copied. Errors: Conflict,
+/// Invalid (more than a bound), of both ends.
+Result<CopyReport> copy_artifact(OciSource& source, OciTarget& target, const oci::Reference& from,
+                                 const oci::Reference& to, const CopyOptions& options,
+                                 const Context& context);
 
 /// What the manifest says it is, else what it was sent as.
 Result<std::string> media_type_of(const RawManifest& raw, std::string_view name);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "oci/signature.h"
 #include "registry/oci_fixture.h"
 #include "registry/oci_tags.h"
 
@@ -40,8 +41,8 @@ class OciCopy : public ::testing::Test {
 };
 
 TEST_F(OciCopy, TakesTheBytesAsTheyAre) {
-  const auto report = copy_artifact(client, reference("oci://reg.example/team/shop:1.4.0"),
-                                    reference("oci://mirror.example/far/shop"), Overwrite::No, Context());
+  const auto report = copy_artifact(client, client, reference("oci://reg.example/team/shop:1.4.0"),
+                                    reference("oci://mirror.example/far/shop"), {}, Context());
   ASSERT_TRUE(report.ok()) << report.error().to_line();
   EXPECT_EQ(report->to.str(), "oci://mirror.example/far/shop:1.4.0@" + module.digest.str());
   EXPECT_EQ(mirror.manifests.at("1.4.0"), module.manifest);
@@ -54,9 +55,10 @@ TEST_F(OciCopy, TakesTheBytesAsTheyAre) {
 TEST_F(OciCopy, ASecondCopySendsNothing) {
   const oci::Reference from = reference("oci://reg.example/team/shop:1.4.0");
   const oci::Reference to = reference("oci://mirror.example/far/shop");
-  ASSERT_TRUE(copy_artifact(client, from, to, Overwrite::No, Context()).ok());
+  const CopyOptions alone{.referrers = Referrers::No};
+  ASSERT_TRUE(copy_artifact(client, client, from, to, alone, Context()).ok());
   const std::size_t before = registry.web.count();
-  const auto again = copy_artifact(client, from, to, Overwrite::No, Context());
+  const auto again = copy_artifact(client, client, from, to, alone, Context());
   ASSERT_TRUE(again.ok()) << again.error().to_line();
   EXPECT_TRUE(again->was_there);
   EXPECT_EQ(registry.web.count(), before + 2) << "the source's manifest, and the question for the tag";
@@ -77,8 +79,8 @@ TEST_F(OciCopy, ChildrenOfAnIndexComeBeforeIt) {
     return http::Response{
         .status = 200, .headers = {{"Content-Type", std::string(oci::kIndexType)}}, .body = index};
   };
-  const auto report = copy_artifact(client, reference("oci://reg.example/team/shop:all"),
-                                    reference("oci://mirror.example/far/shop"), Overwrite::No, Context());
+  const auto report = copy_artifact(client, client, reference("oci://reg.example/team/shop:all"),
+                                    reference("oci://mirror.example/far/shop"), {}, Context());
   ASSERT_TRUE(report.ok()) << report.error().to_line();
   EXPECT_EQ(report->manifests, 3u);
   EXPECT_EQ(*report->to.digest, digest);
@@ -96,18 +98,18 @@ TEST_F(OciCopy, APublishedVersionIsOnlyReplacedWhenAskedFor) {
   mirror.publish("1.4.0", chart);
   const oci::Reference from = reference("oci://reg.example/team/shop:1.4.0");
   const oci::Reference to = reference("oci://mirror.example/far/shop");
-  const auto refused = copy_artifact(client, from, to, Overwrite::No, Context());
+  const auto refused = copy_artifact(client, client, from, to, {}, Context());
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
   EXPECT_TRUE(put().empty());
-  EXPECT_TRUE(copy_artifact(client, from, to, Overwrite::Yes, Context()).ok());
+  EXPECT_TRUE(copy_artifact(client, client, from, to, {.overwrite = Overwrite::Yes}, Context()).ok());
   EXPECT_EQ(mirror.manifests.at("1.4.0"), module.manifest);
 }
 
 TEST_F(OciCopy, BlobsThatAreNotWhatTheirDigestSaysAreNotSent) {
   registry.blobs[module.blobs[1].descriptor.digest.str()] = std::string("\0asm\1\0\0\1", 8);
-  const auto refused = copy_artifact(client, reference("oci://reg.example/team/shop:1.4.0"),
-                                     reference("oci://mirror.example/far/shop"), Overwrite::No, Context());
+  const auto refused = copy_artifact(client, client, reference("oci://reg.example/team/shop:1.4.0"),
+                                     reference("oci://mirror.example/far/shop"), {}, Context());
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
   EXPECT_THAT(refused.error().to_line(), HasSubstr("is not what its digest says"));
@@ -119,11 +121,76 @@ TEST_F(OciCopy, BlobsBeyondTheBoundAreNotAskedFor) {
   const std::string size = R"("size":8)";
   large.replace(large.find(size), size.size(), fmt::format(R"("size":{})", kMaxCopiedBlob + 1));
   registry.publish("large", large);
-  const auto refused = copy_artifact(client, reference("oci://reg.example/team/shop:large"),
-                                     reference("oci://mirror.example/far/shop"), Overwrite::No, Context());
+  const auto refused = copy_artifact(client, client, reference("oci://reg.example/team/shop:large"),
+                                     reference("oci://mirror.example/far/shop"), {}, Context());
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
   EXPECT_THAT(refused.error().to_line(), HasSubstr("too large"));
+}
+
+TEST_F(OciCopy, ReferrersComeBeforeTheTagAndAreListed) {
+  const std::string sbom =
+      fmt::format(R"({{"schemaVersion":2,"mediaType":"{0}","artifactType":"application/spdx+json",)"
+                  R"("config":{1},"layers":[],"subject":{{"mediaType":"{0}","digest":"{2}","size":{3}}}}})",
+                  oci::kManifestType,
+                  fmt::format(R"({{"mediaType":"application/vnd.oci.empty.v1+json","digest":"{}","size":2}})",
+                              crypto::sha256("{}").str()),
+                  module.digest.str(), module.manifest.size());
+  registry.blobs[crypto::sha256("{}").str()] = "{}";
+  const crypto::Digest referrer = registry.publish("x", sbom);
+  // What doesn't refer to it is listed by somebody who may push.
+  oci::Index list;
+  list.manifests.push_back(oci::descriptor_of(oci::kManifestType, sbom));
+  list.manifests.push_back(oci::descriptor_of(oci::kManifestType, chart.manifest));
+  registry.publish(oci::referrers_tag(module.digest), list.to_json());
+  const oci::Reference from = reference("oci://reg.example/team/shop:1.4.0");
+  const oci::Reference to = reference("oci://mirror.example/far/shop");
+  const auto report = copy_artifact(client, client, from, to, {}, Context());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->manifests, 1u);
+  EXPECT_EQ(report->referrers, 1u);
+  EXPECT_EQ(mirror.manifests.at(referrer.str()), sbom);
+  EXPECT_FALSE(mirror.manifests.contains(chart.digest.str()));
+  EXPECT_EQ(put().back(), "manifests/1.4.0");
+  const auto listed = client.referrers(to.repository, module.digest, {}, Context());
+  ASSERT_TRUE(listed.ok()) << listed.error().to_line();
+  ASSERT_EQ(listed->size(), 1u);
+  EXPECT_EQ(listed->front().digest, referrer);
+  EXPECT_EQ(listed->front().artifact_type, "application/spdx+json");
+  const std::size_t before = put().size();
+  const auto again = copy_artifact(client, client, from, to, {}, Context());
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_TRUE(again->was_there);
+  EXPECT_EQ(put().size(), before) << "a second copy sends nothing";
+}
+
+TEST_F(OciCopy, SignaturesOfBothSidesStay) {
+  const auto sign = [](std::string payload) {
+    return oci::signature_artifact(std::nullopt, std::move(payload), "signature", "key");
+  };
+  const std::string tag = oci::signature_tag(module.digest);
+  registry.publish(tag, sign("ours"));
+  mirror.publish(tag, sign("theirs"));
+  const oci::Reference from = reference("oci://reg.example/team/shop:1.4.0");
+  const oci::Reference to = reference("oci://mirror.example/far/shop");
+  ASSERT_TRUE(copy_artifact(client, client, from, to, {}, Context()).ok());
+  const auto layers = [&] {
+    const auto document = oci::parse_document(mirror.manifests.at(tag), {}, "it");
+    return oci::signature_layers(std::get<oci::Manifest>(*document));
+  };
+  ASSERT_EQ(layers().size(), 2u);
+  for (const oci::Descriptor& layer : layers()) EXPECT_TRUE(mirror.blobs.contains(layer.digest.str()));
+  const std::string merged = mirror.manifests.at(tag);
+  ASSERT_TRUE(copy_artifact(client, client, from, to, {}, Context()).ok());
+  EXPECT_EQ(mirror.manifests.at(tag), merged);
+}
+
+TEST_F(OciCopy, ADryRunSendsNothing) {
+  const auto report = copy_artifact(client, client, reference("oci://reg.example/team/shop:1.4.0"),
+                                    reference("oci://mirror.example/far/shop"), {.dry_run = true}, Context());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->blobs, 2u);
+  EXPECT_TRUE(put().empty());
 }
 
 TEST_F(OciCopy, AnotherTagSendsNoBlob) {

@@ -88,7 +88,9 @@ class MemoryRegistry {
     const auto found = where.find(name);
     if (found == where.end()) return failed(404, code);
     http::Response response{.status = 200, .headers = {}, .body = {}};
-    response.headers.push_back({"Content-Type", std::string(oci::kManifestType)});
+    const bool is_index = found->second.find(oci::kIndexType) < found->second.find("manifests");
+    response.headers.push_back(
+        {"Content-Type", std::string(is_index ? oci::kIndexType : oci::kManifestType)});
     if (says_digests)
       response.headers.push_back({"Docker-Content-Digest", crypto::sha256(found->second).str()});
     if (request.method == "GET") response.body = found->second;

@@ -113,10 +113,13 @@ Result<oci::Artifact> packed_chart(const PackageTree& tree, std::string_view cha
 
 }  // namespace
 
-Result<oci::Reference> with_tag(OciClient& client, const oci::Reference& reference, const Context& context) {
+Result<oci::Reference> with_tag(OciSource& client, const oci::Reference& reference, const Context& context) {
   if (reference.range.empty()) return reference;
   MIST_TRY(const encoding::SemVerRange range, encoding::SemVerRange::parse(reference.range));
-  MIST_TRY(const std::vector<std::string> tags, client.tags(reference.repository, context));
+  const auto is_enough = [&](const std::vector<std::string>& some) {
+    return oci::newest_in(range, some).has_value();
+  };
+  MIST_TRY(const std::vector<std::string> tags, client.enough_tags(reference.repository, is_enough, context));
   oci::Reference found = reference;
   found.range.clear();
   if (std::optional<std::string> tag = oci::newest_in(range, tags)) {
@@ -131,7 +134,7 @@ Result<oci::Reference> with_tag(OciClient& client, const oci::Reference& referen
                               : fmt::format("the newest there: {}", join(some, ", ")));
 }
 
-Result<PackageContent> read_oci_package(OciClient& client, const oci::Reference& reference,
+Result<PackageContent> read_oci_package(OciSource& client, const oci::Reference& reference,
                                         const RawManifest& raw, const Context& context) {
   const std::string name = reference.str();
   MIST_TRY(oci::Document document, oci::parse_document(raw.bytes, raw.content_type, name));
@@ -191,9 +194,9 @@ Status may_move(const oci::Repository& repository, const std::string& tag,
   return {};
 }
 
-Result<bool> is_published(OciClient& client, const oci::Repository& repository, const std::string& tag,
+Result<bool> is_published(OciTarget& client, const oci::Repository& repository, const std::string& tag,
                           const crypto::Digest& digest, Overwrite overwrite, const Context& context) {
-  MIST_TRY(const std::optional<crypto::Digest> there, client.digest_of(repository, tag, context));
+  MIST_TRY(const std::optional<crypto::Digest> there, client.find_digest(repository, tag, context));
   MIST_TRY_VOID(may_move(repository, tag, there, digest, overwrite));
   return there == digest;
 }

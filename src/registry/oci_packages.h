@@ -16,11 +16,11 @@ namespace mist::registry {
 
 /// The reference with a tag in place of its range: the newest version in it. Others stay as they are. Errors:
 /// NotFound (no version in the range; names what there is), of OciClient::tags.
-Result<oci::Reference> with_tag(OciClient& client, const oci::Reference& reference, const Context& context);
+Result<oci::Reference> with_tag(OciSource& client, const oci::Reference& reference, const Context& context);
 
 /// The content of the package whose manifest was read. Its layer alone is fetched: one request, two of an
 /// index. Errors: Invalid (no package, damaged, beyond a bound), of OciClient.
-Result<PackageContent> read_oci_package(OciClient& client, const oci::Reference& reference,
+Result<PackageContent> read_oci_package(OciSource& client, const oci::Reference& reference,
                                         const RawManifest& raw, const Context& context);
 
 /// How a package is pushed. A module is a Wasm artifact, a packed chart or a chart's directory a Helm chart,
@@ -42,7 +42,7 @@ Status may_move(const oci::Repository& repository, const std::string& tag,
                 Overwrite overwrite);
 /// Whether `tag` points to that manifest already. Errors: Conflict (it is a version, published with other
 /// bytes, and `overwrite` doesn't allow that), of OciClient.
-Result<bool> is_published(OciClient& client, const oci::Repository& repository, const std::string& tag,
+Result<bool> is_published(OciTarget& client, const oci::Repository& repository, const std::string& tag,
                           const crypto::Digest& digest, Overwrite overwrite, const Context& context);
 
 /// `destination` has a tag. A version that was published doesn't change, unless `overwrite`. Errors: Conflict

@@ -16,7 +16,7 @@ Error too_many(const oci::Repository& repository, const crypto::Digest& manifest
 }
 
 // The manifest under the tag of signatures; nothing: there is none.
-Result<std::optional<oci::Manifest>> signature_manifest(OciClient& client, const oci::Repository& repository,
+Result<std::optional<oci::Manifest>> signature_manifest(OciSource& client, const oci::Repository& repository,
                                                         const crypto::Digest& manifest,
                                                         const Context& context) {
   const std::string tag = oci::signature_tag(manifest);
@@ -51,13 +51,13 @@ Result<oci::SignatureClaim> claim_or_damage(oci::SignatureForm form, const Read&
   return claim;
 }
 
-Result<oci::SignatureClaim> read_cosign(OciClient& client, const oci::Repository& repository,
+Result<oci::SignatureClaim> read_cosign(OciSource& client, const oci::Repository& repository,
                                         const oci::Descriptor& layer, const Context& context) {
   MIST_TRY(const std::string payload, client.blob(repository, layer, oci::kMaxPayloadBytes, context));
   return oci::simple_signing_claim(layer, payload);
 }
 
-Result<oci::SignatureClaim> read_bundle(OciClient& client, const oci::Repository& repository,
+Result<oci::SignatureClaim> read_bundle(OciSource& client, const oci::Repository& repository,
                                         const oci::Descriptor& referrer, const Context& context) {
   const std::string name = fmt::format("{}@{}", repository.str(), referrer.digest.str());
   MIST_TRY(const RawManifest raw, client.manifest(repository, referrer.digest.str(), context));
@@ -91,7 +91,7 @@ bool is_by(const oci::SignatureClaim& claim, const crypto::Digest& manifest, con
 
 }  // namespace
 
-Result<std::vector<oci::SignatureClaim>> read_signatures(OciClient& client, const oci::Repository& repository,
+Result<std::vector<oci::SignatureClaim>> read_signatures(OciSource& client, const oci::Repository& repository,
                                                          const crypto::Digest& manifest,
                                                          const Context& context) {
   std::vector<oci::SignatureClaim> claims;
@@ -126,7 +126,7 @@ Result<std::vector<oci::SignatureClaim>> read_signatures(OciClient& client, cons
 
 namespace {
 
-Result<bool> is_signed_by(OciClient& client, const oci::Repository& repository,
+Result<bool> is_signed_by(OciSource& client, const oci::Repository& repository,
                           const crypto::Digest& manifest, const std::optional<oci::Manifest>& there,
                           const crypto::PublicKey& key, const Context& context) {
   if (!there) return false;

@@ -18,7 +18,7 @@ namespace mist::registry {
 /// All signatures of a manifest, verified or not. Two requests, three of registries without the referrers
 /// API, and one for each signature. Errors: Invalid (more than a bound; a signature manifest that can't be
 /// read), of OciClient.
-Result<std::vector<oci::SignatureClaim>> read_signatures(OciClient& client, const oci::Repository& repository,
+Result<std::vector<oci::SignatureClaim>> read_signatures(OciSource& client, const oci::Repository& repository,
                                                          const crypto::Digest& manifest,
                                                          const Context& context);
 

@@ -14,7 +14,7 @@ Result<const trust::Policy*> OciTrust::policy() {
 }
 
 Result<Verdict> OciTrust::look(const oci::Repository& repository, const crypto::Digest& manifest,
-                               OciClient& client, const trust::Rule* rule, const Context& context) {
+                               OciSource& client, const trust::Rule* rule, const Context& context) {
   MIST_TRY(const trust::Policy* const policy, this->policy());
   const trust::Subject subject{repository.identity(), manifest};
   Verdict verdict{
@@ -86,7 +86,7 @@ Status OciTrust::check(const oci::Repository& repository, const crypto::Digest& 
   // What doesn't suffice may have been signed since.
   MIST_TRY(const bool is_known, suffices(subject, rule));
   if (is_known) return {};
-  MIST_TRY(OciClient* const open, client());
+  MIST_TRY(OciSource* const open, client());
   Result<Verdict> verdict = look(repository, manifest, *open, nullptr, context);
   if (!verdict) {
     MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(subject.package));
@@ -97,8 +97,26 @@ Status OciTrust::check(const oci::Repository& repository, const crypto::Digest& 
                              escape_controls(verdict.error().message)));
     return {};
   }
+  Status judged = judge(repository, manifest, *verdict);
+  if (judged) return memory_.record(subject, verdict->proofs);
+  OciSource* const registry = open->behind(repository);
+  if (registry == nullptr) return judged;
+  return check_at_registry(repository, manifest, *registry, judged.error(), context);
+}
+
+// It may have been signed since it was mirrored. `refused`: what a mirror's signatures gave.
+Status OciTrust::check_at_registry(const oci::Repository& repository, const crypto::Digest& manifest,
+                                   OciSource& registry, Error refused, const Context& context) {
+  const Result<Verdict> verdict = look(repository, manifest, registry, nullptr, context);
+  if (!verdict) {
+    MIST_TRY_VOID(context.check());
+    refused.because +=
+        fmt::format("{}a mirror says so, and {} can't be asked: {}", refused.because.empty() ? "" : "; ",
+                    repository.host, escape_controls(verdict.error().message));
+    return refused;
+  }
   MIST_TRY_VOID(judge(repository, manifest, *verdict));
-  return memory_.record(subject, verdict->proofs);
+  return memory_.record({repository.identity(), manifest}, verdict->proofs);
 }
 
 }  // namespace mist::registry

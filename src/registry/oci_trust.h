@@ -39,10 +39,11 @@ class OciTrust {
         memory_(files, paths.signatures()) {}
 
   /// Gives the client when a request is needed.
-  using FindClient = std::function<Result<OciClient*>()>;
+  using FindClient = std::function<Result<OciSource*>()>;
 
   /// Succeeds if the manifest may be used, and remembers what it was signed with. What is known of a manifest
-  /// from before needs no request, while that suffices. Errors: Forbidden (the policy requires other
+  /// from before needs no request, while that suffices. Where a mirror's signatures don't, the registry's are
+  /// asked for. Errors: Forbidden (the policy requires other
   /// signatures), Conflict (it isn't signed as before), Invalid (the policy can't be read), of
   /// read_signatures.
   Status check(const oci::Repository& repository, const crypto::Digest& manifest, const FindClient& client,
@@ -50,7 +51,7 @@ class OciTrust {
 
   /// What is there, judged by nobody: asks the registry. `rule`: instead of the policy's; null: that. Errors:
   /// of the policy, of read_signatures.
-  Result<Verdict> look(const oci::Repository& repository, const crypto::Digest& manifest, OciClient& client,
+  Result<Verdict> look(const oci::Repository& repository, const crypto::Digest& manifest, OciSource& client,
                        const trust::Rule* rule, const Context& context);
   /// What was found when the manifest was used last; nothing: it wasn't, or signatures were ignored. Errors:
   /// of the policy, Conflict (the record was altered).
@@ -71,6 +72,8 @@ class OciTrust {
 
  private:
   Result<const trust::Policy*> policy();
+  Status check_at_registry(const oci::Repository& repository, const crypto::Digest& manifest,
+                           OciSource& registry, Error refused, const Context& context);
 
   FileSystem& files_;
   const Clock& clock_;

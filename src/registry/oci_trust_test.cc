@@ -43,7 +43,7 @@ class OciTrustTest : public ::testing::Test {
   Status check(const crypto::Digest& manifest) {
     OciTrust trust(files, paths, clock, events);
     OciClient client = remote.client();
-    return trust.check(shop, manifest, [&]() -> Result<OciClient*> { return &client; }, Context());
+    return trust.check(shop, manifest, [&]() -> Result<OciSource*> { return &client; }, Context());
   }
   std::string failure(const crypto::Digest& manifest) {
     const Status status = check(manifest);
@@ -249,7 +249,7 @@ TEST_F(OciTrustTest, ARuleIsHeldHoweverTheHostIsWritten) {
   for (const std::string_view text :
        {"oci://reg.example:443/team/shop", "oci://reg.example:0443/team/shop"}) {
     const Status status = trust.check(
-        repository_of(text), manifest, [&]() -> Result<OciClient*> { return &client; }, Context());
+        repository_of(text), manifest, [&]() -> Result<OciSource*> { return &client; }, Context());
     EXPECT_FALSE(status.ok()) << text;
   }
 }

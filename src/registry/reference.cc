@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "config/redact.h"
+#include "encoding/semver.h"
 #include "registry/git_url.h"
 
 namespace mist::registry {
@@ -104,16 +105,24 @@ Result<PackageRef> refuse_other_scheme(std::string_view text) {
   return bad(text, "its scheme isn't known", std::string(kForms));
 }
 
+bool has_range_sign(std::string_view version) {
+  return version.find_first_of("^~<>=!|*, ") != std::string_view::npos;
+}
+
 /// Every way in which a version is left out or misunderstood.
 Error bad_version(std::string_view text, std::string_view before, std::string_view version) {
-  const std::string example = fmt::format("{}:1.2.3", escape_controls(before));
-  if (version.find_first_of("^~<>=|*, ") != std::string_view::npos)
-    return bad(text, "it names a range of versions",
-               fmt::format("name an exact version, such as {}", example));
-  if (version.empty())
-    return bad(text, "no version follows the ':'", fmt::format("name an exact version, such as {}", example));
-  return bad(text, "its version holds a character that no version has, or is too long",
-             fmt::format("name an exact version, such as {}", example));
+  std::string hint = fmt::format("name an exact version, such as {}:1.2.3", escape_controls(before));
+  if (version.empty()) return bad(text, "no version follows the ':'", std::move(hint));
+  return bad(text, "its version holds a character that no version has, or is too long", std::move(hint));
+}
+
+Status check_range(std::string_view text, const RegistryRef& form) {
+  const auto range = encoding::SemVerRange::parse(form.version);
+  if (!range)
+    return bad(text, "the range after the ':' can't be understood", range.error().hint)
+        .with_because(range.error().message);
+  if (form.digest) return bad(text, "it has a range and a digest", "leave one of them out");
+  return {};
 }
 
 bool is_version(std::string_view text) {
@@ -162,7 +171,10 @@ Result<PackageRef> parse_registry(std::string_view text) {
   if (const std::string objection = path_objection(form.path); !objection.empty())
     return bad(text, fmt::format("its path can't be used: {}", objection),
                "name a package inside of the registry; a local path begins with ./, ../ or /");
-  if (!is_version(form.version)) return bad_version(text, location, form.version);
+  if (has_range_sign(form.version))
+    MIST_TRY_VOID(check_range(text, form));
+  else if (!is_version(form.version))
+    return bad_version(text, location, form.version);
   return PackageRef(std::move(form));
 }
 
@@ -184,6 +196,10 @@ struct Printer {
 };
 
 }  // namespace
+
+bool RegistryRef::may_be_range() const {
+  return has_range_sign(version) || version.ends_with(".x") || version.ends_with(".X");
+}
 
 bool GitRef::names_commit() const { return is_commit(ref); }
 
@@ -216,6 +232,10 @@ Result<PackageRef> PackageRef::parse(std::string_view text) {
   if (is_local(text)) return PackageRef(LocalRef{Path(text)});
   if (text.starts_with("~/") || text == "~")
     return bad(text, "the shell didn't replace '~'", "leave the '~' outside of quotes, or write $HOME");
+  if (text.starts_with("oci-layout:") || text.starts_with("oci-archive:"))
+    return bad(
+        text, "a layout is read as a mirror of the registry that its packages come from",
+        "name it in spec.mirrors of the configuration, and the package as before: mistctl help mirror");
   if (text.starts_with(kGitPrefix)) return parse_git(text);
   if (text.starts_with(oci::kScheme)) {
     MIST_TRY(oci::Reference form, oci::Reference::parse(text));

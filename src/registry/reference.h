@@ -1,7 +1,7 @@
 #pragma once
 // PackageRef: what a user writes after `-p`. Grammar and examples: docs/formats/registry.md.
 //
-//   <registry>/<path>:<version>[@sha256:<digest>]     a package of a configured registry
+//   <registry>/<path>:<version or range>[@sha256:<digest>]     a package of a configured registry
 //   git+https://<host>/<repository>[//<path>][?ref=<ref>][@sha256:<digest>]   also git+ssh, git+file
 //   oci://<host>/<path>:<version or range>[@sha256:<digest of the manifest>]  (oci/reference.h)
 //   ./<path>  ../<path>  /<path>                      files on this machine
@@ -25,10 +25,13 @@ namespace mist::registry {
 struct RegistryRef {
   std::string registry;
   std::string path;     ///< "examples/namespace-example", at least one segment
-  std::string version;  ///< exact: "0.1.2"
+  std::string version;  ///< "0.1.2", or a range that SemVerRange::parse accepts
   std::optional<crypto::Digest> digest;
 
   std::string name() const { return path.substr(path.rfind('/') + 1); }  ///< last segment of the path
+  /// By how it is written: ^1.4, ">=1.2 <2", 1.x. What ends in ".x" may be the name of a version all the
+  /// same.
+  bool may_be_range() const;
   friend bool operator==(const RegistryRef&, const RegistryRef&) = default;
 };
 
@@ -53,7 +56,7 @@ class PackageRef {
   using Form = std::variant<RegistryRef, GitRef, oci::Reference, LocalRef>;
 
   /// Errors: Invalid, saying which part is wrong and with the likely intention as hint: `foo.wasm` suggests
-  /// `./foo.wasm`, a missing version or a version range suggests how to name one, other schemes what works.
+  /// `./foo.wasm`, a missing version suggests how to name one, other schemes what works.
   static Result<PackageRef> parse(std::string_view text);
 
   explicit PackageRef(RegistryRef form) : form_(std::move(form)) {}

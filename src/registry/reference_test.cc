@@ -60,8 +60,9 @@ TEST(PackageRef, AnchorsLocalPathsOnly) {
 }
 
 TEST(PackageRef, PrintsWhatItRead) {
-  for (const char* text : {"r/x:1", "r/a/b/c:1.0.0-rc.1+b", "git+https://h/r", "git+ssh://git@h/r//p",
-                           "git+file:///srv/r//p/q.wasm?ref=v1", "./x"}) {
+  for (const char* text :
+       {"r/x:1", "r/x:^1.2", "r/x:>=1 <2", "r/x:*", "r/a/b/c:1.0.0-rc.1+b", "git+https://h/r",
+        "git+ssh://git@h/r//p", "git+file:///srv/r//p/q.wasm?ref=v1", "./x"}) {
     ASSERT_TRUE(PackageRef::parse(text).ok()) << text;
     EXPECT_EQ(PackageRef::parse(text)->to_string(), text);
   }
@@ -80,8 +81,10 @@ TEST(PackageRef, SaysWhatIsWrongAndWhatToDo) {
       {"mistletoe", "no registry and no version", "<registry>/<path>"},
       {"x:1.0", "names no registry", "mistletoe/x:1.0"},
       {"r/x:", "no version follows", "r/x:1.2.3"},
-      {"r/x:^1.2", "range", "exact version, such as r/x:1.2.3"},
-      {"r/x:>=1 <2", "range", "exact"},
+      {"r/x:^1.y", "range after the ':' can't be understood", ""},
+      {"r/x:>=1 <", "range after the ':' can't be understood", ""},
+      {"r/x:^1@sha256:0000000000000000000000000000000000000000000000000000000000000000",
+       "it has a range and a digest", "leave one"},
       {"r/x:1:2", "version holds a character", "exact"},
       {"localhost:5000/x:1", "a '/' follows", "comes last"},
       {"r/../x:1", "segment '..'", "inside"},

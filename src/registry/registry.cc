@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <utility>
 
 #include "base/text.h"
@@ -11,8 +12,10 @@
 #include "oci/tags.h"
 #include "registry/file_trust.h"
 #include "registry/git.h"
+#include "registry/helm_view.h"
 #include "registry/kustomization.h"
 #include "registry/local_source.h"
+#include "registry/oci_mirrors.h"
 #include "registry/oci_packages.h"
 #include "registry/oci_trust.h"
 #include "registry/package_cache.h"
@@ -128,7 +131,7 @@ class Registries::Impl {
     MIST_TRY(const config::Config config, load());
     const config::Registry* registry = config.find_registry(name);
     if (registry == nullptr) return config::unknown_registry(config, name);
-    return open_view(*registry, world_.paths, world_.files, git_, world_.events);
+    return open_view(*registry, world_.paths, world_.files, git_, world_.events, world_.oci);
   }
 
   Result<Fetched> fetch(const RegistryRef& reference, const Context& context, std::string_view engine) const;
@@ -155,6 +158,24 @@ class Registries::Impl {
   const World& world() const { return world_; }
   OciSession& oci() const { return oci_; }
 
+  /// The registries, or mirrors before them.
+  Result<OciSource*> oci_source() const {
+    MIST_TRY(OciClient* const client, oci_.client());
+    const std::lock_guard guard(mirrors_mutex_);
+    if (source_ != nullptr) return source_;
+    source_ = client;
+    if (world_.mirrors == Mirrors::Ignore) return source_;
+    source_ = nullptr;
+    MIST_TRY(const config::Config config, load());
+    if (!config.mirrors().empty()) {
+      MIST_TRY(mirrors_,
+               MirroredSource::make(*client, config.mirrors(),
+                                    {world_.files, world_.events, world_.paths.config_file.parent_path()}));
+    }
+    source_ = mirrors_ ? static_cast<OciSource*>(mirrors_.get()) : client;
+    return source_;
+  }
+
  private:
   // Packages of a named OCI registry are judged by what they are: oci://….
   Status check_rule_is_for_git(const RegistryRef& reference, const oci::Repository& repository) const {
@@ -167,12 +188,24 @@ class Registries::Impl {
                                   reference.registry, rule.place))
         .with_hint(fmt::format("write it for {}", repository.str()));
   }
+  // Signatures that nobody here can read are no signatures.
+  Status check_verifiable(const RegistryRef& reference, const std::string& because) const {
+    if (because.empty()) return {};
+    MIST_TRY(const trust::Rule rule,
+             trust_.rule_for(fmt::format("{}/{}", reference.registry, reference.path)));
+    if (rule.mode != trust::Mode::Require) return {};
+    return error(ErrorKind::Forbidden, "the trust policy's rule {} can't be held for {}", rule.match,
+                 PackageRef(reference).display())
+        .with_because(because)
+        .with_hint(
+            "publish it in an OCI registry and sign it there: mistctl push CHART.tgz oci://… --sign KEY");
+  }
   Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw) const;
   Result<std::optional<Fetched>> known_manifest(oci::Reference reference,
                                                 const crypto::Digest& manifest) const;
-  Result<RawManifest> read_manifest(OciClient& client, const oci::Reference& reference,
+  Result<RawManifest> read_manifest(OciSource& client, const oci::Reference& reference,
                                     const Context& context) const;
-  Result<Fetched> fetch_manifest(OciClient& client, const oci::Reference& reference, const RawManifest& raw,
+  Result<Fetched> fetch_manifest(OciSource& client, const oci::Reference& reference, const RawManifest& raw,
                                  const Context& context) const;
 
   // As it is now: a commit that was fetched before needs no network.
@@ -203,26 +236,31 @@ class Registries::Impl {
   wasm::ModuleFiles modules_;
   PinStore pins_;
   mutable OciSession oci_;  // says itself that any thread may use it
-  mutable OciTrust trust_;  // the same
+  mutable std::mutex mirrors_mutex_;
+  mutable std::unique_ptr<MirroredSource> mirrors_;  // guarded by mirrors_mutex_ until source_ is set
+  mutable OciSource* source_ = nullptr;              // the same
+  mutable OciTrust trust_;                           // the same
 };
 
-Result<Fetched> Registries::Impl::fetch(const RegistryRef& reference, const Context& context,
+Result<Fetched> Registries::Impl::fetch(const RegistryRef& wanted, const Context& context,
                                         std::string_view engine) const {
-  MIST_TRY(const std::optional<std::string> url, oci_url(reference.registry));
+  MIST_TRY(const std::optional<std::string> url, oci_url(wanted.registry));
   if (url) {
+    const RegistryRef& reference = wanted;
     MIST_TRY(oci::Repository repository, repository_below(*url, reference.path));
     MIST_TRY_VOID(check_rule_is_for_git(reference, repository));
-    const oci::Reference there{.repository = std::move(repository),
-                               .tag = oci::tag_of_version(reference.version),
-                               .range = {},
-                               .digest = {}};
+    MIST_TRY(const oci::Reference there,
+             oci::Reference::parse(fmt::format("{}:{}", repository.str(), reference.version)));
     MIST_TRY(Fetched fetched, fetch(there, context, engine));
     MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, fetched.digest));
     return fetched;
   }
-  MIST_TRY(const std::unique_ptr<RegistryView> view, open(reference.registry));
+  MIST_TRY(const std::unique_ptr<RegistryView> view, open(wanted.registry));
+  MIST_TRY(const RegistryRef reference, view->exact(wanted, context, refusing(wanted.registry)));
+  MIST_TRY_VOID(check_verifiable(reference, view->unverifiable()));
   const std::string key = pin_key(reference);
-  const auto is_trusted = [&](const PackageContent& content, const crypto::Digest& digest) {
+  const auto is_trusted = [&](const PackageContent& content, const crypto::Digest& digest) -> Status {
+    if (!view->unverifiable().empty()) return {};
     return check_file_trust(trust_, reference, content, digest,
                             [&](const std::string& path) -> Result<std::optional<std::string>> {
                               MIST_TRY(RegistryFile file,
@@ -381,7 +419,7 @@ Result<std::optional<Fetched>> Registries::Impl::known_manifest(oci::Reference r
 }
 
 // Of a version that was used before, the manifest that it had then will do while its registry is away.
-Result<RawManifest> Registries::Impl::read_manifest(OciClient& client, const oci::Reference& reference,
+Result<RawManifest> Registries::Impl::read_manifest(OciSource& client, const oci::Reference& reference,
                                                     const Context& context) const {
   Result<RawManifest> raw = client.manifest(
       reference.repository, reference.digest ? reference.digest->str() : reference.tag, context);
@@ -396,7 +434,7 @@ Result<RawManifest> Registries::Impl::read_manifest(OciClient& client, const oci
   return RawManifest{{}, {}, *manifest};
 }
 
-Result<Fetched> Registries::Impl::fetch_manifest(OciClient& client, const oci::Reference& reference,
+Result<Fetched> Registries::Impl::fetch_manifest(OciSource& client, const oci::Reference& reference,
                                                  const RawManifest& raw, const Context& context) const {
   MIST_TRY(std::optional<Fetched> known, known_manifest(reference, raw.digest));
   if (known) return *std::move(known);
@@ -442,7 +480,7 @@ Status Registries::Impl::check_signed_version(const oci::Reference& tagged, cons
 
 Result<Fetched> Registries::Impl::fetch(const oci::Reference& reference, const Context& context,
                                         std::string_view) const {
-  const OciTrust::FindClient find_client = [this] { return oci_.client(); };
+  const OciTrust::FindClient find_client = [this] { return oci_source(); };
   if (reference.digest) {
     MIST_TRY(std::optional<Fetched> known, known_manifest(reference, *reference.digest));
     if (known) {
@@ -450,7 +488,7 @@ Result<Fetched> Registries::Impl::fetch(const oci::Reference& reference, const C
       return *std::move(known);
     }
   }
-  MIST_TRY(OciClient* const client, oci_.client());
+  MIST_TRY(OciSource* const client, oci_source());
   Activity activity(world_.events, fmt::format("fetching {}", reference.str()));
   const auto all = [&]() -> Result<Fetched> {
     MIST_TRY(const oci::Reference tagged, with_tag(*client, reference, context));
@@ -598,7 +636,7 @@ Result<std::vector<std::string>> Registries::list_versions(const std::string& re
 
 Result<std::vector<std::string>> Registries::list_versions(const oci::Repository& repository,
                                                            const Context& context) {
-  MIST_TRY(OciClient* const client, oci_client());
+  MIST_TRY(OciSource* const client, oci_source());
   MIST_TRY(const std::vector<std::string> tags, client->tags(repository, context));
   std::vector<std::string> versions;
   for (const std::string& tag : oci::newest_first(tags)) versions.push_back(oci::version_of_tag(tag));
@@ -606,6 +644,8 @@ Result<std::vector<std::string>> Registries::list_versions(const oci::Repository
 }
 
 Result<OciClient*> Registries::oci_client() { return impl_->oci().client(); }
+
+Result<OciSource*> Registries::oci_source() { return impl_->oci_source(); }
 
 Result<std::vector<PackageVersions>> Registries::list_packages(const std::string& registry,
                                                                const Context& context) {
@@ -636,6 +676,8 @@ Status Registries::add(const config::Registry& registry, const Context& context)
     } else if (auto* oci = std::get_if<config::OciSource>(&remote.source)) {
       while (oci->url.ends_with('/') && oci->url.size() > oci::kScheme.size()) oci->url.pop_back();
       MIST_TRY([[maybe_unused]] const oci::Repository any, repository_below(oci->url, "package"));
+    } else if (auto* helm = std::get_if<config::HelmSource>(&remote.source)) {
+      MIST_TRY(helm->url, parse_helm_url(helm->url));
     } else {
       // Relative means "from here" on a command line, but "from the file" in the configuration.
       std::string& path = std::get<config::DirectorySource>(remote.source).path;
@@ -676,6 +718,12 @@ Result<UpdateReport> Registries::update(const std::string& name, const Context& 
 config::Registry registry_with_git(std::string name, std::string url) {
   config::Registry registry{.name = std::move(name), .default_remote = "default", .remotes = {}};
   registry.remotes.push_back({"default", config::GitSource{std::move(url)}});
+  return registry;
+}
+
+config::Registry registry_with_helm(std::string name, std::string url) {
+  config::Registry registry{.name = std::move(name), .default_remote = "default", .remotes = {}};
+  registry.remotes.push_back({"default", config::HelmSource{std::move(url)}});
   return registry;
 }
 

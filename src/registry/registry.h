@@ -77,6 +77,9 @@ struct FetchedBase {
   bool on_this_machine = false;  ///< so is every repository that a file of it comes from
 };
 
+/// Whether packages are read from the mirrors of the configuration, or from registries themselves.
+enum class Mirrors : bool { Ignore, Use };
+
 class Registries {
  public:
   struct World {
@@ -86,6 +89,7 @@ class Registries {
     config::Paths paths;
     const Clock& clock;
     OciAccess oci = {};
+    Mirrors mirrors = Mirrors::Use;
   };
 
   explicit Registries(World world);
@@ -130,6 +134,9 @@ class Registries {
   /// For who writes to OCI registries; made with the first call. Lives as long as this. Invalid: this program
   /// has no access to them.
   Result<OciClient*> oci_client();
+  /// For who only reads packages: mirrors first, as the configuration says. The same. Invalid also for a
+  /// configuration that can't be read.
+  Result<OciSource*> oci_source();
 
   /// Also forgets snapshot and pins. Errors: NotFound, as edit.
   Status remove(const std::string& name, const Context& context);
@@ -147,6 +154,7 @@ class Registries {
 config::Registry registry_with_git(std::string name, std::string url);
 config::Registry registry_with_directory(std::string name, std::string path);
 config::Registry registry_with_oci(std::string name, std::string url);
+config::Registry registry_with_helm(std::string name, std::string url);
 
 /// The repository of a package of a registry that is an OCI registry: `path` below `url`. Errors: Invalid.
 Result<oci::Repository> repository_below(const std::string& url, std::string_view path);

@@ -97,6 +97,24 @@ TEST_F(GitRegistry, ANewVersionIsFoundByOneUpdate) {
   EXPECT_EQ(fetch_text("r/examples/ns:0.2.0"), "module 0.2.0");
 }
 
+TEST_F(GitRegistry, ARangeIsTheNewestVersionThatIsHere) {
+  const auto version_of = [&](std::string_view range) {
+    const auto fetched = fetch(fmt::format("r/examples/ns:{}", range));
+    return fetched ? fetched->resolved.display() : fetched.error().to_line();
+  };
+  EXPECT_EQ(version_of("^0.1"), kReference);
+  upstream.put("examples/ns/ns-0.1.9.mist-pack.wasm", "module 0.1.9");
+  upstream.put("examples/ns/ns-0.2.0.mist-pack.wasm", "module 0.2.0");
+  upstream.put("examples/ns/ns-0.3.x.mist-pack.wasm", "called like a range");
+  upstream.commit();
+  EXPECT_EQ(version_of("~0.1.2"), kReference) << "as the local copy has them";
+  EXPECT_EQ(version_of("0.2.x"), "r/examples/ns:0.2.0") << "and after an update where none is in it";
+  EXPECT_EQ(version_of("~0.1.2"), "r/examples/ns:0.1.9");
+  EXPECT_EQ(version_of(">=0.1 <0.3"), "r/examples/ns:0.2.0");
+  EXPECT_EQ(version_of("0.3.x"), "r/examples/ns:0.3.x");
+  EXPECT_NE(version_of("^4").find("has no version ^4"), std::string::npos) << version_of("^4");
+}
+
 TEST_F(GitRegistry, AMissingVersionNamesTheOthers) {
   upstream.put("examples/ns/ns-0.10.0.mist-pack.wasm", "x");
   upstream.commit();

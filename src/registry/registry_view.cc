@@ -5,13 +5,26 @@
 
 #include "base/text.h"
 #include "config/redact.h"
+#include "encoding/semver.h"
+#include "oci/tags.h"
 #include "registry/directory_registry.h"
+#include "registry/helm_view.h"
 #include "registry/snapshot_store.h"
 
 namespace mist::registry {
 namespace {
 
 constexpr std::size_t kAddressDigits = 16;
+
+// Nothing: no version is in it. A version that is called like a range is itself.
+std::optional<std::string> newest_version(const PackageIndex& index, const RegistryRef& reference,
+                                          const encoding::SemVerRange& range) {
+  const auto package = index.packages().find(reference.path);
+  if (package == index.packages().end()) return std::nullopt;
+  const std::vector<std::string>& versions = package->second;
+  if (std::ranges::find(versions, reference.version) != versions.end()) return reference.version;
+  return oci::newest_in(range, versions);
+}
 
 class SnapshotState final : public RegistryState {
  public:
@@ -186,8 +199,26 @@ class DirectoryView final : public RegistryView {
 
 }  // namespace
 
+Result<RegistryRef> RegistryView::exact(const RegistryRef& reference, const Context& context,
+                                        const Accept& accept) {
+  const Result<encoding::SemVerRange> range = encoding::SemVerRange::parse(reference.version);
+  if (!reference.may_be_range() || !range) return reference;
+  RegistryRef exact = reference;
+  MIST_TRY(const PackageIndex here, index(context, accept));
+  std::optional<std::string> version = newest_version(here, reference, *range);
+  if (!version) {
+    MIST_TRY([[maybe_unused]] const Moved moved, update(context, accept));
+    MIST_TRY(const PackageIndex newer, index(context, accept));
+    version = newest_version(newer, reference, *range);
+    if (!version) return version_not_found(reference, newer.packages());
+  }
+  exact.version = *std::move(version);
+  return exact;
+}
+
 Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry, const config::Paths& paths,
-                                                FileSystem& files, const Git& git, EventSink& events) {
+                                                FileSystem& files, const Git& git, EventSink& events,
+                                                const OciAccess& web) {
   const Path base = paths.config_file.parent_path();
   const auto& source = registry.remote().source;
   if (const auto* directory = std::get_if<config::DirectorySource>(&source))
@@ -196,6 +227,10 @@ Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry
   if (std::holds_alternative<config::OciSource>(source))
     return error(ErrorKind::Invalid, "the registry {} is an OCI registry, which has no local copy",
                  registry.name);
+  if (const auto* helm = std::get_if<config::HelmSource>(&source))
+    return open_helm_view(registry.name, helm->url,
+                          paths.registries() / snapshot_directory_name(registry.name, helm->url), files,
+                          events, web);
   const std::string& address = std::get<config::GitSource>(source).url;
   Result<GitUrl> url = GitUrl::parse(address, base);
   if (!url)

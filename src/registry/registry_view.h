@@ -16,6 +16,7 @@
 #include "config/paths.h"
 #include "registry/git.h"
 #include "registry/layout.h"
+#include "registry/oci_session.h"
 #include "registry/package_files.h"
 #include "registry/reference.h"
 
@@ -53,6 +54,12 @@ class RegistryView {
 
   /// True when what was read once may be taken from the cache without looking here again.
   virtual bool is_remote() const = 0;
+  /// The reference with the version that a range stands for: the newest one that is here, and after an update
+  /// where none is. Any other reference as it is. Errors: NotFound, as index and update.
+  virtual Result<RegistryRef> exact(const RegistryRef& reference, const Context& context,
+                                    const Accept& accept);
+  /// Why signatures that a trust policy requires can't be held here; empty: they can.
+  virtual std::string unverifiable() const { return {}; }
   /// Looks after an update too, where the version isn't here yet. `accept` as in update.
   virtual Result<ReadPackage> read(const RegistryRef& reference, const Context& context,
                                    const Accept& accept) = 0;
@@ -72,9 +79,11 @@ class RegistryView {
   virtual Result<Moved> update(const Context& context, const Accept& accept) = 0;
 };
 
-/// The view of a configured registry, through its default remote. Errors: Invalid (URL).
+/// The view of a configured registry, through its default remote. `web`: how chart repositories are reached.
+/// Errors: Invalid (URL).
 Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry, const config::Paths& paths,
-                                                FileSystem& files, const Git& git, EventSink& events);
+                                                FileSystem& files, const Git& git, EventSink& events,
+                                                const OciAccess& web);
 
 /// The directory below Paths::registries() of one address (and ref) of a registry. `name` stays readable.
 std::string snapshot_directory_name(const std::string& name, const std::string& address);

@@ -48,7 +48,13 @@ Error refused(const std::string& url, int status) {
 }  // namespace
 
 Result<std::optional<std::string>> fetch_remote_file(http::Transport& transport, const std::string& url,
-                                                     const Context& caller, PlainHttp plain) {
+                                                     const Context& context, PlainHttp plain) {
+  MIST_TRY(CheckedFile file, fetch_changed_file(transport, url, {}, context, plain));
+  return std::move(file.content);
+}
+
+Result<CheckedFile> fetch_changed_file(http::Transport& transport, const std::string& url,
+                                       const FileValidators& known, const Context& caller, PlainHttp plain) {
   const Context context = caller.with_timeout(kTimeout);
   std::string at = url;
   for (int i = 0; i <= kMaxRedirects; ++i) {
@@ -57,6 +63,8 @@ Result<std::optional<std::string>> fetch_remote_file(http::Transport& transport,
     request.url = at.substr(0, at.find('#'));
     request.repeat = http::Repeat::Safe;
     request.response_limit = kMaxPackageBytes;
+    if (!known.etag.empty()) request.headers.push_back({"If-None-Match", known.etag});
+    if (!known.last_modified.empty()) request.headers.push_back({"If-Modified-Since", known.last_modified});
     MIST_TRY(http::Response response,
              transport.send(request, context).in(fmt::format("while fetching {}", config::redact_urls(url))));
     const std::string_view next = http::find_header(response.headers, "location");
@@ -64,10 +72,14 @@ Result<std::optional<std::string>> fetch_remote_file(http::Transport& transport,
       at = http::resolved_url(at, next);
       continue;
     }
-    if (response.status == 404 || response.status == 410) return std::optional<std::string>();
+    if (response.status == 304 && known != FileValidators{})
+      return CheckedFile{.content = {}, .unchanged = true, .validators = known};
+    if (response.status == 404 || response.status == 410) return CheckedFile{};
     if (response.status < 200 || response.status > 299) return refused(url, response.status);
-    if (is_page(response)) return std::optional<std::string>();
-    return std::optional(std::move(response.body));
+    if (is_page(response)) return CheckedFile{};
+    FileValidators validators{std::string(http::find_header(response.headers, "etag")),
+                              std::string(http::find_header(response.headers, "last-modified"))};
+    return CheckedFile{std::move(response.body), false, std::move(validators)};
   }
   return error(ErrorKind::Invalid, "{} leads from one address to the next without end",
                escape_controls(config::redact_urls(url)))

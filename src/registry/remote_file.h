@@ -21,4 +21,21 @@ Result<std::optional<std::string>> fetch_remote_file(http::Transport& transport,
                                                      const Context& context,
                                                      PlainHttp plain = PlainHttp::ThisMachine);
 
+/// By what a server tells whether a file is still the same (RFC 9110, section 8.8).
+struct FileValidators {
+  std::string etag, last_modified;
+  friend bool operator==(const FileValidators&, const FileValidators&) = default;
+};
+
+struct CheckedFile {
+  std::optional<std::string> content;  ///< nothing: there is no such file, or it is unchanged
+  bool unchanged = false;
+  FileValidators validators = {};
+};
+
+/// The same, unless it is as `known` says.
+Result<CheckedFile> fetch_changed_file(http::Transport& transport, const std::string& url,
+                                       const FileValidators& known, const Context& context,
+                                       PlainHttp plain = PlainHttp::ThisMachine);
+
 }  // namespace mist::registry

@@ -118,20 +118,7 @@ http::Transport& SubchartSource::web() {
 
 Result<const ChartIndex*> SubchartSource::index(const std::string& repository, const Context& context) {
   if (const auto known = indexes_.find(repository); known != indexes_.end()) return &known->second;
-  ChartServer server{repository};
-  server.plain = world_.plain;
-  for (const HelmRepository& each : world_.repositories) {
-    if (!is_same_repository(each.url, repository)) continue;
-    if (each.own_tls)
-      return error(ErrorKind::Invalid, "the repository {} has TLS settings of its own for Helm",
-                   repository_text(each.name))
-          .with_because("its entry in Helm's repositories.yaml names certificates, or doesn't check them")
-          .with_hint("add its authority to the system's certificates, or fetch the chart with helm");
-    server.username = each.username;
-    server.password = each.password;
-    server.everywhere = each.everywhere;
-    break;
-  }
+  MIST_TRY(ChartServer server, server_of(repository, world_.repositories, world_.plain));
   MIST_TRY(ChartIndex index, ChartIndex::fetch(web(), std::move(server), context));
   return &indexes_.emplace(repository, std::move(index)).first->second;
 }

@@ -91,6 +91,27 @@ def oci_packages_cost_few_requests(t):
 
 
 @test
+def oci_registry_with_a_name_knows_ranges(t):
+    registry = Registry(t)
+    for version in ("1.4.0", "1.5.0"):
+        t.run("push", module(t, version), registry("team/web"))
+        t.run("push", chart(t, version), registry("team/shop"))
+    t.run("registry", "add", "named", "--oci", registry("team"))
+    for text, version in (("~1.4", "1.4.0"), ("^1.4", "1.5.0"), ("1.4.x", "1.4.0"), (">=1 <1.5", "1.4.0"), ("*", "1.5.0")):
+        t.run("upgrade", "web", "-p", f"named/web:{text}", "--install")
+        equal(package_of(t, "web").split("@")[0], registry(f"team/web:{version}"))
+        contains(t.run("generate", "shop", "-p", f"named/shop:{text}").out, version)
+    t.refused("generate", "web", "-p", "named/web:^2", says=["there is no version ^2", "1.5.0"])
+    # A directory is a registry too.
+    for version in ("1.4.0", "1.5.0"):
+        t.file(f"local/packages/plain/{version}/a.yaml", json.dumps(config_map("a", {"version": version})))
+    t.run("registry", "add", "local", "-d", str(t.dir / "local"))
+    contains(t.run("generate", "x", "-p", "local/plain:~1.4").out, "1.4.0")
+    contains(t.run("generate", "x", "-p", "local/plain:^1.4").out, "1.5.0")
+    t.refused("generate", "x", "-p", "local/plain:^2", says=["has no version ^2 of plain", "1.5.0"])
+
+
+@test
 def oci_chart_is_pushed_installed_and_upgraded(t):
     registry = Registry(t)
     t.run("push", chart(t, "0.1.0"), registry("charts/shop"))

@@ -79,6 +79,11 @@ Result<ExitCode> run_work(const Invocation& invocation, World& world, Work work)
   MIST_TRY(
       std::vector<registry::HelmRepository> known,
       registry::read_helm_repositories(world.files, registry::helm_repositories_file(world.environment)));
+  // Names that charts may have for repositories: Helm's, then ours.
+  MIST_TRY(const std::vector<config::Registry> configured, registries.list());
+  for (const config::Registry& each : configured)
+    if (const auto* helm = std::get_if<config::HelmSource>(&each.remote().source))
+      known.push_back({each.name, helm->url});
   const registry::PlainHttp plain = invocation.enabled(kPlainHttpFlag.name)
                                         ? registry::PlainHttp::Everywhere
                                         : registry::PlainHttp::ThisMachine;

@@ -11,6 +11,7 @@
 #include "cli/release_flags.h"
 #include "encoding/yaml.h"
 #include "package/capabilities.h"
+#include "package/images.h"
 #include "package/lint_types.h"
 
 namespace mist::cli {
@@ -20,7 +21,7 @@ using encoding::Value;
 
 constexpr Argument kArguments[] = {
     {.name = "NAME", .help = "Name of the release; packages see it as data.name"}};
-constexpr std::string_view kFormats[] = {"yaml", "json", "raw", "helm", "kustomize", "dir="};
+constexpr std::string_view kFormats[] = {"yaml", "json", "raw", "helm", "kustomize", "images", "dir="};
 constexpr std::string_view kRandomSources[] = {"stable", "fresh"};
 constexpr Flag kFlags[] = {
     {.name = "package",
@@ -39,7 +40,9 @@ constexpr Flag kFlags[] = {
      .value = "FORMAT",
      .help =
          "yaml, json (a List), raw (as the package wrote it), helm or kustomize (byte for byte what `helm "
-         "template` or `kustomize build` print), or dir=PATH (one file for each of its files)",
+         "template` or `kustomize build` print), images (those that its containers run), or dir=PATH (one "
+         "file "
+         "for each of its files)",
      .fallback = "yaml",
      .choices = kFormats},
     {.name = "validate",
@@ -80,6 +83,7 @@ constexpr Example kExamples[] = {
     {"mistctl generate web -p ./web.mist-pack.wasm -f prod.yaml -o dir=./out",
      "One file for each file of the package"},
     {"mistctl generate web -p ./web --kube-version 1.35 --validate", "Would a Kubernetes 1.35 take it?"},
+    {"mistctl generate web -p ./web -f prod.yaml -o images", "What has to be in a registry that nodes reach"},
 };
 
 // Names come from the package.
@@ -118,6 +122,10 @@ void print_raw(World& world, const std::map<std::string, std::string>& files) {
     world.out.write(for_reader(world, text));
     if (!text.ends_with('\n')) world.out.write("\n");
   }
+}
+
+void print_images(World& world, const std::vector<Value>& objects) {
+  for (const std::string& image : package::images_of(objects)) world.out.write(escape_controls(image) + "\n");
 }
 
 bool is_peer(std::string_view format) { return format == "helm" || format == "kustomize"; }
@@ -236,7 +244,9 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
   } else {
     objects = values_of(rendered.objects);
   }
-  if (format == "yaml")
+  if (format == "images")
+    print_images(world, objects);
+  else if (format == "yaml")
     world.out.write(for_reader(world, encoding::to_yaml_documents(objects)));
   else
     print_value(

@@ -41,6 +41,10 @@ constexpr Flag kAddFlags[] = {
      .type = FlagType::Text,
      .value = "URL",
      .help = "What the repositories of its packages begin with: oci://HOST/PATH"},
+    {.name = "helm",
+     .type = FlagType::Text,
+     .value = "URL",
+     .help = "A chart repository, as `helm repo add` takes it: https://HOST/PATH"},
 };
 constexpr FlagGroup kAddFlagGroups[] = {{"Flags (one of them)", kAddFlags}};
 constexpr Example kAddExamples[] = {
@@ -48,22 +52,32 @@ constexpr Example kAddExamples[] = {
     {"mistctl registry add local -d ./packages", "Packages that are being written"},
     {"mistctl registry add shop --oci oci://registry.example/team",
      "shop/web:1.4.0 is oci://registry.example/team/web:1.4.0 then, and mistctl search looks there too"},
+    {"mistctl registry add charts --helm https://charts.example.com",
+     "charts/postgresql:^15 is the newest 15 of that chart repository"},
 };
 
 Result<ExitCode> run_add(const Invocation& invocation, World& world) {
   const bool git = invocation.has("git"), directory = invocation.has("directory"),
-             oci = invocation.has("oci");
-  const int places = int{git} + int{directory} + int{oci};
+             oci = invocation.has("oci"), helm = invocation.has("helm");
+  const int places = int{git} + int{directory} + int{oci} + int{helm};
   if (places != 1)
     return error(ErrorKind::Usage, "{}",
-                 places > 1 ? "--git, --directory and --oci exclude each other"
-                            : "mistctl registry add needs --git URL, --directory PATH or --oci URL")
-        .with_hint("mistctl registry add NAME -g URL, -d PATH, or --oci URL");
+                 places > 1
+                     ? "--git, --directory, --oci and --helm exclude each other"
+                     : "mistctl registry add needs --git URL, --directory PATH, --oci URL or --helm URL")
+        .with_hint("mistctl registry add NAME -g URL, -d PATH, --oci URL, or --helm URL");
   const std::string name = invocation.argument("NAME");
   MIST_TRY(const auto registries, open(invocation, world));
   if (oci) {
     MIST_TRY_VOID(registries->add(registry::registry_with_oci(name, invocation.text("oci")), world.context));
     world.events->info(fmt::format("registry {} added", name));
+    return ExitCode::Ok;
+  }
+  if (helm) {
+    MIST_TRY_VOID(
+        registries->add(registry::registry_with_helm(name, invocation.text("helm")), world.context));
+    world.events->info(fmt::format("registry {} added", name));
+    world.events->info(fmt::format("mistctl registry update {} reads what it holds", name));
     return ExitCode::Ok;
   }
   MIST_TRY_VOID(registries->add(
@@ -89,6 +103,7 @@ Place place_of(const config::Remote& remote) {
   if (const auto* git = std::get_if<config::GitSource>(&remote.source))
     return {"git", config::redact_urls(git->url)};
   if (const auto* oci = std::get_if<config::OciSource>(&remote.source)) return {"oci", oci->url};
+  if (const auto* helm = std::get_if<config::HelmSource>(&remote.source)) return {"helm", helm->url};
   return {"directory", std::get<config::DirectorySource>(remote.source).path};
 }
 

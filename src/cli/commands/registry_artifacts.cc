@@ -81,13 +81,20 @@ constexpr Argument kCopyArguments[] = {
      .completion = Completion::Package},
     {.name = "DESTINATION", .help = "oci://HOST/PATH:TAG; without TAG that of SOURCE"},
 };
-constexpr Flag kCopyFlags[] = {kOverwriteFlag, kPlainHttpFlag};
+constexpr Flag kReferrersFlag{
+    .name = "referrers",
+    .help = "Copy what refers to the artifact too: signatures, SBOMs, provenance; --referrers=false doesn't",
+    .fallback = "true"};
+constexpr Flag kCopyFlags[] = {kReferrersFlag, kOverwriteFlag, kPlainHttpFlag};
 constexpr FlagGroup kCopyGroups[] = {{"Flags", kCopyFlags}, kOutputFlags};
 constexpr Example kCopyExamples[] = {
     {"mistctl registry copy oci://registry.example/team/shop:1.4.0 oci://mirror.example/team/shop",
      "To another registry, under the same tag"},
     {"mistctl registry copy 'oci://registry.example/dev/shop:^1.4' oci://registry.example/prod/shop",
      "Within one registry: it sends no layers"},
+    {"mistctl registry copy oci://registry.example/team/shop:1.4.0 oci://mirror.example/team/shop "
+     "--referrers=false",
+     "Without its signatures"},
 };
 
 Value to_value(const registry::CopyReport& report) {
@@ -96,14 +103,22 @@ Value to_value(const registry::CopyReport& report) {
                         {"digest", digest_value(report.to)},
                         {"wasThere", report.was_there},
                         {"manifests", report.manifests},
+                        {"referrers", report.referrers},
                         {"blobs", report.blobs},
                         {"mounted", report.mounted},
                         {"bytes", report.bytes}});
 }
 
 std::string words_of(const registry::CopyReport& report) {
-  if (report.was_there) return "it was there already, the same";
-  std::vector<std::string> words{plural(report.manifests, "manifest")};
+  if (report.was_there && report.referrers == 0) return "it was there already, the same";
+  std::vector<std::string> words;
+  if (report.was_there)
+    words.emplace_back("it was there already, the same");
+  else
+    words.push_back(plural(report.manifests, "manifest"));
+  if (report.referrers > 0)
+    words.push_back(
+        fmt::format("{} of signatures and other referrers", plural(report.referrers, "manifest")));
   if (report.mounted > 0) words.push_back(fmt::format("{} mounted", plural(report.mounted, "blob")));
   if (report.blobs > 0)
     words.push_back(fmt::format("{} with {} bytes sent", plural(report.blobs, "blob"), report.bytes));
@@ -118,7 +133,11 @@ Result<ExitCode> run_copy(const Invocation& invocation, World& world) {
   Activity activity(*world.events, fmt::format("copying {} to {}", wanted.str(), destination.str()));
   const auto copy = [&]() -> Result<registry::CopyReport> {
     MIST_TRY(const oci::Reference source, registry::with_tag(*client, wanted, world.context));
-    return registry::copy_artifact(*client, source, destination, overwrite_of(invocation), world.context);
+    const registry::CopyOptions options{.overwrite = overwrite_of(invocation),
+                                        .referrers = invocation.enabled(kReferrersFlag.name)
+                                                         ? registry::Referrers::Yes
+                                                         : registry::Referrers::No};
+    return registry::copy_artifact(*client, *client, source, destination, options, world.context);
   };
   const Result<registry::CopyReport> report = copy();
   if (!report) {
@@ -142,7 +161,8 @@ constexpr Argument kTagArguments[] = {
      .completion = Completion::Package},
     {.name = "TAG", .help = "Its other name, such as prod"},
 };
-constexpr FlagGroup kTagGroups[] = {{"Flags", kCopyFlags}, kOutputFlags};
+constexpr Flag kTagFlags[] = {kOverwriteFlag, kPlainHttpFlag};
+constexpr FlagGroup kTagGroups[] = {{"Flags", kTagFlags}, kOutputFlags};
 constexpr Example kTagExamples[] = {
     {"mistctl registry tag oci://registry.example/team/shop:1.4.0 prod", "The tag prod is 1.4.0 from now on"},
 };

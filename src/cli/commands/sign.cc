@@ -259,8 +259,11 @@ Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
   MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
   const config::Paths paths = access.paths;
   registry::Registries registries(std::move(access));
-  MIST_TRY(registry::OciClient* const client, registries.oci_client());
+  MIST_TRY(registry::OciSource * client, registries.oci_source());
   MIST_TRY(oci::Reference exact, registry::with_tag(*client, wanted, world.context));
+  // What is to be remembered of it is the registry's word.
+  if (invocation.enabled("accept-changed") && client->behind(exact.repository) != nullptr)
+    client = client->behind(exact.repository);
   if (!exact.digest) {
     MIST_TRY(const registry::RawManifest raw, client->manifest(exact.repository, exact.tag, world.context));
     exact.digest = raw.digest;
@@ -271,9 +274,21 @@ Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
                           .keys = keys,
                           .threshold = keys.size(),
                           .signed_for = invocation.texts("signed-for")};
-  MIST_TRY(const registry::Verdict verdict, trust.look(exact.repository, *exact.digest, *client,
-                                                       keys.empty() ? nullptr : &given, world.context));
-  const Status status = judged(trust, exact, verdict, invocation, world);
+  const trust::Rule* const rule = keys.empty() ? nullptr : &given;
+  MIST_TRY(registry::Verdict verdict,
+           trust.look(exact.repository, *exact.digest, *client, rule, world.context));
+  Status status = judged(trust, exact, verdict, invocation, world);
+  // It may have been signed since it was mirrored.
+  registry::OciSource* const registry = status ? nullptr : client->behind(exact.repository);
+  if (registry != nullptr) {
+    Result<registry::Verdict> there =
+        trust.look(exact.repository, *exact.digest, *registry, rule, world.context);
+    MIST_TRY_VOID(world.context.check());
+    if (there) {
+      verdict = *std::move(there);
+      status = judged(trust, exact, verdict, invocation, world);
+    }
+  }
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     print_value(world, format, to_value(exact, verdict, status));
   } else {

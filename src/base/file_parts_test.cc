@@ -1,0 +1,39 @@
+#include "base/file_parts.h"
+
+#include <gtest/gtest.h>
+
+#include "testing/temp_dir.h"
+
+namespace mist {
+namespace {
+
+TEST(FileParts, AreReadFromAnywhere) {
+  testing::TempDir dir;
+  HostFileSystem fs;
+  ASSERT_TRUE(fs.write(dir.path() / "a", "0123456789").ok());
+  EXPECT_EQ(*read_file_part(dir.path() / "a", 3, 4), "3456");
+  EXPECT_EQ(*read_file_part(dir.path() / "a", 8, 4), "89");
+  EXPECT_EQ(*read_file_part(dir.path() / "a", 20, 4), "");
+  EXPECT_EQ(read_file_part(dir.path() / "b", 0, 1).error().kind, ErrorKind::NotFound);
+}
+
+TEST(FileParts, AFileWhosePartsFailStaysAsItWas) {
+  testing::TempDir dir;
+  HostFileSystem fs;
+  const auto parts = [](bool fails) {
+    return [fails](const ByteSink& sink) -> Status {
+      MIST_TRY_VOID(sink("one "));
+      if (fails) return error(ErrorKind::Retryable, "no more");
+      return sink("two");
+    };
+  };
+  ASSERT_TRUE(write_file_in_parts(dir.path() / "a", parts(false)).ok());
+  EXPECT_EQ(*fs.read(dir.path() / "a"), "one two");
+  ASSERT_TRUE(fs.write(dir.path() / "a", "before").ok());
+  EXPECT_EQ(write_file_in_parts(dir.path() / "a", parts(true)).error().kind, ErrorKind::Retryable);
+  EXPECT_EQ(*fs.read(dir.path() / "a"), "before");
+  EXPECT_EQ(fs.list(dir.path())->size(), 1u) << "no temporary file stays";
+}
+
+}  // namespace
+}  // namespace mist

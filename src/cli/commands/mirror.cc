@@ -1,0 +1,164 @@
+#include "action/mirror.h"
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/output.h"
+#include "cli/package_flags.h"
+#include "cli/registry_access.h"
+
+namespace mist::cli {
+namespace {
+
+using encoding::Value;
+
+constexpr Argument kMirrorArguments[] = {
+    {.name = "PACKAGE",
+     .help =
+         "oci://HOST/PATH:VERSION, a range, a package of a registry, or sources on this machine, of which "
+         "the dependencies are mirrored",
+     .arity = Arity::OneOrMore,
+     .completion = Completion::Package},
+};
+constexpr Flag kMirrorFlags[] = {
+    {.name = "to",
+     .type = FlagType::Text,
+     .value = "PLACE",
+     .help = "Where the copies go: oci://HOST/PATH, oci-layout:DIR or oci-archive:FILE",
+     .required = true},
+    {.name = "dry-run", .help = "Say what would be copied, and copy nothing"},
+    {.name = "allow-missing",
+     .help = "Mirror the rest when something that a package needs is in no OCI registry"},
+    {.name = "overwrite", .help = "Replace versions that are there with other content"},
+    {.name = "referrers",
+     .help = "Copy what refers to each package too: signatures, SBOMs, provenance; --referrers=false doesn't",
+     .fallback = "true",
+     .rare = true},
+    kPlainHttpFlag,
+};
+constexpr FlagGroup kMirrorGroups[] = {{"Flags", kMirrorFlags}, kOutputFlags};
+constexpr Example kMirrorExamples[] = {
+    {"mistctl mirror oci://registry.example/team/shop:1.4.0 --to oci-archive:shop.tar",
+     "For a machine without a network: one file with the package, what it calls, and all signatures"},
+    {"mistctl mirror 'oci://registry.example/team/shop:^1.4' --to oci://mirror.example/copies",
+     "Into another registry"},
+    {"mistctl mirror ./platform --to oci-layout:/media/mirror --dry-run",
+     "What of its dependencies is missing there"},
+};
+
+Value to_value(const registry::CopyReport& report) {
+  return Value::object({{"from", report.from.str()},
+                        {"reference", report.to.str()},
+                        {"digest", report.to.digest->str()},
+                        {"wasThere", report.was_there},
+                        {"manifests", report.manifests},
+                        {"referrers", report.referrers},
+                        {"blobs", report.blobs},
+                        {"mounted", report.mounted},
+                        {"bytes", report.bytes}});
+}
+
+Value mirrors_value(const std::vector<config::Mirror>& mirrors) {
+  Value::Array list;
+  for (const config::Mirror& each : mirrors)
+    list.push_back(Value::object(
+        {{"prefix", each.prefix}, {"places", Value(Value::Array(each.places.begin(), each.places.end()))}}));
+  return Value(std::move(list));
+}
+
+Value left_out_value(const std::vector<action::NotMirrored>& left_out) {
+  Value::Array list;
+  for (const action::NotMirrored& each : left_out)
+    list.push_back(
+        Value::object({{"name", each.name}, {"askedBy", each.asked_by}, {"because", each.because}}));
+  return Value(std::move(list));
+}
+
+std::string words_of(const registry::CopyReport& report, bool dry_run) {
+  const bool nothing_sent = report.blobs == 0 && report.mounted == 0 && report.referrers == 0;
+  if (report.was_there && nothing_sent) return "was there";
+  std::vector<std::string> words;
+  if (report.was_there) words.emplace_back("was there");
+  if (report.blobs > 0)
+    words.push_back(fmt::format("{}, {} bytes", plural(report.blobs, "blob"), report.bytes));
+  if (report.mounted > 0) words.push_back(fmt::format("{} mounted", plural(report.mounted, "blob")));
+  if (report.referrers > 0) words.push_back(plural(report.referrers, "referrer"));
+  if (words.empty()) words.emplace_back("its name only");
+  return fmt::format("{}{}", join(words, ", "), dry_run ? ", to be copied" : "");
+}
+
+Status check_left_out(const std::vector<action::NotMirrored>& left_out, const Invocation& invocation,
+                      World& world) {
+  if (left_out.empty()) return {};
+  std::vector<std::string> lines;
+  for (const action::NotMirrored& each : left_out)
+    lines.push_back(escape_controls(fmt::format("{} needs {}: {}", each.asked_by, each.name, each.because)));
+  if (!invocation.enabled("allow-missing"))
+    return error(ErrorKind::Invalid, "not everything that is needed can be mirrored")
+        .with_because(join(lines, "\n"))
+        .with_hint("nothing was copied; --allow-missing copies the rest");
+  for (const std::string& each : lines) world.events->warn(fmt::format("left out: {}", each));
+  return {};
+}
+
+void print_report(const action::MirrorReport& report, const registry::OciPlace& to, bool dry_run,
+                  World& world) {
+  Table table({"PACKAGE", "DIGEST", "COPIED"});
+  for (const registry::CopyReport& each : report.artifacts) {
+    oci::Reference named = each.from;
+    if (!named.tag.empty()) named.digest.reset();
+    table.add({{named.str()}, {each.to.digest->str().substr(0, 19)}, {words_of(each, dry_run)}});
+  }
+  if (!table.empty()) world.out.write(table.render(world.color_out));
+  if (report.artifacts.empty()) world.events->info("there is nothing to mirror");
+  if (report.artifacts.empty() || dry_run) return;
+  std::vector<std::string> prefixes;
+  for (const config::Mirror& each : report.mirrors) prefixes.push_back(each.prefix);
+  world.events->info(
+      fmt::format("to read {} from {}, name it in spec.mirrors of the configuration: mistctl help mirror",
+                  join(prefixes, ", "), to.str()));
+}
+
+Result<ExitCode> run_mirror(const Invocation& invocation, World& world) {
+  MIST_TRY(registry::OciPlace to, registry::OciPlace::parse(invocation.text("to")));
+  const bool dry_run = invocation.enabled("dry-run");
+  const registry::CopyOptions options{
+      .overwrite = invocation.enabled("overwrite") ? registry::Overwrite::Yes : registry::Overwrite::No,
+      .referrers = invocation.enabled("referrers") ? registry::Referrers::Yes : registry::Referrers::No,
+      .dry_run = dry_run};
+  MIST_TRY(registry::Registries::World access,
+           registries_world(invocation, world, registry::Mirrors::Ignore));
+  registry::Registries registries(std::move(access));
+  MIST_TRY(const auto packages, open_packages(invocation, world, registry::Mirrors::Ignore));
+  const action::MirrorWorld mirror{world.files, *world.events, registries, *packages};
+  MIST_TRY(const action::MirrorSources sources,
+           action::find_mirror_sources(mirror, invocation.arguments("PACKAGE"), world.context));
+  MIST_TRY_VOID(check_left_out(sources.left_out, invocation, world));
+  MIST_TRY(const action::MirrorReport report,
+           action::mirror_artifacts(mirror, sources.artifacts, to, options, world.context));
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
+    Value::Array artifacts;
+    for (const registry::CopyReport& each : report.artifacts) artifacts.push_back(to_value(each));
+    print_value(world, format,
+                Value::object({{"place", to.str()},
+                               {"dryRun", dry_run},
+                               {"artifacts", Value(std::move(artifacts))},
+                               {"leftOut", left_out_value(sources.left_out)},
+                               {"mirrors", mirrors_value(report.mirrors)}}));
+    return ExitCode::Ok;
+  }
+  print_report(report, to, dry_run, world);
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kMirrorCommand{
+    .path = "mirror",
+    .summary = "Copy packages with everything that they depend on to another registry, a directory or a file",
+    .run = run_mirror,
+    .arguments = kMirrorArguments,
+    .flags = kMirrorGroups,
+    .examples = kMirrorExamples};
+
+}  // namespace mist::cli

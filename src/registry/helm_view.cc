@@ -1,0 +1,255 @@
+#include "registry/helm_view.h"
+
+#include <optional>
+
+#include "base/text.h"
+#include "config/redact.h"
+#include "encoding/json.h"
+#include "encoding/semver.h"
+#include "http/url.h"
+#include "oci/reference.h"
+#include "registry/chart_repository.h"
+#include "registry/helm_repositories.h"
+
+namespace mist::registry {
+namespace {
+
+using encoding::Value;
+
+// One line of JSON with the validators, then the index as it came. SnapshotStore::bound() knows that name.
+constexpr std::string_view kCurrent = "current";
+constexpr std::uint64_t kMaxKept = std::uint64_t{65} << 20;
+
+struct KeptIndex {
+  FileValidators validators;
+  std::string text;
+
+  std::string state() const { return crypto::sha256(text).hex(); }
+};
+
+std::string to_file(const KeptIndex& kept) {
+  const Value line =
+      Value::object({{"etag", kept.validators.etag}, {"lastModified", kept.validators.last_modified}});
+  return fmt::format("{}\n{}", encoding::to_json(line), kept.text);
+}
+
+// Nothing: it is no such file, so the index is fetched again.
+std::optional<KeptIndex> from_file(std::string text) {
+  const auto end = text.find('\n');
+  if (end == std::string::npos) return std::nullopt;
+  const Result<Value> line = encoding::parse_json(std::string_view(text).substr(0, end));
+  if (!line || !line->is_object()) return std::nullopt;
+  FileValidators validators{std::string(line->string_at("etag")),
+                            std::string(line->string_at("lastModified"))};
+  return KeptIndex{std::move(validators), text.substr(end + 1)};
+}
+
+// As the layout of a registry has them, so that names are judged as everywhere.
+PackageIndex packages_in(const ChartIndex& index) {
+  std::vector<TreeEntry> entries;
+  for (const auto& [name, versions] : index.all())
+    for (const ChartVersion& each : versions)
+      entries.push_back(
+          {EntryType::File, each.digest, fmt::format("packages/{}/{}/Chart.yaml", name, each.version)});
+  return PackageIndex(std::move(entries));
+}
+
+class HelmView final : public RegistryView {
+ public:
+  HelmView(std::string name, ChartServer server, Path directory, FileSystem& files, EventSink& events,
+           std::unique_ptr<http::Transport> transport)
+      : name_(std::move(name)),
+        server_(std::move(server)),
+        directory_(std::move(directory)),
+        files_(files),
+        events_(events),
+        transport_(std::move(transport)) {}
+
+  bool is_remote() const override { return true; }
+
+  std::string unverifiable() const override {
+    return "charts of chart repositories are signed with OpenPGP (.prov), which mistctl doesn't verify";
+  }
+
+  // A whole version is what it says; anything else may be a range, of which the newest counts.
+  Result<RegistryRef> exact(const RegistryRef& reference, const Context& context,
+                            const Accept& accept) override {
+    if (encoding::SemVer::parse(reference.version)) return reference;
+    MIST_TRY(const KeptIndex kept, newest_index(context, accept));
+    MIST_TRY(const ChartIndex index, ChartIndex::parse(kept.text, server_));
+    MIST_TRY(const ChartVersion found, index.find(reference.path, reference.version));
+    RegistryRef exact = reference;
+    exact.version = found.version;
+    return exact;
+  }
+
+  Result<ReadPackage> read(const RegistryRef& reference, const Context& context,
+                           const Accept& accept) override {
+    MIST_TRY(const KeptIndex kept, some_index(context, accept));
+    Result<ReadPackage> read = read_in(kept, reference, context);
+    if (read || read.error().kind != ErrorKind::NotFound) return read;
+    MIST_TRY(const KeptIndex newer, fetch(context, accept));
+    return newer.text == kept.text ? std::move(read) : read_in(newer, reference, context);
+  }
+
+  Result<PackageIndex> index(const Context& context, const Accept& accept) override {
+    MIST_TRY(const KeptIndex kept, some_index(context, accept));
+    MIST_TRY(const ChartIndex index, ChartIndex::parse(kept.text, server_));
+    return packages_in(index);
+  }
+
+  // There are none but the index.
+  Result<RegistryFile> file(const std::string& /*path*/, const std::string& known, const Context& context,
+                            const Accept& accept) override {
+    MIST_TRY(const KeptIndex kept, some_index(context, accept));
+    RegistryFile file;
+    file.state = kept.state();
+    file.is_known = file.state == known;
+    return file;
+  }
+
+  PackageIndex known() const override {
+    const std::optional<KeptIndex> kept = kept_index();
+    const Result<ChartIndex> index =
+        kept ? ChartIndex::parse(kept->text, server_)
+             : Result<ChartIndex>(error(ErrorKind::NotFound, "there is no index of {} here", name_));
+    return index ? packages_in(*index) : PackageIndex(std::vector<TreeEntry>());
+  }
+
+  Result<Moved> update(const Context& context, const Accept& accept) override {
+    const std::optional<KeptIndex> before = kept_index();
+    MIST_TRY(const KeptIndex after, fetch(context, accept));
+    return Moved{before ? before->state() : std::string(), after.state()};
+  }
+
+ private:
+  class State final : public RegistryState {
+   public:
+    State(HelmView& view, const KeptIndex& kept, const ChartIndex& index, const Context& context)
+        : view_(view), kept_(kept), index_(index), context_(context) {}
+
+    Result<std::string> object_of(const RegistryRef& reference) const override {
+      MIST_TRY(const ChartVersion found, view_.find_in(index_, reference));
+      return found.digest;
+    }
+    Result<ReadPackage> read(const RegistryRef& reference) const override {
+      return view_.read_in(kept_, reference, context_);
+    }
+
+   private:
+    HelmView& view_;
+    const KeptIndex& kept_;
+    const ChartIndex& index_;
+    const Context& context_;
+  };
+
+  std::optional<KeptIndex> kept_index() const {
+    Result<std::string> text = files_.read(directory_ / kCurrent, kMaxKept);
+    return text ? from_file(*std::move(text)) : std::nullopt;
+  }
+
+  Result<KeptIndex> some_index(const Context& context, const Accept& accept) {
+    std::optional<KeptIndex> kept = kept_index();
+    if (kept) return *std::move(kept);
+    return fetch(context, accept);
+  }
+
+  // What is here will do while the server is away.
+  Result<KeptIndex> newest_index(const Context& context, const Accept& accept) {
+    Result<KeptIndex> fetched = fetch(context, accept);
+    if (fetched || fetched.error().kind != ErrorKind::Retryable) return fetched;
+    std::optional<KeptIndex> kept = kept_index();
+    if (!kept) return fetched;
+    events_.warn(fmt::format("{}; the index of {} is taken as it was when it was last read",
+                             escape_controls(fetched.error().to_line()), name_));
+    return *std::move(kept);
+  }
+
+  Result<KeptIndex> fetch(const Context& context, const Accept& accept) {
+    Activity activity(events_, fmt::format("reading the index of {}", name_));
+    Result<KeptIndex> fetched = fetch_quietly(context, accept);
+    if (!fetched) activity.fail();
+    return fetched;
+  }
+
+  Result<KeptIndex> fetch_quietly(const Context& context, const Accept& accept) {
+    std::optional<KeptIndex> kept = kept_index();
+    MIST_TRY(CheckedFile file,
+             fetch_chart_index(*transport_, server_, kept ? kept->validators : FileValidators{}, context));
+    if (file.unchanged && kept) return *std::move(kept);
+    KeptIndex fetched{std::move(file.validators), file.content.value_or("")};
+    MIST_TRY(const ChartIndex index, ChartIndex::parse(fetched.text, server_));
+    MIST_TRY_VOID(accept(State(*this, fetched, index, context)));
+    MIST_TRY_VOID(config::make_private_directory(files_, directory_));
+    MIST_TRY_VOID(files_.write(directory_ / kCurrent, to_file(fetched), {.mode = 0600, .durable = false}));
+    return fetched;
+  }
+
+  // Only the version as it is written.
+  Result<ChartVersion> find_in(const ChartIndex& index, const RegistryRef& reference) const {
+    MIST_TRY(ChartVersion found, index.find(reference.path, reference.version));
+    if (found.version == reference.version) return found;
+    return error(ErrorKind::NotFound, "there is no version {} of {} in {}", reference.version, reference.path,
+                 name_)
+        .with_hint(fmt::format("the nearest there: {}", escape_controls(found.version)));
+  }
+
+  Result<ReadPackage> read_in(const KeptIndex& kept, const RegistryRef& reference, const Context& context) {
+    MIST_TRY(const ChartIndex index, ChartIndex::parse(kept.text, server_));
+    MIST_TRY(const ChartVersion found, find_in(index, reference));
+    const std::string place = escape_controls(config::redact_urls(found.url));
+    if (found.url.starts_with(oci::kScheme))
+      return error(ErrorKind::Invalid, "{} {} is in an OCI registry", reference.path, reference.version)
+          .with_because(fmt::format("the index of {} leads to {}", name_, place))
+          .with_hint(fmt::format("name it there: -p {}", place));
+    MIST_TRY(std::string archive, index.archive(*transport_, found, context));
+    std::string digest = crypto::sha256(archive).hex();
+    TreeBuilder builder(place);
+    MIST_TRY_VOID(builder.add(reference.name() + ".tgz", std::move(archive)));
+    MIST_TRY(PackageTree tree, std::move(builder).finish());
+    return ReadPackage{PackageContent(std::move(tree)), std::move(digest), place};
+  }
+
+  std::string name_;
+  ChartServer server_;
+  Path directory_;
+  FileSystem& files_;
+  EventSink& events_;
+  std::unique_ptr<http::Transport> transport_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RegistryView>> open_helm_view(std::string name, std::string url, Path directory,
+                                                     FileSystem& files, EventSink& events,
+                                                     const OciAccess& web) {
+  if (!web.transport) return error(ErrorKind::Invalid, "chart repositories can't be reached from here");
+  MIST_TRY(const std::vector<HelmRepository> known,
+           read_helm_repositories(files, helm_repositories_file(web.environment)));
+  MIST_TRY(ChartServer server,
+           server_of(url, known, web.plain_http ? PlainHttp::Everywhere : PlainHttp::ThisMachine));
+  return std::unique_ptr<RegistryView>(std::make_unique<HelmView>(
+      std::move(name), std::move(server), std::move(directory), files, events, web.transport()));
+}
+
+Result<std::string> parse_helm_url(std::string_view text) {
+  const std::string shown = escape_controls(config::redact_urls(text));
+  const auto bad = [&](std::string_view why, std::string hint) {
+    return error(ErrorKind::Invalid, "{} is not the address of a chart repository: {}", shown, why)
+        .with_hint(std::move(hint));
+  };
+  if (text.starts_with(oci::kScheme))
+    return bad("it is an OCI registry", fmt::format("mistctl registry add NAME --oci {}", shown));
+  while (text.ends_with('/')) text.remove_suffix(1);
+  const Result<http::Url> url = http::Url::parse(text);
+  if (!url) return bad("it can't be read", "write it as for `helm repo add`: https://charts.example.com");
+  if (!url->user.empty())
+    return bad("it holds credentials",
+               "leave them out, and let `helm repo add NAME URL --username NAME --password-stdin` keep them: "
+               "they are read from Helm's repositories.yaml");
+  if (url->scheme != "https" && !oci::is_loopback_host(url->authority()))
+    return bad("it isn't https", "http is possible to this machine alone");
+  return std::string(text);
+}
+
+}  // namespace mist::registry

@@ -1,0 +1,206 @@
+#include "registry/helm_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "http/url.h"
+#include "registry/registry.h"
+#include "testing/fake_transport.h"
+#include "testing/recorded_events.h"
+#include "testing/temp_dir.h"
+
+namespace mist::registry {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class Forwarding final : public http::Transport {
+ public:
+  explicit Forwarding(http::Transport& to) : to_(to) {}
+  Result<http::Response> send(const http::Request& request, const Context& context) override {
+    return to_.send(request, context);
+  }
+  Result<http::Response> stream(const http::Request& request, const http::BodyPiece& piece,
+                                const Context& context) override {
+    return to_.stream(request, piece, context);
+  }
+
+ private:
+  http::Transport& to_;
+};
+
+// A chart repository at https://charts.example, and this machine's view of it.
+class HelmRegistry : public ::testing::Test {
+ protected:
+  HelmRegistry() {
+    const auto environment = [this](std::string_view name) -> std::optional<std::string> {
+      if (name == "MIST_HOME_LOCATION") return (temp.path() / "home").string();
+      if (name == "HELM_REPOSITORY_CONFIG") return (temp.path() / "repositories.yaml").string();
+      return std::nullopt;
+    };
+    paths = *config::Paths::from_environment(environment, "/usr/bin/mistctl");
+    access = {.transport = [this] { return std::make_unique<Forwarding>(web); }, .environment = environment};
+    publish("1.0.0", "one");
+    publish("1.2.0", "two");
+    publish("2.0.0-rc.1", "three");
+    web.otherwise([this](const http::Request& request, const Context&) -> Result<http::Response> {
+      if (away) return error(ErrorKind::Retryable, "charts.example does not answer");
+      return answer(request);
+    });
+  }
+
+  void publish(const std::string& version, const std::string& archive) {
+    archives[fmt::format("/stable/db-{}.tgz", version)] = archive;
+    entries += fmt::format("  - {{version: {0}, urls: [db-{0}.tgz], digest: {1}}}\n", version,
+                           crypto::sha256(archive).hex());
+  }
+
+  http::Response answer(const http::Request& request) {
+    const http::Url url = *http::Url::parse(request.url);
+    http::Response response{.status = 200, .headers = {}, .body = {}};
+    if (url.path == "/stable/index.yaml") {
+      response.body = fmt::format("apiVersion: v1\nentries:\n  db:\n{}", entries);
+      const std::string etag = crypto::sha256(response.body).hex();
+      if (http::find_header(request.headers, "If-None-Match") == etag)
+        return {.status = 304, .headers = {}, .body = {}};
+      response.headers.push_back({"ETag", etag});
+      return response;
+    }
+    const auto archive = archives.find(url.path);
+    if (archive == archives.end()) return {.status = 404, .headers = {}, .body = {}};
+    response.body = archive->second;
+    return response;
+  }
+
+  Registries& open() {
+    registries =
+        std::make_unique<Registries>(Registries::World{files, processes, events, paths, clock, access});
+    return *registries;
+  }
+  void add() {
+    const Status added = open().add(registry_with_helm("shop", "https://charts.example/stable/"), Context());
+    ASSERT_TRUE(added.ok()) << added.error().to_line();
+  }
+  std::string fetch(std::string_view reference) {
+    Registries& all = open();
+    const auto parsed = all.parse(reference);
+    if (!parsed) return "error: " + parsed.error().to_line();
+    const auto fetched = all.fetch(*parsed, Context());
+    if (!fetched) return fmt::format("error: {} {}", fetched.error().to_line(), fetched.error().hint);
+    return fmt::format("{} {}", fetched->resolved.to_string(),
+                       std::get<PackageTree>(fetched->content).files.front().bytes);
+  }
+
+  mist::testing::TempDir temp;
+  HostFileSystem files;
+  HostProcessRunner processes;
+  mist::testing::RecordedEvents events;
+  SystemClock clock;
+  config::Paths paths;
+  OciAccess access;
+  mist::testing::FakeTransport web;
+  std::string entries;
+  std::map<std::string, std::string> archives;
+  bool away = false;
+  std::unique_ptr<Registries> registries;
+};
+
+TEST_F(HelmRegistry, AVersionOrARangeIsFetched) {
+  add();
+  EXPECT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one");
+  EXPECT_EQ(fetch("shop/db:1.x"), "shop/db:1.2.0 two");
+  EXPECT_EQ(fetch("shop/db:2.0.0-rc.1"), "shop/db:2.0.0-rc.1 three");
+  EXPECT_THAT(fetch("shop/db:3.x"), HasSubstr("no version 3.x of the chart db"));
+  EXPECT_THAT(fetch("shop/dbs:1.x"), HasSubstr("did you mean db?"));
+}
+
+TEST_F(HelmRegistry, AKnownVersionAsksNothingAndANewOneIsFoundByAnUpdate) {
+  add();
+  ASSERT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one");
+  const std::size_t before = web.count();
+  EXPECT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one");
+  EXPECT_EQ(web.count(), before);
+  publish("1.3.0", "four");
+  EXPECT_EQ(fetch("shop/db:1.3.0"), "shop/db:1.3.0 four");
+  EXPECT_EQ(web.count(), before + 2) << "the index and the archive";
+}
+
+TEST_F(HelmRegistry, AnIndexThatDidNotChangeIsNotSentAgain) {
+  add();
+  const auto first = open().update("shop", Context());
+  ASSERT_TRUE(first.ok()) << first.error().to_line();
+  EXPECT_EQ(first->packages, 1u);
+  EXPECT_EQ(first->versions, 3u);
+  const auto second = open().update("shop", Context());
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(second->before, second->after);
+  EXPECT_FALSE(http::find_header(web.requests().back().headers, "If-None-Match").empty());
+  EXPECT_THAT(*open().list_versions("shop", "db", Context()), ElementsAre("1.0.0", "1.2.0", "2.0.0-rc.1"));
+}
+
+TEST_F(HelmRegistry, WhileItIsAwayTheIndexIsTakenAsItWas) {
+  add();
+  ASSERT_EQ(fetch("shop/db:1.x"), "shop/db:1.2.0 two");
+  away = true;
+  EXPECT_EQ(fetch("shop/db:1.x"), "shop/db:1.2.0 two");
+  EXPECT_THAT(events.messages.back(), HasSubstr("is taken as it was"));
+}
+
+TEST_F(HelmRegistry, AVersionThatChangedIsRefused) {
+  add();
+  ASSERT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one");
+  entries.clear();
+  publish("1.0.0", "evil");
+  const auto refused = open().update("shop", Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one");
+}
+
+TEST_F(HelmRegistry, AnArchiveThatIsNotTheOneOfTheIndexIsRefused) {
+  add();
+  archives["/stable/db-1.0.0.tgz"] = "evil";
+  EXPECT_THAT(fetch("shop/db:1.0.0"), HasSubstr("isn't the chart db 1.0.0 of its index"));
+}
+
+TEST_F(HelmRegistry, SignaturesThatThePolicyRequiresCannotBeHeld) {
+  add();
+  ASSERT_TRUE(files
+                  .write(paths.trust_policy(),
+                         "apiVersion: mistletoe.dev/v1alpha1\nkind: TrustPolicy\nspec:\n  rules: [{match: "
+                         "'shop/**', keys: [{name: a, pem: "
+                         "RWTH4kYe/IV1i5OrW2EKfkKbhmVyi0bFjgw+1vNc+wM9d4+CyiS0QIyv}]}]\n")
+                  .ok());
+  EXPECT_THAT(fetch("shop/db:1.0.0"), HasSubstr("can't be held"));
+}
+
+TEST_F(HelmRegistry, HelmsCredentialsStayWithTheirHost) {
+  add();
+  ASSERT_TRUE(files
+                  .write(temp.path() / "repositories.yaml",
+                         "repositories: [{name: s, url: 'https://charts.example/stable', username: u, "
+                         "password: geheim}]\n")
+                  .ok());
+  entries += "  - {version: 9.0.0, urls: ['https://elsewhere.example/stable/db-1.0.0.tgz']}\n";
+  ASSERT_EQ(fetch("shop/db:9.0.0"), "shop/db:9.0.0 one");
+  for (const http::Request& request : web.requests()) {
+    const bool is_home = request.url.find("charts.example") != std::string::npos;
+    EXPECT_EQ(request.url.find("geheim") != std::string::npos, is_home) << request.url;
+  }
+}
+
+TEST_F(HelmRegistry, AddressesAreLookedAt) {
+  for (const char* good : {"https://charts.example", "http://localhost:8080/x", "https://h/a/b/"})
+    EXPECT_TRUE(parse_helm_url(good).ok()) << good;
+  for (const char* bad :
+       {"http://charts.example", "oci://charts.example/a", "https://u:p@charts.example", "x", ""})
+    EXPECT_EQ(parse_helm_url(bad).error().kind, ErrorKind::Invalid) << bad;
+}
+
+}  // namespace
+}  // namespace mist::registry

@@ -1,0 +1,177 @@
+#include "registry/oci_layout_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "oci/signature.h"
+#include "registry/oci_copy.h"
+#include "registry/oci_fixture.h"
+#include "testing/temp_dir.h"
+
+namespace mist::registry {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::MemoryRegistry;
+using testing::repository_of;
+
+class OciLayout : public ::testing::Test {
+ protected:
+  OciLayout() {
+    registry.publish("1.4.0", module);
+    registry.publish("1.5.0", tree);
+    registry.publish(oci::signature_tag(module.digest),
+                     oci::signature_artifact(std::nullopt, "payload", "signature", "key"));
+  }
+
+  std::unique_ptr<LayoutWriter> writer(const Path& directory) {
+    auto opened = LayoutWriter::open(files, directory, Context());
+    EXPECT_TRUE(opened.ok()) << opened.error().to_line();
+    return *std::move(opened);
+  }
+
+  Result<CopyReport> copy(LayoutWriter& target, std::string_view tag) {
+    const oci::Reference from = *oci::Reference::parse(fmt::format("oci://reg.example/team/shop:{}", tag));
+    return copy_artifact(client, target, from, from, {}, Context());
+  }
+
+  void fill(const Path& directory, const std::vector<std::string>& some) {
+    const auto target = writer(directory);
+    for (const std::string& tag : some) {
+      const auto report = copy(*target, tag);
+      ASSERT_TRUE(report.ok()) << report.error().to_line();
+    }
+    ASSERT_TRUE(target->finish().ok());
+  }
+
+  std::unique_ptr<LayoutReader> reader(Result<std::unique_ptr<LayoutFiles>> opened) {
+    EXPECT_TRUE(opened.ok()) << opened.error().to_line();
+    auto layout = LayoutReader::open(*std::move(opened), "it");
+    EXPECT_TRUE(layout.ok()) << layout.error().to_line();
+    return *std::move(layout);
+  }
+
+  Path blob_of(const Path& directory, const crypto::Digest& digest) {
+    return directory / "blobs/sha256" / digest.hex();
+  }
+
+  const oci::Artifact module = oci::module_artifact(std::string("\0asm\1\0\0\0", 8), {});
+  const oci::Artifact tree = oci::tree_artifact("archive", {});
+  const oci::Repository shop = repository_of("oci://reg.example/team/shop");
+  mist::testing::TempDir temp;
+  HostFileSystem files;
+  MemoryRegistry registry;
+  OciClient client = registry.client();
+};
+
+TEST_F(OciLayout, GivesBackWhatWasCopied) {
+  fill(temp.path() / "a", {"1.4.0", "1.5.0"});
+  const auto layout = reader(directory_layout(files, temp.path() / "a"));
+  const auto raw = layout->manifest(shop, "1.4.0", Context());
+  ASSERT_TRUE(raw.ok()) << raw.error().to_line();
+  EXPECT_EQ(raw->bytes, module.manifest);
+  EXPECT_EQ(*layout->blob(shop, module.blobs[1].descriptor, 100, Context()), module.blobs[1].bytes);
+  EXPECT_THAT(*layout->tags(shop, Context()),
+              ElementsAre("1.4.0", "1.5.0", oci::signature_tag(module.digest)));
+  const auto missing = layout->manifest(shop, "2.0.0", Context());
+  EXPECT_EQ(missing.error().kind, ErrorKind::NotFound);
+  EXPECT_THAT(missing.error().hint, HasSubstr("1.5.0, 1.4.0"));
+  EXPECT_EQ(layout->tags(repository_of("oci://reg.example/team/sh"), Context()).error().kind,
+            ErrorKind::NotFound);
+}
+
+TEST_F(OciLayout, TheOrderOfCopiesMakesNoDifference) {
+  fill(temp.path() / "a", {"1.4.0", "1.5.0"});
+  fill(temp.path() / "b", {"1.5.0"});
+  fill(temp.path() / "b", {"1.4.0"});
+  EXPECT_EQ(*files.read(temp.path() / "a/index.json"), *files.read(temp.path() / "b/index.json"));
+  for (const char* name : {"a", "b"})
+    ASSERT_TRUE(write_layout_archive(*reader(directory_layout(files, temp.path() / name)),
+                                     temp.path() / fmt::format("{}.tar", name), Context())
+                    .ok());
+  EXPECT_EQ(*files.read(temp.path() / "a.tar"), *files.read(temp.path() / "b.tar"));
+}
+
+TEST_F(OciLayout, AnArchiveIsReadAsItsDirectory) {
+  fill(temp.path() / "a", {"1.4.0", "1.5.0"});
+  const Path archive = temp.path() / "a.tar";
+  ASSERT_TRUE(
+      write_layout_archive(*reader(directory_layout(files, temp.path() / "a")), archive, Context()).ok());
+  const auto layout = reader(archive_layout(archive));
+  EXPECT_EQ(layout->manifest(shop, "1.5.0", Context())->bytes, tree.manifest);
+  EXPECT_EQ(*layout->blob(shop, tree.blobs[1].descriptor, 100, Context()), "archive");
+  ASSERT_TRUE(unpack_layout_archive(files, archive, temp.path() / "b", Context()).ok());
+  EXPECT_EQ(*files.read(temp.path() / "a/index.json"), *files.read(temp.path() / "b/index.json"));
+  EXPECT_TRUE(files.exists(blob_of(temp.path() / "b", module.digest)));
+}
+
+TEST_F(OciLayout, ArchivesThatAreCutOffAreRefused) {
+  fill(temp.path() / "a", {"1.4.0"});
+  const Path archive = temp.path() / "a.tar";
+  ASSERT_TRUE(
+      write_layout_archive(*reader(directory_layout(files, temp.path() / "a")), archive, Context()).ok());
+  const std::string whole = *files.read(archive);
+  for (std::size_t size = 0; size < whole.size() - 1024; size += 256) {
+    ASSERT_TRUE(files.write(archive, whole.substr(0, size)).ok());
+    EXPECT_FALSE(archive_layout(archive).ok()) << size;
+  }
+  ASSERT_TRUE(files.write(archive, "\x1f\x8b\x08").ok());
+  EXPECT_THAT(archive_layout(archive).error().to_line(), HasSubstr("gzip"));
+}
+
+TEST_F(OciLayout, DamagedBlobsAreNotGivenOutAndAreReplaced) {
+  const Path directory = temp.path() / "a";
+  fill(directory, {"1.4.0"});
+  const crypto::Digest layer = module.blobs[1].descriptor.digest;
+  ASSERT_TRUE(files.write(blob_of(directory, layer), "other").ok());
+  const auto layout = reader(directory_layout(files, directory));
+  const auto refused = layout->blob(shop, module.blobs[1].descriptor, 100, Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  EXPECT_FALSE(write_layout_archive(*layout, temp.path() / "a.tar", Context()).ok());
+  EXPECT_FALSE(files.exists(temp.path() / "a.tar"));
+  ASSERT_TRUE(files.write(blob_of(directory, module.digest), "other").ok());
+  fill(directory, {"1.4.0"});
+  EXPECT_EQ(*files.read(blob_of(directory, layer)), module.blobs[1].bytes);
+  EXPECT_EQ(*files.read(blob_of(directory, module.digest)), module.manifest);
+}
+
+TEST_F(OciLayout, OtherDirectoriesAreLeftAlone) {
+  ASSERT_TRUE(files.write(temp.path() / "a/notes.txt", "mine").ok());
+  const auto refused = LayoutWriter::open(files, temp.path() / "a", Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+  EXPECT_THAT(refused.error().to_line(), HasSubstr("notes.txt"));
+  EXPECT_EQ(files.list(temp.path() / "a")->size(), 1u);
+}
+
+TEST_F(OciLayout, WhatAnotherToolWroteStays) {
+  const Path directory = temp.path() / "a";
+  ASSERT_TRUE(files.write(directory / "oci-layout", R"({"imageLayoutVersion":"1.0.0"})").ok());
+  oci::Index foreign;
+  foreign.manifests.push_back(oci::descriptor_of(oci::kManifestType, "unnamed"));
+  foreign.manifests.push_back(oci::descriptor_of(oci::kManifestType, "named"));
+  foreign.manifests.back().annotations.emplace("org.opencontainers.image.ref.name", "latest");
+  ASSERT_TRUE(files.write(directory / "index.json", foreign.to_json()).ok());
+  fill(directory, {"1.4.0"});
+  const auto layout = reader(directory_layout(files, directory));
+  EXPECT_TRUE(layout->entries().contains("latest"));
+  EXPECT_TRUE(layout->entries().contains("@" + crypto::sha256("unnamed").str()));
+  EXPECT_TRUE(layout->entries().contains("reg.example/team/shop:1.4.0"));
+}
+
+TEST_F(OciLayout, AnArtifactWithoutATagIsKeptByItsDigest) {
+  const Path directory = temp.path() / "a";
+  const auto target = writer(directory);
+  const oci::Reference from = *oci::Reference::parse("oci://reg.example/team/shop@" + tree.digest.str());
+  const oci::Reference to = *oci::Reference::parse_destination(shop.str());
+  ASSERT_TRUE(copy_artifact(client, *target, from, to, {}, Context()).ok());
+  ASSERT_TRUE(target->finish().ok());
+  const auto layout = reader(directory_layout(files, directory));
+  EXPECT_TRUE(layout->entries().contains("reg.example/team/shop@" + tree.digest.str()));
+  EXPECT_EQ(layout->manifest(shop, tree.digest.str(), Context())->bytes, tree.manifest);
+}
+
+}  // namespace
+}  // namespace mist::registry

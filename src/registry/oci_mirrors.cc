@@ -1,0 +1,265 @@
+#include "registry/oci_mirrors.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "oci/signature.h"
+
+namespace mist::registry {
+namespace {
+
+std::string canonical_prefix(std::string_view prefix) {
+  const auto slash = std::min(prefix.find('/'), prefix.size());
+  return oci::canonical_host(prefix.substr(0, slash)) + std::string(prefix.substr(slash));
+}
+
+std::string canonical_name(const oci::Repository& repository) {
+  return repository.identity().substr(oci::kScheme.size());
+}
+
+// The context of the caller ended; no other place is to be asked.
+bool is_over(const Error& failure) {
+  return failure.kind == ErrorKind::Timeout || failure.kind == ErrorKind::Cancelled;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MirroredSource>> MirroredSource::make(OciSource& registries,
+                                                             const std::vector<config::Mirror>& mirrors,
+                                                             World world) {
+  std::vector<Mirror> all;
+  for (const config::Mirror& each : mirrors) {
+    Mirror mirror{.prefix = canonical_prefix(each.prefix), .places = {}, .only = each.only};
+    for (const std::string& text : each.places) {
+      MIST_TRY(OciPlace place, OciPlace::parse(text).in(fmt::format("while reading the mirrors of {}",
+                                                                    escape_controls(each.prefix))));
+      if (place.kind != OciPlace::Kind::Registry && place.path.is_relative())
+        place.path = (world.base / place.path).lexically_normal();
+      mirror.places.push_back(std::move(place));
+    }
+    all.push_back(std::move(mirror));
+  }
+  return std::unique_ptr<MirroredSource>(new MirroredSource(registries, std::move(all), std::move(world)));
+}
+
+// The longest prefix counts.
+const MirroredSource::Mirror* MirroredSource::mirror_of(const oci::Repository& repository) const {
+  const std::string name = canonical_name(repository);
+  const Mirror* found = nullptr;
+  for (const Mirror& each : mirrors_) {
+    const bool fits = name == each.prefix || name.starts_with(each.prefix + "/");
+    if (fits && (found == nullptr || each.prefix.size() > found->prefix.size())) found = &each;
+  }
+  return found;
+}
+
+// A layout has the original names; in a registry the place stands for the prefix.
+Result<oci::Repository> MirroredSource::repository_at(const OciPlace& place, const Mirror& mirror,
+                                                      const oci::Repository& repository) {
+  if (place.kind != OciPlace::Kind::Registry) return repository;
+  return oci::Repository::parse(place.prefix + canonical_name(repository).substr(mirror.prefix.size()));
+}
+
+Result<OciSource*> MirroredSource::open(const OciPlace& place) {
+  if (place.kind == OciPlace::Kind::Registry) return &registries_;
+  const std::string name = place.str();
+  const std::lock_guard guard(mutex_);
+  if (const auto known = layouts_.find(name); known != layouts_.end()) return known->second.get();
+  MIST_TRY(std::unique_ptr<LayoutFiles> files, place.kind == OciPlace::Kind::Directory
+                                                   ? directory_layout(world_.files, place.path)
+                                                   : archive_layout(place.path));
+  MIST_TRY(std::unique_ptr<LayoutReader> reader, LayoutReader::open(std::move(files), escape_controls(name)));
+  return layouts_.emplace(name, std::move(reader)).first->second.get();
+}
+
+bool MirroredSource::is_away(const OciPlace& place) {
+  const std::lock_guard guard(mutex_);
+  return away_.contains(place.str());
+}
+
+// Said once; the place isn't asked again by this program.
+void MirroredSource::complain(const OciPlace& place, const Mirror& mirror, const Error& failure) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (!away_.insert(place.str()).second) return;
+  }
+  world_.events.warn(fmt::format("{}, a mirror of {}, can't be used: {}", escape_controls(place.str()),
+                                 mirror.prefix, escape_controls(failure.to_line())));
+}
+
+Error MirroredSource::not_mirrored(const Mirror& mirror, std::string_view what) {
+  std::vector<std::string> places;
+  for (const OciPlace& each : mirror.places) places.push_back(escape_controls(each.str()));
+  return error(ErrorKind::NotFound, "there is no {} in the mirrors of {}", what, mirror.prefix)
+      .with_because(fmt::format("they are {}, and the configuration allows only them", join(places, ", ")))
+      .with_hint("mistctl mirror copies it there; without `only: true` the registry itself is asked");
+}
+
+template <typename T>
+Result<std::optional<T>> MirroredSource::from_mirrors(
+    const Mirror& mirror, const oci::Repository& repository,
+    const std::function<Result<T>(OciSource&, const oci::Repository&)>& ask,
+    const std::function<bool(const OciPlace&, const T&)>& is_it, const Context& context) {
+  std::optional<Error> failure;
+  for (const OciPlace& place : mirror.places) {
+    if (is_away(place)) continue;
+    const auto from_place = [&]() -> Result<T> {
+      MIST_TRY(OciSource* const source, open(place));
+      MIST_TRY(const oci::Repository there, repository_at(place, mirror, repository));
+      return ask(*source, there);
+    };
+    Result<T> found = from_place();
+    if (found && is_it(place, *found)) return std::optional<T>(*std::move(found));
+    if (found) continue;
+    if (is_over(found.error()) || !context.check()) return std::move(found).error();
+    const bool lacks_it = found.error().kind == ErrorKind::NotFound &&
+                          (place.kind == OciPlace::Kind::Registry || open(place).ok());
+    if (lacks_it) continue;
+    complain(place, mirror, found.error());
+    failure = std::move(found).error();
+  }
+  if (failure && mirror.only) return *std::move(failure);
+  return std::optional<T>();
+}
+
+namespace {
+
+std::string held_name(const OciPlace& place, const oci::Repository& repository,
+                      const crypto::Digest& manifest) {
+  return fmt::format("{} {}@{}", place.str(), repository.identity(), manifest.str());
+}
+
+}  // namespace
+
+void MirroredSource::note_held(const OciPlace& place, const oci::Repository& repository,
+                               const crypto::Digest& manifest) {
+  const std::lock_guard guard(mutex_);
+  held_.insert(held_name(place, repository, manifest));
+}
+
+bool MirroredSource::is_held(const Mirror& mirror, const oci::Repository& repository,
+                             const crypto::Digest& manifest) {
+  const std::lock_guard guard(mutex_);
+  return std::ranges::any_of(mirror.places, [&](const OciPlace& place) {
+    return !away_.contains(place.str()) && held_.contains(held_name(place, repository, manifest));
+  });
+}
+
+Result<std::optional<std::optional<RawManifest>>> MirroredSource::manifest_in_mirrors(
+    const Mirror& mirror, const oci::Repository& repository, const std::string& tag, const Context& context) {
+  using Found = std::optional<RawManifest>;
+  return from_mirrors<Found>(
+      mirror, repository,
+      [&](OciSource& source, const oci::Repository& there) {
+        return source.find_manifest(there, tag, context);
+      },
+      [&](const OciPlace& place, const Found& each) {
+        if (each) note_held(place, repository, each->digest);
+        return each.has_value();
+      },
+      context);
+}
+
+// Whether what a mirror says about the attachments of a manifest counts: it has the manifest.
+Result<bool> MirroredSource::answers_for(const Mirror& mirror, const oci::Repository& repository,
+                                         const crypto::Digest& manifest, const Context& context) {
+  if (is_held(mirror, repository, manifest)) return true;
+  MIST_TRY(const auto found, manifest_in_mirrors(mirror, repository, manifest.str(), context));
+  return found.has_value();
+}
+
+OciSource* MirroredSource::behind(const oci::Repository& repository) {
+  const Mirror* const mirror = mirror_of(repository);
+  return mirror != nullptr && !mirror->only ? &registries_ : nullptr;
+}
+
+Result<std::optional<RawManifest>> MirroredSource::find_manifest(const oci::Repository& repository,
+                                                                 const std::string& tag,
+                                                                 const Context& context) {
+  const Mirror* const mirror = mirror_of(repository);
+  if (mirror == nullptr) return registries_.find_manifest(repository, tag, context);
+  MIST_TRY(auto found, manifest_in_mirrors(*mirror, repository, tag, context));
+  if (found) return *std::move(found);
+  if (mirror->only) return std::optional<RawManifest>();
+  if (const std::optional<crypto::Digest> subject = oci::subject_of_tag(tag)) {
+    MIST_TRY(const bool is_answered, answers_for(*mirror, repository, *subject, context));
+    if (is_answered) return std::optional<RawManifest>();
+  }
+  return registries_.find_manifest(repository, tag, context);
+}
+
+Result<RawManifest> MirroredSource::manifest(const oci::Repository& repository, const std::string& tag,
+                                             const Context& context) {
+  const Mirror* const mirror = mirror_of(repository);
+  if (mirror == nullptr) return registries_.manifest(repository, tag, context);
+  MIST_TRY(auto found, manifest_in_mirrors(*mirror, repository, tag, context));
+  if (found) return **std::move(found);
+  if (mirror->only) return not_mirrored(*mirror, fmt::format("{} of {}", tag, repository.str()));
+  return registries_.manifest(repository, tag, context);
+}
+
+Result<std::vector<oci::Descriptor>> MirroredSource::referrers(const oci::Repository& repository,
+                                                               const crypto::Digest& manifest,
+                                                               std::string_view artifact_type,
+                                                               const Context& context) {
+  const Mirror* const mirror = mirror_of(repository);
+  if (mirror == nullptr) return registries_.referrers(repository, manifest, artifact_type, context);
+  using Found = std::vector<oci::Descriptor>;
+  MIST_TRY(std::optional<Found> found,
+           from_mirrors<Found>(
+               *mirror, repository,
+               [&](OciSource& source, const oci::Repository& there) {
+                 return source.referrers(there, manifest, artifact_type, context);
+               },
+               [](const OciPlace&, const Found& each) { return !each.empty(); }, context));
+  if (found) return *std::move(found);
+  if (mirror->only) return Found();
+  MIST_TRY(const bool is_answered, answers_for(*mirror, repository, manifest, context));
+  return is_answered ? Found() : registries_.referrers(repository, manifest, artifact_type, context);
+}
+
+Result<std::string> MirroredSource::blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
+                                         std::uint64_t limit, const Context& context) {
+  const Mirror* const mirror = mirror_of(repository);
+  if (mirror == nullptr) return registries_.blob(repository, descriptor, limit, context);
+  MIST_TRY(std::optional<std::string> found,
+           from_mirrors<std::string>(
+               *mirror, repository,
+               [&](OciSource& source, const oci::Repository& there) {
+                 return source.blob(there, descriptor, limit, context);
+               },
+               [](const OciPlace&, const std::string&) { return true; }, context));
+  if (found) return *std::move(found);
+  if (mirror->only)
+    return not_mirrored(*mirror, fmt::format("{} of {}", descriptor.digest.str(), repository.str()));
+  return registries_.blob(repository, descriptor, limit, context);
+}
+
+Result<std::vector<std::string>> MirroredSource::tags(const oci::Repository& repository,
+                                                      const Context& context) {
+  return enough_tags(repository, [](const std::vector<std::string>& tags) { return !tags.empty(); }, context);
+}
+
+Result<std::vector<std::string>> MirroredSource::enough_tags(const oci::Repository& repository,
+                                                             const EnoughTags& is_enough,
+                                                             const Context& context) {
+  const Mirror* const mirror = mirror_of(repository);
+  if (mirror == nullptr) return registries_.tags(repository, context);
+  using Found = std::vector<std::string>;
+  std::optional<Found> last;
+  MIST_TRY(std::optional<Found> found,
+           from_mirrors<Found>(
+               *mirror, repository,
+               [&](OciSource& source, const oci::Repository& there) { return source.tags(there, context); },
+               [&](const OciPlace&, const Found& each) {
+                 last = each;
+                 return is_enough(each);
+               },
+               context));
+  if (found) return *std::move(found);
+  if (!mirror->only) return registries_.tags(repository, context);
+  if (last) return *std::move(last);
+  return not_mirrored(*mirror, fmt::format("repository {}", repository.str()));
+}
+
+}  // namespace mist::registry

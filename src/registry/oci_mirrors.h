@@ -1,0 +1,101 @@
+#pragma once
+// Mirrors before registries (spec.mirrors of the configuration): what is to be read of a registry is looked
+// for in its mirrors first, under the same reference, so references in packages, charts and locks stay as
+// they are. Digests, pins and signatures are those of the original name.
+//
+// A mirror that lacks something, or can't be used, is passed over, and the registry itself comes last, unless
+// its mirrors are the only places (`only`).
+//
+// What is attached to a manifest (signatures and other referrers) comes from where the manifest comes from: a
+// mirror that has the manifest answers for that too, even if it has nothing, so that what was mirrored needs
+// no registry. If the trust policy wants more than that, it asks the registry (OciSource::behind). Any
+// thread.
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/event.h"
+#include "base/fs.h"
+#include "config/config.h"
+#include "registry/oci_layout_store.h"
+#include "registry/oci_place.h"
+#include "registry/oci_store.h"
+
+namespace mist::registry {
+
+class MirroredSource final : public OciSource {
+ public:
+  struct World {
+    const FileSystem& files;
+    EventSink& events;
+    Path base;  ///< what relative paths of layouts are relative to
+  };
+  /// `registries` answers for all registries, mirrors among them, and outlives this. Errors: Invalid (a place
+  /// that is none).
+  static Result<std::unique_ptr<MirroredSource>> make(OciSource& registries,
+                                                      const std::vector<config::Mirror>& mirrors,
+                                                      World world);
+
+  Result<RawManifest> manifest(const oci::Repository& repository, const std::string& tag,
+                               const Context& context) override;
+  Result<std::optional<RawManifest>> find_manifest(const oci::Repository& repository, const std::string& tag,
+                                                   const Context& context) override;
+  Result<std::vector<oci::Descriptor>> referrers(const oci::Repository& repository,
+                                                 const crypto::Digest& manifest,
+                                                 std::string_view artifact_type,
+                                                 const Context& context) override;
+  Result<std::string> blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
+                           std::uint64_t limit, const Context& context) override;
+  Result<std::vector<std::string>> tags(const oci::Repository& repository, const Context& context) override;
+  Result<std::vector<std::string>> enough_tags(const oci::Repository& repository, const EnoughTags& is_enough,
+                                               const Context& context) override;
+  OciSource* behind(const oci::Repository& repository) override;
+
+ private:
+  struct Mirror {
+    std::string prefix;  ///< with its host in canonical form: "registry.example/team"
+    std::vector<OciPlace> places;
+    bool only = false;
+  };
+
+  MirroredSource(OciSource& registries, std::vector<Mirror> mirrors, World world)
+      : registries_(registries), mirrors_(std::move(mirrors)), world_(std::move(world)) {}
+
+  const Mirror* mirror_of(const oci::Repository& repository) const;
+  static Result<oci::Repository> repository_at(const OciPlace& place, const Mirror& mirror,
+                                               const oci::Repository& repository);
+  Result<OciSource*> open(const OciPlace& place);
+  bool is_away(const OciPlace& place);
+  void complain(const OciPlace& place, const Mirror& mirror, const Error& failure);
+  void note_held(const OciPlace& place, const oci::Repository& repository, const crypto::Digest& manifest);
+  bool is_held(const Mirror& mirror, const oci::Repository& repository, const crypto::Digest& manifest);
+  Result<std::optional<std::optional<RawManifest>>> manifest_in_mirrors(const Mirror& mirror,
+                                                                        const oci::Repository& repository,
+                                                                        const std::string& tag,
+                                                                        const Context& context);
+  Result<bool> answers_for(const Mirror& mirror, const oci::Repository& repository,
+                           const crypto::Digest& manifest, const Context& context);
+  static Error not_mirrored(const Mirror& mirror, std::string_view what);
+
+  // What a mirror has; nothing: no mirror has it, and the registry may be asked. Errors: of mirrors that are
+  // the only places, Timeout, Cancelled.
+  template <typename T>
+  Result<std::optional<T>> from_mirrors(
+      const Mirror& mirror, const oci::Repository& repository,
+      const std::function<Result<T>(OciSource&, const oci::Repository&)>& ask,
+      const std::function<bool(const OciPlace&, const T&)>& is_it, const Context& context);
+
+  OciSource& registries_;
+  std::vector<Mirror> mirrors_;
+  World world_;
+  std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<LayoutReader>> layouts_;  // guarded by mutex_
+  std::set<std::string> away_;                                    // places; guarded by mutex_
+  std::set<std::string> held_;  // manifests that places gave out; guarded by mutex_
+};
+
+}  // namespace mist::registry

@@ -1,0 +1,182 @@
+#include "registry/oci_mirrors.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "oci/signature.h"
+#include "registry/oci_fixture.h"
+#include "registry/oci_packages.h"
+#include "testing/recorded_events.h"
+#include "testing/temp_dir.h"
+
+namespace mist::registry {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::MemoryRegistry;
+using testing::repository_of;
+
+// origin.example is what references name; mirror.example has copies of some of it.
+class OciMirrors : public ::testing::Test {
+ protected:
+  OciMirrors() {
+    web.otherwise([this](const http::Request& request, const Context& context) -> Result<http::Response> {
+      const bool to_mirror = request.url.starts_with("https://mirror.example/");
+      return (to_mirror ? mirror : origin).web.send(request, context);
+    });
+    origin.publish("1.4.0", module);
+    origin.publish("1.5.0", tree);
+    mirror.publish("1.4.0", module);
+  }
+
+  std::unique_ptr<MirroredSource> source(bool only = false, std::string prefix = "origin.example",
+                                         std::string place = "oci://mirror.example/copies") {
+    auto made = MirroredSource::make(client, {{std::move(prefix), {std::move(place)}, only}},
+                                     {files, events, temp.path()});
+    EXPECT_TRUE(made.ok()) << made.error().to_line();
+    return *std::move(made);
+  }
+
+  const oci::Artifact module = oci::module_artifact(std::string("\0asm\1\0\0\0", 8), {});
+  const oci::Artifact tree = oci::tree_artifact("archive", {});
+  const oci::Repository shop = repository_of("oci://origin.example/team/shop");
+  MemoryRegistry origin, mirror;
+  mist::testing::FakeTransport web;
+  mist::testing::TempDir temp;
+  mist::testing::RecordedEvents events;
+  HostFileSystem files;
+  OciClient client{web,
+                   [](const std::string&, const std::string&,
+                      const Context&) -> Result<std::optional<Login>> { return std::optional<Login>(); },
+                   {.resolve = [](const std::string&) -> Result<std::vector<std::string>> {
+                     return std::vector<std::string>{"1.1.1.1"};
+                   }}};
+};
+
+TEST_F(OciMirrors, WhatAMirrorHasIsNotAskedOfTheRegistry) {
+  const auto mirrored = source();
+  ASSERT_TRUE(mirrored->manifest(shop, "1.4.0", Context()).ok());
+  ASSERT_TRUE(mirrored->blob(shop, module.blobs[1].descriptor, 100, Context()).ok());
+  EXPECT_EQ(origin.web.count(), 0u);
+  EXPECT_THAT(mirror.asked(), ElementsAre(HasSubstr("/v2/copies/team/shop/manifests/1.4.0"),
+                                          HasSubstr("/v2/copies/team/shop/blobs/")));
+}
+
+TEST_F(OciMirrors, WhatItLacksComesFromTheRegistry) {
+  const auto mirrored = source();
+  EXPECT_EQ(mirrored->manifest(shop, "1.5.0", Context())->bytes, tree.manifest);
+  EXPECT_EQ(*mirrored->blob(shop, tree.blobs[1].descriptor, 100, Context()), "archive");
+  EXPECT_TRUE(events.messages.empty());
+}
+
+TEST_F(OciMirrors, ARangeIsResolvedWhereAVersionFitsIt) {
+  const auto mirrored = source();
+  const auto tag_of = [&](std::string_view range) {
+    const auto reference = oci::Reference::parse(fmt::format("oci://origin.example/team/shop:{}", range));
+    const auto tagged = with_tag(*mirrored, *reference, Context());
+    return tagged ? tagged->tag : tagged.error().to_line();
+  };
+  EXPECT_EQ(tag_of("^1.4"), "1.4.0");
+  EXPECT_EQ(tag_of("^1.5"), "1.5.0");
+}
+
+TEST_F(OciMirrors, OnlyMirrorsAreAskedWhereTheConfigurationSaysSo) {
+  const auto mirrored = source(true);
+  ASSERT_TRUE(mirrored->manifest(shop, "1.4.0", Context()).ok());
+  const auto missing = mirrored->manifest(shop, "1.5.0", Context());
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().kind, ErrorKind::NotFound);
+  EXPECT_THAT(missing.error().to_line(), HasSubstr("mirrors of origin.example"));
+  EXPECT_FALSE(mirrored->blob(shop, tree.blobs[1].descriptor, 100, Context()).ok());
+  EXPECT_FALSE(*mirrored->find_manifest(shop, "1.5.0", Context()));
+  mirror.away = true;
+  EXPECT_EQ(mirrored->manifest(shop, "1.4.0", Context()).error().kind, ErrorKind::Retryable);
+  EXPECT_EQ(origin.web.count(), 0u);
+}
+
+TEST_F(OciMirrors, AMirrorThatIsAwayIsAskedOnce) {
+  mirror.away = true;
+  const auto mirrored = source();
+  ASSERT_TRUE(mirrored->manifest(shop, "1.4.0", Context()).ok());
+  ASSERT_TRUE(mirrored->manifest(shop, "1.5.0", Context()).ok());
+  EXPECT_EQ(mirror.web.count(), 1u);
+  EXPECT_THAT(events.messages, ElementsAre(HasSubstr("can't be used")));
+}
+
+TEST_F(OciMirrors, AMirrorWithOtherBytesIsPassedOver) {
+  mirror.blobs[module.blobs[1].descriptor.digest.str()] = std::string("\0asm\1\0\0\1", 8);
+  const auto mirrored = source();
+  EXPECT_EQ(*mirrored->blob(shop, module.blobs[1].descriptor, 100, Context()), module.blobs[1].bytes);
+  EXPECT_THAT(events.messages, ElementsAre(HasSubstr("is not what its digest says")));
+}
+
+TEST_F(OciMirrors, AMirrorThatHasAManifestAnswersForWhatIsAttachedToIt) {
+  const crypto::Digest mirrored_one = crypto::sha256(module.manifest), other = crypto::sha256(tree.manifest);
+  origin.publish(oci::signature_tag(mirrored_one), tree.manifest);
+  origin.publish(oci::signature_tag(other), module.manifest);
+  for (const bool is_known : {true, false}) {
+    const auto mirrored = source();
+    if (is_known) {
+      EXPECT_TRUE(mirrored->manifest(shop, "1.4.0", Context()).ok());
+    }
+    const std::size_t before = origin.web.count();
+    EXPECT_FALSE(*mirrored->find_manifest(shop, oci::signature_tag(mirrored_one), Context()));
+    EXPECT_TRUE(mirrored->referrers(shop, mirrored_one, {}, Context())->empty());
+    EXPECT_EQ(origin.web.count(), before);
+    // The policy may want more than that.
+    ASSERT_NE(mirrored->behind(shop), nullptr);
+    EXPECT_TRUE(*mirrored->behind(shop)->find_manifest(shop, oci::signature_tag(mirrored_one), Context()));
+    // What it lacks, it can't say.
+    EXPECT_TRUE(*mirrored->find_manifest(shop, oci::signature_tag(other), Context()));
+  }
+  EXPECT_EQ(source(true)->behind(shop), nullptr);
+  EXPECT_EQ(source(false, "elsewhere.example")->behind(shop), nullptr);
+}
+
+TEST_F(OciMirrors, AMirrorThatFailsAnswersForNothing) {
+  const crypto::Digest digest = crypto::sha256(module.manifest);
+  origin.publish(oci::signature_tag(digest), tree.manifest);
+  const auto mirrored = source();
+  ASSERT_TRUE(mirrored->manifest(shop, "1.4.0", Context()).ok());
+  mirror.away = true;
+  EXPECT_TRUE(*mirrored->find_manifest(shop, oci::signature_tag(digest), Context()));
+}
+
+TEST_F(OciMirrors, ThePrefixDecides) {
+  const auto other = source(false, "origin.example/tea");
+  ASSERT_TRUE(other->manifest(shop, "1.4.0", Context()).ok());
+  EXPECT_EQ(mirror.web.count(), 0u) << "a prefix ends where a segment ends";
+  const auto exact = source(false, "ORIGIN.example:443/team/shop", "oci://mirror.example/x");
+  ASSERT_TRUE(exact->manifest(shop, "1.4.0", Context()).ok());
+  EXPECT_THAT(mirror.asked(), ElementsAre(HasSubstr("/v2/x/manifests/1.4.0")));
+}
+
+TEST_F(OciMirrors, ALayoutThatIsNotThereIsSaid) {
+  const auto mirrored = source(false, "origin.example", "oci-layout:nowhere");
+  ASSERT_TRUE(mirrored->manifest(shop, "1.4.0", Context()).ok());
+  EXPECT_THAT(events.messages, ElementsAre(HasSubstr("nowhere")));
+  const auto only = source(true, "origin.example", "oci-archive:nowhere.tar");
+  EXPECT_FALSE(only->manifest(shop, "1.4.0", Context()).ok());
+}
+
+TEST(OciPlace, IsParsedAndPrinted) {
+  for (const std::string_view text : {"oci://mirror.example/a", "oci-layout:./a", "oci-archive:/tmp/a.tar"})
+    EXPECT_EQ(OciPlace::parse(text)->str(), text);
+  EXPECT_EQ(OciPlace::parse("oci://mirror.example/")->prefix, "oci://mirror.example");
+  for (const std::string_view text : {"", "oci:a", "oci-layout:", "oci://", "oci://A_B/c:1", "/tmp/a"})
+    EXPECT_EQ(OciPlace::parse(text).error().kind, ErrorKind::Invalid) << text;
+}
+
+TEST(OciPlace, KeepsRegistriesApart) {
+  const auto at = [](std::string_view repository) {
+    return mirror_repository("oci://mirror.example/a", repository_of(repository))->str();
+  };
+  EXPECT_EQ(at("oci://Registry.example/team/shop"), "oci://mirror.example/a/registry.example/team/shop");
+  EXPECT_EQ(at("oci://localhost:5000/shop"), "oci://mirror.example/a/localhost_5000/shop");
+  EXPECT_EQ(at("oci://[::1]:5000/shop"), "oci://mirror.example/a/1_5000/shop");
+  EXPECT_EQ(at("oci://docker.io/alpine"), "oci://mirror.example/a/docker.io/library/alpine");
+}
+
+}  // namespace
+}  // namespace mist::registry
