@@ -332,6 +332,19 @@ Value empty_document() {
                         {"spec", Value::object({{"registries", Value::array()}})}});
 }
 
+// `advice` stands before those that there are.
+Error without_registry(const Config& config, std::string_view name, std::string_view advice) {
+  std::vector<std::string_view> names;
+  for (const Registry& registry : config.registries()) names.push_back(registry.name);
+  Error failure = error(ErrorKind::NotFound, "there is no registry named {}", escape_controls(name));
+  const std::string_view suggestion = nearest(name, names);
+  if (!suggestion.empty()) return std::move(failure).with_hint(fmt::format("did you mean {}?", suggestion));
+  const std::vector<std::string> texts(names.begin(), names.end());
+  return std::move(failure).with_hint(
+      fmt::format("{}{}", advice,
+                  texts.empty() ? "none is configured" : fmt::format("configured: {}", join(texts, ", "))));
+}
+
 }  // namespace
 
 const Remote& Registry::remote() const {
@@ -419,7 +432,7 @@ Status Config::add_registry(Registry registry) {
 }
 
 Status Config::remove_registry(std::string_view name) {
-  if (find_registry(name) == nullptr) return unknown_registry(*this, name);
+  if (find_registry(name) == nullptr) return without_registry(*this, name, "");
   std::erase_if(registries_, [&](const Registry& registry) { return registry.name == name; });
   std::erase_if(document_["spec"]["registries"].as_array(),
                 [&](const Value& item) { return item.string_at("name") == name; });
@@ -456,15 +469,8 @@ Status edit(FileSystem& files, const Paths& paths, EventSink& events, const Cont
 }
 
 Error unknown_registry(const Config& config, std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Registry& registry : config.registries()) names.push_back(registry.name);
-  Error failure = error(ErrorKind::NotFound, "there is no registry named {}", escape_controls(name));
-  const std::string_view suggestion = nearest(name, names);
-  if (!suggestion.empty()) return std::move(failure).with_hint(fmt::format("did you mean {}?", suggestion));
-  const std::vector<std::string> texts(names.begin(), names.end());
-  return std::move(failure).with_hint(
-      fmt::format("add it with: mistctl registry add {} -g URL ({})", escape_controls(name),
-                  texts.empty() ? "none is configured" : fmt::format("configured: {}", join(texts, ", "))));
+  return without_registry(
+      config, name, fmt::format("add it with: mistctl registry add {} -g URL; ", escape_controls(name)));
 }
 
 }  // namespace mist::config

@@ -45,7 +45,10 @@ class PathParser {
       SetAssignment one;
       MIST_TRY(one.path, path());
       if (!take('='))
-        return fail(fmt::format("\"{}\" has no value", shown(to_string(one.path))), "write key=value");
+        return fail(fmt::format("\"{}\" has no value", shown(to_string(one.path))),
+                    out.empty()
+                        ? "write key=value"
+                        : "a comma begins the next key=value; write \\, for one that belongs to a value");
       if (take('{')) {
         MIST_TRY(one.value, list());
       } else {

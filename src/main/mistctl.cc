@@ -108,7 +108,8 @@ int main(int argc, char** argv) {
   };
   std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
   // As kpm, it is the group of commands of that name.
-  const bool asks_version = args.size() == 1 && args[0] == "--version";
-  if (argc > 0 && mist::Path(argv[0]).filename() == "kpm" && !asks_version) args.insert(args.begin(), "kpm");
+  const bool is_whole =
+      !args.empty() && (args[0] == "__complete" || (args.size() == 1 && args[0] == "--version"));
+  if (argc > 0 && mist::Path(argv[0]).filename() == "kpm" && !is_whole) args.insert(args.begin(), "kpm");
   return static_cast<int>(mist::cli::run(args, world, mist::cli::command_table()));
 }

@@ -12,7 +12,7 @@ namespace {
 
 // The first line of what __complete prints says how the rest is meant; see print_reply.
 constexpr std::string_view kBashScript =
-    R"~(# bash completion for mistctl; load it with: source <(mistctl completion bash)
+    R"~(# bash completion for mistctl and kpm; load it with: source <(mistctl completion bash)
 _mistctl() {
   local reply how current=${COMP_WORDS[COMP_CWORD]}
   COMPREPLY=()
@@ -27,13 +27,13 @@ _mistctl() {
   esac
   case $how in *nospace*) compopt -o nospace ;; esac
 }
-complete -F _mistctl mistctl
+complete -F _mistctl mistctl kpm
 )~";
 
 // As a file in a directory of $fpath it is loaded as the function itself; sourced, it registers that.
 constexpr std::string_view kZshScript =
-    R"~(#compdef mistctl
-# zsh completion for mistctl; load it with: source <(mistctl completion zsh)
+    R"~(#compdef mistctl kpm
+# zsh completion for mistctl and kpm; load it with: source <(mistctl completion zsh)
 _mistctl() {
   local -a reply flags found shown
   local how line word tab=$'\t'
@@ -61,12 +61,12 @@ _mistctl() {
 if [[ ${funcstack[1]} == _mistctl ]]; then
   _mistctl "$@"
 else
-  compdef _mistctl mistctl
+  compdef _mistctl mistctl kpm
 fi
 )~";
 
 constexpr std::string_view kFishScript =
-    R"~(# fish completion for mistctl; load it with: mistctl completion fish | source
+    R"~(# fish completion for mistctl and kpm; load it with: mistctl completion fish | source
 function __mistctl_complete
     set -l program (commandline -opc)[1]
     set -l reply ($program __complete --descriptions -- (commandline -cp | string collect) "" 2>/dev/null)
@@ -88,6 +88,7 @@ function __mistctl_complete
     end
 end
 complete -c mistctl -f -a '(__mistctl_complete)'
+complete -c kpm -f -a '(__mistctl_complete)'
 )~";
 
 constexpr Example kBashExamples[] = {
@@ -142,8 +143,15 @@ void print_reply(const CompletionReply& reply, World& world, bool described) {
     world.out.write(word + (described ? description_of(reply, word) : "") + "\n");
 }
 
+// By its other name the program is a group of its commands.
+std::string full_line(const std::string& line) {
+  const std::string program = line.substr(0, line.find(' '));
+  if (program.size() == line.size() || Path(program).filename() != "kpm") return line;
+  return "mistctl kpm" + line.substr(program.size());
+}
+
 Result<ExitCode> run_complete(const Invocation& invocation, World& world) {
-  const std::string line = invocation.argument("LINE");
+  const std::string line = full_line(invocation.argument("LINE"));
   CompletionReply reply =
       complete(line, command_table(), [&](const NameQuery& query) { return names_of(query, world); });
   strip_to_last_break(reply, line, invocation.argument("BREAKS"));

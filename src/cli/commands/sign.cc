@@ -213,7 +213,7 @@ Status judged(registry::OciTrust& trust, const oci::Reference& exact, const regi
   MIST_TRY_VOID(trust.judge(exact.repository, *exact.digest, verdict));
   if (!trust::keys_in(verdict.proofs).empty()) return {};
   return error(ErrorKind::NotFound, "{} has no valid signature", exact.str())
-      .with_hint("mistctl sign signs it");
+      .with_hint(fmt::format("its author signs it with: mistctl sign {} --key FILE", exact.str()));
 }
 
 Result<ExitCode> verify_local(const Invocation& invocation, const std::vector<trust::TrustedKey>& keys,
