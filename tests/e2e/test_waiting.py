@@ -581,7 +581,8 @@ def how_long_something_may_take_to_go_is_what_the_user_says(t):
 @test(waits=True)
 def what_a_finalizer_keeps_is_not_called_deleted(t):
     held = config_map("held", finalizers=["example.com/hold"])
-    t.cleanup(lambda: t.kube.patch("ConfigMap", t.ns, "held", {"metadata": {"finalizers": None}}))
+    t.cleanup(lambda: t.kube.request("PATCH", t.kube.path("ConfigMap", t.ns, "held"), {"metadata": {"finalizers": None}},
+                                     "application/merge-patch+json"))
     t.run("install", "shop", "-p", t.package("p", held, config_map("free")))
     t.refused("uninstall", "shop", "--yes", "--wait", "--timeout", "1s",
               says=["while waiting until ConfigMap", "example.com/hold", "--wait again"])
