@@ -366,7 +366,7 @@ def the_ten_errors_that_everybody_meets(t):
         (["install", "shop", "-p", package, "-f", values], None, ["values.yaml:2:1", "a tab is used"],
          ["only spaces"]),
         (["list"], dead, ["nothing listens at 127.0.0.1:1", "connection refused", "(context c)"], ["check that the server runs"]),
-        (["upgrade", "web", "-p", conflicting], None, ["ConfigMap", "mine", ".data.key", "somebody", "00000.yaml:1"],
+        (["upgrade", "web", "-p", conflicting], None, ["ConfigMap", "mine", ".data.key", "somebody", "00000.yaml:8:"],
          ["--force-conflicts"]),
         (["install", "shop", "-p", t.package("q", config_map("theirs"))], None,
          [f"ConfigMap {t.ns}/theirs exists already and belongs to no release", "00000.yaml:1"], ["--adopt"]),
