@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "encoding/json.h"
 #include "encoding/schema.h"
+#include "encoding/schema_place.h"
 #include "encoding/yaml.h"
 
 namespace mist::abi {
@@ -116,29 +117,40 @@ std::optional<SourceLocation> parse_where(const Value& data) {
 
 // "sub.image.tag: must be string, is integer 1": what the schemas of a chart and its subcharts refuse, in our
 // words. Empty: the guest doesn't say, or its validator and ours differ.
-std::vector<std::string> refused_values(const Value& data) {
-  constexpr std::size_t kMost = 100;
+struct RefusedValues {
   std::vector<std::string> lines;
+  encoding::ValueFaults faults;  // of each line
+};
+
+RefusedValues refused_values(const Value& data) {
+  constexpr std::size_t kMost = 100;
+  RefusedValues result;
   const Value* const refused = data.find("refused");
-  if (refused == nullptr || !refused->is_array()) return lines;
+  if (refused == nullptr || !refused->is_array()) return result;
   for (const Value& chart : refused->as_array()) {
     const Value* const schema = chart.find("schema");
     const Value* const values = chart.find("values");
     if (schema == nullptr || values == nullptr) continue;
     std::string above;
+    std::vector<std::string> tokens;
     if (const Value* const names = chart.find("above"); names != nullptr && names->is_array())
-      for (const Value& name : names->as_array())
-        above += fmt::format("{}{}", above.empty() ? "" : ".", name.is_string() ? name.as_string() : "");
+      for (const Value& name : names->as_array()) {
+        tokens.push_back(name.is_string() ? name.as_string() : "");
+        above += fmt::format("{}{}", above.empty() ? "" : ".", tokens.back());
+      }
     const auto compiled = encoding::Schema::compile(*schema);
     const auto issues = compiled.ok() ? compiled->validate(*values) : std::vector<encoding::SchemaIssue>();
     if (issues.empty()) return {};
-    for (const encoding::SchemaIssue& issue : issues) {
-      if (lines.size() == kMost) return lines;
+    const encoding::ValueFaults faults = encoding::faults_of(*schema, *values, issues);
+    for (std::size_t i = 0; i < issues.size(); ++i) {
+      const encoding::SchemaIssue& issue = issues[i];
+      if (result.lines.size() == kMost) return result;
       const std::string_view joint = above.empty() ? "" : issue.instance_path.empty() ? ": " : ".";
-      lines.push_back(fmt::format("{}{}{}", escape_controls(above), joint, issue.message));
+      result.lines.push_back(fmt::format("{}{}{}", escape_controls(above), joint, issue.message));
+      result.faults.pointers.push_back(encoding::to_pointer(tokens) + faults.pointers[i]);
     }
   }
-  return lines;
+  return result;
 }
 
 // Where each file is from; what isn't as it should be is left out.
@@ -262,9 +274,10 @@ Result<Output> output_of(const Value& document, std::string_view name) {
   if (verdict == "Err") {
     Error failure = failed_output(data->string_at("message"), name);
     failure.where = parse_where(*data);
-    if (const std::vector<std::string> lines = refused_values(*data); !lines.empty()) {
+    if (RefusedValues refused = refused_values(*data); !refused.lines.empty()) {
       failure.message = fmt::format("the values don't fit the package {}", name);
-      failure.because = join(lines, "\n");
+      failure.because = join(refused.lines, "\n");
+      failure.details.set(std::move(refused.faults));
       failure.hint =
           "mistctl inspect package prints the inputs that it knows; --skip-schema-validation goes without "
           "its "

@@ -5,13 +5,13 @@
 #include "action/adopted.h"
 #include "action/deployment.h"
 #include "action/examine.h"
+#include "action/kept_by.h"
 #include "action/late_deletes.h"
 #include "action/look.h"
 #include "action/recover.h"
 #include "action/rollback.h"
 #include "action/server_dry_run.h"
 #include "apply/readiness.h"
-#include "apply/schema_check.h"
 #include "apply/wait.h"
 #include "base/text.h"
 #include "kube/api_failure.h"
@@ -98,13 +98,6 @@ Status outdate_late_deletes(const Environment& environment, Look& look, const Co
   return look_again(environment, look, context);
 }
 
-// Half of a release would be written before the server said what it can't read.
-Status check_schemas(const Environment& environment, const Look& look, const Context& context) {
-  return apply::check_against_server(environment.client, look.plan,
-                                     apply::changes_by(look.plan.desired, environment.client, context),
-                                     context);
-}
-
 // A deployment that failed may have a revision to undo.
 struct Try {
   Result<DeployReport> report;
@@ -115,8 +108,9 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
               const DeployOptions& options, const Context& context) {
   const release::ReleaseId id = seen->state.id;
   if (Status drawn = accept_drawn(environment, *seen); !drawn) return {std::move(drawn).error()};
-  if (Status fits = check_schemas(environment, *seen, context); !fits)
-    return {with_line(seen->rendered, std::move(fits).error())};
+  if (Status fits = check_look(environment, *seen, context); !fits) return {std::move(fits).error()};
+  if (!(intent.may_change_nothing && seen->nothing_new))
+    warn_of_keeper(environment, seen->state, KeptChange::Deploy, context);
   if (options.dry_run == DryRun::No) {
     if (Status kept = outdate_late_deletes(environment, *seen, context); !kept)
       return {std::move(kept).error()};
@@ -175,14 +169,7 @@ Try try_deploy(const Environment& environment, ReleaseState state, const Intent&
   const render::HiddenValues hidden = seen->hidden;
   if (hidden.empty()) return carry_out(environment, std::move(seen), intent, options, context);
   render::MaskedEvents events(environment.events, hidden);
-  const Environment masked{.client = environment.client,
-                           .clock = environment.clock,
-                           .random = environment.random,
-                           .events = events,
-                           .holder = environment.holder,
-                           .lock_term = environment.lock_term,
-                           .lock_wait = environment.lock_wait,
-                           .birth = environment.birth};
+  const Environment masked = environment.heard_by(events);
   Try tried = carry_out(masked, std::move(seen), intent, options, context);
   if (!tried.report.ok()) tried.report = hidden.masked(std::move(tried.report).error());
   return tried;

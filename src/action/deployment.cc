@@ -95,6 +95,8 @@ release::Head Deployment::head(RevisionStatus status) const {
   result.deployed = deployed_before();
   if (status == RevisionStatus::Deployed) result.deployed = revision_.number;
   result.status = status;
+  result.kept_by = environment_.keeper;
+  if (result.kept_by.empty() && look_.state.anchor) result.kept_by = look_.state.anchor->head.kept_by;
   return result;
 }
 

@@ -33,10 +33,11 @@ struct Environment {
   std::string process = {};  ///< own_process(), for the lock
   /// life_of_process(), of other holders; empty: nobody knows.
   std::function<ProcessLife(std::string_view process)> life = {};
+  std::string keeper = {};  ///< the Release on whose behalf it is done (Head::kept_by); empty: a user's
 
   /// The same, heard by somebody else.
   Environment heard_by(EventSink& sink) const {
-    return {client, clock, random, sink, holder, lock_term, lock_wait, birth, process, life};
+    return {client, clock, random, sink, holder, lock_term, lock_wait, birth, process, life, keeper};
   }
 };
 

@@ -11,6 +11,7 @@
 #include "apply/custom_schema.h"
 #include "apply/finished_job.h"
 #include "apply/observe.h"
+#include "apply/schema_check.h"
 #include "apply/settle.h"
 #include "apply/test_objects.h"
 #include "base/parallel.h"
@@ -357,6 +358,15 @@ Result<Look> look_at_what_may_be_read(const Environment& environment, const rele
                                       const Intent& intent, const DeployOptions& options,
                                       const Context& context) {
   return look_until_it_agrees(environment, id, intent, options, Unreadable::IsNamed, context);
+}
+
+// Half of a release would be written before the server said what it can't read.
+Status check_look(const Environment& environment, const Look& look, const Context& context) {
+  Status fits =
+      apply::check_against_server(environment.client, look.plan,
+                                  apply::changes_by(look.plan.desired, environment.client, context), context);
+  if (fits.ok()) return fits;
+  return look.hidden.masked(with_line(look.rendered, std::move(fits).error()));
 }
 
 Status look_again(const Environment& environment, Look& look, const Context& context) {

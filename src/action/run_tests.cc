@@ -3,12 +3,15 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <mutex>
 #include <set>
 
 #include "action/deploy.h"
 #include "apply/finished_job.h"
+#include "apply/hooks.h"
 #include "apply/observe.h"
 #include "apply/pod_logs.h"
+#include "apply/pod_trouble.h"
 #include "apply/remove.h"
 #include "apply/root_cause.h"
 #include "apply/test_objects.h"
@@ -161,6 +164,57 @@ class TestLock {
   const Environment& environment_;
   release::Store store_;
   std::unique_ptr<release::ReleaseLock> held_;
+};
+
+// Why a test has not ended yet, as soon as it, its Pods or their absence tell.
+class TestProgress {
+ public:
+  TestProgress(kube::Client& client, EventSink& events, ObjectKey key, const Context& context)
+      : events_(events),
+        key_(std::move(key)),
+        pods_(
+            client, [this](const ObjectKey&, const apply::PodTrouble& trouble) { hear(trouble); }, context) {}
+
+  void waits(const Value& live) {
+    pods_.follow(key_, live);
+    const std::scoped_lock lock(mutex_);
+    detail_ = apply::hook_state(live).detail;
+    if (key_.group_kind == kPod) trouble_ = apply::next_trouble(trouble_, apply::trouble_of(live));
+    tell();
+  }
+
+  void ended(const TestResult& result) {
+    pods_.forget(key_);
+    const std::scoped_lock lock(mutex_);
+    over_ = true;
+    if (!told_.empty())
+      events_.object({key_.display(), std::string(to_string(result.outcome)), result.message});
+  }
+
+ private:
+  // From a thread of pods_.
+  void hear(const apply::PodTrouble& trouble) {
+    const std::scoped_lock lock(mutex_);
+    trouble_ = apply::next_trouble(trouble_, trouble);
+    tell();
+  }
+
+  // Under the lock. A test that runs as it should needs no word.
+  void tell() {
+    if (over_ || (trouble_.text.empty() && told_.empty())) return;
+    std::string now = trouble_.text.empty() ? detail_ : fmt::format("{}; {}", trouble_.text, detail_);
+    if (now == told_) return;
+    told_ = std::move(now);
+    events_.object({key_.display(), "waiting", told_});
+  }
+
+  EventSink& events_;
+  const ObjectKey key_;
+  std::mutex mutex_;
+  std::string detail_, told_;  // guarded by mutex_
+  apply::PodTrouble trouble_;  // guarded by mutex_
+  bool over_ = false;          // guarded by mutex_
+  apply::PodWatch pods_;       // last: it calls hear()
 };
 
 class TestRun {
@@ -324,6 +378,7 @@ class TestRun {
   void await(const DesiredObject& test, const std::string& uid, TestResult& result, const Context& context) {
     const Duration limit = timeout_of(test).value_or(options_.timeout);
     Value last;
+    TestProgress progress(client_, environment_.events, test.key, context);
     const auto over = [&](const Value* live) {
       if (live == nullptr && apply::removes_itself(test.rendered.object.value())) {
         const apply::Readiness ended =
@@ -339,7 +394,9 @@ class TestRun {
         return true;
       }
       last = *live;
-      return judge(*live, result);
+      if (judge(*live, result)) return true;
+      progress.waits(*live);
+      return false;
     };
     const Status waited = apply::wait_for(client_, {test.resource, test.key.ns, test.key.name}, over,
                                           context.with_timeout(limit));
@@ -350,6 +407,7 @@ class TestRun {
                        : waited.error().kind == ErrorKind::Timeout ? "it did not end within its time"
                                                                    : waited.error().to_line();
     }
+    progress.ended(result);
     if (stopped || last.is_null()) return;
     collect_logs(test, uid, last, result, context);
     if (result.outcome == TestOutcome::Failed) explain(test, last, result, context);

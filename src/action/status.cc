@@ -76,21 +76,22 @@ ObjectStatus object_status(const apply::InventoryItem& item, const apply::LiveSt
   return result;
 }
 
-// Whether its state is worth an explanation: a hook's and that of what was left behind is nobody's business.
-bool is_unready(const ObjectStatus& object) {
+// Whether its state is worth an explanation: not that of what was left behind, nor a hook's, unless an
+// unfinished revision still waits for it, or failed because of it.
+bool is_unready(const ObjectStatus& object, int unfinished) {
   return (object.health == ObjectHealth::InProgress || object.health == ObjectHealth::Failed) &&
-         !object.retained && !object.hook;
+         !object.retained && (!object.hook || object.revision == unfinished);
 }
 
 // Nothing is asked for a release that is ready.
 std::optional<Diagnosis> diagnosis_of_unready(const Environment& environment, const release::ReleaseId& id,
                                               const std::vector<apply::InventoryItem>& owned,
-                                              const std::vector<ObjectStatus>& objects,
+                                              const std::vector<ObjectStatus>& objects, int unfinished,
                                               const apply::LiveState& live, const Context& context) {
   std::vector<apply::Unready> unready;
   for (const ObjectHealth health : {ObjectHealth::Failed, ObjectHealth::InProgress}) {
     for (const ObjectStatus& object : objects) {
-      if (!is_unready(object) || object.health != health) continue;
+      if (!is_unready(object, unfinished) || object.health != health) continue;
       unready.push_back(
           {.key = object.key, .resource = {}, .live = live.at(object.key).value, .detail = object.detail});
     }
@@ -214,6 +215,7 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
     result.holder = holder_life(lock, environment.clock.now(),
                                 environment.life ? environment.life(lock.process) : ProcessLife::Unknown);
   }
+  result.keeper = keeper_of(environment, result.anchor, context);
   const std::string part_of = apply::apply_set_id(id);
   apply::BindingModes binding(environment.client);
   std::set<std::string_view> known;
@@ -233,7 +235,9 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
     // A hook comes and goes.
     if (!item.hook || object.health != ObjectHealth::Missing) result.objects.push_back(std::move(object));
   }
-  result.diagnosis = diagnosis_of_unready(environment, id, owned, result.objects, live, context);
+  const bool open = result.anchor.head.status != release::RevisionStatus::Deployed;
+  const int unfinished = open ? result.anchor.head.latest : -1;
+  result.diagnosis = diagnosis_of_unready(environment, id, owned, result.objects, unfinished, live, context);
   MIST_TRY_VOID(context.check());
   return result;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "action/environment.h"
+#include "action/kept_by.h"
 #include "apply/readiness.h"
 #include "base/diagnosis.h"
 #include "render/drawn.h"
@@ -57,11 +58,13 @@ struct ReleaseStatus {
   std::vector<release::Revision> unfinished;  ///< pending or failed after the deployed one
   std::vector<ObjectStatus> objects;
   std::vector<render::AgingCertificate> certificates;  ///< drawn ones that should be drawn again
-  /// Why objects that are in progress or failed aren't ready, the failed ones first; those that are not
+  /// Why objects that are in progress or failed aren't ready, the failed ones first, hooks of an unfinished
+  /// revision among them; those that are not
   /// looked into (apply::kObjectsLookedInto) are left out. nullopt: there are none.
   std::optional<Diagnosis> diagnosis;
   bool locked = false;
-  std::optional<HolderLife> holder;  ///< of the lock, if there is one
+  std::optional<HolderLife> holder;   ///< of the lock, if there is one
+  std::optional<Keeper> keeper = {};  ///< the Release that keeps it, if the record names one that still does
 
   std::size_t count(ObjectHealth health) const;
 

@@ -5,6 +5,7 @@
 
 #include "action/adopted.h"
 #include "action/deploy.h"
+#include "action/kept_by.h"
 #include "action/labelled.h"
 #include "action/late_deletes.h"
 #include "action/recorded_options.h"
@@ -240,6 +241,7 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, const Relea
 Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseState state,
                                      const UninstallOptions& options, const Context& context) {
   MIST_TRY(UninstallPlan plan, look_and_plan(environment, std::move(state), options, context));
+  warn_of_keeper(environment, plan.state, KeptChange::Uninstall, context);
   if (options.dry_run) return plan;
   std::set<ObjectKey> going = going_by(plan.removals);
   for (const apply::DesiredObject& hook : plan.hooks) going.insert(hook.key);
@@ -284,8 +286,9 @@ class HookRunner {
       return (*std::move(done.failure))
           .with_frame(fmt::format("while running the hooks {} {} is uninstalled",
                                   phase == HookPhase::Before ? "before" : "after", plan_.id.display()))
-          .with_hint(fmt::format("fix the cause and run {} again, or add --no-hooks to go without them",
-                                 release::command_text("uninstall", plan_.id)));
+          .with_hint(
+              fmt::format("fix the cause and run {} again, or add --no-hooks to go without them",
+                          release::command_text("uninstall", plan_.id, options_.wait ? "--wait" : "")));
     }
     containers.will_go({done.uids.begin(), done.uids.end()});
     for (std::size_t i = 0; i < plan.writes.size(); ++i) {
@@ -396,11 +399,17 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
                                 environment.events, lock->context());
     report.deleted += static_cast<std::size_t>(std::ranges::count(done.outcomes, apply::Outcome::Done));
     for (auto& [position, why] : done.stayed) retain(report, removals[position].key, std::move(why));
+    for (auto& [position, why] : done.held) {
+      const ObjectKey& key = removals[position].key;
+      const auto planned = std::ranges::find(report.plan.removals, key, &PlannedAction::key);
+      if (planned != report.plan.removals.end()) planned->reason = why;
+      report.held.emplace_back(key, std::move(why));
+    }
     if (!done.failure) return {};
     activity.fail();
     return std::move(*done.failure)
         .with_hint(fmt::format("run {} again: it goes on where this one ended",
-                               release::command_text("uninstall", plan.id)));
+                               release::command_text("uninstall", plan.id, options.wait ? "--wait" : "")));
   };
   HookRunner hooks(environment, plan, options, *lock);
   // Recorded, so that whoever goes on doesn't run them again among the ruins.
@@ -487,7 +496,8 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
 }  // namespace
 
 std::string count_words(const UninstallReport& report) {
-  std::string words = plural(report.deleted, "object") + " deleted";
+  std::string words = plural(report.deleted - report.held.size(), "object") + " deleted";
+  if (!report.held.empty()) words += fmt::format(", {} still being deleted", report.held.size());
   if (report.given_back > 0) words += fmt::format(", {} given back", report.given_back);
   if (report.retained > 0) words += fmt::format(", {} retained", report.retained);
   return words;

@@ -51,6 +51,8 @@ struct UninstallReport {
   UninstallPlan plan;
   std::size_t deleted = 0;
   std::size_t retained = 0;
+  /// Of those, what a finalizer keeps although its deletion was requested: which, and what keeps it.
+  std::vector<std::pair<apimachinery::ObjectKey, std::string>> held = {};
   std::size_t given_back = 0;  ///< to the release that an unfinished revision was taking it from
 };
 

@@ -69,16 +69,48 @@ constexpr std::array<SchemaType, 6> kSchemaTypes{{
     {"string", "a string", [](const Value& value) { return value.is_string(); }},
 }};
 
+// What a schema of Kubernetes calls required and its server does without: zero, or nothing, is as good. The
+// tables of KubeTypes leave it out already (tools/kube-schemas/make.py).
+struct NotMissed {
+  std::string_view schema;
+  std::array<std::string_view, 2> fields;
+};
+constexpr std::array kNotMissed{
+    NotMissed{"io.k8s.api.apps.v1.ControllerRevision", {"revision"}},
+    NotMissed{"io.k8s.api.core.v1.HTTPHeader", {"value"}},
+    NotMissed{"io.k8s.api.core.v1.ISCSIPersistentVolumeSource", {"lun"}},
+    NotMissed{"io.k8s.api.core.v1.ISCSIVolumeSource", {"lun"}},
+    NotMissed{"io.k8s.api.core.v1.LimitRangeSpec", {"limits"}},
+    NotMissed{"io.k8s.api.core.v1.PreferredSchedulingTerm", {"preference"}},
+    NotMissed{"io.k8s.api.core.v1.SleepAction", {"seconds"}},
+    NotMissed{"io.k8s.api.core.v1.Sysctl", {"value"}},
+    NotMissed{"io.k8s.api.discovery.v1.EndpointSlice", {"endpoints"}},
+    NotMissed{"io.k8s.api.rbac.v1.RoleRef", {"apiGroup"}},
+    NotMissed{"io.k8s.api.resource.v1.DeviceClass", {"spec"}},
+    NotMissed{"io.k8s.api.resource.v1.ResourceClaim", {"spec"}},
+    NotMissed{"io.k8s.api.resource.v1.ResourceClaimTemplate", {"spec"}},
+    NotMissed{"io.k8s.api.resource.v1.ResourceClaimTemplateSpec", {"spec"}},
+    NotMissed{"io.k8s.api.scheduling.v1.PriorityClass", {"value"}},
+    NotMissed{"io.k8s.api.storage.v1.CSIDriver", {"spec"}},
+    NotMissed{"io.k8s.api.storage.v1.CSINodeSpec", {"drivers"}},
+    NotMissed{"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionVersion",
+              {"served", "storage"}},
+};
+
+bool is_missed(std::string_view schema, std::string_view field) {
+  const auto row = std::ranges::find(kNotMissed, schema, &NotMissed::schema);
+  return row == kNotMissed.end() || std::ranges::find(row->fields, field) == row->fields.end();
+}
+
 // The schemas of a group version, by name.
 class SchemaNames {
  public:
   explicit SchemaNames(const Value& schemas) : finder_(&schemas) {}
 
   // The schema that a $ref means, directly or as the only part of an allOf, as server-side apply reads it.
-  // `named` says whether it was one.
-  const Value* resolve(const Value* schema, bool& named) const {
+  // `called`: its name, if it was one.
+  const Value* resolve(const Value* schema, std::string_view& called) const {
     constexpr std::string_view kPrefix = "#/components/schemas/";
-    named = false;
     for (int hops = 0; hops < 16 && schema != nullptr; ++hops) {
       std::string_view name = schema->string_at("$ref");
       const Value* const parts = schema->find("allOf");
@@ -86,8 +118,8 @@ class SchemaNames {
         name = parts->as_array().front().string_at("$ref");
       if (name.empty()) return schema;
       if (!name.starts_with(kPrefix)) return nullptr;
-      named = true;
-      schema = finder_.find(name.substr(kPrefix.size()));
+      called = name.substr(kPrefix.size());
+      schema = finder_.find(called);
     }
     return nullptr;
   }
@@ -102,25 +134,35 @@ class SchemaWalk {
  public:
   SchemaWalk(const Value& schemas, RequiredFields required) : names_(schemas), required_(required) {}
 
-  void look_at(const Value& at, const Value& value, const std::string& path, bool keeps_unknown,
-               int depth = 0) {
-    // Null is as good as nothing.
-    if (value.is_null() || depth > kDeepestValue || problems_.size() >= kMostOfAnObject) return;
-    bool named = false;
-    const Value* const found = names_.resolve(&at, named);
-    if (found == nullptr || !found->is_object()) return;
-    const Value& schema = *found;
-    // What a schema says of unknown fields goes for what is written inside of it, not for other named types.
-    keeps_unknown = (keeps_unknown && !named) || is_set(schema, "x-kubernetes-preserve-unknown-fields");
-    if (!has_type(schema, value, path)) return;
-    if (value.is_string()) look_at_choices(schema, value, path);
-    if (value.is_array()) look_at_items(schema, value, path, keeps_unknown, depth);
-    if (value.is_object()) look_at_members(schema, value, path, keeps_unknown, depth);
+  /// An object of the kind that the schema of that name describes.
+  void look_at_object(std::string_view name, const Value& schema, const Value& value) {
+    look_at_value(name, schema, value, "", false, 0);
   }
 
   std::vector<SchemaProblem> take() && { return std::move(problems_); }
 
  private:
+  void look_at(const Value& at, const Value& value, const std::string& path, bool keeps_unknown, int depth) {
+    // Null is as good as nothing.
+    if (value.is_null() || depth > kDeepestValue || problems_.size() >= kMostOfAnObject) return;
+    std::string_view name;
+    const Value* const found = names_.resolve(&at, name);
+    if (found == nullptr || !found->is_object()) return;
+    // What a schema says of unknown fields goes for what is written inside of it, not for other named types.
+    look_at_value(name, *found, value, path, keeps_unknown && name.empty(), depth);
+  }
+
+  void look_at_value(std::string_view name, const Value& schema, const Value& value, const std::string& path,
+                     bool keeps_unknown, int depth) {
+    keeps_unknown = keeps_unknown || is_set(schema, "x-kubernetes-preserve-unknown-fields");
+    if (!has_type(schema, value, path)) return;
+    if (value.is_string()) look_at_choices(schema, value, path);
+    if (value.is_array()) look_at_items(schema, value, path, keeps_unknown, depth);
+    if (!value.is_object()) return;
+    look_at_members(schema, value, path, keeps_unknown, depth);
+    if (required_ == RequiredFields::Checked && path != kStatus) look_for_required(name, schema, value, path);
+  }
+
   bool has_type(const Value& schema, const Value& value, const std::string& path) {
     const std::string_view name = schema.string_at("type");
     const auto type = std::ranges::find(kSchemaTypes, name, &SchemaType::name);
@@ -182,10 +224,10 @@ class SchemaWalk {
         unknown(properties, member, path_below(path, member.key));
       }
     }
-    if (required_ == RequiredFields::Checked && path != kStatus) look_for_required(schema, value, path);
   }
 
-  void look_for_required(const Value& schema, const Value& value, const std::string& path) {
+  void look_for_required(std::string_view called, const Value& schema, const Value& value,
+                         const std::string& path) {
     const Value* const names = schema.find("required");
     if (names == nullptr || !names->is_array()) return;
     const encoding::MemberFinder members(&value);
@@ -193,12 +235,18 @@ class SchemaWalk {
       if (!name.is_string() || problems_.size() >= kMostOfAnObject) continue;
       const Value* const member = members.find(name.as_string());
       if (member != nullptr && !member->is_null()) continue;
+      if (!is_missed(called, name.as_string()) || has_default(called, schema, name.as_string())) continue;
       problems_.push_back({path_below(path, name.as_string()),
                            "it is required, and missing",
                            {},
                            member == nullptr ? value.position() : member->position(),
                            false});
     }
+  }
+
+  // Those of Kubernetes' own types are Go's zero values, which its servers refuse like nothing at all.
+  static bool has_default(std::string_view called, const Value& schema, std::string_view field) {
+    return !called.starts_with("io.k8s.") && schema.at_path({"properties", field, "default"}) != nullptr;
   }
 
   static bool is_of_every_object(std::string_view name) {
@@ -220,7 +268,7 @@ class SchemaWalk {
   std::vector<SchemaProblem> problems_;
 };
 
-const Value* schema_of(const Value& schemas, const GroupVersionKind& gvk) {
+const Value::Member* schema_of(const Value& schemas, const GroupVersionKind& gvk) {
   if (!schemas.is_object()) return nullptr;
   for (const Value::Member& member : schemas.as_object()) {
     const Value* const kinds = member.value.find("x-kubernetes-group-version-kind");
@@ -229,7 +277,7 @@ const Value* schema_of(const Value& schemas, const GroupVersionKind& gvk) {
       return each.string_at("kind") == gvk.kind && each.string_at("group") == gvk.group &&
              each.string_at("version") == gvk.version;
     });
-    if (found) return &member.value;
+    if (found) return &member;
   }
   return nullptr;
 }
@@ -243,10 +291,10 @@ std::string SchemaProblem::words() const {
 
 std::vector<SchemaProblem> schema_problems(const Object& object, const Value& schemas,
                                            RequiredFields required) {
-  const Value* const schema = schema_of(schemas, object.gvk());
+  const Value::Member* const schema = schema_of(schemas, object.gvk());
   if (schema == nullptr) return {};
   SchemaWalk walk(schemas, required);
-  walk.look_at(*schema, object.value(), "", false);
+  walk.look_at_object(schema->key, schema->value, object.value());
   return std::move(walk).take();
 }
 

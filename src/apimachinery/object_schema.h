@@ -25,7 +25,8 @@ struct SchemaProblem {
 };
 
 /// Whether fields that a schema requires have to be there. Admission may add them, so that only the server
-/// knows. What `status` requires never counts: it isn't written with the object.
+/// knows. What `status` requires never counts: it isn't written with the object. Nor does what has a default
+/// (of a custom resource), or what the server of a built-in kind does without, whatever its schema says.
 enum class RequiredFields : std::uint8_t { LeftToAdmission, Checked };
 
 /// What is wrong with an object, in the order of the object; `schemas` are those of its group version

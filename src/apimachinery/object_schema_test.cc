@@ -53,6 +53,35 @@ Quantity: {oneOf: [{type: string}, {type: number}]}
   return kSchemas;
 }
 
+TEST(ObjectSchema, WhatIsRequiredAndHasADefaultOrIsAsGoodAsNothingIsNotMissed) {
+  const encoding::Value schemas = yaml(R"(
+Thing:
+  type: object
+  x-kubernetes-group-version-kind: [{group: example.com, kind: Thing, version: v1}]
+  properties:
+    spec:
+      type: object
+      required: [size, color, header]
+      properties:
+        size: {type: integer, default: 3}
+        color: {type: string}
+        header: {allOf: [{$ref: '#/components/schemas/io.k8s.api.core.v1.HTTPHeader'}]}
+io.k8s.api.core.v1.HTTPHeader:
+  type: object
+  required: [name, value]
+  properties: {name: {type: string, default: ''}, value: {type: string, default: ''}}
+)");
+  const encoding::Value value =
+      yaml("apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\nspec:\n  header: {}\n");
+  const auto object = Object::from_value(value);
+  std::vector<std::string> found;
+  for (const SchemaProblem& problem : schema_problems(*object, schemas, RequiredFields::Checked))
+    found.push_back(fmt::format("{} in line {}", problem.words(), problem.position.line));
+  EXPECT_EQ(found, (std::vector<std::string>{"spec.header.name: it is required, and missing in line 5",
+                                             "spec.color: it is required, and missing in line 4"}));
+  EXPECT_TRUE(schema_problems(*object, schemas).empty()) << "left to admission";
+}
+
 std::vector<std::string> problems(const std::string& spec,
                                   const std::string& api_version = "example.com/v1") {
   const encoding::Value value =

@@ -385,7 +385,10 @@ class EdgeWaiter::Impl {
   // Of a source that is as it is asked for, or never will be.
   Ended end_of(Pending& pending, const Group& group, Readiness state, const Value* live) const {
     Ended result{.done = std::move(pending.done), .status = {}};
-    if (state.health != Health::Failed) return result;
+    const bool failed = state.health == Health::Failed;
+    if (is_awaited_hook(pending))
+      events_.object({source_name(*pending.wait), failed ? "failed" : "succeeded", state.detail});
+    if (!failed) return result;
     if (live != nullptr) result.source = Unready{pending.key, group.resource, *live, state.detail};
     result.status = error(ErrorKind::Invalid, "{} failed", source_name(*pending.wait))
                         .with_because(std::move(state.detail))
@@ -421,13 +424,22 @@ class EdgeWaiter::Impl {
     });
   }
 
+  static std::string why_not_yet(const Pending& pending) {
+    return pending.trouble.text.empty() ? pending.detail
+                                        : fmt::format("{}; {}", pending.trouble.text, pending.detail);
+  }
+
+  // A hook is waited for until it has ended, whatever comes after it.
+  static bool is_awaited_hook(const Pending& pending) {
+    return pending.wait->predicate == EdgePredicate::Done && hook_ends(pending.key.group_kind);
+  }
+
   // Whom it keeps waiting, and why. Under the lock.
   void announce(Pending& pending) {
-    const std::string why = pending.trouble.text.empty()
-                                ? pending.detail
-                                : fmt::format("{}; {}", pending.trouble.text, pending.detail);
+    const std::string why = why_not_yet(pending);
     if (why == pending.told) return;
     pending.told = why;
+    if (is_awaited_hook(pending)) events_.object({source_name(*pending.wait), "waiting", why});
     for (const Node node : pending.wait->after)
       if (node < plan_.writes.size())
         events_.object({plan_.writes[node].key.display(), "waiting",
@@ -469,6 +481,8 @@ class EdgeWaiter::Impl {
       std::optional<Unready> source;
       if (late || (!whole.ok() && whole.error().kind == ErrorKind::Timeout)) {
         failure = timed_out(pending);
+        if (is_awaited_hook(pending))
+          events_.object({source_name(*pending.wait), "failed", why_not_yet(pending)});
         const auto seen = group.seen.find(pending.key);
         // Who waits until something is gone isn't helped by why it isn't ready.
         if (pending.wait->predicate != EdgePredicate::Absent && seen != group.seen.end())

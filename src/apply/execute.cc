@@ -608,7 +608,7 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
   execution.removals.assign(plan.removals.size(), Outcome::NotStarted);
   const auto name_of = [&](Node node) -> std::string {
     if (node < plan.writes.size()) return plan.writes[node].key.display();
-    return order.is_wait(node) ? waiter.source_name(node - order.first_wait) : "everything else";
+    return order.is_wait(node) ? waiter.source_name(node - order.first_wait) : std::string();
   };
   execution.failure = failure_of(run, order.graph, plan.writes.size(), name_of, "are written", context);
   return execution;

@@ -83,11 +83,14 @@ const Value& value_on_path(const Value& object, std::string_view path) {
   return *at;
 }
 
-Error at_refused_field(Error failure, const apimachinery::RenderedObject& rendered) {
-  if (failure.where) return failure;
+SourceLocation place_of_field(const apimachinery::RenderedObject& rendered, std::string_view path) {
   const Value& object = rendered.object.value();
-  const Value& value = value_on_path(object, kube::refused_field(failure));
-  failure.where = &value == &object ? rendered.place() : rendered.place(value.position());
+  const Value& value = value_on_path(object, path);
+  return &value == &object ? rendered.place() : rendered.place(value.position());
+}
+
+Error at_refused_field(Error failure, const apimachinery::RenderedObject& rendered) {
+  if (!failure.where) failure.where = place_of_field(rendered, kube::refused_field(failure));
   return failure;
 }
 

@@ -13,6 +13,9 @@ namespace mist::apply {
 /// The value that a path in either notation names, or the deepest on its way that is there.
 const encoding::Value& value_on_path(const encoding::Value& object, std::string_view path);
 
+/// The line of that value, or of the object.
+SourceLocation place_of_field(const apimachinery::RenderedObject& rendered, std::string_view path);
+
 /// The error at the field that it names, if it names one, else at the object; one with a place keeps it.
 Error at_refused_field(Error failure, const apimachinery::RenderedObject& rendered);
 

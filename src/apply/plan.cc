@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "apply/field_place.h"
 #include "apply/finished_job.h"
 #include "apply/immutable.h"
 #include "apply/marks.h"
@@ -369,6 +370,7 @@ class Planner {
     const Immutability immutable = immutable_fields(action.key, live, action.differences);
     action.ask = immutable.ask;
     if (!immutable.fields.empty()) {
+      action.field = immutable.fields.front();
       constexpr std::size_t kShown = 3;
       std::vector<std::string> shown = immutable.fields;
       if (shown.size() > kShown) shown.resize(kShown);
@@ -383,6 +385,7 @@ class Planner {
     if (others.empty()) return;
     conflict(action, ConflictCause::Fields, fmt::format("it has fields that other managers own: {}", others),
              std::string(kForceHint));
+    action.field = first_field_of_others(action.differences);
   }
 
   // But for what the server made of the same values before.
@@ -662,10 +665,23 @@ std::vector<FieldDifference> differences_of(const DesiredObject& desired, const 
   return found;
 }
 
+namespace {
+
+bool is_of_others(const FieldDifference& difference) {
+  return !difference.managers.empty() && !difference.stays_with_others();
+}
+
+}  // namespace
+
+std::string first_field_of_others(const std::vector<FieldDifference>& differences) {
+  const auto first = std::ranges::find_if(differences, is_of_others);
+  return first == differences.end() ? std::string() : first->path;
+}
+
 std::string fields_of_others(const std::vector<FieldDifference>& differences) {
   std::string others;
   for (const FieldDifference& difference : differences) {
-    if (difference.managers.empty() || difference.stays_with_others()) continue;
+    if (!is_of_others(difference)) continue;
     others += fmt::format("{}{} ({})", others.empty() ? "" : ", ", difference.path,
                           join(difference.managers, ", "));
   }
@@ -705,10 +721,11 @@ Status refuse_conflicts(const Plan& plan) {
         action.reason.substr(std::min<std::size_t>(action.reason.size(), std::string_view("it").size()));
     if (!failure) {
       failure = error(ErrorKind::Conflict, "{}", words);
-      failure->where = rendered.place();
+      failure->where = place_of_field(rendered, action.field);
       failure->hint = action.hint;
     } else if (count <= kShown) {
-      failure->frames.push_back(fmt::format("also: {} ({})", words, rendered.place().text()));
+      failure->frames.push_back(
+          fmt::format("also: {} ({})", words, place_of_field(rendered, action.field).text()));
     }
   }
   if (!failure) return {};

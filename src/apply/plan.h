@@ -73,7 +73,8 @@ struct PlannedAction {
   std::string taken_from = {};                ///< InventoryItem::taken_from, after this plan
   std::string hint = {};                      ///< of conflicts: what to do
   ConflictCause cause = ConflictCause::None;  ///< of conflicts
-  bool adopting = false;                      ///< it isn't ours yet
+  std::string field = {};  ///< of conflicts, replaces: the first field to blame, as a path (field_place.h)
+  bool adopting = false;   ///< it isn't ours yet
   /// Of what there is without our label: the version at which it has `marks`. Another release may want it
   /// too.
   std::string version = {};
@@ -162,6 +163,8 @@ kube::ObjectRef place_of(const Plan& plan, const PlannedAction& action, kube::Re
 
 /// The fields that others own and that this would change, with their owners: ".data.a (helm)"; empty: none.
 std::string fields_of_others(const std::vector<FieldDifference>& differences);
+/// The path of the first of them; empty: none.
+std::string first_field_of_others(const std::vector<FieldDifference>& differences);
 
 /// Makes a Replace of it, or where that isn't allowed a Conflict that says how to allow it. For changes of
 /// fields that can't be changed; `reason` begins with "it".

@@ -47,6 +47,8 @@ class SeenPods {
     pod.trouble = next_trouble(pod.trouble, std::move(trouble));
   }
 
+  bool empty() const { return pods_.empty(); }
+
   // Of the newest template: what an earlier one's Pods suffer from ends with them.
   PodTrouble trouble() const {
     const auto newest = std::ranges::max_element(
@@ -131,16 +133,15 @@ void PodWatch::follow(const ObjectKey& key, const Value& workload) {
   std::string selector = pod_selector(workload);
   if (selector.empty()) return;
   const std::scoped_lock lock(mutex_);
-  const bool known = running_.contains(key) ||
-                     std::ranges::any_of(queue_, [&](const auto& each) { return each.first == key; });
+  const bool known = running_.contains(key) || std::ranges::find(queue_, key, &Followed::key) != queue_.end();
   if (known) return;
-  queue_.emplace_back(key, std::move(selector));
+  queue_.push_back({key, std::move(selector), std::string(workload.string_at({"metadata", "uid"}))});
   begin_next();
 }
 
 void PodWatch::forget(const ObjectKey& key) {
   const std::scoped_lock lock(mutex_);
-  queue_.remove_if([&](const auto& each) { return each.first == key; });
+  queue_.remove_if([&](const Followed& each) { return each.key == key; });
   const auto found = running_.find(key);
   if (found == running_.end()) return;
   found->second.request_stop();
@@ -151,36 +152,49 @@ void PodWatch::forget(const ObjectKey& key) {
 
 void PodWatch::begin_next() {
   while (!queue_.empty() && running_.size() < kMost) {
-    auto [key, selector] = std::move(queue_.front());
+    Followed next = std::move(queue_.front());
     queue_.pop_front();
-    running_.emplace(key, std::jthread([this, key, selector](const std::stop_token& stop) {
-                       watch(key, selector, stop);
-                     }));
+    ObjectKey key = next.key;
+    running_.emplace(
+        std::move(key),
+        std::jthread([this, next = std::move(next)](const std::stop_token& stop) { watch(next, stop); }));
   }
 }
 
-void PodWatch::watch(const ObjectKey& key, const std::string& selector, const std::stop_token& stop) {
-  {
-    std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, stop, patience_, [] { return false; });
-  }
-  SeenPods seen;
-  PodTrouble told;
-  bool listed = false;
+void PodWatch::pause(Duration duration, const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  wake_.wait_for(lock, stop, duration, [] { return false; });
+}
+
+void PodWatch::watch(const Followed& followed, const std::stop_token& stop) {
   const Context context = context_.with_stop(stop);
-  [[maybe_unused]] const Status watched = client_.watch(
-      pods_resource(), {.ns = key.ns, .label_selector = selector},
-      [&](const kube::WatchEvent& event) {
-        // A Bookmark ends a listing, in which no order says what is newest.
-        if (event.type == kube::WatchEventType::Bookmark)
-          listed = true;
-        else
-          seen.see(event);
-        if (!listed) return true;
-        if (PodTrouble now = seen.trouble(); now != told) tell_(key, told = std::move(now));
-        return true;
-      },
-      context);
+  PodTrouble told;
+  const auto tell = [&](PodTrouble now) {
+    if (now != told) tell_(followed.key, told = std::move(now));
+  };
+  pause(patience_, stop);
+  while (context.check().ok()) {
+    SeenPods seen;
+    bool listed = false;
+    const Status watched = client_.watch(
+        pods_resource(), {.ns = followed.key.ns, .label_selector = followed.selector},
+        [&](const kube::WatchEvent& event) {
+          // A Bookmark ends a listing, in which no order says what is newest.
+          if (event.type == kube::WatchEventType::Bookmark)
+            listed = true;
+          else
+            seen.see(event);
+          if (!listed) return true;
+          if (!seen.empty()) tell(seen.trouble());
+          return !seen.empty();
+        },
+        context);
+    if (!watched.ok() || !seen.empty()) return;
+    // Another try of the same, with another generated name, is no news.
+    PodTrouble now = last_warning(client_, followed.key.ns, followed.uid, context);
+    if (now.cause != told.cause || now.text.empty()) tell(std::move(now));
+    pause(kWithoutPods, stop);
+  }
 }
 
 }  // namespace mist::apply

@@ -36,13 +36,16 @@ PodTrouble next_trouble(const PodTrouble& shown, PodTrouble now);
 /// The label selector of a workload's Pods as a request has it; empty: it has none. Pure.
 std::string pod_selector(const encoding::Value& workload);
 
-/// Watches the Pods of workloads that aren't ready: those of their newest template. A watch for each
-/// workload, a few at a time, and none for what becomes ready soon. What may not be read is not told. Any
-/// thread.
+/// Watches the Pods of workloads that aren't ready: those of their newest template; while there are none,
+/// what is reported about the workload (a quota keeps a Job from making a Pod, and only an Event says so). A
+/// watch for each workload, a few at a time, and none for what becomes ready soon. What may not be read is
+/// not told. Any thread.
 class PodWatch {
  public:
   static constexpr std::size_t kMost = 10;                                ///< workloads at a time
   static constexpr Duration kPatience = std::chrono::milliseconds(1500);  ///< before the first look
+  static constexpr Duration kWithoutPods =
+      std::chrono::seconds(3);  ///< from look to look, while there are none
 
   /// Told from any thread, whenever it changes; with nothing when it has passed.
   using Tell = std::function<void(const apimachinery::ObjectKey& workload, const PodTrouble& trouble)>;
@@ -61,7 +64,13 @@ class PodWatch {
 
  private:
   void begin_next();  // mutex_ is held
-  void watch(const apimachinery::ObjectKey& key, const std::string& selector, const std::stop_token& stop);
+  struct Followed {
+    apimachinery::ObjectKey key;
+    std::string selector;
+    std::string uid;
+  };
+  void watch(const Followed& followed, const std::stop_token& stop);
+  void pause(Duration duration, const std::stop_token& stop);
 
   kube::Client& client_;
   const Tell tell_;
@@ -69,8 +78,8 @@ class PodWatch {
   const Duration patience_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::list<std::pair<apimachinery::ObjectKey, std::string>> queue_;  // guarded by mutex_
-  std::map<apimachinery::ObjectKey, std::jthread> running_;           // guarded by mutex_
+  std::list<Followed> queue_;                                // guarded by mutex_
+  std::map<apimachinery::ObjectKey, std::jthread> running_;  // guarded by mutex_
   std::list<std::jthread> ended_;  // were told to stop; joined in the destructor; guarded by mutex_
 };
 

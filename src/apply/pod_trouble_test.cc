@@ -126,6 +126,25 @@ TEST(PodWatch, FollowsThePodsOfTheNewestTemplate) {
   watch.forget(key);
 }
 
+TEST(PodWatch, WithoutPodsTellsWhatIsReportedAboutTheWorkload) {
+  testing::FakeCluster cluster;
+  cluster.put(testing::yaml("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"));
+  const Value job = cluster.put(testing::yaml(
+      "{apiVersion: batch/v1, kind: Job, metadata: {name: once, namespace: shop}, spec: {selector: "
+      "{matchLabels: {controller-uid: u}}, template: {spec: {containers: [{name: main}]}}}}"));
+  cluster.put(testing::yaml(
+      fmt::format("{{apiVersion: v1, kind: Event, metadata: {{name: e, namespace: shop}}, involvedObject: "
+                  "{{uid: {}, name: "
+                  "once}}, type: Warning, reason: FailedCreate, message: 'exceeded quota: few'}}",
+                  job.string_at({"metadata", "uid"}))));
+  const apimachinery::ObjectKey key{{"batch", "Job"}, "shop", "once"};
+  Told told;
+  PodWatch watch(cluster, told.sink(), Context(), Duration::zero());
+  watch.follow(key, job);
+  EXPECT_EQ(told.next(), "FailedCreate: exceeded quota: few");
+  watch.forget(key);
+}
+
 TEST(PodWatch, AsksForAFewWorkloadsAtATime) {
   testing::FakeCluster cluster;
   cluster.put(testing::yaml("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"));

@@ -46,7 +46,35 @@ class Remover {
 
   std::map<std::size_t, std::string> take_stayed() { return std::move(stayed_); }
 
+  /// What finalizers still keep, now that all has been deleted: most of them are taken off by a controller
+  /// within a moment.
+  std::map<std::size_t, std::string> look_at_held() {
+    std::map<std::size_t, std::string> result;
+    for (const auto& [node, held] : held_) {
+      const ObjectKey& key = removals_[node].key;
+      const auto now = client_.get(held.ref, context_);
+      const bool here = now.ok() ? now->string_at({"metadata", "uid"}) == held.uid && has_finalizers(*now)
+                                 : !kube::is_absent(now.error());
+      if (here)
+        result.emplace(node,
+                       now.ok() ? why_terminating(*now) : std::string("whether it is gone can't be read"));
+      else
+        events_.object({key.display(), "deleted", {}});
+    }
+    return result;
+  }
+
  private:
+  struct Held {
+    kube::ObjectRef ref;
+    std::string uid;
+  };
+
+  static bool has_finalizers(const Value& object) {
+    const Value* const all = object.at_path({"metadata", "finalizers"});
+    return all != nullptr && all->is_array() && !all->empty();
+  }
+
   Status look_and_remove(Node node, const Removal& removal) {
     if (options_.last_look) {
       MIST_TRY(std::string why, options_.last_look(removal));
@@ -57,8 +85,14 @@ class Remover {
       if (!why.empty()) return stays(node, removal, std::move(why));
     }
     std::string why;
-    Status removed = remove(removal, options_.wait || !order_.edges_out(node).empty(), why);
-    return why.empty() ? std::move(removed) : stays(node, removal, std::move(why));
+    std::optional<Held> held;
+    Status removed = remove(removal, options_.wait || !order_.edges_out(node).empty(), why, held);
+    if (!why.empty()) return stays(node, removal, std::move(why));
+    if (held) {
+      const std::scoped_lock lock(mutex_);
+      held_.emplace(node, *std::move(held));
+    }
+    return removed;
   }
 
   Status stays(Node node, const Removal& removal, std::string why) {
@@ -109,11 +143,12 @@ class Remover {
 
   // The server reads objects from its cache, which was converted before the webhook went away, and deletes
   // them where they are stored. `why_it_stays` is set where it does: nothing was deleted then.
-  Status remove(const Removal& removal, bool until_gone, std::string& why_it_stays) {
+  Status remove(const Removal& removal, bool until_gone, std::string& why_it_stays,
+                std::optional<Held>& held) {
     const Context limited = context_.with_timeout(options_.timeout);
     const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
     for (;;) {
-      Status removed = remove_where_served(removal, until_gone, why_it_stays);
+      Status removed = remove_where_served(removal, until_gone, why_it_stays, held);
       if (removed.ok() || removed.error().kind != ErrorKind::Retryable) return removed;
       MIST_TRY_VOID(context_.check());
       const auto resource = resource_of(client_, item, context_);
@@ -125,9 +160,10 @@ class Remover {
     }
   }
 
-  Status remove_where_served(const Removal& removal, bool until_gone, std::string& why_it_stays) {
+  Status remove_where_served(const Removal& removal, bool until_gone, std::string& why_it_stays,
+                             std::optional<Held>& held) {
     for (int tries = 0;; ++tries) {
-      Status removed = remove_as_served(removal, until_gone, why_it_stays);
+      Status removed = remove_as_served(removal, until_gone, why_it_stays, held);
       // Discovery was out of date: the kind is gone, or served in other versions.
       if (removed.ok() || !kube::is_not_served(removed.error()) || tries == kTriesToAgree) return removed;
       SystemClock().sleep(kPauseToAgree, context_.stop());
@@ -135,7 +171,8 @@ class Remover {
     }
   }
 
-  Status remove_as_served(const Removal& removal, bool until_gone, std::string& why_it_stays) {
+  Status remove_as_served(const Removal& removal, bool until_gone, std::string& why_it_stays,
+                          std::optional<Held>& held) {
     const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
     auto found = resource_of(client_, item, context_);
     if (!found.ok() && never_seen(found.error(), item, keys_)) return gone(removal);
@@ -157,14 +194,19 @@ class Remover {
       if (why_it_stays.empty()) return {};
       return error(ErrorKind::Conflict, "{} stays", removal.key.display()).with_because(why_it_stays);
     };
+    Value going;
     MIST_TRY(
         const kube::Deletion deletion,
-        kube::delete_object(client_, ref, {.uid = uid, .resource_version = version, .still_goes = still_goes},
-                            context_));
+        kube::delete_object(
+            client_, ref,
+            {.uid = uid, .resource_version = version, .still_goes = still_goes, .going = &going}, context_));
     // Another uid under that name: ours is gone, and this one isn't ours to delete.
     if (deletion != kube::Deletion::Going) return gone(removal);
     events_.object({removal.key.display(), "deleting", {}});
-    if (!until_gone) return {};
+    if (!until_gone) {
+      if (has_finalizers(going)) held = Held{ref, uid};
+      return {};
+    }
     MIST_TRY_VOID(wait_until_gone(client_, ref, uid, options_.timeout, context_)
                       .in(fmt::format("while waiting until {} is gone", removal.key.display())));
     return gone(removal);
@@ -185,6 +227,7 @@ class Remover {
   std::vector<ObjectKey> keys_;
   std::mutex mutex_;
   std::map<std::size_t, std::string> stayed_;  // guarded by mutex_
+  std::map<std::size_t, Held> held_;           // guarded by mutex_
 };
 
 // The order of what is known of the objects; those of which only the key is known still follow namespaces.
@@ -229,9 +272,10 @@ RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>&
       run_graph(*order, kMostAtOnce, [&](Node node) { return remover.remove(node); }, context);
   report.outcomes = outcomes_of(run, removals.size());
   report.stayed = remover.take_stayed();
+  report.held = remover.look_at_held();
   for (const auto& [position, why] : report.stayed) report.outcomes[position] = Outcome::NotStarted;
   const auto name_of = [&](Node node) {
-    return node < removals.size() ? removals[node].key.display() : "everything else";
+    return node < removals.size() ? removals[node].key.display() : std::string();
   };
   report.failure = failure_of(run, *order, removals.size(), name_of, "are deleted", context);
   return report;

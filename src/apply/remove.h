@@ -39,6 +39,9 @@ struct RemovalOptions {
 struct RemovalReport {
   std::vector<Outcome> outcomes;  ///< beside the removals; Done: gone, or being deleted by the server
   std::map<std::size_t, std::string> stayed;  ///< by position, what the last look said; they are NotStarted
+  /// By position, of what is Done and not waited for: what still keeps it, in one sentence. Somebody has to
+  /// take a finalizer from it.
+  std::map<std::size_t, std::string> held = {};
   std::optional<Error> failure;
 };
 

@@ -241,6 +241,92 @@ std::string likeness(const Diagnosis& pod) {
   return text;
 }
 
+// ---- events
+
+// A controller that tries again reports each try with another generated name: 'pods "web-x7k2p" is
+// forbidden'.
+std::string without_generated_names(std::string message, std::string_view object) {
+  if (object.empty()) return message;
+  const std::string begin = fmt::format("\"{}-", object);
+  for (std::size_t at = 0; (at = message.find(begin, at)) != std::string::npos;) {
+    at += begin.size();
+    message.erase(at, message.find('"', at) - at);
+  }
+  return message;
+}
+
+std::string time_of_event(const Value& event) {
+  std::string time = text_at(event, {"series", "lastObservedTime"});
+  for (const std::string_view member : {"lastTimestamp", "eventTime"})
+    if (time.empty()) time = event.string_at(member);
+  return time.empty() ? text_at(event, {"metadata", "creationTimestamp"}) : time;
+}
+
+// What client-go puts before an event that stands for many (record.EventAggregator).
+constexpr std::string_view kCombined = "(combined from similar events): ";
+
+struct ReportedEvent {
+  std::string time;
+  std::string object;  // its name
+  std::string like;    // the message, as far as it tells events of one cause from others
+  Diagnosis::Event event;
+};
+
+// Whether a state, which a controller took from the same refusal, says what the event says. Before the
+// refusal, events say what was tried: "Error creating: ".
+bool is_told(std::string_view state, const ReportedEvent& event) {
+  constexpr std::string_view kColon = ": ";
+  const std::string told = without_generated_names(std::string(state), event.object);
+  const auto colon = event.like.find(kColon);
+  return told.find(event.like) != std::string::npos ||
+         (colon != std::string::npos &&
+          told.find(event.like.substr(colon + kColon.size())) != std::string::npos);
+}
+
+ReportedEvent read_event(const Value& event) {
+  const std::int64_t count = std::max(number_at(event, {"count"}), number_at(event, {"series", "count"}));
+  std::string message(trim(event.string_at("message")));
+  std::string object = text_at(event, {"involvedObject", "name"});
+  std::string like = without_generated_names(message, object);
+  if (like.starts_with(kCombined)) like.erase(0, kCombined.size());
+  return {.time = time_of_event(event),
+          .object = std::move(object),
+          .like = std::move(like),
+          .event = {.warning = event.string_at("type") == "Warning",
+                    .reason = text_at(event, {"reason"}),
+                    .message = std::move(message),
+                    .count = std::max<std::int64_t>(count, 1)}};
+}
+
+// The newest of each cause, oldest first; how often it was reported is how often all of them were.
+std::vector<ReportedEvent> newest_of_each(std::vector<ReportedEvent> found, std::size_t most) {
+  std::ranges::stable_sort(found, {}, &ReportedEvent::time);
+  std::vector<ReportedEvent> kept;
+  for (auto it = found.rbegin(); it != found.rend(); ++it) {
+    const auto like = std::ranges::find_if(kept, [&](const ReportedEvent& each) {
+      return each.event.reason == it->event.reason && each.like == it->like;
+    });
+    if (like != kept.end())
+      like->event.count += it->event.count;
+    else
+      kept.push_back(std::move(*it));
+  }
+  if (kept.size() > most) kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(most), kept.end());
+  std::ranges::reverse(kept);
+  return kept;
+}
+
+Result<std::vector<ReportedEvent>> events_about(kube::Client& client, const std::string& ns,
+                                                const std::string& uid, const Context& context) {
+  MIST_TRY(
+      const kube::ObjectList list,
+      client.list(kEvents, {.ns = ns.empty() ? "default" : ns, .field_selector = "involvedObject.uid=" + uid},
+                  context));
+  std::vector<ReportedEvent> found;
+  for (const Value& event : list.items) found.push_back(read_event(event));
+  return found;
+}
+
 // ---- reading
 
 class Examiner {
@@ -323,7 +409,11 @@ class Examiner {
     pods(ns, selector, set_uid, set);
     // Quotas and admission refuse Pods before there are any; only the ReplicaSet's events tell.
     if (!explained(set)) events(ns, set_uid, false, set);
-    node.children.push_back(std::move(set));
+    // The Deployment's condition is often that of its ReplicaSet.
+    if (!set.state.empty() && node.state.find(set.state) != std::string::npos) set.state.clear();
+    const bool says_more =
+        !set.state.empty() || !set.children.empty() || !set.events.empty() || !set.notes.empty();
+    if (says_more) node.children.push_back(std::move(set));
   }
 
   void pods(const std::string& ns, const std::string& selector, const std::string& owner, Diagnosis& node) {
@@ -426,38 +516,14 @@ class Examiner {
   // The last events of an object; normal ones only where they explain (a provisioner's).
   void events(const std::string& ns, const std::string& uid, bool normal_too, Diagnosis& node) {
     if (uid.empty()) return;
-    auto list = client_.list(
-        kEvents, {.ns = ns.empty() ? "default" : ns, .field_selector = "involvedObject.uid=" + uid},
-        context_);
-    if (!usable(list, "its events", node)) return;
-    struct Found {
-      std::string time;
-      Diagnosis::Event event;
-    };
-    std::vector<Found> found;
-    for (const Value& event : list->items) {
-      const bool warning = event.string_at("type") == "Warning";
-      if (!warning && !normal_too) continue;
-      std::string time = text_at(event, {"series", "lastObservedTime"});
-      for (const std::string_view member : {"lastTimestamp", "eventTime"})
-        if (time.empty()) time = event.string_at(member);
-      if (time.empty()) time = text_at(event, {"metadata", "creationTimestamp"});
-      const std::int64_t count = std::max(number_at(event, {"count"}), number_at(event, {"series", "count"}));
-      found.push_back({std::move(time),
-                       {.warning = warning,
-                        .reason = text_at(event, {"reason"}),
-                        .message = std::string(trim(event.string_at("message"))),
-                        .count = std::max<std::int64_t>(count, 1)}});
-    }
-    std::ranges::stable_sort(found, {}, &Found::time);
-    // The newest of each kind.
-    std::set<std::pair<std::string, std::string>> seen;
-    std::vector<Diagnosis::Event> kept;
-    for (auto it = found.rbegin(); it != found.rend() && kept.size() < kEventsShown; ++it) {
-      if (seen.emplace(it->event.reason, it->event.message).second) kept.push_back(std::move(it->event));
-    }
-    std::ranges::reverse(kept);
-    node.events = std::move(kept);
+    auto found = events_about(client_, ns, uid, context_);
+    if (!usable(found, "its events", node)) return;
+    std::erase_if(*found, [&](const ReportedEvent& each) {
+      return (!each.event.warning && !normal_too) || is_told(node.state, each);
+    });
+    node.events.clear();
+    for (ReportedEvent& each : newest_of_each(*std::move(found), kEventsShown))
+      node.events.push_back(std::move(each.event));
   }
 
   kube::Client& client_;
@@ -513,6 +579,18 @@ Diagnosis diagnose(kube::Client& client, std::string kind, std::string name,
   if (looked_into < objects.size())
     root.notes.push_back(fmt::format("only the first {} objects were looked into", looked_into));
   return root;
+}
+
+PodTrouble last_warning(kube::Client& client, const std::string& ns, const std::string& uid,
+                        const Context& context) {
+  auto found = events_about(client, ns, uid, context);
+  if (!found.ok()) return {};
+  std::erase_if(*found, [](const ReportedEvent& each) { return !each.event.warning; });
+  const std::vector<ReportedEvent> newest = newest_of_each(*std::move(found), 1);
+  if (newest.empty()) return {};
+  const ReportedEvent& warning = newest.front();
+  return {.text = with_message(warning.event.reason, warning.event.message),
+          .cause = fmt::format("{} {}", warning.event.reason, warning.like)};
 }
 
 std::string in_one_line(const Diagnosis& object) {

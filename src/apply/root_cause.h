@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apimachinery/object.h"
+#include "apply/pod_trouble.h"
 #include "base/context.h"
 #include "base/diagnosis.h"
 #include "kube/client.h"
@@ -31,6 +32,12 @@ struct Unready {
 /// whole: kind "Release", name "shop/web".
 Diagnosis diagnose(kube::Client& client, std::string kind, std::string name,
                    const std::vector<Unready>& objects, const Context& context);
+
+/// The newest warning that somebody reported about an object: "FailedCreate: Error creating: …". Its `cause`
+/// is the same for warnings that differ by generated names only. Nothing where there is none, or none may be
+/// read.
+PodTrouble last_warning(kube::Client& client, const std::string& ns, const std::string& uid,
+                        const Context& context);
 
 /// The last log lines of a container as a diagnosis shows them.
 inline constexpr int kDiagnosedLogLines = 10;

@@ -170,6 +170,29 @@ TEST_F(RootCause, OfRefusedPodsIsTheReplicaSetsEvent) {
   EXPECT_THAT(in_one_line(found), HasSubstr("FailedCreate: denied by webhook"));
 }
 
+TEST_F(RootCause, TriesOfOneRefusalAreToldOnce) {
+  put_deployment();
+  const std::string quota = R"(pods \"api-new-{}\" is forbidden: exceeded quota: few)";
+  const auto tried = [&](std::string_view before, std::string_view pod, int second, int count) {
+    Value event = yaml(fmt::format(
+        R"({{apiVersion: v1, kind: Event, metadata: {{name: t{}, namespace: shop}}, involvedObject: {{uid: {}, name: api-new}},
+        type: Warning, reason: FailedCreate, message: "{}{}", lastTimestamp: "2026-01-01T00:00:0{}Z", count: {}}})",
+        second, uid(sets["api-new"]), before, fmt::format(fmt::runtime(quota), pod), second, count));
+    cluster.put(std::move(event));
+  };
+  tried("Error creating: ", "aaaaa", 1, 1);
+  tried("Error creating: ", "bbbbb", 2, 1);
+  tried("(combined from similar events): Error creating: ", "ccccc", 3, 4);
+  const Diagnosis found = object(deployment);
+  ASSERT_EQ(found.children.size(), 1u);
+  ASSERT_EQ(found.children[0].events.size(), 1u);
+  EXPECT_EQ(found.children[0].events[0].count, 6) << "as often as all of them";
+  // Where the condition says it already, nothing is left to say of its ReplicaSet.
+  const Diagnosis told =
+      object(deployment, "0 of 1: FailedCreate: pods \"api-new-ddddd\" is forbidden: exceeded quota: few");
+  EXPECT_THAT(in_one_line(told), HasSubstr("exceeded quota: few"));
+}
+
 TEST_F(RootCause, PodsThatFailAlikeAreShownOnce) {
   put_deployment();
   for (int i = 0; i < 40; ++i) put_pod(fmt::format("api-new-{}", i), sets["api-new"], kCrashing);

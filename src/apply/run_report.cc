@@ -14,6 +14,16 @@ using graph::Node;
 
 namespace {
 
+std::string name_or_everything(const std::string& name) { return name.empty() ? "everything else" : name; }
+
+// What kept a node from being begun: of the way to it from what failed, the last that has a name.
+std::string nearest_cause(const std::vector<std::size_t>& path, const graph::SequenceGraph& order,
+                          const graph::NameOf& name_of) {
+  for (auto edge = path.rbegin(); edge != path.rend(); ++edge)
+    if (std::string name = name_of(order.edges()[*edge].before); !name.empty()) return name;
+  return name_or_everything({});
+}
+
 // ": Deployment shop/web comes after Deployment shop/db, …"; empty when nothing was blocked by a failure.
 std::string what_was_blocked(const GraphRun& run, const graph::SequenceGraph& order, std::size_t objects,
                              const graph::NameOf& name_of) {
@@ -25,8 +35,7 @@ std::string what_was_blocked(const GraphRun& run, const graph::SequenceGraph& or
       blocked.emplace_back("…");
       break;
     }
-    blocked.push_back(
-        fmt::format("{} comes after {}", name_of(node), name_of(order.edges()[path.back()].before)));
+    blocked.push_back(fmt::format("{} comes after {}", name_of(node), nearest_cause(path, order, name_of)));
   }
   return blocked.empty() ? "" : ": " + join(blocked, ", ");
 }
@@ -68,7 +77,7 @@ std::vector<AlikeFailures> alike(const GraphRun& run, const graph::NameOf& name_
     if (failure.kind == ErrorKind::Cancelled) continue;
     // Without the other side's words, the message names the object: it is alike no other.
     if (!failure.because.empty()) {
-      std::string name = name_of(node);
+      std::string name = name_or_everything(name_of(node));
       const auto [known, fresh] =
           by_reason.emplace(std::pair(failure.kind, without_name(failure.because, name)), groups.size());
       if (!fresh) {

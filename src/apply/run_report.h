@@ -26,7 +26,8 @@ std::vector<Outcome> outcomes_of(const GraphRun& run, std::size_t objects);
 
 /// The first failure, with what else failed and how much did not happen; nullopt: all was done. What failed
 /// for the same reason is named together. Requests that were cut off because somebody stopped the whole are
-/// no failures of their own. `done_word`: "are written".
+/// no failures of their own. `name_of`: empty for a barrier, which only gathers others. `done_word`: "are
+/// written".
 std::optional<Error> failure_of(const GraphRun& run, const graph::SequenceGraph& order, std::size_t objects,
                                 const graph::NameOf& name_of, std::string_view done_word,
                                 const Context& context);

@@ -53,6 +53,12 @@ Result<SchemasOfVersions> fetch_schemas(kube::Client& client, const std::set<Gro
   return result;
 }
 
+// What is there may have from others what this object leaves out.
+apimachinery::RequiredFields required_of(const PlannedAction& action) {
+  const bool from_nothing = action.kind == ActionKind::Create || action.kind == ActionKind::Replace;
+  return from_nothing ? apimachinery::RequiredFields::Checked : apimachinery::RequiredFields::LeftToAdmission;
+}
+
 struct FoundProblem {
   std::size_t write = 0;
   SchemaProblem problem;
@@ -65,7 +71,8 @@ std::vector<FoundProblem> compare_with_schemas(const Plan& plan, const std::vect
     const DesiredObject& object = plan.desired[plan.writes[write].desired];
     const auto known = schemas.find(group_version(object));
     if (known == schemas.end() || known->second == nullptr) continue;
-    for (SchemaProblem& problem : schema_problems(object.rendered.object, *known->second))
+    for (SchemaProblem& problem :
+         schema_problems(object.rendered.object, *known->second, required_of(plan.writes[write])))
       found.push_back({write, std::move(problem)});
   }
   return found;

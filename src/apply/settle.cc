@@ -133,6 +133,7 @@ class Settler {
       action.kind = ActionKind::Conflict;
       action.cause = ConflictCause::Fields;
       action.reason = fmt::format("it has fields that other managers own: {}", others);
+      action.field = first_field_of_others(action.differences);
       action.hint = std::string(kForceHint);
       return;
     }
@@ -178,6 +179,7 @@ class Settler {
       action.kind = ActionKind::Conflict;
       action.cause = ConflictCause::Fields;
       action.reason = fmt::format("it has fields that other managers own: {}", conflicts(failure.because));
+      action.field = kube::refused_field(failure);
       action.hint = std::string(kForceHint);
       return;
     }
@@ -186,6 +188,7 @@ class Settler {
       action.reason += fmt::format(" ({})", first_line(failure.because));
       return;
     }
+    action.field = kube::refused_field(failure);
     if (kube::is_immutable(failure)) {
       plan_replacement(action, desired, live, rules_,
                        fmt::format("it can't be changed in place ({})", first_line(failure.because)));

@@ -92,7 +92,7 @@ TEST(Schema, LineOfAnIssue) {
   const Value value = *parse_yaml("a:\n  list:\n  - x\n  - ~1/b: 1\n");
   EXPECT_EQ(line_at(value, "/a/list/1"), 4u);
   EXPECT_EQ(line_at(value, "/a/list/1/~01~1b"), 4u);
-  EXPECT_EQ(line_at(value, "/a/list/7/none"), 3u) << "where the list begins";
+  EXPECT_EQ(line_at(value, "/a/list/7/none"), 2u) << "where the key of the list stands";
   EXPECT_EQ(line_at(value, "/none"), 1u);
   EXPECT_EQ(line_at(Value::object({{"a", 1}}), "/a"), 0u);
 }

@@ -26,8 +26,8 @@ struct YamlOptions {
   std::function<void(SourceLocation, std::string)> on_warning{};
 };
 
-/// One document. Empty text, or only comments, is null; a second document is an error. Every value knows the
-/// position of its first character. Errors: Invalid, with file, line, column and the line itself in `where`.
+/// One document. Empty text, or only comments, is null; a second document is an error. Every value knows its
+/// first character, or a key above it. Errors: Invalid, with file, line, column and the line in `where`.
 Result<Value> parse_yaml(std::string_view text, const YamlOptions& options = {});
 
 /// As above, but of several documents the first: what comes after it is not looked at, as in Go.

@@ -171,11 +171,16 @@ bool YamlReader::resolve(const yaml_event_t& event, Resolved& out) const {
          !has_bang_tag(event);
 }
 
+Position YamlReader::place_of(yaml_mark_t start) const {
+  const bool below_its_key = expects(Expect::Value) && frames_.back().key.line < start.line;
+  return position_of(below_its_key ? frames_.back().key : start);
+}
+
 /// The common case: a scalar without anchor that means its own text.
 Status YamlReader::text(const yaml_event_t& event) {
   const std::string_view text = text_of(event.data.scalar.value, event.data.scalar.length);
   if (expects(Expect::Key)) return key(text, event.start_mark);
-  builder_.text(text, position_of(event.start_mark));
+  builder_.text(text, place_of(event.start_mark));
   added(0);
   return {};
 }
@@ -207,7 +212,7 @@ Status YamlReader::scalar(const yaml_event_t& event) {
               "remove the tag, or correct the value");
   if (resolved.fault == ScalarFault::BadBase64)
     return at(event.start_mark, "a !!binary value must be base64", "correct the value, or remove the tag");
-  resolved.value.set_position(position_of(event.start_mark));
+  resolved.value.set_position(place_of(event.start_mark));
   if (has_anchor) {
     Anchor anchor{.complete = true, .is_scalar = true, .is_mapping = false, .value = {}, .scalar = resolved};
     anchor.operations = 1;
@@ -294,7 +299,7 @@ Status YamlReader::alias(const yaml_event_t& event) {
   if (anchor.is_scalar && anchor.scalar.is_float && !std::isfinite(anchor.scalar.number))
     has_non_finite_ = true;
   Value copy = anchor.is_scalar ? anchor.scalar.value : anchor.value;
-  copy.set_position(position_of(event.start_mark));
+  copy.set_position(place_of(event.start_mark));
   add(std::move(copy), anchor.height);
   return {};
 }
@@ -337,7 +342,7 @@ Status YamlReader::end_collection() {
   const Frame frame = std::move(frames_.back());
   frames_.pop_back();
   Value value = builder_.end();
-  value.set_position(position_of(frame.start));
+  value.set_position(place_of(frame.start));
   if (!frame.anchor.empty()) {
     Anchor anchor{.complete = true,
                   .is_scalar = false,

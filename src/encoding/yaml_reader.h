@@ -81,6 +81,9 @@ class YamlReader {
   bool has_bang_tag(const yaml_event_t& event) const;
   Status resolved_key(const Resolved& scalar, yaml_mark_t mark);
   Status key(std::string_view name, yaml_mark_t mark);
+  /// Of a member, the line where its key stands, which is what people look for: the key itself, if the value
+  /// begins below it.
+  Position place_of(yaml_mark_t start) const;
   void add(Value value, int height);
   void added(int height);
   Status merge(Value mapping, yaml_mark_t mark);

@@ -27,10 +27,28 @@ TEST(Yaml, KeepsOrderAndPositions) {
   EXPECT_EQ(at(value), std::pair(1U, 1U));
   EXPECT_EQ(at(*value.find("b")), std::pair(1U, 4U));
   const Value& list = *value.find("a");
-  EXPECT_EQ(at(list), std::pair(3U, 3U));
+  EXPECT_EQ(at(list), std::pair(2U, 1U)) << "it begins below its key";
   EXPECT_EQ(at(list.as_array()[0]), std::pair(3U, 5U));
   EXPECT_EQ(at(list.as_array()[1]), std::pair(4U, 5U));
   EXPECT_EQ(at(*list.as_array()[1].find("l")), std::pair(4U, 15U));
+}
+
+TEST(Yaml, WhatBeginsBelowItsKeyStandsWhereTheKeyDoes) {
+  const Value value = *parse_yaml(
+      "a:\n  text\nb: &x\n  c: 1\nd:\n  *x\ne:\n  - - f:\n        \"g\"\nh: |\n  i\nj: {k:\n  1}\n? l\n: "
+      "1\n");
+  const auto line = [](const Value* v) { return v == nullptr ? 0U : v->position().line; };
+  EXPECT_EQ(line(value.find("a")), 1U) << "a scalar";
+  EXPECT_EQ(line(value.find("b")), 3U) << "a mapping";
+  EXPECT_EQ(line(value.at_path({"b", "c"})), 4U);
+  EXPECT_EQ(line(value.find("d")), 5U) << "an alias";
+  EXPECT_EQ(line(value.find("e")), 7U) << "a list";
+  const Value& item = value.find("e")->as_array()[0];
+  EXPECT_EQ(line(&item), 8U) << "an item has no key";
+  EXPECT_EQ(line(item.as_array()[0].find("f")), 8U);
+  EXPECT_EQ(line(value.find("h")), 10U) << "a block";
+  EXPECT_EQ(line(value.at_path({"j", "k"})), 12U) << "a flow mapping";
+  EXPECT_EQ(line(value.find("l")), 14U) << "an explicit key";
 }
 
 TEST(Yaml, OfTheFirstDocumentAloneNothingElseIsRead) {

@@ -68,6 +68,8 @@ ApiFailure read_failure(const Value& status, ErrorKind kind) {
     }
   }
   failure.other_object = failure.other_object || (kind == ErrorKind::Conflict && message.contains(kOtherUid));
+  const auto owned = std::ranges::find(failure.causes, kFieldManagerConflict, &ApiFailure::Cause::reason);
+  if (kind == ErrorKind::Conflict && owned != failure.causes.end()) failure.field = owned->field;
   if (kind != ErrorKind::Invalid || failure.other_object) return failure;
   failure.immutable = immutable;
   failure.lost_version = message.starts_with(kLostVersion);

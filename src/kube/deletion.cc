@@ -12,11 +12,16 @@ constexpr int kMostDeletes = 20;
 constexpr auto kPauseToLookAgain = std::chrono::milliseconds(5);
 constexpr auto kLongestLookPause = std::chrono::milliseconds(200);
 
+Deletion going(const Value& there, const Doomed& doomed) {
+  if (doomed.going != nullptr) *doomed.going = there;
+  return Deletion::Going;
+}
+
 // Of what is there under the name: nullopt if it is the object, and nobody has deleted it yet.
 std::optional<Deletion> is_deleted(const Value& there, const Doomed& doomed) {
   if (there.string_at({"metadata", "uid"}) != doomed.uid) return Deletion::Other;
   // A namespace that is being emptied answers 409 to a second DELETE.
-  if (apimachinery::is_terminating(there)) return Deletion::Going;
+  if (apimachinery::is_terminating(there)) return going(there, doomed);
   return std::nullopt;
 }
 
@@ -56,8 +61,8 @@ Result<Deletion> delete_object(Client& client, const ObjectRef& ref, const Doome
     }
     auto deleted = client.remove(ref, options, context);
     if (deleted.ok()) {
-      const bool going = apimachinery::is_terminating(*deleted) && deleted->string_at("kind") != "Status";
-      return going ? Deletion::Going : Deletion::Gone;
+      const bool is_going = apimachinery::is_terminating(*deleted) && deleted->string_at("kind") != "Status";
+      return is_going ? going(*deleted, doomed) : Deletion::Gone;
     }
     const bool unclear =
         deleted.error().kind == ErrorKind::Conflict || deleted.error().kind == ErrorKind::NotFound;

@@ -30,6 +30,7 @@ struct Doomed {
   /// Asked about the object when its version is another one, before it is deleted at that. Its error keeps
   /// the object, and is returned. Empty: it goes whatever changed.
   std::function<Status(const Value& now)> still_goes = {};
+  Value* going = nullptr;  ///< where Deletion::Going: gets the object as it is now
 };
 
 /// Every refusal is an error, with the server's words as `because`, and the object is still there then. An

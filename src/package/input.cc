@@ -5,6 +5,7 @@
 #include "encoding/json.h"
 #include "encoding/member_finder.h"
 #include "encoding/schema.h"
+#include "encoding/schema_place.h"
 #include "package/calls.h"
 
 namespace mist::package {
@@ -153,7 +154,7 @@ Result<Value> input_data(const Metadata& metadata, const RenderRequest& request)
   Error failure = error(ErrorKind::Invalid, "the values don't fit the package {}", metadata.name);
   failure.because = join(lines, "\n");
   failure.hint = "mistctl inspect package prints the inputs that it knows";
-  return failure;
+  return std::move(failure).with_detail(encoding::faults_of(metadata.inputs, data, issues));
 }
 
 }  // namespace mist::package

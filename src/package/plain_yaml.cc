@@ -61,12 +61,16 @@ Result<Files> kubernetes_files(const Source& source, const Files& files, bool de
   return found;
 }
 
-Status refuse_values(const Source& source, const Value& values) {
+Status refuse_values(const Source& source, const Files& files, const Value& values) {
+  const auto is_here = [&](const ProgramMark& mark) { return files.contains(std::string(mark.file)); };
+  const auto marks = program_marks();
+  const auto program = std::ranges::find_if(marks, is_here);
   for (const Value::Member& member : values.as_object()) {
     if (member.key == "name") continue;
     return error(ErrorKind::Invalid, "{} is plain Kubernetes YAML and takes no values, but {} is set",
                  source.reference, escape_controls(member.key))
-        .with_hint("remove -f and --set, or make it a package with inputs");
+        .with_hint(program != marks.end() ? build_it_first(program->language, source.reference)
+                                          : "remove -f and --set, or make it a package with inputs");
   }
   return {};
 }

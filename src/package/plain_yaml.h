@@ -11,7 +11,8 @@ namespace mist::package {
 /// first.
 Result<Files> kubernetes_files(const Source& source, const Files& files, bool declared);
 
-/// Invalid, naming one, if there are any but the release's name.
-Status refuse_values(const Source& source, const Value& values);
+/// Invalid, naming one, if there are any but the release's name. `files`: all of the directory, which may
+/// hold a program that would take them.
+Status refuse_values(const Source& source, const Files& files, const Value& values);
 
 }  // namespace mist::package

@@ -737,11 +737,12 @@ struct Renderer::Impl {
                    escape_controls(encoding::to_json(rendered.missing)))
           .with_hint("copy it into the package, and name it by its path");
     }
-    MIST_TRY_VOID(refuse_values(source, request.user_values));
+    MIST_TRY(Files files, kubernetes_files(source, tree.files, tree.declared.has_value()));
+    MIST_TRY_VOID(refuse_values(source, tree.files, request.user_values));
     Rendered rendered;
     rendered.metadata = tree.declared ? *std::move(tree.declared) : plain_metadata(source);
     if (!request.quiet) report_ignored(rendered.metadata, source.reference, events);
-    MIST_TRY(rendered.files, kubernetes_files(source, tree.files, tree.declared.has_value()));
+    rendered.files = std::move(files);
     return rendered;
   }
 

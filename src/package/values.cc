@@ -236,6 +236,15 @@ Status apply_one(Value& values, const ValuesInput& input, Numbers numbers, Event
   return {};
 }
 
+// Errors of --set know their column, but not what it is a column of.
+Status named(Status status, const ValuesInput& input) {
+  if (status.ok() || !status.error().where || !status.error().where->file.empty()) return status;
+  status.error().where->file = flag_name(input.flag);
+  return status;
+}
+
+}  // namespace
+
 std::string_view flag_name(ValuesFlag flag) {
   switch (flag) {
     case ValuesFlag::Set:
@@ -254,22 +263,9 @@ std::string_view flag_name(ValuesFlag flag) {
   return "-f";
 }
 
-// Errors of --set know their column, but not what it is a column of.
-Status named(Status status, const ValuesInput& input) {
-  if (status.ok() || !status.error().where || !status.error().where->file.empty()) return status;
-  status.error().where->file = flag_name(input.flag);
-  return status;
-}
-
-// Helm's order (cli/values.Options.MergeValues): by kind, whatever the order on the command line.
-constexpr std::array kOrder{ValuesFlag::File,      ValuesFlag::SetJson, ValuesFlag::Set,
-                            ValuesFlag::SetString, ValuesFlag::SetFile, ValuesFlag::SetLiteral};
-
-}  // namespace
-
 Result<Value> merge_values(std::span<const ValuesInput> inputs, Numbers numbers, EventSink* events) {
   Value values = Value::object();
-  for (const ValuesFlag kind : kOrder) {
+  for (const ValuesFlag kind : kMergeOrder) {
     for (const ValuesInput& input : inputs) {
       if (input.flag == kind) MIST_TRY_VOID(named(apply_one(values, input, numbers, events), input));
     }
@@ -278,10 +274,13 @@ Result<Value> merge_values(std::span<const ValuesInput> inputs, Numbers numbers,
 }
 
 void make_floats(Value& value) {
+  const encoding::Position position = value.position();
   if (value.is_int()) {
     value = Value(static_cast<double>(value.as_int()));
+    value.set_position(position);
   } else if (value.kind() == Value::Kind::UInt) {
     value = Value(static_cast<double>(value.as_uint()));
+    value.set_position(position);
   } else if (value.is_array()) {
     for (Value& item : value.as_array()) make_floats(item);
   } else if (value.is_object()) {

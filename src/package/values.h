@@ -3,8 +3,10 @@
 // --set-json, then all --set, --set-string, --set-file and --set-literal, each kind in its order. Null
 // removes. Pure: file contents are given. Any thread.
 
+#include <array>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/event.h"
 #include "base/result.h"
@@ -22,6 +24,12 @@ enum class ValuesFlag : std::uint8_t {
   SetJson,     ///< --set-json a=[1],b={"c":2}, or one object
   SetLiteral,  ///< --set-literal a.b=TEXT: everything behind the = as it is, backslashes and commas too
 };
+
+/// Helm's order (cli/values.Options.MergeValues): by kind, whatever the order on the command line.
+inline constexpr std::array kMergeOrder{ValuesFlag::File,      ValuesFlag::SetJson, ValuesFlag::Set,
+                                        ValuesFlag::SetString, ValuesFlag::SetFile, ValuesFlag::SetLiteral};
+/// "-f", "--set", ….
+std::string_view flag_name(ValuesFlag flag);
 
 /// What a whole number of a file becomes. Charts can tell an integer from a float (they print 1e+06 for a
 /// million from a file, 1000000 for one from --set), so theirs are what Helm makes of them. The rest of their

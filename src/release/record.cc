@@ -315,6 +315,7 @@ Value to_value(const Head& head) {
                                {"package", head.package},
                                {"packageVersion", head.package_version},
                                {"objects", head.objects}});
+  if (!head.kept_by.empty()) value.set("keptBy", head.kept_by);
   if (!head.options.is_null()) value.set("options", head.options);
   return value;
 }
@@ -329,6 +330,7 @@ Head head_from_value(const Value& value) {
   head.package = value.string_at("package");
   head.package_version = value.string_at("packageVersion");
   head.objects = static_cast<std::size_t>(std::max<std::int64_t>(int_at(value, "objects", 0), 0));
+  head.kept_by = value.string_at("keptBy");
   head.options = value_at(value, "options");
   return head;
 }

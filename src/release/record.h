@@ -148,6 +148,9 @@ struct Head {
   std::string package = {};  ///< reference, of `latest`
   std::string package_version = {};
   std::size_t objects = 0;
+  /// The Release (docs/release-resource.md) whose operator deployed it last, "namespace/name"; empty: none
+  /// did.
+  std::string kept_by = {};
   Value options = {};  ///< of an uninstall under way, so that it can be ended as it was begun; else null
   friend bool operator==(const Head&, const Head&) = default;
 };

@@ -287,6 +287,7 @@ class Visit {
     action::Environment environment{*client_, world_.clock, world_.random, events_, world_.holder};
     environment.process = own_process();
     environment.life = life_of_process;
+    environment.keeper = display(key_);
     return environment;
   }
 

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "encoding/member_finder.h"
+#include "package/value_places.h"
 #include "render/answers.h"
 
 namespace mist::render {
@@ -74,8 +75,10 @@ Result<RenderedRelease> WantedRelease::render(const ReleaseFacts& release, const
     MIST_TRY_VOID(take(std::move(source)));
   }
   if (given_ && !wanted_.reuse_values && release.stored != nullptr) warn_of_dropped(*release.stored);
-  return renderer_.render(source_, chosen_values(given_, wanted_.reuse_values, release.stored),
-                          wanted_.choices, release, context);
+  auto rendered = renderer_.render(source_, chosen_values(given_, wanted_.reuse_values, release.stored),
+                                   wanted_.choices, release, context);
+  if (rendered.ok() || !wanted_.values) return rendered;
+  return package::with_value_places(std::move(rendered).error(), *wanted_.values);
 }
 
 // Values that are given replace all others, which surprises people who meant to change one.

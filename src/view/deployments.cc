@@ -173,6 +173,10 @@ std::string uninstall_text(const action::UninstallReport& report, bool dry, std:
       text += fmt::format("  {} stays: {}\n", escape_controls(action.key.display()),
                           escape_controls(action.reason));
   }
+  for (const auto& [key, why] : report.held)
+    text += fmt::format("  {} is not gone yet: {}\n", escape_controls(key.display()), escape_controls(why));
+  if (!report.held.empty())
+    text += "  the record no longer names what is not gone yet; it goes when its finalizers are taken off\n";
   for (const auto& [owner, actions] : returned)
     text += fmt::format(
         "  {} went back to release {}\n",

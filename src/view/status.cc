@@ -59,6 +59,15 @@ Value lock_value(const ReleaseStatus& status) {
         life.state == HolderLife::State::Unsure ? Value() : Value(std::max<std::int64_t>(silent, 0))}});
 }
 
+Value keeper_value(const ReleaseStatus& status) {
+  if (!status.keeper) return {};
+  const action::Keeper& keeper = *status.keeper;
+  return Value::object({{"namespace", keeper.ns},
+                        {"name", keeper.name},
+                        {"state", action::to_string(keeper.state)},
+                        {"message", text_or_null(keeper.message)}});
+}
+
 // Whether its process lives can't be known from here: clocks of two machines may differ.
 std::string holder_words(const HolderLife& life, const release::Lock& lock) {
   switch (life.state) {
@@ -124,6 +133,11 @@ std::string head_text(const ReleaseStatus& status, WallTime now) {
     const release::Lock& lock = *status.anchor.lock;
     line("Locked by", fmt::format("{} (\"{}\" since {})", lock.holder, lock.operation, lock.acquired));
     line("Holder", holder_words(*status.holder, lock));
+  }
+  if (status.keeper) {
+    const action::Keeper& keeper = *status.keeper;
+    line("Kept by", fmt::format("{}, {}{}", keeper.display(), action::to_string(keeper.state),
+                                keeper.message.empty() ? "" : ": " + keeper.message));
   }
   for (const release::Revision& revision : status.unfinished)
     line("Unfinished", fmt::format("v{} ({} at {}) {}", revision.number, revision.action, revision.created,
@@ -275,6 +289,7 @@ Value status_value(const ReleaseStatus& status, WallTime now) {
        {"allowLookupSecrets", texts_value(lookups_of(status).secrets)},
        {"lockedBy", text_or_null(status.anchor.lock ? status.anchor.lock->holder : std::string())},
        {"lock", lock_value(status)},
+       {"keptBy", keeper_value(status)},
        {"unfinished", Value(std::move(unfinished))},
        {"certificates", certificates_value(status)},
        {"notes", text_or_null(notes_of(status))},

@@ -3,6 +3,7 @@ fit what is there, and what it draws stays."""
 import json
 import pathlib
 import shutil
+import signal
 
 import alertmanager
 from harness import check, config_map, contains, definition, equal, test
@@ -207,6 +208,39 @@ def a_hook_that_fails_says_why(t):
     check(t.kube.get("ConfigMap", t.ns, "settings"), "without hooks it goes on")
     t.run("uninstall", "shop", "--yes", "--wait")
     equal(t.owned("shop", kinds=("ConfigMap", "Job", "Pod")), set(), "nothing is left")
+
+
+def said_until(t, wanted, *command):
+    """What a command says on stderr until all of `wanted` stands there; then it is interrupted."""
+    running = t.start(*command)
+    seen = ""
+    for line in running.stderr:
+        seen += line.decode()
+        if all(text in seen for text in wanted):
+            break
+    check(running.poll() is None and all(text in seen for text in wanted), "it was not said while it waited:\n", seen)
+    running.send_signal(signal.SIGINT)
+    running.wait(30)
+
+
+@test(waits=True)
+def a_hook_that_is_waited_for_says_why(t):
+    image = chart(t, config_map("settings"), hook("migrate", "pre-install", "image-pull-backoff"))
+    said_until(t, [f"Job {t.ns}/migrate: waiting (container main: ImagePullBackOff"],
+               "install", "shop", "-p", image, "--timeout", "60s")
+    contains(t.run("status", "shop").out, "ImagePullBackOff", f"Pod {t.ns}/migrate-")
+    t.run("recover", "shop", "--undo", "--yes")
+    failed = t.refused("install", "late", "-p", image, "--timeout", "4s", says=["ImagePullBackOff"]).err
+    contains(failed, f"ConfigMap {t.ns}/settings comes after Job {t.ns}/migrate")
+    check("comes after everything else" not in failed, failed)
+    t.run("recover", "late", "--undo", "--yes")
+    # A quota keeps the Job from making a Pod: only its Events say so.
+    t.kube.create("ResourceQuota", t.ns, {"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}})
+    t.kube.wait("the quota counts", lambda: (t.kube.get("ResourceQuota", t.ns, "none").get("status") or {}).get("used"))
+    said_until(t, [f"Job {t.ns}/migrate: waiting (FailedCreate: Error creating: pods", "exceeded quota: none"],
+               "install", "full", "-p", image, "--timeout", "60s")
+    contains(t.run("status", "full").out, "exceeded quota: none")
+    t.run("recover", "full", "--undo", "--yes")
 
 
 @test

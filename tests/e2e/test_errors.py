@@ -2,7 +2,7 @@
 import base64
 import json
 
-from harness import check, config_map, contains, equal, kubeconfig_text, secret, test, workload
+from harness import check, config_map, contains, definition, equal, kubeconfig_text, secret, test, workload
 
 
 def nothing_was_written(t, release="shop"):
@@ -94,6 +94,100 @@ def fields_that_the_schema_does_not_have(t):
     t.run("upgrade", "shop", "-p", t.package("r2", config_map("fine", data={"a": "b"}), workload("Deployment", "web")))
     equal([r for r in t.requests(mark) if "openapi" in r.uri], [], "schemas that were known")
     t.run("uninstall", "shop", "--yes")
+
+
+NAMELESS = """apiVersion: v1
+kind: ConfigMap
+metadata: {name: first}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+        - image: example.com/web:1
+"""
+
+
+@test
+def fields_that_are_required_are_missed_before_anything_is_written(t):
+    said = refused_without_a_write(t, t.package("p", NAMELESS), "spec.selector: it is required, and missing",
+                                   "00000.yaml:9:", "containers[0].name: it is required, and missing", "00000.yaml:14:")
+    check("kubectl explain deployments.spec" in said.err, said)
+    # A plan of it is refused with the same words.
+    planned = t.refused("plan", "shop", "-p", t.package("p", NAMELESS)).err
+    equal(planned, t.refused("install", "shop", "-p", t.package("p", NAMELESS), "--dry-run").err)
+    # What is required and has a default, or is as good as nothing, is not missed: neither where the server can be
+    # asked nor in a namespace that comes with the release.
+    web = workload("Deployment", "web")
+    web["spec"]["template"]["spec"]["containers"][0].update(
+        ports=[{"containerPort": 80}], livenessProbe={"httpGet": {"port": 80, "httpHeaders": [{"name": "x"}]}})
+    web["metadata"]["namespace"] = other = t.namespace("new", create=False)
+    t.claim_namespace(other)
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": other}}
+    t.run("install", "fine", "-p", t.package("q", space, web))
+    t.run("uninstall", "fine", "--yes")
+
+
+@test
+def required_fields_of_a_kind_with_defaults_are_not_missed(t):
+    kind = definition("sized.example.com", "sizeds", "Sized", {
+        "type": "object", "properties": {"spec": {"type": "object", "required": ["size", "color"], "properties": {
+            "size": {"type": "integer", "default": 3}, "color": {"type": "string"}}}}})
+    t.run("install", "kinds", "-p", t.package("kinds", kind), "--wait")
+    made = {"apiVersion": "sized.example.com/v1", "kind": "Sized", "metadata": {"name": "one"}}
+    t.run("install", "good", "-p", t.package("good", {**made, "spec": {"color": "red"}}))
+    bad = t.package("bad", {**made, "metadata": {"name": "two"}, "spec": {"size": 1}})
+    # What the server publishes of a kind follows it by a moment.
+    t.kube.wait("it is missed", lambda: "spec.color: it is required, and missing" in t.run(
+        "install", "shop", "-p", bad, "--dry-run", code=None).err)
+    refused_without_a_write(t, bad, "spec.color: it is required, and missing")
+    t.run("uninstall", "good", "--yes", "--wait")
+    t.run("uninstall", "kinds", "--yes", "--delete-crds")
+
+
+BELOW = """apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas:
+    {}
+  selector:
+    matchLabels:
+      app:
+        {}
+  template:
+    metadata:
+      labels:
+        app:
+          {}
+    spec:
+      containers:
+        - name: main
+          image:
+            example.com/main:1
+"""
+
+
+@test
+def a_field_is_named_by_the_line_of_its_key(t):
+    t.run("install", "shop", "-p", t.package("p", BELOW.format(1, "web", "web")))
+    contains(t.run("diff", "shop", "-p", t.package("p", BELOW.format(2, "web", "web"))).out, "00000.yaml:6")
+    # What can't be changed in place stands where the field stands, and not at the object's first line.
+    t.refused("upgrade", "shop", "-p", t.package("p", BELOW.format(1, "api", "api")),
+              says=["spec.selector", "at 00000.yaml:"])
+    said = t.refused("upgrade", "shop", "-p", t.package("p", BELOW.format(1, "api", "api"))).err
+    check("at 00000.yaml:1\n" not in said and any(f"at 00000.yaml:{line}" in said for line in (8, 9, 10)), said)
+    # The same where another manager owns a field.
+    t.kube.checked("PATCH", t.kube.path("Deployment", t.ns, "web") + "?fieldManager=scaler", {"spec": {"replicas": 3}},
+                   "application/merge-patch+json")
+    said = t.refused("upgrade", "shop", "-p", t.package("p", BELOW.format(2, "web", "web"))).err
+    contains(said, "scaler", "at 00000.yaml:6")
 
 
 @test
@@ -272,7 +366,7 @@ def the_ten_errors_that_everybody_meets(t):
         (["install", "shop", "-p", package, "-f", values], None, ["values.yaml:2:1", "a tab is used"],
          ["only spaces"]),
         (["list"], dead, ["nothing listens at 127.0.0.1:1", "connection refused", "(context c)"], ["check that the server runs"]),
-        (["upgrade", "web", "-p", conflicting], None, ["ConfigMap", "mine", ".data.key", "somebody", "00000.yaml:1"],
+        (["upgrade", "web", "-p", conflicting], None, ["ConfigMap", "mine", ".data.key", "somebody", "00000.yaml:8:"],
          ["--force-conflicts"]),
         (["install", "shop", "-p", t.package("q", config_map("theirs"))], None,
          [f"ConfigMap {t.ns}/theirs exists already and belongs to no release", "00000.yaml:1"], ["--adopt"]),

@@ -67,8 +67,8 @@ def fields_of_other_managers_are_named_before_anything_is_written(t):
     changed = t.package("q", config_map("one", {"key": "new"}), config_map("two"),
                         workload("Deployment", "web", replicas=1))
     refused = t.refused("upgrade", "shop", "-p", changed, says=[
-        f"ConfigMap {t.ns}/two", '"kubectl"', ".data.key", "00001.yaml:1", "--force-conflicts"])
-    contains(refused.err, f"also: Deployment {t.ns}/web", '"scaler"', ".spec.replicas", "00002.yaml:1")
+        f"ConfigMap {t.ns}/two", '"kubectl"', ".data.key", "00001.yaml:8:", "--force-conflicts"])
+    contains(refused.err, f"also: Deployment {t.ns}/web", '"scaler"', ".spec.replicas", "00002.yaml:28:")
     equal(t.kube.get("ConfigMap", t.ns, "one")["data"], {"key": "one"}, "nothing was written")
     t.run("upgrade", "shop", "-p", changed, "--force-conflicts")
     equal(t.kube.get("ConfigMap", t.ns, "two")["data"], {"key": "two"})

@@ -120,8 +120,14 @@ def a_release_resource_is_a_release_of_mistctl(t):
     change(t, package="team/hello:1.1.0", values={"greeting": "mine"})
     contains(wait_for(t, "Deployed"), "hello 1.1.0 is deployed as v1")
     equal(settings(t), {"greeting": "mine", "password": "s3cr3t,a=b", "extra": "x"})
-    # What others do with mistctl is undone at the next look: the resource says what is wanted.
-    t.run("rollback", "web", "0")
+    # What others do with mistctl is undone at the next look: the resource says what is wanted, and mistctl that.
+    equal(t.run("status", "web", "-o", "json").json["keptBy"],
+          {"namespace": t.ns, "name": "web", "state": "ready", "message": None})
+    warned = t.run("rollback", "web", "0").err
+    contains(warned, f"warning: Release {t.ns}/web keeps the release {t.ns}/web and undoes this at its next look",
+             f"kubectl patch releases.mistletoe.dev web -n {t.ns}", '"suspend":true')
+    contains(t.run("uninstall", "web", "--dry-run").err, "installs it again at its next look",
+             f"kubectl delete releases.mistletoe.dev web -n {t.ns}")
     t.kube.checked("PATCH", address(t, "web"), {"metadata": {"annotations": {"mistletoe.dev/reconcile-at": "now"}}},
                    content_type="application/merge-patch+json")
     t.kube.wait("it is as wanted again", lambda: (settings(t) or {}).get("extra") == "x")
@@ -129,6 +135,13 @@ def a_release_resource_is_a_release_of_mistctl(t):
           ["install", "upgrade", "rollback", "upgrade"])
     events = {e["reason"] for e in t.kube.list("Event", t.ns) if e["involvedObject"]["kind"] == "Release"}
     check("Deployed" in events, events)
+
+    # One that rests undoes nothing.
+    change(t, suspend=True)
+    t.kube.wait("it rests", lambda: condition(t, "Suspended").get("status") == "True")
+    contains(t.run("status", "web").out, f"Kept by    Release {t.ns}/web, suspended")
+    check("keeps the release" not in t.run("upgrade", "web", "-p", "team/hello:1.1.0", "--dry-run").err, "it is suspended")
+    change(t, suspend=False)
 
     # Where nothing changes nothing is written.
     t.kube.wait("it is ready", lambda: condition(t).get("status") == "True")

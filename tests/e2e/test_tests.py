@@ -180,3 +180,19 @@ def a_test_job_that_removes_itself_passes_or_fails_as_it_ended(t):
     t.run("install", "shop", "-p", package)
     done = t.run("test", "shop", code=1)
     contains(done.out, f"passed  Job {t.ns}/good", f"failed  Job {t.ns}/bad")
+
+
+@test(waits=True)
+def a_test_that_cannot_begin_says_why_while_it_is_waited_for(t):
+    t.run("install", "shop", "-p", t.package("p", config_map("settings"), job_test("probe", "image-pull-backoff"),
+                                             pod_test("crash", "image-pull-backoff")))
+    for name, wanted in ("probe", "Job"), ("crash", "Pod"):
+        running = t.start("test", "shop", "--filter", name, "--timeout", "60s")
+        seen = ""
+        for line in running.stderr:
+            seen += line.decode()
+            if f"{wanted} {t.ns}/{name}: waiting (container main: ImagePullBackOff" in seen:
+                break
+        check(running.poll() is None, "it was said only at the end:\n", seen)
+        running.send_signal(signal.SIGINT)
+        running.wait(30)

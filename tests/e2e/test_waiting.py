@@ -227,9 +227,10 @@ def a_quota_that_refuses_pods_and_a_claim_without_volume_are_explained(t):
 
     text, report = explained(t, [workload("Deployment", "alone")],
                              lambda: t.kube.wait("its pod is refused", refused), release="other")
-    replica_set = child(report["diagnosis"], f"Deployment {t.ns}/alone", "ReplicaSet")
-    equal({e["reason"] for e in replica_set["events"]}, {"FailedCreate"})
     contains(text, "FailedCreate", "exceeded quota: few")
+    # The Deployment's condition says what its ReplicaSet's condition and events say.
+    tree = text[text.index("1 object is not ready"):]
+    equal(tree.count("exceeded quota: few"), 1, tree)
 
 
 @test(waits=True)
@@ -575,3 +576,20 @@ def how_long_something_may_take_to_go_is_what_the_user_says(t):
     changed = dict(changed, data={"key": "other"})
     t.refused("upgrade", "shop", "-p", t.package("p", changed), "--replace", "--timeout", "1s",
               says=["while waiting until the old ConfigMap", "example.com/hold"], seconds=30)
+
+
+@test(waits=True)
+def what_a_finalizer_keeps_is_not_called_deleted(t):
+    held = config_map("held", finalizers=["example.com/hold"])
+    t.cleanup(lambda: t.kube.request("PATCH", t.kube.path("ConfigMap", t.ns, "held"), {"metadata": {"finalizers": None}},
+                                     "application/merge-patch+json"))
+    t.run("install", "shop", "-p", t.package("p", held, config_map("free")))
+    t.refused("uninstall", "shop", "--yes", "--wait", "--timeout", "1s",
+              says=["while waiting until ConfigMap", "example.com/hold", "--wait again"])
+    said = t.run("uninstall", "shop", "--yes").out
+    contains(said, "1 still being deleted", f"ConfigMap {t.ns}/held is not gone yet", "example.com/hold")
+    check("2 objects deleted" not in said, said)
+    # What goes at once is deleted, finalizer or not.
+    t.kube.patch("ConfigMap", t.ns, "held", {"metadata": {"finalizers": None}})
+    t.run("install", "other", "-p", t.package("q", config_map("plain")))
+    equal(t.run("uninstall", "other", "--yes").out, "other is uninstalled: 1 object deleted\n")

@@ -13,6 +13,7 @@
 #include "package/capabilities.h"
 #include "package/images.h"
 #include "package/lint_types.h"
+#include "package/value_places.h"
 
 namespace mist::cli {
 namespace {
@@ -184,6 +185,13 @@ Status validate(World& world, const package::Source& source, const package::Rend
   return package::with_excerpt(*std::move(failure), source, rendered.origins);
 }
 
+// Values that don't fit are named with the file or flag that has them.
+Result<package::Rendered> placed(Result<package::Rendered> rendered,
+                                 std::span<const package::ValuesInput> inputs) {
+  if (rendered.ok()) return rendered;
+  return package::with_value_places(std::move(rendered).error(), inputs);
+}
+
 Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
   MIST_TRY(const render::ReleaseFacts release,
            offline_release(invocation, world, invocation.argument("NAME")));
@@ -206,8 +214,9 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
     return error(ErrorKind::Usage, "--force goes with -o dir=PATH");
   const std::string kube_version = invocation.text(kKubeVersionFlag.name);
   const auto render_text = [&]() -> Result<package::Rendered> {
-    if (!invocation.enabled("validate")) return renderer->render_files(source, request, world.context);
-    MIST_TRY(package::Rendered rendered, renderer->render(source, request, world.context));
+    if (!invocation.enabled("validate"))
+      return placed(renderer->render_files(source, request, world.context), inputs);
+    MIST_TRY(package::Rendered rendered, placed(renderer->render(source, request, world.context), inputs));
     MIST_TRY_VOID(validate(world, source, rendered, kube_version));
     return rendered;
   };
@@ -228,7 +237,7 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
       MIST_TRY_VOID(write_directory(world, format.substr(4), rendered.files, invocation.enabled("force")));
     return ExitCode::Ok;
   }
-  MIST_TRY(package::Rendered rendered, renderer->render(source, request, world.context));
+  MIST_TRY(package::Rendered rendered, placed(renderer->render(source, request, world.context), inputs));
   if (invocation.enabled("validate")) MIST_TRY_VOID(validate(world, source, rendered, kube_version));
   std::vector<Value> objects;
   if (as_release) {

@@ -47,6 +47,7 @@ Result<ExitCode> run_plan(const Invocation& invocation, World& world) {
   MIST_TRY_VOID(refuse_format_as_file(invocation.text("out")));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const action::Look look, preview(invocation, world, cluster));
+  MIST_TRY_VOID(action::check_look(cluster.environment, look, world.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
     print_value(world, format, view::diff_value(look, {.show_secrets = invocation.enabled("show-secrets")}));
   else

@@ -1,0 +1,41 @@
+#pragma once
+// The Release resource (docs/release-resource.md) that keeps a release as it is written there: what somebody
+// else changes is undone at its next look. The record names the one that deployed it last, so that a release
+// without one costs no request. Blocking; any thread.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "action/environment.h"
+
+namespace mist::action {
+
+struct Keeper {
+  enum class State : std::uint8_t {
+    Ready,
+    NotReady,
+    Stalled,  ///< nothing is tried until somebody changes something
+    Suspended,
+    Unknown,  ///< it can't be read
+  };
+  std::string ns, name;
+  State state = State::Unknown;
+  std::string message = {};   ///< why it isn't ready, in its own words
+  std::string interval = {};  ///< from look to look, as it is written; empty: the default
+
+  std::string display() const;  ///< "Release shop/web"
+};
+std::string_view to_string(Keeper::State state);  ///< "ready", "not ready", "stalled", "suspended", "unknown"
+
+/// Nothing: no Release keeps it, or the one in its record is gone, or keeps another release by now.
+std::optional<Keeper> keeper_of(const Environment& environment, const release::Anchor& anchor,
+                                const Context& context);
+
+enum class KeptChange : std::uint8_t { Deploy, Uninstall };
+/// Warns of a Release that will undo what its user is about to do. Nothing where the change is that Release's
+/// own, or where it is suspended.
+void warn_of_keeper(const Environment& environment, const ReleaseState& state, KeptChange change,
+                    const Context& context);
+
+}  // namespace mist::action

@@ -1,0 +1,30 @@
+#pragma once
+// Which value a violated JSON Schema is about, for whoever knows where that value was written. Pure; any
+// thread.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "encoding/schema.h"
+
+namespace mist::encoding {
+
+/// A fact of an error whose `because` has a line for each of these JSON pointers (RFC 6901): the value that
+/// the line is about, or around what is missing.
+struct ValueFaults {
+  std::vector<std::string> pointers;
+};
+
+/// Of issues that schema.validate(value) found. A member that the schema doesn't have is named itself.
+ValueFaults faults_of(const Value& schema, const Value& value, std::span<const SchemaIssue> issues);
+
+/// "/a~1b/0" of "a/b" and "0".
+std::string to_pointer(std::span<const std::string> tokens);
+/// The value that it names below `value`; null: there is none.
+const Value* value_at_pointer(const Value& value, std::string_view pointer);
+/// As `--set` would write it: "image.tag".
+std::string set_path_of(std::string_view pointer);
+
+}  // namespace mist::encoding
