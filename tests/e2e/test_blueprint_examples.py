@@ -147,7 +147,7 @@ POSTGRES = """
 apiVersion: v1
 kind: Secret
 metadata: {name: shop-database}
-stringData: {username: shop, password: PASSWORD}
+stringData: {username: shop, password: GIVEN}
 ---
 apiVersion: v1
 kind: Service
@@ -183,7 +183,7 @@ def psql(t, statement):
 def a_schema_is_applied_to_a_real_database(outer):
     t = real_node(outer)
     password = "not-in-any-record"
-    t.run("install", "database", "-p", t.file("postgres.yaml", POSTGRES.replace("PASSWORD", password)), "--wait", "--timeout", "3m", seconds=240)
+    t.run("install", "database", "-p", t.file("postgres.yaml", POSTGRES.replace("GIVEN", password)), "--wait", "--timeout", "3m", seconds=240)
     path, operator = deploy(t, "schema", "schemas")
     spec = {"database": {"host": "postgres", "name": "shop", "secret": "shop-database"}, "version": 1,
             "statements": ["create table customer (id bigint primary key)", "insert into customer values (7)"],

@@ -364,3 +364,39 @@ def an_operator_that_dies_at_any_time_goes_on_with_its_releases(t):
     remove(t, "app")
     check(all(t.kube.get("ConfigMap", t.ns, f"c{i}") is None for i in range(30)), "nothing is left")
     equal(operator.stop(), 0, "exit code")
+
+
+@test
+def accounts_that_releases_invent_leave_nothing_in_the_operator(t):
+    """Whoever may write Releases names accounts as they like: clients of those that are not used are dropped (kube/client_pool.h)."""
+    serve(t)
+    registry(t)
+    publish(t, "app", "1.0.0", config_map("app", {"a": "1"}))
+    operator = Operator(t, "--releases", "own")
+    count = 150
+    for at in range(count):
+        make(t, f"r{at}", package="team/app:1.0.0", serviceAccountName=f"invented-{at}", retries=0)
+    for at in range(count):
+        wait_for(t, "RecordNotRead", f"r{at}", seconds=120)
+    threads = len(list(pathlib.Path(f"/proc/{operator.process.pid}/task").iterdir()))
+    sockets = sum("socket:" in str(each.readlink()) for each in pathlib.Path(f"/proc/{operator.process.pid}/fd").iterdir())
+    t.note(f"{threads} threads and {sockets} sockets after {count} accounts")
+    # One thread and one connection for each of 64 clients, and the operator's own.
+    check(threads < 64 + 50, f"{threads} threads")
+    check(sockets < 64 + 50, f"{sockets} sockets")
+    operator.stop()
+
+
+@test
+def packages_of_releases_are_not_read_from_the_operators_machine(t):
+    serve(t)
+    operator = Operator(t, "--releases", "own")
+    local = ("oci://127.0.0.1:5000/a/b:1", "oci://[::1]:5000/a/b:1", "oci://localhost/a/b:1", "oci://127.1/a/b:1", "oci://169.254.169.254/a/b:1",
+             "git+ssh://git@localhost/x", "git+https://[::1]/x", "git+https://0x7f000001/x")
+    for at, package in enumerate(local):
+        make(t, f"r{at}", package=package)
+        contains(wait_for(t, "PackageNotRead", f"r{at}"), "operator's own machine")
+    # Another network is no reason.
+    make(t, "away", package="oci://[fd00::1]:5000/a/b:1", timeout="25h")
+    contains(wait_for(t, "InvalidSpec", "away"), 'spec.timeout "25h" is not a duration from 1s to 24h')
+    operator.stop()
