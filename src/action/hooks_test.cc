@@ -238,8 +238,9 @@ TEST_F(HooksTest, WhatTheyPrintedIsShownWhereTheirPolicyWantsThat) {
   const auto report = deploy(world, id, install_intent(rendering(yaml)), {}, Context());
   ASSERT_TRUE(report.ok()) << report.error().to_line();
   std::erase_if(told, [](const std::string& line) { return line.find("default/pre-2") != line.npos; });
-  EXPECT_THAT(told, ElementsAre("Job default/pre-1 created", "Job default/pre-1, c │ pre-1 did it",
-                                "Job default/pre-1, c │ well", "Job default/pre-3 created",
+  EXPECT_THAT(told, ElementsAre("Job default/pre-1 created", "Job default/pre-1 succeeded",
+                                "Job default/pre-1, c │ pre-1 did it", "Job default/pre-1, c │ well",
+                                "Job default/pre-3 created", "Job default/pre-3 succeeded",
                                 "Job default/pre-1 deleted", "ConfigMap default/a created"));
 }
 

@@ -85,7 +85,7 @@ TEST_F(OwnershipTest, FieldsOfOthersAreAConflictThatNamesManagerAndField) {
   EXPECT_THAT(refused.error().message, HasSubstr("kubectl-edit"));
   EXPECT_THAT(refused.error().message, HasSubstr(".data.b"));
   EXPECT_THAT(refused.error().hint, HasSubstr("--force-conflicts"));
-  EXPECT_EQ(refused.error().where->line, 7u);
+  EXPECT_EQ(refused.error().where->line, 10u) << "of the field";
   EXPECT_EQ(cluster.writes(), 0u);
   ASSERT_TRUE(upgrade_now(std::string(testing::kTwoConfigMaps), {.force_conflicts = true}).ok());
   EXPECT_EQ(cluster.find("ConfigMap", "default", "two")->string_at({"data", "b"}), "2");

@@ -192,8 +192,8 @@ TEST(Lint, HoldsObjectsAgainstTheTypesOfKubernetes) {
   EXPECT_THAT(
       lint_yaml(deployment + "replicas: '1'\n", nullptr, {}, &known),
       ElementsAre(
-          HasSubstr("a.yaml:5: field: Deployment a: spec.replicas: it must be an integer, and is a string"),
-          HasSubstr("a.yaml:5: field: Deployment a: spec.selector: it is required, and missing")));
+          HasSubstr("a.yaml:4: field: Deployment a: spec.selector: it is required, and missing"),
+          HasSubstr("a.yaml:5: field: Deployment a: spec.replicas: it must be an integer, and is a string")));
   // The line of the template, or none.
   std::vector<std::uint32_t> lines(20, 3);
   EXPECT_THAT(lint_yaml(deployment + "selector: {}\n  replcas: 1\n", find_engine("helm"),

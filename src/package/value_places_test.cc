@@ -42,13 +42,13 @@ TEST(ValuePlaces, OfAnotherErrorAreNone) {
 TEST(ValuePlaces, AMemberThatTheSchemaDoesNotHaveIsNamedItself) {
   const encoding::Value schema = yaml(
       "{type: object, properties: {image: {type: object, additionalProperties: false, properties: {tag: "
-      "{}}}, n: "
+      "{}}}, zone: "
       "{type: integer}}}");
-  const encoding::Value value = yaml("{image: {tag: x, a/b: 1}, n: x}");
+  const encoding::Value value = yaml("{image: {tag: x, a/b: 1}, zone: x}");
   const auto compiled = encoding::Schema::compile(schema);
   ASSERT_TRUE(compiled.ok());
   const auto faults = encoding::faults_of(schema, value, compiled->validate(value));
-  EXPECT_EQ(faults.pointers, (std::vector<std::string>{"/image/a~1b", "/n"}));
+  EXPECT_EQ(faults.pointers, (std::vector<std::string>{"/image/a~1b", "/zone"}));
 }
 
 }  // namespace

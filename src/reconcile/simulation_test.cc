@@ -99,9 +99,12 @@ TEST(SimulationStatus, NamesTheFirstCause) {
   play.settle();
   EXPECT_EQ(play.status().find("conditions")->as_array()[0].string_at("status"), "True");
   for (const Value& each : play.objects()) {
-    if (each.string_at("kind") == "Namespace") EXPECT_EQ(each.string_at({"status", "phase"}), "Active");
-    if (each.string_at("kind") == "Service")
+    if (each.string_at("kind") == "Namespace") {
+      EXPECT_EQ(each.string_at({"status", "phase"}), "Active");
+    }
+    if (each.string_at("kind") == "Service") {
       EXPECT_EQ(each.at_path({"status", "loadBalancer", "ingress"})->size(), 1U);
+    }
   }
 }
 

@@ -147,7 +147,7 @@ void print_reply(const CompletionReply& reply, World& world, bool described) {
 std::string full_line(const std::string& line) {
   const std::string program = line.substr(0, line.find(' '));
   if (program.size() == line.size() || Path(program).filename() != "kpm") return line;
-  return "mistctl kpm" + line.substr(program.size());
+  return program + " kpm" + line.substr(program.size());
 }
 
 Result<ExitCode> run_complete(const Invocation& invocation, World& world) {
