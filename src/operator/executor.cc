@@ -46,6 +46,8 @@ Result<Executor::Outcome> Executor::carry_out(kube::Informer& instances, const V
   for (const reconcile::Delete& each : plan.deletes) {
     if (const Status gone = remove(each, context); !gone.ok())
       fails(plan, memory, label, each.what.node, each.what.hash, each.what.id, gone.error());
+    else
+      memory.succeeded(each.what.node, each.what.hash, clock_.steady_now());
   }
   for (const reconcile::Release& each : plan.releases) {
     if (const Status gone = let_go(each, context); !gone.ok())
@@ -93,7 +95,7 @@ Status Executor::write_objects(Plan& plan, Memory& memory, const std::string& la
       fails(plan, memory, label, each.node, each.hash, each.id, answer.error());
       return context.check();
     }
-    memory.succeeded(each.node);
+    memory.succeeded(each.node, each.hash, clock_.steady_now());
     observer_.put(each.id, *answer, apply::server_made(apply::differences(each.object, *answer, kManager)));
     outcome.wrote = true;
     events_.info(fmt::format("{} {}", each.create ? "created" : "changed", each.id.display()));

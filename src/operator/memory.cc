@@ -4,16 +4,36 @@
 
 namespace mist::operator_ {
 
+namespace {
+
+// From 0.2 s, doubled each time.
+SteadyTime::duration pause_after(int times) {
+  return std::chrono::duration_cast<SteadyTime::duration>(std::min<Duration>(
+      std::chrono::milliseconds(200) * (std::int64_t{1} << std::min(times, 12)), std::chrono::minutes(5)));
+}
+
+}  // namespace
+
 Duration Memory::failed(const std::string& node, const std::string& hash, const ObjectId& id,
                         std::string words, SteadyTime now) {
   Failure& failure = failures_[node];
   if (failure.hash != hash) failure.times = 0;
-  const Duration pause =
-      std::min<Duration>(std::chrono::milliseconds(200) * (std::int64_t{1} << std::min(failure.times, 12)),
-                         std::chrono::minutes(5));
-  failure = {hash, id, failure.times + 1, now + std::chrono::duration_cast<SteadyTime::duration>(pause),
-             std::move(words)};
+  const SteadyTime::duration pause = pause_after(failure.times);
+  failure = {hash, id, failure.times + 1, now + pause, std::move(words)};
   return pause;
+}
+
+void Memory::succeeded(const std::string& node, const std::string& hash, SteadyTime now) {
+  failures_.erase(node);
+  // After as long a rest as it was held for, or a minute.
+  std::erase_if(repairs_, [&](const auto& entry) {
+    const Repairs& each = entry.second;
+    const auto calm = std::chrono::duration_cast<SteadyTime::duration>(kCalm);
+    return now - std::max(each.last, each.until) >= std::max(calm, each.until - each.last);
+  });
+  Repairs& repairs = repairs_[{node, hash}];
+  repairs.last = now;
+  if (++repairs.times > kFreeRepairs) repairs.until = now + pause_after(repairs.times - kFreeRepairs - 1);
 }
 
 void Memory::changed(const ObjectId& id) {
@@ -22,6 +42,9 @@ void Memory::changed(const ObjectId& id) {
 
 std::optional<std::string> Memory::held(const std::string& node, const std::string& hash,
                                         SteadyTime now) const {
+  if (const auto known = repairs_.find({node, hash}); known != repairs_.end() && known->second.until > now)
+    return "something else changes or deletes it each time that it is written; it is repaired with growing "
+           "pauses";
   const auto found = failures_.find(node);
   if (found == failures_.end() || found->second.hash != hash || found->second.until <= now)
     return std::nullopt;
@@ -69,6 +92,7 @@ std::optional<SteadyTime> Memory::next(SteadyTime now) const {
     if (at > now && (!first || at < *first)) first = at;
   };
   for (const auto& [node, failure] : failures_) take(failure.until);
+  for (const auto& [node, repairs] : repairs_) take(repairs.until);
   for (const auto& [node, flips] : flips_)
     if (const auto until = frozen_until(flips)) take(*until);
   return first;

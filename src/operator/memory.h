@@ -20,6 +20,10 @@ namespace mist::operator_ {
 /// A node that is wanted and not wanted in turn more often than that in a minute stays as it is.
 inline constexpr std::size_t kMostFlips = 5;
 inline constexpr Duration kFlipWindow = std::chrono::minutes(1);
+/// An object that is written with the same input more often than that without a calm minute is written with
+/// growing pauses: something else changes or deletes it each time.
+inline constexpr int kFreeRepairs = 5;
+inline constexpr Duration kCalm = std::chrono::minutes(1);
 /// How old the status of an instance may be while its objects are being written.
 inline constexpr Duration kMostDeferral = std::chrono::seconds(1);
 
@@ -29,7 +33,8 @@ class Memory {
   /// 5 min; a new input begins again.
   Duration failed(const std::string& node, const std::string& hash, const ObjectId& id, std::string words,
                   SteadyTime now);
-  void succeeded(const std::string& node) { failures_.erase(node); }
+  /// It was written, or deleted, with that input.
+  void succeeded(const std::string& node, const std::string& hash, SteadyTime now);
   /// Its object changed: the next try needs no pause.
   void changed(const ObjectId& id);
   std::optional<std::string> held(const std::string& node, const std::string& hash, SteadyTime now) const;
@@ -76,6 +81,10 @@ class Memory {
     SteadyTime until{};
     std::string words;
   };
+  struct Repairs {
+    int times = 0;
+    SteadyTime last{}, until{};
+  };
   struct Flips {
     std::optional<bool> wanted;
     std::deque<SteadyTime> at;
@@ -83,6 +92,7 @@ class Memory {
   static std::optional<SteadyTime> frozen_until(const Flips& flips);
 
   std::map<std::string, Failure> failures_;
+  std::map<std::pair<std::string, std::string>, Repairs> repairs_;  // of a node and an input
   std::set<std::pair<ObjectId, std::string>> immutable_;
   std::map<std::string, Flips> flips_;
   std::optional<std::string> stored_;

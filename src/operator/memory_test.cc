@@ -57,8 +57,35 @@ TEST(Memory, ANewInputOrAChangeOfTheObjectBeginsAnew) {
   memory.changed(kId);
   EXPECT_FALSE(memory.held("a", "h2", now));
   memory.failed("a", "h2", kId, "no", now);
-  memory.succeeded("a");
+  memory.succeeded("a", "h2", now);
   EXPECT_FALSE(memory.held("a", "h2", now));
+}
+
+// Two programs that want different things write no more often than one of them has patience.
+TEST(Memory, RepairsTheSameAgainAndAgainWithGrowingPauses) {
+  Memory memory;
+  SteadyTime now{};
+  for (int i = 0; i < kFreeRepairs; ++i) memory.succeeded("a", "h1", now += seconds(1));
+  EXPECT_FALSE(memory.held("a", "h1", now));
+  memory.succeeded("a", "h1", now);
+  EXPECT_TRUE(memory.held("a", "h1", now));
+  memory.changed(kId);
+  EXPECT_TRUE(memory.held("a", "h1", now)) << "that it changes is what is wrong";
+  EXPECT_FALSE(memory.held("a", "h2", now)) << "a new input waits for nothing";
+  EXPECT_FALSE(memory.held("b", "h1", now));
+  EXPECT_EQ(memory.next(now), now + std::chrono::milliseconds(200));
+  std::size_t writes = 0;
+  const SteadyTime end = now + std::chrono::hours(1);
+  while (now < end) {
+    now = memory.next(now).value_or(now + seconds(1));
+    if (memory.held("a", "h1", now)) continue;
+    memory.succeeded("a", "h1", now);
+    ++writes;
+  }
+  EXPECT_LT(writes, 30U) << "in an hour";
+  now += std::chrono::minutes(11);
+  for (int i = 0; i < kFreeRepairs; ++i) memory.succeeded("a", "h1", now);
+  EXPECT_FALSE(memory.held("a", "h1", now)) << "after a rest it is as it was";
 }
 
 TEST(Memory, FreezesANodeThatComesAndGoesTooOften) {

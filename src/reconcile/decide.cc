@@ -253,6 +253,8 @@ class Reconciler {
     plan_.record.objects.push_back(entry);
     if (apimachinery::is_terminating(observed.object))
       return report(node, NodeState::Progressing, "it is being deleted");
+    if (world_.held)
+      if (const auto why = world_.held(entry.node, entry.hash)) return report(node, NodeState::Failed, *why);
     plan_.deletes.push_back({std::move(entry), std::string(observed.object.string_at({"metadata", "uid"}))});
     report(node, NodeState::Changing, "it is being deleted");
   }

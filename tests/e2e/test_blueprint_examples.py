@@ -1,7 +1,6 @@
 """The examples of blueprints that nothing else runs, on a server: blue/green, what others publish, a tenant, a database's schema."""
-import base64
-import pathlib
 import subprocess
+import time
 
 from harness import check, contains, equal, test
 from test_demo import ROOT
@@ -213,4 +212,40 @@ def a_schema_is_applied_to_a_real_database(outer):
     quiet(t)
     remove(t, path, "shop", 120)
     equal(psql(t, "select id from customer"), "7", "the data after the instance")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def a_fight_over_an_object_has_growing_pauses(t):
+    """Another program that changes, or deletes, an object each time that the operator writes it."""
+    path, operator = deploy(t, "tenant", "tenants")
+    ns = f"tenant-{t.ns}"
+    t.cleanup(lambda: t.kube.delete("Namespace", None, ns))
+    instance(t, path, t.ns, {})
+    wait_ready(t, path, t.ns)
+
+    def fight(seconds, others, is_ours):
+        mark, end, rounds = t.mark(), time.monotonic() + seconds, 0
+        while time.monotonic() < end:
+            if is_ours():
+                others()
+                rounds += 1
+            time.sleep(0.02)
+        return rounds, [each for each in t.requests(mark) if each.writes and f"/namespaces/{ns}/" in each.uri and "fieldManager=mistletoe-operator" in each.uri]
+
+    quota = lambda: t.kube.get("ResourceQuota", ns, "tenant")["spec"]["hard"]["requests.cpu"]  # noqa: E731
+    rounds, made = fight(12, lambda: t.kube.patch("ResourceQuota", ns, "tenant", {"spec": {"hard": {"requests.cpu": "100"}}}),
+                         lambda: quota() == "4")
+    # Five at once, then after 0.2, 0.4, … s: eleven in 12 s.
+    check(5 <= len(made) <= 14, f"{len(made)} writes of the operator in {rounds} rounds")
+    found = t.kube.checked("GET", f"{path}/{t.ns}")
+    message = next(each["message"] for each in found["status"]["conditions"] if each["type"] == "Ready")
+    contains(message, "ResourceQuota", "something else changes or deletes it each time that it is written")
+    # What is wanted now is another thing: that waits for nothing.
+    change(t, path, t.ns, {"cpu": "5"})
+    t.kube.wait("the new quota is written", lambda: quota() == "5", 3)
+    rounds, made = fight(8, lambda: t.kube.delete("ServiceAccount", ns, "ci"),
+                         lambda: t.kube.get("ServiceAccount", ns, "ci") is not None)
+    check(len([each for each in made if "/serviceaccounts/" in each.uri]) <= 14, f"{len(made)} writes of the operator in {rounds} rounds")
+    remove(t, path, t.ns)
     equal(operator.stop(), 0, "exit code")
