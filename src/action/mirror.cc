@@ -1,6 +1,7 @@
 #include "action/mirror.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -236,16 +237,42 @@ Reports preview_layout(const MirrorWorld& world, const OciPlace& to,
   return copy_all(world, preview, artifacts, same_repository, options, context);
 }
 
-// Collected in a directory beside it, so that a run that was stopped is continued.
+// Which archive a directory was unpacked from; empty: there is none.
+std::string stamp_of(const Path& archive) {
+  std::error_code missing;
+  const auto size = std::filesystem::file_size(archive, missing);
+  if (missing) return {};
+  const auto time = std::filesystem::last_write_time(archive, missing);
+  return missing ? std::string() : fmt::format("{} {}\n", size, time.time_since_epoch().count());
+}
+
+// The parts that a stopped run left are those of the archive that is there now; otherwise they are of no use.
+Status prepare_parts(const MirrorWorld& world, const Path& archive, const Path& partial,
+                     const Context& context) {
+  constexpr std::string_view kStampFile = "unpacked-from";
+  const std::string stamp = stamp_of(archive);
+  const Path stamp_file = partial / kStampFile;
+  const auto before = world.files.read(stamp_file);
+  if (stamp == (before.ok() ? *before : std::string())) return {};
+  MIST_TRY_VOID(world.files.remove_all(partial));
+  if (stamp.empty()) return {};
+  Activity activity(world.events, fmt::format("unpacking {}", archive.string()));
+  MIST_TRY_VOID(registry::unpack_layout_archive(world.files, archive, partial, context));
+  return world.files.write(stamp_file, stamp);
+}
+
+// Collected in a directory beside it, so that a run that was stopped is continued. One run at a time: the
+// lock stays beside both, since others may wait for it.
 Reports into_archive(const MirrorWorld& world, const Path& archive,
                      const std::vector<oci::Reference>& artifacts, const registry::CopyOptions& options,
                      const Context& context) {
   Path partial = archive;
   partial += ".partial";
-  if (world.files.exists(archive) && !world.files.exists(partial / "index.json")) {
-    Activity activity(world.events, fmt::format("unpacking {}", archive.string()));
-    MIST_TRY_VOID(registry::unpack_layout_archive(world.files, archive, partial, context));
-  }
+  const Path directory = archive.parent_path();
+  if (!directory.empty()) MIST_TRY_VOID(world.files.make_directories(directory));
+  MIST_TRY(const FileLock lock,
+           FileLock::acquire(directory / fmt::format(".{}.lock", archive.filename().string()), context));
+  MIST_TRY_VOID(prepare_parts(world, archive, partial, context));
   MIST_TRY(std::vector<registry::CopyReport> reports,
            into_directory(world, partial, artifacts, options, context));
   Activity activity(world.events, fmt::format("writing {}", archive.string()));

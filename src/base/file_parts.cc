@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/handle.h"
+#include "base/text.h"
 
 namespace mist {
 namespace {
@@ -29,8 +30,16 @@ Status flush_directory(const Path& path) {
 
 }  // namespace
 
+Status refuse_special_file(const Path& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) return {};
+  return error(ErrorKind::Invalid, "{} is a pipe, a socket or a device, not a file",
+               escape_controls(path.string()));
+}
+
 Result<std::string> read_file_part(const Path& path, std::uint64_t offset, std::size_t size) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  MIST_TRY_VOID(refuse_special_file(path));
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return errno_error("read", path, errno);
   std::string bytes(size, '\0');
   std::size_t used = 0;

@@ -12,6 +12,10 @@
 
 namespace mist {
 
+/// Invalid for a pipe, a socket or a device: opening or reading one may wait without end. What isn't there,
+/// or can't be looked at, passes.
+Status refuse_special_file(const Path& path);
+
 /// At most `size` bytes from `offset` on; fewer where the file ends.
 Result<std::string> read_file_part(const Path& path, std::uint64_t offset, std::size_t size);
 

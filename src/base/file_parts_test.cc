@@ -1,6 +1,7 @@
 #include "base/file_parts.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "testing/temp_dir.h"
 
@@ -15,6 +16,17 @@ TEST(FileParts, AreReadFromAnywhere) {
   EXPECT_EQ(*read_file_part(dir.path() / "a", 8, 4), "89");
   EXPECT_EQ(*read_file_part(dir.path() / "a", 20, 4), "");
   EXPECT_EQ(read_file_part(dir.path() / "b", 0, 1).error().kind, ErrorKind::NotFound);
+}
+
+// Opening one would wait for somebody who may never come.
+TEST(FileParts, OfPipesThereAreNone) {
+  testing::TempDir dir;
+  const Path pipe = dir.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(read_file_part(pipe, 0, 1).error().kind, ErrorKind::Invalid);
+  EXPECT_FALSE(refuse_special_file("/dev/zero").ok());
+  EXPECT_TRUE(refuse_special_file(dir.path()).ok());
+  EXPECT_TRUE(refuse_special_file(dir.path() / "nothing").ok());
 }
 
 TEST(FileParts, AFileWhosePartsFailStaysAsItWas) {

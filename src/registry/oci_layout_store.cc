@@ -45,6 +45,7 @@ class DirectoryLayout final : public LayoutFiles {
       : files_(files), directory_(std::move(directory)) {}
 
   Result<std::optional<std::string>> read(const std::string& name, std::uint64_t limit) const override {
+    MIST_TRY_VOID(refuse_special_file(directory_ / name));
     Result<std::string> bytes = files_.read(directory_ / name, limit);
     if (bytes) return std::optional(*std::move(bytes));
     if (bytes.error().kind == ErrorKind::NotFound) return std::optional<std::string>();
@@ -301,13 +302,24 @@ Result<std::vector<std::string>> LayoutReader::tags(const oci::Repository& repos
 
 // LayoutWriter
 
+namespace {
+
+// The first file of a layout while it is written, or as kill -9 left it (FileSystem::write).
+bool is_begun_layout_file(const DirectoryEntry& entry) {
+  return entry.name.starts_with(fmt::format(".{}.", kLayoutFile)) && entry.name.ends_with(".tmp");
+}
+
+}  // namespace
+
 Result<std::unique_ptr<LayoutWriter>> LayoutWriter::open(FileSystem& files, const Path& directory,
                                                          const Context& context) {
   const Path layout = directory / kLayoutFile;
   if (!files.exists(layout)) {
     if (files.is_directory(directory)) {
-      MIST_TRY(const std::vector<DirectoryEntry> there, files.list(directory));
-      if (!there.empty())
+      MIST_TRY(std::vector<DirectoryEntry> there, files.list(directory));
+      std::erase_if(there, is_begun_layout_file);
+      // Somebody else may have begun it meanwhile.
+      if (!there.empty() && !files.exists(layout))
         return error(ErrorKind::Invalid, "{} is not an OCI layout, and not empty",
                      escape_controls(directory.string()))
             .with_because(fmt::format("it has {}", escape_controls(there.front().name)))

@@ -2,7 +2,9 @@
 import hashlib
 import http.client
 import json
+import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import time
@@ -296,6 +298,46 @@ def mirror_killed_in_the_middle_is_continued(t):
     whole = sum(artifact["blobs"] for artifact in mirrored(t, *references, "--to", "oci-layout:other")["artifacts"])
     check(sum(artifact["blobs"] for artifact in continued["artifacts"]) < whole, continued)
     equal((t.dir / "killed.tar").read_bytes(), (t.dir / "whole.tar").read_bytes())
+
+
+@test
+def mirrors_that_run_at_once_wait_for_one_another(t):
+    origin = Registry(t)
+    versions = [f"1.{minor}.0" for minor in range(4)]
+    for version in versions:
+        t.run("push", module(t, version), origin("team/web"))
+    mirrored(t, *(origin(f"team/web:{version}") for version in versions), "--to", "oci-archive:whole.tar")
+    for place in ("oci-archive:both.tar", "oci-layout:both"):
+        running = [t.start("mirror", origin(f"team/web:{version}"), "--to", place) for version in versions]
+        for process in running:
+            out, err = process.communicate(timeout=120)
+            equal(process.returncode, 0, f"exit code of one of four to {place}: {out}{err}")
+    equal((t.dir / "both.tar").read_bytes(), (t.dir / "whole.tar").read_bytes())
+    check(not (t.dir / "both.tar.partial").exists())
+    # Parts of another archive of that name are of no use: what the present one has stays.
+    mirrored(t, origin("team/web:1.0.0"), "--to", "oci-archive:one.tar")
+    (t.dir / "one.tar.partial").mkdir()
+    subprocess.run(["tar", "xf", t.dir / "one.tar", "-C", t.dir / "one.tar.partial"], check=True)
+    shutil.copy(t.dir / "both.tar", t.dir / "one.tar")
+    mirrored(t, origin("team/web:1.0.0"), "--to", "oci-archive:one.tar")
+    equal((t.dir / "one.tar").read_bytes(), (t.dir / "whole.tar").read_bytes())
+    # What kill -9 leaves of the first moment is no content of somebody else's.
+    (t.dir / "begun").mkdir()
+    (t.dir / "begun/.oci-layout.1.1.tmp").touch()
+    mirrored(t, origin("team/web:1.0.0"), "--to", "oci-layout:begun")
+
+
+@test
+def mirror_that_is_a_pipe_is_refused(t):
+    origin = Registry(t)
+    t.run("push", module(t, "1.0.0"), origin("team/web"))
+    mirrored(t, origin("team/web:1.0.0"), "--to", "oci-layout:piped")
+    (t.dir / "piped/index.json").unlink()
+    os.mkfifo(t.dir / "piped/index.json")
+    os.mkfifo(t.dir / "piped.tar")
+    for place in ("oci-layout:{}/piped", "oci-archive:{}/piped.tar"):
+        configure(t, {"prefix": f"{origin.host}/team", "places": [place.format(t.dir)], "only": True})
+        t.refused("generate", "shop", "-p", origin("team/web:1.0.0"), says=["is a pipe, a socket or a device, not a file"])
 
 
 @test
