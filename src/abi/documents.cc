@@ -277,11 +277,8 @@ Result<Output> output_of(const Value& document, std::string_view name) {
     if (RefusedValues refused = refused_values(*data); !refused.lines.empty()) {
       failure.message = fmt::format("the values don't fit the package {}", name);
       failure.because = join(refused.lines, "\n");
+      refused.faults.of_chart = true;
       failure.details.set(std::move(refused.faults));
-      failure.hint =
-          "mistctl inspect package prints the inputs that it knows; --skip-schema-validation goes without "
-          "its "
-          "schema";
     }
     return failure;
   }

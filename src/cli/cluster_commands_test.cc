@@ -602,7 +602,9 @@ TEST_F(ClusterCommands, DriftOfAllNamespaces) {
   cluster.put(one, "kubectl-edit");
   fake.out.take();
   EXPECT_EQ(run({"drift", "-A", "--exit-code"}), ExitCode::Differences);
-  EXPECT_THAT(fake.out.take(), HasSubstr(".data.a: \"2\", recorded is \"1\""));
+  const std::string text = fake.out.take();
+  EXPECT_THAT(text, HasSubstr(".data.a: \"2\", recorded is \"1\""));
+  EXPECT_THAT(text, HasSubstr("default/web: 1 of 2 objects drifted from v0\n"));
   EXPECT_EQ(printed({"drift", "-A"}, "drift").find("releases")->size(), 1u);
   EXPECT_EQ(run({"drift", "web", "-A"}), ExitCode::Usage);
   EXPECT_THAT(fake.err.take(), HasSubstr("NAME and -A exclude one another"));
@@ -683,6 +685,19 @@ TEST_F(ClusterCommands, ListFiltersSortsAndPrintsNames) {
   EXPECT_THAT(fake.err.take(), HasSubstr("none of the 3 releases in namespace default is wanted"));
   EXPECT_EQ(run({"list", "--filter", "("}), ExitCode::Usage);
   EXPECT_THAT(fake.err.take(), HasSubstr("--filter can't be \"(\""));
+}
+
+TEST_F(ClusterCommands, WhoMayNotListAllNamespacesIsToldOfOne) {
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "list" || call.key.group_kind.kind != "Secret" || !call.key.ns.empty())
+      return std::nullopt;
+    return error(ErrorKind::Forbidden, "secrets is forbidden");
+  });
+  for (const char* verb : {"list", "drift"}) {
+    EXPECT_EQ(run({verb, "-A"}), ExitCode::Failed);
+    EXPECT_THAT(fake.err.take(), HasSubstr("try: look at one namespace, with -n in place of -A"));
+  }
+  EXPECT_EQ(run({"list"}), ExitCode::Ok);
 }
 
 TEST_F(ClusterCommands, StatusEndsWithThreeUnlessAllIsWell) {

@@ -15,6 +15,7 @@ namespace mist::encoding {
 /// the line is about, or around what is missing.
 struct ValueFaults {
   std::vector<std::string> pointers;
+  bool of_chart = false;  ///< of a chart's schema, which --skip-schema-validation goes without
 };
 
 /// Of issues that schema.validate(value) found. A member that the schema doesn't have is named itself.

@@ -7,6 +7,7 @@
 #include "abi/abi.h"
 #include "base/text.h"
 #include "encoding/json.h"
+#include "encoding/schema_place.h"
 #include "package/called_objects.h"
 #include "package/calls.h"
 #include "package/chart_answers.h"
@@ -760,9 +761,24 @@ Renderer::Renderer(RendererOptions options, EventSink& events)
     : impl_(std::make_unique<Impl>(std::move(options), events)) {}
 Renderer::~Renderer() = default;
 
+namespace {
+
+// Where to read what values it takes, of an error of values that don't fit.
+void add_inputs_hint(Error& failure, const std::string& reference) {
+  const auto* const faults = failure.detail<encoding::ValueFaults>();
+  if (faults == nullptr) return;
+  failure.hint =
+      fmt::format("mistctl inspect package {} prints the inputs that it knows{}", shell_word(reference),
+                  faults->of_chart ? "; --skip-schema-validation goes without its schema" : "");
+}
+
+}  // namespace
+
 Result<Rendered> Renderer::render_files(const Source& source, const RenderRequest& request,
                                         const Context& context) {
-  return impl_->render_files(source, request, context);
+  auto rendered = impl_->render_files(source, request, context);
+  if (!rendered.ok()) add_inputs_hint(rendered.error(), source.reference);
+  return rendered;
 }
 
 Result<Rendered> Renderer::render(const Source& source, const RenderRequest& request,

@@ -126,10 +126,17 @@ Result<std::vector<Anchor>> Store::list_anchors(const std::string& ns, const Con
   options.ns = ns;
   options.label_selector = fmt::format("{}=anchor", apply::kRecordLabel);
   options.metadata_only = true;
-  MIST_TRY(const kube::ObjectList list,
-           client_.list(secrets(), options, context).in("while listing releases"));
+  auto list = client_.list(secrets(), options, context).in("while listing releases");
+  if (!list.ok()) {
+    // Of a namespace many may ask who may not ask of all.
+    if (ns.empty() && list.error().kind == ErrorKind::Forbidden)
+      list.error().hint =
+          "look at one namespace, with -n in place of -A, or ask an administrator for the right to list "
+          "Secrets in all";
+    return std::move(list).error();
+  }
   std::vector<Anchor> anchors;
-  for (const Value& item : list.items) {
+  for (const Value& item : list->items) {
     Anchor anchor = anchor_from_metadata(item);
     if (item.string_at({"metadata", "name"}) != apply::anchor_name(anchor.id)) continue;
     if (anchor.head_lost) MIST_TRY_VOID(find_head(anchor, context));
