@@ -63,7 +63,8 @@ const NodeReport* problem_of(const Plan& plan) {
   for (const NodeState state : {NodeState::Failed, NodeState::Changing, NodeState::Progressing,
                                 NodeState::Deleting, NodeState::Waiting}) {
     const auto found = std::ranges::find(plan.nodes, state, &NodeReport::state);
-    if (found != plan.nodes.end()) return first_cause(plan, &*found);
+    if (found == plan.nodes.end()) continue;
+    return state == NodeState::Waiting ? first_cause(plan, &*found) : &*found;
   }
   return nullptr;
 }

@@ -27,7 +27,7 @@ def a_replaced_stateful_set_keeps_its_pods(t):
     changed = t.package("q", workload("StatefulSet", "db", replicas=2, podManagementPolicy="Parallel"))
     mark = t.mark()
     t.refused("upgrade", "db", "-p", changed,
-              says=["StatefulSet", "can't change .spec.podManagementPolicy", "00000.yaml:1", "--replace", "Forbidden"])
+              says=["StatefulSet", "can't change .spec.podManagementPolicy", "00000.yaml:28", "--replace", "Forbidden"])
     equal([r for r in t.requests(mark) if r.writes], [], "a refused plan writes nothing")
     t.run("upgrade", "db", "-p", changed, "--replace", "--wait", "--timeout", "60s")
     after = t.kube.get("StatefulSet", t.ns, "db")

@@ -317,7 +317,7 @@ def a_release_resource_that_is_wrong_says_so_and_one_that_is_suspended_rests(t):
     publish(t, "app", "1.1.0", config_map("app", {"a": "2"}))
     operator = Operator(t, "--releases", "own")
     make(t, "bad", package="team/app:1.0.0", interval="1s")
-    contains(wait_for(t, "InvalidSpec", "bad"), 'spec.interval "1s" is not a duration of 10s or more')
+    contains(wait_for(t, "InvalidSpec", "bad"), 'spec.interval "1s" is not a duration from 10s to 8784h')
     equal(condition(t, "Stalled", "bad").get("status"), "True")
     change(t, "bad", interval="10m", package="team/ap:1.0.0")
     contains(wait_for(t, "PackageNotRead", "bad"), "the registry team has no package ap")
