@@ -289,6 +289,11 @@ Result<InstanceGraph> instance_graph(kube::Client& client, LiveBlueprints& bluep
                                      const NamedObject& named, const std::string& ns,
                                      const Context& context) {
   std::vector<std::string> kinds;
+  // Two groups may have a kind of that name: the one meant is the one whose instance is there.
+  std::vector<std::string> full_names;
+  LiveBlueprint* blueprint = nullptr;
+  Value instance;
+  std::optional<Error> not_there;
   for (LiveBlueprint& each : blueprints.all) {
     const auto resource = instances_of(client, each, context);
     if (!resource.ok()) {
@@ -298,10 +303,24 @@ Result<InstanceGraph> instance_graph(kube::Client& client, LiveBlueprints& bluep
     }
     kinds.push_back(fmt::format("{} ({}/{})", each.blueprint.instances().kind, each.ns, each.name));
     if (!is_meant(named.kind, *resource)) continue;
-    MIST_TRY(const Value instance,
-             client.get({*resource, resource->namespaced ? ns : "", named.name}, context));
-    return graph_of(client, each, instance, context);
+    auto found = client.get({*resource, resource->namespaced ? ns : "", named.name}, context);
+    if (!found.ok() && found.error().kind == ErrorKind::NotFound) {
+      if (!not_there) not_there = std::move(found).error();
+      continue;
+    }
+    if (!found.ok()) return std::move(found).error();
+    const std::string full = fmt::format("{}.{}/{}", resource->resource, resource->gvk.group, named.name);
+    if (std::ranges::find(full_names, full) != full_names.end()) continue;  // two blueprints of one kind
+    full_names.push_back(full);
+    blueprint = &each;
+    instance = *std::move(found);
   }
+  if (full_names.size() > 1)
+    return error(ErrorKind::Usage, "{}/{} is there in several kinds: {}", escape_controls(named.kind),
+                 escape_controls(named.name), join(full_names, ", "))
+        .with_hint("name the kind with its group, as in " + full_names.front());
+  if (blueprint) return graph_of(client, *blueprint, instance, context);
+  if (not_there) return *std::move(not_there);
   return error(ErrorKind::NotFound, "no blueprint is for the kind {}", escape_controls(named.kind))
       .with_because(join(blueprints.troubles, "\n"))
       .with_hint(kinds.empty()
@@ -345,6 +364,7 @@ Result<Why> why_object(kube::Client& client, LiveBlueprints& blueprints, const N
                       graph.blueprint.name_of(node), graph.instance.display()));
     return {};
   };
+  std::optional<Error> not_there;
   for (LiveBlueprint& live : blueprints.all) {
     const auto instances = instances_of(client, live, context);
     if (!instances.ok()) {
@@ -356,9 +376,14 @@ Result<Why> why_object(kube::Client& client, LiveBlueprints& blueprints, const N
     // The mark may lead to another namespace.
     const std::string where = instances->namespaced && why.owner.empty() ? ns : std::string();
     if (instance) {
-      MIST_TRY(const Value one,
-               client.get({*instances, instances->namespaced ? ns : "", instance->name}, context));
-      MIST_TRY_VOID(look(live, one));
+      auto one = client.get({*instances, instances->namespaced ? ns : "", instance->name}, context);
+      if (one.ok()) {
+        MIST_TRY_VOID(look(live, *one));
+        continue;
+      }
+      // Another group may have a kind of that name, too.
+      if (one.error().kind != ErrorKind::NotFound) return std::move(one).error();
+      if (!not_there) not_there = std::move(one).error();
       continue;
     }
     MIST_TRY(const kube::ObjectList listed, client.list(*instances, {.ns = where}, context));
@@ -371,6 +396,7 @@ Result<Why> why_object(kube::Client& client, LiveBlueprints& blueprints, const N
       MIST_TRY_VOID(look(live, one));
     }
   }
+  if (not_there && why.looked_at == 0) return *std::move(not_there);
   return why;
 }
 

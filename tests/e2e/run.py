@@ -91,6 +91,9 @@ def main():
             if problem is None:
                 failed.remove(name)
             print(f"{'FAILED' if problem else 'UNSTABLE'} {name}, second try alone {seconds:.1f} s", flush=True)
+            if problem:
+                # Again: of a long run's output, CI keeps the end.
+                print("  " + problem.rstrip().replace("\n", "\n  "), flush=True)
     finally:
         cluster.stop()
     print(f"{len(chosen) - len(failed)} passed, {len(failed)} failed")

@@ -210,6 +210,29 @@ def status_and_why_say_what_an_instance_waits_for(t):
     wait_gone(t, address)
 
 
+@test
+def a_kind_that_two_groups_have_is_the_one_whose_instance_is_there(t):
+    address = define(t)
+    group = address.split("/")[2]
+    crd = (ROOT / "examples/blueprints/app/crd.yaml").read_text()
+    # Its namespace is looked at first.
+    other = t.namespace("-0")
+    t.run("install", "others", "-p", t.file("crd2.yaml", crd.replace("example.com", f"a.{group}")), "--wait")
+    t.cleanup(lambda: t.run("uninstall", "others", "--delete-crds", "--yes"))
+    text = t.kube.get("ConfigMap", t.ns, "app")["data"]["blueprint.ncl"]
+    t.kube.create("ConfigMap", other, {"metadata": {"name": "app", "labels": {"mistletoe.dev/blueprint": "true"}},
+                                       "data": {"blueprint.ncl": text.replace(f'"{group}"', f'"a.{group}"')}})
+    t.refused("blueprint", "status", "app/web", says=["web", "not found"])
+    create(t, address)
+    contains(t.run("blueprint", "status", "app/web").out, f"blueprint {t.ns}/app")
+    contains(t.run("blueprint", "why", "service/web", "--instance", "app/web").out, "made by the node service", f"blueprint {t.ns}/app")
+    create(t, address.replace(group, f"a.{group}"))
+    t.refused("blueprint", "status", "app/web", says=["several kinds", f"apps.{group}/web", f"apps.a.{group}/web"], code=2)
+    contains(t.run("blueprint", "status", f"apps.a.{group}/web").out, f"blueprint {other}/app")
+    for each in (address, address.replace(group, f"a.{group}")):
+        t.kube.checked("DELETE", f"{each}/web")
+
+
 # Characters that mean something to Nickel, or whose indentation it would take away.
 AWKWARD = {"lines": "a\n  b\n\nc\n", "indented": "  a\n  b", "blank": "a\n  \nb", "end": "a\n\n\n", "quotes": 'say "%{x}" and "% \\ \n"%%{y}"',
            "tab": "\ta\n\tb\n", "cr": "a\r\nb", "percent": "100%", "empty": "", "newline": "\n", "unicode": "ä\u2028\U0001f384", "control": "a\x01b"}
