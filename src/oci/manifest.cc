@@ -12,6 +12,8 @@ namespace {
 using encoding::Value;
 
 constexpr int kManifestDepth = 16;
+// A text of 64 MiB can have 30 million of them. An entry with its annotations has about ten.
+constexpr std::size_t kMaxManifestValues = 256'000, kMaxLayoutValues = kMaxLayoutEntries * 16;
 constexpr std::size_t kMaxTypeBytes = 255;  // RFC 6838 section 4.2, twice 127 and the '/'
 
 enum class Shape : bool { Manifest, Index };
@@ -41,6 +43,14 @@ class DocumentReader {
     return error(ErrorKind::Invalid, "{} is damaged, or not a manifest", name_)
         .with_because(fmt::format("{} {}", member, why))
         .with_hint("push it again, or ask whoever runs the registry");
+  }
+
+  Result<Value> document(std::string_view text, std::size_t most_values) const {
+    auto parsed =
+        encoding::parse_json(text, {.strict = true, .max_depth = kManifestDepth, .max_values = most_values});
+    if (!parsed) return bad("it is not JSON that can be trusted:", escape_controls(parsed.error().message));
+    if (!parsed->is_object()) return bad("it", "is not a JSON object");
+    return parsed;
   }
 
   Result<std::string> text(const Value& object, std::string_view key, const std::string& at) const {
@@ -181,12 +191,9 @@ Result<Index> parse_layout_index(std::string_view text, std::string_view name) {
   const DocumentReader reader(name);
   if (text.size() > kMaxLayoutIndexBytes)
     return reader.bad("it", fmt::format("has {} bytes; {} are allowed", text.size(), kMaxLayoutIndexBytes));
-  const Result<Value> parsed = encoding::parse_json(text, {.strict = true, .max_depth = kManifestDepth});
-  if (!parsed)
-    return reader.bad("it is not JSON that can be trusted:", escape_controls(parsed.error().message));
-  if (!parsed->is_object()) return reader.bad("it", "is not a JSON object");
-  MIST_TRY(Annotations annotations, reader.annotations(*parsed, ""));
-  MIST_TRY(std::vector<Descriptor> manifests, reader.descriptors(*parsed, "manifests", kMaxLayoutEntries));
+  MIST_TRY(const Value parsed, reader.document(text, kMaxLayoutValues));
+  MIST_TRY(Annotations annotations, reader.annotations(parsed, ""));
+  MIST_TRY(std::vector<Descriptor> manifests, reader.descriptors(parsed, "manifests", kMaxLayoutEntries));
   return Index{std::move(manifests), std::move(annotations)};
 }
 
@@ -194,27 +201,24 @@ Result<Document> parse_document(std::string_view text, std::string_view content_
   const DocumentReader reader(name);
   if (text.size() > kMaxManifestBytes)
     return reader.bad("it", fmt::format("has {} bytes; {} are allowed", text.size(), kMaxManifestBytes));
-  const Result<Value> parsed = encoding::parse_json(text, {.strict = true, .max_depth = kManifestDepth});
-  if (!parsed)
-    return reader.bad("it is not JSON that can be trusted:", escape_controls(parsed.error().message));
-  if (!parsed->is_object()) return reader.bad("it", "is not a JSON object");
-  const Value* const schema = parsed->find("schemaVersion");
+  MIST_TRY(const Value parsed, reader.document(text, kMaxManifestValues));
+  const Value* const schema = parsed.find("schemaVersion");
   if (schema == nullptr || !schema->is_int() || schema->as_int() != 2)
     return reader.bad("schemaVersion", "is not 2");
-  MIST_TRY(const Shape shape, reader.shape(*parsed, content_type));
-  MIST_TRY(Annotations annotations, reader.annotations(*parsed, ""));
+  MIST_TRY(const Shape shape, reader.shape(parsed, content_type));
+  MIST_TRY(Annotations annotations, reader.annotations(parsed, ""));
   if (shape == Shape::Index) {
-    MIST_TRY(std::vector<Descriptor> manifests, reader.descriptors(*parsed, "manifests"));
+    MIST_TRY(std::vector<Descriptor> manifests, reader.descriptors(parsed, "manifests"));
     return Document(Index{std::move(manifests), std::move(annotations)});
   }
-  MIST_TRY(std::string artifact_type, reader.text(*parsed, "artifactType", ""));
-  const Value* const config = parsed->find("config");
+  MIST_TRY(std::string artifact_type, reader.text(parsed, "artifactType", ""));
+  const Value* const config = parsed.find("config");
   if (config == nullptr) return reader.bad("config", "isn't there");
   MIST_TRY(Descriptor described, reader.descriptor(*config, "config"));
-  MIST_TRY(std::vector<Descriptor> layers, reader.descriptors(*parsed, "layers"));
+  MIST_TRY(std::vector<Descriptor> layers, reader.descriptors(parsed, "layers"));
   Manifest manifest{
       std::move(artifact_type), std::move(described), std::move(layers), {}, std::move(annotations)};
-  if (const Value* const subject = parsed->find("subject"); subject != nullptr && !subject->is_null()) {
+  if (const Value* const subject = parsed.find("subject"); subject != nullptr && !subject->is_null()) {
     MIST_TRY(manifest.subject, reader.descriptor(*subject, "subject"));
   }
   return Document(std::move(manifest));

@@ -1,5 +1,6 @@
 #include "oci/manifest.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "oci/layout.h"
@@ -138,6 +139,15 @@ TEST(OciLayout, TheOnlyPackageOfAnIndexIsChosen) {
   EXPECT_FALSE(package_in(index_of(image + "," + image), "it").ok());
   EXPECT_FALSE(package_in(index_of(wasm + "," + wasm), "it").ok());
   EXPECT_FALSE(package_in(index_of(""), "it").ok());
+}
+
+// 64 MiB of it would be two gigabytes of values.
+TEST(OciManifest, ALayoutsIndexOfManyValuesIsRefusedBeforeItIsHeld) {
+  std::string text = R"({"schemaVersion":2,"manifests":[)";
+  for (int i = 0; i < 4'000'000; ++i) text += "1,";
+  const auto parsed = parse_layout_index(text + "1]}", "index.json");
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_THAT(parsed.error().because, ::testing::HasSubstr("the document has more than 3200000 values"));
 }
 
 }  // namespace

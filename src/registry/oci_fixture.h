@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/text.h"
@@ -24,7 +25,11 @@ class MemoryRegistry {
   using Override = std::function<std::optional<http::Response>(const http::Request&)>;
 
   MemoryRegistry() {
-    web.otherwise([this](const http::Request& request, const Context&) -> Result<http::Response> {
+    web.otherwise([this](const http::Request& request, const Context& context) -> Result<http::Response> {
+      if (silent) {
+        std::this_thread::sleep_until(context.deadline().value());
+        return context.check().error();
+      }
       if (away) return error(ErrorKind::Retryable, "reg.example does not answer");
       if (before)
         if (std::optional<http::Response> instead = before(request)) return *std::move(instead);
@@ -76,6 +81,7 @@ class MemoryRegistry {
   Override before;
   std::vector<std::string> addresses{"1.1.1.1"};  ///< of the registry
   bool away = false;
+  bool silent = false;       ///< until the time of the one who asks is over; there must be such a time
   bool says_digests = true;  ///< with Docker-Content-Digest, which a registry may leave out
 
  private:

@@ -1,6 +1,7 @@
 #include "registry/oci_layout_store.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "base/file_parts.h"
@@ -309,11 +310,24 @@ bool is_begun_layout_file(const DirectoryEntry& entry) {
   return entry.name.starts_with(fmt::format(".{}.", kLayoutFile)) && entry.name.ends_with(".tmp");
 }
 
+// Somebody may have unpacked the layout from an archive of others.
+Status check_no_links(const Path& directory) {
+  for (const Path& part : {Path(kLayoutFile), Path(kIndexFile), Path("blobs"), Path("blobs/sha256")}) {
+    std::error_code gone;
+    if (!std::filesystem::is_symlink(directory / part, gone)) continue;
+    return error(ErrorKind::Forbidden, "{} of {} is a link, which would be written through", part.string(),
+                 escape_controls(directory.string()))
+        .with_hint("remove the link, or name another directory");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<LayoutWriter>> LayoutWriter::open(FileSystem& files, const Path& directory,
                                                          const Context& context) {
   const Path layout = directory / kLayoutFile;
+  MIST_TRY_VOID(check_no_links(directory));
   if (!files.exists(layout)) {
     if (files.is_directory(directory)) {
       MIST_TRY(std::vector<DirectoryEntry> there, files.list(directory));
@@ -395,7 +409,10 @@ Result<bool> LayoutWriter::has_blob(const oci::Repository& /*repository*/, const
 }
 
 Status LayoutWriter::write_blob(const crypto::Digest& digest, std::string_view bytes) {
-  return files_.write(directory_ / blob_file(digest), bytes, kPublicFile);
+  const Path file = directory_ / blob_file(digest);
+  std::error_code failed;
+  if (std::filesystem::is_symlink(file, failed)) std::filesystem::remove(file, failed);
+  return files_.write(file, bytes, kPublicFile);
 }
 
 Status LayoutWriter::push_blob(const oci::Repository& repository, const oci::Blob& blob,

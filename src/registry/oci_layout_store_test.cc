@@ -137,6 +137,30 @@ TEST_F(OciLayout, DamagedBlobsAreNotGivenOutAndAreReplaced) {
   EXPECT_EQ(*files.read(blob_of(directory, module.digest)), module.manifest);
 }
 
+TEST_F(OciLayout, NothingIsWrittenThroughLinks) {
+  const Path layout = temp.path() / "layout", outside = temp.path() / "outside";
+  fill(layout, {"1.4.0"});
+  std::filesystem::create_directory(outside);
+  std::filesystem::rename(blob_of(layout, module.digest), outside / "kept");
+  ASSERT_TRUE(files.write(outside / "kept", "of somebody else").ok());
+  std::filesystem::create_symlink(outside / "kept", blob_of(layout, module.digest));
+  fill(layout, {"1.4.0"});
+  EXPECT_EQ(*files.read(outside / "kept"), "of somebody else");
+  EXPECT_TRUE(reader(directory_layout(files, layout))
+                  ->manifest(repository_of("oci://reg.example/team/shop"), "1.4.0", {})
+                  .ok());
+
+  for (const char* part : {"blobs/sha256", "blobs", "index.json", "oci-layout"}) {
+    std::filesystem::rename(layout / part, outside / "part");
+    std::filesystem::create_symlink(outside / "part", layout / part);
+    const auto opened = LayoutWriter::open(files, layout, Context());
+    ASSERT_FALSE(opened.ok()) << part;
+    EXPECT_THAT(opened.error().message, HasSubstr("is a link"));
+    std::filesystem::remove(layout / part);
+    std::filesystem::rename(outside / "part", layout / part);
+  }
+}
+
 TEST_F(OciLayout, OtherDirectoriesAreLeftAlone) {
   ASSERT_TRUE(files.write(temp.path() / "a/notes.txt", "mine").ok());
   const auto refused = LayoutWriter::open(files, temp.path() / "a", Context());

@@ -17,10 +17,8 @@ std::string canonical_name(const oci::Repository& repository) {
   return repository.identity().substr(oci::kScheme.size());
 }
 
-// The context of the caller ended; no other place is to be asked.
-bool is_over(const Error& failure) {
-  return failure.kind == ErrorKind::Timeout || failure.kind == ErrorKind::Cancelled;
-}
+// No link that anybody reads packages through is slower.
+constexpr std::uint64_t kSlowestBytesPerSecond = std::uint64_t{64} << 10;
 
 }  // namespace
 
@@ -72,6 +70,17 @@ Result<OciSource*> MirroredSource::open(const OciPlace& place) {
   return layouts_.emplace(name, std::move(reader)).first->second.get();
 }
 
+bool MirroredSource::has_answered(const OciPlace& place) {
+  if (place.kind != OciPlace::Kind::Registry) return true;
+  const std::lock_guard guard(mutex_);
+  return answered_.contains(place.str());
+}
+
+void MirroredSource::note_answer(const OciPlace& place) {
+  const std::lock_guard guard(mutex_);
+  answered_.insert(place.str());
+}
+
 bool MirroredSource::is_away(const OciPlace& place) {
   const std::lock_guard guard(mutex_);
   return away_.contains(place.str());
@@ -98,23 +107,30 @@ Error MirroredSource::not_mirrored(const Mirror& mirror, std::string_view what) 
 template <typename T>
 Result<std::optional<T>> MirroredSource::from_mirrors(
     const Mirror& mirror, const oci::Repository& repository,
-    const std::function<Result<T>(OciSource&, const oci::Repository&)>& ask,
-    const std::function<bool(const OciPlace&, const T&)>& is_it, const Context& context) {
+    const std::function<Result<T>(OciSource&, const oci::Repository&, const Context&)>& ask,
+    const std::function<bool(const OciPlace&, const T&)>& is_it, const Context& context,
+    std::uint64_t bytes) {
+  const Duration first_answer = world_.first_answer + std::chrono::seconds(bytes / kSlowestBytesPerSecond);
   std::optional<Error> failure;
   for (const OciPlace& place : mirror.places) {
     if (is_away(place)) continue;
+    const Context within = has_answered(place) ? context : context.with_timeout(first_answer);
     const auto from_place = [&]() -> Result<T> {
       MIST_TRY(OciSource* const source, open(place));
       MIST_TRY(const oci::Repository there, repository_at(place, mirror, repository));
-      return ask(*source, there);
+      return ask(*source, there, within);
     };
     Result<T> found = from_place();
+    if (found) note_answer(place);
     if (found && is_it(place, *found)) return std::optional<T>(*std::move(found));
     if (found) continue;
-    if (is_over(found.error()) || !context.check()) return std::move(found).error();
+    if (const Status ended = context.check(); !ended) return std::move(found).error();
     const bool lacks_it = found.error().kind == ErrorKind::NotFound &&
                           (place.kind == OciPlace::Kind::Registry || open(place).ok());
-    if (lacks_it) continue;
+    if (lacks_it) {
+      note_answer(place);
+      continue;
+    }
     complain(place, mirror, found.error());
     failure = std::move(found).error();
   }
@@ -150,8 +166,8 @@ Result<std::optional<std::optional<RawManifest>>> MirroredSource::manifest_in_mi
   using Found = std::optional<RawManifest>;
   return from_mirrors<Found>(
       mirror, repository,
-      [&](OciSource& source, const oci::Repository& there) {
-        return source.find_manifest(there, tag, context);
+      [&](OciSource& source, const oci::Repository& there, const Context& within) {
+        return source.find_manifest(there, tag, within);
       },
       [&](const OciPlace& place, const Found& each) {
         if (each) note_held(place, repository, each->digest);
@@ -208,8 +224,8 @@ Result<std::vector<oci::Descriptor>> MirroredSource::referrers(const oci::Reposi
   MIST_TRY(std::optional<Found> found,
            from_mirrors<Found>(
                *mirror, repository,
-               [&](OciSource& source, const oci::Repository& there) {
-                 return source.referrers(there, manifest, artifact_type, context);
+               [&](OciSource& source, const oci::Repository& there, const Context& within) {
+                 return source.referrers(there, manifest, artifact_type, within);
                },
                [](const OciPlace&, const Found& each) { return !each.empty(); }, context));
   if (found) return *std::move(found);
@@ -225,10 +241,10 @@ Result<std::string> MirroredSource::blob(const oci::Repository& repository, cons
   MIST_TRY(std::optional<std::string> found,
            from_mirrors<std::string>(
                *mirror, repository,
-               [&](OciSource& source, const oci::Repository& there) {
-                 return source.blob(there, descriptor, limit, context);
+               [&](OciSource& source, const oci::Repository& there, const Context& within) {
+                 return source.blob(there, descriptor, limit, within);
                },
-               [](const OciPlace&, const std::string&) { return true; }, context));
+               [](const OciPlace&, const std::string&) { return true; }, context, descriptor.size));
   if (found) return *std::move(found);
   if (mirror->only)
     return not_mirrored(*mirror, fmt::format("{} of {}", descriptor.digest.str(), repository.str()));
@@ -247,15 +263,15 @@ Result<std::vector<std::string>> MirroredSource::enough_tags(const oci::Reposito
   if (mirror == nullptr) return registries_.tags(repository, context);
   using Found = std::vector<std::string>;
   std::optional<Found> last;
-  MIST_TRY(std::optional<Found> found,
-           from_mirrors<Found>(
-               *mirror, repository,
-               [&](OciSource& source, const oci::Repository& there) { return source.tags(there, context); },
-               [&](const OciPlace&, const Found& each) {
-                 last = each;
-                 return is_enough(each);
-               },
-               context));
+  MIST_TRY(std::optional<Found> found, from_mirrors<Found>(
+                                           *mirror, repository,
+                                           [&](OciSource& source, const oci::Repository& there,
+                                               const Context& within) { return source.tags(there, within); },
+                                           [&](const OciPlace&, const Found& each) {
+                                             last = each;
+                                             return is_enough(each);
+                                           },
+                                           context));
   if (found) return *std::move(found);
   if (!mirror->only) return registries_.tags(repository, context);
   if (last) return *std::move(last);

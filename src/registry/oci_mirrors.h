@@ -33,6 +33,9 @@ class MirroredSource final : public OciSource {
     const FileSystem& files;
     EventSink& events;
     Path base;  ///< what relative paths of layouts are relative to
+    /// A registry that has not answered yet is left after this: one that accepts connections and is silent
+    /// would hold up what the next place could answer. Enough for a slow credential helper.
+    Duration first_answer = std::chrono::seconds(15);
   };
   /// `registries` answers for all registries, mirrors among them, and outlives this. Errors: Invalid (a place
   /// that is none).
@@ -69,6 +72,8 @@ class MirroredSource final : public OciSource {
   static Result<oci::Repository> repository_at(const OciPlace& place, const Mirror& mirror,
                                                const oci::Repository& repository);
   Result<OciSource*> open(const OciPlace& place);
+  bool has_answered(const OciPlace& place);
+  void note_answer(const OciPlace& place);
   bool is_away(const OciPlace& place);
   void complain(const OciPlace& place, const Mirror& mirror, const Error& failure);
   void note_held(const OciPlace& place, const oci::Repository& repository, const crypto::Digest& manifest);
@@ -82,18 +87,20 @@ class MirroredSource final : public OciSource {
   static Error not_mirrored(const Mirror& mirror, std::string_view what);
 
   // What a mirror has; nothing: no mirror has it, and the registry may be asked. Errors: of mirrors that are
-  // the only places, Timeout, Cancelled.
+  // the only places, and of a context that ended.
   template <typename T>
   Result<std::optional<T>> from_mirrors(
       const Mirror& mirror, const oci::Repository& repository,
-      const std::function<Result<T>(OciSource&, const oci::Repository&)>& ask,
-      const std::function<bool(const OciPlace&, const T&)>& is_it, const Context& context);
+      const std::function<Result<T>(OciSource&, const oci::Repository&, const Context&)>& ask,
+      const std::function<bool(const OciPlace&, const T&)>& is_it, const Context& context,
+      std::uint64_t bytes = 0);
 
   OciSource& registries_;
   std::vector<Mirror> mirrors_;
   World world_;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<LayoutReader>> layouts_;  // guarded by mutex_
+  std::set<std::string> answered_;                                // places; guarded by mutex_
   std::set<std::string> away_;                                    // places; guarded by mutex_
   std::set<std::string> held_;  // manifests that places gave out; guarded by mutex_
 };

@@ -33,7 +33,7 @@ class OciMirrors : public ::testing::Test {
   std::unique_ptr<MirroredSource> source(bool only = false, std::string prefix = "origin.example",
                                          std::string place = "oci://mirror.example/copies") {
     auto made = MirroredSource::make(client, {{std::move(prefix), {std::move(place)}, only}},
-                                     {files, events, temp.path()});
+                                     {files, events, temp.path(), first_answer});
     EXPECT_TRUE(made.ok()) << made.error().to_line();
     return *std::move(made);
   }
@@ -41,6 +41,7 @@ class OciMirrors : public ::testing::Test {
   const oci::Artifact module = oci::module_artifact(std::string("\0asm\1\0\0\0", 8), {});
   const oci::Artifact tree = oci::tree_artifact("archive", {});
   const oci::Repository shop = repository_of("oci://origin.example/team/shop");
+  Duration first_answer = std::chrono::seconds(15);
   MemoryRegistry origin, mirror;
   mist::testing::FakeTransport web;
   mist::testing::TempDir temp;
@@ -102,6 +103,25 @@ TEST_F(OciMirrors, AMirrorThatIsAwayIsAskedOnce) {
   ASSERT_TRUE(mirrored->manifest(shop, "1.5.0", Context()).ok());
   EXPECT_EQ(mirror.web.count(), 1u);
   EXPECT_THAT(events.messages, ElementsAre(HasSubstr("can't be used")));
+}
+
+// It accepts the connection and says nothing.
+TEST_F(OciMirrors, AMirrorThatIsSilentIsLeftSoon) {
+  mirror.silent = true;
+  first_answer = std::chrono::milliseconds(20);
+  const auto mirrored = source();
+  ASSERT_TRUE(mirrored->manifest(shop, "1.4.0", Context()).ok());
+  ASSERT_TRUE(mirrored->manifest(shop, "1.5.0", Context()).ok());
+  EXPECT_EQ(mirror.web.count(), 1u);
+  EXPECT_THAT(events.messages, ElementsAre(HasSubstr("can't be used")));
+}
+
+TEST_F(OciMirrors, AMirrorThatIsSilentEndsWithTheCommandsOwnTime) {
+  mirror.silent = true;
+  const auto found = source()->manifest(shop, "1.4.0", Context().with_timeout(std::chrono::milliseconds(20)));
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().kind, ErrorKind::Timeout);
+  EXPECT_EQ(origin.web.count(), 0u);
 }
 
 TEST_F(OciMirrors, AMirrorWithOtherBytesIsPassedOver) {
