@@ -15,6 +15,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "base/text.h"
 #include "testing/http_server.h"
 #include "testing/server_socket.h"
 
@@ -67,6 +68,22 @@ TEST(Client, SendsMethodPathHeadersAndBody) {
   EXPECT_EQ(seen.header("authorization"), "Bearer abc");
   EXPECT_EQ(seen.header("user-agent"), "test/1");
   EXPECT_EQ(seen.header("expect"), "");
+}
+
+TEST(Client, AnErrorThatRepeatsTheCredentialsDoesNotTellThem) {
+  HttpServer server([](const ServerRequest& request, ServerReply& reply) {
+    const int status = request.target == "/made" ? 200 : 401;
+    reply.respond(status,
+                  fmt::format("who are you? you sent {}, or geheim:wort", request.header("authorization")));
+  });
+  Client client({});
+  Request request = get_request(server.url("/refused"));
+  request.authorization = SecretString("Bearer abc.def");
+  EXPECT_EQ(client.send(request, Context())->body, "who are you? you sent Bearer ***, or geheim:wort");
+  request.authorization = SecretString("Basic " + base64_encode("geheim:wort"));
+  EXPECT_EQ(client.send(request, Context())->body, "who are you? you sent Basic ***, or geheim:***");
+  request.url = server.url("/made");
+  EXPECT_THAT(client.send(request, Context())->body, HasSubstr(base64_encode("geheim:wort")));
 }
 
 // The right to send may end while a request waits for its connection, or while the whole process is stopped.

@@ -15,6 +15,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "base/text_mask.h"
 #include "http/over_limit.h"
 #include "http/public_address.h"
 
@@ -486,8 +487,34 @@ Failure Exchange::failure() const {
   return failure;
 }
 
+namespace {
+
+// Shorter words stand in any text.
+constexpr std::size_t kLeastHidden = 4;
+
+// A server may repeat in an error what it was sent, and what it says of an error is shown.
+std::string without_credentials(std::string body, const std::string& authorization) {
+  const auto scheme = std::min(authorization.find(' '), authorization.size());
+  std::vector<std::string> hidden;
+  const auto hide = [&](std::string_view text) {
+    if (text.size() >= kLeastHidden) hidden.emplace_back(text);
+  };
+  const std::string_view credentials = trim(std::string_view(authorization).substr(scheme));
+  hide(credentials);
+  if (std::string login;
+      lower_case(authorization.substr(0, scheme)) == "basic" && base64_decode(credentials, login))
+    hide(std::string_view(login).substr(login.find(':') + 1));
+  return TextMask(std::move(hidden)).masked(std::move(body), "***");
+}
+
+}  // namespace
+
 Result<Response> Exchange::result() {
-  if (code_ == CURLE_OK) return std::move(response_);
+  if (code_ == CURLE_OK) {
+    if (response_.status >= 400 && request_.authorization)
+      response_.body = without_credentials(std::move(response_.body), request_.authorization->reveal());
+    return std::move(response_);
+  }
   {
     const std::scoped_lock lock(asking_);
     if (ended_) return *std::move(ended_);
