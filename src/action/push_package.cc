@@ -1,8 +1,7 @@
 #include "action/push_package.h"
 
-#include <unistd.h>
-
 #include "base/text.h"
+#include "base/tree.h"
 #include "oci/tags.h"
 
 namespace mist::action {
@@ -87,31 +86,24 @@ Result<registry::PushReport> push_package(registry::OciClient& client, package::
 
 namespace {
 
-Status write_directory(FileSystem& files, const PackageTree& tree, const Path& target) {
-  if (files.exists(target)) {
-    MIST_TRY(const std::vector<DirectoryEntry> there, files.list(target));
-    if (!there.empty())
-      return error(ErrorKind::Conflict, "{} is there already, and isn't empty", target.string())
-          .with_hint("name another directory with -o, or remove it");
-    MIST_TRY_VOID(files.remove_all(target));
-  }
-  Path beside = target.lexically_normal();
-  if (!beside.has_filename()) beside = beside.parent_path();
-  const Path incoming = beside.parent_path() / fmt::format(".{}.{}", beside.filename().string(), ::getpid());
-  const auto write = [&]() -> Status {
-    for (const registry::PackageFile& file : tree.files)
-      MIST_TRY_VOID(files.write(incoming / file.path, file.bytes, {.durable = false}));
-    return files.rename(incoming, beside);
-  };
-  Status written = write();
-  if (!written) (void)files.remove_all(incoming);
+// An editor or a shell that opens the directory would run what hidden files tell it to.
+Status write_directory(FileSystem& files, const PackageTree& tree, SavedPackage& saved) {
+  std::vector<TreeFile> shown;
+  for (const registry::PackageFile& file : tree.files)
+    if (is_hidden_path(file.path))
+      saved.left_out.push_back(file.path);
+    else
+      shown.push_back({file.path, file.bytes});
+  Status written = write_tree(files, saved.path, shown, {.hidden = true, .durable = false});
+  if (!written && written.error().kind == ErrorKind::Conflict)
+    return std::move(written).error().with_hint("name another directory with -o, or remove it");
   return written;
 }
 
 }  // namespace
 
-Result<Path> save_package(FileSystem& files, const registry::Fetched& package,
-                          const oci::Reference& reference, Path target) {
+Result<SavedPackage> save_package(FileSystem& files, const registry::Fetched& package,
+                                  const oci::Reference& reference, Path target) {
   const auto* module = std::get_if<PackageModule>(&package.content);
   const auto* tree = std::get_if<PackageTree>(&package.content);
   const bool is_chart =
@@ -124,15 +116,16 @@ Result<Path> save_package(FileSystem& files, const registry::Fetched& package,
                          : is_chart        ? ".tgz"
                                            : "");
   }
+  SavedPackage saved{std::move(target), {}};
   if (module != nullptr) {
     MIST_TRY(const auto bytes, module->bytes());
-    MIST_TRY_VOID(files.write(target, *bytes));
+    MIST_TRY_VOID(files.write(saved.path, *bytes));
   } else if (is_chart) {
-    MIST_TRY_VOID(files.write(target, tree->files.front().bytes));
+    MIST_TRY_VOID(files.write(saved.path, tree->files.front().bytes));
   } else {
-    MIST_TRY_VOID(write_directory(files, *tree, target));
+    MIST_TRY_VOID(write_directory(files, *tree, saved));
   }
-  return target;
+  return saved;
 }
 
 }  // namespace mist::action

@@ -2,6 +2,7 @@
 // A package of this machine into an OCI registry, and one from there onto this machine. One thread.
 
 #include <string>
+#include <vector>
 
 #include "base/context.h"
 #include "base/fs.h"
@@ -24,11 +25,16 @@ Result<registry::PushReport> push_package(registry::OciClient& client, package::
                                           const registry::Fetched& package, const oci::Reference& destination,
                                           const PushOptions& options, const Context& context);
 
+struct SavedPackage {
+  Path path;
+  std::vector<std::string> left_out;  ///< files that configure programs around it (is_hidden_path)
+};
+
 /// Writes what was fetched: a module or a packed chart as one file, anything else as a directory, which must
 /// not exist or be empty. An empty `target` is NAME-VERSION.wasm, NAME-VERSION.tgz or NAME-VERSION in the
-/// working directory. Whole or not at all. What it wrote. Errors: Conflict (a directory with something in
-/// it), of FileSystem.
-Result<Path> save_package(FileSystem& files, const registry::Fetched& package,
-                          const oci::Reference& reference, Path target);
+/// working directory. Whole or not at all. Errors: Conflict (a directory with something in it), those of
+/// write_tree.
+Result<SavedPackage> save_package(FileSystem& files, const registry::Fetched& package,
+                                  const oci::Reference& reference, Path target);
 
 }  // namespace mist::action

@@ -86,6 +86,11 @@ Status write_new(FileSystem& files, const Path& directory, std::span<const TreeF
 
 }  // namespace
 
+bool is_hidden_path(std::string_view path) {
+  return std::ranges::any_of(
+      split(path, '/'), [](std::string_view part) { return part.starts_with('.') && part != ".helmignore"; });
+}
+
 Status write_tree(FileSystem& files, const Path& directory, std::span<const TreeFile> tree,
                   const TreeRules& rules) {
   for (const TreeFile& file : tree) {

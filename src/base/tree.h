@@ -22,6 +22,10 @@ struct TreeRules {
   bool durable = true;
 };
 
+/// Whether a part of it begins with a dot, where programs look for configuration; `.helmignore` is a chart's
+/// own.
+bool is_hidden_path(std::string_view path);
+
 /// Invalid: a path is absolute, leaves the directory, has a part that the rules forbid, or names a file that
 /// another one has as directory; or something on the way is a link or no directory. Conflict: `directory`
 /// isn't empty, without `existing`. Other errors: of the file system. A directory that was empty or not there

@@ -255,15 +255,6 @@ Result<std::optional<Kube>> Home::working_copy(const std::string& name) const {
   return std::optional(Kube{std::move(k3), directory, true});
 }
 
-namespace {
-
-bool is_hidden(const std::string& path) {
-  return std::ranges::any_of(
-      split(path, '/'), [](std::string_view part) { return part.starts_with('.') && part != ".helmignore"; });
-}
-
-}  // namespace
-
 Result<registry::PackageTree> Home::tree_of(const Listed& listed, const Context& context) const {
   MIST_TRY(const std::vector<Archive> archives, this->archives());
   const auto archive = std::ranges::find(archives, listed.archive, &Archive::name);
@@ -309,7 +300,7 @@ Result<Kube> Home::get(const Listed& listed, const Context& context) {
         .with_hint(fmt::format("it is {}; remove it to begin again", target.string()));
   MIST_TRY(registry::PackageTree tree, tree_of(listed, context));
   // It is opened with editors and shells that run what they find in such files.
-  std::erase_if(tree.files, [](const registry::PackageFile& file) { return is_hidden(file.path); });
+  std::erase_if(tree.files, [](const registry::PackageFile& file) { return is_hidden_path(file.path); });
   MIST_TRY_VOID(write_tree(tree, target));
   return Kube{listed.k3, target, true};
 }

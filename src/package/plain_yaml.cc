@@ -4,6 +4,8 @@
 #include <array>
 
 #include "base/text.h"
+#include "base/tree.h"
+#include "encoding/json_escapes.h"
 #include "encoding/yaml.h"
 #include "package/engine.h"
 #include "package/test_case.h"
@@ -24,9 +26,6 @@ bool is_kubernetes_file(std::string_view path) {
   return std::ranges::any_of(kYamlEndings, [&](std::string_view ending) { return path.ends_with(ending); });
 }
 
-// Configuration of tools around a package (.github, .idea) isn't part of it.
-bool is_hidden(std::string_view path) { return path.starts_with('.') || path.find("/.") != path.npos; }
-
 // The short form of metadata, which the SDK makes a document of when it compiles the program.
 bool is_source_of_a_program(const Files& files) {
   const auto metadata = files.find(std::string(kPackageFile));
@@ -44,9 +43,10 @@ Result<Files> kubernetes_files(const Source& source, const Files& files, bool de
         .with_hint("build its module and name that; for Kubernetes YAML, add kind: MistPackage");
   Files found;
   for (const auto& [path, text] : files) {
-    if (!is_kubernetes_file(path) || is_hidden(path)) continue;
+    // Configuration of tools around a package (.github, .idea) isn't part of it.
+    if (!is_kubernetes_file(path) || is_hidden_path(path)) continue;
     if (declared && (path == kPackageFile || is_test_file(path) || is_of_npm(path))) continue;
-    found.emplace(path, text);
+    found.emplace(path, encoding::with_yaml_escapes(text));  // as kubectl reads JSON
   }
   for (const ProgramMark& mark : program_marks()) {
     if (found.empty() && files.contains(std::string(mark.file)))

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "encoding/json.h"
+#include "encoding/json_escapes.h"
 #include "encoding/member_finder.h"
 #include "encoding/set_path.h"
 #include "encoding/yaml.h"
@@ -191,7 +192,7 @@ Result<std::vector<Value>> documents_as_helm(std::string_view text, const encodi
 Status apply_file(Value& values, const ValuesInput& input, Numbers numbers, EventSink* events) {
   const std::string origin = input.text == "-" ? "standard input" : input.text;
   if (numbers == Numbers::AsWritten) {
-    MIST_TRY(Value more, mapping_of(input.content, origin));
+    MIST_TRY(Value more, mapping_of(encoding::with_yaml_escapes(input.content), origin));
     merge_mapping(values, std::move(more));
     return {};
   }

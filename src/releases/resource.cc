@@ -4,24 +4,27 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "encoding/set_path.h"
 #include "package/lookup_pattern.h"
 
 namespace mist::releases {
 namespace {
 
 constexpr std::string_view kDefaultKey = "values.yaml";
-constexpr std::string_view kDefaultInterval = "10m", kDefaultTimeout = "5m";
+constexpr std::string_view kDefaultTimeout = "5m";
 constexpr int kDefaultRetries = 1, kDefaultHistory = 10;
+// Of all target paths: each may be short to write and make a long list.
+constexpr std::size_t kMostListItems = 65'536;
 
 Error wrong(std::string_view field, std::string_view what) {
   return error(ErrorKind::Invalid, "spec.{} {}", field, what);
 }
 
-// A look that waits keeps a worker of the operator, which others need too.
 struct Limits {
   Duration least, most;
   std::string_view words;
 };
+// A look that waits keeps a worker of the operator, which others need too.
 constexpr Limits kTimeouts{std::chrono::seconds(1), std::chrono::hours(24), "1s to 24h"};
 constexpr Limits kIntervals{std::chrono::seconds(10), std::chrono::hours(8784), "10s to 8784h"};
 
@@ -104,8 +107,19 @@ class Reader {
   std::optional<Error> fault_;
 };
 
+// How many list items there may have to be for a target path; nothing: it is none, or asks for more than all
+// may.
+std::optional<std::size_t> items_of_path(const std::string& path) {
+  if (path.empty()) return 0;
+  const auto steps = encoding::parse_set_path(path);
+  if (!steps) return std::nullopt;
+  const std::size_t items = encoding::items_of(*steps);
+  return items > kMostListItems ? std::nullopt : std::optional(items);
+}
+
 std::vector<ValuesFrom> values_from(Reader& spec) {
   std::vector<ValuesFrom> all;
+  std::size_t items = 0;
   for (const Value& item : spec.list("valuesFrom")) {
     Reader from(item);
     ValuesFrom each{.secret = from.word("kind", {"ConfigMap", "Secret"}) == 1,
@@ -114,10 +128,18 @@ std::vector<ValuesFrom> values_from(Reader& spec) {
                     .target_path = from.text("targetPath"),
                     .optional = from.flag("optional", false)};
     if (!is_dns1123_subdomain(each.name)) from.note("name", "is not the name of an object");
+    if (const auto of_path = items_of_path(each.target_path); !of_path)
+      from.note("targetPath", fmt::format("\"{}\" is not the path of a value, as in a.b[0].c",
+                                          escape_controls(each.target_path)));
+    else
+      items += *of_path;
     if (Status read = from.done(); !read)
       spec.note("valuesFrom", fmt::format("has an item whose {}", read.error().message.substr(5)));
     all.push_back(std::move(each));
   }
+  if (items > kMostListItems)
+    spec.note("valuesFrom", fmt::format("has target paths that need {} list items together; {} are allowed",
+                                        items, kMostListItems));
   return all;
 }
 
@@ -170,7 +192,7 @@ Result<Spec> spec_of(const Value& object) {
               .values = spec.object("values"),
               .values_from = values_from(spec),
               .depends_on = depends_on(spec, object.string_at({"metadata", "namespace"})),
-              .interval = spec.duration("interval", kDefaultInterval, kIntervals),
+              .interval = spec.duration("interval", reconcile::kReleaseInterval, kIntervals),
               .timeout = spec.duration("timeout", kDefaultTimeout, kTimeouts),
               .wait = spec.flag("wait", true),
               .create_namespace = spec.flag("createNamespace", false),

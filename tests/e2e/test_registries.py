@@ -126,14 +126,22 @@ def oci_chart_is_pushed_installed_and_upgraded(t):
 def oci_directory_of_yaml_is_pushed_and_pulled(t):
     registry = Registry(t)
     directory = t.package("plain", config_map("a"), config_map("b"))
+    # Its author's; whoever pulls it would run what git and editors find in such files.
+    hidden = pathlib.Path(directory) / ".vscode/tasks.json"
+    hidden.parent.mkdir()
+    hidden.write_text("{}")
     t.run("push", directory, registry("plain:1.0.0"))
     t.run("install", "plain", "-p", registry("plain:1.0.0"))
     equal(t.owned("plain"), {"ConfigMap/a", "ConfigMap/b"})
     target = t.dir / "pulled"
-    equal(t.run("pull", registry("plain:1.0.0"), "-o", str(target)).out, f"{target}\n")
-    for file in pathlib.Path(directory).iterdir():
-        equal((target / file.name).read_bytes(), file.read_bytes())
-    t.refused("pull", registry("plain:1.0.0"), "-o", str(target), says=["is there already, and isn't empty"])
+    pulled = t.run("pull", registry("plain:1.0.0"), "-o", str(target))
+    equal(pulled.out, f"{target}\n")
+    contains(pulled.err, "left out, since programs take them for their configuration: .vscode/tasks.json")
+    equal(sorted(file.name for file in target.iterdir()),
+          sorted(file.name for file in pathlib.Path(directory).iterdir() if file.is_file()), "what was written")
+    for file in target.iterdir():
+        equal((pathlib.Path(directory) / file.name).read_bytes(), file.read_bytes())
+    t.refused("pull", registry("plain:1.0.0"), "-o", str(target), says=["isn't empty", "-o"])
     equal(t.run("pull", registry("plain:^1")).out, "plain-1.0.0\n")
     check((t.dir / "plain-1.0.0").is_dir())
 

@@ -1,5 +1,6 @@
 #include "action/push_package.h"
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/output.h"
@@ -112,9 +113,12 @@ Result<ExitCode> run_pull(const Invocation& invocation, World& world) {
   registry::Registries registries(std::move(access));
   MIST_TRY(const registry::Fetched package, registries.fetch(registry::PackageRef(wanted), world.context));
   const auto& reference = std::get<oci::Reference>(package.resolved.form());
-  MIST_TRY(const Path written,
+  MIST_TRY(const action::SavedPackage saved,
            action::save_package(world.files, package, reference, Path(invocation.text("output"))));
-  world.out.write(written.string() + "\n");
+  world.out.write(saved.path.string() + "\n");
+  if (!saved.left_out.empty())
+    world.events->warn(fmt::format("left out, since programs take them for their configuration: {}",
+                                   join(saved.left_out, ", ")));
   world.events->info(reference.str());
   return ExitCode::Ok;
 }
