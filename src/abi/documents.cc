@@ -141,13 +141,11 @@ RefusedValues refused_values(const Value& data) {
     const auto compiled = encoding::Schema::compile(*schema);
     const auto issues = compiled.ok() ? compiled->validate(*values) : std::vector<encoding::SchemaIssue>();
     if (issues.empty()) return {};
-    const encoding::ValueFaults faults = encoding::faults_of(*schema, *values, issues);
-    for (std::size_t i = 0; i < issues.size(); ++i) {
-      const encoding::SchemaIssue& issue = issues[i];
+    for (const encoding::SchemaIssue& issue : issues) {
       if (result.lines.size() == kMost) return result;
       const std::string_view joint = above.empty() ? "" : issue.instance_path.empty() ? ": " : ".";
       result.lines.push_back(fmt::format("{}{}{}", escape_controls(above), joint, issue.message));
-      result.faults.pointers.push_back(encoding::to_pointer(tokens) + faults.pointers[i]);
+      result.faults.pointers.push_back(encoding::to_pointer(tokens) + issue.fault());
     }
   }
   return result;

@@ -294,7 +294,7 @@ std::vector<Issue> issues_of(const Definition& definition, const DesiredObject& 
   for (const encoding::SchemaIssue& issue : version->second.compiled->validate(filled)) {
     if (issues.size() >= kMost) break;
     issues.push_back(
-        {issue.message, encoding::line_at(value, issue.instance_path), issue.schema_path.ends_with("/type")});
+        {issue.message, encoding::line_at(value, issue.fault()), issue.schema_path.ends_with("/type")});
   }
   return issues;
 }

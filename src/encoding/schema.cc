@@ -21,6 +21,7 @@ using RustText = std::unique_ptr<char, FreeText>;
 
 /// More levels, or more values, than any real package's defaults have; a hostile schema's references double.
 constexpr int kDeepestDefault = 64;
+constexpr std::size_t kMostIssues = 100;
 constexpr std::size_t kMostDefaults = 100'000;
 /// Of them as text, about: one large default may be referred to from many places.
 constexpr std::size_t kLargestDefaults = std::size_t{16} << 20;
@@ -193,11 +194,14 @@ std::vector<SchemaIssue> Schema::validate(const Value& value) const {
   for (const Value& issue : parsed->as_array()) {
     const std::string_view instance_path = issue.string_at("instance_path");
     const std::string_view schema_path = issue.string_at("schema_path");
-    issues.push_back(
-        {.instance_path = std::string(instance_path),
-         .schema_path = std::string(schema_path),
-         .message = schema_message(schema_, schema_path, value, instance_path, issue.string_at("message"))});
+    for (SchemaMessage& each :
+         schema_messages(schema_, schema_path, value, instance_path, issue.string_at("message")))
+      issues.push_back({.instance_path = std::string(instance_path),
+                        .schema_path = std::string(schema_path),
+                        .message = std::move(each.text),
+                        .member = std::move(each.member)});
   }
+  if (issues.size() > kMostIssues) issues.resize(kMostIssues);
   return issues;
 }
 

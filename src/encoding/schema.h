@@ -17,6 +17,10 @@ struct SchemaIssue {
   std::string instance_path;  ///< JSON pointer (RFC 6901) to the value that is wrong; "": the whole document
   std::string schema_path;    ///< JSON pointer to the keyword that says so
   std::string message;        ///< with the path as `--set` would write it
+  std::string member = {};    ///< of the value, which shouldn't be there; empty: the value itself is wrong
+
+  /// The JSON pointer to what should be another, or shouldn't be there.
+  std::string fault() const;
 };
 
 /// The line of what `instance_path` names in `value`, or of the nearest around it that stands in a text; 0:

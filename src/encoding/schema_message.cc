@@ -97,29 +97,30 @@ std::string_view first_quoted(std::string_view text, char quote) {
   return end == std::string_view::npos ? std::string_view() : text.substr(start + 1, end - start - 1);
 }
 
-std::string unknown_members(const Value& object_schema, const Value& instance) {
+// Nothing: what is wrong isn't a name alone.
+std::vector<SchemaMessage> unknown_members(const Value& object_schema, const Value& instance) {
   constexpr std::size_t kMost = 20;
   std::vector<std::string_view> known;
   const Value* const properties = object_schema.find("properties");
   const MemberFinder declared(properties);
   if (properties != nullptr && properties->is_object())
     for (const Value::Member& member : properties->as_object()) known.push_back(member.key);
-  std::string out;
+  std::vector<SchemaMessage> messages;
   std::size_t unknown = 0;
-  if (!instance.is_object()) return out;
+  if (!instance.is_object()) return messages;
+  if (const Value* patterns = object_schema.find("patternProperties");
+      patterns != nullptr && !patterns->empty())
+    return messages;
   for (const Value::Member& member : instance.as_object()) {
     if (declared.contains(member.key)) continue;
-    if (const Value* patterns = object_schema.find("patternProperties");
-        patterns != nullptr && !patterns->empty())
-      return {};
     if (++unknown > kMost) continue;
-    if (!out.empty()) out += "; ";
-    out += fmt::format("there is no \"{}\"", escape_controls(member.key));
+    std::string text = fmt::format("there is no \"{}\"", escape_controls(member.key));
     if (const std::string_view near = nearest(member.key, known); !near.empty())
-      out += fmt::format(", did you mean \"{}\"?", near);
+      text += fmt::format(", did you mean \"{}\"?", near);
+    messages.push_back({std::move(text), member.key});
   }
-  if (unknown > kMost) out += fmt::format("; and {} more", unknown - kMost);
-  return out;
+  if (unknown > kMost) messages.back().text += fmt::format("; and {} more", unknown - kMost);
+  return messages;
 }
 
 struct Bound {
@@ -157,14 +158,13 @@ std::string shows(Bound::Shows what, const Value& instance) {
 }
 
 /// Empty: nothing better than the validator's own words.
-std::string explain(std::string_view keyword, const Value* parent, const Value* limit, const Value& instance,
+std::string explain(std::string_view keyword, const Value* limit, const Value& instance,
                     std::string_view validator_says) {
   if (limit == nullptr) return {};
   if (keyword == "type") return fmt::format("must be {}, is {}", types(*limit), described(instance));
   if (keyword == "enum") return fmt::format("must be {}, is {}", listed(*limit, "or"), quoted(instance));
   if (keyword == "required")
     return fmt::format("\"{}\" is missing", escape_controls(first_quoted(validator_says, '"')));
-  if (keyword == "additionalProperties" && parent != nullptr) return unknown_members(*parent, instance);
   if (keyword == "uniqueItems") return "two items are equal";
   const auto* bound = std::ranges::find(kBounds, keyword, &Bound::keyword);
   if (bound == std::ranges::end(kBounds)) return {};
@@ -257,17 +257,27 @@ const Value* at_schema_pointer(const Value& schema, std::string_view pointer) {
   return at;
 }
 
-std::string schema_message(const Value& schema, std::string_view schema_path, const Value& instance,
-                           std::string_view instance_path, std::string_view validator_says) {
+std::vector<SchemaMessage> schema_messages(const Value& schema, std::string_view schema_path,
+                                           const Value& instance, std::string_view instance_path,
+                                           std::string_view validator_says) {
   const std::size_t slash = schema_path.rfind('/');
-  std::string words;
+  std::vector<SchemaMessage> messages;
   const Value* wrong = at_pointer(instance, instance_path);
-  if (slash != std::string_view::npos && wrong != nullptr)
-    words = explain(schema_path.substr(slash + 1), at_schema_pointer(schema, schema_path.substr(0, slash)),
-                    at_schema_pointer(schema, schema_path), *wrong, validator_says);
-  if (words.empty()) words = escape_controls(validator_says);
+  if (slash != std::string_view::npos && wrong != nullptr) {
+    const std::string_view keyword = schema_path.substr(slash + 1);
+    const Value* const owner = at_schema_pointer(schema, schema_path.substr(0, slash));
+    if (keyword == "additionalProperties" && owner != nullptr)
+      messages = unknown_members(*owner, *wrong);
+    else if (std::string words =
+                 explain(keyword, at_schema_pointer(schema, schema_path), *wrong, validator_says);
+             !words.empty())
+      messages.push_back({std::move(words)});
+  }
+  if (messages.empty()) messages.push_back({escape_controls(validator_says)});
   const std::string path = readable_path(instance, tokens_of(instance_path));
-  return path.empty() ? words : fmt::format("{}: {}", path, words);
+  if (!path.empty())
+    for (SchemaMessage& each : messages) each.text = fmt::format("{}: {}", path, each.text);
+  return messages;
 }
 
 }  // namespace mist::encoding

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "encoding/member_finder.h"
 #include "encoding/value.h"
@@ -33,8 +34,15 @@ const Value* at_schema_pointer(const Value& schema, std::string_view pointer);
 /// What a local reference ("#/$defs/port") in `node` names; null if it is none.
 const Value* local_reference(const Value& schema, const Value& node);
 
-/// "replicas: must be integer, is string \"three\"". `validator_says` stands in where we know nothing better.
-std::string schema_message(const Value& schema, std::string_view schema_path, const Value& instance,
-                           std::string_view instance_path, std::string_view validator_says);
+struct SchemaMessage {
+  std::string text;         ///< "replicas: must be integer, is string \"three\""
+  std::string member = {};  ///< as SchemaIssue::member
+};
+
+/// At least one; one for each member that shouldn't be there, at most 20. `validator_says` stands in where we
+/// know nothing better.
+std::vector<SchemaMessage> schema_messages(const Value& schema, std::string_view schema_path,
+                                           const Value& instance, std::string_view instance_path,
+                                           std::string_view validator_says);
 
 }  // namespace mist::encoding

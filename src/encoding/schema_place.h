@@ -18,13 +18,11 @@ struct ValueFaults {
   bool of_chart = false;  ///< of a chart's schema, which --skip-schema-validation goes without
 };
 
-/// Of issues that schema.validate(value) found. A member that the schema doesn't have is named itself.
-ValueFaults faults_of(const Value& schema, const Value& value, std::span<const SchemaIssue> issues);
+/// Of issues that Schema::validate() found.
+ValueFaults faults_of(std::span<const SchemaIssue> issues);
 
 /// "/a~1b/0" of "a/b" and "0".
 std::string to_pointer(std::span<const std::string> tokens);
-/// The value that it names below `value`; null: there is none.
-const Value* value_at_pointer(const Value& value, std::string_view pointer);
 /// As `--set` would write it: "image.tag".
 std::string set_path_of(std::string_view pointer);
 

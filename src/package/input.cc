@@ -153,7 +153,7 @@ Result<Value> input_data(const Metadata& metadata, const RenderRequest& request)
   for (const encoding::SchemaIssue& issue : issues) lines.push_back(issue.message);
   Error failure = error(ErrorKind::Invalid, "the values don't fit the package {}", metadata.name);
   failure.because = join(lines, "\n");
-  return std::move(failure).with_detail(encoding::faults_of(metadata.inputs, data, issues));
+  return std::move(failure).with_detail(encoding::faults_of(issues));
 }
 
 }  // namespace mist::package

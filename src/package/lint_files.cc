@@ -159,7 +159,7 @@ class FileLint {
     if (values_.is_object()) {
       for (const encoding::SchemaIssue& issue : schema->validate(values_))
         found_.push_back(finding("defaults", std::string(kValuesFile),
-                                 encoding::line_at(values_, issue.instance_path), issue.message));
+                                 encoding::line_at(values_, issue.fault()), issue.message));
       undescribed(values_, inputs_, "");
     } else if (text_of(kValuesFile) == nullptr) {
       // What the user has to give isn't wrong; a default that doesn't fit its own schema is.
