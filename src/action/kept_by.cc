@@ -11,10 +11,9 @@ using encoding::Value;
 
 namespace {
 
-constexpr std::string_view kDefaultInterval = "10m";
-
 kube::ResourceInfo releases() {
-  return {{std::string(reconcile::kReleaseGroup), "v1alpha1", std::string(reconcile::kReleaseKind)},
+  return {{std::string(reconcile::kReleaseGroup), std::string(reconcile::kReleaseVersion),
+           std::string(reconcile::kReleaseKind)},
           "releases",
           true,
           {}};
@@ -84,7 +83,7 @@ void warn_of_keeper(const Environment& environment, const ReleaseState& state, K
   if (!keeper || keeper->state == Keeper::State::Suspended) return;
   const std::string place = fmt::format("releases.mistletoe.dev {} -n {}", keeper->name, keeper->ns);
   const std::string_view interval =
-      keeper->interval.empty() ? kDefaultInterval : std::string_view(keeper->interval);
+      keeper->interval.empty() ? reconcile::kReleaseInterval : std::string_view(keeper->interval);
   if (change == KeptChange::Uninstall)
     environment.events.warn(
         fmt::format("{} keeps the release {} and installs it again at its next look, within {}; to remove "

@@ -52,8 +52,8 @@ Result<Look> look_at_what_may_be_read(const Environment& environment, const rele
                                       const Intent& intent, const DeployOptions& options,
                                       const Context& context);
 
-/// What a deployment of this look would be refused for before anything is written, so that who only looks is
-/// told the same: objects that don't fit the cluster's schemas. Conflicts stand in its plan.
+/// Refuses what a deployment would refuse before it writes anything: objects that don't fit the cluster's
+/// schemas. So a plan or preview reports the same errors. Conflicts are in the plan itself.
 Status check_look(const Environment& environment, const Look& look, const Context& context);
 
 /// Reads the cluster and plans once more, for the same wanted objects.

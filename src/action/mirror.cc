@@ -97,7 +97,7 @@ class SourceFinder {
     return {};
   }
 
-  // What a kustomization names elsewhere is fetched from there when it is rendered.
+  // A kustomization fetches its remote bases when it is rendered, so they are not mirrored.
   Status add_remote_bases(const package::Source& source) {
     if (!std::holds_alternative<package::Files>(source.content)) return {};
     MIST_TRY(const std::vector<resolve::LockedRemote> remotes,

@@ -37,15 +37,16 @@ struct MirrorSources {
   std::vector<NotMirrored> left_out;
 };
 
-/// What belongs to `references`: packages and other artifacts of OCI registries, by name or by range, or
-/// sources on this machine (a package's directory or module, a chart's directory), of which only the
-/// dependencies count. Errors: Invalid (a package that is in no OCI registry), of Packages and OciClient.
+/// Resolves `references` and everything they depend on. They name packages and other artifacts of OCI
+/// registries, also by range, or sources on this machine (a package's directory or module, a chart's
+/// directory), of which only the dependencies count. Errors: Invalid (a package that is in no OCI registry),
+/// of Packages and OciClient.
 Result<MirrorSources> find_mirror_sources(const MirrorWorld& world,
                                           const std::vector<std::string>& references, const Context& context);
 
 struct MirrorReport {
   std::vector<registry::CopyReport> artifacts;  ///< in the order of MirrorSources
-  /// What spec.mirrors of the configuration needs to read from there.
+  /// The entries of spec.mirrors with which the configuration reads from there.
   std::vector<config::Mirror> mirrors;
 };
 

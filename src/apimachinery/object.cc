@@ -93,6 +93,11 @@ bool is_terminating(const Value& live) {
   return stamp != nullptr && !stamp->is_null();
 }
 
+bool has_finalizers(const Value& live) {
+  const Value* const all = live.at_path({"metadata", "finalizers"});
+  return all != nullptr && all->is_array() && !all->empty();
+}
+
 ObjectKey Object::key() const { return {gvk_.group_kind(), std::string(ns()), std::string(name())}; }
 
 Result<std::vector<Value>> flatten_lists(std::vector<Value> documents) {

@@ -27,6 +27,7 @@ struct ObjectKey {
 
 /// Whether a live object is being deleted: finalizers, or its Pods' grace, may still hold it.
 bool is_terminating(const encoding::Value& live);
+bool has_finalizers(const encoding::Value& live);  ///< of anybody
 
 class Object {
  public:

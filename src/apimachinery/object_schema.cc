@@ -69,8 +69,8 @@ constexpr std::array<SchemaType, 6> kSchemaTypes{{
     {"string", "a string", [](const Value& value) { return value.is_string(); }},
 }};
 
-// What a schema of Kubernetes calls required and its server does without: zero, or nothing, is as good. The
-// tables of KubeTypes leave it out already (tools/kube-schemas/make.py).
+// Fields that a schema of Kubernetes calls required although its server takes their absence for zero or
+// nothing. The tables of KubeTypes leave them out already (tools/kube-schemas/make.py).
 struct NotMissed {
   std::string_view schema;
   std::array<std::string_view, 2> fields;

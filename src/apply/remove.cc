@@ -46,15 +46,16 @@ class Remover {
 
   std::map<std::size_t, std::string> take_stayed() { return std::move(stayed_); }
 
-  /// What finalizers still keep, now that all has been deleted: most of them are taken off by a controller
-  /// within a moment.
+  /// Objects that finalizers still hold after all deletes were sent, by position, with the reason. Asked at
+  /// the end, since controllers remove most finalizers within a moment.
   std::map<std::size_t, std::string> look_at_held() {
     std::map<std::size_t, std::string> result;
     for (const auto& [node, held] : held_) {
       const ObjectKey& key = removals_[node].key;
       const auto now = client_.get(held.ref, context_);
-      const bool here = now.ok() ? now->string_at({"metadata", "uid"}) == held.uid && has_finalizers(*now)
-                                 : !kube::is_absent(now.error());
+      const bool here =
+          now.ok() ? now->string_at({"metadata", "uid"}) == held.uid && apimachinery::has_finalizers(*now)
+                   : !kube::is_absent(now.error());
       if (here)
         result.emplace(node,
                        now.ok() ? why_terminating(*now) : std::string("whether it is gone can't be read"));
@@ -69,11 +70,6 @@ class Remover {
     kube::ObjectRef ref;
     std::string uid;
   };
-
-  static bool has_finalizers(const Value& object) {
-    const Value* const all = object.at_path({"metadata", "finalizers"});
-    return all != nullptr && all->is_array() && !all->empty();
-  }
 
   Status look_and_remove(Node node, const Removal& removal) {
     if (options_.last_look) {
@@ -204,7 +200,7 @@ class Remover {
     if (deletion != kube::Deletion::Going) return gone(removal);
     events_.object({removal.key.display(), "deleting", {}});
     if (!until_gone) {
-      if (has_finalizers(going)) held = Held{ref, uid};
+      if (apimachinery::has_finalizers(going)) held = Held{ref, uid};
       return {};
     }
     MIST_TRY_VOID(wait_until_gone(client_, ref, uid, options_.timeout, context_)

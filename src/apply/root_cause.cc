@@ -262,7 +262,7 @@ std::string time_of_event(const Value& event) {
   return time.empty() ? text_at(event, {"metadata", "creationTimestamp"}) : time;
 }
 
-// What client-go puts before an event that stands for many (record.EventAggregator).
+// The prefix that client-go gives an event that stands for many (record.EventAggregator).
 constexpr std::string_view kCombined = "(combined from similar events): ";
 
 struct ReportedEvent {

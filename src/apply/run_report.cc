@@ -16,7 +16,7 @@ namespace {
 
 std::string name_or_everything(const std::string& name) { return name.empty() ? "everything else" : name; }
 
-// What kept a node from being begun: of the way to it from what failed, the last that has a name.
+// The cause that a blocked node is reported with: the last named node on the path from the failure to it.
 std::string nearest_cause(const std::vector<std::size_t>& path, const graph::SequenceGraph& order,
                           const graph::NameOf& name_of) {
   for (auto edge = path.rbegin(); edge != path.rend(); ++edge)

@@ -6,41 +6,33 @@
 
 #include <cerrno>
 
+#include "base/file_io.h"
 #include "base/handle.h"
 #include "base/text.h"
 
 namespace mist {
 namespace {
 
-Status write_part(int fd, std::string_view bytes, const Path& path) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno_error("write", path, errno);
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return {};
-}
+bool is_special(const struct stat& info) { return !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode); }
 
-Status flush_directory(const Path& path) {
-  UniqueFd directory(::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory) return errno_error("open", path, errno);
-  return ::fsync(directory.get()) == 0 ? Status() : Status(errno_error("flush", path, errno));
+Error special_file(const Path& path) {
+  return error(ErrorKind::Invalid, "{} is a pipe, a socket or a device, not a file",
+               escape_controls(path.string()));
 }
 
 }  // namespace
 
 Status refuse_special_file(const Path& path) {
   struct stat info{};
-  if (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) return {};
-  return error(ErrorKind::Invalid, "{} is a pipe, a socket or a device, not a file",
-               escape_controls(path.string()));
+  return ::stat(path.c_str(), &info) == 0 && is_special(info) ? Status(special_file(path)) : Status();
 }
 
 Result<std::string> read_file_part(const Path& path, std::uint64_t offset, std::size_t size) {
-  MIST_TRY_VOID(refuse_special_file(path));
+  // Without waiting for the other end of a pipe.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) return errno_error("read", path, errno);
+  struct stat info{};
+  if (!fd || ::fstat(fd.get(), &info) != 0) return errno_error("read", path, errno);
+  if (is_special(info)) return special_file(path);
   std::string bytes(size, '\0');
   std::size_t used = 0;
   while (used < size) {
@@ -60,11 +52,11 @@ Status write_file_in_parts(const Path& path, const std::function<Status(const By
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (!fd) return errno_error("create", path, errno);
   const auto write = [&]() -> Status {
-    MIST_TRY_VOID(produce([&](std::string_view piece) { return write_part(fd.get(), piece, path); }));
+    MIST_TRY_VOID(produce([&](std::string_view piece) { return write_all(fd.get(), piece, path); }));
     if (::fchmod(fd.get(), 0644) != 0) return errno_error("set the mode of", path, errno);
     if (::fsync(fd.get()) != 0) return errno_error("flush", path, errno);
     if (::rename(temporary.c_str(), path.c_str()) != 0) return errno_error("write", path, errno);
-    return flush_directory(path.parent_path());
+    return sync_directory(path.parent_path());
   };
   Status written = write();
   if (!written) ::unlink(temporary.c_str());

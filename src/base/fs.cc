@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/context.h"
+#include "base/file_io.h"
 
 namespace mist {
 namespace {
@@ -41,6 +42,14 @@ ErrorKind kind_of(int code) {
   }
 }
 
+// Unique among threads and processes, and recognisable as ours when one is left behind by kill -9.
+Path temporary_beside(const Path& path) {
+  static std::atomic<unsigned> counter{0};
+  return path.parent_path() / fmt::format(".{}.{}.{}.tmp", path.filename().string(), ::getpid(), ++counter);
+}
+
+}  // namespace
+
 Status write_all(int fd, std::string_view bytes, const Path& path) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
@@ -57,14 +66,6 @@ Status sync_directory(const Path& path) {
   if (::fsync(directory.get()) != 0) return errno_error("flush", path, errno);
   return {};
 }
-
-// Unique among threads and processes, and recognisable as ours when one is left behind by kill -9.
-Path temporary_beside(const Path& path) {
-  static std::atomic<unsigned> counter{0};
-  return path.parent_path() / fmt::format(".{}.{}.{}.tmp", path.filename().string(), ::getpid(), ++counter);
-}
-
-}  // namespace
 
 Error errno_error(std::string_view verb, const Path& path, int code) {
   Error result = error(kind_of(code), "cannot {} {}", verb, path.string());

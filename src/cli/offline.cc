@@ -37,10 +37,12 @@ Result<render::RenderedRelease> render_offline(const Invocation& invocation, Wor
   MIST_TRY(encoding::Value values, render::values_for(source, inputs, *world.events));
   MIST_TRY(std::unique_ptr<package::Renderer> renderer, open_renderer(invocation, world));
   const render::ReleaseRenderer rendering(std::move(renderer), assumed_cluster(invocation));
-  auto rendered = rendering.render(std::make_shared<const package::Source>(std::move(source)),
-                                   std::move(values), choices, release, world.context);
-  if (!rendered.ok()) return package::with_value_places(std::move(rendered).error(), inputs);
-  rendered->birth = release.birth;
+  MIST_TRY(
+      render::RenderedRelease rendered,
+      package::with_value_places(rendering.render(std::make_shared<const package::Source>(std::move(source)),
+                                                  std::move(values), choices, release, world.context),
+                                 inputs));
+  rendered.birth = release.birth;
   return rendered;
 }
 

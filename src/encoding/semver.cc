@@ -123,6 +123,14 @@ std::optional<SemVer> after(const Partial& partial) {
 
 }  // namespace
 
+bool has_range_sign(std::string_view text) {
+  return text.find_first_of("^~<>=!|*, ") != std::string_view::npos;
+}
+
+bool may_be_range(std::string_view text) {
+  return has_range_sign(text) || text.ends_with(".x") || text.ends_with(".X");
+}
+
 Result<SemVer> SemVer::parse(std::string_view text) {
   const auto partial = read_partial(text);
   if (!partial || partial->given != 3) return not_a_version(text);

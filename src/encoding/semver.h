@@ -35,6 +35,11 @@ struct SemVer {
   friend bool operator==(const SemVer& a, const SemVer& b) { return (a <=> b) == 0; }
 };
 
+/// Whether a text has a character that ranges have and no version has: ^1.4, ">=1.2 <2", *.
+bool has_range_sign(std::string_view text);
+/// The same, or it ends in ".x". By how it is written, whether or not it can be understood.
+bool may_be_range(std::string_view text);
+
 /// A set of versions: alternatives (`||`) of conditions that all must hold (space or comma).
 ///   =1.2.3  1.2.3  !=1.2.3  >1.2  >=1.2  <2  <=2   comparisons (a bare 1.2 or 1.2.x: any 1.2)
 ///   ^1.2.3   >=1.2.3 <2.0.0, and ^0.2.3 <0.3.0, ^0.0.3 <0.0.4

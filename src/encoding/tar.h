@@ -39,12 +39,12 @@ std::string write_tar(std::span<const TarFile> files);
 inline constexpr std::size_t kTarBlock = 512;
 inline constexpr std::uint64_t kMaxTarContent = (std::uint64_t{1} << 33) - 1;  // what a header can say
 
-/// What stands before a file's content, as write_tar has it; after the content come zeros up to a whole
-/// block. `path` has at most 100 bytes, the content at most kMaxTarContent.
+/// The header of a file, as write_tar makes it; zeros up to a whole block have to follow the content. `path`
+/// has at most 100 bytes, the content at most kMaxTarContent.
 std::string tar_header(std::string_view path, std::uint64_t size);
 /// How many zeros follow a content of that size.
 std::size_t tar_padding(std::uint64_t size);
-/// What stands at the end.
+/// The end of an archive.
 std::string tar_end();
 
 struct TarHeader {

@@ -109,6 +109,7 @@ Result<Response> RetryingTransport::stream(const Request& request, const BodyPie
 
 Result<Response> RetryingTransport::run(const Request& request, const BodyPiece* piece,
                                         const Context& context) {
+  const std::string origin = origin_of(request);
   Spent spent;
   bool handed_on = false;
   const BodyPiece watching = [&](std::string_view bytes) {
@@ -117,13 +118,15 @@ Result<Response> RetryingTransport::run(const Request& request, const BodyPiece*
   };
   for (int attempt = 1;; ++attempt) {
     const SteadyTime begin = clock_.steady_now();
-    Result<Response> result = attempt_once(request, attempt, piece == nullptr ? nullptr : &watching, context);
+    Result<Response> result =
+        attempt_once(request, origin, attempt, piece == nullptr ? nullptr : &watching, context);
     const Duration lasted = clock_.steady_now() - begin;
     trace(request, result, attempt, lasted);
     spent.attempts += lasted;
-    if (result.ok()) note_answer(request);
+    if (result.ok()) note_answer(origin);
 
-    const std::optional<Wait> next = handed_on ? std::nullopt : decide(request, result, attempt, spent);
+    const std::optional<Wait> next =
+        handed_on ? std::nullopt : decide(request, origin, result, attempt, spent);
     // A wait that the deadline would cut short is no use: what is known now says more than "too late".
     const bool too_late = next && context.remaining() && *context.remaining() <= next->time;
     if (!next || too_late) {
@@ -131,7 +134,7 @@ Result<Response> RetryingTransport::run(const Request& request, const BodyPiece*
       return std::move(result).in(fmt::format("after {} attempts within {:.1f} s", attempt,
                                               duration<double>(spent.attempts + spent.waiting).count()));
     }
-    report(request, *next, lasted);
+    report(origin, *next, lasted);
     clock_.sleep(next->time, context.stop());
     if (Status ended = context.check(); !ended.ok()) {
       if (request.await_answer > Duration::zero() && !surely_not_acted(result))
@@ -162,12 +165,13 @@ class Patience {
 
 }  // namespace
 
-Result<Response> RetryingTransport::attempt_once(const Request& request, int attempt, const BodyPiece* piece,
+Result<Response> RetryingTransport::attempt_once(const Request& request, const std::string& origin,
+                                                 int attempt, const BodyPiece* piece,
                                                  const Context& context) {
   const auto once = [&](const Request& each) {
     return piece == nullptr ? inner_.send(each, context) : inner_.stream(each, *piece, context);
   };
-  if (attempt > 1 || has_answered(request)) return once(request);
+  if (attempt > 1 || has_answered(origin)) return once(request);
   const std::string url = loggable_url(request.url);
   const auto host = url.find("://");
   const std::string place = host == std::string::npos ? url : url.substr(0, url.find('/', host + 3));
@@ -182,6 +186,7 @@ Result<Response> RetryingTransport::attempt_once(const Request& request, int att
 }
 
 std::optional<RetryingTransport::Wait> RetryingTransport::decide(const Request& request,
+                                                                 const std::string& origin,
                                                                  const Result<Response>& result, int attempt,
                                                                  const Spent& spent) {
   if (!may_pass(result) || attempt >= options_.attempts) return std::nullopt;
@@ -198,7 +203,7 @@ std::optional<RetryingTransport::Wait> RetryingTransport::decide(const Request& 
   } else {
     next.why = without_sent(result.error());
   }
-  const bool reached = has_answered(request);
+  const bool reached = has_answered(origin);
   const Duration patience = throttled ? options_.patience
                             : reached ? options_.failure_patience
                                       : options_.first_contact_patience;
@@ -207,16 +212,14 @@ std::optional<RetryingTransport::Wait> RetryingTransport::decide(const Request& 
   return next;
 }
 
-bool RetryingTransport::has_answered(const Request& request) {
-  const std::string origin = origin_of(request);
+bool RetryingTransport::has_answered(const std::string& origin) {
   const std::scoped_lock lock(mutex_);
   return reached_.contains(origin);
 }
 
-void RetryingTransport::note_answer(const Request& request) {
-  std::string origin = origin_of(request);
+void RetryingTransport::note_answer(const std::string& origin) {
   const std::scoped_lock lock(mutex_);
-  reached_.insert(std::move(origin));
+  reached_.insert(origin);
 }
 
 /// Exponential with "equal jitter": half fixed, half at random.
@@ -228,8 +231,8 @@ Duration RetryingTransport::back_off(int attempt) {
   return full / 2 + full / 2 * (number % 1024) / 1024;
 }
 
-void RetryingTransport::report(const Request& request, const Wait& wait, Duration attempted) {
-  const bool silent = attempted >= options_.report_after && !has_answered(request);
+void RetryingTransport::report(const std::string& origin, const Wait& wait, Duration attempted) {
+  const bool silent = attempted >= options_.report_after && !has_answered(origin);
   if (wait.time < options_.report_after && !silent) return;
   {
     const std::scoped_lock lock(mutex_);

@@ -71,14 +71,14 @@ class RetryingTransport final : public Transport {
   struct Spent {
     Duration attempts{}, waiting{};
   };
-  std::optional<Wait> decide(const Request& request, const Result<Response>& result, int attempt,
-                             const Spent& spent);
-  Result<Response> attempt_once(const Request& request, int attempt, const BodyPiece* piece,
-                                const Context& context);
+  std::optional<Wait> decide(const Request& request, const std::string& origin,
+                             const Result<Response>& result, int attempt, const Spent& spent);
+  Result<Response> attempt_once(const Request& request, const std::string& origin, int attempt,
+                                const BodyPiece* piece, const Context& context);
   Duration back_off(int attempt);
-  bool has_answered(const Request& request);
-  void note_answer(const Request& request);
-  void report(const Request& request, const Wait& wait, Duration attempted);
+  bool has_answered(const std::string& origin);
+  void note_answer(const std::string& origin);
+  void report(const std::string& origin, const Wait& wait, Duration attempted);
   void trace(const Request& request, const Result<Response>& result, int attempt, Duration duration) const;
 
   Transport& inner_;

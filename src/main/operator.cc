@@ -120,7 +120,6 @@ Result<Options> parse(std::span<char*> arguments) {
   return options;
 }
 
-// A client for each user, all with the same cluster. Any thread.
 // Which process this is, on which machine or in which Pod; another one with each start.
 std::string identity(mist::Random& random) {
   std::array<std::byte, 8> unlike{};

@@ -141,11 +141,6 @@ Result<Repository> repository_of(std::string_view text, const Parts& parts) {
   return repository;
 }
 
-bool looks_like_range(std::string_view version) {
-  return version.find_first_of("^~<>=!|*, ") != std::string_view::npos || version.ends_with(".x") ||
-         version.ends_with(".X");
-}
-
 enum class Named : bool { MayBeMissing, Required };
 
 Result<Reference> parse_reference(std::string_view text, Named named) {
@@ -159,7 +154,7 @@ Result<Reference> parse_reference(std::string_view text, Named named) {
                fmt::format("add a version, a range or a digest: {0}:1.4.0, '{0}:^1.4', {0}@sha256:…",
                            reference.repository.str()));
   }
-  if (looks_like_range(parts.version)) {
+  if (encoding::may_be_range(parts.version)) {
     const auto range = encoding::SemVerRange::parse(parts.version);
     if (!range)
       return bad(text, "the range after the ':' can't be understood", range.error().hint)

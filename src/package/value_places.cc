@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "encoding/schema_message.h"
 #include "encoding/schema_place.h"
 
 namespace mist::package {
@@ -35,7 +36,7 @@ struct Place {
 std::optional<Place> place_of(const std::vector<Written>& written, std::string_view pointer) {
   if (pointer.empty()) return std::nullopt;
   for (auto each = written.rbegin(); each != written.rend(); ++each) {
-    const Value* const value = encoding::value_at_pointer(each->values, pointer);
+    const Value* const value = encoding::at_pointer(each->values, pointer);
     if (value == nullptr) continue;
     const ValuesInput& input = *each->input;
     if (input.flag != ValuesFlag::File)

@@ -36,8 +36,7 @@ struct NodeReport {
   std::string hash = {};  ///< of its input, if that is known
   graph::Truth wanted = graph::Truth::False;
   bool oscillating = false;
-  std::string waits_on =
-      {};  ///< of one that waits: the node before it that it waits for; empty: it is no node
+  std::string waits_on = {};  ///< the node before it that it waits for; empty: it waits for none
 };
 
 struct Apply {

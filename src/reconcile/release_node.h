@@ -12,7 +12,10 @@
 namespace mist::reconcile {
 
 inline constexpr std::string_view kReleaseGroup = "mistletoe.dev";
+inline constexpr std::string_view kReleaseVersion = "v1alpha1";
 inline constexpr std::string_view kReleaseKind = "Release";
+/// From look to look, of a Release that names no interval.
+inline constexpr std::string_view kReleaseInterval = "10m";
 
 /// What to do where the cluster doesn't serve the kind.
 inline constexpr std::string_view kNoReleases =

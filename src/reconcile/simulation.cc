@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apimachinery/built_in_groups.h"
+#include "apimachinery/object.h"
 #include "base/text.h"
 #include "reconcile/release_node.h"
 #include "reconcile/status.h"
@@ -72,11 +73,6 @@ void answer_release(Value& release, const Simulation::Outcome* given) {
   }
   status.set("conditions", Value::array({std::move(condition)}));
   if (given != nullptr && !given->exports.is_null()) status.set("exports", given->exports);
-}
-
-bool has_any_finalizer(const Value& object) {
-  const Value* list = object.at_path({"metadata", "finalizers"});
-  return list != nullptr && list->is_array() && !list->as_array().empty();
 }
 
 bool matches(const Value& object, std::string_view selector) {
@@ -184,7 +180,7 @@ void Simulation::put(const ObjectId& id, Value object) {
 void Simulation::erase(const ObjectId& id) {
   const auto there = objects_.find(id);
   if (there == objects_.end()) return;
-  if (has_any_finalizer(there->second))
+  if (apimachinery::has_finalizers(there->second))
     there->second["metadata"].set("deletionTimestamp", kBegin);
   else
     objects_.erase(there);

@@ -105,10 +105,6 @@ Result<PackageRef> refuse_other_scheme(std::string_view text) {
   return bad(text, "its scheme isn't known", std::string(kForms));
 }
 
-bool has_range_sign(std::string_view version) {
-  return version.find_first_of("^~<>=!|*, ") != std::string_view::npos;
-}
-
 /// Every way in which a version is left out or misunderstood.
 Error bad_version(std::string_view text, std::string_view before, std::string_view version) {
   std::string hint = fmt::format("name an exact version, such as {}:1.2.3", escape_controls(before));
@@ -171,7 +167,7 @@ Result<PackageRef> parse_registry(std::string_view text) {
   if (const std::string objection = path_objection(form.path); !objection.empty())
     return bad(text, fmt::format("its path can't be used: {}", objection),
                "name a package inside of the registry; a local path begins with ./, ../ or /");
-  if (has_range_sign(form.version))
+  if (encoding::has_range_sign(form.version))
     MIST_TRY_VOID(check_range(text, form));
   else if (!is_version(form.version))
     return bad_version(text, location, form.version);
@@ -196,10 +192,6 @@ struct Printer {
 };
 
 }  // namespace
-
-bool RegistryRef::may_be_range() const {
-  return has_range_sign(version) || version.ends_with(".x") || version.ends_with(".X");
-}
 
 bool GitRef::names_commit() const { return is_commit(ref); }
 

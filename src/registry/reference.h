@@ -29,9 +29,6 @@ struct RegistryRef {
   std::optional<crypto::Digest> digest;
 
   std::string name() const { return path.substr(path.rfind('/') + 1); }  ///< last segment of the path
-  /// By how it is written: ^1.4, ">=1.2 <2", 1.x. What ends in ".x" may be the name of a version all the
-  /// same.
-  bool may_be_range() const;
   friend bool operator==(const RegistryRef&, const RegistryRef&) = default;
 };
 

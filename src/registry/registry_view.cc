@@ -202,7 +202,8 @@ class DirectoryView final : public RegistryView {
 Result<RegistryRef> RegistryView::exact(const RegistryRef& reference, const Context& context,
                                         const Accept& accept) {
   const Result<encoding::SemVerRange> range = encoding::SemVerRange::parse(reference.version);
-  if (!reference.may_be_range() || !range) return reference;
+  // What ends in ".x" may be the name of a version all the same.
+  if (!encoding::may_be_range(reference.version) || !range) return reference;
   RegistryRef exact = reference;
   MIST_TRY(const PackageIndex here, index(context, accept));
   std::optional<std::string> version = newest_version(here, reference, *range);

@@ -21,7 +21,7 @@ namespace mist::releases {
 using encoding::Value;
 
 inline constexpr std::string_view kGroup = reconcile::kReleaseGroup;
-inline constexpr std::string_view kVersion = "v1alpha1";
+inline constexpr std::string_view kVersion = reconcile::kReleaseVersion;
 inline constexpr std::string_view kKind = reconcile::kReleaseKind;
 inline constexpr std::string_view kFinalizer = "mistletoe.dev/release";
 /// Any new value of it asks for another look now, and for new tries of what was given up.

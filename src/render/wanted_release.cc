@@ -77,8 +77,8 @@ Result<RenderedRelease> WantedRelease::render(const ReleaseFacts& release, const
   if (given_ && !wanted_.reuse_values && release.stored != nullptr) warn_of_dropped(*release.stored);
   auto rendered = renderer_.render(source_, chosen_values(given_, wanted_.reuse_values, release.stored),
                                    wanted_.choices, release, context);
-  if (rendered.ok() || !wanted_.values) return rendered;
-  return package::with_value_places(std::move(rendered).error(), *wanted_.values);
+  if (!wanted_.values) return rendered;
+  return package::with_value_places(std::move(rendered), *wanted_.values);
 }
 
 // Values that are given replace all others, which surprises people who meant to change one.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "apimachinery/object.h"
 #include "base/text.h"
 #include "testing/api_refusal.h"
 #include "testing/fake_kinds.h"
@@ -48,11 +49,6 @@ void encode_string_data(Value& object) {
     object.erase("stringData");
   }
   if (object.find("type") == nullptr) object.set("type", "Opaque");
-}
-
-bool has_finalizers(const Value& object) {
-  const Value* finalizers = object.at_path({"metadata", "finalizers"});
-  return finalizers != nullptr && finalizers->size() > 0;
 }
 
 bool terminating(const Value& object) { return !object.string_at({"metadata", "deletionTimestamp"}).empty(); }
@@ -353,7 +349,7 @@ Result<Value> FakeStore::commit_change(const FakeKind& kind, const ObjectKey& ke
   if (kind.generation && without_metadata_and_status(live) != without_metadata_and_status(object))
     metadata.set("generation", live.at_path({"metadata", "generation"})->as_int() + 1);
   if (object == live || dry_run) return object;
-  if (terminating(object) && !has_finalizers(object)) {
+  if (terminating(object) && !apimachinery::has_finalizers(object)) {
     store(key, object, WatchEventType::Modified);
     erase(key);
     return object;
@@ -446,7 +442,7 @@ Result<Value> FakeStore::remove(const FakeKind& kind, const ObjectKey& key,
   if (options.propagation == Propagation::Foreground) object["metadata"]["finalizers"].push_back(kForeground);
   if (options.propagation == Propagation::Orphan) collect_dependents(uid, Propagation::Orphan);
   if (is_namespace) object["status"].set("phase", "Terminating");
-  if (is_namespace || is_crd || has_finalizers(object)) {
+  if (is_namespace || is_crd || apimachinery::has_finalizers(object)) {
     mark_terminating(object);
     store(key, object, WatchEventType::Modified);
   }
@@ -457,7 +453,7 @@ Result<Value> FakeStore::remove(const FakeKind& kind, const ObjectKey& key,
       if (is_namespace ? other.ns == key.name : other.group_kind == instances) contents.push_back(other);
     for (const ObjectKey& inside : contents)
       if (find(inside) != nullptr) (void)remove(*find_kind(inside.group_kind), inside, {});
-    if (is_crd && !has_finalizers(object) && find(key) != nullptr) {
+    if (is_crd && !apimachinery::has_finalizers(object) && find(key) != nullptr) {
       kinds_.erase(instances);
       erase(key);
     }
@@ -473,13 +469,13 @@ Result<Value> FakeStore::remove(const FakeKind& kind, const ObjectKey& key,
       if (!blocked) {
         Value released = *left;
         std::erase(released["metadata"]["finalizers"].as_array(), Value(kForeground));
-        if (!has_finalizers(released)) released["metadata"].erase("finalizers");
+        if (!apimachinery::has_finalizers(released)) released["metadata"].erase("finalizers");
         (void)commit_change(kind, key, std::move(released), false);
       }
     }
     return object;
   }
-  if (has_finalizers(object)) return *find(key);
+  if (apimachinery::has_finalizers(object)) return *find(key);
   erase(key);
   return done;
 }
@@ -547,7 +543,7 @@ void FakeStore::collect_dependents(const std::string& owner_uid, Propagation pro
 void FakeStore::finish_namespace(const std::string& name) {
   const ObjectKey key{{"", "Namespace"}, "", name};
   const Value* ns = find(key);
-  if (ns == nullptr || !terminating(*ns) || has_finalizers(*ns)) return;
+  if (ns == nullptr || !terminating(*ns) || apimachinery::has_finalizers(*ns)) return;
   if (std::ranges::any_of(objects_, [&](const auto& entry) { return entry.first.ns == name; })) return;
   erase(key);
 }

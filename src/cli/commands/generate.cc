@@ -84,7 +84,8 @@ constexpr Example kExamples[] = {
     {"mistctl generate web -p ./web.mist-pack.wasm -f prod.yaml -o dir=./out",
      "One file for each file of the package"},
     {"mistctl generate web -p ./web --kube-version 1.35 --validate", "Would a Kubernetes 1.35 take it?"},
-    {"mistctl generate web -p ./web -f prod.yaml -o images", "What has to be in a registry that nodes reach"},
+    {"mistctl generate web -p ./web -f prod.yaml -o images",
+     "The images that the cluster's nodes have to be able to pull"},
 };
 
 // Names come from the package.
@@ -185,13 +186,6 @@ Status validate(World& world, const package::Source& source, const package::Rend
   return package::with_excerpt(*std::move(failure), source, rendered.origins);
 }
 
-// Values that don't fit are named with the file or flag that has them.
-Result<package::Rendered> placed(Result<package::Rendered> rendered,
-                                 std::span<const package::ValuesInput> inputs) {
-  if (rendered.ok()) return rendered;
-  return package::with_value_places(std::move(rendered).error(), inputs);
-}
-
 Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
   MIST_TRY(const render::ReleaseFacts release,
            offline_release(invocation, world, invocation.argument("NAME")));
@@ -215,8 +209,9 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
   const std::string kube_version = invocation.text(kKubeVersionFlag.name);
   const auto render_text = [&]() -> Result<package::Rendered> {
     if (!invocation.enabled("validate"))
-      return placed(renderer->render_files(source, request, world.context), inputs);
-    MIST_TRY(package::Rendered rendered, placed(renderer->render(source, request, world.context), inputs));
+      return package::with_value_places(renderer->render_files(source, request, world.context), inputs);
+    MIST_TRY(package::Rendered rendered,
+             package::with_value_places(renderer->render(source, request, world.context), inputs));
     MIST_TRY_VOID(validate(world, source, rendered, kube_version));
     return rendered;
   };
@@ -237,7 +232,8 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
       MIST_TRY_VOID(write_directory(world, format.substr(4), rendered.files, invocation.enabled("force")));
     return ExitCode::Ok;
   }
-  MIST_TRY(package::Rendered rendered, placed(renderer->render(source, request, world.context), inputs));
+  MIST_TRY(package::Rendered rendered,
+           package::with_value_places(renderer->render(source, request, world.context), inputs));
   if (invocation.enabled("validate")) MIST_TRY_VOID(validate(world, source, rendered, kube_version));
   std::vector<Value> objects;
   if (as_release) {

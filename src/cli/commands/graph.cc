@@ -62,10 +62,12 @@ Result<OfflineRelease> render_package(const Invocation& invocation, World& world
   MIST_TRY(encoding::Value values, render::values_for(source, inputs, *world.events));
   MIST_TRY(auto renderer, open_renderer(invocation, world));
   const render::ReleaseRenderer offline(std::move(renderer), assumed_cluster(invocation));
-  auto rendered = offline.render(std::make_shared<const package::Source>(std::move(source)),
-                                 std::move(values), {}, release, world.context);
-  if (!rendered.ok()) return package::with_value_places(std::move(rendered).error(), inputs);
-  return OfflineRelease{release.id, *std::move(rendered)};
+  MIST_TRY(
+      action::RenderedRelease rendered,
+      package::with_value_places(offline.render(std::make_shared<const package::Source>(std::move(source)),
+                                                std::move(values), {}, release, world.context),
+                                 inputs));
+  return OfflineRelease{release.id, std::move(rendered)};
 }
 
 Result<action::ReleaseGraph> graph_of_package(const Invocation& invocation, World& world) {

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/copy_report.h"
 #include "cli/flags.h"
 #include "cli/output.h"
 #include "cli/package_flags.h"
@@ -43,20 +44,8 @@ constexpr Example kMirrorExamples[] = {
     {"mistctl mirror 'oci://registry.example/team/shop:^1.4' --to oci://mirror.example/copies",
      "Into another registry"},
     {"mistctl mirror ./platform --to oci-layout:/media/mirror --dry-run",
-     "What of its dependencies is missing there"},
+     "Which of its dependencies are missing there"},
 };
-
-Value to_value(const registry::CopyReport& report) {
-  return Value::object({{"from", report.from.str()},
-                        {"reference", report.to.str()},
-                        {"digest", report.to.digest->str()},
-                        {"wasThere", report.was_there},
-                        {"manifests", report.manifests},
-                        {"referrers", report.referrers},
-                        {"blobs", report.blobs},
-                        {"mounted", report.mounted},
-                        {"bytes", report.bytes}});
-}
 
 Value mirrors_value(const std::vector<config::Mirror>& mirrors) {
   Value::Array list;
@@ -138,7 +127,7 @@ Result<ExitCode> run_mirror(const Invocation& invocation, World& world) {
            action::mirror_artifacts(mirror, sources.artifacts, to, options, world.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     Value::Array artifacts;
-    for (const registry::CopyReport& each : report.artifacts) artifacts.push_back(to_value(each));
+    for (const registry::CopyReport& each : report.artifacts) artifacts.push_back(copy_report_value(each));
     print_value(world, format,
                 Value::object({{"place", to.str()},
                                {"dryRun", dry_run},

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/copy_report.h"
 #include "cli/flags.h"
 #include "cli/output.h"
 #include "cli/prompt.h"
@@ -97,18 +98,6 @@ constexpr Example kCopyExamples[] = {
      "Without its signatures"},
 };
 
-Value to_value(const registry::CopyReport& report) {
-  return Value::object({{"from", report.from.str()},
-                        {"reference", report.to.str()},
-                        {"digest", digest_value(report.to)},
-                        {"wasThere", report.was_there},
-                        {"manifests", report.manifests},
-                        {"referrers", report.referrers},
-                        {"blobs", report.blobs},
-                        {"mounted", report.mounted},
-                        {"bytes", report.bytes}});
-}
-
 std::string words_of(const registry::CopyReport& report) {
   if (report.was_there && report.referrers == 0) return "it was there already, the same";
   std::vector<std::string> words;
@@ -145,7 +134,7 @@ Result<ExitCode> run_copy(const Invocation& invocation, World& world) {
     return report.error();
   }
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format, to_value(*report));
+    print_value(world, format, copy_report_value(*report));
     return ExitCode::Ok;
   }
   world.out.write(report->to.str() + "\n");

@@ -1,0 +1,12 @@
+#pragma once
+// What `registry copy` and `mirror` print of an artifact that was copied, as JSON. Pure; any thread.
+
+#include "encoding/value.h"
+#include "registry/oci_copy.h"
+
+namespace mist::cli {
+
+/// schemas/cli/registry-copy.schema.json; an item of schemas/cli/mirror.schema.json.
+encoding::Value copy_report_value(const registry::CopyReport& report);
+
+}  // namespace mist::cli
