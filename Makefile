@@ -1,5 +1,5 @@
 # The front door. Each target is a script in tools/, so that it can be read and run by itself.
-.PHONY: help demo test test-full bench cluster install build clean
+.PHONY: help demo test test-full bench cluster install build image clean
 
 help:
 	@echo 'make demo       install, upgrade and uninstall packages on a real control plane on this machine'
@@ -8,6 +8,7 @@ help:
 	@echo 'make bench      measure beside helm and kubectl (15 minutes; BENCH="1000 mix@20": only these)'
 	@echo 'make cluster    start the control plane and print its kubeconfig'
 	@echo 'make install    build for release and install below PREFIX (default /usr/local)'
+	@echo 'make image      build the container image of the operator, an OCI archive, into build/'
 	@echo 'make build      build for release, into build/release'
 
 demo:
@@ -34,5 +35,7 @@ install:
 	@tools/check-hardening.sh build/release/bin/mistletoe-operator --release
 	@tools/check-hardening.sh build/release/bin/mistletoe-catalog --release
 	@cmake --install build/release --prefix "$(or $(PREFIX),/usr/local)"
+image:
+	@tools/operator-image.sh
 clean:
 	rm -rf build

@@ -28,6 +28,7 @@ func commands() []command {
 		{name: "kubeconfig", args: "[flags]", summary: "print the path of a running cluster's kubeconfig", run: printKubeconfig},
 		{name: "audit", args: "[flags]", summary: "print the path of a cluster's audit log", run: printAudit},
 		{name: "logs", args: "[flags]", summary: "print the directory of a cluster's logs", run: printLogs},
+		{name: "load", args: "[--name N | --dir DIR] ARCHIVE...", summary: "put images (OCI layouts as tar) into a cluster's real node", run: load},
 		{name: "check", args: "[flags]", summary: "say what this machine lacks for up --node real; exit code 1 if anything", run: checkNode},
 		{name: "kubectl", args: "[--name N | --dir DIR] ARG...", summary: "run kubectl against a cluster", run: kubectl},
 		{name: superviseCommand, hidden: true, run: superviseMain},

@@ -23,6 +23,7 @@
 #include "http/client.h"
 #include "http/retrying_client.h"
 #include "http/server.h"
+#include "http/url.h"
 #include "kube/client_pool.h"
 #include "kube/connect.h"
 #include "kube/leader.h"
@@ -46,6 +47,8 @@ blueprints, docs/release-resource.md the custom resource Release.
   -n, --namespace NS  where the ConfigMaps with blueprints are; the context's
   --listen ADDRESS    serve /healthz, /readyz and /metrics there: 127.0.0.1:8080, [::1]:8080, or :8080 for
                       every address of the Pod
+  --otlp-endpoint URL send traces to this OpenTelemetry collector, by HTTP: http://collector:4318. Without
+                      it the variables OTEL_EXPORTER_OTLP_… say where, if they are set
   --leader-elect      of several replicas only one works: the holder of the Lease mistletoe-operator in the
                       namespace of the blueprints; when it is silent, another takes over
   --lease-duration D  for how long it may be silent (15s); whole seconds, 3s at least
@@ -74,7 +77,7 @@ using mist::print_to;
 
 struct Options {
   std::string kubeconfig, context, ns, listen, lease_duration = "15s", default_account;
-  std::string releases, release_selector, release_workers = "16", workers = "8";
+  std::string otlp_endpoint, releases, release_selector, release_workers = "16", workers = "8";
   bool elect = false, verbose = false, version = false, help = false, crds = false;
 };
 
@@ -92,6 +95,7 @@ Result<Options> parse(std::span<char*> arguments) {
                               : flag == "--context"                   ? &options.context
                               : flag == "--namespace" || flag == "-n" ? &options.ns
                               : flag == "--listen"                    ? &options.listen
+                              : flag == "--otlp-endpoint"             ? &options.otlp_endpoint
                               : flag == "--lease-duration"            ? &options.lease_duration
                               : flag == "--default-service-account"   ? &options.default_account
                               : flag == "--releases"                  ? &options.releases
@@ -189,6 +193,14 @@ Result<int> workers_of(std::string_view flag, const std::string& text) {
                      mist::escape_controls(text), kMost);
 }
 
+Result<std::optional<mist::operator_::TraceOptions>> traces_of(const Options& options) {
+  MIST_TRY(auto traces, mist::operator_::TraceOptions::from(options.otlp_endpoint, environment));
+  if (!traces) return traces;
+  traces->version = MIST_VERSION;
+  traces->resource.emplace_back("service.instance.id", mist::host_name());
+  return traces;
+}
+
 mist::Status run(const Options& options, const mist::Context& context, mist::Pulse& pulse, LineLog& log,
                  mist::Clock& clock, const mist::Path& program) {
   MIST_TRY(const int release_workers, workers_of("--release-workers", options.release_workers));
@@ -231,6 +243,20 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
                          options.listen, [&](std::string_view path) { return answer(path, metrics); }));
     log.info(fmt::format("serving probes and metrics at {}", server->address()));
   }
+  MIST_TRY(std::optional<mist::operator_::TraceOptions> tracing, traces_of(options));
+  std::optional<mist::http::Client> collector;
+  std::optional<mist::operator_::Traces> traces;
+  if (tracing) {
+    log.info(fmt::format("sending traces to {}", mist::http::loggable_url(tracing->url)));
+    if (tracing->authorization && tracing->url.starts_with("http:"))
+      log.warn("the credentials for traces are sent without TLS");
+    traces.emplace(
+        *std::move(tracing),
+        mist::operator_::Traces::World{
+            .web = collector.emplace(web_options()), .clock = clock, .random = random, .events = log});
+  }
+  mist::operator_::Traces* const traced = traces ? &*traces : nullptr;
+  if (traced != nullptr) metrics.watch_traces([traced] { return traced->dropped(); });
   std::optional<mist::releases::Controller> releases;
   const mist::releases::Controller::Scope scope{
       .ns = options.releases == "own" ? client->default_namespace() : std::string(),
@@ -252,7 +278,8 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
                          .client = *client,
                          .client_of = [&clients](const std::string& user) { return clients.of(user); },
                          .ns = client->default_namespace(),
-                         .default_account = options.default_account},
+                         .default_account = options.default_account,
+                         .traces = traced},
                      metrics, scope, release_workers);
   }
   const auto work = [&](const mist::Context& ours) {
@@ -268,6 +295,7 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
          .clock = clock,
          .events = log,
          .metrics = metrics,
+         .traces = traced,
          .workers = workers,
          .not_kept =
              [&](const mist::encoding::Value& release) {
@@ -315,6 +343,7 @@ int main(int argc, char** argv) {
   for (const auto& [flag, text] :
        {std::pair("--release-workers", options->release_workers), std::pair("--workers", options->workers)})
     if (const auto workers = workers_of(flag, text); usable && !workers.ok()) usable = workers.error();
+  if (const auto traces = traces_of(*options); usable && !traces.ok()) usable = traces.error();
   if (usable && !options->releases.empty() && options->releases != "own" && options->releases != "all")
     usable = mist::error(mist::ErrorKind::Usage, "--releases {} is neither own nor all",
                          mist::escape_controls(options->releases));

@@ -55,7 +55,7 @@ class Controller::State {
  private:
   void work(const Item& item, const Context& context) {
     const SteadyTime began = world_.clock.steady_now();
-    const Status done = item.is_blueprint() ? load(item.blueprint, context) : reconcile_one(item, context);
+    const Status done = traced(item, context);
     if (context.stop().stop_requested()) return;
     world_.metrics.reconciled(item.blueprint, done.ok(), world_.clock.steady_now() - began);
     if (done.ok()) return queue_.succeeded(item);
@@ -63,6 +63,18 @@ class Controller::State {
     world_.events.warn(fmt::format("{}: {}; next try in {} ms", label_of(item), done.error().to_line(),
                                    std::chrono::duration_cast<std::chrono::milliseconds>(pause).count()));
     queue_.add(item, pause);
+  }
+
+  Status traced(const Item& item, const Context& context) {
+    Span span = begin_trace(world_.traces, item.is_blueprint() ? "load blueprint" : "reconcile");
+    span.set("mistletoe.blueprint", item.blueprint);
+    if (!item.is_blueprint()) {
+      span.set("k8s.namespace.name", item.instance.first);
+      span.set("mistletoe.instance", item.instance.second);
+    }
+    Status done = item.is_blueprint() ? load(item.blueprint, context) : reconcile_one(item, span, context);
+    if (!done) span.fails(done.error().to_line());
+    return done;
   }
 
   static std::string label_of(const Item& item) {
@@ -85,7 +97,7 @@ class Controller::State {
   }
 
   // Decides with the lock, writes without.
-  Status reconcile_one(const Item& item, const Context& context) {
+  Status reconcile_one(const Item& item, const Span& span, const Context& context) {
     std::unique_lock lock(mutex_);
     Loaded& loaded = revisions_.of(item.blueprint);
     const auto instance = loaded.instances ? loaded.instances->get(item.instance) : std::nullopt;
@@ -128,7 +140,7 @@ class Controller::State {
     lock.unlock();
     MIST_TRY(const Executor::Outcome outcome,
              actor->executor.carry_out(*instances, *instance, blueprint.get(), plan, memory, label_of(item),
-                                       context));
+                                       span, context));
     if (outcome.wrote) queue_.add(item);
     if (const auto next = memory.next(world_.clock.steady_now()))
       queue_.add(item, *next - world_.clock.steady_now());

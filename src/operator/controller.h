@@ -17,6 +17,7 @@
 #include "kube/client.h"
 #include "operator/actors.h"
 #include "operator/metrics.h"
+#include "operator/traces.h"
 #include "package/renderer.h"
 
 namespace mist::operator_ {
@@ -31,7 +32,8 @@ class Controller {
     Clock& clock;
     EventSink& events;
     Metrics& metrics;
-    int workers = 1;  ///< so many instances are written to at once
+    Traces* traces = nullptr;  ///< none: nobody wants them
+    int workers = 1;           ///< so many instances are written to at once
     /// reconcile::World::not_kept
     std::function<std::string(const Value& release)> not_kept;
   };

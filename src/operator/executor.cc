@@ -16,6 +16,16 @@ namespace {
 
 constexpr std::size_t kParallelWrites = 8;
 
+// `done`, as a span of what it is part of.
+template <typename Do>
+auto traced(const Span& parent, std::string_view name, const ObjectId& id, const Do& done) {
+  Span span = parent.child(name);
+  span.set("k8s.object", id.display());
+  auto result = done();
+  if (!result.ok()) span.fails(result.error().to_line());
+  return result;
+}
+
 kube::ObjectRef ref(const kube::Informer& instances, const Value& instance) {
   return {instances.resource(), std::string(instance.string_at({"metadata", "namespace"})),
           std::string(instance.string_at({"metadata", "name"}))};
@@ -35,47 +45,52 @@ Value identity(const Value& object) {
 
 Result<Executor::Outcome> Executor::carry_out(kube::Informer& instances, const Value& instance,
                                               const blueprint::Blueprint* blueprint, Plan& plan,
-                                              Memory& memory, const std::string& label,
+                                              Memory& memory, const std::string& label, const Span& span,
                                               const Context& context) {
   Outcome outcome;
   const bool terminating = apimachinery::is_terminating(instance);
   if (!terminating) {
-    MIST_TRY(outcome.wrote, store(instances, instance, plan, memory, context));
+    MIST_TRY(outcome.wrote, store(instances, instance, plan, memory, span, context));
   }
-  MIST_TRY_VOID(write_objects(plan, memory, label, outcome, context));
+  MIST_TRY_VOID(write_objects(plan, memory, label, outcome, span, context));
   for (const reconcile::Delete& each : plan.deletes) {
-    if (const Status gone = remove(each, context); !gone.ok())
+    if (const Status gone = traced(span, "delete", each.what.id, [&] { return remove(each, context); });
+        !gone.ok())
       fails(plan, memory, label, each.what.node, each.what.hash, each.what.id, gone.error());
     else
       memory.succeeded(each.what.node, each.what.hash, clock_.steady_now());
   }
   for (const reconcile::Release& each : plan.releases) {
-    if (const Status gone = let_go(each, context); !gone.ok())
+    if (const Status gone = traced(span, "let go", each.id, [&] { return let_go(each, context); });
+        !gone.ok())
       fails(plan, memory, label, each.node, {}, each.id, gone.error());
   }
   MIST_TRY_VOID(context.check());
   if (terminating && plan.finished && has_finalizer(instance)) {
-    MIST_TRY_VOID(release(instances, instance, context));
+    MIST_TRY_VOID(traced(span, "remove finalizer", id_of(instance),
+                         [&] { return release(instances, instance, context); }));
     return outcome;
   }
   const bool all_well = std::ranges::none_of(
       plan.nodes, [](const NodeReport& each) { return each.state == NodeState::Failed; });
   if (outcome.wrote && all_well && memory.may_defer_status(clock_.steady_now())) return outcome;
-  MIST_TRY_VOID(write_status(instances, instance, blueprint, plan, context));
+  MIST_TRY_VOID(traced(span, "write status", id_of(instance),
+                       [&] { return write_status(instances, instance, blueprint, plan, context); }));
   memory.status_written();
   return outcome;
 }
 
 // Whether it was stored.
 Result<bool> Executor::store(kube::Informer& instances, const Value& instance, const Plan& plan,
-                             Memory& memory, const Context& context) const {
+                             Memory& memory, const Span& span, const Context& context) const {
   const bool is_claimed = plan.record.objects.empty() || has_finalizer(instance);
   if (is_claimed && reconcile::says_as_much(memory.stored_record(), plan.record)) {
     memory.keep(plan.record);
     return false;
   }
   std::string text = to_text(plan.record);
-  MIST_TRY_VOID(claim(instances, instance, text, context));
+  MIST_TRY_VOID(
+      traced(span, "record", id_of(instance), [&] { return claim(instances, instance, text, context); }));
   // Nobody was ever asked to make them.
   for (const reconcile::Recorded& each : plan.record.objects)
     if (each.hash.empty() && memory.stored_record().find(each.id) == nullptr) memory.gone(each.id);
@@ -84,10 +99,11 @@ Result<bool> Executor::store(kube::Informer& instances, const Value& instance, c
 }
 
 Status Executor::write_objects(Plan& plan, Memory& memory, const std::string& label, Outcome& outcome,
-                               const Context& context) {
+                               const Span& span, const Context& context) {
   return parallel_for(plan.applies.size(), kParallelWrites, [&](std::size_t i) {
     const reconcile::Apply& each = plan.applies[i];
-    auto answer = write(each, context);
+    auto answer =
+        traced(span, each.create ? "create" : "apply", each.id, [&] { return write(each, context); });
     const std::lock_guard lock(asking_);
     memory.there(each.id);
     if (!answer.ok()) {

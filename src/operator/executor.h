@@ -12,6 +12,7 @@
 #include "operator/memory.h"
 #include "operator/notices.h"
 #include "operator/observer.h"
+#include "operator/traces.h"
 #include "reconcile/decide.h"
 
 namespace mist::operator_ {
@@ -30,23 +31,24 @@ class Executor {
 
   /// `instances`: the informer that has it. `blueprint`: null if it is gone. `memory`: of it; learns what
   /// failed. `wrote`: something was written that the next decision depends on. The record is stored if the
-  /// stored one doesn't say as much; the status isn't, for a moment, after such writes. Errors: of the
+  /// stored one doesn't say as much; the status isn't, for a moment, after such writes. `span` gets a child
+  /// for each request. Errors: of the
   /// record, the status, the context; what fails for a node is in `plan` and `memory`, and is logged.
   struct Outcome {
     bool wrote = false;
   };
   Result<Outcome> carry_out(kube::Informer& instances, const Value& instance,
                             const blueprint::Blueprint* blueprint, Plan& plan, Memory& memory,
-                            const std::string& label, const Context& context);
+                            const std::string& label, const Span& span, const Context& context);
 
  private:
   Result<Value> write(const reconcile::Apply& each, const Context& context) const;
   Status remove(const reconcile::Delete& each, const Context& context) const;
   Status let_go(const reconcile::Release& each, const Context& context);
   Result<bool> store(kube::Informer& instances, const Value& instance, const Plan& plan, Memory& memory,
-                     const Context& context) const;
+                     const Span& span, const Context& context) const;
   Status write_objects(Plan& plan, Memory& memory, const std::string& label, Outcome& outcome,
-                       const Context& context);
+                       const Span& span, const Context& context);
   Status claim(kube::Informer& instances, const Value& instance, const std::string& record,
                const Context& context) const;
   Status release(kube::Informer& instances, const Value& instance, const Context& context) const;

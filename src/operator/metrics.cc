@@ -53,6 +53,11 @@ void Metrics::watch_queue(std::function<QueueState()> queue) {
   queue_ = std::move(queue);
 }
 
+void Metrics::watch_traces(std::function<std::uint64_t()> dropped) {
+  const std::lock_guard lock(mutex_);
+  dropped_spans_ = std::move(dropped);
+}
+
 std::string Metrics::text() const {
   std::string out;
   const auto to = std::back_inserter(out);
@@ -98,6 +103,10 @@ std::string Metrics::text() const {
           "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates "
           "master");
     fmt::format_to(to, "leader_election_master_status{{name={}}} {}\n", label_value(lease_), leads_ ? 1 : 0);
+  }
+  if (dropped_spans_) {
+    begin(out, "mistletoe_trace_spans_dropped_total", "counter", "Spans of traces that no collector took");
+    fmt::format_to(to, "mistletoe_trace_spans_dropped_total {}\n", dropped_spans_());
   }
   begin(out, "process_resident_memory_bytes", "gauge", "Resident memory size in bytes");
   fmt::format_to(to, "process_resident_memory_bytes {}\n", resident_bytes());

@@ -35,6 +35,9 @@ class Metrics {
   /// Asked at each text(); empty ends that.
   void watch_queue(std::function<QueueState()> queue);
 
+  /// Spans of traces that nobody took; asked at each text().
+  void watch_traces(std::function<std::uint64_t()> dropped);
+
   /// Prometheus' text format, version 0.0.4.
   std::string text() const;
   static constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
@@ -56,6 +59,7 @@ class Metrics {
   mutable std::mutex mutex_;  // of what follows
   std::map<std::string, Controller, std::less<>> controllers_;
   std::function<QueueState()> queue_;
+  std::function<std::uint64_t()> dropped_spans_;
 };
 
 }  // namespace mist::operator_

@@ -11,6 +11,7 @@
 #include "kube/informer.h"
 #include "operator/executor.h"
 #include "operator/work_queue.h"
+#include "reconcile/status.h"
 #include "reconcile/world.h"
 
 namespace mist::releases {
@@ -223,6 +224,9 @@ class Controller::State {
     lock.unlock();
     const std::stop_callback whole(context.stop(), [source = kept.stop]() mutable { source.request_stop(); });
     const Context ours = context.with_stop(token);
+    operator_::Span span = operator_::begin_trace(world_.traces, "look at Release");
+    span.set("k8s.namespace.name", key.first);
+    span.set("mistletoe.release", key.second);
     const auto look = keeper_.look(
         *object,
         {[this](const Key& other) { return informer_->get(other); },
@@ -230,7 +234,12 @@ class Controller::State {
          [this](const Key& on, const Key& who) { wake_for(on, who); }},
         [&](const Value& status) { write(*object, status, context); }, ours);
     const Duration took = world_.clock.steady_now() - now;
-    if (look.ok() && look->status) write(*object, *look->status, context);
+    if (!look.ok()) span.fails(look.error().to_line());
+    if (look.ok() && look->status) {
+      const Value* const told = reconcile::condition_of(Value::object({{"status", *look->status}}), "Ready");
+      if (look->failed) span.fails(told == nullptr ? std::string_view() : told->string_at("message"));
+      write(*object, *look->status, context);
+    }
     lock.lock();
     if (--looks_of_[key.first] == 0) looks_of_.erase(key.first);
     Kept& after = kept_[key];

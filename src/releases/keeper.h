@@ -17,6 +17,7 @@
 #include "config/paths.h"
 #include "http/transport.h"
 #include "kube/client.h"
+#include "operator/traces.h"
 #include "package/renderer.h"
 #include "registry/registry.h"
 #include "releases/resource.h"
@@ -39,6 +40,7 @@ struct World {
   std::function<Result<std::shared_ptr<kube::Client>>(const std::string& user)> client_of;  ///< as that user
   std::string ns;               ///< of the operator: only Releases there may act as the operator itself
   std::string default_account;  ///< of Releases that name none; empty: there is none
+  operator_::Traces* traces = nullptr;  ///< none: nobody wants them
 };
 
 /// What is known of the other Releases.

@@ -1,4 +1,5 @@
 """Several replicas of the operator, of which one works; probes and metrics."""
+import json
 import pathlib
 import re
 import signal
@@ -7,6 +8,7 @@ import urllib.error
 import urllib.request
 
 from harness import check, contains, equal, test
+from quiet_server import QuietHandler, QuietServer
 from test_operator import Operator
 from test_operator_faults import ONE, blueprint, kind, make, wait_made, wait_torn_down
 
@@ -103,12 +105,64 @@ def probes_and_metrics_of_an_operator(t):
     equal(operator.stop(), 0, "exit code")
 
 
+def collector(t):
+    """(its URL, [(path, headers, document), …] of what it was sent); it is busy at first."""
+    sent = []
+
+    class Handler(QuietHandler):
+        def handle_any(self):
+            sent.append((self.path, dict(self.headers), json.loads(self.body())))
+            self.send_response(503 if len(sent) == 1 else 200)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+    server = QuietServer(Handler)
+    t.cleanup(server.stop)
+    return f"http://127.0.0.1:{server.port}", sent
+
+
+@test
+def traces_of_an_operator(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, ONE)
+    url, sent = collector(t)
+    operator = Operator(t, "--otlp-endpoint", url, "--listen", "127.0.0.1:0")
+    make(t, where)
+    wait_made(t)
+
+    def spans():
+        return [span for path, _, document in sent[1:] for resource in document["resourceSpans"]
+                for scope in resource["scopeSpans"] for span in scope["spans"]]
+    t.kube.wait("the creation was sent", lambda: any(span["name"] == "create" for span in spans()))
+    equal({path for path, _, _ in sent}, {"/v1/traces"}, "paths")
+    equal({headers["Content-Type"] for _, headers, _ in sent}, {"application/json"}, "types")
+    who = {each["key"]: each["value"]["stringValue"] for each in sent[1][2]["resourceSpans"][0]["resource"]["attributes"]}
+    equal(who["service.name"], "mistletoe-operator")
+    create = next(span for span in spans() if span["name"] == "create")
+    t.kube.wait("its parent was sent", lambda: any(span["spanId"] == create["parentSpanId"] for span in spans()))
+    parent = next(span for span in spans() if span["spanId"] == create["parentSpanId"])
+    equal((parent["name"], parent["traceId"]), ("reconcile", create["traceId"]), "its parent")
+    said = {each["key"]: each["value"]["stringValue"] for each in parent["attributes"]}
+    equal(said, {"mistletoe.blueprint": "app", "k8s.namespace.name": t.ns, "mistletoe.instance": "web"}, "attributes")
+    contains(create["attributes"][0]["value"]["stringValue"], f"ConfigMap {t.ns}/web")
+    check(int(create["startTimeUnixNano"]) < int(create["endTimeUnixNano"]) <= int(parent["endTimeUnixNano"]), create, parent)
+    for span in spans():
+        check(re.fullmatch("[0-9a-f]{32}", span["traceId"]) and re.fullmatch("[0-9a-f]{16}", span["spanId"]), span)
+    contains(served(t, operator, "/metrics")[1], "mistletoe_trace_spans_dropped_total 0")
+    # What is left is sent at the end.
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)
+    equal(operator.stop(), 0, "exit code")
+    check(any(span["name"] == "remove finalizer" for span in spans()), {span["name"] for span in spans()})
+
+
 @test
 def flags_of_the_operator_that_are_wrong(t):
     program = pathlib.Path(t.mistctl).with_name("mistletoe-operator")
     for flags, words in ((["--listen", "here"], "is not an address to listen on"),
                          (["--leader-elect", "--lease-duration", "1s"], "--lease-duration 1s is not 3s or more"),
                          (["--lease-duration", "soon"], "is not 3s or more"),
+                         (["--otlp-endpoint", "collector:4318"], "is not the URL of a collector of traces"),
                          (["--listen"], "--listen needs a value")):
         ended = subprocess.run([program, "-n", t.ns, *flags], env=t.environment(), capture_output=True, text=True, timeout=30)
         check(ended.returncode in (1, 2), ended)

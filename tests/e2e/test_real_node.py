@@ -2,6 +2,7 @@
 import base64
 import os
 import pathlib
+import shutil
 import subprocess
 
 from cluster import Cluster
@@ -135,3 +136,77 @@ def login(t, release, user, password, statement="select 1"):
          "--", "sh", "-c", f'read -r MYSQL_PWD; export MYSQL_PWD; exec mariadb --no-defaults -N -h {release}-mariadb -u {user} shop -e "$1"',
          "sh", statement], input=password + "\n", capture_output=True, text=True)
     return done.stdout + done.stderr
+
+
+def operator_image(t):
+    """The image's name, once the node has it."""
+    prefix, archive = t.dir / "prefix", t.dir / "operator.tar"
+    # As `make install` would leave it, but for what isn't needed here.
+    build = pathlib.Path(t.mistctl).resolve().parent.parent
+    (prefix / "bin").mkdir(parents=True)
+    for program in ("mistctl", "mistletoe-operator"):
+        subprocess.run(["strip", "-o", prefix / "bin" / program, build / "bin" / program], check=True)
+    engines = prefix / "share/mistletoe/engines"
+    engines.mkdir(parents=True)
+    shutil.copy(build / "share/mistletoe/engines/nickel.wasm", engines)
+    subprocess.run([prefix / "bin/mistctl", "engines", "compile", "nickel", "--installed"], check=True, capture_output=True)
+    made = subprocess.run([ROOT / "tools/operator-image.sh", "--prefix", prefix, "--name", "mistletoe-operator:e2e", archive],
+                          capture_output=True, text=True)
+    check(made.returncode == 0, made.stderr)
+    t.note(made.stderr.strip().splitlines()[-1].split(", archive")[0])
+    loaded = subprocess.run([t.devcluster, "load", "--dir", str(t.cluster_directory), archive], capture_output=True, text=True)
+    check(loaded.returncode == 0, loaded.stdout, loaded.stderr)
+    return "mistletoe-operator:e2e"
+
+
+@test(full=True, waits=True)
+def the_operators_image_runs_in_a_cluster(outer):
+    t = real_node(outer)
+    git_registry(t)
+    t.run("install", "operator", "-p", "mistletoe/examples/mistletoe-operator:0.1.0", "--set", f"image={operator_image(t)}",
+          "--set", "releases=own", "--set", "accounts={web-app}", "--set", "defaultAccount=web-app", "--wait", "--timeout", "4m", seconds=MINUTES)
+
+    def kubectl(*arguments):
+        done = subprocess.run([t.devcluster, "kubectl", "--dir", str(t.cluster_directory), "-n", t.ns, *arguments],
+                              capture_output=True, text=True)
+        check(done.returncode == 0, arguments, done.stderr)
+        return done.stdout + done.stderr
+
+    contains(kubectl("exec", "deploy/operator", "--", "mistctl", "version"), "mistctl")
+    contains(kubectl("exec", "deploy/operator", "--", "git", "--version"), "git version")
+    # What was compiled for the image is used: a Pod would take a minute for it.
+    said = kubectl("exec", "deploy/operator", "--", "mistctl", "engines", "compile", "nickel")
+    check("1 engine ready" in said and "compiling" not in said, said)
+
+    # An author's way, as docs/operator.md tells it: a kind, an account with the rights that `rbac` prints, a blueprint.
+    where, group = str(t.dir / "web-app"), f"{t.ns}.example.com"
+    t.run("blueprint", "init", "web-app", where, "--group", group)
+    t.run("install", "kinds", "-p", f"{where}/crd.yaml", "--wait")
+    t.cleanup(lambda: t.run("uninstall", "kinds", "--delete-crds", "--yes"))
+    t.kube.create("ServiceAccount", t.ns, {"metadata": {"name": "web-app"}})
+    rights = t.file("rights.yaml", t.run("blueprint", "rbac", where, "-n", t.ns, "--run-as", "web-app").out)
+    kubectl("apply", "-f", rights)
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "web-app", "labels": {"mistletoe.dev/blueprint": "true"}},
+                                      "data": {"blueprint.ncl": (pathlib.Path(where) / "blueprint.ncl").read_text()}})
+    path = f"/apis/{group}/v1/namespaces/{t.ns}/webapps"
+    t.kube.checked("POST", path, {"apiVersion": f"{group}/v1", "kind": "WebApp", "metadata": {"name": "web"},
+                                  "spec": {"image": "nginx:1.28", "replicas": 1, "public": True}})
+
+    def is_ready():
+        found = t.kube.checked("GET", f"{path}/web").get("status", {}).get("conditions", [])
+        return any(each["type"] == "Ready" and each["status"] == "True" for each in found)
+    t.kube.wait("the instance is ready, and its Pod runs", is_ready, 120)
+
+    # The leader's Pod goes: the other one keeps what is wanted.
+    leader = t.kube.get("/apis/coordination.k8s.io/v1/leases", t.ns, "mistletoe-operator")["spec"]["holderIdentity"]
+    names = [pod["metadata"]["name"] for pod in t.kube.list("Pod", t.ns, "app.kubernetes.io/instance=operator")]
+    gone = next(name for name in names if leader.startswith(name))
+    kubectl("delete", "pod", gone, "--grace-period=0", "--force")
+    t.kube.delete("ConfigMap", t.ns, "web-public")
+    t.kube.wait("the other replica repairs it", lambda: t.kube.get("ConfigMap", t.ns, "web-public") is not None, 60)
+    restarts = {pod["metadata"]["name"]: [each["restartCount"] for each in pod["status"].get("containerStatuses", [])]
+                for pod in t.kube.list("Pod", t.ns, "app.kubernetes.io/instance=operator")}
+    equal([count for counts in restarts.values() for count in counts if count], [], f"restarts in {restarts}")
+    t.kube.checked("DELETE", f"{path}/web")
+    t.kube.wait("the instance is gone", lambda: t.kube.request("GET", f"{path}/web")[0] == 404, 60)
+    t.run("uninstall", "operator", "--yes", "--wait", seconds=MINUTES)

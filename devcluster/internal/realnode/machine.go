@@ -26,6 +26,11 @@ const Go = "go\n"
 
 const containerdSocket = "/run/containerd/containerd.sock"
 
+// ImportCommand reads an image archive from its standard input, in the node's mount namespace.
+func ImportCommand() []string {
+	return []string{"/opt/node/bin/ctr", "--address=" + containerdSocket, "--namespace=k8s.io", "images", "import", "--snapshotter=overlayfs", "-"}
+}
+
 // Arguments are those of Main.
 func Arguments(files Files, dir Dir, logs string) []string {
 	return []string{"--files=" + string(files), "--dir=" + string(dir), "--logs=" + logs}

@@ -141,7 +141,8 @@ fn container(inputs: &Inputs) -> Value {
         "image": inputs.image,
         "command": ["mistletoe-operator"],
         "args": arguments(inputs),
-        "env": [{ "name": "MIST_HOME_LOCATION", "value": HOME }],
+        // A volume is writable for everybody, and nobody else is in the Pod.
+        "env": [{ "name": "MIST_HOME_LOCATION", "value": HOME }, { "name": "MIST_SAFE_DIRECTORY", "value": HOME }],
         "ports": [{ "name": "http", "containerPort": PORT, "protocol": "TCP" }],
         "readinessProbe": { "httpGet": { "path": "/readyz", "port": "http" }, "periodSeconds": 5 },
         "livenessProbe": { "httpGet": { "path": "/healthz", "port": "http" }, "periodSeconds": 10, "failureThreshold": 6 },
@@ -159,6 +160,7 @@ fn arguments(inputs: &Inputs) -> Vec<String> {
         format!("--lease-duration={}s", inputs.lease_seconds),
     ];
     arguments.extend(inputs.default_account.iter().map(|account| format!("--default-service-account={account}")));
+    arguments.extend(inputs.otlp_endpoint.iter().map(|url| format!("--otlp-endpoint={url}")));
     match inputs.releases {
         Releases::None => {}
         Releases::Own => arguments.push("--releases=own".into()),

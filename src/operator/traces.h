@@ -1,0 +1,126 @@
+#pragma once
+// What the operator did and how long it took, as OpenTelemetry traces: OTLP over HTTP with JSON
+// (opentelemetry.io/docs/specs/otlp). One trace is one look at an instance, a blueprint or a Release, and has
+// a span for each request of it that writes. A thread of its own sends them; nothing waits for it, and what a
+// collector doesn't take is dropped and counted. Any thread.
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/event.h"
+#include "base/random.h"
+#include "base/secret.h"
+#include "http/transport.h"
+
+namespace mist::operator_ {
+
+class Traces;
+
+/// What takes a while; it ends with the object. One thread at a time; children may be of other threads, and
+/// end before their parent.
+class Span {
+ public:
+  /// Of a program that isn't traced: does nothing, and so do its children.
+  Span() = default;
+  Span(Span&& other) noexcept
+      : traces_(std::exchange(other.traces_, nullptr)), facts_(std::move(other.facts_)) {}
+  Span& operator=(Span&&) = delete;
+  ~Span();
+
+  Span child(std::string_view name) const;
+  void set(std::string_view key, std::string_view value);
+  /// `why` is shown to whoever reads traces.
+  void fails(std::string_view why);
+
+ private:
+  friend class Traces;
+  struct Facts {
+    std::string trace, id, parent;  // hexadecimal
+    std::string name;
+    WallTime began{};
+    SteadyTime began_steady{};
+    Duration took{};
+    std::vector<std::pair<std::string, std::string>> attributes;
+    std::optional<std::string> failure;
+  };
+  Traces* traces_ = nullptr;
+  Facts facts_;
+};
+
+/// Where traces go, and as whose. Their names in the environment are those of the OpenTelemetry
+/// specification.
+struct TraceOptions {
+  std::string url;  ///< "http://collector:4318/v1/traces"
+  http::Headers headers = {};
+  std::optional<SecretString> authorization = {};
+  std::string service = "mistletoe-operator";
+  std::string version = {};
+  std::vector<std::pair<std::string, std::string>> resource = {};  ///< more of whose they are
+
+  /// `endpoint`: the flag's, over those of the environment. Nothing: no traces are wanted. Errors: Usage,
+  /// naming the variable.
+  static Result<std::optional<TraceOptions>> from(
+      std::string_view endpoint,
+      const std::function<std::optional<std::string>(std::string_view)>& environment);
+};
+
+class Traces {
+ public:
+  /// Spans that wait to be sent.
+  static constexpr std::size_t kMostWaiting = 4096;
+  struct World {
+    http::Transport& web;
+    Clock& clock;
+    Random& random;
+    EventSink& events;
+    /// From the first span until it is sent, with those that came meanwhile; after a failure longer and
+    /// longer.
+    Duration gather = std::chrono::seconds(1);
+  };
+  /// All of `world` outlives it, and it its spans.
+  Traces(TraceOptions options, World world);
+  /// Sends what is left, for at most three seconds.
+  ~Traces();
+  Traces(const Traces&) = delete;
+  Traces& operator=(const Traces&) = delete;
+
+  /// A new trace.
+  Span begin(std::string_view name);
+  /// Spans that nobody took.
+  std::uint64_t dropped() const;
+
+ private:
+  friend class Span;
+  Span made(std::string_view name, std::string trace, std::string parent);
+  void ended(Span::Facts facts);
+  void send_until(const std::stop_token& stop);
+  Status send(const std::vector<Span::Facts>& batch, const Context& context) const;
+  void tell(const Status& sent);
+  std::string text_of(const std::vector<Span::Facts>& batch) const;
+
+  const TraceOptions options_;
+  const World world_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<Span::Facts> waiting_;  // guarded by mutex_
+  std::uint64_t dropped_ = 0;        // guarded by mutex_
+  bool is_refused_ = false;          // of the thread
+  std::jthread thread_;              // uses what stands above
+};
+
+/// A trace where there are some.
+inline Span begin_trace(Traces* traces, std::string_view name) {
+  return traces == nullptr ? Span() : traces->begin(name);
+}
+
+}  // namespace mist::operator_
