@@ -158,6 +158,12 @@ def mirror_in_a_file_is_the_same_byte_for_byte(t):
     origin.stop()
     trusting(t, configured(t, "away", {"prefix": f"{origin.host}/team", "places": [f"oci-archive:{t.dir}/one.tar"], "only": True}))
     equal(objects(t, reference), expected)
+    # One of it into a registry, from the file alone.
+    target, name = Registry(t), reference.removeprefix("oci://")
+    t.refused("registry", "copy", "oci-archive:one.tar", target("prod/platform"), says=["several artifacts", "name one: oci-archive:one.tar:"])
+    t.refused("registry", "copy", "oci-archive:one.tar:nothing", target("prod/platform"), says=['has no "nothing"'])
+    copied = t.run("registry", "copy", f"oci-archive:one.tar:{name}", target("prod/platform")).out
+    contains(copied, target(f"prod/platform:{name.rsplit(':', 1)[1]}"))
 
 
 @test

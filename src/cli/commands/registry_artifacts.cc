@@ -8,6 +8,7 @@
 #include "cli/prompt.h"
 #include "cli/registry_access.h"
 #include "registry/oci_copy.h"
+#include "registry/oci_layout_artifact.h"
 #include "registry/oci_tags.h"
 
 namespace mist::cli {
@@ -78,7 +79,8 @@ Result<ExitCode> run_tags(const Invocation& invocation, World& world) {
 
 constexpr Argument kCopyArguments[] = {
     {.name = "SOURCE",
-     .help = "oci://HOST/PATH:TAG, a range of versions, or a digest",
+     .help = "oci://HOST/PATH:TAG, a range of versions, a digest, oci-archive:FILE[:NAME], or "
+             "oci-layout:DIR[:NAME]",
      .completion = Completion::Package},
     {.name = "DESTINATION", .help = "oci://HOST/PATH:TAG; without TAG that of SOURCE"},
 };
@@ -96,6 +98,8 @@ constexpr Example kCopyExamples[] = {
     {"mistctl registry copy oci://registry.example/team/shop:1.4.0 oci://mirror.example/team/shop "
      "--referrers=false",
      "Without its signatures"},
+    {"mistctl registry copy oci-archive:operator.tar oci://registry.example/mistletoe-operator",
+     "An image that was built into a file"},
 };
 
 std::string words_of(const registry::CopyReport& report) {
@@ -114,21 +118,34 @@ std::string words_of(const registry::CopyReport& report) {
   return join(words, ", ");
 }
 
+Result<registry::CopyReport> copy(registry::OciClient& client, const std::string& source,
+                                  oci::Reference destination, const registry::CopyOptions& options,
+                                  World& world) {
+  if (registry::names_layout(source)) {
+    MIST_TRY(const registry::LayoutArtifact file,
+             registry::open_layout_artifact(world.files, source, destination));
+    return registry::copy_artifact(*file.layout, client, file.reference, destination, options, world.context);
+  }
+  MIST_TRY(const oci::Reference wanted, oci::Reference::parse(source));
+  MIST_TRY(const oci::Reference tagged, registry::with_tag(client, wanted, world.context));
+  return registry::copy_artifact(client, client, tagged, destination, options, world.context);
+}
+
 Result<ExitCode> run_copy(const Invocation& invocation, World& world) {
-  MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("SOURCE")));
+  const std::string source = invocation.argument("SOURCE");
+  if (!registry::names_layout(source)) {
+    MIST_TRY([[maybe_unused]] const oci::Reference wanted, oci::Reference::parse(source));
+  }
   MIST_TRY(const oci::Reference destination, destination_in(invocation.argument("DESTINATION")));
   MIST_TRY(const auto registries, open(invocation, world));
   MIST_TRY(registry::OciClient* const client, registries->oci_client());
-  Activity activity(*world.events, fmt::format("copying {} to {}", wanted.str(), destination.str()));
-  const auto copy = [&]() -> Result<registry::CopyReport> {
-    MIST_TRY(const oci::Reference source, registry::with_tag(*client, wanted, world.context));
-    const registry::CopyOptions options{.overwrite = overwrite_of(invocation),
-                                        .referrers = invocation.enabled(kReferrersFlag.name)
-                                                         ? registry::Referrers::Yes
-                                                         : registry::Referrers::No};
-    return registry::copy_artifact(*client, *client, source, destination, options, world.context);
-  };
-  const Result<registry::CopyReport> report = copy();
+  Activity activity(*world.events,
+                    fmt::format("copying {} to {}", escape_controls(source), destination.str()));
+  const registry::CopyOptions options{.overwrite = overwrite_of(invocation),
+                                      .referrers = invocation.enabled(kReferrersFlag.name)
+                                                       ? registry::Referrers::Yes
+                                                       : registry::Referrers::No};
+  const Result<registry::CopyReport> report = copy(*client, source, destination, options, world);
   if (!report) {
     activity.fail();
     return report.error();
@@ -231,7 +248,7 @@ constinit const Command kRegistryTagsCommand{.path = "registry tags",
 
 constinit const Command kRegistryCopyCommand{
     .path = "registry copy",
-    .summary = "Copy an artifact to another OCI repository or registry",
+    .summary = "Copy an artifact to an OCI repository, from another one or from a file",
     .run = run_copy,
     .arguments = kCopyArguments,
     .flags = kCopyGroups,

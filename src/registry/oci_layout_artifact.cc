@@ -1,0 +1,80 @@
+#include "registry/oci_layout_artifact.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "oci/signature.h"
+#include "oci/tags.h"
+#include "registry/oci_place.h"
+
+namespace mist::registry {
+namespace {
+
+constexpr std::array<std::string_view, 2> kSchemes{"oci-layout:", "oci-archive:"};
+constexpr std::size_t kMostNamed = 5;
+
+using Entry = LayoutReader::Entries::value_type;
+
+// Signatures and the like are copied with what they are for.
+bool is_attached(const std::string& name) {
+  const auto colon = name.rfind(':');
+  return colon != std::string::npos && oci::subject_of_tag(std::string_view(name).substr(colon + 1));
+}
+
+Error no_one_artifact(const LayoutReader::Entries& entries, const OciPlace& place, std::string_view what) {
+  std::vector<std::string> names;
+  for (const auto& [name, descriptor] : entries)
+    if (!is_attached(name) && names.size() < kMostNamed) names.push_back(escape_controls(name));
+  return error(ErrorKind::NotFound, "{} has {}", escape_controls(place.str()), what)
+      .with_because(names.empty() ? std::string() : fmt::format("it has {}", join(names, ", ")))
+      .with_hint(names.empty() ? std::string()
+                               : fmt::format("name one: {}:{}", escape_controls(place.str()), names.front()));
+}
+
+Result<const Entry*> entry_of(const LayoutReader::Entries& entries, const OciPlace& place,
+                              const std::string& name) {
+  if (!name.empty()) {
+    const auto found = entries.find(name);
+    if (found == entries.end())
+      return no_one_artifact(entries, place, fmt::format("no \"{}\"", escape_controls(name)));
+    return &*found;
+  }
+  const Entry* only = nullptr;
+  for (const Entry& each : entries) {
+    if (is_attached(each.first)) continue;
+    if (only != nullptr) return no_one_artifact(entries, place, "several artifacts");
+    only = &each;
+  }
+  if (only == nullptr) return no_one_artifact(entries, place, "no artifact");
+  return only;
+}
+
+}  // namespace
+
+bool names_layout(std::string_view text) {
+  return std::ranges::any_of(kSchemes, [&](std::string_view scheme) { return text.starts_with(scheme); });
+}
+
+Result<LayoutArtifact> open_layout_artifact(const FileSystem& files, std::string_view text,
+                                            oci::Reference& destination) {
+  const auto path = text.find(':') + 1;
+  const auto end = std::min(text.find(':', path), text.size());
+  MIST_TRY(const OciPlace place, OciPlace::parse(text.substr(0, end)));
+  MIST_TRY(std::unique_ptr<LayoutFiles> opened, place.kind == OciPlace::Kind::Directory
+                                                    ? directory_layout(files, place.path)
+                                                    : archive_layout(place.path));
+  MIST_TRY(std::unique_ptr<LayoutReader> layout,
+           LayoutReader::open(std::move(opened), escape_controls(place.str())));
+  const std::string name(end == text.size() ? std::string_view() : text.substr(end + 1));
+  MIST_TRY(const Entry* const entry, entry_of(layout->entries(), place, name));
+  const auto& [key, descriptor] = *entry;
+  if (auto whole = oci::Reference::parse(fmt::format("{}{}", oci::kScheme, key));
+      whole && whole->range.empty())
+    return LayoutArtifact{std::move(layout), *std::move(whole)};
+  if (destination.tag.empty() && oci::is_tag(key)) destination.tag = key;
+  oci::Reference reference{destination.repository, {}, {}, descriptor.digest};
+  return LayoutArtifact{std::move(layout), std::move(reference)};
+}
+
+}  // namespace mist::registry
