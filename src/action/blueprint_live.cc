@@ -30,6 +30,11 @@ Result<LiveBlueprint> evaluated(const Value& map, package::Renderer& renderer, c
       std::string(map.string_at({"metadata", "annotations", apply::kServiceAccountAnnotation}))};
 }
 
+// Whoever asks may see the kinds of some blueprints only.
+bool is_hidden(const Error& failure) {
+  return failure.kind == ErrorKind::NotFound || failure.kind == ErrorKind::Forbidden;
+}
+
 // "app", "App", "apps", each perhaps with .example.com.
 bool is_meant(const std::string& word, const kube::ResourceInfo& resource) {
   const std::string said = lower_case(word);
@@ -304,7 +309,7 @@ Result<InstanceGraph> instance_graph(kube::Client& client, LiveBlueprints& bluep
     kinds.push_back(fmt::format("{} ({}/{})", each.blueprint.instances().kind, each.ns, each.name));
     if (!is_meant(named.kind, *resource)) continue;
     auto found = client.get({*resource, resource->namespaced ? ns : "", named.name}, context);
-    if (!found.ok() && found.error().kind == ErrorKind::NotFound) {
+    if (!found.ok() && is_hidden(found.error())) {
       if (!not_there) not_there = std::move(found).error();
       continue;
     }
@@ -382,7 +387,7 @@ Result<Why> why_object(kube::Client& client, LiveBlueprints& blueprints, const N
         continue;
       }
       // Another group may have a kind of that name, too.
-      if (one.error().kind != ErrorKind::NotFound) return std::move(one).error();
+      if (!is_hidden(one.error())) return std::move(one).error();
       if (!not_there) not_there = std::move(one).error();
       continue;
     }

@@ -73,17 +73,17 @@ TEST(Client, SendsMethodPathHeadersAndBody) {
 TEST(Client, AnErrorThatRepeatsTheCredentialsDoesNotTellThem) {
   HttpServer server([](const ServerRequest& request, ServerReply& reply) {
     const int status = request.target == "/made" ? 200 : 401;
-    reply.respond(status,
-                  fmt::format("who are you? you sent {}, or geheim:wort", request.header("authorization")));
+    reply.respond(
+        status, fmt::format("who are you? you sent {}, or geheim:passwort", request.header("authorization")));
   });
   Client client({});
   Request request = get_request(server.url("/refused"));
-  request.authorization = SecretString("Bearer abc.def");
-  EXPECT_EQ(client.send(request, Context())->body, "who are you? you sent Bearer ***, or geheim:wort");
-  request.authorization = SecretString("Basic " + base64_encode("geheim:wort"));
+  request.authorization = SecretString("Bearer abc.def.ghi");
+  EXPECT_EQ(client.send(request, Context())->body, "who are you? you sent Bearer ***, or geheim:passwort");
+  request.authorization = SecretString("Basic " + base64_encode("geheim:passwort"));
   EXPECT_EQ(client.send(request, Context())->body, "who are you? you sent Basic ***, or geheim:***");
   request.url = server.url("/made");
-  EXPECT_THAT(client.send(request, Context())->body, HasSubstr(base64_encode("geheim:wort")));
+  EXPECT_THAT(client.send(request, Context())->body, HasSubstr(base64_encode("geheim:passwort")));
 }
 
 // The right to send may end while a request waits for its connection, or while the whole process is stopped.

@@ -489,8 +489,8 @@ Failure Exchange::failure() const {
 
 namespace {
 
-// Shorter words stand in any text.
-constexpr std::size_t kLeastHidden = 4;
+// Shorter ones are words of any text, and members of the JSON that programs read: "code", "reason".
+constexpr std::size_t kLeastHidden = 8;
 
 // A server may repeat in an error what it was sent, and what it says of an error is shown.
 std::string without_credentials(std::string body, const std::string& authorization) {

@@ -264,7 +264,10 @@ Result<std::string> media_type_of(const RawManifest& raw, std::string_view name)
            encoding::parse_json(raw.bytes).in(fmt::format("while reading {}", name)));
   if (const std::string_view declared = document.string_at("mediaType"); !declared.empty())
     return std::string(declared);
-  return std::string(trim(std::string_view(raw.content_type).substr(0, raw.content_type.find(';'))));
+  const std::string_view sent =
+      trim(std::string_view(raw.content_type).substr(0, raw.content_type.find(';')));
+  if (!sent.empty()) return std::string(sent);
+  return std::string(document.find("manifests") != nullptr ? oci::kIndexType : oci::kManifestType);
 }
 
 Result<CopyReport> copy_artifact(OciSource& source, OciTarget& target, const oci::Reference& from,

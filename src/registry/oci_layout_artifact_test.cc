@@ -23,13 +23,27 @@ class LayoutArtifactTest : public ::testing::Test {
   }
 
   void fill(const std::vector<std::string>& tags) {
-    auto target = LayoutWriter::open(files, temp.path() / "layout", Context());
-    ASSERT_TRUE(target.ok()) << target.error().to_line();
+    const auto target = writer("layout");
     for (const std::string& tag : tags) {
       const oci::Reference from = *oci::Reference::parse("oci://reg.example/team/shop:" + tag);
-      ASSERT_TRUE(copy_artifact(client, **target, from, from, {}, Context()).ok());
+      ASSERT_TRUE(copy_artifact(client, *target, from, from, {}, Context()).ok());
     }
-    ASSERT_TRUE((*target)->finish().ok());
+    ASSERT_TRUE(target->finish().ok());
+  }
+
+  std::unique_ptr<LayoutWriter> writer(std::string_view name) {
+    auto target = LayoutWriter::open(files, temp.path() / name, Context());
+    EXPECT_TRUE(target.ok()) << target.error().to_line();
+    return *std::move(target);
+  }
+
+  // In all names of index.json.
+  void rename(std::string_view from, std::string_view to) {
+    const Path index = temp.path() / "layout/index.json";
+    std::string text = *files.read(index);
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+    ASSERT_TRUE(files.write(index, text).ok());
   }
 
   Result<LayoutArtifact> open(const std::string& name = {}) {
@@ -57,7 +71,7 @@ class LayoutArtifactTest : public ::testing::Test {
 
 TEST_F(LayoutArtifactTest, TheOnlyOneNeedsNoName) {
   fill({"1.4.0"});  // with its signature, which is an entry too
-  EXPECT_EQ(reference(), "oci://reg.example/team/shop:1.4.0");
+  EXPECT_EQ(reference(), fmt::format("oci://reg.example/team/shop:1.4.0@{}", module.digest.str()));
   EXPECT_EQ(destination.tag, "");
 }
 
@@ -65,17 +79,40 @@ TEST_F(LayoutArtifactTest, OfSeveralOneIsNamed) {
   fill({"1.4.0", "1.5.0"});
   EXPECT_THAT(reference(), HasSubstr("has several artifacts (it has reg.example/team/shop:1.4.0, "
                                      "reg.example/team/shop:1.5.0)"));
-  EXPECT_EQ(reference(":reg.example/team/shop:1.5.0"), "oci://reg.example/team/shop:1.5.0");
+  EXPECT_EQ(reference(":reg.example/team/shop:1.5.0"),
+            fmt::format("oci://reg.example/team/shop:1.5.0@{}", tree.digest.str()));
   EXPECT_THAT(reference(":1.6.0"), HasSubstr("has no \"1.6.0\""));
+}
+
+TEST_F(LayoutArtifactTest, ANameMayBeWrittenInAnotherForm) {
+  fill({"1.4.0"});
+  rename("reg.example/team/shop:1.4.0", "REG.example:443/team/shop:1.4.0");
+  const auto opened = open();
+  ASSERT_TRUE(opened.ok()) << opened.error().to_line();
+  EXPECT_TRUE(
+      copy_artifact(*opened->layout, *writer("copy"), opened->reference, opened->reference, {}, {}).ok());
+}
+
+TEST_F(LayoutArtifactTest, ANameWithAnotherDigestIsRefused) {
+  fill({"1.4.0"});
+  rename("reg.example/team/shop:1.4.0", "reg.example/team/shop@" + tree.digest.str());
+  EXPECT_THAT(reference(), HasSubstr("names " + module.digest.str()));
+}
+
+TEST_F(LayoutArtifactTest, SignaturesUnderTagsAloneComeAlong) {
+  fill({"1.4.0"});
+  rename("reg.example/team/shop:", "");
+  const auto opened = open();
+  ASSERT_TRUE(opened.ok()) << opened.error().to_line();
+  const auto report = copy_artifact(*opened->layout, *writer("copy"), opened->reference, destination, {}, {});
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->referrers, 1U);
+  EXPECT_EQ(report->to.tag, "1.4.0");
 }
 
 TEST_F(LayoutArtifactTest, AnEntryOfAnotherToolMayHaveATagAlone) {
   fill({"1.4.0"});
-  const Path index = temp.path() / "layout/index.json";
-  std::string text = *files.read(index);
-  const std::string name = "reg.example/team/shop:1.4.0";
-  text.replace(text.find(name), name.size(), "0.1.0");
-  ASSERT_TRUE(files.write(index, text).ok());
+  rename("reg.example/team/shop:1.4.0", "0.1.0");
   EXPECT_EQ(reference(), fmt::format("oci://mirror.example/shop@{}", module.digest.str()));
   EXPECT_EQ(destination.tag, "0.1.0");
   const auto opened = open();

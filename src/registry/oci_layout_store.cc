@@ -221,11 +221,17 @@ Result<std::unique_ptr<LayoutFiles>> archive_layout(const Path& archive) {
 // LayoutReader
 
 Result<std::unique_ptr<LayoutReader>> LayoutReader::open(std::unique_ptr<LayoutFiles> files,
-                                                         std::string place) {
+                                                         std::string place, BareTags bare_tags) {
   MIST_TRY_VOID(check_version(*files, place));
   MIST_TRY(Entries entries, read_entries(*files, place));
   return std::unique_ptr<LayoutReader>(
-      new LayoutReader(std::move(files), std::move(place), std::move(entries)));
+      new LayoutReader(std::move(files), std::move(place), std::move(entries), bare_tags));
+}
+
+LayoutReader::Entries::const_iterator LayoutReader::entry_of(const oci::Repository& repository,
+                                                             const std::string& tag) const {
+  const auto own = entries_.find(entry_name(repository, tag));
+  return own == entries_.end() && bare_tags_ == BareTags::OfAnyRepository ? entries_.find(tag) : own;
 }
 
 Result<std::optional<RawManifest>> LayoutReader::find_manifest(const oci::Repository& repository,
@@ -234,7 +240,7 @@ Result<std::optional<RawManifest>> LayoutReader::find_manifest(const oci::Reposi
   const Result<crypto::Digest> named = crypto::Digest::parse(tag);
   std::optional<crypto::Digest> digest = named ? std::optional(*named) : std::nullopt;
   std::string media_type;
-  if (const auto entry = entries_.find(entry_name(repository, tag)); entry != entries_.end()) {
+  if (const auto entry = entry_of(repository, tag); entry != entries_.end()) {
     digest = entry->second.digest;
     media_type = entry->second.media_type;
   }

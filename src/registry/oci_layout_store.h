@@ -31,10 +31,14 @@ Result<std::unique_ptr<LayoutFiles>> directory_layout(const FileSystem& files, c
 /// Of a tar, which isn't compressed; only its headers are read here. NotFound; Invalid: it is none.
 Result<std::unique_ptr<LayoutFiles>> archive_layout(const Path& archive);
 
+/// What an entry is whose name is a tag alone, as other tools write them.
+enum class BareTags : bool { OfNoRepository, OfAnyRepository };
+
 class LayoutReader final : public OciSource {
  public:
   /// `place` stands in messages. Errors: Invalid (no layout, or of another version).
-  static Result<std::unique_ptr<LayoutReader>> open(std::unique_ptr<LayoutFiles> files, std::string place);
+  static Result<std::unique_ptr<LayoutReader>> open(std::unique_ptr<LayoutFiles> files, std::string place,
+                                                    BareTags bare_tags = BareTags::OfNoRepository);
 
   Result<RawManifest> manifest(const oci::Repository& repository, const std::string& tag,
                                const Context& context) override;
@@ -55,12 +59,17 @@ class LayoutReader final : public OciSource {
 
  private:
   friend class LayoutWriter;
-  LayoutReader(std::unique_ptr<LayoutFiles> files, std::string place, Entries entries)
-      : files_(std::move(files)), place_(std::move(place)), entries_(std::move(entries)) {}
+  LayoutReader(std::unique_ptr<LayoutFiles> files, std::string place, Entries entries, BareTags bare_tags)
+      : files_(std::move(files)),
+        place_(std::move(place)),
+        entries_(std::move(entries)),
+        bare_tags_(bare_tags) {}
+  Entries::const_iterator entry_of(const oci::Repository& repository, const std::string& tag) const;
 
   std::unique_ptr<LayoutFiles> files_;
   std::string place_;
   Entries entries_;
+  BareTags bare_tags_;
 };
 
 class LayoutWriter final : public OciTarget {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/duration.h"
 #include "base/text.h"
 #include "oci/signature.h"
 
@@ -87,13 +88,13 @@ bool MirroredSource::is_away(const OciPlace& place) {
 }
 
 // Said once; the place isn't asked again by this program.
-void MirroredSource::complain(const OciPlace& place, const Mirror& mirror, const Error& failure) {
+void MirroredSource::complain(const OciPlace& place, const Mirror& mirror, const std::string& why) {
   {
     const std::lock_guard guard(mutex_);
     if (!away_.insert(place.str()).second) return;
   }
   world_.events.warn(fmt::format("{}, a mirror of {}, can't be used: {}", escape_controls(place.str()),
-                                 mirror.prefix, escape_controls(failure.to_line())));
+                                 mirror.prefix, escape_controls(why)));
 }
 
 Error MirroredSource::not_mirrored(const Mirror& mirror, std::string_view what) {
@@ -110,11 +111,15 @@ Result<std::optional<T>> MirroredSource::from_mirrors(
     const std::function<Result<T>(OciSource&, const oci::Repository&, const Context&)>& ask,
     const std::function<bool(const OciPlace&, const T&)>& is_it, const Context& context,
     std::uint64_t bytes) {
-  const Duration first_answer = world_.first_answer + std::chrono::seconds(bytes / kSlowestBytesPerSecond);
+  const std::uint64_t seconds = std::min(bytes, kMaxCopiedBlob) / kSlowestBytesPerSecond;
+  const Duration first_answer = world_.first_answer + std::chrono::seconds(seconds);
   std::optional<Error> failure;
   for (const OciPlace& place : mirror.places) {
     if (is_away(place)) continue;
-    const Context within = has_answered(place) ? context : context.with_timeout(first_answer);
+    // Without another place to ask, a slow one is better than none.
+    const bool is_last = mirror.only && &place == &mirror.places.back();
+    const bool is_limited = !is_last && !has_answered(place);
+    const Context within = is_limited ? context.with_timeout(first_answer) : context;
     const auto from_place = [&]() -> Result<T> {
       MIST_TRY(OciSource* const source, open(place));
       MIST_TRY(const oci::Repository there, repository_at(place, mirror, repository));
@@ -131,7 +136,10 @@ Result<std::optional<T>> MirroredSource::from_mirrors(
       note_answer(place);
       continue;
     }
-    complain(place, mirror, found.error());
+    const bool is_silent = is_limited && found.error().kind == ErrorKind::Timeout;
+    complain(place, mirror,
+             is_silent ? fmt::format("it has not answered for {}", format_elapsed(first_answer))
+                       : found.error().to_line());
     failure = std::move(found).error();
   }
   if (failure && mirror.only) return *std::move(failure);

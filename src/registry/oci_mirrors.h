@@ -75,7 +75,7 @@ class MirroredSource final : public OciSource {
   bool has_answered(const OciPlace& place);
   void note_answer(const OciPlace& place);
   bool is_away(const OciPlace& place);
-  void complain(const OciPlace& place, const Mirror& mirror, const Error& failure);
+  void complain(const OciPlace& place, const Mirror& mirror, const std::string& why);
   void note_held(const OciPlace& place, const oci::Repository& repository, const crypto::Digest& manifest);
   bool is_held(const Mirror& mirror, const oci::Repository& repository, const crypto::Digest& manifest);
   Result<std::optional<std::optional<RawManifest>>> manifest_in_mirrors(const Mirror& mirror,

@@ -195,6 +195,13 @@ class Controller::State {
     kept->second.stop.request_stop();
   }
 
+  static std::string why_not_ready(const Look& look) {
+    if (!look.status) return {};
+    const Value object = Value::object({{"status", *look.status}});
+    const Value* const ready = reconcile::condition_of(object, "Ready");
+    return ready == nullptr ? std::string() : std::string(ready->string_at("message"));
+  }
+
   void work(const Key& key, const Context& context) {
     const std::optional<Value> object = informer_->get(key);
     std::unique_lock lock(mutex_);
@@ -235,11 +242,8 @@ class Controller::State {
         [&](const Value& status) { write(*object, status, context); }, ours);
     const Duration took = world_.clock.steady_now() - now;
     if (!look.ok()) span.fails(look.error().to_line());
-    if (look.ok() && look->status) {
-      const Value* const told = reconcile::condition_of(Value::object({{"status", *look->status}}), "Ready");
-      if (look->failed) span.fails(told == nullptr ? std::string_view() : told->string_at("message"));
-      write(*object, *look->status, context);
-    }
+    if (look.ok() && look->failed) span.fails(why_not_ready(*look));
+    if (look.ok() && look->status) write(*object, *look->status, context);
     lock.lock();
     if (--looks_of_[key.first] == 0) looks_of_.erase(key.first);
     Kept& after = kept_[key];

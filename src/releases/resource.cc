@@ -107,14 +107,11 @@ class Reader {
   std::optional<Error> fault_;
 };
 
-// How many list items there may have to be for a target path; nothing: it is none, or asks for more than all
-// may.
-std::optional<std::size_t> items_of_path(const std::string& path) {
-  if (path.empty()) return 0;
-  const auto steps = encoding::parse_set_path(path);
-  if (!steps) return std::nullopt;
-  const std::size_t items = encoding::items_of(*steps);
-  return items > kMostListItems ? std::nullopt : std::optional(items);
+// How many list items there may have to be for a target path.
+Result<std::size_t> items_of_path(const std::string& path) {
+  if (path.empty()) return std::size_t{0};
+  MIST_TRY(const auto steps, encoding::parse_set_path(path));
+  return encoding::items_of(steps);
 }
 
 std::vector<ValuesFrom> values_from(Reader& spec) {
@@ -129,17 +126,16 @@ std::vector<ValuesFrom> values_from(Reader& spec) {
                     .optional = from.flag("optional", false)};
     if (!is_dns1123_subdomain(each.name)) from.note("name", "is not the name of an object");
     if (const auto of_path = items_of_path(each.target_path); !of_path)
-      from.note("targetPath", fmt::format("\"{}\" is not the path of a value, as in a.b[0].c",
-                                          escape_controls(each.target_path)));
+      from.note("targetPath", "is not the path of a value: " + of_path.error().message);
     else
-      items += *of_path;
+      items += std::min(*of_path, kMostListItems + 1);
     if (Status read = from.done(); !read)
       spec.note("valuesFrom", fmt::format("has an item whose {}", read.error().message.substr(5)));
     all.push_back(std::move(each));
   }
   if (items > kMostListItems)
-    spec.note("valuesFrom", fmt::format("has target paths that need {} list items together; {} are allowed",
-                                        items, kMostListItems));
+    spec.note("valuesFrom",
+              fmt::format("has target paths that need more than {} list items together", kMostListItems));
   return all;
 }
 

@@ -102,10 +102,14 @@ TEST(ReleaseResource, NamesTheFieldThatIsWrong) {
   EXPECT_EQ(fault("  valuesFrom: [{kind: Pod, name: a}]\n"),
             "spec.valuesFrom has an item whose kind \"Pod\" is none of ConfigMap, Secret");
   EXPECT_EQ(fault("  valuesFrom: [{kind: Secret, name: a, targetPath: 'a['}]\n"),
-            "spec.valuesFrom has an item whose targetPath \"a[\" is not the path of a value, as in a.b[0].c");
+            "spec.valuesFrom has an item whose targetPath is not the path of a value: an index from 0 on "
+            "must follow \"[\"");
   EXPECT_EQ(fault("  valuesFrom:\n  - {kind: Secret, name: a, targetPath: 'a[40000]'}\n"
                   "  - {kind: Secret, name: a, targetPath: 'b[40000]'}\n"),
-            "spec.valuesFrom has target paths that need 80000 list items together; 65536 are allowed");
+            "spec.valuesFrom has target paths that need more than 65536 list items together");
+  EXPECT_EQ(fault("  valuesFrom: [{kind: Secret, name: a, targetPath: 'a[70000]'}]\n"),
+            "spec.valuesFrom has an item whose targetPath is not the path of a value: the index is larger "
+            "than 65536");
   EXPECT_EQ(fault("  dependsOn: [{namespace: a}]\n"), "spec.dependsOn has an item whose name is missing");
   EXPECT_EQ(fault("  prune: {namespaces: 1}\n"),
             "spec.prune has a member whose namespaces is neither true nor false");

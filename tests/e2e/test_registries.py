@@ -136,7 +136,7 @@ def oci_directory_of_yaml_is_pushed_and_pulled(t):
     target = t.dir / "pulled"
     pulled = t.run("pull", registry("plain:1.0.0"), "-o", str(target))
     equal(pulled.out, f"{target}\n")
-    contains(pulled.err, "left out, since programs take them for their configuration: .vscode/tasks.json")
+    contains(pulled.err, "left out, because other programs would read them as configuration: .vscode/tasks.json")
     equal(sorted(file.name for file in target.iterdir()),
           sorted(file.name for file in pathlib.Path(directory).iterdir() if file.is_file()), "what was written")
     for file in target.iterdir():

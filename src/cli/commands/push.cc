@@ -117,7 +117,7 @@ Result<ExitCode> run_pull(const Invocation& invocation, World& world) {
            action::save_package(world.files, package, reference, Path(invocation.text("output"))));
   world.out.write(saved.path.string() + "\n");
   if (!saved.left_out.empty())
-    world.events->warn(fmt::format("left out, since programs take them for their configuration: {}",
+    world.events->warn(fmt::format("left out, because other programs would read them as configuration: {}",
                                    join(saved.left_out, ", ")));
   world.events->info(reference.str());
   return ExitCode::Ok;

@@ -151,7 +151,10 @@ Result<ExitCode> run_copy(const Invocation& invocation, World& world) {
     return report.error();
   }
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format, copy_report_value(*report));
+    Value value = copy_report_value(*report);
+    if (registry::names_layout(source))
+      value.set("from", fmt::format("{}@{}", source, report->to.digest->str()));
+    print_value(world, format, value);
     return ExitCode::Ok;
   }
   world.out.write(report->to.str() + "\n");
