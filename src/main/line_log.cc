@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "encoding/json.h"
 
 namespace mist {
 
@@ -17,11 +18,17 @@ void print_to(int fd, std::string_view text) {
 
 void LineLog::message(const Message& event) {
   if (!shows(event.level)) return;
-  const std::string_view level = event.level == EventLevel::Warning ? "warning"
-                                 : event.level == EventLevel::Info  ? "info"
+  const bool is_json = format_ == Format::Json;
+  const std::string_view level = event.level == EventLevel::Warning ? is_json ? "WARN" : "warning"
+                                 : event.level == EventLevel::Info  ? is_json ? "INFO" : "info"
+                                 : is_json                          ? "DEBUG"
                                                                     : "debug";
+  const std::string time = format_micro_time(clock_.now());
   const std::string line =
-      fmt::format("{} {} {}\n", format_micro_time(clock_.now()), level, escape_controls(event.text));
+      is_json ? encoding::to_json(encoding::Value::object(
+                    {{"time", time}, {"level", level}, {"msg", escape_controls(event.text)}})) +
+                    "\n"
+              : fmt::format("{} {} {}\n", time, level, escape_controls(event.text));
   const std::lock_guard lock(mutex_);
   print_to(2, line);
 }

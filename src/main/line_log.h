@@ -1,7 +1,8 @@
 #pragma once
-// The log of programs that run for ever: a line with the time for each message, on standard error. Any
-// thread.
+// The log of programs that run for ever: a line with the time for each message, on standard error. As JSON it
+// has the members of Go's slog: time, level, msg. Any thread.
 
+#include <cstdint>
 #include <mutex>
 #include <string_view>
 
@@ -15,7 +16,9 @@ void print_to(int fd, std::string_view text);
 
 class LineLog final : public EventSink {
  public:
-  LineLog(Clock& clock, bool verbose) : clock_(clock), verbose_(verbose) {}
+  enum class Format : std::uint8_t { Text, Json };
+  LineLog(Clock& clock, bool verbose, Format format = Format::Text)
+      : clock_(clock), verbose_(verbose), format_(format) {}
   void message(const Message& event) override;
   void began(const ActivityBegan& /*event*/) override {}
   void ended(const ActivityEnded& /*event*/) override {}
@@ -25,6 +28,7 @@ class LineLog final : public EventSink {
  private:
   Clock& clock_;
   const bool verbose_;
+  const Format format_;
   std::mutex mutex_;
 };
 

@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/process.h"
 #include "base/process_identity.h"
 #include "base/random.h"
@@ -30,42 +29,14 @@
 #include "main/interrupt.h"
 #include "main/line_log.h"
 #include "operator/controller.h"
+#include "operator/options.h"
 #include "releases/controller.h"
 #include "wasm/compiler.h"
 
 namespace {
 
 using mist::Result;
-
-constexpr std::string_view kUsage = R"(usage: mistletoe-operator [flags]
-
-Keeps the objects of blueprints, and releases of packages, as they are wanted. docs/operator.md explains
-blueprints, docs/release-resource.md the custom resource Release.
-
-  --kubeconfig FILE   the cluster; without it KUBECONFIG, ~/.kube/config, or the Pod's service account
-  --context NAME      of the kubeconfig; its current one
-  -n, --namespace NS  where the ConfigMaps with blueprints are; the context's
-  --listen ADDRESS    serve /healthz, /readyz and /metrics there: 127.0.0.1:8080, [::1]:8080, or :8080 for
-                      every address of the Pod
-  --otlp-endpoint URL send traces to this OpenTelemetry collector, by HTTP: http://collector:4318. Without
-                      it the variables OTEL_EXPORTER_OTLP_… say where, if they are set
-  --leader-elect      of several replicas only one works: the holder of the Lease mistletoe-operator in the
-                      namespace of the blueprints; when it is silent, another takes over
-  --lease-duration D  for how long it may be silent (15s); whole seconds, 3s at least
-  --default-service-account NAME
-                      act for blueprints without the annotation mistletoe.dev/service-account, and for
-                      Releases without serviceAccountName, as this ServiceAccount of the same namespace;
-                      without it, as the operator itself, but for Releases of other namespaces
-  --releases WHERE    keep Releases too: those of its own namespace (own), or of every one (all)
-  --release-selector S
-                      of these only those with matching labels (team=a,env!=dev)
-  --release-workers N look at that many Releases at once, of one namespace a quarter (16)
-  --crds              print the CustomResourceDefinition of Release, for kubectl apply -f -
-  --workers N         write to that many instances of blueprints at once (8)
-  -v, --verbose       say more
-  --version           print the version
-  -h, --help          print this
-)";
+using mist::operator_::Options;
 
 std::optional<std::string> environment(std::string_view name) {
   const char* value = std::getenv(std::string(name).c_str());
@@ -75,54 +46,8 @@ std::optional<std::string> environment(std::string_view name) {
 using mist::LineLog;
 using mist::print_to;
 
-struct Options {
-  std::string kubeconfig, context, ns, listen, lease_duration = "15s", default_account;
-  std::string otlp_endpoint, releases, release_selector, release_workers = "16", workers = "8";
-  bool elect = false, verbose = false, version = false, help = false, crds = false;
-};
-
 constexpr std::string_view kLease = "mistletoe-operator";
-constexpr std::chrono::seconds kShortestTerm{3};
 constexpr std::chrono::seconds kLongestRetry{2};
-
-Result<Options> parse(std::span<char*> arguments) {
-  Options options;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view whole = arguments[i];
-    const auto equals = whole.starts_with("--") ? whole.find('=') : std::string_view::npos;
-    const std::string_view flag = whole.substr(0, equals);
-    std::string* const text = flag == "--kubeconfig"                  ? &options.kubeconfig
-                              : flag == "--context"                   ? &options.context
-                              : flag == "--namespace" || flag == "-n" ? &options.ns
-                              : flag == "--listen"                    ? &options.listen
-                              : flag == "--otlp-endpoint"             ? &options.otlp_endpoint
-                              : flag == "--lease-duration"            ? &options.lease_duration
-                              : flag == "--default-service-account"   ? &options.default_account
-                              : flag == "--releases"                  ? &options.releases
-                              : flag == "--release-selector"          ? &options.release_selector
-                              : flag == "--release-workers"           ? &options.release_workers
-                              : flag == "--workers"                   ? &options.workers
-                                                                      : nullptr;
-    bool* const on = flag == "--verbose" || flag == "-v" ? &options.verbose
-                     : flag == "--leader-elect"          ? &options.elect
-                     : flag == "--version"               ? &options.version
-                     : flag == "--crds"                  ? &options.crds
-                     : flag == "--help" || flag == "-h"  ? &options.help
-                                                         : nullptr;
-    if (text != nullptr && equals != std::string_view::npos) {
-      *text = whole.substr(equals + 1);
-    } else if (text != nullptr && i + 1 < arguments.size()) {
-      *text = arguments[++i];
-    } else if (on != nullptr && equals == std::string_view::npos) {
-      *on = true;
-    } else if (text != nullptr) {
-      return mist::error(mist::ErrorKind::Usage, "{} needs a value", flag);
-    } else {
-      return mist::error(mist::ErrorKind::Usage, "unknown argument {}", mist::escape_controls(whole));
-    }
-  }
-  return options;
-}
 
 // Which process this is, on which machine or in which Pod; another one with each start.
 std::string identity(mist::Random& random) {
@@ -140,14 +65,6 @@ mist::http::Answer answer(std::string_view path, const mist::operator_::Metrics&
             .body = metrics.text(),
             .content_type = std::string(mist::operator_::Metrics::kContentType)};
   return {.status = 404, .body = "here are /healthz, /readyz and /metrics\n"};
-}
-
-mist::Result<mist::Duration> term_of(const Options& options) {
-  const auto term = mist::parse_duration(options.lease_duration);
-  if (!term.ok() || *term < kShortestTerm || *term % std::chrono::seconds(1) != mist::Duration::zero())
-    return mist::error(mist::ErrorKind::Usage, "--lease-duration {} is not 3s or more, in whole seconds",
-                       mist::escape_controls(options.lease_duration));
-  return *term;
 }
 
 mist::http::ClientOptions web_options() {
@@ -183,28 +100,18 @@ mist::Status beside(const mist::Context& context, const One& one, const Other& o
   return of_other;
 }
 
-Result<int> workers_of(std::string_view flag, const std::string& text) {
-  constexpr int kMost = 1000;
-  int number = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (fault == std::errc() && end == text.data() + text.size() && number >= 1 && number <= kMost)
-    return number;
-  return mist::error(mist::ErrorKind::Usage, "{} {} is not a number from 1 to {}", flag,
-                     mist::escape_controls(text), kMost);
-}
-
 Result<std::optional<mist::operator_::TraceOptions>> traces_of(const Options& options) {
   MIST_TRY(auto traces, mist::operator_::TraceOptions::from(options.otlp_endpoint, environment));
   if (!traces) return traces;
   traces->version = MIST_VERSION;
-  traces->resource.emplace_back("service.instance.id", mist::host_name());
+  const bool has_instance = std::ranges::any_of(
+      traces->resource, [](const auto& each) { return each.first == "service.instance.id"; });
+  if (!has_instance) traces->resource.emplace_back("service.instance.id", mist::host_name());
   return traces;
 }
 
 mist::Status run(const Options& options, const mist::Context& context, mist::Pulse& pulse, LineLog& log,
                  mist::Clock& clock, const mist::Path& program) {
-  MIST_TRY(const int release_workers, workers_of("--release-workers", options.release_workers));
-  MIST_TRY(const int workers, workers_of("--workers", options.workers));
   mist::HostFileSystem files;
   mist::HostProcessRunner processes;
   mist::SystemRandom random;
@@ -237,19 +144,18 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
   mist::package::Renderer renderer(engines, log);
   log.info(fmt::format("mistletoe-operator {} at {}", MIST_VERSION, client->describe()));
   mist::operator_::Metrics metrics(MIST_VERSION, options.elect ? std::string(kLease) : std::string());
-  std::unique_ptr<mist::http::Server> server;
-  if (!options.listen.empty()) {
-    MIST_TRY(server, mist::http::Server::listen(
-                         options.listen, [&](std::string_view path) { return answer(path, metrics); }));
-    log.info(fmt::format("serving probes and metrics at {}", server->address()));
-  }
-  MIST_TRY(std::optional<mist::operator_::TraceOptions> tracing, traces_of(options));
+  std::optional<mist::operator_::TraceOptions> tracing;
+  // A variable that is meant for another program mustn't stop this one.
+  if (auto read = traces_of(options); read.ok())
+    tracing = *std::move(read);
+  else
+    log.warn("there are no traces: " + read.error().to_line());
   std::optional<mist::http::Client> collector;
   std::optional<mist::operator_::Traces> traces;
   if (tracing) {
     log.info(fmt::format("sending traces to {}", mist::http::loggable_url(tracing->url)));
-    if (tracing->authorization && tracing->url.starts_with("http:"))
-      log.warn("the credentials for traces are sent without TLS");
+    if ((tracing->authorization || !tracing->headers.empty()) && tracing->url.starts_with("http:"))
+      log.warn("the headers of traces, which may be credentials, are sent without TLS");
     traces.emplace(
         *std::move(tracing),
         mist::operator_::Traces::World{
@@ -257,6 +163,12 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
   }
   mist::operator_::Traces* const traced = traces ? &*traces : nullptr;
   if (traced != nullptr) metrics.watch_traces([traced] { return traced->dropped(); });
+  std::unique_ptr<mist::http::Server> server;
+  if (!options.listen.empty()) {
+    MIST_TRY(server, mist::http::Server::listen(
+                         options.listen, [&](std::string_view path) { return answer(path, metrics); }));
+    log.info(fmt::format("serving probes and metrics at {}", server->address()));
+  }
   std::optional<mist::releases::Controller> releases;
   const mist::releases::Controller::Scope scope{
       .ns = options.releases == "own" ? client->default_namespace() : std::string(),
@@ -280,7 +192,7 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
                          .ns = client->default_namespace(),
                          .default_account = options.default_account,
                          .traces = traced},
-                     metrics, scope, release_workers);
+                     metrics, scope, options.release_worker_count());
   }
   const auto work = [&](const mist::Context& ours) {
     mist::operator_::Controller controller(
@@ -296,7 +208,7 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
          .events = log,
          .metrics = metrics,
          .traces = traced,
-         .workers = workers,
+         .workers = options.worker_count(),
          .not_kept =
              [&](const mist::encoding::Value& release) {
                return releases
@@ -310,7 +222,7 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
         [&](const mist::Context& both) { return releases->run(both); });
   };
   if (!options.elect) return work(context);
-  MIST_TRY(const mist::Duration term, term_of(options));
+  const mist::Duration term = options.term();
   const mist::kube::LeaderOptions election{.ns = client->default_namespace(),
                                            .name = std::string(kLease),
                                            .identity = identity(random),
@@ -328,37 +240,26 @@ int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == mist::wasm::kCompileVerb)
     return mist::wasm::run_compiler(std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
   mist::Interrupt interrupt;
-  const auto options = parse(std::span(argv, static_cast<std::size_t>(argc)).subspan(argc > 0 ? 1 : 0));
-  if (!options.ok()) {
-    print_to(2, fmt::format("error: {}\n\n{}", options.error().message, kUsage));
-    return 2;
-  }
-  if (!options->default_account.empty() && !mist::is_dns1123_subdomain(options->default_account)) {
-    print_to(2, fmt::format("error: --default-service-account \"{}\" is not the name of a ServiceAccount\n",
-                            mist::escape_controls(options->default_account)));
-    return 2;
-  }
-  mist::Status usable;
-  if (const auto term = term_of(*options); !term.ok()) usable = term.error();
-  for (const auto& [flag, text] :
-       {std::pair("--release-workers", options->release_workers), std::pair("--workers", options->workers)})
-    if (const auto workers = workers_of(flag, text); usable && !workers.ok()) usable = workers.error();
-  if (const auto traces = traces_of(*options); usable && !traces.ok()) usable = traces.error();
-  if (usable && !options->releases.empty() && options->releases != "own" && options->releases != "all")
-    usable = mist::error(mist::ErrorKind::Usage, "--releases {} is neither own nor all",
-                         mist::escape_controls(options->releases));
+  const std::vector<std::string_view> arguments(argv + std::min(argc, 1), argv + argc);
+  const auto options = mist::operator_::parse_options(arguments, mist::HostFileSystem());
+  mist::Status usable = options.ok() ? mist::Status() : mist::Status(options.error());
+  if (usable && !options->otlp_endpoint.empty())
+    if (const auto traces = traces_of(*options); !traces.ok()) usable = traces.error();
   if (!usable) {
-    print_to(2, fmt::format("error: {}\n", usable.error().message));
+    const mist::Error& fault = usable.error();
+    print_to(2, fmt::format("error: {}\n{}\n", mist::escape_controls(fault.to_line()),
+                            fault.hint.empty() ? "  try: mistletoe-operator --help"
+                                               : "  try: " + mist::escape_controls(fault.hint)));
     return 2;
   }
   if (options->help || options->version || options->crds) {
-    print_to(1, options->help   ? std::string(kUsage)
+    print_to(1, options->help   ? std::string(mist::operator_::usage())
                 : options->crds ? std::string(mist::releases::definition_text())
                                 : fmt::format("mistletoe-operator {}\n", MIST_VERSION));
     return 0;
   }
   mist::SystemClock clock;
-  LineLog log(clock, options->verbose);
+  LineLog log(clock, options->verbose, options->logs_json() ? LineLog::Format::Json : LineLog::Format::Text);
   std::error_code failed;
   const mist::Path program = std::filesystem::read_symlink("/proc/self/exe", failed);
   const mist::Status done =

@@ -74,8 +74,7 @@ Result<Executor::Outcome> Executor::carry_out(kube::Informer& instances, const V
   const bool all_well = std::ranges::none_of(
       plan.nodes, [](const NodeReport& each) { return each.state == NodeState::Failed; });
   if (outcome.wrote && all_well && memory.may_defer_status(clock_.steady_now())) return outcome;
-  MIST_TRY_VOID(traced(span, "write status", id_of(instance),
-                       [&] { return write_status(instances, instance, blueprint, plan, context); }));
+  MIST_TRY_VOID(write_status(instances, instance, blueprint, plan, span, context));
   memory.status_written();
   return outcome;
 }
@@ -204,7 +203,7 @@ Status Executor::release(kube::Informer& instances, const Value& instance, const
 }
 
 Status Executor::write_status(kube::Informer& instances, const Value& instance,
-                              const blueprint::Blueprint* blueprint, const Plan& plan,
+                              const blueprint::Blueprint* blueprint, const Plan& plan, const Span& span,
                               const Context& context) const {
   const auto put = [&](const Plan& told) -> Status {
     const Value status = reconcile::status_of(told, instance, format_time(clock_.now()));
@@ -213,9 +212,10 @@ Status Executor::write_status(kube::Informer& instances, const Value& instance,
     object.set("status", status);
     kube::ApplyOptions options{.field_manager = fmt::format("{}-status", kManager), .force = true};
     if (instances.resource().has_status) options.subresource = "status";
-    MIST_TRY(
-        Value answer,
-        client_.apply(ref(instances, instance), object, options, context).in("while the status was written"));
+    MIST_TRY(Value answer, traced(span, "write status", id_of(instance), [&] {
+               return client_.apply(ref(instances, instance), object, options, context)
+                   .in("while the status was written");
+             }));
     notices_.of_instance(instance, *status.find("conditions"), context);
     instances.put(std::move(answer), kube::Informer::Echo::Silent);
     return {};

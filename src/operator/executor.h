@@ -53,7 +53,7 @@ class Executor {
                const Context& context) const;
   Status release(kube::Informer& instances, const Value& instance, const Context& context) const;
   Status write_status(kube::Informer& instances, const Value& instance, const blueprint::Blueprint* blueprint,
-                      const Plan& plan, const Context& context) const;
+                      const Plan& plan, const Span& span, const Context& context) const;
   void fails(Plan& plan, Memory& memory, const std::string& label, const std::string& node,
              const std::string& hash, const ObjectId& id, const Error& failure);
 

@@ -105,7 +105,8 @@ std::string Metrics::text() const {
     fmt::format_to(to, "leader_election_master_status{{name={}}} {}\n", label_value(lease_), leads_ ? 1 : 0);
   }
   if (dropped_spans_) {
-    begin(out, "mistletoe_trace_spans_dropped_total", "counter", "Spans of traces that no collector took");
+    begin(out, "mistletoe_trace_spans_dropped_total", "counter",
+          "Trace spans dropped before a collector accepted them");
     fmt::format_to(to, "mistletoe_trace_spans_dropped_total {}\n", dropped_spans_());
   }
   begin(out, "process_resident_memory_bytes", "gauge", "Resident memory size in bytes");

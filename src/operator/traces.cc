@@ -1,6 +1,7 @@
 #include "operator/traces.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "base/text.h"
@@ -17,10 +18,11 @@ constexpr std::size_t kBatch = 512;
 constexpr std::size_t kMostText = 1024;    // of one value
 constexpr std::size_t kMostDoublings = 5;  // after which the pause grows no more
 constexpr std::chrono::seconds kRequestTime{10}, kLastWords{3};
+constexpr std::size_t kLeastHidden = 8;  // shorter values stand in any text
 constexpr std::uint64_t kLargestAnswer = std::uint64_t{64} << 10;
 // opentelemetry/proto/trace/v1/trace.proto
 constexpr int kSpanKindInternal = 1, kStatusError = 2;
-constexpr std::string_view kPath = "/v1/traces";
+constexpr std::string_view kPath = "/v1/traces", kService = "mistletoe-operator";
 
 std::string nanoseconds(WallTime time) {
   return std::to_string(
@@ -72,6 +74,11 @@ Result<Pairs> pairs_of(std::string_view variable, std::string_view text) {
   return pairs;
 }
 
+void add_missing(Pairs& pairs, std::string_view key, std::string_view value) {
+  const bool is_there = std::ranges::any_of(pairs, [&](const auto& each) { return each.first == key; });
+  if (!is_there && !value.empty()) pairs.emplace_back(key, value);
+}
+
 }  // namespace
 
 Span::~Span() {
@@ -80,8 +87,13 @@ Span::~Span() {
   traces_->ended(std::move(facts_));
 }
 
+// By its parent's clock, which may have been set meanwhile.
 Span Span::child(std::string_view name) const {
-  return traces_ == nullptr ? Span() : traces_->made(name, facts_.trace, facts_.id);
+  if (traces_ == nullptr) return {};
+  Span span = traces_->made(name, facts_.trace, facts_.id);
+  const Duration since = span.facts_.began_steady - facts_.began_steady;
+  span.facts_.began = facts_.began + std::chrono::duration_cast<WallTime::duration>(since);
+  return span;
 }
 
 void Span::set(std::string_view key, std::string_view value) {
@@ -114,11 +126,11 @@ Result<std::optional<TraceOptions>> TraceOptions::from(
   if (is_base) options.url += kPath;
   const auto url = http::Url::parse(options.url);
   if (!url.ok() || (url->scheme != "http" && url->scheme != "https"))
-    return error(ErrorKind::Usage, "{} is not the URL of a collector of traces",
+    return error(ErrorKind::Usage, "{} is not the URL of a trace collector",
                  escape_controls(http::loggable_url(options.url)))
         .with_hint("write its OTLP address for HTTP, as in http://collector:4318");
   if (const std::string protocol = of_otlp("PROTOCOL"); endpoint.empty() && protocol == "grpc")
-    return error(ErrorKind::Usage, "OTEL_EXPORTER_OTLP_PROTOCOL is grpc, which isn't spoken here")
+    return error(ErrorKind::Usage, "OTEL_EXPORTER_OTLP_PROTOCOL is grpc, which is not supported")
         .with_hint("name the collector's port for HTTP (4318), and http/json as protocol");
   MIST_TRY(Pairs headers, pairs_of("OTEL_EXPORTER_OTLP_HEADERS", of_otlp("HEADERS")));
   for (auto& [name, value] : headers)
@@ -126,14 +138,29 @@ Result<std::optional<TraceOptions>> TraceOptions::from(
       options.authorization = SecretString(std::move(value));
     else
       options.headers.push_back({std::move(name), std::move(value)});
-  MIST_TRY(options.resource, pairs_of("OTEL_RESOURCE_ATTRIBUTES", variable("OTEL_RESOURCE_ATTRIBUTES")));
-  if (const std::string service = variable("OTEL_SERVICE_NAME"); !service.empty()) options.service = service;
+  if (const std::string service = variable("OTEL_SERVICE_NAME"); !service.empty())
+    options.resource.emplace_back("service.name", service);
+  MIST_TRY(const Pairs more, pairs_of("OTEL_RESOURCE_ATTRIBUTES", variable("OTEL_RESOURCE_ATTRIBUTES")));
+  for (const auto& [key, value] : more) add_missing(options.resource, key, value);
   return std::optional(std::move(options));
 }
+
+namespace {
+
+// Each vendor has a header of its own for its keys.
+std::vector<std::string> values_of(const http::Headers& headers) {
+  std::vector<std::string> values;
+  for (const http::Header& each : headers)
+    if (each.value.size() >= kLeastHidden) values.push_back(each.value);
+  return values;
+}
+
+}  // namespace
 
 Traces::Traces(TraceOptions options, World world)
     : options_(std::move(options)),
       world_(std::move(world)),
+      secrets_(values_of(options_.headers)),
       thread_([this](const std::stop_token& stop) { send_until(stop); }) {}
 
 Traces::~Traces() {
@@ -196,12 +223,13 @@ void Traces::send_until(const std::stop_token& stop) {
     }
     lock.unlock();
     const Status sent = send(batch, context.with_timeout(kRequestTime));
-    tell(sent);
+    if (!stop.stop_requested()) tell(sent);
     lock.lock();
     failures = sent ? 0 : std::min(failures + 1, kMostDoublings);
+    if (sent) continue;
     // An answer that will always be the same isn't asked for again.
-    if (sent || sent.error().kind == ErrorKind::Invalid) continue;
-    while (!batch.empty() && waiting_.size() < kMostWaiting) {
+    const bool is_for_good = sent.error().kind == ErrorKind::Invalid;
+    while (!is_for_good && !batch.empty() && waiting_.size() < kMostWaiting) {
       waiting_.push_front(std::move(batch.back()));
       batch.pop_back();
     }
@@ -225,10 +253,12 @@ Status Traces::send(const std::vector<Span::Facts>& batch, const Context& contex
   request.response_limit = kLargestAnswer;
   MIST_TRY(const http::Response answer, world_.web.send(request, context));
   if (answer.status / 100 == 2) return {};
-  const bool is_for_now = answer.status == 429 || answer.status / 100 == 5;
+  // "Failures", of the OTLP specification.
+  constexpr std::array kForNow{429, 502, 503, 504};
+  const bool is_for_now = std::ranges::find(kForNow, answer.status) != kForNow.end();
   return error(is_for_now ? ErrorKind::Retryable : ErrorKind::Invalid, "{} answered {}",
                http::loggable_url(options_.url), answer.status)
-      .with_because(bounded(answer.body));
+      .with_because(bounded(secrets_.masked(answer.body, "***")));
 }
 
 std::string Traces::text_of(const std::vector<Span::Facts>& batch) const {
@@ -246,10 +276,10 @@ std::string Traces::text_of(const std::vector<Span::Facts>& batch) const {
     if (each.failure) span.set("status", Value::object({{"code", kStatusError}, {"message", *each.failure}}));
     spans.push_back(std::move(span));
   }
-  Pairs resource{{"service.name", options_.service}};
-  if (!options_.version.empty()) resource.emplace_back("service.version", options_.version);
-  resource.insert(resource.end(), options_.resource.begin(), options_.resource.end());
-  const Value scope = Value::object({{"name", "mistletoe-operator"}, {"version", options_.version}});
+  Pairs resource = options_.resource;
+  add_missing(resource, "service.name", kService);
+  add_missing(resource, "service.version", options_.version);
+  const Value scope = Value::object({{"name", kService}, {"version", options_.version}});
   return encoding::to_json(Value::object(
       {{"resourceSpans", Value::array({Value::object(
                              {{"resource", Value::object({{"attributes", attributes(resource)}})},

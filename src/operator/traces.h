@@ -20,6 +20,7 @@
 #include "base/event.h"
 #include "base/random.h"
 #include "base/secret.h"
+#include "base/text_mask.h"
 #include "http/transport.h"
 
 namespace mist::operator_ {
@@ -63,9 +64,9 @@ struct TraceOptions {
   std::string url;  ///< "http://collector:4318/v1/traces"
   http::Headers headers = {};
   std::optional<SecretString> authorization = {};
-  std::string service = "mistletoe-operator";
   std::string version = {};
-  std::vector<std::pair<std::string, std::string>> resource = {};  ///< more of whose they are
+  /// Whose they are; service.name and service.version are added where they are missing.
+  std::vector<std::pair<std::string, std::string>> resource = {};
 
   /// `endpoint`: the flag's, over those of the environment. Nothing: no traces are wanted. Errors: Usage,
   /// naming the variable.
@@ -110,6 +111,7 @@ class Traces {
 
   const TraceOptions options_;
   const World world_;
+  const TextMask secrets_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Span::Facts> waiting_;  // guarded by mutex_

@@ -44,10 +44,10 @@ TEST(TraceOptions, AreThoseOfTheSpecification) {
   const Environment off{{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://b"}, {"OTEL_SDK_DISABLED", "true"}};
   EXPECT_EQ(url_of("", off), "none");
   EXPECT_EQ(url_of("http://a", off), "http://a/v1/traces");
-  EXPECT_THAT(url_of("collector:4318"), HasSubstr("is not the URL of a collector"));
+  EXPECT_THAT(url_of("collector:4318"), HasSubstr("is not the URL of a trace collector"));
   EXPECT_THAT(
       url_of("", {{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://b:4317"}, {"OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}}),
-      HasSubstr("which isn't spoken here"));
+      HasSubstr("which is not supported"));
   EXPECT_EQ(
       url_of("", {{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://b"}, {"OTEL_EXPORTER_OTLP_HEADERS", "a=1,geheim"}}),
       "error: OTEL_EXPORTER_OTLP_HEADERS is not a list of KEY=VALUE with commas between them");
@@ -57,13 +57,14 @@ TEST(TraceOptions, CredentialsAreASecret) {
   const auto options =
       options_of("http://a", {{"OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20abc, x-team = a%2Cb"},
                               {"OTEL_SERVICE_NAME", "ours"},
-                              {"OTEL_RESOURCE_ATTRIBUTES", "k8s.cluster.name=prod"}});
+                              {"OTEL_RESOURCE_ATTRIBUTES", "service.name=theirs,k8s.cluster.name=prod"}});
   ASSERT_TRUE(options.ok()) << options.error().to_line();
   EXPECT_EQ((*options)->authorization->reveal(), "Bearer abc");
   ASSERT_EQ((*options)->headers.size(), 1U);
   EXPECT_EQ((*options)->headers[0].value, "a,b");
-  EXPECT_EQ((*options)->service, "ours");
-  EXPECT_EQ((*options)->resource[0], (std::pair<std::string, std::string>("k8s.cluster.name", "prod")));
+  const std::vector<std::pair<std::string, std::string>> resource{{"service.name", "ours"},
+                                                                  {"k8s.cluster.name", "prod"}};
+  EXPECT_EQ((*options)->resource, resource);
 }
 
 class TracesTest : public ::testing::Test {
@@ -137,19 +138,20 @@ TEST_F(TracesTest, WhatACollectorNeverTakesIsSentOnceAndSaidOnce) {
   std::atomic<int> asked = 0;
   web.otherwise([&](const http::Request&, const Context&) -> Result<http::Response> {
     ++asked;
-    return http::Response{.status = 404, .headers = {}, .body = "no such path"};
+    return http::Response{.status = 404, .headers = {}, .body = "no such path for geheim-4711"};
   });
   {
-    Traces traces({.url = "http://a/v1/traces"}, world());
+    Traces traces({.url = "http://a/v1/traces", .headers = {{"x-key", "geheim-4711"}}}, world());
     for (int i = 1; i <= 2; ++i) {
       {
         const Span span = traces.begin("one");
       }
-      while (asked < i) std::this_thread::yield();
+      while (asked < i || traces.dropped() < static_cast<std::uint64_t>(i)) std::this_thread::yield();
     }
   }
-  EXPECT_THAT(events.messages,
-              ElementsAre(HasSubstr("traces can't be sent: http://a/v1/traces answered 404")));
+  EXPECT_THAT(
+      events.messages,
+      ElementsAre(HasSubstr("traces can't be sent: http://a/v1/traces answered 404 (no such path for ***)")));
 }
 
 TEST_F(TracesTest, SpansBeyondABoundAreDroppedAndNobodyWaits) {

@@ -162,7 +162,10 @@ def flags_of_the_operator_that_are_wrong(t):
     for flags, words in ((["--listen", "here"], "is not an address to listen on"),
                          (["--leader-elect", "--lease-duration", "1s"], "--lease-duration 1s is not 3s or more"),
                          (["--lease-duration", "soon"], "is not 3s or more"),
-                         (["--otlp-endpoint", "collector:4318"], "is not the URL of a collector of traces"),
+                         (["--otlp-endpoint", "collector:4318"], "is not the URL of a trace collector"),
+                         (["--log-format", "xml"], "is neither text nor json"),
+                         (["--config", t.file("operator.yaml", "apiVersion: mistletoe.dev/v1\nkind: OperatorConfig\nleaderElekt: true\n")],
+                          "did you mean leaderElect?"),
                          (["--listen"], "--listen needs a value")):
         ended = subprocess.run([program, "-n", t.ns, *flags], env=t.environment(), capture_output=True, text=True, timeout=30)
         check(ended.returncode in (1, 2), ended)

@@ -3,7 +3,7 @@
 use app_objects::{App, restricted};
 use mistletoe::{Value, json};
 
-use crate::{Inputs, PORT, Releases};
+use crate::{Inputs, LogFormat, PORT, Releases};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 /// The compiled code of engines, and nothing that a Pod needs to find again.
@@ -165,6 +165,9 @@ fn arguments(inputs: &Inputs) -> Vec<String> {
         Releases::None => {}
         Releases::Own => arguments.push("--releases=own".into()),
         Releases::All => arguments.push("--releases=all".into()),
+    }
+    if inputs.log_format == LogFormat::Json {
+        arguments.push("--log-format=json".into());
     }
     if inputs.verbose {
         arguments.push("--verbose".into());

@@ -1,0 +1,37 @@
+#pragma once
+// What mistletoe-operator is told: by flags, and by a file that a ConfigMap may hold. Pure but for reading
+// that file; any thread.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/result.h"
+
+namespace mist::operator_ {
+
+struct Options {
+  std::string kubeconfig, context, ns, listen, otlp_endpoint, default_account;
+  std::string releases, release_selector;
+  std::string lease_duration = "15s", release_workers = "16", workers = "8", log_format = "text";
+  bool elect = false, verbose = false, version = false, help = false, crds = false;
+
+  // Of texts that parse_options() has looked at.
+  Duration term() const;
+  int release_worker_count() const;
+  int worker_count() const;
+  bool logs_json() const { return log_format == "json"; }
+};
+
+/// What `--help` prints.
+std::string_view usage();
+
+/// `--config FILE` is read first, and flags count over it. The file is YAML: `apiVersion: mistletoe.dev/v1`,
+/// `kind: OperatorConfig`, and the flags' names in camel case (`leaderElect: true`). Errors: Usage (a flag
+/// that isn't known, a value that isn't one), Invalid (the file, with its line), of FileSystem.
+Result<Options> parse_options(std::span<const std::string_view> arguments, const FileSystem& files);
+
+}  // namespace mist::operator_

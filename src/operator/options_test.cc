@@ -1,0 +1,86 @@
+#include "operator/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testing/temp_dir.h"
+
+namespace mist::operator_ {
+namespace {
+
+using ::testing::HasSubstr;
+
+class OperatorOptions : public ::testing::Test {
+ protected:
+  Result<Options> parse(const std::vector<std::string_view>& arguments) {
+    return parse_options(arguments, files);
+  }
+  std::string refusal(const std::vector<std::string_view>& arguments) {
+    const auto options = parse(arguments);
+    return options.ok() ? "accepted" : options.error().to_line();
+  }
+  std::string config(std::string_view text) {
+    const Path file = temp.path() / "operator.yaml";
+    EXPECT_TRUE(
+        files.write(file, fmt::format("apiVersion: mistletoe.dev/v1\nkind: OperatorConfig\n{}", text)).ok());
+    return "--config=" + file.string();
+  }
+
+  mist::testing::TempDir temp;
+  HostFileSystem files;
+};
+
+TEST_F(OperatorOptions, AreThoseOfFlags) {
+  const auto options = parse({"-n", "apps", "--listen=:8080", "--leader-elect", "--workers", "3", "-v"});
+  ASSERT_TRUE(options.ok()) << options.error().to_line();
+  EXPECT_EQ(options->ns, "apps");
+  EXPECT_EQ(options->listen, ":8080");
+  EXPECT_TRUE(options->elect);
+  EXPECT_TRUE(options->verbose);
+  EXPECT_EQ(options->worker_count(), 3);
+  EXPECT_EQ(options->release_worker_count(), 16);
+  EXPECT_EQ(options->term(), std::chrono::seconds(15));
+  EXPECT_FALSE(options->logs_json());
+}
+
+TEST_F(OperatorOptions, FlagsCountOverTheFile) {
+  const std::string file =
+      config("leaderElect: true\nworkers: 4\nlogFormat: json\nnamespace: apps\nverbose: true\n");
+  const auto options = parse({"--namespace=other", file, "--verbose=false"});
+  ASSERT_TRUE(options.ok()) << options.error().to_line();
+  EXPECT_EQ(options->ns, "other");
+  EXPECT_TRUE(options->elect);
+  EXPECT_FALSE(options->verbose);
+  EXPECT_EQ(options->worker_count(), 4);
+  EXPECT_TRUE(options->logs_json());
+}
+
+TEST_F(OperatorOptions, AFileThatIsWrongNamesItsLine) {
+  EXPECT_THAT(refusal({config("leaderElekt: true\n")}),
+              ::testing::AllOf(HasSubstr("operator.yaml:3"), HasSubstr("there is no \"leaderElekt\"")));
+  EXPECT_EQ(parse({config("leaderElekt: true\n")}).error().hint, "did you mean leaderElect?");
+  EXPECT_THAT(refusal({config("leaderElect: sometimes\n")}),
+              HasSubstr("leaderElect is neither true nor false"));
+  EXPECT_THAT(refusal({config("listen: [a]\n")}), HasSubstr("listen is not text"));
+  EXPECT_THAT(refusal({config("crds: true\n")}), HasSubstr("there is no \"crds\""));
+  EXPECT_THAT(refusal({config("workers: many\n")}), HasSubstr("--workers many is not a number"));
+  EXPECT_THAT(refusal({"--config", (temp.path() / "none").string()}), HasSubstr("while reading"));
+  ASSERT_TRUE(files.write(temp.path() / "other.yaml", "a: 1\n").ok());
+  EXPECT_THAT(refusal({"--config", (temp.path() / "other.yaml").string()}),
+              HasSubstr("is no configuration of the operator"));
+}
+
+TEST_F(OperatorOptions, WhatIsWrongIsNamed) {
+  EXPECT_EQ(refusal({"--listen"}), "--listen needs a value");
+  EXPECT_EQ(refusal({"--nothing"}), "unknown argument --nothing");
+  EXPECT_EQ(refusal({"--verbose=maybe"}), "unknown argument --verbose=maybe");
+  EXPECT_EQ(refusal({"--lease-duration", "1s"}), "--lease-duration 1s is not 3s or more, in whole seconds");
+  EXPECT_EQ(refusal({"--releases", "some"}), "--releases some is neither own nor all");
+  EXPECT_EQ(refusal({"--workers", "1001"}), "--workers 1001 is not a number from 1 to 1000");
+  EXPECT_EQ(refusal({"--log-format", "xml"}), "--log-format xml is neither text nor json");
+  EXPECT_EQ(refusal({"--default-service-account", "A b"}),
+            "--default-service-account A b is not the name of a ServiceAccount");
+}
+
+}  // namespace
+}  // namespace mist::operator_
