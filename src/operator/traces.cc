@@ -157,9 +157,9 @@ std::vector<std::string> values_of(const http::Headers& headers) {
 
 }  // namespace
 
-Traces::Traces(TraceOptions options, World world)
+Traces::Traces(TraceOptions options, const World& world)
     : options_(std::move(options)),
-      world_(std::move(world)),
+      world_(world),
       secrets_(values_of(options_.headers)),
       thread_([this](const std::stop_token& stop) { send_until(stop); }) {}
 

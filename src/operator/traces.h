@@ -89,7 +89,7 @@ class Traces {
     Duration gather = std::chrono::seconds(1);
   };
   /// All of `world` outlives it, and it its spans.
-  Traces(TraceOptions options, World world);
+  Traces(TraceOptions options, const World& world);
   /// Sends what is left, for at most three seconds.
   ~Traces();
   Traces(const Traces&) = delete;

@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "oci/signature.h"
+#include "registry/oci_copy.h"
 
 namespace mist::registry {
 namespace {
