@@ -35,7 +35,7 @@ class Layer(images.Layer):
 
 
 def bundle(deb):
-    """What the package's maintainer script makes: every certificate, in one file."""
+    """All certificates in one file, as the package's maintainer script would write it."""
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE) as unpacked:
         with tarfile.open(fileobj=unpacked.stdout, mode="r|") as tar:
             found = {member.name: tar.extractfile(member).read() for member in tar

@@ -228,9 +228,7 @@ Reports preview_layout(const MirrorWorld& world, const OciPlace& to,
                        const Context& context) {
   std::unique_ptr<registry::LayoutReader> reader;
   if (world.files.exists(to.path)) {
-    MIST_TRY(std::unique_ptr<registry::LayoutFiles> files,
-             to.kind == OciPlace::Kind::Directory ? registry::directory_layout(world.files, to.path)
-                                                  : registry::archive_layout(to.path));
+    MIST_TRY(std::unique_ptr<registry::LayoutFiles> files, registry::layout_at(world.files, to));
     MIST_TRY(reader, registry::LayoutReader::open(std::move(files), escape_controls(to.str())));
   }
   registry::LayoutPreview preview(std::move(reader));

@@ -1,5 +1,5 @@
 #pragma once
-// What writing a file takes on the host, for fs.cc and file_parts.cc alone. Errors: of errno. Any thread.
+// Helpers for writing files on the host; only fs.cc and file_parts.cc use them. Errors: of errno. Any thread.
 
 #include <string_view>
 
@@ -8,7 +8,7 @@
 
 namespace mist {
 
-/// All of it, however often the system takes a part. `path` stands in messages.
+/// Writes all bytes, repeating short writes. `path` is for messages.
 Status write_all(int fd, std::string_view bytes, const Path& path);
 
 /// Flushes the names in a directory: a file that was renamed into it is there after a crash too.

@@ -16,19 +16,38 @@ void print_to(int fd, std::string_view text) {
   }
 }
 
+namespace {
+
+struct LevelNames {
+  std::string_view text, json;
+};
+
+LevelNames names_of(EventLevel level) {
+  switch (level) {
+    case EventLevel::Warning:
+      return {"warning", "WARN"};
+    case EventLevel::Info:
+      return {"info", "INFO"};
+    case EventLevel::Debug:
+      break;
+  }
+  return {"debug", "DEBUG"};
+}
+
+}  // namespace
+
+std::string LineLog::line_of(const Message& event) const {
+  const LevelNames level = names_of(event.level);
+  std::string time = format_micro_time(clock_.now()), text = escape_controls(event.text);
+  if (format_ == Format::Text) return fmt::format("{} {} {}\n", time, level.text, text);
+  return encoding::to_json(encoding::Value::object(
+             {{"time", std::move(time)}, {"level", level.json}, {"msg", std::move(text)}})) +
+         "\n";
+}
+
 void LineLog::message(const Message& event) {
   if (!shows(event.level)) return;
-  const bool is_json = format_ == Format::Json;
-  const std::string_view level = event.level == EventLevel::Warning ? is_json ? "WARN" : "warning"
-                                 : event.level == EventLevel::Info  ? is_json ? "INFO" : "info"
-                                 : is_json                          ? "DEBUG"
-                                                                    : "debug";
-  const std::string time = format_micro_time(clock_.now());
-  const std::string line =
-      is_json ? encoding::to_json(encoding::Value::object(
-                    {{"time", time}, {"level", level}, {"msg", escape_controls(event.text)}})) +
-                    "\n"
-              : fmt::format("{} {} {}\n", time, level, escape_controls(event.text));
+  const std::string line = line_of(event);
   const std::lock_guard lock(mutex_);
   print_to(2, line);
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <string_view>
 
 #include "base/clock.h"
@@ -26,6 +27,8 @@ class LineLog final : public EventSink {
   bool shows(EventLevel level) const override { return verbose_ || level != EventLevel::Debug; }
 
  private:
+  std::string line_of(const Message& event) const;
+
   Clock& clock_;
   const bool verbose_;
   const Format format_;

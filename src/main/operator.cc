@@ -104,9 +104,7 @@ Result<std::optional<mist::operator_::TraceOptions>> traces_of(const Options& op
   MIST_TRY(auto traces, mist::operator_::TraceOptions::from(options.otlp_endpoint, environment));
   if (!traces) return traces;
   traces->version = MIST_VERSION;
-  const bool has_instance = std::ranges::any_of(
-      traces->resource, [](const auto& each) { return each.first == "service.instance.id"; });
-  if (!has_instance) traces->resource.emplace_back("service.instance.id", mist::host_name());
+  traces->instance = mist::host_name();
   return traces;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
-// What mistletoe-operator is told: by flags, and by a file that a ConfigMap may hold. Pure but for reading
-// that file; any thread.
+// The options of mistletoe-operator, from flags and a configuration file. Any thread.
 
 #include <cstdint>
 #include <span>

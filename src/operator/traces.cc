@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/text.h"
 #include "encoding/json.h"
@@ -38,23 +37,11 @@ Value attributes(const Pairs& pairs) {
   return list;
 }
 
-std::optional<std::string> without_percents(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    if (i + 2 >= text.size()) return std::nullopt;
-    unsigned byte = 0;
-    const char* const digits = text.data() + i + 1;
-    if (const auto [end, failed] = std::from_chars(digits, digits + 2, byte, 16);
-        failed != std::errc() || end != digits + 2)
-      return std::nullopt;
-    out += static_cast<char>(byte);
-    i += 2;
-  }
-  return out;
+// Nothing: a percent sign begins no escape. Each escape is two characters longer than what it stands for.
+std::optional<std::string> unescaped(std::string_view text) {
+  std::string plain = http::unescape(text);
+  const auto percents = static_cast<std::size_t>(std::ranges::count(text, '%'));
+  return text.size() - plain.size() == 2 * percents ? std::optional(std::move(plain)) : std::nullopt;
 }
 
 // "key=value,key=value", with percent signs for what may not stand there.
@@ -65,7 +52,7 @@ Result<Pairs> pairs_of(std::string_view variable, std::string_view text) {
     if (pair.empty()) continue;
     const auto equals = pair.find('=');
     const auto value =
-        equals == std::string_view::npos ? std::nullopt : without_percents(trim(pair.substr(equals + 1)));
+        equals == std::string_view::npos ? std::nullopt : unescaped(trim(pair.substr(equals + 1)));
     // Values may be credentials.
     if (!value || trim(pair.substr(0, equals)).empty())
       return error(ErrorKind::Usage, "{} is not a list of KEY=VALUE with commas between them", variable);
@@ -279,6 +266,7 @@ std::string Traces::text_of(const std::vector<Span::Facts>& batch) const {
   Pairs resource = options_.resource;
   add_missing(resource, "service.name", kService);
   add_missing(resource, "service.version", options_.version);
+  add_missing(resource, "service.instance.id", options_.instance);
   const Value scope = Value::object({{"name", kService}, {"version", options_.version}});
   return encoding::to_json(Value::object(
       {{"resourceSpans", Value::array({Value::object(

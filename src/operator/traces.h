@@ -1,8 +1,8 @@
 #pragma once
-// What the operator did and how long it took, as OpenTelemetry traces: OTLP over HTTP with JSON
-// (opentelemetry.io/docs/specs/otlp). One trace is one look at an instance, a blueprint or a Release, and has
-// a span for each request of it that writes. A thread of its own sends them; nothing waits for it, and what a
-// collector doesn't take is dropped and counted. Any thread.
+// Exports OpenTelemetry traces of the operator's work: OTLP over HTTP with JSON
+// (opentelemetry.io/docs/specs/otlp). Each look at an instance, a blueprint or a Release is a trace; that of
+// an instance has a child span for each request that writes. A background thread sends them. Nothing waits
+// for it, and spans that a collector doesn't accept are dropped and counted. Any thread.
 
 #include <condition_variable>
 #include <cstdint>
@@ -27,8 +27,8 @@ namespace mist::operator_ {
 
 class Traces;
 
-/// What takes a while; it ends with the object. One thread at a time; children may be of other threads, and
-/// end before their parent.
+/// An operation in progress, from its construction to its destruction. One thread at a time; children may run
+/// on other threads, and end before their parent.
 class Span {
  public:
   /// Of a program that isn't traced: does nothing, and so do its children.
@@ -64,8 +64,8 @@ struct TraceOptions {
   std::string url;  ///< "http://collector:4318/v1/traces"
   http::Headers headers = {};
   std::optional<SecretString> authorization = {};
-  std::string version = {};
-  /// Whose they are; service.name and service.version are added where they are missing.
+  std::string version = {}, instance = {};  ///< of this program
+  /// The resource attributes. service.name, service.version and service.instance.id are added if missing.
   std::vector<std::pair<std::string, std::string>> resource = {};
 
   /// `endpoint`: the flag's, over those of the environment. Nothing: no traces are wanted. Errors: Usage,

@@ -1,17 +1,14 @@
 #include "registry/oci_layout_artifact.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
 #include "oci/signature.h"
 #include "oci/tags.h"
-#include "registry/oci_place.h"
 
 namespace mist::registry {
 namespace {
 
-constexpr std::array<std::string_view, 2> kSchemes{"oci-layout:", "oci-archive:"};
 constexpr std::size_t kMostNamed = 5;
 
 using Entry = LayoutReader::Entries::value_type;
@@ -53,18 +50,12 @@ Result<const Entry*> entry_of(const LayoutReader::Entries& entries, const OciPla
 
 }  // namespace
 
-bool names_layout(std::string_view text) {
-  return std::ranges::any_of(kSchemes, [&](std::string_view scheme) { return text.starts_with(scheme); });
-}
-
 Result<LayoutArtifact> open_layout_artifact(const FileSystem& files, std::string_view text,
                                             oci::Reference& destination) {
   const auto path = text.find(':') + 1;
   const auto end = std::min(text.find(':', path), text.size());
   MIST_TRY(const OciPlace place, OciPlace::parse(text.substr(0, end)));
-  MIST_TRY(std::unique_ptr<LayoutFiles> opened, place.kind == OciPlace::Kind::Directory
-                                                    ? directory_layout(files, place.path)
-                                                    : archive_layout(place.path));
+  MIST_TRY(std::unique_ptr<LayoutFiles> opened, layout_at(files, place));
   MIST_TRY(std::unique_ptr<LayoutReader> layout,
            LayoutReader::open(std::move(opened), escape_controls(place.str()), BareTags::OfAnyRepository));
   const std::string name(end == text.size() ? std::string_view() : text.substr(end + 1));

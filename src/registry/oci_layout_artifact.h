@@ -22,9 +22,6 @@ struct LayoutArtifact {
   oci::Reference reference;  ///< for which `layout` has it: with a tag, a digest, or both
 };
 
-/// Whether it is written as one.
-bool names_layout(std::string_view text);
-
 /// An entry that names no repository counts as one of that of `destination`; if that has no tag, it gets the
 /// entry's. Errors: Invalid (no layout; several artifacts, and no NAME; another digest than the entry's),
 /// NotFound.

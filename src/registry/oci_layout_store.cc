@@ -218,6 +218,11 @@ Result<std::unique_ptr<LayoutFiles>> archive_layout(const Path& archive) {
   return std::unique_ptr<LayoutFiles>(std::move(opened));
 }
 
+Result<std::unique_ptr<LayoutFiles>> layout_at(const FileSystem& files, const OciPlace& place) {
+  return place.kind == OciPlace::Kind::Directory ? directory_layout(files, place.path)
+                                                 : archive_layout(place.path);
+}
+
 // LayoutReader
 
 Result<std::unique_ptr<LayoutReader>> LayoutReader::open(std::unique_ptr<LayoutFiles> files,

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "base/fs.h"
+#include "registry/oci_place.h"
 #include "registry/oci_store.h"
 
 namespace mist::registry {
@@ -30,8 +31,10 @@ class LayoutFiles {
 Result<std::unique_ptr<LayoutFiles>> directory_layout(const FileSystem& files, const Path& directory);
 /// Of a tar, which isn't compressed; only its headers are read here. NotFound; Invalid: it is none.
 Result<std::unique_ptr<LayoutFiles>> archive_layout(const Path& archive);
+/// Either, of a place that is no registry.
+Result<std::unique_ptr<LayoutFiles>> layout_at(const FileSystem& files, const OciPlace& place);
 
-/// What an entry is whose name is a tag alone, as other tools write them.
+/// Which repository an entry belongs to when its name is only a tag, as other tools write it.
 enum class BareTags : bool { OfNoRepository, OfAnyRepository };
 
 class LayoutReader final : public OciSource {

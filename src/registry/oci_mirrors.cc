@@ -65,9 +65,7 @@ Result<OciSource*> MirroredSource::open(const OciPlace& place) {
   const std::string name = place.str();
   const std::lock_guard guard(mutex_);
   if (const auto known = layouts_.find(name); known != layouts_.end()) return known->second.get();
-  MIST_TRY(std::unique_ptr<LayoutFiles> files, place.kind == OciPlace::Kind::Directory
-                                                   ? directory_layout(world_.files, place.path)
-                                                   : archive_layout(place.path));
+  MIST_TRY(std::unique_ptr<LayoutFiles> files, layout_at(world_.files, place));
   MIST_TRY(std::unique_ptr<LayoutReader> reader, LayoutReader::open(std::move(files), escape_controls(name)));
   return layouts_.emplace(name, std::move(reader)).first->second.get();
 }

@@ -17,6 +17,10 @@ Error no_place(std::string_view text, std::string_view why) {
 
 }  // namespace
 
+bool names_layout(std::string_view text) {
+  return text.starts_with(kDirectoryScheme) || text.starts_with(kArchiveScheme);
+}
+
 Result<OciPlace> OciPlace::parse(std::string_view text) {
   for (const auto& [scheme, kind] :
        {std::pair(kDirectoryScheme, Kind::Directory), std::pair(kArchiveScheme, Kind::Archive)}) {

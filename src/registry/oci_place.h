@@ -28,6 +28,9 @@ struct OciPlace {
   std::string str() const;
 };
 
+/// Whether it is written as a layout on disk: "oci-layout:…", "oci-archive:…".
+bool names_layout(std::string_view text);
+
 /// Where a registry keeps a repository's copy: "oci://mirror.example/copies/registry.example/team/shop". The
 /// host stays in it, so that two registries never meet in one repository; of a host with a port
 /// "registry.example_5000". Errors: Invalid (the path becomes too long).

@@ -202,7 +202,7 @@ class DirectoryView final : public RegistryView {
 Result<RegistryRef> RegistryView::exact(const RegistryRef& reference, const Context& context,
                                         const Accept& accept) {
   const Result<encoding::SemVerRange> range = encoding::SemVerRange::parse(reference.version);
-  // What ends in ".x" may be the name of a version all the same.
+  // A name that ends in ".x" isn't always a range: it may be that of a published version.
   if (!encoding::may_be_range(reference.version) || !range) return reference;
   RegistryRef exact = reference;
   MIST_TRY(const PackageIndex here, index(context, accept));

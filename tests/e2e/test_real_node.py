@@ -174,7 +174,7 @@ def the_operators_image_runs_in_a_cluster(outer):
 
     contains(kubectl("exec", "deploy/operator", "--", "mistctl", "version"), "mistctl")
     contains(kubectl("exec", "deploy/operator", "--", "git", "--version"), "git version")
-    # What was compiled for the image is used: a Pod would take a minute for it.
+    # The Pod uses the engines that were compiled into the image; compiling one there would take a minute.
     said = kubectl("exec", "deploy/operator", "--", "mistctl", "engines", "compile", "nickel")
     check("1 engine ready" in said and "compiling" not in said, said)
 

@@ -118,23 +118,24 @@ std::string words_of(const registry::CopyReport& report) {
   return join(words, ", ");
 }
 
+// `wanted`: nothing of a source that is a layout.
 Result<registry::CopyReport> copy(registry::OciClient& client, const std::string& source,
-                                  oci::Reference destination, const registry::CopyOptions& options,
-                                  World& world) {
-  if (registry::names_layout(source)) {
+                                  const std::optional<oci::Reference>& wanted, oci::Reference destination,
+                                  const registry::CopyOptions& options, World& world) {
+  if (!wanted) {
     MIST_TRY(const registry::LayoutArtifact file,
              registry::open_layout_artifact(world.files, source, destination));
     return registry::copy_artifact(*file.layout, client, file.reference, destination, options, world.context);
   }
-  MIST_TRY(const oci::Reference wanted, oci::Reference::parse(source));
-  MIST_TRY(const oci::Reference tagged, registry::with_tag(client, wanted, world.context));
+  MIST_TRY(const oci::Reference tagged, registry::with_tag(client, *wanted, world.context));
   return registry::copy_artifact(client, client, tagged, destination, options, world.context);
 }
 
 Result<ExitCode> run_copy(const Invocation& invocation, World& world) {
   const std::string source = invocation.argument("SOURCE");
+  std::optional<oci::Reference> wanted;
   if (!registry::names_layout(source)) {
-    MIST_TRY([[maybe_unused]] const oci::Reference wanted, oci::Reference::parse(source));
+    MIST_TRY(wanted, oci::Reference::parse(source));
   }
   MIST_TRY(const oci::Reference destination, destination_in(invocation.argument("DESTINATION")));
   MIST_TRY(const auto registries, open(invocation, world));
@@ -145,15 +146,14 @@ Result<ExitCode> run_copy(const Invocation& invocation, World& world) {
                                       .referrers = invocation.enabled(kReferrersFlag.name)
                                                        ? registry::Referrers::Yes
                                                        : registry::Referrers::No};
-  const Result<registry::CopyReport> report = copy(*client, source, destination, options, world);
+  const Result<registry::CopyReport> report = copy(*client, source, wanted, destination, options, world);
   if (!report) {
     activity.fail();
     return report.error();
   }
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     Value value = copy_report_value(*report);
-    if (registry::names_layout(source))
-      value.set("from", fmt::format("{}@{}", source, report->to.digest->str()));
+    if (!wanted) value.set("from", fmt::format("{}@{}", source, report->to.digest->str()));
     print_value(world, format, value);
     return ExitCode::Ok;
   }
