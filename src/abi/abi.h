@@ -17,6 +17,7 @@
 #include "wasm/limits.h"
 #include "wasm/module_bytes.h"
 #include "wasm/runtime.h"
+#include "wasm/snapshot.h"
 #include "wasm/world.h"
 
 namespace mist::abi {
@@ -66,6 +67,8 @@ struct RunOptions {
   Context context;
   HostServices* host = nullptr;  ///< null: a guest that asks is ended
   std::string subject = {};      ///< what is rendered, for messages; empty: the module's name
+  /// Of a reactor: where it begins, prepared. Null: where the module does.
+  std::shared_ptr<const wasm::StartImage> start = nullptr;
 };
 
 class Guest {

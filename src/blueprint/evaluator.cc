@@ -109,6 +109,7 @@ Result<Value> Evaluator::document(Value::Array inputs, const Context& context) c
   // A null among the values of a package unsets a default, except in a list.
   request.user_values = Value::object({{"calls", Value(std::move(inputs))}});
   request.quiet = true;
+  request.often = true;
   package::assume_cluster(request, {}, {});
   MIST_TRY(const package::Rendered rendered, renderer_->render_files(source_, request, context));
   if (rendered.files.size() != 1)

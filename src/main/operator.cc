@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -26,6 +27,7 @@
 #include "kube/client_pool.h"
 #include "kube/connect.h"
 #include "kube/leader.h"
+#include "kube/sharing.h"
 #include "main/interrupt.h"
 #include "main/line_log.h"
 #include "operator/controller.h"
@@ -49,11 +51,13 @@ using mist::print_to;
 constexpr std::string_view kLease = "mistletoe-operator";
 constexpr std::chrono::seconds kLongestRetry{2};
 
-// Which process this is, on which machine or in which Pod; another one with each start.
-std::string identity(mist::Random& random) {
+// Which process this is, on which machine or in which Pod, and the part of that which is another one with
+// each start.
+std::pair<std::string, std::string> identity_of(mist::Random& random) {
   std::array<std::byte, 8> unlike{};
   random.fill(unlike);
-  return fmt::format("{}_{}", mist::host_name(), mist::hex(unlike));
+  const std::string id = mist::hex(unlike);
+  return {fmt::format("{}_{}", mist::host_name(), id), id};
 }
 
 mist::http::Answer answer(std::string_view path, const mist::operator_::Metrics& metrics) {
@@ -141,7 +145,8 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
       processes, mist::wasm::this_program(program), mist::wasm::CompileLimits{}, context);
   mist::package::Renderer renderer(engines, log);
   log.info(fmt::format("mistletoe-operator {} at {}", MIST_VERSION, client->describe()));
-  mist::operator_::Metrics metrics(MIST_VERSION, options.elect ? std::string(kLease) : std::string());
+  mist::operator_::Metrics metrics(MIST_VERSION,
+                                   options.elect || options.sharding ? std::string(kLease) : std::string());
   std::optional<mist::operator_::TraceOptions> tracing;
   // A variable that is meant for another program mustn't stop this one.
   if (auto read = traces_of(options); read.ok())
@@ -167,32 +172,28 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
                          options.listen, [&](std::string_view path) { return answer(path, metrics); }));
     log.info(fmt::format("serving probes and metrics at {}", server->address()));
   }
-  std::optional<mist::releases::Controller> releases;
-  const mist::releases::Controller::Scope scope{
-      .ns = options.releases == "own" ? client->default_namespace() : std::string(),
-      .selector = options.release_selector};
-  if (!options.releases.empty()) {
-    MIST_TRY_VOID(mist::config::check_places(paths));
-    releases.emplace(mist::releases::World{
-                         .files = files,
-                         .processes = processes,
-                         .clock = clock,
-                         .random = random,
-                         .events = log,
-                         .paths = paths,
-                         .oci = {.transport = [&] { return web_transport(clock, random, log); },
-                                 .environment = environment},
-                         .transport = [&] { return std::make_unique<mist::http::Client>(web_options()); },
-                         .engines = engines,
-                         .holder = fmt::format("mistletoe-operator@{} pid {}", mist::host_name(), ::getpid()),
-                         .client = *client,
-                         .client_of = [&clients](const std::string& user) { return clients.of(user); },
-                         .ns = client->default_namespace(),
-                         .default_account = options.default_account,
-                         .traces = traced},
-                     metrics, scope, options.release_worker_count());
-  }
-  const auto work = [&](const mist::Context& ours) {
+  const mist::releases::World releases_world{
+      .files = files,
+      .processes = processes,
+      .clock = clock,
+      .random = random,
+      .events = log,
+      .paths = paths,
+      .oci = {.transport = [&] { return web_transport(clock, random, log); }, .environment = environment},
+      .transport = [&] { return std::make_unique<mist::http::Client>(web_options()); },
+      .engines = engines,
+      .holder = fmt::format("mistletoe-operator@{} pid {}", mist::host_name(), ::getpid()),
+      .client = *client,
+      .client_of = [&clients](const std::string& user) { return clients.of(user); },
+      .ns = client->default_namespace(),
+      .default_account = options.default_account,
+      .traces = traced};
+  if (!options.releases.empty()) MIST_TRY_VOID(mist::config::check_places(paths));
+  const auto work = [&](const mist::kube::Share& share, const mist::Context& ours) {
+    const mist::releases::Controller::Scope scope{
+        .ns = options.releases == "own" ? client->default_namespace() : std::string(),
+        .selector = options.release_selector,
+        .share = share};
     mist::operator_::Controller controller(
         {.client = *client,
          .client_of =
@@ -207,29 +208,49 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
          .metrics = metrics,
          .traces = traced,
          .workers = options.worker_count(),
+         .share = share,
          .not_kept =
              [&](const mist::encoding::Value& release) {
-               return releases
-                          ? mist::releases::Controller::why_not_kept(scope, release)
-                          : std::string("this operator looks at no Releases: start it with --releases all");
+               return options.releases.empty()
+                          ? std::string("this operator looks at no Releases: start it with --releases all")
+                          : mist::releases::Controller::why_not_kept(scope, release);
              }},
         client->default_namespace());
     if (options.releases.empty()) return controller.run(ours);
+    mist::releases::Controller releases(releases_world, metrics, scope, options.release_worker_count());
     return beside(
         ours, [&](const mist::Context& both) { return controller.run(both); },
-        [&](const mist::Context& both) { return releases->run(both); });
+        [&](const mist::Context& both) { return releases.run(both); });
   };
-  if (!options.elect) return work(context);
-  const mist::Duration term = options.term();
-  const mist::kube::LeaderOptions election{.ns = client->default_namespace(),
-                                           .name = std::string(kLease),
-                                           .identity = identity(random),
-                                           .term = term,
-                                           .retry = std::min<mist::Duration>(term * 2 / 15, kLongestRetry),
-                                           .leads = [&](bool leads) { metrics.leads(leads); }};
+  if (!options.elect && !options.sharding) return work(mist::kube::Share::all(), context);
   // A replica that waits is as ready as it has to be.
   metrics.is_ready(true);
-  return mist::kube::lead(*client, clock, log, election, work, context);
+  const mist::Duration term = options.term();
+  const mist::Duration retry = std::min<mist::Duration>(term * 2 / 15, kLongestRetry);
+  const auto [identity, id] = identity_of(random);
+  if (options.sharding)
+    return mist::kube::share(*client, clock, log,
+                             {.ns = client->default_namespace(),
+                              .name = std::string(kLease),
+                              .identity = identity,
+                              .id = id,
+                              .term = term,
+                              .retry = retry,
+                              .told =
+                                  [&](const mist::kube::Share& share) {
+                                    metrics.shares(share.slots().count(), share.is_first());
+                                    metrics.is_ready(true);
+                                  }},
+                             work, context);
+  return mist::kube::lead(
+      *client, clock, log,
+      {.ns = client->default_namespace(),
+       .name = std::string(kLease),
+       .identity = identity,
+       .term = term,
+       .retry = retry,
+       .leads = [&](bool leads) { metrics.leads(leads); }},
+      [&](const mist::Context& ours) { return work(mist::kube::Share::all(), ours); }, context);
 }
 
 }  // namespace

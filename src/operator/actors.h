@@ -34,13 +34,13 @@ using ClientOf = std::function<Result<std::shared_ptr<kube::Client>>(const Accou
 
 struct Actor {
   Actor(std::shared_ptr<kube::Client> as, const std::string& ns, Clock& clock, EventSink& events,
-        const Observer::Wake& wake, std::mutex& asking)
+        const Observer::Wake& wake, std::mutex& asking, Definitions::Role role)
       : held(std::move(as)),
         client(*held),
         notices(client, clock, events),
         observer(client, clock, events, wake),
         sources(client, clock, events, wake),
-        definitions({client, clock, events}, ns, wake),
+        definitions({client, clock, events, role}, ns, wake),
         executor(client, clock, events, observer, notices, asking) {}
 
   const std::shared_ptr<kube::Client> held;
@@ -61,19 +61,20 @@ class Actors {
  public:
   /// `ns`: of the blueprints. `asking`: whoever uses this has it. References outlive this.
   Actors(ClientOf client_of, std::string ns, Clock& clock, EventSink& events, Observer::Wake wake,
-         std::mutex& asking)
+         std::mutex& asking, Definitions::Role role)
       : client_of_(std::move(client_of)),
         ns_(std::move(ns)),
         clock_(clock),
         events_(events),
         wake_(std::move(wake)),
-        asking_(asking) {}
+        asking_(asking),
+        role_(role) {}
 
   /// References stay good. Errors: of ClientOf.
   Result<Actor*> of(const Account& account) {
     if (const auto known = actors_.find(account); known != actors_.end()) return &known->second;
     MIST_TRY(std::shared_ptr<kube::Client> client, client_of_(account));
-    return &actors_.try_emplace(account, std::move(client), ns_, clock_, events_, wake_, asking_)
+    return &actors_.try_emplace(account, std::move(client), ns_, clock_, events_, wake_, asking_, role_)
                 .first->second;
   }
 
@@ -100,6 +101,7 @@ class Actors {
   EventSink& events_;
   const Observer::Wake wake_;
   std::mutex& asking_;
+  const Definitions::Role role_;
   std::map<Item, Account> accounts_;
   std::map<Account, Actor> actors_;
 };

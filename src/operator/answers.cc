@@ -6,7 +6,7 @@ namespace mist::operator_ {
 namespace {
 
 // More of them would take long enough for others to wait.
-constexpr std::size_t kMostAtOnce = 64;
+constexpr std::size_t kMostAtOnce = 64, kForNew = 16;
 
 }  // namespace
 
@@ -15,11 +15,21 @@ const Result<Value>* Answers::find(const Instance& instance, const std::string& 
   auto& entries = entries_[{instance, what}];
   const auto known = std::ranges::find_if(entries, [&](const auto& each) { return each->input == input; });
   if (known == entries.end()) {
-    open_.push_back(entries.emplace_back(std::make_shared<Entry>(instance, input)));
+    (is_new(instance) ? open_of_new_ : open_)
+        .push_back(entries.emplace_back(std::make_shared<Entry>(instance, input)));
     return nullptr;
   }
   (*known)->asked = true;
   return (*known)->answer ? &*(*known)->answer : nullptr;
+}
+
+// Nothing that it asked was answered yet.
+bool Answers::is_new(const Instance& instance) const {
+  for (auto each = entries_.lower_bound({instance, {}});
+       each != entries_.end() && each->first.first == instance; ++each)
+    if (std::ranges::any_of(each->second, [](const auto& entry) { return entry->answer.has_value(); }))
+      return false;
+  return true;
 }
 
 void Answers::drop(const Instance& instance, const std::string& what) { entries_.erase({instance, what}); }
@@ -41,16 +51,23 @@ void Answers::forget(const Instance& instance) {
 void Answers::clear() {
   entries_.clear();
   open_.clear();
+  open_of_new_.clear();
 }
 
 Answers::Batch Answers::take() {
   Batch batch;
-  while (!open_.empty() && batch.size() < kMostAtOnce) {
-    // What isn't kept any more, nobody asks any more.
-    if (open_.front().use_count() > 1) batch.push_back(std::move(open_.front()));
-    open_.pop_front();
-  }
+  move(open_, kMostAtOnce - std::min(kForNew, open_of_new_.size()), batch);
+  move(open_of_new_, kMostAtOnce, batch);
   return batch;
+}
+
+// Until the batch has that many.
+void Answers::move(std::deque<std::shared_ptr<Entry>>& from, std::size_t most, Batch& batch) {
+  while (!from.empty() && batch.size() < most) {
+    // What isn't kept any more, nobody asks any more.
+    if (from.front().use_count() > 1) batch.push_back(std::move(from.front()));
+    from.pop_front();
+  }
 }
 
 std::vector<Value> Answers::inputs(const Batch& batch) {

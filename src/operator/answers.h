@@ -1,7 +1,9 @@
 #pragma once
 // What the program of a blueprint says: functions of nodes and contracts, by instance and question. A
 // question that has no answer yet is open, and open ones are evaluated together: evaluating many costs little
-// more than evaluating one, and they gather while others are evaluated. One thread at a time.
+// more than evaluating one, and they gather while others are evaluated. Those of instances that had answers
+// before come first, so that what was begun is finished; a part of each turn is for new ones. One thread at a
+// time.
 
 #include <deque>
 #include <map>
@@ -48,7 +50,10 @@ class Answers {
 
  private:
   std::map<std::pair<Instance, std::string>, std::vector<std::shared_ptr<Entry>>> entries_;
-  std::deque<std::shared_ptr<Entry>> open_;
+  bool is_new(const Instance& instance) const;
+  static void move(std::deque<std::shared_ptr<Entry>>& from, std::size_t most, Batch& batch);
+
+  std::deque<std::shared_ptr<Entry>> open_, open_of_new_;
 };
 
 }  // namespace mist::operator_

@@ -43,6 +43,27 @@ TEST(Answers, SeveralInputsOfOneLookAreKept) {
   EXPECT_EQ(answers.find(kOne, "a", Value(1)), nullptr) << "nobody had asked that in the last look";
 }
 
+TEST(Answers, WhatWasBegunComesFirstAndLeavesAPartToNewOnes) {
+  Answers answers;
+  const auto named = [](int number) { return Answers::Instance{"shop", std::to_string(number)}; };
+  for (int i = 0; i < 64; ++i) answers.find(named(i), "a", Value(1));
+  answer_all(answers);
+  for (int i = 100; i < 200; ++i) answers.find(named(i), "a", Value(1));
+  for (int i = 0; i < 64; ++i) answers.find(named(i), "b", Value(1));
+  Answers::Batch batch = answers.take();
+  auto whose = Answers::put(batch, std::vector<Result<Value>>(batch.size(), Value(1)));
+  ASSERT_EQ(whose.size(), 64U);
+  EXPECT_EQ(whose[0], named(0));
+  EXPECT_EQ(whose[47], named(47));
+  EXPECT_EQ(whose[48], named(100));
+  // Where little was begun, the rest is for new ones.
+  batch = answers.take();
+  whose = Answers::put(batch, std::vector<Result<Value>>(batch.size(), Value(1)));
+  ASSERT_EQ(whose.size(), 64U);
+  EXPECT_EQ(whose[15], named(63));
+  EXPECT_EQ(whose[16], named(116));
+}
+
 TEST(Answers, NobodyEvaluatesForAnInstanceThatIsGone) {
   Answers answers;
   answers.find(kOne, "a", Value(1));

@@ -27,10 +27,12 @@ class Controller::State {
         notices_(world_.client, world_.clock, world_.events),
         actors_(
             world_.client_of, ns, world_.clock, world_.events, [this](const Item& item) { queue_.add(item); },
-            mutex_),
+            mutex_, world_.share.is_first() ? Definitions::Role::Writes : Definitions::Role::Waits),
         revisions_({world_.client, world_.renderer, world_.clock, world_.events, notices_, actors_,
-                    world_.default_account},
-                   std::move(ns), [this](const Item& item) { queue_.add(item); }) {}
+                    world_.default_account, world_.share},
+                   std::move(ns), [this](const Item& item) {
+                     if (item.is_blueprint() || world_.share.is_first() || is_ours(item)) queue_.add(item);
+                   }) {}
 
   Status run(const Context& context) {
     MIST_TRY_VOID(revisions_.start(context));
@@ -77,6 +79,8 @@ class Controller::State {
     return done;
   }
 
+  bool is_ours(const Item& item) const { return world_.share.has(item.instance.first); }
+
   static std::string label_of(const Item& item) {
     return item.is_blueprint()
                ? item.blueprint
@@ -102,6 +106,7 @@ class Controller::State {
     Loaded& loaded = revisions_.of(item.blueprint);
     const auto instance = loaded.instances ? loaded.instances->get(item.instance) : std::nullopt;
     if (!instance) return forget(item, loaded, context);
+    if (!is_ours(item)) return revisions_.guard(item.blueprint, true, context);
     const auto [blueprint, instances] = std::pair(loaded.blueprint, loaded.instances);
     MIST_TRY(Actor* const actor, actors_.of(loaded.account));
     actors_.looks_as(item, loaded.account);
@@ -120,6 +125,7 @@ class Controller::State {
                           : reconcile::tear_down(*instance, recorded, world);
     if (asks) {
       observer.finish(true);
+      queue_.keep_place(item);
       evaluate(item.blueprint, lock, context);
       return {};
     }
@@ -141,7 +147,10 @@ class Controller::State {
     MIST_TRY(const Executor::Outcome outcome,
              actor->executor.carry_out(*instances, *instance, blueprint.get(), plan, memory, label_of(item),
                                        span, context));
-    if (outcome.wrote) queue_.add(item);
+    if (outcome.wrote) {
+      queue_.keep_place(item);
+      queue_.add(item);
+    }
     if (const auto next = memory.next(world_.clock.steady_now()))
       queue_.add(item, *next - world_.clock.steady_now());
     return trouble ? Status(*std::move(trouble)) : Status();

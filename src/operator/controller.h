@@ -15,6 +15,7 @@
 #include "base/context.h"
 #include "base/event.h"
 #include "kube/client.h"
+#include "kube/division.h"
 #include "operator/actors.h"
 #include "operator/metrics.h"
 #include "operator/traces.h"
@@ -34,6 +35,9 @@ class Controller {
     Metrics& metrics;
     Traces* traces = nullptr;  ///< none: nobody wants them
     int workers = 1;           ///< so many instances are written to at once
+    /// Whose instances are kept. The first of several shares also sees to what is there once: the CRDs, what
+    /// is said of blueprints, and that these stay while they have instances.
+    kube::Share share = kube::Share::all();
     /// reconcile::World::not_kept
     std::function<std::string(const Value& release)> not_kept;
   };

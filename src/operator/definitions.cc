@@ -40,6 +40,10 @@ Result<std::string> being_served(const Value& crd, const std::string& name) {
   return std::string();
 }
 
+std::string_view digest_in(const Value& crd) {
+  return crd.string_at({"metadata", "annotations", kDigestAnnotation});
+}
+
 std::string name_in(const Value& object) { return std::string(object.string_at({"metadata", "name"})); }
 
 }  // namespace
@@ -56,7 +60,8 @@ Result<std::string> Definitions::see_to(const std::string& blueprint, const blue
   const blueprint::CustomResource& resource = *described.resource();
   Value wanted = blueprint::crd_of(described.instances(), resource);
   MIST_TRY(kube::Informer* const crds, informer(blueprint, name_in(wanted), context));
-  if (resource.mode == CrdMode::Publish) MIST_TRY_VOID(publish(blueprint, wanted, context));
+  if (resource.mode == CrdMode::Publish && world_.role == Role::Writes)
+    MIST_TRY_VOID(publish(blueprint, wanted, context));
   if (!crds->synced()) return fmt::format("CustomResourceDefinition {} is being looked up", name_in(wanted));
   return resource.mode == CrdMode::Manage
              ? manage(blueprint, resource, std::move(wanted), breaking, *crds, context)
@@ -86,6 +91,8 @@ Result<std::string> Definitions::manage(const std::string& blueprint,
   const std::string spec = encoding::to_json(*wanted.find("spec"));
   wanted["metadata"]["annotations"].set(kDigestAnnotation, crypto::sha256(crypto::as_bytes(spec)).str());
   const auto live = crds.get({"", name});
+  if (!live && world_.role == Role::Waits)
+    return fmt::format("another replica makes CustomResourceDefinition {}", name);
   if (!live) {
     MIST_TRY_VOID(write(wanted, true, crds, context));
     return fmt::format("CustomResourceDefinition {} is being established", name);
@@ -94,6 +101,10 @@ Result<std::string> Definitions::manage(const std::string& blueprint,
     return fmt::format("CustomResourceDefinition {} is being deleted, and is made again when it is gone",
                        name);
   MIST_TRY_VOID(may_change(blueprint, resource, *live, wanted, breaking));
+  if (world_.role == Role::Waits)
+    return digest_in(*live) == digest_in(wanted)
+               ? being_served(*live, name)
+               : fmt::format("another replica changes CustomResourceDefinition {}", name);
   if (!apply::differences(wanted, *live, kManager).empty()) {
     // It is the blueprint's: what others changed in it is restored.
     MIST_TRY_VOID(write(wanted, false, crds, context));
@@ -117,9 +128,6 @@ Status Definitions::may_change(const std::string& blueprint, const blueprint::Cu
                  escape_controls(owner))
         .with_hint("two blueprints can't manage one kind: let this one await it (kind.crd = 'await)");
   // Where this very spec was applied last, others have changed the CRD since, and it is restored.
-  const auto digest_in = [](const Value& crd) {
-    return crd.string_at({"metadata", "annotations", kDigestAnnotation});
-  };
   if (breaking == Breaking::Allowed || digest_in(live) == digest_in(wanted)) return {};
   const std::vector<std::string> broken = blueprint::breaking_changes(live, wanted);
   if (broken.empty()) return {};

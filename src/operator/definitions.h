@@ -20,10 +20,15 @@ inline constexpr std::string_view kBreakingAnnotation = "mistletoe.dev/allow-bre
 
 class Definitions {
  public:
+  enum class Role : std::uint8_t {
+    Writes,
+    Waits,  ///< another replica writes what has to be written
+  };
   struct World {
     kube::Client& client;
     Clock& clock;
     EventSink& events;
+    Role role = Role::Writes;
   };
   /// `ns`: of the blueprints. `wake`: a blueprint's CRD changed.
   Definitions(World world, std::string ns, Observer::Wake wake);

@@ -104,6 +104,11 @@ std::string Metrics::text() const {
           "master");
     fmt::format_to(to, "leader_election_master_status{{name={}}} {}\n", label_value(lease_), leads_ ? 1 : 0);
   }
+  if (const std::int64_t slots = slots_; slots >= 0) {
+    begin(out, "mistletoe_shard_slots", "gauge",
+          "How many of the 64 slots of namespaces this replica works in");
+    fmt::format_to(to, "mistletoe_shard_slots {}\n", slots);
+  }
   if (dropped_spans_) {
     begin(out, "mistletoe_trace_spans_dropped_total", "counter",
           "Trace spans dropped before a collector accepted them");

@@ -30,6 +30,11 @@ class Metrics {
   /// One look at an instance or a blueprint; `controller` is the blueprint's name.
   void reconciled(std::string_view controller, bool ok, Duration took);
   void leads(bool now) { leads_ = now; }
+  /// How many of the slots of namespaces are this replica's; shown from then on.
+  void shares(std::size_t slots, bool is_first) {
+    slots_ = static_cast<std::int64_t>(slots);
+    leads_ = is_first;
+  }
   void is_ready(bool now) { ready_ = now; }
   bool ready() const { return ready_; }
   /// Asked at each text(); empty ends that.
@@ -56,6 +61,7 @@ class Metrics {
 
   const std::string version_, lease_;
   std::atomic<bool> leads_ = false, ready_ = false;
+  std::atomic<std::int64_t> slots_ = -1;
   mutable std::mutex mutex_;  // of what follows
   std::map<std::string, Controller, std::less<>> controllers_;
   std::function<QueueState()> queue_;

@@ -28,7 +28,9 @@ blueprints, docs/release-resource.md the custom resource Release.
                       it the variables OTEL_EXPORTER_OTLP_… say where, if they are set
   --leader-elect      of several replicas only one works: the holder of the Lease mistletoe-operator in the
                       namespace of the blueprints; when it is silent, another takes over
-  --lease-duration D  for how long it may be silent (15s); whole seconds, 3s at least
+  --sharding          several replicas work at the same time: they divide the namespaces of instances and
+                      Releases among them, and take over those of one that is silent; by Leases there too
+  --lease-duration D  for how long one may be silent (15s); whole seconds, 3s at least
   --default-service-account NAME
                       act for blueprints without the annotation mistletoe.dev/service-account, and for
                       Releases without serviceAccountName, as this ServiceAccount of the same namespace;
@@ -70,6 +72,7 @@ struct SwitchOption {
 };
 constexpr SwitchOption kSwitches[] = {
     {"--leader-elect", "leaderElect", &Options::elect},
+    {"--sharding", "sharding", &Options::sharding},
     {"--verbose", "verbose", &Options::verbose},
     {"--crds", "", &Options::crds},
     {"--version", "", &Options::version},
@@ -114,6 +117,10 @@ Status check(const Options& options) {
   for (const auto& [flag, text] :
        {std::pair("--release-workers", options.release_workers), std::pair("--workers", options.workers)})
     if (!workers_in(text)) return wrong(flag, text, fmt::format("not a number from 1 to {}", kMostWorkers));
+  if (options.sharding && options.elect)
+    return error(ErrorKind::Usage, "--sharding and --leader-elect exclude each other")
+        .with_hint(
+            "of replicas that share the namespaces one is the first by itself: leave --leader-elect out");
   if (!options.releases.empty() && options.releases != "own" && options.releases != "all")
     return wrong("--releases", options.releases, "neither own nor all");
   if (options.log_format != "text" && options.log_format != "json")

@@ -16,7 +16,7 @@ struct Options {
   std::string kubeconfig, context, ns, listen, otlp_endpoint, default_account;
   std::string releases, release_selector;
   std::string lease_duration = "15s", release_workers = "16", workers = "8", log_format = "text";
-  bool elect = false, verbose = false, version = false, help = false, crds = false;
+  bool elect = false, sharding = false, verbose = false, version = false, help = false, crds = false;
 
   // Of texts that parse_options() has looked at.
   Duration term() const;

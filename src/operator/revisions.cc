@@ -18,6 +18,14 @@ void drop_managed_fields(Value& object) {
   if (Value* metadata = object.find("metadata")) metadata->erase("managedFields");
 }
 
+// Of what another replica sees to it is only known that it is there.
+void keep_identity(Value& object) {
+  Value kept = identity(object);
+  for (const std::string_view each : {"uid", "resourceVersion"})
+    kept["metadata"].set(each, object.string_at({"metadata", each}));
+  object = std::move(kept);
+}
+
 // What became of a revision.
 constexpr std::string_view kInForce = "InForce", kRejected = "Rejected", kAwaiting = "AwaitingCRD";
 
@@ -179,6 +187,7 @@ Status Revisions::reject(const std::string& name, Loaded& loaded, const Value& m
 // them.
 void Revisions::say(const Value& map, std::string_view status, const std::string& message,
                     const Context& context) {
+  if (!world_.share.is_first()) return;
   const auto has = [&](std::string_view annotation) {
     return map.string_at({"metadata", "annotations", annotation});
   };
@@ -230,7 +239,10 @@ Status Revisions::watch_instances(const std::string& name, Loaded& loaded, const
                       .in(fmt::format("while listing the instances of blueprint {} as ServiceAccount {}/{}",
                                       name, ns_, loaded.account)));
   loaded.instances = std::make_shared<kube::Informer>(
-      actor->client, *resource, kube::ListOptions{}, nullptr,
+      actor->client, *resource, kube::ListOptions{},
+      [this](Value& instance) {
+        if (!world_.share.has(instance.string_at({"metadata", "namespace"}))) keep_identity(instance);
+      },
       [this, name](const std::optional<kube::Informer::Key>& key) {
         if (key) wake_({name, *key});
       },
@@ -245,7 +257,7 @@ Account Revisions::account_of(const Value& map) const {
 
 Status Revisions::guard(const std::string& name, bool on, const Context& context) {
   const auto map = config_maps_->get({ns_, name});
-  if (!map || has_finalizer(*map) == on) return {};
+  if (!map || has_finalizer(*map) == on || (!on && !world_.share.is_first())) return {};
   Value object = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
   object["metadata"] = *identity(*map).find("metadata");
   if (on) {

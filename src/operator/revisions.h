@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "blueprint/evaluator.h"
+#include "kube/division.h"
 #include "kube/informer.h"
 #include "operator/actors.h"
 #include "operator/answers.h"
@@ -45,6 +46,7 @@ class Revisions {
     Notices& notices;
     Actors& actors;
     Account default_account;
+    const kube::Share& share;  ///< of several replicas only the first writes to blueprints
   };
   /// `wake`: a blueprint or an instance is to be looked at.
   Revisions(World world, std::string ns, Observer::Wake wake);

@@ -1,6 +1,7 @@
 #pragma once
 // What waits to be looked at: each item once, however often it was added, at the earliest time that somebody
-// asked for, and never while somebody has it in hand; and how long an item that failed waits. Any thread.
+// asked for, and never while somebody has it in hand; and how long an item that failed waits. What was begun
+// can keep its place, so that much that comes at once is finished one after the other. Any thread.
 
 #include <algorithm>
 #include <chrono>
@@ -22,8 +23,11 @@ class WorkQueue {
   explicit WorkQueue(Clock& clock) : clock_(clock) {}
 
   void add(const Item& item, Duration delay = {}) {
-    const SteadyTime due = clock_.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(delay);
+    SteadyTime due = clock_.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(delay);
     const std::lock_guard lock(mutex_);
+    if (const auto place = places_.find(item);
+        place != places_.end() && place->second.is_kept && delay == Duration())
+      due = place->second.due;
     const auto [entry, is_new] = due_.emplace(item, due);
     if (is_new || due < entry->second) {
       if (!is_new) order_.erase({entry->second, item});
@@ -47,6 +51,8 @@ class WorkQueue {
         wake_.wait(lock, stop, changed);
       } else if (const SteadyTime now = clock_.steady_now(); next->first <= now) {
         Item item = next->second;
+        Place& place = places_.try_emplace(item, next->first).first->second;
+        place.is_kept = false;
         order_.erase(next);
         due_.erase(item);
         in_hand_.insert(item);
@@ -56,6 +62,14 @@ class WorkQueue {
       }
     }
     return std::nullopt;
+  }
+
+  /// Of an item in hand: it isn't finished, and when it is added next, without delay, it comes before what
+  /// was added since it was added first. At most 256 times in a row: then others that wait come before.
+  void keep_place(const Item& item) {
+    const std::lock_guard lock(mutex_);
+    const auto place = places_.find(item);
+    if (place != places_.end()) place->second.is_kept = ++place->second.times <= kMostTimes;
   }
 
   /// How many wait, and how many were ever added.
@@ -68,6 +82,7 @@ class WorkQueue {
   Duration failed(const Item& item) {
     const std::lock_guard lock(mutex_);
     let_go(item);
+    places_.erase(item);
     const int failures = failures_[item]++;
     return std::min<Duration>(std::chrono::milliseconds(200) * (std::int64_t{1} << std::min(failures, 12)),
                               std::chrono::minutes(5));
@@ -82,9 +97,19 @@ class WorkQueue {
   // With the lock.
   void let_go(const Item& item) {
     if (in_hand_.erase(item) == 0) return;
+    if (const auto place = places_.find(item); place != places_.end() && !place->second.is_kept)
+      places_.erase(place);
     ++changes_;
     wake_.notify_all();
   }
+
+  struct Place {
+    explicit Place(SteadyTime since) : due(since) {}
+    SteadyTime due;
+    int times = 0;
+    bool is_kept = false;
+  };
+  static constexpr int kMostTimes = 256;
 
   Clock& clock_;
   std::mutex mutex_;
@@ -92,6 +117,7 @@ class WorkQueue {
   std::map<Item, SteadyTime> due_;
   std::set<std::pair<SteadyTime, Item>> order_;  // the same, by time
   std::set<Item> in_hand_;
+  std::map<Item, Place> places_;  // of what is in hand, and of what keeps its place
   std::uint64_t additions_ = 0;
   std::uint64_t changes_ = 0;  // of all that take() looks at
   std::map<Item, int> failures_;

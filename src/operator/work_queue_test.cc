@@ -67,6 +67,52 @@ TEST_F(WorkQueueTest, GivesNobodyWhatSomebodyHasInHand) {
   EXPECT_EQ(taken, "a");
 }
 
+TEST_F(WorkQueueTest, FinishesWhatKeepsItsPlaceBeforeWhatCameLater) {
+  queue_.add("a");
+  clock_.advance(1s);
+  queue_.add("b");
+  clock_.advance(1s);
+  EXPECT_EQ(take(), "a");
+  queue_.keep_place("a");
+  queue_.succeeded("a");
+  queue_.add("a");
+  EXPECT_EQ(take(), "a");
+  // Without that it stands in line.
+  queue_.succeeded("a");
+  queue_.add("a");
+  EXPECT_EQ(take(), "b");
+}
+
+TEST_F(WorkQueueTest, PausesKeepNoPlace) {
+  queue_.add("a");
+  EXPECT_EQ(take(), "a");
+  queue_.keep_place("a");
+  queue_.add("a", queue_.failed("a"));
+  queue_.add("b");
+  EXPECT_EQ(take(), "b");
+  clock_.advance(200ms);
+  EXPECT_EQ(take(), "a");
+  queue_.keep_place("a");
+  queue_.succeeded("a");
+  queue_.add("a", 1s);
+  queue_.add("c");
+  EXPECT_EQ(take(), "c");
+}
+
+TEST_F(WorkQueueTest, NobodyIsInFrontForEver) {
+  queue_.add("a");
+  clock_.advance(1s);
+  queue_.add("b");
+  int turns = 0;
+  for (; take() == "a"; ++turns) {
+    clock_.advance(1ms);
+    queue_.keep_place("a");
+    queue_.succeeded("a");
+    queue_.add("a");
+  }
+  EXPECT_EQ(turns, 257);
+}
+
 TEST_F(WorkQueueTest, StopsWhileItWaits) {
   queue_.add("late", 1h);
   std::jthread waiting([&] { EXPECT_EQ(take(), std::nullopt); });

@@ -16,6 +16,7 @@
 #include "package/module_section.h"
 #include "package/objects.h"
 #include "package/plain_yaml.h"
+#include "package/start_images.h"
 #include "package/subcharts.h"
 #include "package/tree_metadata.h"
 #include "package/unknown_values.h"
@@ -188,7 +189,8 @@ RenderRequest own_request(std::string_view release_name) {
 // A guest that is ready to run, and what it will see.
 struct Started {
   std::unique_ptr<abi::Guest> guest;
-  std::shared_ptr<const wasm::FileTree> files = nullptr;  // at /package; null: there is no such directory
+  std::shared_ptr<const wasm::FileTree> files = nullptr;    // at /package; null: there is no such directory
+  std::shared_ptr<const wasm::StartImage> image = nullptr;  // null: it begins as the module does
 };
 
 // One render: what it is made of, and how its guest starts, which nobody does for a render that is known.
@@ -258,6 +260,7 @@ struct Renderer::Impl {
   LazyRuntime packages;
   LazyRuntime engines;
   std::optional<RenderCache> renders;
+  StartImages images{std::size_t{128} << 20};
 
   static Result<std::unique_ptr<abi::Guest>> open(LazyRuntime& runtime, const Source& source,
                                                   const wasm::ModuleBytes& module) {
@@ -299,7 +302,8 @@ struct Renderer::Impl {
                         job.limits,
                         job.context,
                         &host,
-                        job.source.reference};
+                        job.source.reference,
+                        started.image};
     CallTree* const tree = job.request.called ? job.request.called->tree.get() : nullptr;
     if (tree != nullptr) {
       run.limits.guest_time = std::min(run.limits.guest_time, tree->time_left());
@@ -690,9 +694,15 @@ struct Renderer::Impl {
         return lacks_subcharts(source.reference, names);
     metadata.needs_release = metadata.needs_release || sees_the_revision(*tree.engine);
     MIST_TRY(std::string input, engine_input(*tree.engine, metadata, request));
-    Job job{
-        source,        request,          options.engine_limits,      context, std::move(metadata), code.str(),
-        source.digest, std::move(input), [&] { return start(tree); }};
+    Job job{source,
+            request,
+            options.engine_limits,
+            context,
+            std::move(metadata),
+            code.str(),
+            source.digest,
+            std::move(input),
+            [&] { return start(source, tree, request.often, context); }};
     job.engine = true;
     job.chart = tree.engine->name == kHelmEngine;
     if (tree.engine->name == kKustomizeEngine) job.charts = std::move(charts);
@@ -709,11 +719,34 @@ struct Renderer::Impl {
     return rendered;
   }
 
-  Result<Started> start(const Tree& tree) {
-    MIST_TRY(wasm::Module module, load_engine(tree.engine->name));
-    MIST_TRY(std::unique_ptr<abi::Guest> guest, abi::open(std::move(module)));
-    MIST_TRY(wasm::FileTree files, wasm::FileTree::make(tree.files));
-    return Started{std::move(guest), std::make_shared<const wasm::FileTree>(std::move(files))};
+  Result<Started> start(const Source& source, const Tree& tree, bool often, const Context& context) {
+    MIST_TRY(const wasm::Module module, load_engine(tree.engine->name));
+    MIST_TRY(std::unique_ptr<abi::Guest> guest, abi::open(module));
+    MIST_TRY(wasm::FileTree made, wasm::FileTree::make(tree.files));
+    auto files = std::make_shared<const wasm::FileTree>(std::move(made));
+    Started started{std::move(guest), files};
+    if (often && !source.digest.empty()) started.image = image_of(module, source.digest, files, context);
+    return started;
+  }
+
+  // Null: it can't be made, and rendering says why.
+  std::shared_ptr<const wasm::StartImage> image_of(const wasm::Module& module, const std::string& digest,
+                                                   const std::shared_ptr<const wasm::FileTree>& files,
+                                                   const Context& context) {
+    const std::string key = fmt::format("{} {}", module.digest().str(), digest);
+    if (auto known = images.find(key)) return known;
+    wasm::SnapshotOptions snapshot;
+    snapshot.files = files;
+    snapshot.limits = options.engine_limits;
+    auto made = wasm::StartImage::make(module, snapshot, context);
+    if (!made.ok()) {
+      events.debug(
+          fmt::format("what {} makes of its files can't be kept: {}", module.name(), made.error().to_line()));
+      return nullptr;
+    }
+    auto image = std::make_shared<const wasm::StartImage>(*std::move(made));
+    images.keep(key, image);
+    return image;
   }
 
   Result<Inspection> inspect_engine(const Source& source, const Tree& tree, Inspection inspection,

@@ -90,6 +90,7 @@ struct RenderRequest {
   Rotations rotations = {};  ///< of secrets
   WallTime clock{};
   bool quiet = false;  ///< what the guest logs isn't shown
+  bool often = false;  ///< the same files are rendered again and again: what an engine makes of them is kept
   int revision = 0;
   bool is_upgrade = false;
   /// For engines, as their README says; an object.

@@ -185,9 +185,11 @@ class Controller::State {
     wake.merge(claims_.rivals(*key));
     if (auto waiting = waiting_.extract(*key)) wake.merge(waiting.mapped());
     for (const Key& each : wake) {
+      if (!scope_.share.has(each.first)) continue;
       kept_[each].woken = true;
       queue_.add(each);
     }
+    if (!scope_.share.has(key->first)) return;
     queue_.add(*key);
     const auto kept = kept_.find(*key);
     if (kept == kept_.end() || !kept->second.in_hand || !object || *kept->second.in_hand == wish_of(*object))

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/context.h"
+#include "kube/division.h"
 #include "operator/metrics.h"
 #include "releases/keeper.h"
 
@@ -17,6 +18,7 @@ class Controller {
   struct Scope {
     std::string ns;        ///< where Releases are; empty: everywhere
     std::string selector;  ///< of their labels; empty: all of them. Others don't exist for it
+    kube::Share share = kube::Share::all();  ///< of several replicas: those in these namespaces are looked at
   };
   /// Why a Release is none of those of the scope, or may be none, and what to do about it; empty: it is one.
   static std::string why_not_kept(const Scope& scope, const Value& release);

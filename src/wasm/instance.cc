@@ -2,13 +2,16 @@
 
 #include <mist_runtime.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
+#include <memory>
 
 #include "base/text.h"
 #include "wasm/engine.h"
 #include "wasm/guest_run.h"
+#include "wasm/snapshot.h"
 #include "wasm/wasi.h"
 
 namespace mist::wasm {
@@ -46,6 +49,8 @@ struct Instance::Impl : GuestRun {
 
   GuestMemory memory_view(wasmtime_caller_t* caller);
   Status instantiate();
+  Status begin_at(const StartImage& start);
+  std::optional<wasmtime_extern_t> exported(std::string_view what);
   wasmtime_extern_t bind(const Import& import);
 
   static wasm_trap_t* call_wasi(void* env, wasmtime_caller_t* caller, wasmtime_val_raw_t* values,
@@ -164,6 +169,48 @@ Status Instance::Impl::instantiate() {
   return {};
 }
 
+std::optional<wasmtime_extern_t> Instance::Impl::exported(std::string_view what) {
+  wasmtime_extern_t item;
+  if (!wasmtime_instance_export_get(store_context(), &handle, what.data(), what.size(), &item))
+    return std::nullopt;
+  return item;
+}
+
+Status Instance::Impl::begin_at(const StartImage& start) {
+  const auto refused = [&](std::string_view what) {
+    return error(ErrorKind::Trap, "{} can't begin where it was prepared", name)
+        .with_because(std::string(what));
+  };
+  const auto found = exported(start.memory());
+  if (!found || found->kind != WASMTIME_EXTERN_MEMORY) return refused("it has no such memory");
+  const wasmtime_memory_t& all = found->of.memory;
+  const std::size_t size = wasmtime_memory_data_size(store_context(), &all);
+  constexpr std::size_t kWasmPage = 65536;
+  if (start.memory_size() > size) {
+    std::uint64_t before = 0;
+    if (wasmtime_error_t* const failed =
+            wasmtime_memory_grow(store_context(), &all, (start.memory_size() - size) / kWasmPage, &before)) {
+      wasmtime_error_delete(failed);
+      return refused("it needs more memory than it may have");
+    }
+  }
+  std::uint8_t* const data = wasmtime_memory_data(store_context(), &all);
+  for (const StartImage::Page& each : start.pages())
+    std::memcpy(data + each.offset, each.bytes.data(), each.bytes.size());
+  for (const StartImage::Global& each : start.globals()) {
+    const auto global = exported(each.name);
+    if (!global || global->kind != WASMTIME_EXTERN_GLOBAL) return refused("it has no such global");
+    wasmtime_val_t value{};
+    wasmtime_global_get(store_context(), &global->of.global, &value);
+    std::memcpy(&value.of, each.bits.data(), std::min(sizeof value.of, each.bits.size()));
+    if (wasmtime_error_t* const failed = wasmtime_global_set(store_context(), &global->of.global, &value)) {
+      wasmtime_error_delete(failed);
+      return refused("a global can't be set");
+    }
+  }
+  return {};
+}
+
 Instance::Instance(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Instance::Instance(Instance&&) noexcept = default;
 Instance& Instance::operator=(Instance&&) noexcept = default;
@@ -171,8 +218,10 @@ Instance::~Instance() = default;
 
 Result<Instance> Instance::create(const Module& module, InstanceOptions options, const Context& context) {
   MIST_TRY_VOID(context.check());
+  const std::shared_ptr<const StartImage> start = options.start;
   auto impl = std::make_unique<Impl>(module.impl_, std::move(options), context);
   MIST_TRY_VOID(impl->instantiate());
+  if (start) MIST_TRY_VOID(impl->begin_at(*start));
   return Instance(std::move(impl));
 }
 

@@ -22,12 +22,16 @@
 
 namespace mist::wasm {
 
+class StartImage;
+
 struct InstanceOptions {
   World world;
   std::string input;                              ///< its stdin
   std::vector<std::string> arguments{"package"};  ///< its argv; there is no environment
   Limits limits = {};
   RequestHandler* requests = nullptr;  ///< answers its requests; outlives the instance. Null: nobody does
+  /// Of the same module: it begins there, and isn't to be initialised. Null: as the module says.
+  std::shared_ptr<const StartImage> start = nullptr;
 };
 
 /// How a call ended that didn't fail.

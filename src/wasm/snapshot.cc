@@ -63,8 +63,8 @@ Status ended_early(const CallResult& result, std::string_view name, std::string_
                *result.exit_code, function);
 }
 
-Status Preparation::run(std::span<const std::byte> wasm) {
-  MIST_TRY(const Module module, runtime.load(wasm, name));
+Result<Instance> prepared_instance(const Module& module, const SnapshotOptions& options,
+                                   const Context& context) {
   InstanceOptions start;
   start.world.files = options.files;
   if (!start.world.files) {
@@ -73,12 +73,18 @@ Status Preparation::run(std::span<const std::byte> wasm) {
     start.world.files = std::make_shared<const FileTree>(std::move(empty));
   }
   start.limits = options.limits;
-  MIST_TRY(instance, Instance::create(module, std::move(start), context));
+  MIST_TRY(Instance instance, Instance::create(module, std::move(start), context));
   for (const std::string_view function : {kInitialize, std::string_view(options.function)}) {
     if (function == kInitialize && module.function(kInitialize) == nullptr) continue;
-    MIST_TRY(const CallResult result, instance->call(function));
-    MIST_TRY_VOID(ended_early(result, name, function));
+    MIST_TRY(const CallResult result, instance.call(function));
+    MIST_TRY_VOID(ended_early(result, module.name(), function));
   }
+  return instance;
+}
+
+Status Preparation::run(std::span<const std::byte> wasm) {
+  MIST_TRY(const Module module, runtime.load(wasm, name));
+  MIST_TRY(instance, prepared_instance(module, options, context));
   return {};
 }
 
@@ -155,6 +161,63 @@ Result<std::string> prepare_module(Runtime& runtime, std::span<const std::byte> 
   if (options.again == PrepareAgain::No) return prepared.text();
   MIST_TRY(const std::string again, merged_segments(prepared.text(), name));
   return instrumented(again);
+}
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+// The pages of `now` that differ from `before`, which was smaller or as large; what it lacks was zero.
+std::vector<StartImage::Page> changed_pages(std::span<const std::byte> before,
+                                            std::span<const std::byte> now) {
+  static constexpr std::array<std::byte, kPage> kZeros{};
+  std::vector<StartImage::Page> changed;
+  for (std::size_t at = 0; at < now.size(); at += kPage) {
+    const auto page = now.subspan(at, std::min(kPage, now.size() - at));
+    const std::byte* const old = at + page.size() <= before.size() ? before.data() + at : kZeros.data();
+    if (std::memcmp(page.data(), old, page.size()) == 0) continue;
+    if (changed.empty() || changed.back().offset + changed.back().bytes.size() != at)
+      changed.push_back({at, {}});
+    changed.back().bytes.insert(changed.back().bytes.end(), page.begin(), page.end());
+  }
+  return changed;
+}
+
+}  // namespace
+
+Result<StartImage> StartImage::make(const Module& module, const SnapshotOptions& options,
+                                    const Context& context) {
+  StartImage image;
+  std::vector<std::string> globals;
+  for (const Export& each : module.exports()) {
+    if (!each.name.starts_with(kInstrumentation) || each.function) continue;
+    if (each.is_memory && !image.memory_.empty())
+      return error(ErrorKind::Invalid, "{} has several memories", module.name());
+    if (each.is_memory)
+      image.memory_ = each.name;
+    else
+      globals.push_back(each.name);
+  }
+  if (image.memory_.empty())
+    return error(ErrorKind::Invalid, "{} isn't prepared to be prepared again", module.name());
+  MIST_TRY(Instance fresh,
+           Instance::create(module, {.world = {}, .input = {}, .limits = options.limits}, context));
+  MIST_TRY(Instance prepared, prepared_instance(module, options, context));
+  const std::span<const std::byte> now = prepared.memory_bytes(image.memory_);
+  image.memory_size_ = now.size();
+  image.pages_ = changed_pages(fresh.memory_bytes(image.memory_), now);
+  for (std::string& name : globals) {
+    const auto bits = prepared.global_bits(name);
+    if (!bits) return error(ErrorKind::Invalid, "{} has a global that can't be kept", module.name());
+    if (bits != fresh.global_bits(name)) image.globals_.push_back({std::move(name), *bits});
+  }
+  return image;
+}
+
+std::size_t StartImage::bytes() const {
+  std::size_t all = sizeof *this;
+  for (const Page& each : pages_) all += sizeof each + each.bytes.capacity();
+  return all;
 }
 
 }  // namespace mist::wasm

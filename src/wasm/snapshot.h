@@ -3,10 +3,14 @@
 // its memory and globals as they were left (wasmtime-wizer). What runs then sees no input, a clock at 0 and
 // random bytes of a seed of zeros, so the same module and files give the same bytes. Any thread.
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/context.h"
 #include "base/result.h"
@@ -31,5 +35,36 @@ struct SnapshotOptions {
 /// the guest's last words; Cancelled. `name` stands in messages.
 Result<std::string> prepare_module(Runtime& runtime, std::span<const std::byte> wasm, std::string_view name,
                                    const SnapshotOptions& options, const Context& context);
+
+/// Where instances of a module begin that has been prepared with some files: what of its memory and globals
+/// that changed. They run as the module would that prepare_module() makes with the same files, and nothing is
+/// compiled for them. Any thread.
+class StartImage {
+ public:
+  /// `module`: as PrepareAgain::Yes makes one. Invalid: it isn't; and as prepare_module().
+  static Result<StartImage> make(const Module& module, const SnapshotOptions& options,
+                                 const Context& context);
+
+  struct Page {
+    std::size_t offset;
+    std::vector<std::byte> bytes;
+  };
+  struct Global {
+    std::string name;  ///< of its export
+    std::array<std::uint8_t, 16> bits;
+  };
+  std::size_t memory_size() const { return memory_size_; }
+  const std::string& memory() const { return memory_; }  ///< the name of its export
+  const std::vector<Page>& pages() const { return pages_; }
+  const std::vector<Global>& globals() const { return globals_; }
+  /// What it takes.
+  std::size_t bytes() const;
+
+ private:
+  std::string memory_;
+  std::size_t memory_size_ = 0;
+  std::vector<Page> pages_;
+  std::vector<Global> globals_;
+};
 
 }  // namespace mist::wasm

@@ -75,6 +75,62 @@ TEST(PrepareModule, CanBePreparedAgainIfAsked) {
   EXPECT_EQ(call(*twice, "sum"), 3 * kOnce);
 }
 
+std::uint32_t call_at(const Module& module, std::string_view function,
+                      std::shared_ptr<const StartImage> start) {
+  InstanceOptions options;
+  options.start = std::move(start);
+  auto instance = Instance::create(module, std::move(options));
+  EXPECT_TRUE(instance.ok());
+  const auto result = instance->call(function);
+  EXPECT_TRUE(result.ok());
+  return result.ok() ? result->values.at(0) : 0;
+}
+
+TEST(StartImage, BeginsWhereAModuleThatIsPreparedAgainWould) {
+  const auto once = prepare(assemble(kCounter), PrepareAgain::Yes);
+  ASSERT_TRUE(once.ok());
+  const auto module = shared_runtime().load(bytes_of(*once), "shop");
+  ASSERT_TRUE(module.ok());
+  auto made = StartImage::make(*module, {}, Context());
+  ASSERT_TRUE(made.ok()) << made.error().to_line();
+  EXPECT_LT(made->bytes(), std::size_t{16} << 10) << "only what changed";
+  const auto image = std::make_shared<const StartImage>(*std::move(made));
+  const std::uint32_t wanted = call(*prepare(*once), "sum");
+  EXPECT_EQ(wanted, 3 * kOnce);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(call_at(*module, "sum", image), wanted) << "each begins there";
+  EXPECT_EQ(call_at(*module, "far", image), static_cast<std::uint32_t>('r'));
+  EXPECT_EQ(call(*once, "sum"), 2 * kOnce) << "those without it don't";
+}
+
+TEST(StartImage, HasMemoryThatWasGrown) {
+  const auto once = prepare(assemble(R"((module
+    (memory (export "memory") 1)
+    (func (export "mistletoe_prepare")
+      (if (i32.load (i32.const 8)) (then
+        (drop (memory.grow (i32.const 2)))
+        (i32.store (i32.const 190000) (i32.const 7))))
+      (i32.store (i32.const 8) (i32.const 1)))
+    (func (export "sum") (result i32) (i32.add (i32.load (i32.const 190000)) (memory.size)))
+  ))"),
+                            PrepareAgain::Yes);
+  ASSERT_TRUE(once.ok()) << once.error().to_line();
+  const auto module = shared_runtime().load(bytes_of(*once), "shop");
+  auto made = StartImage::make(*module, {}, Context());
+  ASSERT_TRUE(made.ok()) << made.error().to_line();
+  const auto image = std::make_shared<const StartImage>(*std::move(made));
+  EXPECT_EQ(call_at(*module, "sum", image), 10U);
+  InstanceOptions options;
+  options.start = image;
+  options.limits.memory_bytes = 65536;
+  EXPECT_EQ(Instance::create(*module, std::move(options)).error().kind, ErrorKind::Trap);
+}
+
+TEST(StartImage, IsMadeOnlyOfModulesThatShowTheirState) {
+  const auto module = shared_runtime().load(bytes_of(assemble(kCounter)), "shop");
+  ASSERT_TRUE(module.ok());
+  EXPECT_EQ(StartImage::make(*module, {}, Context()).error().kind, ErrorKind::Invalid);
+}
+
 // Engines are compiled once, and packages that are built from them compile nothing more.
 TEST(PrepareModule, WhatIsPreparedAgainIsCompiledAlready) {
   const auto once = prepare(assemble(kCounter), PrepareAgain::Yes);

@@ -1,4 +1,4 @@
-//! `mistletoe-operator` in a cluster: replicas of which one works, with the rights that the operator itself needs.
+//! `mistletoe-operator` in a cluster: replicas of which one works, or which share the namespaces, with the rights that the operator itself needs.
 //!
 //! The rights of blueprints are not among them: `mistctl blueprint rbac` prints those, for the accounts in `accounts`.
 

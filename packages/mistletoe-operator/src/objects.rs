@@ -43,11 +43,15 @@ fn release_rules(inputs: &Inputs) -> Vec<Value> {
     rules
 }
 
-/// The rights to blueprints, their Events, the Lease, and the accounts of blueprints.
+fn lease_verbs(inputs: &Inputs) -> &'static [&'static str] {
+    if inputs.sharding { &["get", "list", "create", "update", "delete"] } else { &["get", "create", "update"] }
+}
+
+/// The rights to blueprints, their Events, the Leases, and the accounts of blueprints.
 pub fn role(inputs: &Inputs) -> Value {
     let mut rules = vec![
         rule("", "configmaps", &["list", "watch", "patch"]),
-        rule("coordination.k8s.io", "leases", &["get", "create", "update"]),
+        rule("coordination.k8s.io", "leases", lease_verbs(inputs)),
     ];
     match inputs.releases {
         Releases::Own => rules.extend(release_rules(inputs)),
@@ -156,7 +160,7 @@ fn arguments(inputs: &Inputs) -> Vec<String> {
     let mut arguments = vec![
         format!("--namespace={}", inputs.namespace),
         format!("--listen=:{PORT}"),
-        "--leader-elect".into(),
+        if inputs.sharding { "--sharding" } else { "--leader-elect" }.into(),
         format!("--lease-duration={}s", inputs.lease_seconds),
     ];
     arguments.extend(inputs.default_account.iter().map(|account| format!("--default-service-account={account}")));

@@ -45,10 +45,11 @@ class Program final : public Guest {
                                                    {.world = options.world,
                                                     .input = std::string(input),
                                                     .limits = options.limits,
-                                                    .requests = requests ? &*requests : nullptr},
+                                                    .requests = requests ? &*requests : nullptr,
+                                                    .start = options.start},
                                                    options.context));
     std::optional<std::uint32_t> exit_code;
-    if (entry_ != kStart && module_.function(kInitialize) != nullptr) {
+    if (entry_ != kStart && !options.start && module_.function(kInitialize) != nullptr) {
       MIST_TRY(const wasm::CallResult initialised, instance.call(kInitialize));
       exit_code = initialised.exit_code;
     }
