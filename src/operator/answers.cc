@@ -6,7 +6,10 @@ namespace mist::operator_ {
 namespace {
 
 // More of them would take long enough for others to wait.
-constexpr std::size_t kMostAtOnce = 64, kForNew = 16;
+constexpr std::size_t kMostAtOnce = 64;
+// Of these so many are for instances that begin, where many go on; fewer go on at a time then, and each is
+// finished sooner.
+constexpr std::size_t kForNew = 4, kFilledByNew = 16;
 
 }  // namespace
 
@@ -42,6 +45,15 @@ void Answers::finish(const Instance& instance) {
   }
 }
 
+// Those that are being evaluated are answered in vain.
+void Answers::drop_open(const Instance& instance) {
+  for (auto each = entries_.lower_bound({instance, {}});
+       each != entries_.end() && each->first.first == instance;) {
+    std::erase_if(each->second, [](const auto& entry) { return !entry->answer; });
+    each = each->second.empty() ? entries_.erase(each) : std::next(each);
+  }
+}
+
 void Answers::forget(const Instance& instance) {
   for (auto each = entries_.lower_bound({instance, {}});
        each != entries_.end() && each->first.first == instance;)
@@ -57,7 +69,7 @@ void Answers::clear() {
 Answers::Batch Answers::take() {
   Batch batch;
   move(open_, kMostAtOnce - std::min(kForNew, open_of_new_.size()), batch);
-  move(open_of_new_, kMostAtOnce, batch);
+  move(open_of_new_, std::max(batch.size() + kForNew, kFilledByNew), batch);
   return batch;
 }
 

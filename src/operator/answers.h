@@ -27,6 +27,8 @@ class Answers {
   const Result<Value>* find(const Instance& instance, const std::string& what, const Value& input);
   /// It may be answered otherwise the next time.
   void drop(const Instance& instance, const std::string& what);
+  /// Its questions that nobody evaluates yet are asked no more.
+  void drop_open(const Instance& instance);
   /// What nobody has asked of the instance since the last call isn't kept.
   void finish(const Instance& instance);
   void forget(const Instance& instance);

@@ -47,21 +47,34 @@ TEST(Answers, WhatWasBegunComesFirstAndLeavesAPartToNewOnes) {
   Answers answers;
   const auto named = [](int number) { return Answers::Instance{"shop", std::to_string(number)}; };
   for (int i = 0; i < 64; ++i) answers.find(named(i), "a", Value(1));
-  answer_all(answers);
+  for (int i = 0; i < 4; ++i) answer_all(answers);
   for (int i = 100; i < 200; ++i) answers.find(named(i), "a", Value(1));
   for (int i = 0; i < 64; ++i) answers.find(named(i), "b", Value(1));
   Answers::Batch batch = answers.take();
   auto whose = Answers::put(batch, std::vector<Result<Value>>(batch.size(), Value(1)));
   ASSERT_EQ(whose.size(), 64U);
   EXPECT_EQ(whose[0], named(0));
-  EXPECT_EQ(whose[47], named(47));
-  EXPECT_EQ(whose[48], named(100));
-  // Where little was begun, the rest is for new ones.
+  EXPECT_EQ(whose[59], named(59));
+  EXPECT_EQ(whose[60], named(100));
+  // Where little goes on, more begin.
   batch = answers.take();
   whose = Answers::put(batch, std::vector<Result<Value>>(batch.size(), Value(1)));
-  ASSERT_EQ(whose.size(), 64U);
-  EXPECT_EQ(whose[15], named(63));
-  EXPECT_EQ(whose[16], named(116));
+  ASSERT_EQ(whose.size(), 16U);
+  EXPECT_EQ(whose[3], named(63));
+  EXPECT_EQ(whose[4], named(104));
+}
+
+TEST(Answers, WhatIsAskedNoMoreIsNotEvaluated) {
+  Answers answers;
+  answers.find(kOne, "a", Value(1));
+  answer_all(answers);
+  answers.find(kOne, "b", Value(1));
+  answers.find(kOther, "b", Value(1));
+  answers.drop_open(kOne);
+  EXPECT_EQ(answers.take().size(), 1U);
+  EXPECT_NE(answers.find(kOne, "a", Value(1)), nullptr);
+  EXPECT_EQ(answers.find(kOne, "b", Value(1)), nullptr);
+  EXPECT_EQ(answers.take().size(), 1U) << "it is asked again";
 }
 
 TEST(Answers, NobodyEvaluatesForAnInstanceThatIsGone) {

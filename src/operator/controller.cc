@@ -116,16 +116,30 @@ class Controller::State {
         memory.record(instance->string_at({"metadata", "annotations", kRecordAnnotation}));
     for (const ObjectId& id : observer.take_changed(item)) memory.changed(id);
     std::optional<Error> trouble;
-    bool asks = false;
+    Open open;
     const reconcile::World world =
-        world_of(*actor, item, loaded, *instance, recorded, memory, trouble, asks, context);
+        world_of(*actor, item, loaded, *instance, recorded, memory, trouble, open, context);
     observer.begin(item);
     actor->sources.begin();
     Plan plan = blueprint ? reconcile::decide(*blueprint, *instance, recorded, world)
                           : reconcile::tear_down(*instance, recorded, world);
-    if (asks) {
+    if (open.asks) {
+      // As long as a contract isn't checked, nothing is written that depends on it.
+      const bool is_ready = !observer.unsynced() && !trouble && !open.checks && blueprint;
       observer.finish(true);
       queue_.keep_place(item);
+      if (is_ready) {
+        lock.unlock();
+        MIST_TRY(const Executor::Outcome ahead,
+                 actor->executor.write_ahead(*instance, plan, memory, label_of(item), span, context));
+        lock.lock();
+        if (ahead.wrote) {
+          // What was asked about was what is there no more.
+          loaded.answers.drop_open(item.instance);
+          queue_.add(item);
+          return {};
+        }
+      }
       evaluate(item.blueprint, lock, context);
       return {};
     }
@@ -165,18 +179,24 @@ class Controller::State {
                : Status();
   }
 
-  // `trouble`: why something isn't known, for a later try. `asks`: the program has to be asked first.
+  // What isn't answered yet.
+  struct Open {
+    bool asks = false;
+    bool checks = false;  // whether something matches its contract; until then it is taken to match
+  };
+
+  // `trouble`: why something isn't known, for a later try. `open`: what the program has to be asked first.
   reconcile::World world_of(Actor& actor, const Item& item, Loaded& loaded, const Value& instance,
-                            const Record& recorded, Memory& memory, std::optional<Error>& trouble, bool& asks,
+                            const Record& recorded, Memory& memory, std::optional<Error>& trouble, Open& open,
                             const Context& context) {
     return {
         .make =
             [&, this](const std::string& node, const Value& environment) {
-              return make(actor, loaded, item, node, environment, asks, context);
+              return make(actor, loaded, item, node, environment, open, context);
             },
         .identities =
             [&](const std::string& node, const Value& environment, const std::vector<std::string>& unknown) {
-              return identities(actor, loaded, item, node, environment, unknown, asks, context);
+              return identities(actor, loaded, item, node, environment, unknown, open, context);
             },
         .observe =
             [&, this](const ObjectId& id, bool owned) {
@@ -208,22 +228,22 @@ class Controller::State {
         .check_node =
             [&](const std::string& node, const Value& object) {
               return checked(loaded, item, "is ready " + node, blueprint::Evaluator::to_check(node, object),
-                             asks);
+                             open);
             },
         .check_edge =
             [&](std::size_t edge, const Value& object) {
               return checked(loaded, item, fmt::format("is in shape {}", edge),
-                             blueprint::Evaluator::to_check(edge, object), asks);
+                             blueprint::Evaluator::to_check(edge, object), open);
             },
         .check_spec =
             [&](const Value& spec) {
               return checked(loaded, item, "is the spec good", blueprint::Evaluator::to_check_spec(spec),
-                             asks);
+                             open);
             },
         .check_status =
             [&](const Value& status) {
               return checked(loaded, item, "is the status good",
-                             blueprint::Evaluator::to_check_status(status), asks);
+                             blueprint::Evaluator::to_check_status(status), open);
             },
         .ask =
             [&, this](const std::string& node, const reconcile::HttpQuestion& question) {
@@ -238,11 +258,11 @@ class Controller::State {
                    this](const std::string& node) { return memory.frozen(node, world_.clock.steady_now()); }};
   }
 
-  // What a question was answered. Null: it isn't known yet, and `asks` says that somebody has to see to it.
+  // What a question was answered. Null: it isn't known yet, and `open` says that somebody has to see to it.
   static const Result<Value>* answered(Loaded& loaded, const Item& item, const std::string& what,
-                                       const Value& question, bool& asks) {
+                                       const Value& question, Open& open) {
     const Result<Value>* const answer = loaded.answers.find(item.instance, what, question);
-    asks |= answer == nullptr;
+    open.asks |= answer == nullptr;
     return answer;
   }
 
@@ -255,10 +275,10 @@ class Controller::State {
   }
 
   Result<Value> make(Actor& actor, Loaded& loaded, const Item& item, const std::string& node,
-                     const Value& environment, bool& asks, const Context& context) {
+                     const Value& environment, Open& open, const Context& context) {
     const std::string what = "make " + node;
     const Result<Value>* const answer =
-        answered(loaded, item, what, blueprint::Evaluator::to_make(node, environment), asks);
+        answered(loaded, item, what, blueprint::Evaluator::to_make(node, environment), open);
     if (answer == nullptr) return error(ErrorKind::Internal, "the node {} is being evaluated", node);
     if (!answer->ok())
       return failure_of(loaded, item, what, *answer)
@@ -272,8 +292,9 @@ class Controller::State {
   }
 
   static Status checked(Loaded& loaded, const Item& item, const std::string& what, const Value& question,
-                        bool& asks) {
-    const Result<Value>* const answer = answered(loaded, item, what, question, asks);
+                        Open& open) {
+    const Result<Value>* const answer = answered(loaded, item, what, question, open);
+    open.checks |= answer == nullptr;
     if (answer == nullptr || answer->ok()) return {};
     return failure_of(loaded, item, what, *answer);
   }
@@ -281,10 +302,10 @@ class Controller::State {
   // What fails here fails once more when the object is made, where it can be told.
   static std::optional<Value> identities(Actor& actor, Loaded& loaded, const Item& item,
                                          const std::string& node, const Value& environment,
-                                         const std::vector<std::string>& unknown, bool& asks,
+                                         const std::vector<std::string>& unknown, Open& open,
                                          const Context& context) {
     const Result<Value>* const answer = answered(
-        loaded, item, "name " + node, blueprint::Evaluator::to_identify(node, environment, unknown), asks);
+        loaded, item, "name " + node, blueprint::Evaluator::to_identify(node, environment, unknown), open);
     if (answer == nullptr || !answer->ok()) return std::nullopt;
     Value named = **answer;
     if (!apply::give_namespaces(named, item.instance.first, actor.client, context)) return std::nullopt;

@@ -79,11 +79,26 @@ Result<Executor::Outcome> Executor::carry_out(kube::Informer& instances, const V
   return outcome;
 }
 
+Result<Executor::Outcome> Executor::write_ahead(const Value& instance, Plan& plan, Memory& memory,
+                                                const std::string& label, const Span& span,
+                                                const Context& context) {
+  Outcome outcome;
+  if (apimachinery::is_terminating(instance) || plan.applies.empty() || !is_recorded(instance, plan, memory))
+    return outcome;
+  memory.keep(plan.record);
+  MIST_TRY_VOID(write_objects(plan, memory, label, outcome, span, context));
+  return outcome;
+}
+
+bool Executor::is_recorded(const Value& instance, const Plan& plan, const Memory& memory) {
+  const bool is_claimed = plan.record.objects.empty() || has_finalizer(instance);
+  return is_claimed && reconcile::says_as_much(memory.stored_record(), plan.record);
+}
+
 // Whether it was stored.
 Result<bool> Executor::store(kube::Informer& instances, const Value& instance, const Plan& plan,
                              Memory& memory, const Span& span, const Context& context) const {
-  const bool is_claimed = plan.record.objects.empty() || has_finalizer(instance);
-  if (is_claimed && reconcile::says_as_much(memory.stored_record(), plan.record)) {
+  if (is_recorded(instance, plan, memory)) {
     memory.keep(plan.record);
     return false;
   }

@@ -40,8 +40,13 @@ class Executor {
   Result<Outcome> carry_out(kube::Informer& instances, const Value& instance,
                             const blueprint::Blueprint* blueprint, Plan& plan, Memory& memory,
                             const std::string& label, const Span& span, const Context& context);
+  /// Of a plan for which something is still being evaluated, as if that had failed: writes its objects if
+  /// nothing has to be recorded before, and nothing else. `wrote`: it did.
+  Result<Outcome> write_ahead(const Value& instance, Plan& plan, Memory& memory, const std::string& label,
+                              const Span& span, const Context& context);
 
  private:
+  static bool is_recorded(const Value& instance, const Plan& plan, const Memory& memory);
   Result<Value> write(const reconcile::Apply& each, const Context& context) const;
   Status remove(const reconcile::Delete& each, const Context& context) const;
   Status let_go(const reconcile::Release& each, const Context& context);

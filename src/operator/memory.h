@@ -25,7 +25,7 @@ inline constexpr Duration kFlipWindow = std::chrono::minutes(1);
 inline constexpr int kFreeRepairs = 5;
 inline constexpr Duration kCalm = std::chrono::minutes(1);
 /// How old the status of an instance may be while its objects are being written.
-inline constexpr Duration kMostDeferral = std::chrono::seconds(1);
+inline constexpr Duration kMostDeferral = std::chrono::seconds(3);
 
 class Memory {
  public:
