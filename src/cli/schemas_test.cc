@@ -71,7 +71,8 @@ TEST_F(Schemas, OfPackageTestAndLint) {
 }
 
 TEST_F(Schemas, OfKpmDiff) {
-  const Path home = fake.home.path() / ".kpm";
+  const Path home = fake.home.path() / "kpm";
+  fake.environment["KPM_HOME"] = home.string();
   ASSERT_TRUE(fake.files.write(home / "web-1.0.0/K3.yaml", "name: web\nversion: 1.0.0\n").ok());
   ASSERT_TRUE(fake.files.write(home / "web/K3.yaml", "name: web\nversion: 1.0.0\nhome: h\n").ok());
   ASSERT_TRUE(fake.files.write(home / "web/logo.png", std::string_view("\0", 1)).ok());
