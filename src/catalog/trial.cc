@@ -80,6 +80,10 @@ class Trial {
     const Context limited = context_.with_timeout(world_.longest);
     MIST_TRY(const bool read, step("unpack", limited, [&](const Context& c) { return unpack(c); }));
     if (!read) return false;
+    if (has_script()) {
+      MIST_TRY(const bool ran, step("pre-install", limited, [&](const Context& c) { return run_script(c); }));
+      if (!ran) return false;
+    }
     MIST_TRY(const bool clean, step("lint", limited, [&](const Context& c) { return lint(c); }));
     MIST_TRY(const bool valid, check_versions(limited));
     if (!clean || !valid) return false;
@@ -115,11 +119,16 @@ class Trial {
     return result.ok();
   }
 
-  // Where the cluster of the tests is concerns nobody else.
+  // Where the cluster of the tests is, and the files of this machine, concerns nobody else.
   std::string for_everybody(std::string text) const {
-    if (server_.empty()) return text;
-    for (auto at = text.find(server_); at != text.npos; at = text.find(server_, at))
-      text.replace(at, server_.size(), "the cluster");
+    const auto hide = [&](const std::string& piece, std::string_view instead) {
+      if (piece.empty()) return;
+      for (auto at = text.find(piece); at != text.npos; at = text.find(piece, at + instead.size()))
+        text.replace(at, piece.size(), instead);
+    };
+    hide(server_, "the cluster");
+    hide(previous_.string(), job_.package + " " + job_.previous_version);
+    hide(directory_.string(), job_.package);
     return text;
   }
 
@@ -143,11 +152,46 @@ class Trial {
 
   Result<std::string> unpack(const Context&) {
     MIST_TRY(const std::uint64_t size, write_package(job_.digest, directory_, &log_));
-    if (world_.files.exists(directory_ / package::kPreInstallScript))
-      return error(ErrorKind::Invalid, "it has {}, which this catalog doesn't run",
-                   package::kPreInstallScript)
-          .with_hint("make what the script would make a part of manifests/, as templates");
     return fmt::format("{} bytes", size);
+  }
+
+  bool has_script() const {
+    return world_.files.exists(directory_ / kpm::kMetadataFile) &&
+           world_.files.exists(directory_ / package::kPreInstallScript);
+  }
+
+  // As kpm install runs it where nobody can be asked: in the sandbox, and a question takes its default.
+  Result<std::string> run_script(const Context& context) {
+    MIST_TRY(const package::Source* const package, source(context));
+    package::Renderer renderer(world_.engines, log_);
+    package::RenderRequest request = default_request(*package);
+    request.quiet = false;
+    const auto left = renderer.run_pre_install(*package, request, context);
+    if (!left.ok()) return for_authors(left.error());
+    for (const auto& [path, text] : left->written)
+      log_.line(fmt::format("wrote {} ({} bytes)", path, text.size()));
+    for (const std::string& path : left->removed) log_.line(fmt::format("removed {}", path));
+    return left->written.empty() ? "it ended well, and wrote nothing"
+                                 : fmt::format("it wrote {}", plural(left->written.size(), "file"));
+  }
+
+  // Hints for a person who installs it are of no use here.
+  static Error for_authors(Error failure) {
+    if (failure.detail<package::Unanswered>() != nullptr)
+      failure.hint = "nobody answers here: give each question a default";
+    if (failure.detail<package::NeedsHostPython>() != nullptr)
+      failure.hint =
+          "the catalog runs scripts in the sandbox only; import nothing but kpm and Python's own modules";
+    return failure;
+  }
+
+  // Of its default values, without a cluster.
+  package::RenderRequest default_request(const package::Source& package) const {
+    const action::PackageCases cases{.source = package, .folder = directory_ / package::kTestsFolder};
+    package::RenderRequest request =
+        action::request_for(cases, package::TestCase(), package::engine_of(package).value_or(nullptr));
+    request.release_name = job_.package;
+    return request;
   }
 
   std::unique_ptr<render::Packages> packages() {
