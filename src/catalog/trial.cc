@@ -13,6 +13,7 @@
 #include "base/process_identity.h"
 #include "base/text.h"
 #include "base/tree.h"
+#include "catalog/object_graph.h"
 #include "catalog/step_log.h"
 #include "kpm/k3.h"
 #include "package/capabilities.h"
@@ -60,10 +61,10 @@ std::string summary_of(const Error& failure) {
 
 class Trial {
  public:
-  Trial(const TrialWorld& world, const Job& job, const OnStep& on_step, const Context& context)
+  Trial(const TrialWorld& world, const Job& job, const TrialReport& report, const Context& context)
       : world_(world),
         job_(job),
-        on_step_(on_step),
+        report_(report),
         context_(context),
         log_(world.clock),
         directory_(world.directory / fmt::format("job-{}-{}", job.id, job.attempt)),
@@ -76,7 +77,7 @@ class Trial {
     (void)world_.files.remove_all(previous_);
   }
 
-  Result<bool> run(const OnNodes& on_nodes) {
+  Result<bool> run() {
     const Context limited = context_.with_timeout(world_.longest);
     MIST_TRY(const bool read, step("unpack", limited, [&](const Context& c) { return unpack(c); }));
     if (!read) return false;
@@ -87,13 +88,14 @@ class Trial {
     MIST_TRY(const bool clean, step("lint", limited, [&](const Context& c) { return lint(c); }));
     MIST_TRY(const bool valid, check_versions(limited));
     if (!clean || !valid) return false;
+    MIST_TRY_VOID(note_objects(limited));
     MIST_TRY(client_, world_.connect(log_));
     const std::string described = client_->describe();
     server_ = described.substr(0, described.find(' '));
     environment_.emplace(action::Environment{*client_, world_.clock, world_.random, log_, job_.holder});
     environment_->process = own_process();
     environment_->life = life_of_process;
-    MIST_TRY_VOID(note_nodes(on_nodes));
+    MIST_TRY_VOID(note_nodes());
     MIST_TRY_VOID(remove_leftovers());
     return on_cluster(limited);
   }
@@ -115,7 +117,7 @@ class Trial {
     done.summary = for_everybody(result.ok() ? *result : summary_of(result.error()));
     done.elapsed = world_.clock.steady_now() - began;
     done.log = for_everybody(log_.take());
-    MIST_TRY_VOID(on_step_(done));
+    MIST_TRY_VOID(report_.step(done));
     return result.ok();
   }
 
@@ -255,17 +257,26 @@ class Trial {
     return all;
   }
 
-  Status note_nodes(const OnNodes& on_nodes) {
+  // A picture for its page. Where there is none, the steps that follow say why.
+  Status note_objects(const Context& context) {
+    MIST_TRY(const package::Source* const package, source(context));
+    package::Renderer renderer(world_.engines, log_);
+    const auto graph = object_graph(renderer, *package, default_request(*package), context);
+    MIST_TRY_VOID(context_.check());
+    return graph.ok() ? report_.objects(*graph) : Status();
+  }
+
+  Status note_nodes() {
     MIST_TRY(const kube::ResourceInfo nodes, client_->resource_for({"", "Node"}, "v1", context_));
     MIST_TRY(const kube::ObjectList list, client_->list(nodes, {.metadata_only = true}, context_));
     const auto simulated = std::ranges::count_if(list.items, [](const Value& node) {
       return node.at_path({"metadata", "annotations", kSimulatedNode}) != nullptr;
     });
     const auto all = static_cast<std::ptrdiff_t>(list.items.size());
-    return on_nodes(all == 0           ? "no nodes"
-                    : simulated == all ? "simulated nodes"
-                    : simulated == 0   ? "real nodes"
-                                       : "real and simulated nodes");
+    return report_.nodes(all == 0           ? "no nodes"
+                         : simulated == all ? "simulated nodes"
+                         : simulated == 0   ? "real nodes"
+                                            : "real and simulated nodes");
   }
 
   Result<kube::ObjectRef> namespace_ref(const std::string& name) {
@@ -492,7 +503,7 @@ class Trial {
 
   const TrialWorld& world_;
   const Job& job_;
-  const OnStep& on_step_;
+  const TrialReport& report_;
   const Context& context_;
   StepLog log_;
   const Path directory_;
@@ -511,9 +522,9 @@ std::string trial_namespace(const std::string& instance, const Job& job, int att
   return fmt::format("catalog-{}-{}-{}", instance, job.id, attempt);
 }
 
-Result<bool> run_trial(const TrialWorld& world, const Job& job, const OnStep& on_step,
-                       const OnNodes& on_nodes, const Context& context) {
-  return Trial(world, job, on_step, context).run(on_nodes);
+Result<bool> run_trial(const TrialWorld& world, const Job& job, const TrialReport& report,
+                       const Context& context) {
+  return Trial(world, job, report, context).run();
 }
 
 }  // namespace mist::catalog
