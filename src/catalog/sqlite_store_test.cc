@@ -382,7 +382,8 @@ TEST_F(StoreTest, ADatabaseOfTheFirstVersionIsBroughtUpToDate) {
     auto database = sqlite::Database::open(places_.database());
     ASSERT_TRUE(database.ok());
     const Status back = database->script(
-        "DROP TRIGGER listed_state; DROP INDEX listed_facets; DROP INDEX listed_version;"
+        "DROP TRIGGER listed_state; DROP INDEX listed_facets; DROP INDEX listed_version; DROP INDEX "
+        "versions_by_state;"
         "ALTER TABLE listed DROP COLUMN format; ALTER TABLE listed DROP COLUMN state;"
         "ALTER TABLE runs DROP COLUMN objects; PRAGMA user_version = 1;");
     ASSERT_TRUE(back.ok()) << back.error().to_line();
