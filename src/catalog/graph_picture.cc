@@ -204,8 +204,8 @@ Markup graph_picture(const Value& graph) {
   add_arrows(graph, boxes);
   const Columns columns = columns_of(boxes);
   if (columns.empty()) {
-    out += markup("<p>It has {}: too many for a picture. <code>mistctl graph</code> shows them.</p>\n",
-                  plural(objects, "object"));
+    out += markup("<p>It has {}: too many for a picture. <code>{}</code> shows them.</p>\n",
+                  plural(objects, "object"), "mistctl graph");
     return out;
   }
   out +=
