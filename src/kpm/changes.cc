@@ -7,22 +7,14 @@
 namespace mist::kpm {
 namespace {
 
-using registry::PackageFile;
-
 bool is_text(std::string_view bytes) {
   return bytes.find('\0') == std::string_view::npos && is_valid_utf8(bytes);
 }
 
-// Null: the file isn't there.
-FileChange change_of(const PackageFile* before, const PackageFile* after, std::size_t context) {
-  const std::string_view was = before == nullptr ? std::string_view() : before->bytes;
-  const std::string_view is = after == nullptr ? std::string_view() : after->bytes;
-  FileChange change{.path = before == nullptr ? after->path : before->path,
-                    .kind = before == nullptr  ? ChangeKind::Added
-                            : after == nullptr ? ChangeKind::Removed
-                                               : ChangeKind::Changed,
-                    .is_binary = !is_text(was) || !is_text(is)};
-  if (!change.is_binary) change.lines = unified_file_diff(was, is, context);
+FileChange change_of(std::string path, ChangeKind kind, std::string_view before, std::string_view after,
+                     std::size_t context) {
+  FileChange change{.path = std::move(path), .kind = kind, .is_binary = !is_text(before) || !is_text(after)};
+  if (!change.is_binary) change.lines = unified_file_diff(before, after, context);
   return change;
 }
 
@@ -46,16 +38,23 @@ std::vector<FileChange> changes_between(const registry::PackageTree& before,
   // Both are sorted by path.
   auto old_file = before.files.begin();
   auto new_file = after.files.begin();
-  while (old_file != before.files.end() || new_file != after.files.end()) {
-    const bool is_old =
-        new_file == after.files.end() || (old_file != before.files.end() && old_file->path <= new_file->path);
-    const bool is_new =
-        old_file == before.files.end() || (new_file != after.files.end() && new_file->path <= old_file->path);
-    const PackageFile* const was = is_old ? &*old_file++ : nullptr;
-    const PackageFile* const is = is_new ? &*new_file++ : nullptr;
-    if (was != nullptr && is != nullptr && was->bytes == is->bytes) continue;
-    if (is == nullptr && is_hidden_path(was->path)) continue;
-    changes.push_back(change_of(was, is, context));
+  const auto old_end = before.files.end();
+  const auto new_end = after.files.end();
+  while (old_file != old_end || new_file != new_end) {
+    if (new_file == new_end || (old_file != old_end && old_file->path < new_file->path)) {
+      if (!is_hidden_path(old_file->path))
+        changes.push_back(change_of(old_file->path, ChangeKind::Removed, old_file->bytes, {}, context));
+      ++old_file;
+    } else if (old_file == old_end || new_file->path < old_file->path) {
+      changes.push_back(change_of(new_file->path, ChangeKind::Added, {}, new_file->bytes, context));
+      ++new_file;
+    } else {
+      if (old_file->bytes != new_file->bytes)
+        changes.push_back(
+            change_of(old_file->path, ChangeKind::Changed, old_file->bytes, new_file->bytes, context));
+      ++old_file;
+      ++new_file;
+    }
   }
   return changes;
 }
