@@ -168,7 +168,7 @@ Markup graph_image(const std::vector<Box>& boxes, const Columns& columns, std::s
     if (box.is_object) inner += box_markup(box);
   return markup(
       "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"Picture of the objects\">"
-      "<svg class=\"graph\" role=\"img\" aria-labelledby=\"graph-title graph-desc\" "
+      "<svg class=\"graph\" role=\"img\" aria-labelledby=\"graph-title\" aria-describedby=\"graph-desc\" "
       "viewBox=\"0 0 {} {}\" width=\"{}\" height=\"{}\">\n<title id=\"graph-title\">Objects and their "
       "order</title>"
       "<desc id=\"graph-desc\">{} in {}, from left to right; an arrow leads from what must be there first. "

@@ -39,8 +39,9 @@ TEST(GraphPicture, HasABoxForEachObjectAndAnArrowForEachReason) {
   EXPECT_EQ(count(text, "<rect"), 4U) << text;
   EXPECT_EQ(count(text, "class=\"edge\""), 2U) << text;
   EXPECT_EQ(count(text, "class=\"node outside\""), 1U);
-  EXPECT_THAT(text, AllOf(HasSubstr("role=\"img\" aria-labelledby=\"graph-title graph-desc\""),
-                          HasSubstr("3 objects in 2 steps"), HasSubstr("Deployment other/web")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("role=\"img\" aria-labelledby=\"graph-title\" aria-describedby=\"graph-desc\""),
+                    HasSubstr("3 objects in 2 steps"), HasSubstr("Deployment other/web")));
 }
 
 TEST(GraphPicture, IsAListToo) {

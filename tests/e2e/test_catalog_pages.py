@@ -3,7 +3,7 @@ import json
 
 from browser import Browser
 from catalog import Catalog, Repository
-from harness import check, config_map, contains, equal, test
+from harness import check, config_map, contains, equal, test, workload
 
 HOSTILE = "<img src=x onerror=\"window.broken = 1\"><script>window.broken = 1</script>"
 SCHEMA = {"type": "object", "required": ["host"], "properties": {
@@ -84,3 +84,84 @@ def a_catalogs_form_shows_the_file_while_one_types(t):
     # The same without the script: the address has all of it.
     page = catalog.page("/packages/chart/1.0.0/inputs?size=5&mode=%22safe%22&host=a.example")
     contains(page, "host: a.example\nsize: 5\nmode: safe\n", "3 inputs set.")
+
+
+# What a reader of a screen, or one with weak eyes, would stumble over: a list of sentences.
+STUMBLES = """(() => {
+  const found = [];
+  const words = (element) => element.outerHTML.slice(0, 80);
+  const ids = [...document.querySelectorAll('[id]')].map((element) => element.id);
+  for (const id of new Set(ids)) if (ids.filter((other) => other === id).length > 1) found.push(`two elements are ${id}`);
+  for (const element of document.querySelectorAll('[aria-labelledby], [aria-describedby], label[for]'))
+    for (const id of (element.getAttribute('aria-labelledby') ?? element.getAttribute('aria-describedby') ?? element.htmlFor).split(' '))
+      if (!ids.includes(id)) found.push(`${id} isn't there: ${words(element)}`);
+  for (const element of document.querySelectorAll('input:not([type=hidden]), select, textarea'))
+    if (!element.labels?.length && !element.ariaLabel) found.push(`no label: ${words(element)}`);
+  for (const element of document.querySelectorAll('a, button, summary'))
+    if (!element.textContent.trim() && !element.ariaLabel) found.push(`no words: ${words(element)}`);
+  for (const element of document.querySelectorAll('img')) if (!element.alt) found.push(`no alt: ${words(element)}`);
+  let level = 0;
+  for (const element of document.querySelectorAll('h1, h2, h3, h4, h5, h6')) {
+    const now = Number(element.tagName[1]);
+    if (now > level + 1) found.push(`h${now} below h${level}: ${words(element)}`);
+    level = now;
+  }
+  if (document.querySelectorAll('h1').length !== 1) found.push('not one h1');
+  if (document.documentElement.scrollWidth > document.documentElement.clientWidth) found.push('the page is wider than the window');
+  // Contrast, as WCAG 2 counts it.
+  const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
+  const light = (color) => {
+    const [r, g, b] = numbers(color).slice(0, 3).map((c) => c / 255).map((c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      if (e.matches('g.node')) return getComputedStyle(e.querySelector('rect')).fill;
+      const color = numbers(getComputedStyle(e).backgroundColor);
+      if (color.length === 3 || color[3] === 1) return getComputedStyle(e).backgroundColor;
+    }
+    return 'rgb(255, 255, 255)';
+  };
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || element.closest('title, desc, option')) continue;
+    const style = getComputedStyle(element);
+    const front = light(element instanceof SVGElement ? style.fill : style.color), back = light(behind(element));
+    const ratio = (Math.max(front, back) + 0.05) / (Math.min(front, back) + 0.05);
+    if (ratio < 4.5) found.push(`contrast ${ratio.toFixed(1)}: ${words(element)}`);
+  }
+  return found;
+})()"""
+
+
+@test(waits=True)
+def a_catalogs_pages_can_be_read_by_everybody(t):
+    catalog = Catalog(t)
+    catalog.serve("--kubeconfig", t.kubeconfig, "--poll-interval", "1h")
+    token = catalog.account("ann")
+    repository = Repository(t, "shop")
+    web = workload("Deployment", "web")
+    web["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{"configMapRef": {"name": "settings"}}]
+    repository.kube("1.0.0", web, config_map("settings"), description="A shop", values={"size": 3, "mode": "fast", "debug": False})
+    repository.file("README.md", "# Shop\n\nIt *sells*.\n\n## More\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
+    repository.tag("v1.0.0")
+    catalog.link(token, "shop", repository.url)
+    catalog.wait_tested("shop", "1.0.0")
+    browser = Browser(t)
+    for scheme, width in (("light", 1200), ("dark", 1200), ("dark", 360)):
+        browser.emulate(prefers_color_scheme=scheme)
+        browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        for path in ("/", "/search", "/search?q=shop&format=Kube", "/packages/shop", "/packages/shop/1.0.0/inputs?size=x&mode=slow",
+                     "/packages/shop/1.0.0/test", "/submit", "/nothing"):
+            browser.open(catalog.url + path)
+            equal(browser.value(STUMBLES), [], f"{path}, {scheme}, {width} pixels wide")
+    browser.open(catalog.url + "/packages/shop")
+    images = [node["name"]["value"] for node in browser.call("Accessibility.getFullAXTree")["nodes"]
+              if node.get("role", {}).get("value") == "image"]
+    check("Objects and their order" in images, images)
+    # The checks above find what they are for.
+    browser.value("document.querySelector('main').insertAdjacentHTML('beforeend', '<input><h1>a</h1><h6>b</h6><p id=content>c</p>"
+                  "<a href=/></a>')")
+    stumbles = " ".join(browser.value(STUMBLES))
+    contains(stumbles, "two elements are content", "no label", "no words", "h6 below h1", "not one h1")
