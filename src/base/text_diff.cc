@@ -97,6 +97,34 @@ class Myers {
   std::vector<std::vector<std::ptrdiff_t>> history_;
 };
 
+// Without the newline that ends the last one; none of an empty text.
+Lines lines_of(std::string_view text) {
+  if (text.empty()) return {};
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  Lines lines;
+  for (const std::string_view line : split(text, '\n')) lines.emplace_back(line);
+  return lines;
+}
+
+std::vector<std::string> unified(const Lines& before, const Lines& after, std::size_t context) {
+  const std::vector<LineEdit> edits = diff_lines(before, after);
+  std::vector<std::string> result;
+  for (const std::span<const LineEdit> hunk : hunks(edits, context)) {
+    const auto added =
+        static_cast<std::size_t>(std::ranges::count(hunk, LineChange::Added, &LineEdit::change));
+    const auto removed =
+        static_cast<std::size_t>(std::ranges::count(hunk, LineChange::Removed, &LineEdit::change));
+    result.push_back(
+        hunk_header(hunk.front().before, hunk.size() - added, hunk.front().after, hunk.size() - removed));
+    for (const LineEdit& edit : hunk) {
+      const bool is_added = edit.change == LineChange::Added;
+      const char mark = edit.change == LineChange::Same ? ' ' : is_added ? '+' : '-';
+      result.push_back(mark + (is_added ? after[edit.after] : before[edit.before]));
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<LineEdit> diff_lines(const Lines& before, const Lines& after, std::size_t bound) {
@@ -140,29 +168,20 @@ std::string hunk_header(std::size_t before, std::size_t old_lines, std::size_t a
 }
 
 std::vector<std::string> unified_diff(std::string_view before, std::string_view after, std::size_t context) {
-  const auto lines_of = [](std::string_view text) {
-    if (text.ends_with('\n')) text.remove_suffix(1);
-    Lines lines;
-    if (text.empty()) return lines;
-    for (const std::string_view line : split(text, '\n')) lines.emplace_back(line);
+  return unified(lines_of(before), lines_of(after), context);
+}
+
+std::vector<std::string> unified_file_diff(std::string_view before, std::string_view after,
+                                           std::size_t context) {
+  // The remark is a part of the last line, so that it makes the line another one.
+  const auto exact_lines_of = [](std::string_view text) {
+    Lines lines = lines_of(text);
+    if (!text.empty() && !text.ends_with('\n')) lines.back() += "\n\\ No newline at end of file";
     return lines;
   };
-  const Lines old_lines = lines_of(before), new_lines = lines_of(after);
-  const std::vector<LineEdit> edits = diff_lines(old_lines, new_lines);
   std::vector<std::string> result;
-  for (const std::span<const LineEdit> hunk : hunks(edits, context)) {
-    const auto added =
-        static_cast<std::size_t>(std::ranges::count(hunk, LineChange::Added, &LineEdit::change));
-    const auto removed =
-        static_cast<std::size_t>(std::ranges::count(hunk, LineChange::Removed, &LineEdit::change));
-    result.push_back(
-        hunk_header(hunk.front().before, hunk.size() - added, hunk.front().after, hunk.size() - removed));
-    for (const LineEdit& edit : hunk) {
-      const bool is_added = edit.change == LineChange::Added;
-      const char mark = edit.change == LineChange::Same ? ' ' : is_added ? '+' : '-';
-      result.push_back(mark + (is_added ? new_lines[edit.after] : old_lines[edit.before]));
-    }
-  }
+  for (const std::string& line : unified(exact_lines_of(before), exact_lines_of(after), context))
+    for (const std::string_view part : split(line, '\n')) result.emplace_back(part);
   return result;
 }
 

@@ -33,4 +33,9 @@ std::string hunk_header(std::size_t before, std::size_t old_lines, std::size_t a
 std::vector<std::string> unified_diff(std::string_view before, std::string_view after,
                                       std::size_t context = 3);
 
+/// The same of two files, to the last byte: a last line that doesn't end differs from one that does, and is
+/// followed by the line "\ No newline at end of file".
+std::vector<std::string> unified_file_diff(std::string_view before, std::string_view after,
+                                           std::size_t context = 3);
+
 }  // namespace mist

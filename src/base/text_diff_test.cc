@@ -75,5 +75,14 @@ TEST(UnifiedDiff, IsWhatDiffPrints) {
             (Lines{"@@ -3,3 +3,3 @@", " 3", "-4", "+x", " 5", "@@ -8,1 +8,2 @@", " 8", "+9"}));
 }
 
+TEST(UnifiedDiff, OfFilesCountsTheNewlineAtTheEnd) {
+  using Lines = std::vector<std::string>;
+  constexpr const char* kRemark = "\\ No newline at end of file";
+  EXPECT_EQ(unified_file_diff("a\nb\n", "a\nb\n"), Lines());
+  EXPECT_EQ(unified_file_diff("a\nb\n", "a\nb"), (Lines{"@@ -1,2 +1,2 @@", " a", "-b", "+b", kRemark}));
+  EXPECT_EQ(unified_file_diff("a\nb", "c\nb"), (Lines{"@@ -1,2 +1,2 @@", "-a", "+c", " b", kRemark}));
+  EXPECT_EQ(unified_file_diff("", "\n"), (Lines{"@@ -0,0 +1,1 @@", "+"}));
+}
+
 }  // namespace
 }  // namespace mist

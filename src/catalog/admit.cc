@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "encoding/json.h"
 #include "encoding/yaml.h"
 #include "kpm/k3.h"
 #include "package/engine.h"
@@ -13,8 +14,12 @@
 namespace mist::catalog {
 namespace {
 
+using encoding::Value;
+
 constexpr std::size_t kLongestReadme = 128u << 10;
 constexpr std::size_t kLongestTag = 200;
+// Of the schema of inputs, and of the defaults: pages show them, to anybody and often.
+constexpr std::size_t kMostInputBytes = 256u << 10;
 
 Status check_names(std::string_view file, std::string_view name, std::string_view version,
                    const std::string& package, const encoding::SemVer& wanted) {
@@ -37,6 +42,50 @@ std::string readme_of(const package::Files& files) {
     return is_valid_utf8(found->second) ? text : escape_controls(text, true);
   }
   return {};
+}
+
+// A schema that says of each default what it is; where an author wrote none.
+Value schema_of(const Value& value, int depth = 0) {
+  constexpr int kDeepest = 4;
+  Value schema = Value::object();
+  switch (value.kind()) {
+    case Value::Kind::Object:
+      schema.set("type", Value("object"));
+      if (value.empty() || depth == kDeepest) break;
+      schema.set("properties", Value::object());
+      for (const auto& [key, member] : value.as_object())
+        schema["properties"].set(key, schema_of(member, depth + 1));
+      return schema;
+    case Value::Kind::Array:
+      schema.set("type", Value("array"));
+      break;
+    case Value::Kind::String:
+      schema.set("type", Value("string"));
+      break;
+    case Value::Kind::Bool:
+      schema.set("type", Value("boolean"));
+      break;
+    case Value::Kind::Int:
+    case Value::Kind::UInt:
+      schema.set("type", Value("integer"));
+      break;
+    case Value::Kind::Double:
+      schema.set("type", Value("number"));
+      break;
+    case Value::Kind::Null:
+      return schema;
+  }
+  schema.set("default", value);
+  return schema;
+}
+
+Value inputs_of(const package::Metadata& metadata) {
+  Value inputs = metadata.inputs;
+  if (inputs.is_null() && metadata.defaults.is_object() && !metadata.defaults.empty()) {
+    inputs = schema_of(metadata.defaults);
+    inputs.set("$comment", Value("Made from the defaults: the package has no schema"));
+  }
+  return encoding::to_json(inputs).size() <= kMostInputBytes ? std::move(inputs) : Value();
 }
 
 Status read_kube(const package::Files& files, const std::string& package, const encoding::SemVer& version,
@@ -128,10 +177,11 @@ Result<Admitted> admit(const registry::PackageTree& tree, const std::string& pac
   // Inputs and defaults, as the engine of both kinds has them.
   if (const auto metadata = package::tree_metadata(files, engine, package, version.to_string());
       metadata.ok()) {
-    admitted.facts.inputs = metadata->inputs;
+    admitted.facts.inputs = inputs_of(*metadata);
     admitted.facts.defaults = metadata->values_file;
     if (admitted.facts.defaults.empty() && metadata->defaults.is_object() && !metadata->defaults.empty())
       admitted.facts.defaults = encoding::to_yaml(metadata->defaults);
+    if (admitted.facts.defaults.size() > kMostInputBytes) admitted.facts.defaults.clear();
   }
   admitted.readme = readme_of(files);
   return admitted;

@@ -5,6 +5,7 @@
 
 #include "catalog/rate_limit.h"
 #include "catalog/webhook.h"
+#include "encoding/json.h"
 #include "testing/fake_clock.h"
 
 namespace mist::catalog {
@@ -76,6 +77,35 @@ TEST(Admit, ReadsAChart) {
   ASSERT_TRUE(found.ok()) << found.error().to_line();
   EXPECT_EQ(found->facts.format, "Helm chart");
   EXPECT_EQ(found->facts.description, "One");
+}
+
+TEST(Admit, MakesASchemaOfDefaultsWhereThereIsNone) {
+  const auto found = admitted(
+      "name: etcd\nversion: 1.2.3\nvalues: {replicas: 2, image: {tag: '1.0', pull: true}, ratio: 0.5, hosts: "
+      "[a], "
+      "more: {}, none: null}\n");
+  ASSERT_TRUE(found.ok()) << found.error().to_line();
+  EXPECT_EQ(encoding::to_json(found->facts.inputs),
+            R"({"type":"object","properties":{"replicas":{"type":"integer","default":2},)"
+            R"("image":{"type":"object","properties":{"tag":{"type":"string","default":"1.0"},)"
+            R"("pull":{"type":"boolean","default":true}}},"ratio":{"type":"number","default":0.5},)"
+            R"("hosts":{"type":"array","default":["a"]},"more":{"type":"object","default":{}},"none":{}},)"
+            R"("$comment":"Made from the defaults: the package has no schema"})");
+  EXPECT_TRUE(admitted("name: etcd\nversion: 1.2.3\n")->facts.inputs.is_null());
+}
+
+TEST(Admit, LeavesOutInputsThatNoPageCouldShow) {
+  const auto inputs_of = [](std::size_t size) {
+    const auto found = admit(tree({{"Chart.yaml", "apiVersion: v2\nname: etcd\nversion: 1.2.3\n"},
+                                   {"values.yaml", "a: " + std::string(size, 'x') + "\n"},
+                                   {"values.schema.json", R"({"properties": {"a": {"description": ")" +
+                                                              std::string(size, 'x') + R"("}}})"}}),
+                             "etcd", *SemVer::parse("1.2.3"));
+    EXPECT_TRUE(found.ok()) << found.error().to_line();
+    return std::pair(!found->facts.inputs.is_null(), !found->facts.defaults.empty());
+  };
+  EXPECT_EQ(inputs_of(1000), std::pair(true, true));
+  EXPECT_EQ(inputs_of(300'000), std::pair(false, false));
 }
 
 TEST(Admit, RefusesOtherNamesAndVersionsThanTheTagSays) {

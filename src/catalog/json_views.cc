@@ -85,8 +85,10 @@ Value to_value(const Run& run) {
          {"began", Value(format_time(each.began))},
          {"milliseconds",
           Value(std::chrono::duration_cast<std::chrono::milliseconds>(each.elapsed).count())}}));
-  return Value::object(
-      {{"attempt", Value(run.attempt)}, {"nodes", text_or_null(run.nodes)}, {"steps", std::move(steps)}});
+  return Value::object({{"attempt", Value(run.attempt)},
+                        {"nodes", text_or_null(run.nodes)},
+                        {"steps", std::move(steps)},
+                        {"objects", run.objects}});
 }
 
 }  // namespace mist::catalog

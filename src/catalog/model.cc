@@ -32,6 +32,12 @@ std::string_view to_string(Role role) { return kRoles.at(static_cast<std::size_t
 std::string_view to_string(VersionState state) { return kVersionStates.at(static_cast<std::size_t>(state)); }
 std::string_view to_string(StepState state) { return kStepStates.at(static_cast<std::size_t>(state)); }
 
+std::optional<VersionState> version_state_of(std::string_view text) {
+  for (std::size_t i = 0; i < kVersionStates.size(); ++i)
+    if (kVersionStates.at(i) == text) return static_cast<VersionState>(i);
+  return std::nullopt;
+}
+
 std::optional<Role> role_of(std::string_view text) {
   for (std::size_t i = 0; i < kRoles.size(); ++i)
     if (kRoles.at(i) == text) return static_cast<Role>(i);

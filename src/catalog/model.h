@@ -47,6 +47,7 @@ enum class VersionState : std::uint8_t {
   Passed,
   Failed,
 };
+std::optional<VersionState> version_state_of(std::string_view text);
 std::string_view to_string(VersionState state);  ///< "queued", "testing", "passed", "failed"
 
 /// The facts that a package states about itself.
@@ -109,7 +110,8 @@ struct Step {
 /// One try of a version by one worker.
 struct Run {
   int attempt = 0;
-  std::string nodes = {};  ///< on which kind of nodes: "simulated nodes"
+  std::string nodes = {};        ///< on which kind of nodes: "simulated nodes"
+  encoding::Value objects = {};  ///< as object_graph.h has them; null: not known
   std::vector<Step> steps = {};
 };
 

@@ -17,7 +17,7 @@ constexpr std::array kEndpoints{
              "GET",
              "/api/v1/packages",
              {},
-             "Packages by name, or those in which each word of `q` occurs",
+             "Packages by name, or those in which each word of `q` occurs; of that format, in that state",
              "Packages",
              200,
              true},
@@ -102,7 +102,9 @@ constexpr std::string_view kSchemas = R"({
     "steps": {"type": "array", "items": {"type": "object", "required": ["name", "state", "summary"], "properties": {
       "name": {"type": "string"}, "state": {"type": "string", "enum": ["passed", "failed", "skipped"]},
       "summary": {"type": "string"}, "log": {"type": "string"},
-      "began": {"type": "string", "format": "date-time"}, "milliseconds": {"type": "integer"}}}}}},
+      "began": {"type": "string", "format": "date-time"}, "milliseconds": {"type": "integer"}}}},
+    "objects": {"type": ["object", "null"],
+      "description": "What it is made of, and in which order: nodes and edges as mistctl graph -o json has them"}}},
   "Project": {"type": "object", "required": ["name", "owner", "url", "path"], "properties": {
     "name": {"type": "string"}, "owner": {"type": "string"}, "url": {"type": "string"}, "path": {"type": "string"},
     "created": {"type": "string", "format": "date-time"}, "polled": {"type": ["string", "null"]},
@@ -147,7 +149,9 @@ Value parameters_of(const Endpoint& endpoint) {
     list.push_back(parameter(rest.substr(open + 1, close - open - 1), "path", "string", true));
     rest.remove_prefix(close + 1);
   }
-  if (endpoint.operation == Operation::Search) list.push_back(parameter("q", "query", "string", false));
+  if (endpoint.operation == Operation::Search)
+    for (const std::string_view name : {"q", "format", "state"})
+      list.push_back(parameter(name, "query", "string", false));
   if (endpoint.paged) {
     list.push_back(parameter("limit", "query", "integer", false));
     list.push_back(parameter("after", "query", "string", false));

@@ -4,8 +4,11 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "catalog/graph_picture.h"
+#include "catalog/script.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
+#include "encoding/yaml.h"
 #include "http/url.h"
 
 namespace mist::catalog {
@@ -78,28 +81,79 @@ details { margin: .3rem 0; }
 summary { cursor: pointer; padding: .25rem 0; }
 summary .time { color: var(--soft); font-size: .9rem; }
 blockquote { margin: 1rem 0; padding: 0 1rem; border-left: .25rem solid var(--line); color: var(--soft); }
+.facets { display: grid; grid-template-columns: 13rem minmax(0, 1fr); gap: 0 2rem; }
+@media (max-width: 45rem) { .facets { grid-template-columns: minmax(0, 1fr); } }
+.facets h2 { font-size: 1rem; margin: 1rem 0 .2rem; }
+.facets nav ul { list-style: none; padding: 0; margin: 0; }
+.facets nav a { display: flex; justify-content: space-between; gap: .5rem; padding: .2rem .4rem;
+  text-decoration: none; }
+.facets nav a span:first-child { text-decoration: underline; overflow-wrap: anywhere; }
+.facets nav a[aria-current] { font-weight: 700; background: var(--box); border-radius: .3rem; }
+.found:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+.field { margin: 0 0 1rem; }
+.field p { margin: .15rem 0 0; color: var(--soft); font-size: .92rem; overflow-wrap: anywhere; }
+.field label { display: block; font-weight: 600; overflow-wrap: anywhere; }
+.field input, .field select, .field textarea { width: 100%; font: inherit; padding: .4rem .6rem;
+  color: var(--front); background: var(--back); border: 1px solid var(--soft); border-radius: .4rem; }
+.field [aria-invalid] { border-color: var(--bad); border-width: 2px; }
+.field ::placeholder { color: var(--soft); opacity: 1; }
+select:focus-visible, textarea:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+.beside { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 2.5rem; }
+.beside > * { min-width: 0; }
+@media (max-width: 55rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
+.graph { font: .85rem system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
+.graph text { fill: var(--front); }
+.graph .kind { fill: var(--soft); font-size: .78rem; }
+.graph rect { fill: var(--box); stroke: var(--soft); }
+.graph .outside rect { stroke-dasharray: 4 3; }
+.graph .edge { fill: none; stroke: var(--soft); stroke-width: 1.4; }
+.graph marker path { fill: var(--soft); }
 .figures { display: flex; flex-wrap: wrap; gap: .4rem 2.2rem; padding: 0; list-style: none; }
 .figures b { font-size: 1.4rem; display: block; line-height: 1.2; }
 )";
 
-Markup frame_of(const PageFrame& frame, std::string_view title, std::string_view query,
-                const Markup& content) {
+enum class Live : std::uint8_t { No, Yes };
+
+// `form`: the search of all pages, as this one has it; live pages have the script.
+Markup frame_of(const PageFrame& frame, std::string_view title, const Markup& form, const Markup& content,
+                Live live = Live::No) {
   return markup(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<title>{}</title>\n<link rel=\"stylesheet\" href=\"{}\">\n"
-      "<link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\">\n</head>\n<body>\n"
+      "<link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\">\n{}</head>\n<body>\n"
       "<a class=\"skip\" href=\"#content\">Skip to the content</a>\n"
       "<header><a class=\"name\" href=\"/\">Mistletoe catalog</a>\n"
-      "<form class=\"search\" action=\"/search\" role=\"search\"><input type=\"search\" name=\"q\" "
-      "value=\"{}\" "
-      "aria-label=\"Search packages\" placeholder=\"Search packages\" autocomplete=\"off\">"
-      "<button>Search</button></form>\n"
+      "{}"
       "<nav aria-label=\"Catalog\"><a href=\"/search\">All packages</a> &nbsp; <a "
       "href=\"/submit\">Submit</a></nav>"
       "</header>\n<main id=\"content\">\n{}</main>\n"
       "<footer>{} &middot; <a href=\"/api/v1/openapi.json\">REST API</a></footer>\n</body>\n</html>\n",
-      title, style_path(), query, content, frame.url);
+      title, style_path(),
+      live == Live::Yes ? markup("<script src=\"{}\" defer></script>\n", script_path()) : Markup(), form,
+      content, frame.url);
+}
+
+Markup hidden(std::string_view name, std::string_view value) {
+  return value.empty() ? Markup() : markup("<input type=\"hidden\" name=\"{}\" value=\"{}\">", name, value);
+}
+
+std::string_view state_text(const Narrowing& narrowing) {
+  return narrowing.state ? to_string(*narrowing.state) : std::string_view();
+}
+
+// A search that is narrowed stays so while other words are typed.
+Markup search_form(const Search& search, Live live) {
+  return markup(
+      "<form class=\"search\" action=\"/search\" role=\"search\"{}><input type=\"search\" name=\"q\" "
+      "value=\"{}\" aria-label=\"Search packages\" placeholder=\"Search packages\" autocomplete=\"off\">{}{}"
+      "<button>Search</button></form>\n",
+      live == Live::Yes ? markup(" data-live=\"heading count results\"") : Markup(), search.query,
+      hidden("format", search.narrowing.format), hidden("state", state_text(search.narrowing)));
+}
+
+Markup frame_of(const PageFrame& frame, std::string_view title, const Markup& content, Live live = Live::No) {
+  return frame_of(frame, title, search_form({}, Live::No), content, live);
 }
 
 Markup state_mark(VersionState state) {
@@ -114,8 +168,8 @@ std::string version_path(const Version& version) {
 Markup listing(const std::vector<Listed>& found) {
   Markup items;
   for (const Listed& each : found)
-    items += markup("<li><a href=\"{}\"><b>{}</b></a> {} {}<p>{}</p></li>\n", package_path(each.package),
-                    each.package, each.version, state_mark(each.state),
+    items += markup("<li><a class=\"found\" href=\"{}\"><b>{}</b></a> {} {}<p>{}</p></li>\n",
+                    package_path(each.package), each.package, each.version, state_mark(each.state),
                     each.description.empty() ? "No description." : each.description);
   return markup("<ul class=\"plain\">\n{}</ul>\n", items);
 }
@@ -187,7 +241,8 @@ void input_rows(const Value& schema, const std::string& prefix, int depth, Marku
   }
 }
 
-Markup inputs_section(const PackageFacts& facts) {
+Markup inputs_section(const Version& version) {
+  const PackageFacts& facts = version.facts;
   Markup rows;
   input_rows(facts.inputs, {}, 0, rows);
   if (rows.empty() && facts.defaults.empty()) return {};
@@ -197,8 +252,9 @@ Markup inputs_section(const PackageFacts& facts) {
         "<div class=\"wide\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">Name</th><th "
         "scope=\"col\">Type</th>"
         "<th scope=\"col\">Default</th><th "
-        "scope=\"col\">Meaning</th></tr></thead>\n<tbody>{}</tbody></table></div>\n",
-        rows);
+        "scope=\"col\">Meaning</th></tr></thead>\n<tbody>{}</tbody></table></div>\n"
+        "<p><a href=\"{}/inputs\">Fill them in</a></p>\n",
+        rows, version_path(version));
   if (!facts.defaults.empty()) out += markup("<h3>Defaults</h3>\n{}", code_block(facts.defaults));
   return out;
 }
@@ -269,6 +325,77 @@ Markup run_summary(const Version& shown, const std::optional<Run>& run) {
   return out;
 }
 
+// "12 packages".
+std::string count_words(const Facets& facets) {
+  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(facets.found, 0));
+  return facets.more ? "at least " + plural(count, "package") : plural(count, "package");
+}
+
+struct Choice {
+  std::string words;
+  std::int64_t count = -1;  // -1: isn't shown
+  Search search;            // what choosing it asks for
+  bool chosen = false;
+};
+
+Markup facet(std::string_view title, const std::vector<Choice>& choices) {
+  Markup items;
+  for (const Choice& each : choices)
+    items += markup("<li><a href=\"/search?{}\"{}><span>{}</span>{}</a></li>\n", query_of(each.search),
+                    each.chosen ? markup(" aria-current=\"true\"") : Markup(), each.words,
+                    each.count < 0 ? Markup() : markup("<span class=\"soft\">{}</span>", each.count));
+  return markup("<h2>{}</h2>\n<ul>\n{}</ul>\n", title, items);
+}
+
+Markup format_facet(const Search& search, const Facets& facets) {
+  std::vector<Choice> choices;
+  const auto add = [&](std::string words, const std::string& format, std::int64_t count) {
+    Search wanted = search;
+    wanted.narrowing.format = format;
+    choices.push_back({std::move(words), count, std::move(wanted), search.narrowing.format == format});
+  };
+  add("Any", "", -1);
+  for (const Facets::Count& each : facets.formats) add(each.value, each.value, each.count);
+  return facet("Kind", choices);
+}
+
+Markup state_facet(const Search& search, const Facets& facets) {
+  std::vector<Choice> choices;
+  const auto add = [&](std::string words, std::optional<VersionState> state, std::int64_t count) {
+    Search wanted = search;
+    wanted.narrowing.state = state;
+    choices.push_back({std::move(words), count, std::move(wanted), search.narrowing.state == state});
+  };
+  add("Any", std::nullopt, -1);
+  for (const Facets::Count& each : facets.states) add(each.value, version_state_of(each.value), each.count);
+  return facet("Test", choices);
+}
+
+std::string filled_words(const FilledInputs& filled) {
+  std::string words = filled.count == 0 ? "Nothing is set yet" : plural(filled.count, "input") + " set";
+  if (!filled.faults.empty()) words += ", " + plural(filled.faults.size(), "mistake");
+  if (!filled.open.empty()) words += "; still needed: " + join(filled.open, ", ");
+  return words + ".";
+}
+
+Markup values_preview(const Version& version, const std::optional<Project>& project,
+                      const FilledInputs& filled) {
+  Markup out;
+  for (const auto& [name, fault] : filled.faults)
+    out += markup("<p class=\"failed\"><code>{}</code> {}.</p>\n", name, fault);
+  out += markup("<h2>values.yaml</h2>\n{}",
+                code_block(filled.count == 0 ? "# the defaults\n" : encoding::to_yaml(filled.values)));
+  if (!version.facts.k3.empty())
+    out +=
+        markup("<h2>kpm</h2>\n{}",
+               code_block(fmt::format("kpm install {}:{} -f values.yaml", version.package, version.version)));
+  if (project)
+    out += markup("<h2>mistctl</h2>\n{}",
+                  code_block(fmt::format("mistctl install {} -f values.yaml --wait \\\n  -p {}",
+                                         version.package, shell_word(git_reference(version, *project)))));
+  return out;
+}
+
 Markup yanked_note(const Version& shown) {
   if (!shown.yanked) return {};
   return markup("<p class=\"note\"><b>This version was yanked.</b> {}</p>\n",
@@ -315,19 +442,66 @@ std::string home_page(const PageFrame& frame, const Store::Counts& counts,
       "<p>Each package's page has the commands for <code>mistctl</code> and <code>kubectl</code>, "
       "too. <a href=\"/submit\">Submit a package of your own</a>.</p>\n<h2>Newest</h2>\n");
   content += newest.empty() ? markup("<p>There is nothing yet.</p>\n") : listing(newest);
-  return frame_of(frame, "Mistletoe catalog", {}, content).text();
+  return frame_of(frame, "Mistletoe catalog", content).text();
 }
 
-std::string search_page(const PageFrame& frame, const std::string& query, const Slice<Listed>& found) {
-  Markup content =
-      query.empty() ? markup("<h1>All packages</h1>\n") : markup("<h1>Packages for “{}”</h1>\n", query);
-  content += found.items.empty() ? markup("<p>{}</p>\n", query.empty() ? "There is nothing yet."
-                                                                       : "No package fits. Try fewer words.")
-                                 : listing(found.items);
+std::string query_of(const Search& search) {
+  std::vector<std::pair<std::string, std::string>> parts;
+  const auto add = [&](std::string_view name, std::string_view value) {
+    if (!value.empty()) parts.emplace_back(name, value);
+  };
+  add("q", search.query);
+  add("format", search.narrowing.format);
+  add("state", state_text(search.narrowing));
+  return http::query_of(parts);
+}
+
+std::string search_page(const PageFrame& frame, const Search& search, const Facets& facets,
+                        const Slice<Listed>& found) {
+  const std::string& query = search.query;
+  const std::string title = query.empty() ? "All packages" : fmt::format("Packages for “{}”", query);
+  Markup content = markup("<h1 id=\"heading\">{}</h1>\n<p id=\"count\" role=\"status\">{}</p>\n", title,
+                          count_words(facets));
+  Markup list = found.items.empty()
+                    ? markup("<p>{}</p>\n", query.empty() && query_of(search).empty()
+                                                ? "There is nothing yet."
+                                                : "No package fits. Try fewer words, or choose less.")
+                    : listing(found.items);
   if (!found.next.empty())
-    content += markup("<p><a href=\"/search?q={}&amp;after={}\" rel=\"next\">More</a></p>\n",
-                      http::escape_query(query), http::escape_query(found.next));
-  return frame_of(frame, query.empty() ? "All packages" : query + " – search", query, content).text();
+    list += markup("<p><a href=\"/search?{}&amp;after={}\" rel=\"next\">More</a></p>\n", query_of(search),
+                   http::escape_query(found.next));
+  content += markup(
+      "<div id=\"results\" class=\"facets\">\n<nav aria-label=\"Narrow the search\">\n{}{}</nav>\n"
+      "<div>\n{}</div>\n</div>\n",
+      format_facet(search, facets), state_facet(search, facets), list);
+  return frame_of(frame, query.empty() ? title : query + " – search", search_form(search, Live::Yes), content,
+                  Live::Yes)
+      .text();
+}
+
+std::string inputs_page(const PageFrame& frame, const Version& shown, const std::optional<Project>& project,
+                        const FormAnswers& answers) {
+  const std::vector<InputField> fields = input_fields(shown.facts.inputs);
+  const FilledInputs filled = fill_inputs(fields, answers);
+  Markup content = markup(
+      "<h1>Inputs of {} {}</h1>\n<p>Fill in what you want otherwise, and take the file. What is empty stays "
+      "at "
+      "its default. <a href=\"{}\">The package's page</a></p>\n",
+      shown.package, shown.version, version_path(shown));
+  if (fields.empty()) {
+    content += markup("<p>It declares no inputs.</p>\n");
+    return frame_of(frame, fmt::format("Inputs of {} {}", shown.package, shown.version), content).text();
+  }
+  content += markup(
+      "<div class=\"beside\">\n<form action=\"{}/inputs\" data-live=\"filled preview\" "
+      "aria-label=\"Inputs\">\n{}<button>Show the file</button>\n</form>\n"
+      "<section aria-label=\"The file\"><p id=\"filled\" role=\"status\">{}</p>\n<div "
+      "id=\"preview\">\n{}</div>"
+      "</section>\n</div>\n",
+      version_path(shown), input_markup(fields, answers, filled), filled_words(filled),
+      values_preview(shown, project, filled));
+  return frame_of(frame, fmt::format("Inputs of {} {}", shown.package, shown.version), content, Live::Yes)
+      .text();
 }
 
 std::string package_page(const PageFrame& frame, const Version& shown, const std::vector<Version>& versions,
@@ -341,7 +515,8 @@ std::string package_page(const PageFrame& frame, const Version& shown, const std
     left += markup("<h2 id=\"readme\">Readme</h2>\n{}", markdown(shown.readme));
   else if (!shown.facts.details.empty())
     left += markup("<h2 id=\"readme\">About</h2>\n{}", markdown(shown.facts.details));
-  left += inputs_section(shown.facts);
+  left += inputs_section(shown);
+  if (run) left += graph_picture(run->objects);
   left += dependencies_section(shown.facts);
   left += run_summary(shown, run);
   Markup right = facts_list(frame, shown, project);
@@ -350,7 +525,7 @@ std::string package_page(const PageFrame& frame, const Version& shown, const std
       "<div class=\"columns\">\n<div>\n{}</div>\n<aside aria-label=\"About this version\">\n{}</aside>\n"
       "</div>\n",
       left, right);
-  return frame_of(frame, fmt::format("{} {}", shown.package, shown.version), {}, content).text();
+  return frame_of(frame, fmt::format("{} {}", shown.package, shown.version), content).text();
 }
 
 std::string test_page(const PageFrame& frame, const Version& shown, const std::optional<Run>& run) {
@@ -370,7 +545,7 @@ std::string test_page(const PageFrame& frame, const Version& shown, const std::o
           each.log.empty() ? markup("<p class=\"soft\">It has no log.</p>\n") : code_block(each.log));
     }
   }
-  return frame_of(frame, fmt::format("Test of {} {}", shown.package, shown.version), {}, content).text();
+  return frame_of(frame, fmt::format("Test of {} {}", shown.package, shown.version), content).text();
 }
 
 std::string submit_page(const PageFrame& frame) {
@@ -402,7 +577,7 @@ std::string submit_page(const PageFrame& frame) {
       "installs it, waits until it is ready, runs its tests, removes it, and looks whether anything stayed. "
       "The "
       "package's page shows the result of each step with its log.</p>\n");
-  return frame_of(frame, "Submit a package", {}, content).text();
+  return frame_of(frame, "Submit a package", content).text();
 }
 
 std::string message_page(const PageFrame& frame, const std::string& title, const std::string& words) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "catalog/input_form.h"
 #include "catalog/markup.h"
 #include "catalog/model.h"
 #include "catalog/store.h"
@@ -17,10 +18,20 @@ struct PageFrame {
 };
 
 std::string home_page(const PageFrame& frame, const Store::Counts& counts, const std::vector<Listed>& newest);
-std::string search_page(const PageFrame& frame, const std::string& query, const Slice<Listed>& found);
+struct Search {
+  std::string query;
+  Narrowing narrowing;
+};
+/// "q=etcd&format=Kube&state=passed", with what isn't empty.
+std::string query_of(const Search& search);
+std::string search_page(const PageFrame& frame, const Search& search, const Facets& facets,
+                        const Slice<Listed>& found);
 /// `versions` has `shown`.
 std::string package_page(const PageFrame& frame, const Version& shown, const std::vector<Version>& versions,
                          const std::optional<Project>& project, const std::optional<Run>& run);
+/// Its inputs as a form, beside the values that `answers` give and how to install it with them.
+std::string inputs_page(const PageFrame& frame, const Version& shown, const std::optional<Project>& project,
+                        const FormAnswers& answers);
 std::string test_page(const PageFrame& frame, const Version& shown, const std::optional<Run>& run);
 std::string submit_page(const PageFrame& frame);
 std::string message_page(const PageFrame& frame, const std::string& title, const std::string& words);

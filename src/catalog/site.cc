@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "catalog/badge.h"
 #include "catalog/json_views.h"
+#include "catalog/script.h"
 #include "catalog/webhook.h"
 #include "encoding/gzip.h"
 #include "encoding/json.h"
@@ -30,10 +31,11 @@ constexpr int kNewest = 12;
 constexpr std::size_t kLongestQuery = 200;
 constexpr std::size_t kLongestReason = 500;
 
-// Pages run no script, and nothing comes from elsewhere.
+// Pages run the script of this program and no other, and nothing comes from elsewhere.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSafety{{
     {"Content-Security-Policy",
-     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
+     "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; "
+     "form-action 'self'; base-uri 'none'; "
      "frame-ancestors 'none'"},
     {"X-Content-Type-Options", "nosniff"},
     {"X-Frame-Options", "DENY"},
@@ -93,6 +95,11 @@ Error no_such(std::string_view what, std::string_view name) {
   return error(ErrorKind::NotFound, "there is no {} {}", what, escape_controls(name));
 }
 
+WebAnswer asset(std::string_view type, const std::string& body) {
+  return {
+      .content_type = std::string(type), .body = body, .headers = {{"Cache-Control", std::string(kForEver)}}};
+}
+
 // The parts of a path as they are meant. Parts that only look like others (".", "..", escaped slashes) are no
 // names of anything here.
 std::optional<std::vector<std::string>> parts_of(std::string_view path) {
@@ -114,7 +121,7 @@ std::multimap<std::string, std::string, std::less<>> query_parts(std::string_vie
   std::multimap<std::string, std::string, std::less<>> parts;
   if (query.empty()) return parts;
   for (const std::string_view each : split(query, '&')) {
-    if (parts.size() >= 20) break;
+    if (parts.size() >= 200) break;
     const auto equals = each.find('=');
     const auto meant = [](std::string_view text) {
       std::string plain(text);
@@ -345,6 +352,18 @@ Result<Page> Site::page_asked(const Call& call) const {
   return page;
 }
 
+Result<Search> Site::search_asked(const Call& call) {
+  Search search{.query = call.asked("q"), .narrowing = {.format = call.asked("format")}};
+  if (search.query.size() > kLongestQuery || search.narrowing.format.size() > kLongestQuery)
+    return error(ErrorKind::Invalid, "the search is too long");
+  if (const std::string state = call.asked("state"); !state.empty()) {
+    search.narrowing.state = version_state_of(state);
+    if (!search.narrowing.state)
+      return error(ErrorKind::Invalid, "state must be queued, testing, passed or failed");
+  }
+  return search;
+}
+
 Status Site::audit(const Call& call, std::string_view what, const std::string& subject) {
   return world_.store.audit({.when = {},
                              .who = call.account ? call.account->name : "webhook",
@@ -392,12 +411,13 @@ Site::Reply Site::index(const Call& call) {
 
 Site::Reply Site::search(const Call& call) {
   MIST_TRY(const Page page, page_asked(call));
-  const std::string query = call.asked("q");
-  if (query.size() > kLongestQuery) return error(ErrorKind::Invalid, "q is too long");
-  MIST_TRY(const Slice<Listed> found, world_.store.search(query, page));
+  MIST_TRY(const Search search, search_asked(call));
+  MIST_TRY(const Slice<Listed> found, world_.store.search(search.query, search.narrowing, page));
+  std::string next = "/api/v1/packages?q=" + http::escape_query(search.query);
+  if (!search.narrowing.format.empty()) next += "&format=" + http::escape_query(search.narrowing.format);
+  if (search.narrowing.state) next += fmt::format("&state={}", to_string(*search.narrowing.state));
   return json(
-      to_value(found, fmt::format("/api/v1/packages?q={}&limit={}&after={}", http::escape_query(query),
-                                  page.limit, http::escape_query(found.next))));
+      to_value(found, fmt::format("{}&limit={}&after={}", next, page.limit, http::escape_query(found.next))));
 }
 
 Site::Reply Site::versions(const Call& call) {
@@ -568,18 +588,18 @@ Site::Reply Site::page_of(const std::vector<std::string>& parts, Call& call) {
     return html(home_page(frame_, counts, newest));
   }
   const std::string& first = parts.front();
-  if (first == "packages" && parts.size() > 1) return package_page_of(parts);
+  if (first == "packages" && parts.size() > 1) return package_page_of(parts, call);
   if (parts.size() == 2 && "/assets/" + parts[1] == style_path())
-    return WebAnswer{.content_type = "text/css; charset=utf-8",
-                     .body = style_sheet(),
-                     .headers = {{"Cache-Control", std::string(kForEver)}}};
+    return asset("text/css; charset=utf-8", style_sheet());
+  if (parts.size() == 2 && "/assets/" + parts[1] == script_path())
+    return asset("text/javascript; charset=utf-8", script());
   if (parts.size() != 1) return error(ErrorKind::NotFound, "there is nothing at this address");
   if (first == "search") {
-    const std::string query = call.asked("q");
-    if (query.size() > kLongestQuery) return error(ErrorKind::Invalid, "the search is too long");
+    MIST_TRY(const Search search, search_asked(call));
     MIST_TRY(const Page page, page_asked(call));
-    MIST_TRY(const Slice<Listed> found, world_.store.search(query, page));
-    return html(search_page(frame_, query, found));
+    MIST_TRY(const Slice<Listed> found, world_.store.search(search.query, search.narrowing, page));
+    MIST_TRY(const Facets facets, world_.store.facets(search.query, search.narrowing));
+    return html(search_page(frame_, search, facets, found));
   }
   if (first == "submit") return html(submit_page(frame_));
   if (first == "icon.svg") return WebAnswer{.content_type = std::string(kSvg), .body = icon(), .headers = {}};
@@ -590,13 +610,15 @@ Site::Reply Site::page_of(const std::vector<std::string>& parts, Call& call) {
   return error(ErrorKind::NotFound, "there is nothing at this address");
 }
 
-// /packages/NAME[/VERSION][/badge.svg], /packages/NAME/VERSION/test
-Site::Reply Site::package_page_of(const std::vector<std::string>& parts) {
+// /packages/NAME[/VERSION][/badge.svg], /packages/NAME/VERSION/test, …/inputs
+Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const Call& call) {
   const std::string& package = parts[1];
   const bool is_badge = parts.back() == "badge.svg" && (parts.size() == 3 || parts.size() == 4);
   const std::size_t named = parts.size() - (is_badge ? 1 : 0);
   const bool is_test = named == 4 && parts[3] == "test";
-  if (named > 3 && !is_test) return error(ErrorKind::NotFound, "there is nothing at this address");
+  const bool is_form = named == 4 && parts[3] == "inputs";
+  if (named > 3 && !is_test && !is_form)
+    return error(ErrorKind::NotFound, "there is nothing at this address");
   MIST_TRY(const std::vector<Version> versions, world_.store.versions(package));
   const auto chosen =
       named == 2 ? versions.begin() : std::ranges::find(versions, parts[2], &Version::version);
@@ -611,9 +633,10 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts) {
   }
   if (!found) return no_such("package", named == 2 ? package : package + " " + parts[2]);
   const Version& shown = named == 2 ? shown_first(versions) : *chosen;
+  MIST_TRY(const std::optional<Project> project, world_.store.project(package));
+  if (is_form) return html(inputs_page(frame_, shown, project, call.query));
   MIST_TRY(const std::optional<Run> run, world_.store.last_run(package, shown.version));
   if (is_test) return html(test_page(frame_, shown, run));
-  MIST_TRY(const std::optional<Project> project, world_.store.project(package));
   return html(package_page(frame_, shown, versions, project, run));
 }
 

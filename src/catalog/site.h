@@ -70,10 +70,11 @@ class Site {
   Reply run(const Endpoint& endpoint, Call& call);
   http::WebAnswer page(const http::WebRequest& request);
   Reply page_of(const std::vector<std::string>& parts, Call& call);
-  Reply package_page_of(const std::vector<std::string>& parts);
+  Reply package_page_of(const std::vector<std::string>& parts, const Call& call);
 
   Status authenticate(Call& call, Role role);
   Result<Page> page_asked(const Call& call) const;
+  static Result<Search> search_asked(const Call& call);
   Reply index(const Call& call);
   Reply search(const Call& call);
   Reply versions(const Call& call);

@@ -5,9 +5,11 @@
 
 #include "base/text.h"
 #include "catalog/backup.h"
+#include "catalog/script.h"
 #include "catalog/sqlite_store.h"
 #include "encoding/gzip.h"
 #include "encoding/json.h"
+#include "http/url.h"
 #include "testing/fake_clock.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
@@ -110,19 +112,24 @@ TEST_F(SiteTest, AnEmptyCatalogHasItsPages) {
                            "/api/v1/index", "/api/v1/packages", "/api/v1/openapi.json"})
     EXPECT_EQ(ask("GET", path).status, 200) << path;
   EXPECT_EQ(ask("GET", style_path()).status, 200);
-  for (const char* path : {"/nothing", "/packages", "/packages/none", "/packages/none/1.0.0/test",
-                           "/assets/style.css", "/packages/%2e%2e/x", "/packages/a%2fb", "/packages/a//b",
-                           "/api/v1/nothing", "/api/v1/blobs/../index", "/api/v2/index", "/packages/%00"})
+  EXPECT_EQ(ask("GET", script_path()).status, 200);
+  EXPECT_EQ(ask("GET", script_path()).content_type, "text/javascript; charset=utf-8");
+  for (const char* path :
+       {"/nothing", "/packages", "/packages/none", "/packages/none/1.0.0/test", "/assets/style.css",
+        "/assets/live.js", "/packages/none/1.0.0/inputs", "/packages/%2e%2e/x", "/packages/a%2fb",
+        "/packages/a//b", "/api/v1/nothing", "/api/v1/blobs/../index", "/api/v2/index", "/packages/%00"})
     EXPECT_EQ(ask("GET", path).status, 404) << path;
   EXPECT_EQ(ask("POST", "/").status, 405);
   EXPECT_EQ(ask("PATCH", "/api/v1/projects").status, 405);
 }
 
-TEST_F(SiteTest, EveryAnswerForbidsScriptsAndForeignHosts) {
+TEST_F(SiteTest, EveryAnswerForbidsForeignScriptsAndHosts) {
   for (const char* path : {"/", "/nothing", "/api/v1/index", "/api/v1/nothing"}) {
     const WebAnswer answer = ask("GET", path);
     EXPECT_THAT(std::string(http::find_header(answer.headers, "Content-Security-Policy")),
-                AllOf(HasSubstr("default-src 'none'"), HasSubstr("frame-ancestors 'none'")));
+                AllOf(HasSubstr("default-src 'none'"), HasSubstr("script-src 'self';"),
+                      HasSubstr("connect-src 'self';"), HasSubstr("frame-ancestors 'none'"),
+                      Not(HasSubstr("unsafe"))));
     EXPECT_EQ(http::find_header(answer.headers, "X-Content-Type-Options"), "nosniff");
   }
 }
@@ -190,6 +197,13 @@ TEST_F(SiteTest, NoFieldOfAPackageIsMarkup) {
   ASSERT_TRUE(store_->note_nodes(**job, hostile).ok());
   ASSERT_TRUE(
       store_
+          ->note_objects(
+              **job, Value::object({{"objects", Value(1)},
+                                    {"nodes", Value::array({Value::object(
+                                                  {{"kind", Value(hostile)}, {"name", Value(hostile)}})})}}))
+          .ok());
+  ASSERT_TRUE(
+      store_
           ->add_step(**job, {.name = hostile, .state = StepState::Failed, .summary = hostile, .log = hostile})
           .ok());
   ASSERT_TRUE(store_->finish(**job, true).ok());
@@ -197,16 +211,89 @@ TEST_F(SiteTest, NoFieldOfAPackageIsMarkup) {
   for (const std::string& path :
        {std::string("/"), std::string("/search"),
         std::string("/search?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E"), std::string("/packages/etcd"),
-        std::string("/packages/etcd/1.0.0%2Bx"), std::string("/packages/etcd/1.0.0%2Bx/test"),
-        std::string("/packages/%3Cscript%3E"), std::string("/packages/%3Cscript%3E/badge.svg"),
-        std::string("/%3Cscript%3E"), std::string("/packages/etcd/%3Cscript%3E")}) {
-    const WebAnswer answer = ask("GET", path);
+        std::string("/search?format=%22%3E%3Cscript%3E&q=%22%3E%3Cscript%3E"),
+        std::string("/packages/etcd/1.0.0%2Bx"),
+        "/packages/etcd/1.0.0%2Bx/inputs?" + http::escape_query(hostile) + "=" + http::escape_query(hostile),
+        std::string("/packages/etcd/1.0.0%2Bx/test"), std::string("/packages/%3Cscript%3E"),
+        std::string("/packages/%3Cscript%3E/badge.svg"), std::string("/%3Cscript%3E"),
+        std::string("/packages/etcd/%3Cscript%3E")}) {
+    WebAnswer answer = ask("GET", path);
+    // Our own one, which is the same on each page.
+    if (const auto ours = answer.body.find(fmt::format("<script src=\"{}\" defer></script>", script_path()));
+        ours != std::string::npos)
+      answer.body.erase(ours, std::string_view("<script").size());
     EXPECT_THAT(answer.body, Not(HasSubstr("<script"))) << path;
     EXPECT_THAT(answer.body, Not(HasSubstr("<img src=x"))) << path;
     EXPECT_THAT(answer.body, Not(HasSubstr("href=\"javascript"))) << path;
   }
   const WebAnswer json = ask("GET", "/api/v1/packages/etcd");
   EXPECT_EQ(json.content_type, "application/json");
+}
+
+TEST_F(SiteTest, ASearchIsNarrowedByItsFacets) {
+  for (const char* name : {"etcd", "nginx", "redis"}) link(name);
+  NewVersion chart = version_of("nginx", "1.0.0");
+  chart.facts.format = "Helm chart";
+  publish(version_of("etcd", "1.0.0"));
+  publish(chart);
+  ASSERT_TRUE(store_->submit(version_of("redis", "1.0.0")).ok());
+  const std::string all = ask("GET", "/search?q=thing").body;
+  EXPECT_THAT(
+      all,
+      AllOf(HasSubstr("role=\"status\">3 packages</p>"), HasSubstr("data-live=\"heading count results\""),
+            HasSubstr("<a href=\"/search?q=thing&amp;format=Helm%20chart\"><span>Helm chart</span><span "
+                      "class=\"soft\">1</span></a>"),
+            HasSubstr("<a href=\"/search?q=thing&amp;state=queued\">")));
+  const std::string charts = ask("GET", "/search?q=thing&format=Helm%20chart").body;
+  EXPECT_THAT(charts,
+              AllOf(HasSubstr("role=\"status\">1 package</p>"), HasSubstr("/packages/nginx"),
+                    Not(HasSubstr("/packages/etcd")), HasSubstr("aria-current=\"true\"><span>Helm chart"),
+                    HasSubstr("<input type=\"hidden\" name=\"format\" value=\"Helm chart\">")));
+  EXPECT_THAT(
+      ask("GET", "/search?state=queued").body,
+      AllOf(HasSubstr("1 package</p>"), HasSubstr("/packages/redis"), Not(HasSubstr("/packages/etcd"))));
+  EXPECT_THAT(ask("GET", "/search?state=failed&q=thing").body, HasSubstr("No package fits"));
+  EXPECT_EQ(ask("GET", "/search?state=x").status, 400);
+  EXPECT_EQ(ask("GET", "/search?format=" + std::string(300, 'x')).status, 400);
+  const Value narrowed = json_of(ask("GET", "/api/v1/packages?format=Kube&limit=1"));
+  EXPECT_EQ(narrowed.find("items")->as_array()[0].string_at("package"), "etcd");
+  EXPECT_EQ(narrowed.string_at("next"), "/api/v1/packages?q=&format=Kube&limit=1&after=etcd");
+}
+
+TEST_F(SiteTest, InputsAreAFormThatMakesAFile) {
+  link("etcd");
+  NewVersion made = version_of("etcd", "1.0.0");
+  made.facts.inputs = *encoding::parse_json(
+      R"({"required": ["host"], "properties": {"size": {"type": "integer", "default": 3}, "host": {"type": "string"}}})");
+  publish(made);
+  EXPECT_THAT(ask("GET", "/packages/etcd").body, HasSubstr("href=\"/packages/etcd/1.0.0/inputs\""));
+  const std::string empty = ask("GET", "/packages/etcd/1.0.0/inputs").body;
+  EXPECT_THAT(empty,
+              AllOf(HasSubstr("<form action=\"/packages/etcd/1.0.0/inputs\" data-live=\"filled preview\""),
+                    HasSubstr("Nothing is set yet; still needed: host."), HasSubstr("# the defaults")));
+  const std::string filled = ask("GET", "/packages/etcd/1.0.0/inputs?size=5&host=a+b").body;
+  EXPECT_THAT(filled,
+              AllOf(HasSubstr("size: 5\nhost: a b\n"), HasSubstr("2 inputs set."),
+                    HasSubstr("kpm install etcd:1.0.0 -f values.yaml"),
+                    HasSubstr("mistctl install etcd -f values.yaml --wait"), HasSubstr("value=\"a b\"")));
+  EXPECT_THAT(ask("GET", "/packages/etcd/1.0.0/inputs?size=x").body,
+              AllOf(HasSubstr("1 mistake"), HasSubstr("must be a whole number")));
+}
+
+TEST_F(SiteTest, APackagesPageDrawsItsObjects) {
+  link("etcd");
+  ASSERT_TRUE(store_->submit(version_of("etcd", "1.0.0")).ok());
+  const auto job = store_->lease("w", std::chrono::seconds(30));
+  ASSERT_TRUE(job.ok() && *job);
+  EXPECT_THAT(ask("GET", "/packages/etcd").body, Not(HasSubstr("<svg")));
+  ASSERT_TRUE(
+      store_
+          ->note_objects(**job, *encoding::parse_json(
+                                    R"({"objects": 1, "nodes": [{"kind": "Service", "name": "web"}]})"))
+          .ok());
+  EXPECT_THAT(ask("GET", "/packages/etcd").body, AllOf(HasSubstr("<svg"), HasSubstr("<li>Service web</li>")));
+  EXPECT_THAT(ask("GET", "/api/v1/packages/etcd/versions/1.0.0/test").body,
+              HasSubstr("\"objects\":{\"objects\":1"));
 }
 
 TEST_F(SiteTest, AnAuthorLinksAndNobodyElseChangesIt) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 
 #include "base/text.h"
@@ -19,7 +20,7 @@ using sqlite::Database;
 using sqlite::Row;
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 2> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -111,6 +112,20 @@ CREATE TABLE audit (
   what TEXT NOT NULL,
   subject TEXT NOT NULL,
   peer TEXT NOT NULL) STRICT;
+)",
+                                                  R"(
+ALTER TABLE runs ADD COLUMN objects TEXT NOT NULL DEFAULT '';
+ALTER TABLE listed ADD COLUMN format TEXT NOT NULL DEFAULT '';
+ALTER TABLE listed ADD COLUMN state INTEGER NOT NULL DEFAULT 0;
+UPDATE listed SET
+  format = coalesce((SELECT facts ->> '$.format' FROM versions WHERE id = listed.version), ''),
+  state = (SELECT state FROM versions WHERE id = listed.version);
+CREATE INDEX listed_facets ON listed (format, state);
+CREATE INDEX listed_version ON listed (version);
+CREATE INDEX versions_by_state ON versions (state);
+CREATE TRIGGER listed_state AFTER UPDATE OF state ON versions BEGIN
+  UPDATE listed SET state = new.state WHERE version = new.id;
+END;
 )"};
 
 std::int64_t stamp(WallTime time) {
@@ -199,6 +214,11 @@ Listed listed_in(const Row& row) {
 constexpr std::string_view kListed =
     "SELECT l.name, v.version, l.description, v.state, v.created FROM listed l "
     "JOIN versions v ON v.id = l.version ";
+
+// Twice the format, twice the number of the state.
+constexpr std::string_view kNarrowed = "(? = '' OR l.format = ?) AND (? < 0 OR l.state = ?)";
+
+int number_of(const std::optional<VersionState>& state) { return state ? static_cast<int>(*state) : -1; }
 
 class SqliteStore final : public Store {
  public:
@@ -424,31 +444,75 @@ class SqliteStore final : public Store {
     });
   }
 
-  Result<Slice<Listed>> search(const std::string& query, const Page& page) override {
+  Result<Slice<Listed>> search(const std::string& query, const Narrowing& narrowing,
+                               const Page& page) override {
     Slice<Listed> slice;
     const std::string match = match_of(query);
     if (match.empty() && !query.empty()) return slice;
     const auto add = [&](const Row& row) { slice.items.push_back(listed_in(row)); };
+    const int state = number_of(narrowing.state);
     if (match.empty()) {
-      MIST_TRY_VOID(read(fmt::format("{}WHERE l.name > ? ORDER BY l.name LIMIT ?", kListed),
-                         {page.after, page.limit + 1}, add));
+      MIST_TRY_VOID(read(fmt::format("{}WHERE l.name > ? AND {} ORDER BY l.name LIMIT ?", kListed, kNarrowed),
+                         {page.after, narrowing.format, narrowing.format, state, state, page.limit + 1},
+                         add));
       cut(slice, page, [](const Listed& last) { return last.package; });
       return slice;
     }
     // The name counts most. A place is how many came before it.
     const std::int64_t skipped = number_in(page.after);
-    MIST_TRY_VOID(read(fmt::format("{}JOIN words w ON w.rowid = l.project WHERE words MATCH ? "
+    MIST_TRY_VOID(read(fmt::format("{}JOIN words w ON w.rowid = l.project WHERE words MATCH ? AND {} "
                                    "ORDER BY bm25(words, 10.0, 3.0, 1.0), l.name LIMIT ? OFFSET ?",
-                                   kListed),
-                       {match, page.limit + 1, skipped}, add));
+                                   kListed, kNarrowed),
+                       {match, narrowing.format, narrowing.format, state, state, page.limit + 1, skipped},
+                       add));
     cut(slice, page, [&](const Listed&) { return std::to_string(skipped + page.limit); });
     return slice;
   }
 
+  Result<Facets> facets(const std::string& query, const Narrowing& narrowing) override {
+    const std::string match = match_of(query);
+    Facets facets;
+    if (match.empty() && !query.empty()) return facets;
+    std::map<std::string, std::int64_t> formats;
+    std::array<std::int64_t, 4> states{};
+    std::int64_t counted = 0;
+    const auto add = [&](const Row& row) {
+      const std::string format = row.text(0);
+      const auto state = static_cast<std::size_t>(row.integer(1));
+      const std::int64_t count = row.integer(2);
+      counted += count;
+      if (state >= states.size()) return;
+      const bool has_format = narrowing.format.empty() || narrowing.format == format;
+      const bool has_state = !narrowing.state || static_cast<std::size_t>(*narrowing.state) == state;
+      if (has_format && has_state) facets.found += count;
+      if (has_state) formats[format] += count;
+      if (has_format) states.at(state) += count;
+    };
+    if (match.empty()) {
+      MIST_TRY_VOID(read("SELECT format, state, count(*) FROM listed GROUP BY format, state", {}, add));
+    } else {
+      MIST_TRY_VOID(read(
+          "SELECT l.format, l.state, count(*) FROM (SELECT rowid FROM words WHERE words MATCH ? LIMIT ?) w "
+          "JOIN listed l ON l.project = w.rowid GROUP BY l.format, l.state",
+          {match, kMostCounted}, add));
+      facets.more = counted >= kMostCounted;
+    }
+    for (const auto& [format, count] : formats)
+      if (!format.empty()) facets.formats.push_back({format, count});
+    std::ranges::stable_sort(facets.formats, std::ranges::greater(), &Facets::Count::count);
+    for (std::size_t i = 0; i < states.size(); ++i)
+      if (states.at(i) > 0)
+        facets.states.push_back({std::string(to_string(static_cast<VersionState>(i))), states.at(i)});
+    return facets;
+  }
+
   Result<std::vector<Listed>> newest(int limit) override {
     std::vector<Listed> found;
-    MIST_TRY_VOID(read(fmt::format("{}ORDER BY v.created DESC, l.name LIMIT ?", kListed), {limit},
-                       [&](const Row& row) { found.push_back(listed_in(row)); }));
+    // CROSS: from the newest version on, by its index, and no further than needed.
+    MIST_TRY_VOID(
+        read("SELECT l.name, v.version, l.description, v.state, v.created FROM versions v "
+             "CROSS JOIN listed l ON l.version = v.id ORDER BY v.created DESC, l.name LIMIT ?",
+             {limit}, [&](const Row& row) { found.push_back(listed_in(row)); }));
     return found;
   }
 
@@ -565,6 +629,15 @@ class SqliteStore final : public Store {
     });
   }
 
+  Status note_objects(const Job& job, const Value& graph) override {
+    return writing([&](Database& db) -> Status {
+      MIST_TRY_VOID(still_ours(db, job));
+      MIST_TRY_VOID(db.run("UPDATE runs SET objects = ? WHERE job = ? AND attempt = ?",
+                           {encoding::to_json(graph), job.id, job.attempt}));
+      return {};
+    });
+  }
+
   Status finish(const Job& job, bool passed) override {
     return writing([&](Database& db) -> Status {
       MIST_TRY_VOID(still_ours(db, job));
@@ -610,12 +683,14 @@ class SqliteStore final : public Store {
     Status done = db->reading([&]() -> Status {
       std::int64_t job = 0;
       MIST_TRY_VOID(db->query(
-          "SELECT j.id, j.attempt, coalesce(r.nodes, '') FROM jobs j JOIN versions v ON v.id = j.version "
+          "SELECT j.id, j.attempt, coalesce(r.nodes, ''), coalesce(r.objects, '') FROM jobs j "
+          "JOIN versions v ON v.id = j.version "
           "JOIN projects p ON p.id = v.project LEFT JOIN runs r ON r.job = j.id AND r.attempt = j.attempt "
           "WHERE p.name = ? AND v.version = ? AND j.attempt > 0 ORDER BY j.id DESC LIMIT 1",
           {package, version}, [&](const Row& row) {
             job = row.integer(0);
             run = Run{.attempt = static_cast<int>(row.integer(1)), .nodes = row.text(2)};
+            if (auto graph = encoding::parse_json(row.text(3)); graph.ok()) run->objects = *std::move(graph);
           }));
       if (!run) return {};
       return db->query(
@@ -784,9 +859,11 @@ class SqliteStore final : public Store {
                      facts = PackageFacts::from_value(*value);
                  }));
     MIST_TRY_VOID(
-        db.run("INSERT INTO listed VALUES (?1, ?2, ?3, ?4) ON CONFLICT (project) DO UPDATE SET "
-               "version = ?3, description = ?4",
-               {project, name, version, facts.description}));
+        db.run("INSERT INTO listed (project, name, version, description, format, state) "
+               "SELECT ?1, ?2, ?3, ?4, ?5, state FROM versions WHERE id = ?3 "
+               "ON CONFLICT (project) DO UPDATE SET version = excluded.version, "
+               "description = excluded.description, format = excluded.format, state = excluded.state",
+               {project, name, version, facts.description, facts.format}));
     MIST_TRY_VOID(db.run("DELETE FROM words WHERE rowid = ?", {project}));
     MIST_TRY_VOID(db.run("INSERT INTO words (rowid, name, description, details) VALUES (?, ?, ?, ?)",
                          {project, name, facts.description, facts.details}));

@@ -8,6 +8,7 @@
 
 #include "catalog/backup.h"
 #include "catalog/blobs.h"
+#include "sqlite/database.h"
 #include "testing/fake_clock.h"
 #include "testing/temp_dir.h"
 
@@ -68,7 +69,7 @@ class StoreTest : public ::testing::Test {
     return (*found)->state;
   }
   std::vector<std::string> found(const std::string& query) {
-    const auto slice = store_->search(query, {});
+    const auto slice = store_->search(query, {}, {});
     EXPECT_TRUE(slice.ok()) << slice.error().to_line();
     std::vector<std::string> names;
     for (const Listed& each : slice->items) names.push_back(each.package);
@@ -281,7 +282,7 @@ TEST_F(StoreTest, ListsOrderVersionsAsSemVer) {
   std::vector<std::string> order;
   for (const Version& each : *store_->versions("etcd")) order.push_back(each.version);
   EXPECT_THAT(order, ElementsAre("1.10.0", "1.10.0-rc.1", "1.9.0"));
-  EXPECT_EQ(store_->search("", {})->items.at(0).version, "1.10.0");
+  EXPECT_EQ(store_->search("", {}, {})->items.at(0).version, "1.10.0");
 }
 
 TEST_F(StoreTest, OnlyWhatPassedIsInTheIndexAndYankedIsMarked) {
@@ -301,9 +302,9 @@ TEST_F(StoreTest, OnlyWhatPassedIsInTheIndexAndYankedIsMarked) {
   EXPECT_GT(index.first, one);
   ASSERT_EQ(index.second.size(), 2U);
   EXPECT_TRUE(index.second[1].yanked);
-  EXPECT_EQ(store_->search("", {})->items.at(0).version, "1.0.0") << "the newest that isn't yanked";
+  EXPECT_EQ(store_->search("", {}, {})->items.at(0).version, "1.0.0") << "the newest that isn't yanked";
   ASSERT_TRUE(store_->yank("etcd", "2.0.0", std::nullopt).ok());
-  EXPECT_EQ(store_->search("", {})->items.at(0).version, "2.0.0");
+  EXPECT_EQ(store_->search("", {}, {})->items.at(0).version, "2.0.0");
   EXPECT_EQ(store_->yank("etcd", "3.0.0", "x").error().kind, ErrorKind::NotFound);
 }
 
@@ -319,10 +320,91 @@ TEST_F(StoreTest, SearchFindsBeginningsOfWordsAndTakesNothingForAnOperator) {
   for (const char* each :
        {"\"", "etcd\" OR \"nginx", "name:*", "NEAR(etcd nginx)", "'; DROP TABLE versions; --", "*",
         "etcd AND NOT nginx", "\\", "(((", "{a b}: c", "^etcd -x"})
-    EXPECT_TRUE(store_->search(each, {}).ok()) << each;
+    EXPECT_TRUE(store_->search(each, {}, {}).ok()) << each;
   EXPECT_THAT(found("etcd\" OR \"nginx"), IsEmpty());
   EXPECT_THAT(found("\""), IsEmpty());
   EXPECT_EQ(found("").size(), 3U);
+}
+
+std::string told(const std::vector<Facets::Count>& counts) {
+  std::string text;
+  for (const Facets::Count& each : counts) text += fmt::format("{}={} ", each.value, each.count);
+  return text;
+}
+
+TEST_F(StoreTest, FacetsCountWhatChoosingThemWouldGive) {
+  author("ann");
+  const auto add = [&](const std::string& name, const std::string& format, std::optional<bool> passed) {
+    project(name);
+    NewVersion made = version(name, "1.0.0");
+    made.facts.format = format;
+    submit(made);
+    if (passed) {
+      ASSERT_TRUE(store_->finish(lease(), *passed).ok());
+    }
+  };
+  add("aaa", "Kube", true);
+  add("bbb", "Kube", false);
+  add("ccc", "Helm chart", true);
+  add("ddd", "Kube", std::nullopt);
+  for (const char* query : {"", "thing"}) {
+    const Facets all = *store_->facets(query, {});
+    EXPECT_EQ(all.found, 4) << query;
+    EXPECT_FALSE(all.more);
+    EXPECT_EQ(told(all.formats), "Kube=3 Helm chart=1 ");
+    EXPECT_EQ(told(all.states), "queued=1 passed=2 failed=1 ");
+    const Narrowing narrowing{.format = "Kube", .state = VersionState::Passed};
+    const Facets some = *store_->facets(query, narrowing);
+    EXPECT_EQ(some.found, 1);
+    EXPECT_EQ(told(some.formats), "Helm chart=1 Kube=1 ") << "of those that passed";
+    EXPECT_EQ(told(some.states), "queued=1 passed=1 failed=1 ") << "of Kubes";
+    const auto found = store_->search(query, narrowing, {});
+    ASSERT_EQ(found->items.size(), 1U);
+    EXPECT_EQ(found->items[0].package, "aaa");
+  }
+  const Job job = lease();
+  EXPECT_EQ(told(store_->facets("", {})->states), "testing=1 passed=2 failed=1 ");
+  ASSERT_TRUE(store_->give_back(job).ok());
+  EXPECT_EQ(told(store_->facets("", {})->states), "queued=1 passed=2 failed=1 ");
+  EXPECT_EQ(store_->facets("'; DROP TABLE listed; --", {})->found, 0);
+  EXPECT_EQ(store_->facets("", {.format = "' OR 1=1 --"})->found, 0);
+}
+
+TEST_F(StoreTest, ADatabaseOfTheFirstVersionIsBroughtUpToDate) {
+  author("ann");
+  project("etcd");
+  NewVersion made = version("etcd", "1.0.0");
+  made.facts.format = "Helm chart";
+  submit(made);
+  ASSERT_TRUE(store_->finish(lease(), true).ok());
+  store_.reset();
+  {
+    auto database = sqlite::Database::open(places_.database());
+    ASSERT_TRUE(database.ok());
+    const Status back = database->script(
+        "DROP TRIGGER listed_state; DROP INDEX listed_facets; DROP INDEX listed_version; DROP INDEX "
+        "versions_by_state;"
+        "ALTER TABLE listed DROP COLUMN format; ALTER TABLE listed DROP COLUMN state;"
+        "ALTER TABLE runs DROP COLUMN objects; PRAGMA user_version = 1;");
+    ASSERT_TRUE(back.ok()) << back.error().to_line();
+  }
+  store_ = opened();
+  const Facets facets = *store_->facets("", {});
+  EXPECT_EQ(told(facets.formats), "Helm chart=1 ");
+  EXPECT_EQ(told(facets.states), "passed=1 ");
+  EXPECT_TRUE((*store_->last_run("etcd", "1.0.0"))->objects.is_null());
+}
+
+TEST_F(StoreTest, TheObjectsOfARunAreKeptWithIt) {
+  author("ann");
+  project("etcd");
+  submit(version("etcd", "1.0.0"));
+  const Job job = lease();
+  ASSERT_TRUE(store_->note_objects(job, encoding::Value::object({{"objects", encoding::Value(3)}})).ok());
+  EXPECT_EQ((*store_->last_run("etcd", "1.0.0"))->objects.find("objects")->as_int(), 3);
+  Job other = job;
+  other.holder = "w2";
+  EXPECT_EQ(store_->note_objects(other, {}).error().kind, ErrorKind::Conflict);
 }
 
 TEST_F(StoreTest, ListsHavePages) {
@@ -336,7 +418,7 @@ TEST_F(StoreTest, ListsHavePages) {
     Page page{.after = "", .limit = 2};
     int pages = 0;
     do {
-      const auto slice = store_->search(query, page);
+      const auto slice = store_->search(query, {}, page);
       ASSERT_TRUE(slice.ok());
       for (const Listed& each : slice->items) all.push_back(each.package);
       page.after = slice->next;

@@ -60,6 +60,25 @@ enum class Submitted : std::uint8_t {
   Changed,  ///< the version is there already, of another commit: nothing was changed
 };
 
+/// What a list is narrowed to.
+struct Narrowing {
+  std::string format = {};                 ///< PackageFacts::format; empty: any
+  std::optional<VersionState> state = {};  ///< nullopt: any
+};
+
+/// How many packages a search finds, by their facets. The counts of a facet are of what the other one leaves,
+/// so that they say what choosing another value of it would give.
+struct Facets {
+  struct Count {
+    std::string value = {};
+    std::int64_t count = 0;
+  };
+  std::int64_t found = 0;           ///< with both
+  bool more = false;                ///< there are more than were counted
+  std::vector<Count> formats = {};  ///< the most frequent first
+  std::vector<Count> states = {};   ///< to_string(VersionState), in its order
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -108,7 +127,11 @@ class Store {
   virtual Status yank(const std::string& package, const std::string& version,
                       const std::optional<std::string>& why) = 0;
   /// All of them by name, or those in which every word of `query` occurs, the best first.
-  virtual Result<Slice<Listed>> search(const std::string& query, const Page& page) = 0;
+  virtual Result<Slice<Listed>> search(const std::string& query, const Narrowing& narrowing,
+                                       const Page& page) = 0;
+  /// Of the same query. No more than kMostCounted packages in which its words occur are counted.
+  virtual Result<Facets> facets(const std::string& query, const Narrowing& narrowing) = 0;
+  static constexpr int kMostCounted = 2000;
   /// Those that were taken last.
   virtual Result<std::vector<Listed>> newest(int limit) = 0;
   struct Counts {
@@ -134,6 +157,8 @@ class Store {
   /// Conflict as renew.
   virtual Status add_step(const Job& job, const Step& step) = 0;
   virtual Status note_nodes(const Job& job, const std::string& nodes) = 0;
+  /// Run::objects. Conflict as renew.
+  virtual Status note_objects(const Job& job, const encoding::Value& graph) = 0;
   /// Conflict as renew.
   virtual Status finish(const Job& job, bool passed) = 0;
   /// It waits again, and this try doesn't count: the worker can't go on, for reasons of its own.

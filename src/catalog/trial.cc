@@ -13,6 +13,7 @@
 #include "base/process_identity.h"
 #include "base/text.h"
 #include "base/tree.h"
+#include "catalog/object_graph.h"
 #include "catalog/step_log.h"
 #include "kpm/k3.h"
 #include "package/capabilities.h"
@@ -60,10 +61,10 @@ std::string summary_of(const Error& failure) {
 
 class Trial {
  public:
-  Trial(const TrialWorld& world, const Job& job, const OnStep& on_step, const Context& context)
+  Trial(const TrialWorld& world, const Job& job, const TrialReport& report, const Context& context)
       : world_(world),
         job_(job),
-        on_step_(on_step),
+        report_(report),
         context_(context),
         log_(world.clock),
         directory_(world.directory / fmt::format("job-{}-{}", job.id, job.attempt)),
@@ -76,20 +77,25 @@ class Trial {
     (void)world_.files.remove_all(previous_);
   }
 
-  Result<bool> run(const OnNodes& on_nodes) {
+  Result<bool> run() {
     const Context limited = context_.with_timeout(world_.longest);
     MIST_TRY(const bool read, step("unpack", limited, [&](const Context& c) { return unpack(c); }));
     if (!read) return false;
+    if (has_script()) {
+      MIST_TRY(const bool ran, step("pre-install", limited, [&](const Context& c) { return run_script(c); }));
+      if (!ran) return false;
+    }
     MIST_TRY(const bool clean, step("lint", limited, [&](const Context& c) { return lint(c); }));
     MIST_TRY(const bool valid, check_versions(limited));
     if (!clean || !valid) return false;
+    MIST_TRY_VOID(note_objects(limited));
     MIST_TRY(client_, world_.connect(log_));
     const std::string described = client_->describe();
     server_ = described.substr(0, described.find(' '));
     environment_.emplace(action::Environment{*client_, world_.clock, world_.random, log_, job_.holder});
     environment_->process = own_process();
     environment_->life = life_of_process;
-    MIST_TRY_VOID(note_nodes(on_nodes));
+    MIST_TRY_VOID(note_nodes());
     MIST_TRY_VOID(remove_leftovers());
     return on_cluster(limited);
   }
@@ -111,15 +117,20 @@ class Trial {
     done.summary = for_everybody(result.ok() ? *result : summary_of(result.error()));
     done.elapsed = world_.clock.steady_now() - began;
     done.log = for_everybody(log_.take());
-    MIST_TRY_VOID(on_step_(done));
+    MIST_TRY_VOID(report_.step(done));
     return result.ok();
   }
 
-  // Where the cluster of the tests is concerns nobody else.
+  // Where the cluster of the tests is, and the files of this machine, concerns nobody else.
   std::string for_everybody(std::string text) const {
-    if (server_.empty()) return text;
-    for (auto at = text.find(server_); at != text.npos; at = text.find(server_, at))
-      text.replace(at, server_.size(), "the cluster");
+    const auto hide = [&](const std::string& piece, std::string_view instead) {
+      if (piece.empty()) return;
+      for (auto at = text.find(piece); at != text.npos; at = text.find(piece, at + instead.size()))
+        text.replace(at, piece.size(), instead);
+    };
+    hide(server_, "the cluster");
+    hide(previous_.string(), job_.package + " " + job_.previous_version);
+    hide(directory_.string(), job_.package);
     return text;
   }
 
@@ -143,11 +154,46 @@ class Trial {
 
   Result<std::string> unpack(const Context&) {
     MIST_TRY(const std::uint64_t size, write_package(job_.digest, directory_, &log_));
-    if (world_.files.exists(directory_ / package::kPreInstallScript))
-      return error(ErrorKind::Invalid, "it has {}, which this catalog doesn't run",
-                   package::kPreInstallScript)
-          .with_hint("make what the script would make a part of manifests/, as templates");
     return fmt::format("{} bytes", size);
+  }
+
+  bool has_script() const {
+    return world_.files.exists(directory_ / kpm::kMetadataFile) &&
+           world_.files.exists(directory_ / package::kPreInstallScript);
+  }
+
+  // As kpm install runs it where nobody can be asked: in the sandbox, and a question takes its default.
+  Result<std::string> run_script(const Context& context) {
+    MIST_TRY(const package::Source* const package, source(context));
+    package::Renderer renderer(world_.engines, log_);
+    package::RenderRequest request = default_request(*package);
+    request.quiet = false;
+    const auto left = renderer.run_pre_install(*package, request, context);
+    if (!left.ok()) return for_authors(left.error());
+    for (const auto& [path, text] : left->written)
+      log_.line(fmt::format("wrote {} ({} bytes)", path, text.size()));
+    for (const std::string& path : left->removed) log_.line(fmt::format("removed {}", path));
+    return left->written.empty() ? "it ended well, and wrote nothing"
+                                 : fmt::format("it wrote {}", plural(left->written.size(), "file"));
+  }
+
+  // Hints for a person who installs it are of no use here.
+  static Error for_authors(Error failure) {
+    if (failure.detail<package::Unanswered>() != nullptr)
+      failure.hint = "nobody answers here: give each question a default";
+    if (failure.detail<package::NeedsHostPython>() != nullptr)
+      failure.hint =
+          "the catalog runs scripts in the sandbox only; import nothing but kpm and Python's own modules";
+    return failure;
+  }
+
+  // Of its default values, without a cluster.
+  package::RenderRequest default_request(const package::Source& package) const {
+    const action::PackageCases cases{.source = package, .folder = directory_ / package::kTestsFolder};
+    package::RenderRequest request =
+        action::request_for(cases, package::TestCase(), package::engine_of(package).value_or(nullptr));
+    request.release_name = job_.package;
+    return request;
   }
 
   std::unique_ptr<render::Packages> packages() {
@@ -211,17 +257,26 @@ class Trial {
     return all;
   }
 
-  Status note_nodes(const OnNodes& on_nodes) {
+  // A picture for its page. Where there is none, the steps that follow say why.
+  Status note_objects(const Context& context) {
+    MIST_TRY(const package::Source* const package, source(context));
+    package::Renderer renderer(world_.engines, log_);
+    const auto graph = object_graph(renderer, *package, default_request(*package), context);
+    MIST_TRY_VOID(context_.check());
+    return graph.ok() ? report_.objects(*graph) : Status();
+  }
+
+  Status note_nodes() {
     MIST_TRY(const kube::ResourceInfo nodes, client_->resource_for({"", "Node"}, "v1", context_));
     MIST_TRY(const kube::ObjectList list, client_->list(nodes, {.metadata_only = true}, context_));
     const auto simulated = std::ranges::count_if(list.items, [](const Value& node) {
       return node.at_path({"metadata", "annotations", kSimulatedNode}) != nullptr;
     });
     const auto all = static_cast<std::ptrdiff_t>(list.items.size());
-    return on_nodes(all == 0           ? "no nodes"
-                    : simulated == all ? "simulated nodes"
-                    : simulated == 0   ? "real nodes"
-                                       : "real and simulated nodes");
+    return report_.nodes(all == 0           ? "no nodes"
+                         : simulated == all ? "simulated nodes"
+                         : simulated == 0   ? "real nodes"
+                                            : "real and simulated nodes");
   }
 
   Result<kube::ObjectRef> namespace_ref(const std::string& name) {
@@ -448,7 +503,7 @@ class Trial {
 
   const TrialWorld& world_;
   const Job& job_;
-  const OnStep& on_step_;
+  const TrialReport& report_;
   const Context& context_;
   StepLog log_;
   const Path directory_;
@@ -467,9 +522,9 @@ std::string trial_namespace(const std::string& instance, const Job& job, int att
   return fmt::format("catalog-{}-{}-{}", instance, job.id, attempt);
 }
 
-Result<bool> run_trial(const TrialWorld& world, const Job& job, const OnStep& on_step,
-                       const OnNodes& on_nodes, const Context& context) {
-  return Trial(world, job, on_step, context).run(on_nodes);
+Result<bool> run_trial(const TrialWorld& world, const Job& job, const TrialReport& report,
+                       const Context& context) {
+  return Trial(world, job, report, context).run();
 }
 
 }  // namespace mist::catalog

@@ -36,15 +36,17 @@ struct TrialWorld {
   Duration longest = std::chrono::minutes(20);  ///< of all steps but the removal
 };
 
-/// Told of each step when it is over. An error of it ends the trial.
-using OnStep = std::function<Status(const Step&)>;
-/// Told once which nodes the cluster has: "simulated nodes".
-using OnNodes = std::function<Status(const std::string&)>;
+/// Told what a trial finds. An error of any of them ends it.
+struct TrialReport {
+  std::function<Status(const Step&)> step;                ///< each, when it is over
+  std::function<Status(const std::string&)> nodes;        ///< once, which the cluster has: "simulated nodes"
+  std::function<Status(const encoding::Value&)> objects;  ///< once, as object_graph.h has them
+};
 
 /// Whether every step passed. Errors: those that say nothing of the package (the cluster can't be reached,
-/// the context ended, `on_step`): the job may be tried again.
-Result<bool> run_trial(const TrialWorld& world, const Job& job, const OnStep& on_step,
-                       const OnNodes& on_nodes, const Context& context);
+/// the context ended, of `report`): the job may be tried again.
+Result<bool> run_trial(const TrialWorld& world, const Job& job, const TrialReport& report,
+                       const Context& context);
 
 /// Where an attempt installs.
 std::string trial_namespace(const std::string& instance, const Job& job, int attempt);

@@ -58,10 +58,11 @@ Result<bool> work_once(Store& store, const TrialWorld& world, const WorkerOption
   if (!job) return false;
   events.info(fmt::format("{} {}: testing, attempt {}", job->package, job->version, job->attempt));
   Lease lease(store, *job, options, context);
-  const auto passed = run_trial(
-      world, *job, [&](const Step& step) { return store.add_step(*job, step); },
-      [&](const std::string& nodes) { return store.note_nodes(*job, nodes); },
-      context.with_stop(lease.token()));
+  const TrialReport report{
+      .step = [&](const Step& step) { return store.add_step(*job, step); },
+      .nodes = [&](const std::string& nodes) { return store.note_nodes(*job, nodes); },
+      .objects = [&](const encoding::Value& graph) { return store.note_objects(*job, graph); }};
+  const auto passed = run_trial(world, *job, report, context.with_stop(lease.token()));
   if (lease.is_lost()) {
     events.warn(fmt::format("{} {}: the lease was lost, another worker goes on", job->package, job->version));
     return true;

@@ -36,6 +36,7 @@ enum class Completion : std::uint8_t {
   Namespace,
   Context,
   Registry,
+  WorkingCopy,  ///< of kpm
   Command,
 };
 

@@ -68,6 +68,7 @@ constexpr const Command* kCommands[] = {
     &kKpmSearchCommand,
     &kKpmInfoCommand,
     &kKpmGetCommand,
+    &kKpmDiffCommand,
     &kKpmInstallCommand,
     &kKpmUninstallCommand,
     &kKpmUpdateCommand,

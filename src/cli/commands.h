@@ -76,6 +76,7 @@ extern const Command kKpmListCommand;
 extern const Command kKpmSearchCommand;
 extern const Command kKpmInfoCommand;
 extern const Command kKpmGetCommand;
+extern const Command kKpmDiffCommand;
 extern const Command kKpmInstallCommand;
 extern const Command kKpmUninstallCommand;
 extern const Command kKpmUpdateCommand;

@@ -289,6 +289,7 @@ class Completer {
       case Completion::Namespace:
       case Completion::Context:
       case Completion::Registry:
+      case Completion::WorkingCopy:
         return offer_all(names_({.kind = kind, .cluster = cluster_}), prefix, typed);
     }
   }

@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/invocation.h"
+#include "cli/kpm_home.h"
 #include "cli/package_flags.h"
 #include "cli/places.h"
 #include "cli/registry_access.h"
@@ -110,6 +111,14 @@ Result<Names> revisions(const NameQuery& query, World& world, const Context& con
   return names;
 }
 
+Result<Names> working_copies(World& world) {
+  MIST_TRY(const kpm::Home home, open_kpm_home(world));
+  MIST_TRY(std::vector<std::string> copies, home.working_copies());
+  Names names;
+  for (std::string& name : copies) names.push_back({std::move(name)});
+  return names;
+}
+
 // The keys of the package that -p names, else of the one that the release has.
 Result<Names> value_keys(const NameQuery& query, World& world, const Context& context) {
   World patient = world;
@@ -148,6 +157,8 @@ Result<Names> look_up(const NameQuery& query, World& world) {
       return packages(query.typed, world, context);
     case Completion::ValueKey:
       return value_keys(query, world, context);
+    case Completion::WorkingCopy:
+      return working_copies(world);
     case Completion::None:
     case Completion::File:
     case Completion::Directory:

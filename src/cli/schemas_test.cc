@@ -70,6 +70,17 @@ TEST_F(Schemas, OfPackageTestAndLint) {
   }
 }
 
+TEST_F(Schemas, OfKpmDiff) {
+  const Path home = fake.home.path() / "kpm";
+  fake.environment["KPM_HOME"] = home.string();
+  ASSERT_TRUE(fake.files.write(home / "web-1.0.0/K3.yaml", "name: web\nversion: 1.0.0\n").ok());
+  ASSERT_TRUE(fake.files.write(home / "web/K3.yaml", "name: web\nversion: 1.0.0\nhome: h\n").ok());
+  ASSERT_TRUE(fake.files.write(home / "web/logo.png", std::string_view("\0", 1)).ok());
+  const Value value = printed({"kpm", "diff", "web"});
+  expect_valid(value, "cli/kpm-diff.schema.json");
+  EXPECT_EQ(value.find("files")->size(), 2U);
+}
+
 // The words of a command line for it: its path, and something for each argument and each flag that it needs.
 std::vector<std::string> words_for(const Command& command) {
   std::vector<std::string> words;

@@ -298,11 +298,125 @@ Result<Kube> Home::get(const Listed& listed, const Context& context) {
   if (files_.exists(target))
     return error(ErrorKind::Conflict, "there is a working copy of {} already", listed.k3.name)
         .with_hint(fmt::format("it is {}; remove it to begin again", target.string()));
+  MIST_TRY_VOID(unpack(listed, context));
   MIST_TRY(registry::PackageTree tree, tree_of(listed, context));
+  MIST_TRY_VOID(write_origin(listed, tree));
   // It is opened with editors and shells that run what they find in such files.
   std::erase_if(tree.files, [](const registry::PackageFile& file) { return is_hidden_path(file.path); });
   MIST_TRY_VOID(write_tree(tree, target));
   return Kube{listed.k3, target, true};
+}
+
+Result<std::vector<std::string>> Home::working_copies() const {
+  std::vector<std::string> names;
+  if (!files_.is_directory(root_)) return names;
+  MIST_TRY(const std::vector<DirectoryEntry> entries, files_.list(root_));
+  // The directories of versions have dots in their names.
+  for (const DirectoryEntry& each : entries)
+    if (is_dns1123_label(each.name) && files_.exists(root_ / each.name / kMetadataFile))
+      names.push_back(each.name);
+  return names;
+}
+
+Status Home::write_origin(const Listed& listed, const registry::PackageTree& tree) {
+  const Value origin = Value::object({{"archive", Value(listed.archive)},
+                                      {"version", Value(listed.k3.version.to_string())},
+                                      {"digest", Value(registry::digest_of(tree).str())}});
+  return files_.write(origin_file(listed.k3.name), encoding::to_yaml(origin), {.durable = false});
+}
+
+Result<Home::Origin> Home::origin_of(const std::string& name) const {
+  const Path file = origin_file(name);
+  if (!files_.exists(file)) {
+    // Its user made it, or an older kpm.
+    MIST_TRY(K3 k3, read_k3(root_ / name));
+    return Origin{.version = std::move(k3.version)};
+  }
+  MIST_TRY(const std::string text, files_.read(file, kSmallFile));
+  MIST_TRY(const Value document, encoding::parse_yaml(text, {.strict = true, .file = file.string()}));
+  auto version = encoding::SemVer::parse(document.string_at("version"));
+  if (!version.ok())
+    return wrong(document, file, "it doesn't name the version that the working copy was made from")
+        .with_hint(fmt::format("remove the file; kpm diff then goes by {}", kMetadataFile));
+  return Origin{.archive = std::string(document.string_at("archive")),
+                .version = *std::move(version),
+                .digest = std::string(document.string_at("digest"))};
+}
+
+Error Home::no_working_copy(const std::string& name) const {
+  Error failure = error(ErrorKind::NotFound, "there is no working copy of {}", name);
+  const auto copies = working_copies();
+  const std::vector<std::string_view> names =
+      copies.ok() ? std::vector<std::string_view>(copies->begin(), copies->end())
+                  : std::vector<std::string_view>();
+  const std::string_view suggestion = nearest(name, names);
+  failure.hint = suggestion.empty() ? fmt::format("kpm get {} makes one in {}", name, root_.string())
+                                    : fmt::format("did you mean {}?", suggestion);
+  return failure;
+}
+
+Error Home::no_original(const std::string& name, const std::string& version) const {
+  std::vector<std::string> unpacked;
+  const std::string prefix = name + '-';
+  if (const auto entries = files_.list(root_); entries.ok())
+    for (const DirectoryEntry& each : *entries)
+      if (each.is_directory && each.name.starts_with(prefix) &&
+          encoding::SemVer::parse(each.name.substr(prefix.size())).ok())
+        unpacked.push_back(each.name.substr(prefix.size()));
+  Error failure = error(ErrorKind::NotFound, "{}-{} isn't unpacked in {}, and no archive has it", name,
+                        escape_controls(version), root_.string());
+  failure.hint = "kpm update reads again what the archives hold";
+  if (!unpacked.empty())
+    failure.hint +=
+        fmt::format("; kpm diff {}:{} compares with a version that is here", name, unpacked.back());
+  return failure;
+}
+
+Result<Path> Home::original(const std::string& name, const Origin& origin, const Context& context) {
+  const std::string version = origin.version.to_string();
+  Path directory = root_ / fmt::format("{}-{}", name, version);
+  if (files_.exists(directory)) return directory;
+  const auto catalog = this->catalog(context);
+  if (!catalog.ok() && catalog.error().kind != ErrorKind::NotFound) return catalog.error();
+  if (!catalog.ok()) return no_original(name, version);
+  const auto listed = choose(
+      *catalog, fmt::format("{}{}{}:{}", origin.archive, origin.archive.empty() ? "" : "/", name, version));
+  if (!listed.ok() && listed.error().kind != ErrorKind::NotFound) return listed.error();
+  if (!listed.ok()) return no_original(name, version);
+  MIST_TRY(Kube kube, unpack(*listed, context));
+  return std::move(kube.directory);
+}
+
+Result<Comparison> Home::compare(std::string_view text, std::size_t context_lines, const Context& context) {
+  const auto colon = text.find(':');
+  const std::string name(text.substr(0, colon));
+  if (!is_dns1123_label(name))
+    return error(ErrorKind::Invalid, "{} can't be the name of a working copy", escape_controls(text))
+        .with_hint("write NAME, or NAME:VERSION to compare with another version");
+  if (!files_.is_directory(root_ / name)) return no_working_copy(name);
+  Origin origin;
+  if (colon != text.npos) {
+    auto version = encoding::SemVer::parse(text.substr(colon + 1));
+    if (!version.ok())
+      return error(ErrorKind::Invalid, "{} is not a version", escape_controls(text.substr(colon + 1)))
+          .with_hint(fmt::format("such as kpm diff {}:1.0.3", name));
+    origin.version = *std::move(version);
+  } else {
+    MIST_TRY(origin, origin_of(name));
+  }
+  Comparison comparison{.copy = root_ / name, .original = {}, .changes = {}};
+  MIST_TRY(comparison.original, original(name, origin, context));
+  MIST_TRY(const registry::PackageTree before, registry::read_directory_tree(files_, comparison.original));
+  MIST_TRY(const registry::PackageTree after, registry::read_directory_tree(files_, comparison.copy));
+  if (!origin.digest.empty() && registry::digest_of(before).str() != origin.digest)
+    return error(ErrorKind::Conflict, "{} isn't what the working copy was made from",
+                 comparison.original.string())
+        .with_hint(
+            fmt::format("remove it, and kpm diff unpacks it again; or kpm diff {}:{} compares with what "
+                        "is there",
+                        name, origin.version.to_string()));
+  comparison.changes = changes_between(before, after, context_lines);
+  return comparison;
 }
 
 }  // namespace mist::kpm

@@ -5,6 +5,7 @@
 //   .archives/<name>/  the snapshot of one (registry/snapshot_store.h), or what a service said (service.h)
 //   NAME-VERSION/      unpacked by install, never changed again
 //   NAME/              a working copy, made by get; only its user changes it
+//   .copies/NAME.yaml  what get made it from: {archive, version, digest}
 //
 // An archive is a git repository of packages/<name>/, and of packages/<name>/<version>/ where it keeps
 // several; or a service that collects Kubes of many repositories. Any thread, many processes.
@@ -21,6 +22,7 @@
 #include "base/process.h"
 #include "base/result.h"
 #include "http/transport.h"
+#include "kpm/changes.h"
 #include "kpm/k3.h"
 #include "kpm/service.h"
 #include "registry/git.h"
@@ -53,6 +55,12 @@ struct Kube {
   K3 k3;
   Path directory;
   bool is_working_copy = false;
+};
+
+/// A working copy beside the version that it was made from.
+struct Comparison {
+  Path copy, original;
+  std::vector<FileChange> changes;
 };
 
 class Home {
@@ -88,8 +96,16 @@ class Home {
   Result<registry::PackageTree> tree_of(const Listed& listed, const Context& context) const;
   /// NAME-VERSION/, written if it isn't there. Conflict when other bytes are there.
   Result<Kube> unpack(const Listed& listed, const Context& context);
-  /// Makes NAME/. Conflict when there is one.
+  /// Makes NAME/, and unpacks what it is made from. Conflict when there is one, and as unpack.
   Result<Kube> get(const Listed& listed, const Context& context);
+
+  /// Names of the working copies, sorted.
+  Result<std::vector<std::string>> working_copies() const;
+  /// What was changed in a working copy: `wanted` is NAME, or NAME:VERSION for another version than the one
+  /// that it was made from. A version that isn't unpacked any more is taken from the archives again. Errors:
+  /// Invalid (no name of a working copy), NotFound (no working copy; no archive has the version), Conflict
+  /// (the unpacked version isn't what get found); of git.
+  Result<Comparison> compare(std::string_view wanted, std::size_t context_lines, const Context& context);
 
   /// The K3.yaml in `directory`. Errors: NotFound, Invalid.
   Result<K3> read_k3(const Path& directory) const;
@@ -101,6 +117,18 @@ class Home {
   Status add_kubes(const Archive& archive, Catalog& catalog, const Context& context) const;
   Status add_kubes_of_service(const Archive& archive, Catalog& catalog) const;
   Status write_tree(const registry::PackageTree& tree, const Path& target);
+  // What get made a working copy from.
+  struct Origin {
+    std::string archive = {};  // empty: unknown
+    encoding::SemVer version;
+    std::string digest = {};  // empty: unknown
+  };
+  Path origin_file(const std::string& name) const { return root_ / ".copies" / (name + ".yaml"); }
+  Status write_origin(const Listed& listed, const registry::PackageTree& tree);
+  Result<Origin> origin_of(const std::string& name) const;
+  Error no_working_copy(const std::string& name) const;
+  Error no_original(const std::string& name, const std::string& version) const;
+  Result<Path> original(const std::string& name, const Origin& origin, const Context& context);
 
   FileSystem& files_;
   registry::Git git_;

@@ -855,6 +855,19 @@ Error with_excerpt(Error failure, const Source& source, const FileOrigins& origi
   return failure;
 }
 
+Result<ScriptResult> Renderer::run_pre_install(const Source& source, const RenderRequest& request,
+                                               const Context& context) {
+  MIST_TRY(const Tree tree, look_at(source));
+  if (!runs_a_script(tree))
+    return error(ErrorKind::Invalid, "{} has no {}", source.reference, kPreInstallScript);
+  MIST_TRY(const Metadata metadata, impl_->metadata_of_tree(source, tree, false, context));
+  MIST_TRY(const Rendered ran, impl_->run_script(source, tree, metadata, request, context));
+  MIST_TRY(ScriptResult result, script_result(ran.files, ran.exports));
+  if (result.question) return unanswered(*std::move(result.question), source.reference);
+  if (!result.needs_host.empty()) return needs_host_python(result, source.reference);
+  return result;
+}
+
 Result<Inspection> Renderer::inspect(const Source& source, const Context& context) {
   Inspection inspection;
   if (const auto* module = std::get_if<wasm::ModuleBytes>(&source.content)) {

@@ -175,6 +175,11 @@ class Renderer {
   Result<Rendered> render(const Source& source, const RenderRequest& request, const Context& context);
   /// Only what is needed for `generate -o raw`: files, not objects.
   Result<Rendered> render_files(const Source& source, const RenderRequest& request, const Context& context);
+  /// Runs the script of a Kube (has_pre_install) in the sandbox, as render does first, and renders nothing.
+  /// Errors as render: Invalid where the script failed, asks what the values don't answer, or needs more than
+  /// the sandbox has.
+  Result<ScriptResult> run_pre_install(const Source& source, const RenderRequest& request,
+                                       const Context& context);
   /// Metadata and format; runs nothing unless the ABI has no other way.
   Result<Inspection> inspect(const Source& source, const Context& context);
   /// One module that renders `source`, a directory, by itself: its engine with the files parsed in its memory

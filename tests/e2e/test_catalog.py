@@ -89,6 +89,46 @@ def a_catalog_takes_a_tag_to_a_badge_and_kpm_installs_it(t):
     contains(t.run("kpm", "search", "etcd").out, "etcd")
 
 
+SCRIPT = """import kpm
+
+domain = kpm.ask("domain", "Under which domain is it reached?", default="shop.example")
+kpm.info(f"for {domain}")
+kpm.render("templates/config.yaml.j2", "manifests/config.yaml", domain=domain, key=kpm.password("key"))
+"""
+TEMPLATE = """apiVersion: v1
+kind: ConfigMap
+metadata: {name: config}
+data: {url: 'https://{{ domain }}', length: '{{ key | length }}'}
+"""
+
+
+@test(waits=True)
+def a_catalog_runs_the_script_of_a_kube_and_draws_its_objects(t):
+    catalog = Catalog(t)
+    catalog.serve("--kubeconfig", t.kubeconfig, "--poll-interval", "1h")
+    token = catalog.account("ann")
+    repository = Repository(t, "scripted")
+    web = workload("Deployment", "web")
+    web["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{"configMapRef": {"name": "config"}}]
+    repository.kube("1.0.0", web)
+    repository.file("scripts/pre-install.py", SCRIPT)
+    repository.file("templates/config.yaml.j2", TEMPLATE)
+    repository.tag("v1.0.0")
+    catalog.link(token, "scripted", repository.url)
+    run = catalog.wait_tested("scripted", "1.0.0")
+    equal(failed(run), [], "steps that failed")
+    equal(names(run), ["unpack", "pre-install", "lint", "dry run", "install", "tests", "uninstall"])
+    step = run["steps"][1]
+    equal(step["summary"], "it wrote 1 file")
+    contains(step["log"], "for shop.example", "wrote manifests/config.yaml")
+    equal(catalog.namespaces(), [], "what the test left")
+    equal(run["objects"]["objects"], 2)
+    page = catalog.page("/packages/scripted")
+    contains(page, "<svg class=\"graph\" role=\"img\"", "2 objects in 2 steps", "class=\"edge\"",
+             "<li>Deployment web, after ConfigMap config (")
+    contains(catalog.page("/search?q=scripted&state=passed"), "1 package</p>", "href=\"/packages/scripted\"")
+
+
 def bad_package(t, name, version, *objects, **files):
     repository = Repository(t, name)
     repository.kube(version, *objects)
@@ -115,16 +155,24 @@ def a_catalog_says_at_which_step_a_package_failed(t):
                                                 "spec": {"ports": [{"port": 80}], "clusterIP": "10.300.0.1"}})),
         "never-ready": ("install", "", ("1.0.0", workload("Deployment", "web", "pending"))),
         "wrong-test": ("tests", "1 of 1 test", ("1.0.0", config_map("a"), pod_test("smoke", "fail", log="no answer"))),
+        "wrong-script": ("pre-install", "no key can be made",
+                         ("1.0.0", config_map("a")), "raise SystemExit('no key can be made')\n"),
+        "asks": ("pre-install", "give each question a default", ("1.0.0", config_map("a")),
+                 "import kpm\nkpm.ask('owner', 'Who owns it?')\n"),
+        "needs-host": ("pre-install", "in the sandbox only", ("1.0.0", config_map("a")), "import subprocess\n"),
+        "forever": ("pre-install", "time", ("1.0.0", config_map("a")), "while True:\n    pass\n"),
         "stays": ("uninstall", "left", ("1.0.0", keeps)),
     }
-    for name, (_, _, content) in cases.items():
-        catalog.link(token, name, bad_package(t, name, *content).url)
-    for name, (step, words, _) in cases.items():
+    for name, (_, _, content, *script) in cases.items():
+        files = {"scripts__pre-install_dot_py": script[0]} if script else {}
+        catalog.link(token, name, bad_package(t, name, *content, **files).url)
+    for name, (step, words, *_) in cases.items():
         run = catalog.wait_tested(name, "1.0.0", 150)
         equal(catalog.state(name, "1.0.0"), "failed", name)
         first = failed(run)[0]
         check(first["name"].startswith(step), name, "failed at", first["name"], first["summary"], first["log"])
         contains(first["summary"] + first["log"], words)
+        check(str(catalog.data) not in json.dumps(run), name, "shows where the worker's files are")
         contains(catalog.page(f"/packages/{name}/badge.svg"), f"{name}: failed")
         contains(catalog.page(f"/packages/{name}/1.0.0/test"), "<details open>")
         t.note(f"{name}: {first['name']}: {first['summary'][:100]}")

@@ -14,10 +14,9 @@
 #include "cli/command_hint.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/kpm_home.h"
 #include "cli/kube_questions.h"
 #include "cli/output.h"
-#include "cli/places.h"
-#include "cli/registry_access.h"
 #include "cli/release_flags.h"
 #include "cli/wanted_release.h"
 #include "config/redact.h"
@@ -30,23 +29,6 @@ namespace mist::cli {
 namespace {
 
 using registry::PackageTree;
-
-Result<Path> home_of(const World& world) {
-  if (const auto set = world.environment("KPM_HOME"); set && !set->empty())
-    return std::filesystem::absolute(*set).lexically_normal();
-  const auto user = world.environment("HOME");
-  if (!user || user->empty())
-    return error(ErrorKind::Invalid, "there is no home directory for KPM")
-        .with_hint("set KPM_HOME to a directory");
-  return Path(*user) / ".kpm";
-}
-
-Result<kpm::Home> open_home(World& world) {
-  MIST_TRY(Path home, home_of(world));
-  MIST_TRY(const config::Paths paths, named_paths_of(world));
-  MIST_TRY_VOID(config::check_place(paths, home, "KPM_HOME"));
-  return kpm::Home(world.files, world.processes, [&world] { return web_transport(world); }, std::move(home));
-}
 
 void step(World& world, std::string_view text) {
   world.out.write(fmt::format("---> {}\n", escape_controls(text)));
@@ -63,7 +45,7 @@ constexpr Argument kKube[] = {
 // update
 
 Result<ExitCode> run_update(const Invocation&, World& world) {
-  MIST_TRY(kpm::Home home, open_home(world));
+  MIST_TRY(kpm::Home home, open_kpm_home(world));
   MIST_TRY(const std::vector<kpm::Archive> archives, home.archives());
   if (archives.empty()) return std::move(home.catalog(world.context)).error();
   step(world, "Fetching updates...");
@@ -89,7 +71,7 @@ constexpr Argument kPattern[] = {{.name = "PATTERN",
                                   .arity = Arity::Optional}};
 
 Result<ExitCode> run_search(const Invocation& invocation, World& world) {
-  MIST_TRY(const kpm::Home home, open_home(world));
+  MIST_TRY(const kpm::Home home, open_kpm_home(world));
   MIST_TRY(const kpm::Catalog catalog, home.catalog(world.context));
   const std::string pattern = lower_case(invocation.argument("PATTERN"));
   std::vector<std::string> lines;
@@ -119,7 +101,7 @@ std::string provides(const PackageTree& tree) {
 }
 
 Result<ExitCode> run_info(const Invocation& invocation, World& world) {
-  MIST_TRY(kpm::Home home, open_home(world));
+  MIST_TRY(kpm::Home home, open_kpm_home(world));
   const std::string wanted = invocation.argument("KUBE");
   MIST_TRY(const std::optional<kpm::Kube> copy, home.working_copy(wanted));
   kpm::K3 k3;
@@ -155,7 +137,7 @@ Result<ExitCode> run_info(const Invocation& invocation, World& world) {
 // get
 
 Result<ExitCode> run_get(const Invocation& invocation, World& world) {
-  MIST_TRY(kpm::Home home, open_home(world));
+  MIST_TRY(kpm::Home home, open_kpm_home(world));
   MIST_TRY(const kpm::Catalog catalog, home.catalog(world.context));
   MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, invocation.argument("KUBE")));
   MIST_TRY(const kpm::Kube kube, home.get(listed, world.context));
@@ -280,7 +262,7 @@ Error of_dependency(Error failure, const std::string& name, const std::string& n
 }
 
 Result<ExitCode> run_install(const Invocation& invocation, World& world) {
-  MIST_TRY(kpm::Home home, open_home(world));
+  MIST_TRY(kpm::Home home, open_kpm_home(world));
   const bool say = output_format(invocation) == OutputFormat::Table;
   MIST_TRY(const kpm::Kube kube, obtain(world, home, invocation.argument("KUBE"), say));
   MIST_TRY(std::vector<package::ValuesInput> values, read_values(invocation, world));
@@ -413,7 +395,7 @@ Status clean_up(const Trial& trial) {
 }
 
 Result<ExitCode> run_kpm_test(const Invocation& invocation, World& world) {
-  MIST_TRY(kpm::Home home, open_home(world));
+  MIST_TRY(kpm::Home home, open_kpm_home(world));
   MIST_TRY(const kpm::Kube kube, obtain(world, home, invocation.argument("KUBE"), true));
   step(world, fmt::format("{} of {} is well formed", kpm::kMetadataFile, kube.k3.full_name()));
   MIST_TRY(const release::ReleaseName name, release::ReleaseName::parse(kube.k3.name));
@@ -503,7 +485,7 @@ constexpr FlagGroup kArchiveGroups[] = {{"Flags", kArchiveFlags}};
 constexpr Argument kArchive[] = {{.name = "NAME", .help = "Name of the archive"}};
 
 Result<ExitCode> run_archive_add(const Invocation& invocation, World& world) {
-  MIST_TRY(kpm::Home home, open_home(world));
+  MIST_TRY(kpm::Home home, open_kpm_home(world));
   MIST_TRY_VOID(home.add_archive({.name = invocation.argument("NAME"),
                                   .url = invocation.argument("URL"),
                                   .is_service = invocation.enabled("service")},
@@ -513,7 +495,7 @@ Result<ExitCode> run_archive_add(const Invocation& invocation, World& world) {
 }
 
 Result<ExitCode> run_archive_list(const Invocation&, World& world) {
-  MIST_TRY(const kpm::Home home, open_home(world));
+  MIST_TRY(const kpm::Home home, open_kpm_home(world));
   MIST_TRY(const std::vector<kpm::Archive> archives, home.archives());
   for (const kpm::Archive& each : archives)
     world.out.write(fmt::format("\t{}: {}\n", each.name, config::redact_urls(each.url)));
@@ -521,7 +503,7 @@ Result<ExitCode> run_archive_list(const Invocation&, World& world) {
 }
 
 Result<ExitCode> run_archive_remove(const Invocation& invocation, World& world) {
-  MIST_TRY(kpm::Home home, open_home(world));
+  MIST_TRY(kpm::Home home, open_kpm_home(world));
   MIST_TRY_VOID(home.remove_archive(invocation.argument("NAME"), world.context));
   return ExitCode::Ok;
 }

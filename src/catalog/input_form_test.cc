@@ -1,0 +1,129 @@
+#include "catalog/input_form.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "encoding/json.h"
+
+namespace mist::catalog {
+namespace {
+
+using encoding::Value;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::Pair;
+
+Value json(std::string_view text) { return *encoding::parse_json(text); }
+
+const Value kSchema =
+    json(R"({"type": "object", "required": ["host", "replicas", "image", "token"], "properties": {
+  "host": {"type": "string", "description": "Where it is reached"},
+  "replicas": {"type": "integer", "default": 3, "minimum": 1, "maximum": 9},
+  "ratio": {"type": "number"},
+  "debug": {"type": "boolean"},
+  "mode": {"enum": ["fast", "safe", 3]},
+  "image": {"type": "object", "required": ["tag"], "properties": {"tag": {"type": "string"}}},
+  "token": {"type": "string", "format": "password"},
+  "names": {"type": "array"}}})");
+
+std::vector<std::string> names_of(const std::vector<InputField>& fields) {
+  std::vector<std::string> names;
+  for (const InputField& each : fields) names.push_back(each.name);
+  return names;
+}
+
+FilledInputs filled(const FormAnswers& answers) { return fill_inputs(input_fields(kSchema), answers); }
+std::string values(const FormAnswers& answers) { return encoding::to_json(filled(answers).values); }
+
+TEST(InputForm, HasAFieldForEachInput) {
+  EXPECT_THAT(names_of(input_fields(kSchema)),
+              ElementsAre("host", "replicas", "ratio", "debug", "mode", "image.tag", "token", "names"));
+  for (const char* none : {"null", "true", "{}", R"({"properties": 3})", "[]"})
+    EXPECT_THAT(input_fields(json(none)), IsEmpty()) << none;
+}
+
+TEST(InputForm, MakesValuesOfAnswers) {
+  EXPECT_EQ(values({}), "{}");
+  EXPECT_EQ(
+      values({{"host", "a.example"},
+              {"replicas", "4"},
+              {"ratio", "0.5"},
+              {"debug", "false"},
+              {"mode", "\"safe\""},
+              {"image.tag", "1.2"},
+              {"names", "[\"a\"]"}}),
+      R"({"host":"a.example","replicas":4,"ratio":0.5,"debug":false,"mode":"safe","image":{"tag":"1.2"},)"
+      R"("names":["a"]})");
+  EXPECT_EQ(values({{"host", "007"}, {"mode", "3"}, {"nobody", "asked"}}), R"({"host":"007","mode":3})");
+}
+
+TEST(InputForm, SaysWhatIsWrongAndWhatIsMissing) {
+  const FilledInputs wrong = filled({{"replicas", "10"},
+                                     {"ratio", "much"},
+                                     {"debug", "yes"},
+                                     {"mode", "slow"},
+                                     {"names", "[a"},
+                                     {"image.tag", std::string(5000, 'x')}});
+  EXPECT_THAT(
+      wrong.faults,
+      ElementsAre(Pair("debug", "must be true or false"), Pair("image.tag", HasSubstr("4000 bytes")),
+                  Pair("mode", "must be one of the choices"), Pair("names", HasSubstr("must be JSON")),
+                  Pair("ratio", "must be a number"), Pair("replicas", "must be at most 9")));
+  EXPECT_THAT(wrong.open, ElementsAre("host", "token"));
+  EXPECT_EQ(wrong.count, 0U);
+  EXPECT_THAT(filled({{"replicas", "0"}}).faults, ElementsAre(Pair("replicas", "must be at least 1")));
+  EXPECT_THAT(filled({{"replicas", "1.5"}}).faults, ElementsAre(Pair("replicas", "must be a whole number")));
+  EXPECT_THAT(filled({{"host", "a"}}).open, ElementsAre("image.tag", "token"));
+}
+
+TEST(InputForm, TakesNoSecrets) {
+  EXPECT_EQ(values({{"token", "hunter2"}}), "{}");
+  const auto fields = input_fields(kSchema);
+  const FormAnswers answers{{"token", "hunter2"}};
+  EXPECT_THAT(
+      input_markup(fields, answers, fill_inputs(fields, answers)).text(),
+      AllOf(Not(HasSubstr("hunter2")), Not(HasSubstr("name=\"token\"")), HasSubstr("a file of your own")));
+}
+
+TEST(InputForm, LabelsEachFieldAndMarksMistakes) {
+  const auto fields = input_fields(kSchema);
+  const FormAnswers answers{{"replicas", "x"}, {"debug", "true"}};
+  const std::string text = input_markup(fields, answers, fill_inputs(fields, answers)).text();
+  EXPECT_THAT(
+      text,
+      AllOf(
+          HasSubstr("<label for=\"input-1\"><code>host</code> <span class=\"soft\">required</span></label>"),
+          HasSubstr("id=\"input-2\" name=\"replicas\" aria-describedby=\"input-2-about\" "
+                    "autocomplete=\"off\" aria-invalid=\"true\""),
+          HasSubstr("It must be a whole number."), HasSubstr("<option value=\"true\" selected>true</option>"),
+          HasSubstr("Where it is reached")));
+}
+
+TEST(InputForm, IsBoundedAndHoldsNoMarkup) {
+  const std::string hostile = "\"><script>alert(1)</script>";
+  Value members = Value::object();
+  for (int i = 0; i < 5000; ++i)
+    members.set(fmt::format("m{}", i), Value::object({{"type", Value("string")}}));
+  EXPECT_EQ(input_fields(Value::object({{"properties", members}})).size(), 100U);
+  Value deep = Value::object({{"type", Value("string")}});
+  for (int i = 0; i < 200; ++i)
+    deep = Value::object({{"properties", Value::object({{hostile, std::move(deep)}})}});
+  EXPECT_EQ(input_fields(deep).size(), 1U);
+  const Value odd = Value::object(
+      {{"properties",
+        Value::object(
+            {{hostile, Value::object({{"enum", Value::array({Value(hostile), Value()})},
+                                      {"default", Value(hostile)},
+                                      {"description", Value(hostile)}})},
+             {hostile + "2", Value::object({{"type", Value(hostile)}, {"default", Value(hostile)}})}})}});
+  const auto fields = input_fields(odd);
+  ASSERT_EQ(fields.size(), 2U);
+  const FormAnswers answers{{hostile, hostile}, {hostile + "2", hostile}};
+  EXPECT_THAT(input_markup(fields, answers, fill_inputs(fields, answers)).text(), Not(HasSubstr("<script")));
+}
+
+}  // namespace
+}  // namespace mist::catalog
