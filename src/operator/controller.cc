@@ -149,6 +149,8 @@ class Controller::State {
       queue_.add(item, kSyncTime);
       return {};
     }
+    // One that is wanted gets its label back, and is seen then.
+    const bool asks_again = observer.unseen() && apimachinery::is_terminating(*instance);
     observer.finish(trouble.has_value());
     loaded.answers.finish(item.instance);
     if (!trouble) actor->sources.finish(item);
@@ -165,6 +167,7 @@ class Controller::State {
       queue_.keep_place(item);
       queue_.add(item);
     }
+    if (asks_again) queue_.add(item, kUnseenPause);
     if (const auto next = memory.next(world_.clock.steady_now()))
       queue_.add(item, *next - world_.clock.steady_now());
     return trouble ? Status(*std::move(trouble)) : Status();
@@ -351,6 +354,7 @@ class Controller::State {
 
   // An informer that hasn't synced after that long is said to be the problem in the status.
   static constexpr Duration kSyncTime = std::chrono::seconds(5);
+  static constexpr Duration kUnseenPause = std::chrono::seconds(1);
   static constexpr Duration kLoadPause = std::chrono::milliseconds(50);
 
   World world_;

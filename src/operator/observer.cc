@@ -22,7 +22,7 @@ Observer::Observer(kube::Client& client, Clock& clock, EventSink& events, Wake w
 void Observer::begin(const Item& item) {
   item_ = item;
   asking_ = {};
-  unsynced_ = false;
+  unsynced_ = unseen_ = false;
 }
 
 bool Observer::is_synced(const Store& store) {
@@ -49,6 +49,7 @@ Result<Observation> Observer::observe(const ObjectId& id, bool owned, bool known
     auto asked = client_.get({store->informer->resource(), id.ns, id.name}, context);
     if (!asked.ok() && asked.error().kind != ErrorKind::NotFound) return std::move(asked).error();
     if (asked.ok()) object = *std::move(asked);
+    unseen_ |= object.has_value();
   }
   observed.state = object ? Observation::State::There : Observation::State::Absent;
   if (object) observed.object = *std::move(object);

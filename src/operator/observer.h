@@ -42,6 +42,8 @@ class Observer {
   Result<std::optional<Value::Array>> list(const Collection& collection, const Context& context);
   /// Something that it asked for will be known in a moment: deciding now would take it for missing.
   bool unsynced() const { return unsynced_; }
+  /// Something that it asked for is there, and no informer has it: nobody will tell when that changes.
+  bool unseen() const { return unseen_; }
   /// `partly`: not everything was asked for, so that what it asked for before counts too.
   void finish(bool partly);
   /// The instance is gone.
@@ -87,7 +89,7 @@ class Observer {
   };
   Item item_;
   Asked asking_;
-  bool unsynced_ = false;
+  bool unsynced_ = false, unseen_ = false;
   std::map<Item, Asked> asked_;
   std::map<ObjectId, std::vector<apply::ServerMade>> server_made_;
   // Their threads use what stands above.
