@@ -188,6 +188,19 @@ TEST(OciPlace, IsParsedAndPrinted) {
     EXPECT_EQ(OciPlace::parse(text).error().kind, ErrorKind::Invalid) << text;
 }
 
+// As somebody writes it who thinks of one package.
+TEST(OciPlace, HasNoVersion) {
+  for (const std::string& behind :
+       {std::string(":1.0.0"), std::string(":^1"), "@sha256:" + std::string(64, 'a')}) {
+    const auto refused = OciPlace::parse("oci://mirror.example/copies" + behind);
+    ASSERT_FALSE(refused.ok()) << behind;
+    EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+    EXPECT_EQ(refused.error().message,
+              "'oci://mirror.example/copies" + behind + "' names one package, not a place for many");
+    EXPECT_THAT(refused.error().because, HasSubstr("'" + behind + "'"));
+  }
+}
+
 TEST(OciPlace, KeepsRegistriesApart) {
   const auto at = [](std::string_view repository) {
     return mirror_repository("oci://mirror.example/a", repository_of(repository))->str();

@@ -674,8 +674,7 @@ Status Registries::add(const config::Registry& registry, const Context& context)
       MIST_TRY(const GitUrl url, GitUrl::parse(git->url, working_directory()));
       if (url.transport() == GitUrl::Transport::File) git->url = url.text();
     } else if (auto* oci = std::get_if<config::OciSource>(&remote.source)) {
-      while (oci->url.ends_with('/') && oci->url.size() > oci::kScheme.size()) oci->url.pop_back();
-      MIST_TRY([[maybe_unused]] const oci::Repository any, repository_below(oci->url, "package"));
+      MIST_TRY(oci->url, oci::parse_prefix(oci->url));
     } else if (auto* helm = std::get_if<config::HelmSource>(&remote.source)) {
       MIST_TRY(helm->url, parse_helm_url(helm->url));
     } else {
@@ -734,7 +733,8 @@ config::Registry registry_with_oci(std::string name, std::string url) {
 }
 
 Result<oci::Repository> repository_below(const std::string& url, std::string_view path) {
-  return oci::Repository::parse(fmt::format("{}/{}", url, path));
+  MIST_TRY(const std::string prefix, oci::parse_prefix(url));
+  return oci::Repository::parse(fmt::format("{}/{}", prefix, path));
 }
 
 config::Registry registry_with_directory(std::string name, std::string path) {
