@@ -36,6 +36,9 @@ enum class Completion : std::uint8_t {
   Namespace,
   Context,
   Registry,
+  Mirrored,     ///< what mirrors are configured for
+  Mirror,       ///< the configured mirrors of what the command's first argument names
+  CopiesPlace,  ///< oci://HOST/PATH, oci-layout:DIR, oci-archive:FILE
   Command,
 };
 
@@ -94,7 +97,7 @@ struct Example {
 using Handler = Result<ExitCode> (*)(const Invocation&, World&);
 
 struct Command {
-  std::string_view path;          ///< "install", "registry add"
+  std::string_view path;          ///< "install", "registry add", "registry mirror add"
   std::string_view summary = {};  ///< one line for lists of commands, no full stop
   Handler run = nullptr;
   std::span<const Argument> arguments = {};
@@ -104,7 +107,8 @@ struct Command {
   bool hidden = false;
 };
 
-/// The first word of a path of two: what "mistctl registry --help" says of itself.
+/// What comes before the last word of a path, "registry" or "registry mirror": what "mistctl registry --help"
+/// says of itself.
 struct CommandGroup {
   std::string_view name;
   std::string_view summary;

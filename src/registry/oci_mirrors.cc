@@ -4,16 +4,12 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "config/redact.h"
 #include "oci/signature.h"
 #include "registry/oci_copy.h"
 
 namespace mist::registry {
 namespace {
-
-std::string canonical_prefix(std::string_view prefix) {
-  const auto slash = std::min(prefix.find('/'), prefix.size());
-  return oci::canonical_host(prefix.substr(0, slash)) + std::string(prefix.substr(slash));
-}
 
 std::string canonical_name(const oci::Repository& repository) {
   return repository.identity().substr(oci::kScheme.size());
@@ -24,15 +20,28 @@ constexpr std::uint64_t kSlowestBytesPerSecond = std::uint64_t{64} << 10;
 
 }  // namespace
 
+Result<std::string> parse_mirror_prefix(std::string_view text) {
+  const std::string_view bare = text.substr(text.starts_with(oci::kScheme) ? oci::kScheme.size() : 0);
+  if (bare.find("://") != std::string_view::npos || bare.empty())
+    return error(ErrorKind::Invalid, "\"{}\" names no OCI registry",
+                 escape_controls(config::redact_urls(std::string(text.substr(0, 200)))))
+        .with_hint("write its host, or the host and a path: registry.example/team");
+  MIST_TRY(const std::string prefix, oci::parse_prefix(fmt::format("{}{}", oci::kScheme, bare)));
+  const std::string_view name = std::string_view(prefix).substr(oci::kScheme.size());
+  const auto slash = std::min(name.find('/'), name.size());
+  return oci::canonical_host(name.substr(0, slash)) + std::string(name.substr(slash));
+}
+
 Result<std::unique_ptr<MirroredSource>> MirroredSource::make(OciSource& registries,
                                                              const std::vector<config::Mirror>& mirrors,
                                                              World world) {
   std::vector<Mirror> all;
   for (const config::Mirror& each : mirrors) {
-    Mirror mirror{.prefix = canonical_prefix(each.prefix), .places = {}, .only = each.only};
+    const std::string frame = fmt::format("while reading the mirrors of {}", escape_controls(each.prefix));
+    Mirror mirror{.prefix = {}, .places = {}, .only = each.only};
+    MIST_TRY(mirror.prefix, parse_mirror_prefix(each.prefix).in(frame));
     for (const std::string& text : each.places) {
-      MIST_TRY(OciPlace place, OciPlace::parse(text).in(fmt::format("while reading the mirrors of {}",
-                                                                    escape_controls(each.prefix))));
+      MIST_TRY(OciPlace place, OciPlace::parse(text).in(frame));
       if (place.kind != OciPlace::Kind::Registry && place.path.is_relative())
         place.path = (world.base / place.path).lexically_normal();
       mirror.places.push_back(std::move(place));

@@ -27,6 +27,10 @@
 
 namespace mist::registry {
 
+/// What a mirror stands for: "registry.example" or "registry.example/team", also with oci:// before it. The
+/// same text for each way to write its host. Errors: Invalid (no registry, a version behind it).
+Result<std::string> parse_mirror_prefix(std::string_view text);
+
 class MirroredSource final : public OciSource {
  public:
   struct World {
@@ -37,8 +41,8 @@ class MirroredSource final : public OciSource {
     /// would hold up what the next place could answer. Enough for a slow credential helper.
     Duration first_answer = std::chrono::seconds(15);
   };
-  /// `registries` answers for all registries, mirrors among them, and outlives this. Errors: Invalid (a place
-  /// that is none).
+  /// `registries` answers for all registries, mirrors among them, and outlives this. Errors: Invalid (a
+  /// prefix or a place that is none).
   static Result<std::unique_ptr<MirroredSource>> make(OciSource& registries,
                                                       const std::vector<config::Mirror>& mirrors,
                                                       World world);

@@ -263,6 +263,49 @@ def mirror_that_is_away_or_lies_is_passed_over(t):
 
 
 @test
+def mirror_is_configured_from_the_command_line(t):
+    origin, mirror = Registry(t), Registry(t)
+    t.run("push", module(t, "1.4.0"), origin("team/web"))
+    reference = origin("team/web:1.4.0")
+    # What mirror says is to be done is enough.
+    said = t.run("mirror", reference, "--to", mirror("copies")).err
+    contains(said, f"mistctl registry mirror add {origin.host} {mirror('copies')}/{origin.host.replace(':', '_')}")
+    fresh(t, "other")
+    command = said.split("mistctl ", 1)[1].split("\n")[0].split()
+    t.run(*command)
+    t.run("mirror", reference, "--to", "oci-layout:copies")
+    t.run("registry", "mirror", "add", origin.host, "oci-layout:copies", "--first", "--mirrors-only")
+    listed = t.run("registry", "mirror", "list", "-o", "json").json
+    equal(listed, {"mirrors": [{"prefix": origin.host, "only": True,
+                                "places": [f"oci-layout:{t.dir}/copies", command[-1]]}]})
+    origin.stop()
+    asked = mirror.mark()
+    contains(t.run("generate", "web", "-p", reference).out, "ConfigMap")
+    equal(mirror.requests(asked), [], "the layout is asked first")
+    t.run("registry", "mirror", "remove", origin.host, "oci-layout:copies")
+    shutil.rmtree(t.dir / "other/cache")
+    t.run("generate", "web", "-p", reference)
+    check(mirror.requests(asked))
+    t.run("registry", "mirror", "remove", origin.host)
+    equal(t.run("registry", "mirror", "list", "-o", "json").json, {"mirrors": []})
+    fresh(t, "third")
+    t.refused("generate", "web", "-p", reference)
+
+
+@test
+def mirror_is_a_place_and_no_version(t):
+    origin, mirror = Registry(t), Registry(t)
+    t.run("push", module(t, "1.4.0"), origin("team/web"))
+    for behind in (":1.0.0", ":^1", "@sha256:" + "a" * 64):
+        place = mirror("copies") + behind
+        for command in (["mirror", origin("team/web:1.4.0"), "--to", place], ["registry", "mirror", "add", origin.host, place],
+                        ["registry", "add", "copies", "--oci", place], ["registry", "index", place]):
+            outcome = t.refused(*command, says=[f"'{place}' names one package, not a place for many", f"leave out '{behind}'"])
+            check("/package" not in outcome.err, outcome.err)
+    equal(mirror.requests(), [])
+
+
+@test
 def mirror_repairs_what_is_damaged(t):
     origin = Registry(t)
     keys(t, "release")
