@@ -431,7 +431,7 @@ Result<RawManifest> Registries::Impl::read_manifest(OciSource& client, const oci
   if (!here) return raw;
   world_.events.warn(fmt::format("{}; {} is taken as it was when it was last fetched",
                                  escape_controls(raw.error().message), reference.str()));
-  return RawManifest{{}, {}, *manifest};
+  return RawManifest{.bytes = {}, .content_type = {}, .digest = *manifest};
 }
 
 Result<Fetched> Registries::Impl::fetch_manifest(OciSource& client, const oci::Reference& reference,
@@ -490,9 +490,7 @@ Result<Fetched> Registries::Impl::fetch(const oci::Reference& reference, const C
   }
   MIST_TRY(OciSource* const client, oci_source());
   Activity activity(world_.events, fmt::format("fetching {}", reference.str()));
-  const auto all = [&]() -> Result<Fetched> {
-    MIST_TRY(const oci::Reference tagged, with_tag(*client, reference, context));
-    MIST_TRY(const RawManifest raw, read_manifest(*client, tagged, context));
+  const auto read = [&](const oci::Reference& tagged, const RawManifest& raw) -> Result<Fetched> {
     MIST_TRY_VOID(trust_.check(tagged.repository, raw.digest, find_client, context));
     if (!reference.digest) MIST_TRY_VOID(check_signed_version(tagged, raw));
     MIST_TRY(Fetched fetched, fetch_manifest(*client, tagged, raw, context));
@@ -507,6 +505,11 @@ Result<Fetched> Registries::Impl::fetch(const oci::Reference& reference, const C
                           .object = raw.digest.str(),
                           .origin = fetched.origin}));
     return fetched;
+  };
+  const auto all = [&]() -> Result<Fetched> {
+    MIST_TRY(const oci::Reference tagged, with_tag(*client, reference, context));
+    MIST_TRY(const RawManifest raw, read_manifest(*client, tagged, context));
+    return naming_mirror(read(tagged, raw), raw, tagged.str());
   };
   Result<Fetched> fetched = all();
   if (!fetched) activity.fail();

@@ -262,6 +262,66 @@ def mirror_that_is_away_or_lies_is_passed_over(t):
     t.refused("generate", "web", "-p", origin("team/web:1.4.0"), says=["is not what its digest says"])
 
 
+def give_out(directory, reference, manifest):
+    """Makes a layout give out this manifest under that name: right by its digest, whatever it holds."""
+    blob = hashlib.sha256(manifest).hexdigest()
+    (directory / "blobs/sha256" / blob).write_bytes(manifest)
+    index = json.loads((directory / "index.json").read_text())
+    entry, = (each for each in index["manifests"] if each["annotations"]["org.opencontainers.image.ref.name"] == reference)
+    entry.update(digest=f"sha256:{blob}", size=len(manifest))
+    (directory / "index.json").write_text(json.dumps(index))
+
+
+def manifest_of(directory, reference):
+    index = json.loads((directory / "index.json").read_text())
+    entry, = (each for each in index["manifests"] if each["annotations"]["org.opencontainers.image.ref.name"] == reference)
+    return json.loads((directory / "blobs/sha256" / entry["digest"].split(":")[1]).read_text())
+
+
+@test
+def mirror_that_gives_out_something_false_is_named(t):
+    origin = Registry(t)
+    for version in ("1.0.0", "1.1.0"):
+        pushed(t, origin, version)
+    reference = origin("team/shop:1.0.0")
+    mirrored(t, reference, origin("team/shop:1.1.0"), "--to", "oci-layout:copies")
+    copies = t.dir / "copies"
+    name = reference.removeprefix("oci://")
+    says = [f"while reading {reference} from oci-layout:{copies}, a mirror of {origin.host}"]
+    place = {"prefix": origin.host, "places": [f"oci-layout:{copies}"]}
+    true_manifest = manifest_of(copies, name)
+    layer = true_manifest["layers"][0]
+
+    def blob(data):
+        found = hashlib.sha256(data).hexdigest()
+        (copies / "blobs/sha256" / found).write_bytes(data)
+        return {"mediaType": layer["mediaType"], "digest": f"sha256:{found}", "size": len(data)}
+    # Each right by its digest, so that nothing but what it holds is wrong.
+    for number, (manifest, what) in enumerate((
+            (b"{", []),
+            (json.dumps({**true_manifest, "layers": []}).encode(), []),
+            (json.dumps({**true_manifest, "layers": [blob(b"no archive")]}).encode(), ["while unpacking"]),
+            (json.dumps({**true_manifest, "schemaVersion": 7}).encode(), []))):
+        give_out(copies, name, manifest)
+        for only in (False, True):
+            configured(t, f"false-{number}-{only}", {**place, "only": only})
+            t.refused("generate", "shop", "-p", reference, says=[*says, *what])
+    # Another version's bytes, after this one was used.
+    home = configured(t, "used")
+    t.run("generate", "shop", "-p", reference)
+    give_out(copies, name, json.dumps(manifest_of(copies, origin("team/shop:1.1.0").removeprefix("oci://"))).encode())
+    (home / "config.yaml").write_text(json.dumps({"apiVersion": "mistletoe.dev/v1alpha1", "kind": "MistletoeConfig",
+                                                  "spec": {"registries": [], "mirrors": [place]}}))
+    t.refused("generate", "shop", "-p", reference, says=["isn't what it was when it was first used here", *says])
+    # A blob with other bytes than its digest says, where nothing else may be asked.
+    give_out(copies, name, json.dumps(true_manifest).encode())
+    (copies / "blobs/sha256" / layer["digest"].split(":")[1]).write_bytes(b"x" * layer["size"])
+    configured(t, "bytes", {**place, "only": True})
+    pinned = f"{origin('team/shop')}@{layer['digest']}"
+    t.refused("generate", "shop", "-p", reference,
+              says=["is not what its digest says", f"while reading {pinned} from oci-layout:{copies}, a mirror of {origin.host}"])
+
+
 @test
 def mirror_is_configured_from_the_command_line(t):
     origin, mirror = Registry(t), Registry(t)
