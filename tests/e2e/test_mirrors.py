@@ -366,6 +366,53 @@ def mirror_is_a_place_and_no_version(t):
 
 
 @test
+def mirror_without_signatures_changes_nothing_of_what_is_remembered(t):
+    """First through a mirror that has no signatures, under a policy that names no key."""
+    origin = Registry(t)
+    keys(t, "release")
+    signed = pushed(t, origin, "1.0.0", "--sign", str(t.dir / "release.key"))
+    pushed(t, origin, "1.1.0")
+    references = [origin(f"team/shop:{version}") for version in ("1.0.0", "1.1.0")]
+    mirrored(t, *references, "--to", "oci-layout:copies", "--referrers=false")
+    policy(t, default="remember")
+    place = {"prefix": origin.host, "places": [f"oci-layout:{t.dir}/copies"]}
+    home = configured(t, "near", place)
+    trusting(t, home)
+    t.run("generate", "shop", "-p", references[0])
+    says = ["is not signed, and what was used of it before is signed by", signed["signedWith"]]
+    t.refused("generate", "shop", "-p", references[1], says=says)
+    # Wherever it is read from then: the registry, a mirror beside it, a mirror in its place, a mirror while it is away.
+    for mirrors in ([], [place], [{**place, "only": True}]):
+        (home / "config.yaml").write_text(json.dumps({"apiVersion": "mistletoe.dev/v1alpha1", "kind": "MistletoeConfig",
+                                                      "spec": {"registries": [], "mirrors": mirrors}}))
+        t.refused("generate", "shop", "-p", references[1], says=says)
+    origin.stop()
+    (home / "config.yaml").write_text(json.dumps({"apiVersion": "mistletoe.dev/v1alpha1", "kind": "MistletoeConfig",
+                                                  "spec": {"registries": [], "mirrors": [place]}}))
+    t.refused("generate", "shop", "-p", references[1], says=says)
+    # A machine that knows nothing, and can't ask: it says so.
+    trusting(t, configured(t, "away", place))
+    contains(t.run("generate", "shop", "-p", references[0]).err, "could not be asked for signatures, so those of its mirror count")
+
+
+@test
+def mirror_with_a_package_of_its_own_is_refused_at_first(t):
+    origin = Registry(t)
+    policy(t, default="remember")
+    pushed(t, origin, "1.0.0")
+    reference = origin("team/shop:1.0.0")
+    mirrored(t, reference, "--to", "oci-layout:copies")
+    name = reference.removeprefix("oci://")
+    changed = {**manifest_of(t.dir / "copies", name), "annotations": {"org.opencontainers.image.version": "1.0.0", "changed": "yes"}}
+    give_out(t.dir / "copies", name, json.dumps(changed).encode())
+    place = {"prefix": origin.host, "places": [f"oci-layout:{t.dir}/copies"]}
+    trusting(t, configured(t, "near", place))
+    t.refused("generate", "shop", "-p", reference, says=[f"comes from a mirror, and {origin.host} doesn't have it", "--mirrors-only"])
+    trusting(t, configured(t, "only", {**place, "only": True}))
+    t.run("generate", "shop", "-p", reference)
+
+
+@test
 def mirror_repairs_what_is_damaged(t):
     origin = Registry(t)
     keys(t, "release")
