@@ -236,7 +236,8 @@ class Bench:
             digest = hashlib.sha256(data).hexdigest()
             (blobs / digest).write_bytes(data)
             return {"digest": f"sha256:{digest}", "size": len(data)}
-        config = {"mediaType": "application/vnd.oci.image.config.v1+json", **blob(b'{"architecture":"","os":"","rootfs":{"type":"layers","diff_ids":[]}}')}
+        empty = {"architecture": "", "os": "", "rootfs": {"type": "layers", "diff_ids": []}}
+        config = {"mediaType": "application/vnd.oci.image.config.v1+json", **blob(json.dumps(empty).encode())}
         layer = {"mediaType": "application/vnd.oci.image.layer.v1.tar+gzip", **blob(random.Random(7).randbytes(size))}
         manifest = blob(json.dumps({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": [layer]}).encode())
         (directory / "oci-layout").write_text('{"imageLayoutVersion":"1.0.0"}')
@@ -386,7 +387,7 @@ def main():
     for name in ("--tools", "--peers"):
         parser.add_argument(name, type=path)
     parser.add_argument("parts", nargs="*", metavar="PART", default=[])
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     if unknown := set(args.parts) - set(PARTS):
         raise SystemExit(f"bench: there is no part {', '.join(sorted(unknown))}; they are {', '.join(PARTS)}")
     work = pathlib.Path(tempfile.mkdtemp(prefix="mist-registries-"))
