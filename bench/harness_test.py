@@ -5,12 +5,14 @@ import json
 import pathlib
 import sys
 import tempfile
+import types
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import clients  # noqa: E402
 import machine  # noqa: E402
+import registries  # noqa: E402
 import report  # noqa: E402
 import workloads  # noqa: E402
 
@@ -109,6 +111,34 @@ class WorkloadTest(unittest.TestCase):
             package = workloads.mix(pathlib.Path(directory) / "mix", "x")
             command = list(map(str, clients.Kubectl("kubectl").commands("uninstall", "ns", package, package, "mix")))
             self.assertLess(command.index(str(package.file)), command.index(str(package.definitions)))
+
+
+class RegistriesTest(unittest.TestCase):
+    def setUp(self):
+        self.args = types.SimpleNamespace(packages=200, megabytes=200, dependencies=100)
+        self.measured = registries.Measured(None, None, 1)
+        figures = {"cpu": 1.0, "mb": 10.0}
+        for client, seconds in (("mistctl", 2.0), ("helm", 8.0), ("crane", 5.0)):
+            self.measured.rows["push of 200 small packages"][client] = {**figures, "seconds": seconds, "requests": 1600}
+        self.measured.rows["its digest"]["mistctl"] = {**figures, "seconds": 0.01, "requests": 1}
+        self.measured.rows["push of one blob of 200 MB"].update(helm=None, mistctl={**figures, "seconds": 1.0, "requests": 8})
+
+    def test_the_best_peer_counts(self):
+        self.assertEqual(registries.targets(self.measured, self.args), [
+            ("push of 200 small packages, of the best peer's time", 0.4, 0.5, True), ("its digest: requests", 1, 0, False)])
+
+    def test_who_can_not_is_shown(self):
+        text = registries.as_markdown(self.measured, self.args)
+        self.assertIn("| push of one blob of 200 MB | 1.000 / 8 / 1.000 / 10 | can't | – |", text)
+        self.assertIn("| its digest: requests | 1 | ≤ 0 | **no** |", text)
+
+    def test_requests_are_lines_of_the_access_log(self):
+        with tempfile.TemporaryDirectory() as directory:
+            registry = registries.Registry.__new__(registries.Registry)
+            registry.log = pathlib.Path(directory) / "log"
+            registry.log.write_text('{"level":"info","msg":"listening"}\n127.0.0.1 - - [x] "GET /v2/ HTTP/1.1" 200 2\n'
+                                    '127.0.0.1 - - [x] "PATCH /v2/a/blobs/uploads/1?_state=x HTTP/1.1" 202 0\n')
+            self.assertEqual(registry.requests(), 2)
 
 
 if __name__ == "__main__":

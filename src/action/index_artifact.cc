@@ -73,27 +73,16 @@ Result<registry::PushReport> push_index(registry::OciClient& client, const std::
       .in(fmt::format("while pushing the index of {}", url));
 }
 
-Result<FetchedIndex> fetch_index(registry::OciSource& client, const std::string& url,
-                                 const search::Source& known, const Context& context) {
-  MIST_TRY(const oci::Reference reference, index_reference(url));
+namespace {
+
+// The shards that `raw` names and `known` lacks.
+Result<FetchedIndex> read_shards(registry::OciSource& client, const oci::Reference& reference,
+                                 const registry::RawManifest& raw, const search::Source& known,
+                                 const Context& context) {
   const std::string name = reference.str();
+  MIST_TRY(const oci::Manifest manifest, index_manifest(raw, name));
   FetchedIndex fetched;
-  if (!known.state.empty()) {
-    MIST_TRY(const std::optional<crypto::Digest> now,
-             client.read_digest(reference.repository, reference.tag, context));
-    if (now && now->str() == known.state) {
-      fetched.state = known.state;
-      fetched.changed = false;
-      return fetched;
-    }
-  }
-  MIST_TRY(const std::optional<registry::RawManifest> raw,
-           client.find_manifest(reference.repository, reference.tag, context));
-  if (!raw)
-    return error(ErrorKind::NotFound, "{} has no index of its packages", url)
-        .with_hint(fmt::format("whoever publishes there makes one: mistctl registry index {}", url));
-  MIST_TRY(const oci::Manifest manifest, index_manifest(*raw, name));
-  fetched.state = raw->digest.str();
+  fetched.state = raw.digest.str();
   std::uint64_t room = search::kMostIndexBytes;
   std::size_t entries = 0;
   for (const oci::Descriptor& layer : manifest.layers) {
@@ -118,6 +107,30 @@ Result<FetchedIndex> fetch_index(registry::OciSource& client, const std::string&
     fetched.shards.push_back({shard, layer.digest.str(), std::move(index.entries)});
   }
   return fetched;
+}
+
+}  // namespace
+
+Result<FetchedIndex> fetch_index(registry::OciSource& client, const std::string& url,
+                                 const search::Source& known, const Context& context) {
+  MIST_TRY(const oci::Reference reference, index_reference(url));
+  const std::string name = reference.str();
+  FetchedIndex fetched;
+  if (!known.state.empty()) {
+    MIST_TRY(const std::optional<crypto::Digest> now,
+             client.read_digest(reference.repository, reference.tag, context));
+    if (now && now->str() == known.state) {
+      fetched.state = known.state;
+      fetched.changed = false;
+      return fetched;
+    }
+  }
+  MIST_TRY(const std::optional<registry::RawManifest> raw,
+           client.find_manifest(reference.repository, reference.tag, context));
+  if (!raw)
+    return error(ErrorKind::NotFound, "{} has no index of its packages", url)
+        .with_hint(fmt::format("whoever publishes there makes one: mistctl registry index {}", url));
+  return registry::naming_mirror(read_shards(client, reference, *raw, known, context), *raw, name);
 }
 
 }  // namespace mist::action

@@ -37,6 +37,9 @@ enum class Completion : std::uint8_t {
   Context,
   Registry,
   WorkingCopy,  ///< of kpm
+  Mirrored,     ///< what mirrors are configured for
+  Mirror,       ///< the configured mirrors of what the command's first argument names
+  CopiesPlace,  ///< oci://HOST/PATH, oci-layout:DIR, oci-archive:FILE
   Command,
 };
 
@@ -95,7 +98,7 @@ struct Example {
 using Handler = Result<ExitCode> (*)(const Invocation&, World&);
 
 struct Command {
-  std::string_view path;          ///< "install", "registry add"
+  std::string_view path;          ///< "install", "registry add", "registry mirror add"
   std::string_view summary = {};  ///< one line for lists of commands, no full stop
   Handler run = nullptr;
   std::span<const Argument> arguments = {};
@@ -105,7 +108,8 @@ struct Command {
   bool hidden = false;
 };
 
-/// The first word of a path of two: what "mistctl registry --help" says of itself.
+/// What comes before the last word of a path, "registry" or "registry mirror": what "mistctl registry --help"
+/// says of itself.
 struct CommandGroup {
   std::string_view name;
   std::string_view summary;

@@ -50,6 +50,9 @@ constexpr const Command* kCommands[] = {
     &kRegistryListCommand,
     &kRegistryRemoveCommand,
     &kRegistryUpdateCommand,
+    &kRegistryMirrorAddCommand,
+    &kRegistryMirrorListCommand,
+    &kRegistryMirrorRemoveCommand,
     &kRegistryIndexCommand,
     &kRegistryTagsCommand,
     &kRegistryCopyCommand,
@@ -95,6 +98,7 @@ constexpr CommandGroup kGroups[] = {
     {"engines", "What renders charts, Kustomize directories and templates"},
     {"config", "The configuration of mistctl"},
     {"registry", "Where packages come from, and what OCI registries hold"},
+    {"registry mirror", "Where copies of OCI registries are, which packages are read from first"},
     {"kpm", "The Kubernetes Package Manager: Kubes from archives"},
     {"completion", "Completion of command lines in shells"},
 };

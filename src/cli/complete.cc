@@ -119,16 +119,9 @@ class Completer {
 
   // The words that name the command go; what is left are arguments.
   void settle_command() {
-    std::size_t used = 0;
-    if (words_.size() >= 2) {
-      command_ = find_command(table_, fmt::format("{} {}", words_[0], words_[1]));
-      used = 2;
-    }
-    if (command_ == nullptr && !words_.empty()) {
-      command_ = find_command(table_, words_[0]);
-      used = 1;
-    }
-    if (command_ != nullptr) words_.erase(words_.begin(), words_.begin() + static_cast<std::ptrdiff_t>(used));
+    const FoundCommand found = find_command_in(table_, words_);
+    command_ = found.command;
+    words_.erase(words_.begin(), words_.begin() + static_cast<std::ptrdiff_t>(found.words));
   }
 
   const Flag* flag_named(std::string_view name) const {
@@ -188,7 +181,9 @@ class Completer {
       if (parts[i] != words_[i]) return;
     const std::string_view word = parts[words_.size()];
     if (words_.size() + 1 == parts.size()) return offer(word, summary);
-    const auto group = std::ranges::find(table_.groups, word, &CommandGroup::name);
+    std::string_view name = path;
+    name.remove_suffix(static_cast<std::size_t>(path.data() + path.size() - word.data()) - word.size());
+    const auto group = std::ranges::find(table_.groups, name, &CommandGroup::name);
     offer(word, group == table_.groups.end() ? std::string_view() : group->summary);
   }
 
@@ -285,12 +280,31 @@ class Completer {
         return releases_anywhere(prefix, typed);
       case Completion::Revision:
         return revisions(prefix, typed);
+      case Completion::CopiesPlace:
+        return copies_place(prefix, typed);
+      case Completion::Mirror:
+        if (words_.empty()) return;
+        return offer_all(names_({.kind = kind, .cluster = cluster_, .mirrored = words_.front()}), prefix,
+                         typed);
       case Completion::Release:
       case Completion::Namespace:
       case Completion::Context:
       case Completion::Registry:
       case Completion::WorkingCopy:
+      case Completion::Mirrored:
         return offer_all(names_({.kind = kind, .cluster = cluster_}), prefix, typed);
+    }
+  }
+
+  // First how a place is written, then the path.
+  void copies_place(const std::string& prefix, const std::string& typed) {
+    if (typed.starts_with("oci-layout:")) {
+      reply_.files = CompletionReply::Files::Directories;
+    } else if (typed.starts_with("oci-archive:")) {
+      reply_.files = CompletionReply::Files::Files;
+    } else {
+      offer_all({{"oci://"}, {"oci-layout:"}, {"oci-archive:"}}, prefix, typed);
+      reply_.no_space = !reply_.words.empty();
     }
   }
 

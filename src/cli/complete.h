@@ -24,10 +24,11 @@ struct CompletionReply {
 struct NameQuery {
   Completion kind = Completion::None;
   ClusterChoice cluster = {};
-  std::string release = {};  ///< of a Release: not releases are asked for, but the revisions of this one
-  std::string typed = {};    ///< of a Package: "team/", "team/web:"; of a ValueKey: "image.", a prefix
-  std::string package = {};  ///< of a ValueKey: -p, if it was given
-  std::string engine = {};   ///< of a ValueKey: --engine, if it was given
+  std::string release = {};   ///< of a Release: not releases are asked for, but the revisions of this one
+  std::string mirrored = {};  ///< of a Mirror: what it is a mirror of
+  std::string typed = {};     ///< of a Package: "team/", "team/web:"; of a ValueKey: "image.", a prefix
+  std::string package = {};   ///< of a ValueKey: -p, if it was given
+  std::string engine = {};    ///< of a ValueKey: --engine, if it was given
 };
 
 /// A name, with a line that says what it is where that is known.

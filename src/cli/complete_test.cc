@@ -39,9 +39,22 @@ constexpr Command kUpgrade{
 constexpr Command kAdd{.path = "registry add", .run = run_nothing};
 constexpr Command kUpdate{.path = "registry update", .run = run_nothing, .arguments = kRegistry};
 constexpr Command kHelp{.path = "help", .run = run_nothing, .arguments = kWords};
+constexpr Argument kMirrorArguments[] = {
+    {.name = "REGISTRY", .completion = Completion::Mirrored},
+    {.name = "PLACE", .arity = Arity::Any, .completion = Completion::Mirror},
+};
+constexpr Argument kPlaces[] = {
+    {.name = "REGISTRY"},
+    {.name = "PLACE", .arity = Arity::OneOrMore, .completion = Completion::CopiesPlace}};
+constexpr Command kUnmirror{
+    .path = "registry mirror remove", .run = run_nothing, .arguments = kMirrorArguments};
+constexpr Command kMirrorAdd{.path = "registry mirror add", .run = run_nothing, .arguments = kPlaces};
 constexpr Command kHidden{.path = "__hidden", .run = run_nothing, .hidden = true};
-constexpr const Command* kCompleteCommands[] = {&kUpgrade, &kAdd, &kUpdate, &kHelp, &kHidden, &kList, &kBack};
-constexpr CommandTable kCompleteTable{kCompleteCommands, {}};
+constexpr const Command* kCompleteCommands[] = {&kUpgrade, &kAdd,    &kUpdate, &kUnmirror, &kMirrorAdd,
+                                                &kHelp,    &kHidden, &kList,   &kBack};
+constexpr CommandGroup kCompleteGroupsOfCommands[] = {{"registry", "Registries"},
+                                                      {"registry mirror", "Mirrors"}};
+constexpr CommandTable kCompleteTable{kCompleteCommands, kCompleteGroupsOfCommands};
 
 std::vector<KnownName> names(const NameQuery& query) {
   const Completion kind = query.kind;
@@ -56,6 +69,9 @@ std::vector<KnownName> names(const NameQuery& query) {
     return {{"image.", "What runs"}, {"replicas=", "of " + query.package + query.release}};
   }
   if (!query.release.empty()) return {{query.release + "-1"}, {query.release + "-2"}};
+  if (kind == Completion::Mirrored) return {{"a.example"}, {"b.example/team"}};
+  if (kind == Completion::Mirror && query.mirrored == "a.example")
+    return {{"oci://m.example"}, {"oci-layout:/m"}};
   if (kind == Completion::Registry) return {{"mistletoe"}, {"team"}};
   if (kind == Completion::Namespace) return {{"default"}, {"shop"}};
   if (kind == Completion::Context)
@@ -71,9 +87,11 @@ CompletionReply at(std::string_view line) { return complete(line, kCompleteTable
 TEST(Complete, Commands) {
   EXPECT_EQ(at("mistctl ").words, (Words{"back", "help", "list", "registry", "upgrade"}));
   EXPECT_EQ(at("mistctl up").words, (Words{"upgrade"}));
-  EXPECT_EQ(at("mistctl registry ").words, (Words{"add", "update"}));
+  EXPECT_EQ(at("mistctl registry ").words, (Words{"add", "mirror", "update"}));
+  EXPECT_EQ(at("mistctl registry ").descriptions.at("mirror"), "Mirrors");
+  EXPECT_EQ(at("mistctl registry mirror ").words, (Words{"add", "remove"}));
   EXPECT_EQ(at("mistctl -n shop registry u").words, (Words{"update"}));
-  EXPECT_EQ(at("mistctl help registry ").words, (Words{"add", "update"}));
+  EXPECT_EQ(at("mistctl help registry ").words, (Words{"add", "mirror", "update"}));
 }
 
 // Whoever names a package, or writes a kubeconfig, has nothing run by the shell that completes.
@@ -115,6 +133,23 @@ TEST(Complete, Packages) {
   EXPECT_EQ(at("mistctl upgrade -p team/web:0.2").words, (Words{"team/web:0.2.0"}));
   EXPECT_FALSE(at("mistctl upgrade -p team/web:0.2").no_space);
   EXPECT_EQ(at("mistctl upgrade --package=team/web:0.2").words, (Words{"--package=team/web:0.2.0"}));
+}
+
+TEST(Complete, Mirrors) {
+  EXPECT_EQ(at("mistctl registry mirror remove b").words, (Words{"b.example/team"}));
+  EXPECT_EQ(at("mistctl registry mirror remove a.example ").words,
+            (Words{"oci-layout:/m", "oci://m.example"}));
+  EXPECT_EQ(at("mistctl registry mirror remove a.example oci-layout:/m ").words, (Words{"oci://m.example"}));
+  EXPECT_EQ(at("mistctl registry mirror remove b.example/team ").words, Words{});
+}
+
+TEST(Complete, PlacesOfCopies) {
+  EXPECT_EQ(at("mistctl registry mirror add a.example o").words,
+            (Words{"oci-archive:", "oci-layout:", "oci://"}));
+  EXPECT_TRUE(at("mistctl registry mirror add a.example o").no_space);
+  EXPECT_EQ(at("mistctl registry mirror add a.example oci://m oci-layout:/m").files,
+            CompletionReply::Files::Directories);
+  EXPECT_EQ(at("mistctl registry mirror add a.example oci-archive:").files, CompletionReply::Files::Files);
 }
 
 TEST(Complete, RevisionsOfTheReleaseBefore) {

@@ -104,15 +104,8 @@ Named named_in(std::string_view text) {
   for (std::string_view word : split(text, ' '))
     if (!word.empty()) words.emplace_back(word);
   if (words.empty()) return {};
-  Named named;
-  std::size_t used = 1;
-  if (words.size() > 1) {
-    named.command = find_command(command_table(), words[0] + " " + words[1]);
-    if (named.command != nullptr) used = 2;
-  }
-  if (named.command == nullptr) named.command = find_command(command_table(), words[0]);
-  named.rest.assign(words.begin() + static_cast<std::ptrdiff_t>(std::min(used, words.size())), words.end());
-  return named;
+  const FoundCommand found = find_command_in(command_table(), words);
+  return {found.command, {words.begin() + static_cast<std::ptrdiff_t>(found.words), words.end()}};
 }
 
 void expect_flags(const Command& command, const std::vector<std::string>& words, const std::string& place) {

@@ -32,6 +32,29 @@ Result<Names> registries(World& world) {
   return names;
 }
 
+Result<std::vector<config::Mirror>> mirrors(World& world) {
+  NullEventSink silent;
+  MIST_TRY(const config::Paths paths, paths_of(world));
+  MIST_TRY(const config::Config config, config::Config::load(world.files, paths, silent));
+  return config.mirrors();
+}
+
+Result<Names> mirrored(World& world) {
+  MIST_TRY(const auto all, mirrors(world));
+  Names names;
+  for (const config::Mirror& each : all) names.push_back({each.prefix});
+  return names;
+}
+
+Result<Names> mirrors_of(const std::string& prefix, World& world) {
+  MIST_TRY(const auto all, mirrors(world));
+  Names names;
+  for (const config::Mirror& each : all)
+    if (each.prefix == prefix)
+      for (const std::string& place : each.places) names.push_back({place});
+  return names;
+}
+
 Result<Names> namespaces(const ClusterChoice& cluster, World& world, const Context& context) {
   MIST_TRY(const auto client, world.connect(cluster, world));
   MIST_TRY(const kube::ResourceInfo resource, client->resource_for({"", "Namespace"}, "v1", context));
@@ -147,6 +170,10 @@ Result<Names> look_up(const NameQuery& query, World& world) {
   switch (query.kind) {
     case Completion::Registry:
       return registries(world);
+    case Completion::Mirrored:
+      return mirrored(world);
+    case Completion::Mirror:
+      return mirrors_of(query.mirrored, world);
     case Completion::Namespace:
       return namespaces(cluster, world, context);
     case Completion::Release:
@@ -165,6 +192,7 @@ Result<Names> look_up(const NameQuery& query, World& world) {
     case Completion::Command:
     case Completion::ReleaseAnywhere:
     case Completion::Revision:
+    case Completion::CopiesPlace:
       return Names{};
   }
   return Names{};

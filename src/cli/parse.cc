@@ -23,6 +23,8 @@
 namespace mist::cli {
 namespace {
 
+constexpr std::size_t kMostPathWords = 3;  // "registry mirror add"
+
 template <typename Visit>
 const Flag* any_flag(const CommandTable& table, Visit matches) {
   for (const Flag& flag : kGlobalFlags.flags)
@@ -174,12 +176,35 @@ Error unknown_command(const CommandTable& table, std::string_view group, std::st
 }
 
 Error missing_subcommand(const CommandTable& table, const CommandGroup& group) {
-  std::string names;
-  for (const Command* command : table.commands)
-    if (!command->hidden && command->path.starts_with(fmt::format("{} ", group.name)))
-      names += fmt::format("{}{}", names.empty() ? "" : "|", command->path.substr(group.name.size() + 1));
+  std::vector<std::string> names;
+  for (const Command* command : table.commands) {
+    if (command->hidden || !command->path.starts_with(fmt::format("{} ", group.name))) continue;
+    const std::string_view rest = command->path.substr(group.name.size() + 1);
+    std::string name(rest.substr(0, rest.find(' ')));
+    // A group within the group has several.
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+  }
   return error(ErrorKind::Usage, "mistctl {} needs a command", group.name)
-      .with_hint(fmt::format("mistctl {} {}", group.name, names));
+      .with_hint(fmt::format("mistctl {} {}", group.name, join(names, "|")));
+}
+
+// The path that the first of the words are.
+std::string path_of(std::span<const std::string> words, std::size_t count) {
+  return join(words.first(std::min(count, words.size())), " ");
+}
+
+struct FoundGroup {
+  const CommandGroup* group = nullptr;
+  std::size_t words = 0;
+};
+
+// The longest group that the words begin with.
+FoundGroup group_in(const CommandTable& table, std::span<const std::string> words) {
+  for (std::size_t count = std::min(words.size(), kMostPathWords); count > 0; --count) {
+    const auto group = std::ranges::find(table.groups, path_of(words, count), &CommandGroup::name);
+    if (group != table.groups.end()) return {&*group, count};
+  }
+  return {};
 }
 
 Error unknown_flag(const CommandTable& table, const Command& command, const Token& token) {
@@ -325,21 +350,13 @@ Result<Parsed> parse_line(const Line& line, const CommandTable& table) {
             .with_hint(help_line(nullptr));
     return Parsed(HelpTopic{});
   }
-  const Command* command = nullptr;
-  std::size_t used = 1;
-  if (line.words.size() >= 2) {
-    command = find_command(table, fmt::format("{} {}", line.words[0], line.words[1]));
-    if (command != nullptr) used = 2;
-  }
-  if (command == nullptr) command = find_command(table, line.words[0]);
+  const auto [command, used] = find_command_in(table, line.words);
   if (command == nullptr) {
-    for (const CommandGroup& group : table.groups) {
-      if (group.name != line.words[0]) continue;
-      if (line.words.size() > 1) return unknown_command(table, group.name, line.words[1]);
-      if (help) return Parsed(HelpTopic{.command = nullptr, .group = group.name});
-      return missing_subcommand(table, group);
-    }
-    return unknown_command(table, "", line.words[0]);
+    const auto [group, behind] = group_in(table, line.words);
+    if (group == nullptr) return unknown_command(table, "", line.words[0]);
+    if (line.words.size() > behind) return unknown_command(table, group->name, line.words[behind]);
+    if (help) return Parsed(HelpTopic{.command = nullptr, .group = group->name});
+    return missing_subcommand(table, *group);
   }
   if (help)
     return Parsed(HelpTopic{.command = command, .group = {}, .all_flags = asks_for_all_flags(line.flags)});
@@ -370,6 +387,13 @@ const Command* find_command(const CommandTable& table, std::string_view path) {
     return command->path == path || (!command->alias.empty() && command->alias == path);
   });
   return found == table.commands.end() ? nullptr : *found;
+}
+
+FoundCommand find_command_in(const CommandTable& table, std::span<const std::string> words) {
+  for (std::size_t count = std::min(words.size(), kMostPathWords); count > 0; --count)
+    if (const Command* const command = find_command(table, path_of(words, count)); command != nullptr)
+      return {command, count};
+  return {};
 }
 
 std::string usage_line(const Command& command) {

@@ -30,6 +30,14 @@ Result<Parsed> parse(std::span<const std::string> args, const CommandTable& tabl
 /// The command of that path or alias; null if there is none.
 const Command* find_command(const CommandTable& table, std::string_view path);
 
+/// The command whose path or alias the words begin with, the longest one, and how many of them that is. Null
+/// and 0 if there is none.
+struct FoundCommand {
+  const Command* command = nullptr;
+  std::size_t words = 0;
+};
+FoundCommand find_command_in(const CommandTable& table, std::span<const std::string> words);
+
 /// "mistctl install NAME -p PACKAGE [flags]".
 std::string usage_line(const Command& command);
 

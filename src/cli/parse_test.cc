@@ -36,8 +36,10 @@ constexpr Command kStatus{.path = "status", .run = nothing, .arguments = kNamesA
 constexpr Command kRelease{
     .path = "inspect release", .run = nothing, .arguments = kNameArgument, .alias = "inspect install"};
 constexpr Command kPackage{.path = "inspect package", .run = nothing};
-constexpr const Command* kCommands[] = {&kInstall, &kStatus, &kRelease, &kPackage};
-constexpr CommandGroup kGroups[] = {{"inspect", "Look"}};
+constexpr Command kDeep{.path = "inspect deep one", .run = nothing, .arguments = kNameArgument};
+constexpr Command kDeeper{.path = "inspect deep two", .run = nothing};
+constexpr const Command* kCommands[] = {&kInstall, &kStatus, &kRelease, &kPackage, &kDeep, &kDeeper};
+constexpr CommandGroup kGroups[] = {{"inspect", "Look"}, {"inspect deep", "Look deep"}};
 constexpr CommandTable kTable{kCommands, kGroups};
 
 Result<Parsed> parse_words(std::string_view line) {
@@ -132,7 +134,7 @@ TEST(Parse, SaysWhoseFlagItIs) {
 TEST(Parse, SuggestsTheNearestCommand) {
   EXPECT_EQ(refused("instal shop").hint, "did you mean mistctl install?");
   EXPECT_EQ(refused("inspect relase x").hint, "did you mean mistctl inspect release?");
-  EXPECT_EQ(refused("inspect").hint, "mistctl inspect release|package");
+  EXPECT_EQ(refused("inspect").hint, "mistctl inspect release|package|deep");
 }
 
 TEST(Parse, MissingPartsShowTheUsageLine) {
@@ -170,6 +172,18 @@ TEST(Parse, HelpWinsOverWhatIsMissing) {
   EXPECT_EQ(std::get<HelpTopic>(*parse_words("-h inspect install")).command, &kRelease);
   EXPECT_EQ(std::get<HelpTopic>(*parse_words("inspect -h")).group, "inspect");
   EXPECT_EQ(std::get<HelpTopic>(*parse_words("")).command, nullptr);
+}
+
+TEST(Parse, AGroupMayHoldAGroup) {
+  const Invocation invocation = parsed("inspect deep -n a one shop");
+  EXPECT_EQ(&invocation.command(), &kDeep);
+  EXPECT_EQ(invocation.argument("NAME"), "shop");
+  EXPECT_EQ(refused("inspect deep").hint, "mistctl inspect deep one|two");
+  EXPECT_EQ(refused("inspect deep oen").hint, "did you mean mistctl inspect deep one?");
+  EXPECT_EQ(refused("inspect dep one").hint, "did you mean mistctl inspect deep?");
+  EXPECT_EQ(refused("inspect deep two x").message, "mistctl inspect deep two can't use the argument \"x\"");
+  EXPECT_EQ(std::get<HelpTopic>(*parse_words("inspect deep --help")).group, "inspect deep");
+  EXPECT_EQ(std::get<HelpTopic>(*parse_words("inspect deep one --help")).command, &kDeep);
 }
 
 TEST(Parse, AnAliasIsTheCommand) { EXPECT_EQ(&parsed("inspect install x").command(), &kRelease); }

@@ -174,16 +174,8 @@ std::size_t most_arguments(const Command& command) {
   return command.arguments.size();
 }
 
-struct Own {
-  const Command* command = nullptr;
-  std::size_t words = 0;  // of its path
-};
-
-Own own_command(const CommandTable& table, const Words& words) {
-  if (words.size() >= 2)
-    if (const Command* two = find_command(table, fmt::format("{} {}", words[0], words[1]))) return {two, 2};
-  if (words.empty()) return {};
-  return {find_command(table, words[0]), 1};
+FoundCommand own_command(const CommandTable& table, const Words& words) {
+  return find_command_in(table, std::vector<std::string>(words.begin(), words.end()));
 }
 
 // A word that a path or reference can be, and the name of a command can't.
@@ -252,13 +244,13 @@ class Rewriter {
       : line_(line), table_(table), words_(line.words.begin(), line.words.end()) {}
 
   std::optional<PeerAnswer> answer() {
-    const Own own = own_command(table_, words_);
+    const FoundCommand own = own_command(table_, words_);
     const PeerVerb* const verb = verb_of(table_, words_);
     if (own.command != nullptr && (verb == nullptr || !has_their_arguments(own))) return our_verb(own);
     if (verb == nullptr) return std::nullopt;
     note(verb->note);
     if (verb->here.empty()) return PeerAnswer{"", because_};
-    const Own meant = own_command(table_, words_of(verb->here));
+    const FoundCommand meant = own_command(table_, words_of(verb->here));
     if (meant.command == nullptr) return std::nullopt;
     arguments_ = arguments_of(
         *verb,
@@ -271,7 +263,7 @@ class Rewriter {
 
  private:
   // "install web ./chart": one argument more than ours, or the chart where our first argument is the name.
-  bool has_their_arguments(const Own& own) const {
+  bool has_their_arguments(const FoundCommand& own) const {
     const std::size_t count = words_.size() - own.words;
     bool has_package = false;
     for (const Token& token : line_.flags) {
@@ -284,7 +276,7 @@ class Rewriter {
     return count > most_arguments(*own.command) || (count == 1 && is_chart(words_[own.words]));
   }
 
-  std::optional<PeerAnswer> our_verb(const Own& own) {
+  std::optional<PeerAnswer> our_verb(const FoundCommand& own) {
     add(own.command->path);
     for (std::size_t i = own.words; i < words_.size(); ++i) out_.push_back(shell_word(words_[i]));
     if (words_.size() > own.words) arguments_["NAME"] = words_[own.words];

@@ -53,6 +53,10 @@ TEST_F(Schemas, OfCommands) {
   fake.run({"registry", "add", "local", "-d", fake.home.path().string()}, command_table());
   expect_valid(printed({"registry", "list"}), "cli/registry-list.schema.json");
   expect_valid(printed({"registry", "update", "local"}), "cli/registry-update.schema.json");
+  fake.run({"registry", "mirror", "add", "registry.example", "oci://mirror.example/copies"}, command_table());
+  const Value mirrors = printed({"registry", "mirror", "list"});
+  expect_valid(mirrors, "cli/registry-mirror-list.schema.json");
+  EXPECT_EQ(mirrors.find("mirrors")->size(), 1u);
 }
 
 TEST_F(Schemas, OfPackageTestAndLint) {

@@ -22,6 +22,15 @@ constexpr std::uint64_t kMaxConfigBytes = std::uint64_t{4} << 20;
 constexpr std::string_view kDefaultHttps = "https://github.com/gsfraley/mistletoe-registry.git";
 constexpr std::string_view kDefaultSsh = "git@github.com:gsfraley/mistletoe-registry.git";
 
+constexpr std::string_view kOciScheme = "oci://";
+
+// "registry.example/team", as mirrors are told apart by.
+std::string_view bare_prefix(std::string_view written) {
+  if (written.starts_with(kOciScheme)) written.remove_prefix(kOciScheme.size());
+  while (written.ends_with('/')) written.remove_suffix(1);
+  return written;
+}
+
 /// Walks the document and turns what it finds into registries; knows where everything stands in the text.
 class Reader {
  public:
@@ -85,15 +94,14 @@ class Reader {
 
  private:
   Result<Mirror> read_mirror(const Value& item) const {
-    constexpr std::string_view kWhat = "a mirror", kOciScheme = "oci://";
+    constexpr std::string_view kWhat = "a mirror";
     if (!item.is_object())
       return fail(item, "an entry of spec.mirrors is not an object",
                   "write '- prefix: registry.example' and 'places: [oci-layout:…]'");
     warn_of_unknown(item, "spec.mirrors: ", {"prefix", "places", "only"});
     Mirror mirror;
-    MIST_TRY(mirror.prefix, required_text(item, kWhat, "prefix"));
-    if (mirror.prefix.starts_with(kOciScheme)) mirror.prefix.erase(0, kOciScheme.size());
-    while (mirror.prefix.ends_with('/')) mirror.prefix.pop_back();
+    MIST_TRY(const std::string prefix, required_text(item, kWhat, "prefix"));
+    mirror.prefix = bare_prefix(prefix);
     if (mirror.prefix.find("://") != std::string::npos)
       return fail(item, "the prefix of a mirror is a URL",
                   "write the host, or the host and a path: registry.example/team");
@@ -436,6 +444,33 @@ Status Config::remove_registry(std::string_view name) {
   std::erase_if(registries_, [&](const Registry& registry) { return registry.name == name; });
   std::erase_if(document_["spec"]["registries"].as_array(),
                 [&](const Value& item) { return item.string_at("name") == name; });
+  return {};
+}
+
+void Config::set_mirror(Mirror mirror) {
+  Value& list = document_["spec"]["mirrors"];
+  if (list.is_null()) list = Value::array();
+  const auto known = std::ranges::find(mirrors_, mirror.prefix, &Mirror::prefix);
+  if (known == mirrors_.end()) list.push_back(Value::object({{"prefix", mirror.prefix}}));
+  Value& entry = *std::ranges::find_if(list.as_array(), [&](const Value& each) {
+    return bare_prefix(each.string_at("prefix")) == mirror.prefix;
+  });
+  entry.set("places", Value(Value::Array(mirror.places.begin(), mirror.places.end())));
+  // False is what it is without the key.
+  if (mirror.only || entry.find("only") != nullptr) entry.set("only", mirror.only);
+  if (known == mirrors_.end())
+    mirrors_.push_back(std::move(mirror));
+  else
+    *known = std::move(mirror);
+}
+
+Status Config::remove_mirror(std::string_view prefix) {
+  if (std::erase_if(mirrors_, [&](const Mirror& each) { return each.prefix == prefix; }) == 0)
+    return error(ErrorKind::NotFound, "no mirror of {} is configured", escape_controls(prefix));
+  Value& spec = document_["spec"];
+  std::erase_if(spec["mirrors"].as_array(),
+                [&](const Value& each) { return bare_prefix(each.string_at("prefix")) == prefix; });
+  if (mirrors_.empty()) spec.erase("mirrors");
   return {};
 }
 

@@ -110,6 +110,11 @@ class Config {
   /// Errors: NotFound, with the nearest name.
   Status remove_registry(std::string_view name);
 
+  /// Replaces the entry with its prefix where it stands, or adds it behind the others.
+  void set_mirror(Mirror mirror);
+  /// `prefix`: as mirrors() has it. Errors: NotFound.
+  Status remove_mirror(std::string_view prefix);
+
   /// Reads `paths.config_file`; a missing file is `defaults()`. Warnings go to `events`. Errors: as parse and
   /// FileSystem::read.
   static Result<Config> load(const FileSystem& files, const Paths& paths, EventSink& events);

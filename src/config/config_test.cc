@@ -215,6 +215,35 @@ TEST(Config, RefusesNamesThatAreTakenOrNone) {
   EXPECT_THAT(missing.error().hint, HasSubstr("did you mean mistletoe?"));
 }
 
+TEST_F(ConfigFile, AMirrorIsChangedWhereItStands) {
+  write(
+      "apiVersion: mistletoe.dev/v1alpha1\nkind: MistletoeConfig\nspec:\n  mirrors:\n"
+      "  - {prefix: 'oci://a.example/', places: ['oci-layout:/a'], note: mine}\n"
+      "  - {prefix: b.example, places: ['oci-layout:/b'], only: true}\n");
+  const auto change = [&](const std::function<Status(Config&)>& what) {
+    ASSERT_TRUE(edit(files_, paths_, events_, Context(), what).ok());
+  };
+  change([](Config& config) -> Status {
+    config.set_mirror({"a.example", {"oci-layout:/a", "oci://c.example"}, false});
+    config.set_mirror({"b.example", {"oci-layout:/b"}, false});
+    config.set_mirror({"d.example", {"oci-archive:/d.tar"}, true});
+    return {};
+  });
+  const auto config = Config::load(files_, paths_, events_);
+  ASSERT_TRUE(config.ok()) << config.error().to_line();
+  EXPECT_THAT(config->mirrors(), ElementsAre(Mirror{"a.example", {"oci-layout:/a", "oci://c.example"}, false},
+                                             Mirror{"b.example", {"oci-layout:/b"}, false},
+                                             Mirror{"d.example", {"oci-archive:/d.tar"}, true}));
+  EXPECT_THAT(read(), HasSubstr("note: mine"));
+  EXPECT_THAT(read(), HasSubstr("prefix: oci://a.example/"));
+  change([](Config& each) { return each.remove_mirror("a.example"); });
+  EXPECT_THAT(read(), ::testing::Not(HasSubstr("a.example")));
+  change([](Config& each) { return each.remove_mirror("b.example"); });
+  change([](Config& each) { return each.remove_mirror("d.example"); });
+  EXPECT_THAT(read(), ::testing::Not(HasSubstr("mirrors")));
+  EXPECT_EQ(Config::defaults().remove_mirror("a.example").error().kind, ErrorKind::NotFound);
+}
+
 TEST_F(ConfigFile, IsTheDefaultsWhileThereIsNone) {
   const auto config = Config::load(files_, paths_, events_);
   ASSERT_TRUE(config.ok());

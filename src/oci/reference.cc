@@ -14,6 +14,8 @@ constexpr std::size_t kMaxReference = 2048;
 constexpr std::size_t kMaxPath = 255;  // of repository names, as registries hold it
 constexpr std::string_view kForm =
     "write oci://<host>/<path>:<version>, such as oci://registry.example/team/shop:1.4.0";
+constexpr std::string_view kPrefixForm =
+    "write oci://<host> or oci://<host>/<path>, such as oci://registry.example/team";
 constexpr std::string_view kDockerHub = "docker.io";
 
 bool is_lower_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
@@ -119,16 +121,17 @@ Result<Parts> split_parts(std::string_view text) {
   return parts;
 }
 
-Result<Repository> repository_of(std::string_view text, const Parts& parts) {
+Result<Repository> repository_of(std::string_view text, const Parts& parts, std::string_view form = kForm) {
   Repository repository{lower_case(parts.host), std::string(parts.path)};
   if (const std::string objection = host_objection(repository.host); !objection.empty())
-    return bad(text, objection);
-  if (repository.path.empty()) return bad(text, "it names a host, but no repository there");
+    return bad(text, objection, std::string(form));
+  if (repository.path.empty())
+    return bad(text, "it names a host, but no repository there", std::string(form));
   if (repository.path.size() > kMaxPath)
-    return bad(text, fmt::format("its path is longer than {} bytes", kMaxPath));
+    return bad(text, fmt::format("its path is longer than {} bytes", kMaxPath), std::string(form));
   for (const std::string_view segment : split(repository.path, '/')) {
     if (is_path_segment(segment)) continue;
-    if (segment.empty()) return bad(text, "its path has an empty segment");
+    if (segment.empty()) return bad(text, "its path has an empty segment", std::string(form));
     if (is_path_segment(lower_case(segment)))
       return bad(text, "its path has capital letters, which no registry takes",
                  fmt::format("write {}{}/{}", kScheme, repository.host, lower_case(repository.path)));
@@ -196,6 +199,34 @@ Result<Reference> Reference::parse(std::string_view text) { return parse_referen
 
 Result<Reference> Reference::parse_destination(std::string_view text) {
   return parse_reference(text, Named::MayBeMissing);
+}
+
+namespace {
+
+// "oci://host": nothing that a path could hold.
+Result<std::string> host_prefix(std::string_view text) {
+  if (!text.starts_with(kScheme)) return bad(text, "it doesn't begin with oci://", std::string(kPrefixForm));
+  const std::string host = lower_case(text.substr(kScheme.size()));
+  if (host.find('@') != std::string::npos)
+    return bad(text, "it holds credentials", "remove them, and run mistctl login with that host");
+  if (const std::string objection = host_objection(host); !objection.empty())
+    return bad(text, objection, std::string(kPrefixForm));
+  return std::string(text);
+}
+
+}  // namespace
+
+Result<std::string> parse_prefix(std::string_view text) {
+  while (text.ends_with('/') && text.size() > kScheme.size()) text.remove_suffix(1);
+  const bool has_path = text.starts_with(kScheme) && text.find('/', kScheme.size()) != std::string_view::npos;
+  if (!has_path) return host_prefix(text);
+  MIST_TRY(const Parts parts, split_parts(text));
+  MIST_TRY_VOID(repository_of(text, parts, kPrefixForm));
+  if (!parts.has_version && !parts.digest) return std::string(text);
+  const std::string_view behind = text.substr(kScheme.size() + parts.host.size() + 1 + parts.path.size());
+  return error(ErrorKind::Invalid, "'{}' names one package, not a place for many", shown(text))
+      .with_because(fmt::format("'{}' stands behind its path", behind))
+      .with_hint(fmt::format("leave out '{}': each package below it has a version of its own", behind));
 }
 
 std::string Reference::str() const {

@@ -50,6 +50,10 @@ struct Reference {
   friend bool operator==(const Reference&, const Reference&) = default;
 };
 
+/// What repositories begin with, "oci://host" or "oci://host/path", without slashes at its end. Errors:
+/// Invalid, also for a tag, a range or a digest behind it.
+Result<std::string> parse_prefix(std::string_view text);
+
 /// "host" or "host:port", as `login` takes it; "https://host/" gives "host". Errors: Invalid.
 Result<std::string> parse_host(std::string_view text);
 

@@ -100,6 +100,41 @@ TEST(OciReference, ADestinationNeedsNoVersion) {
   EXPECT_FALSE(Repository::parse("oci://h/a:1").ok());
 }
 
+TEST(OciReference, APrefixIsAHostOrAHostAndAPath) {
+  for (const auto& [text, prefix] : {std::pair("oci://h", "oci://h"),
+                                     {"oci://h:5000/", "oci://h:5000"},
+                                     {"oci://h/team//", "oci://h/team"},
+                                     {"oci://docker.io/team", "oci://docker.io/team"},
+                                     {"oci://[::1]:5000/a/b", "oci://[::1]:5000/a/b"}}) {
+    const auto parsed = parse_prefix(text);
+    ASSERT_TRUE(parsed.ok()) << text << ": " << parsed.error().to_line();
+    EXPECT_EQ(*parsed, prefix);
+  }
+  struct Case {
+    std::string text, because;
+  };
+  const Case cases[] = {
+      {"oci://h/a:1.4.0", "names one package, not a place for many (':1.4.0' stands behind its path)"},
+      {"oci://h/a:^1.4", "':^1.4' stands behind its path"},
+      {"oci://h/a@" + kPinned, "'@sha256:aaa"},
+      {"oci://h/a:1@" + kPinned, "':1@sha256:aaa"},
+      {"oci://h:1.0.0", "':1.0.0' is not a port"},
+      {"oci://", "it names no host"},
+      {"oci:///a", "it names no host"},
+      {"https://h", "doesn't begin with oci://"},
+      {"oci://h/Team", "capital letters"},
+      {"oci://me:secret@h", "it holds credentials"},
+      {"oci://me:secret@h/a", "it holds credentials"},
+  };
+  for (const Case& each : cases) {
+    const auto parsed = parse_prefix(each.text);
+    ASSERT_FALSE(parsed.ok()) << each.text;
+    EXPECT_EQ(parsed.error().kind, ErrorKind::Invalid);
+    EXPECT_NE(parsed.error().to_line().find(each.because), std::string::npos) << parsed.error().to_line();
+    EXPECT_EQ(parsed.error().to_line().find("secret"), std::string::npos);
+  }
+}
+
 TEST(OciReference, HostsAreWrittenInManyWays) {
   for (const char* text :
        {"registry.example:5000", "https://registry.example:5000/", "oci://Registry.example:5000"}) {

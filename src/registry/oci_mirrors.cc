@@ -4,19 +4,26 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "config/redact.h"
 #include "oci/signature.h"
 #include "registry/oci_copy.h"
 
 namespace mist::registry {
 namespace {
 
-std::string canonical_prefix(std::string_view prefix) {
-  const auto slash = std::min(prefix.find('/'), prefix.size());
-  return oci::canonical_host(prefix.substr(0, slash)) + std::string(prefix.substr(slash));
-}
-
 std::string canonical_name(const oci::Repository& repository) {
   return repository.identity().substr(oci::kScheme.size());
+}
+
+// "oci-layout:/media/mirror, a mirror of registry.example"
+std::string mirror_text(const OciPlace& place, const std::string& prefix) {
+  return fmt::format("{}, a mirror of {}", escape_controls(place.str()), prefix);
+}
+
+// "oci://registry.example/team/shop:1.4.0", or with a digest.
+std::string reference_name(const oci::Repository& repository, const std::string& tag) {
+  return fmt::format("{}{}{}", repository.str(), tag.find(':') == std::string::npos ? ":" : "@",
+                     escape_controls(tag));
 }
 
 // No link that anybody reads packages through is slower.
@@ -24,15 +31,28 @@ constexpr std::uint64_t kSlowestBytesPerSecond = std::uint64_t{64} << 10;
 
 }  // namespace
 
+Result<std::string> parse_mirror_prefix(std::string_view text) {
+  const std::string_view bare = text.substr(text.starts_with(oci::kScheme) ? oci::kScheme.size() : 0);
+  if (bare.find("://") != std::string_view::npos || bare.empty())
+    return error(ErrorKind::Invalid, "\"{}\" names no OCI registry",
+                 escape_controls(config::redact_urls(std::string(text.substr(0, 200)))))
+        .with_hint("write its host, or the host and a path: registry.example/team");
+  MIST_TRY(const std::string prefix, oci::parse_prefix(fmt::format("{}{}", oci::kScheme, bare)));
+  const std::string_view name = std::string_view(prefix).substr(oci::kScheme.size());
+  const auto slash = std::min(name.find('/'), name.size());
+  return oci::canonical_host(name.substr(0, slash)) + std::string(name.substr(slash));
+}
+
 Result<std::unique_ptr<MirroredSource>> MirroredSource::make(OciSource& registries,
                                                              const std::vector<config::Mirror>& mirrors,
                                                              World world) {
   std::vector<Mirror> all;
   for (const config::Mirror& each : mirrors) {
-    Mirror mirror{.prefix = canonical_prefix(each.prefix), .places = {}, .only = each.only};
+    const std::string frame = fmt::format("while reading the mirrors of {}", escape_controls(each.prefix));
+    Mirror mirror{.prefix = {}, .places = {}, .only = each.only};
+    MIST_TRY(mirror.prefix, parse_mirror_prefix(each.prefix).in(frame));
     for (const std::string& text : each.places) {
-      MIST_TRY(OciPlace place, OciPlace::parse(text).in(fmt::format("while reading the mirrors of {}",
-                                                                    escape_controls(each.prefix))));
+      MIST_TRY(OciPlace place, OciPlace::parse(text).in(frame));
       if (place.kind != OciPlace::Kind::Registry && place.path.is_relative())
         place.path = (world.base / place.path).lexically_normal();
       mirror.places.push_back(std::move(place));
@@ -92,8 +112,8 @@ void MirroredSource::complain(const OciPlace& place, const Mirror& mirror, const
     const std::lock_guard guard(mutex_);
     if (!away_.insert(place.str()).second) return;
   }
-  world_.events.warn(fmt::format("{}, a mirror of {}, can't be used: {}", escape_controls(place.str()),
-                                 mirror.prefix, escape_controls(why)));
+  world_.events.warn(
+      fmt::format("{}, can't be used: {}", mirror_text(place, mirror.prefix), escape_controls(why)));
 }
 
 Error MirroredSource::not_mirrored(const Mirror& mirror, std::string_view what) {
@@ -106,11 +126,11 @@ Error MirroredSource::not_mirrored(const Mirror& mirror, std::string_view what) 
 
 template <typename T>
 Result<std::optional<T>> MirroredSource::from_mirrors(
-    const Mirror& mirror, const oci::Repository& repository,
+    const Question& question,
     const std::function<Result<T>(OciSource&, const oci::Repository&, const Context&)>& ask,
-    const std::function<bool(const OciPlace&, const T&)>& is_it, const Context& context,
-    std::uint64_t bytes) {
-  const std::uint64_t seconds = std::min(bytes, kMaxCopiedBlob) / kSlowestBytesPerSecond;
+    const std::function<bool(const OciPlace&, T&)>& is_it, const Context& context) {
+  const Mirror& mirror = question.mirror;
+  const std::uint64_t seconds = std::min(question.bytes, kMaxCopiedBlob) / kSlowestBytesPerSecond;
   const Duration first_answer = world_.first_answer + std::chrono::seconds(seconds);
   std::optional<Error> failure;
   for (const OciPlace& place : mirror.places) {
@@ -121,7 +141,7 @@ Result<std::optional<T>> MirroredSource::from_mirrors(
     const Context within = is_limited ? context.with_timeout(first_answer) : context;
     const auto from_place = [&]() -> Result<T> {
       MIST_TRY(OciSource* const source, open(place));
-      MIST_TRY(const oci::Repository there, repository_at(place, mirror, repository));
+      MIST_TRY(const oci::Repository there, repository_at(place, mirror, question.repository));
       return ask(*source, there, within);
     };
     Result<T> found = from_place();
@@ -139,7 +159,11 @@ Result<std::optional<T>> MirroredSource::from_mirrors(
     complain(place, mirror,
              is_silent ? fmt::format("it has not answered for {}", format_elapsed(first_answer))
                        : found.error().to_line());
-    failure = std::move(found).error();
+    failure = std::move(found)
+                  .error()
+                  .with_frame(fmt::format("while reading {} from {}", question.name,
+                                          mirror_text(place, mirror.prefix)))
+                  .with_detail(NamesMirror{});
   }
   if (failure && mirror.only) return *std::move(failure);
   return std::optional<T>();
@@ -172,13 +196,15 @@ Result<std::optional<std::optional<RawManifest>>> MirroredSource::manifest_in_mi
     const Mirror& mirror, const oci::Repository& repository, const std::string& tag, const Context& context) {
   using Found = std::optional<RawManifest>;
   return from_mirrors<Found>(
-      mirror, repository,
+      {mirror, repository, reference_name(repository, tag)},
       [&](OciSource& source, const oci::Repository& there, const Context& within) {
         return source.find_manifest(there, tag, within);
       },
-      [&](const OciPlace& place, const Found& each) {
-        if (each) note_held(place, repository, each->digest);
-        return each.has_value();
+      [&](const OciPlace& place, Found& each) {
+        if (!each) return false;
+        note_held(place, repository, each->digest);
+        each->mirror = mirror_text(place, mirror.prefix);
+        return true;
       },
       context);
 }
@@ -230,11 +256,11 @@ Result<std::vector<oci::Descriptor>> MirroredSource::referrers(const oci::Reposi
   using Found = std::vector<oci::Descriptor>;
   MIST_TRY(std::optional<Found> found,
            from_mirrors<Found>(
-               *mirror, repository,
+               {*mirror, repository, reference_name(repository, manifest.str())},
                [&](OciSource& source, const oci::Repository& there, const Context& within) {
                  return source.referrers(there, manifest, artifact_type, within);
                },
-               [](const OciPlace&, const Found& each) { return !each.empty(); }, context));
+               [](const OciPlace&, Found& each) { return !each.empty(); }, context));
   if (found) return *std::move(found);
   if (mirror->only) return Found();
   MIST_TRY(const bool is_answered, answers_for(*mirror, repository, manifest, context));
@@ -247,11 +273,11 @@ Result<std::string> MirroredSource::blob(const oci::Repository& repository, cons
   if (mirror == nullptr) return registries_.blob(repository, descriptor, limit, context);
   MIST_TRY(std::optional<std::string> found,
            from_mirrors<std::string>(
-               *mirror, repository,
+               {*mirror, repository, reference_name(repository, descriptor.digest.str()), descriptor.size},
                [&](OciSource& source, const oci::Repository& there, const Context& within) {
                  return source.blob(there, descriptor, limit, within);
                },
-               [](const OciPlace&, const std::string&) { return true; }, context, descriptor.size));
+               [](const OciPlace&, std::string&) { return true; }, context));
   if (found) return *std::move(found);
   if (mirror->only)
     return not_mirrored(*mirror, fmt::format("{} of {}", descriptor.digest.str(), repository.str()));
@@ -271,10 +297,10 @@ Result<std::vector<std::string>> MirroredSource::enough_tags(const oci::Reposito
   using Found = std::vector<std::string>;
   std::optional<Found> last;
   MIST_TRY(std::optional<Found> found, from_mirrors<Found>(
-                                           *mirror, repository,
+                                           {*mirror, repository, repository.str()},
                                            [&](OciSource& source, const oci::Repository& there,
                                                const Context& within) { return source.tags(there, within); },
-                                           [&](const OciPlace&, const Found& each) {
+                                           [&](const OciPlace&, Found& each) {
                                              last = each;
                                              return is_enough(each);
                                            },

@@ -27,6 +27,10 @@
 
 namespace mist::registry {
 
+/// What a mirror stands for: "registry.example" or "registry.example/team", also with oci:// before it. The
+/// same text for each way to write its host. Errors: Invalid (no registry, a version behind it).
+Result<std::string> parse_mirror_prefix(std::string_view text);
+
 class MirroredSource final : public OciSource {
  public:
   struct World {
@@ -37,8 +41,8 @@ class MirroredSource final : public OciSource {
     /// would hold up what the next place could answer. Enough for a slow credential helper.
     Duration first_answer = std::chrono::seconds(15);
   };
-  /// `registries` answers for all registries, mirrors among them, and outlives this. Errors: Invalid (a place
-  /// that is none).
+  /// `registries` answers for all registries, mirrors among them, and outlives this. Errors: Invalid (a
+  /// prefix or a place that is none).
   static Result<std::unique_ptr<MirroredSource>> make(OciSource& registries,
                                                       const std::vector<config::Mirror>& mirrors,
                                                       World world);
@@ -86,14 +90,19 @@ class MirroredSource final : public OciSource {
                            const crypto::Digest& manifest, const Context& context);
   static Error not_mirrored(const Mirror& mirror, std::string_view what);
 
+  struct Question {
+    const Mirror& mirror;
+    const oci::Repository& repository;
+    std::string name;         ///< of what is wanted, for errors: "oci://registry.example/team/shop:1.4.0"
+    std::uint64_t bytes = 0;  ///< that may have to come
+  };
   // What a mirror has; nothing: no mirror has it, and the registry may be asked. Errors: of mirrors that are
   // the only places, and of a context that ended.
   template <typename T>
   Result<std::optional<T>> from_mirrors(
-      const Mirror& mirror, const oci::Repository& repository,
+      const Question& question,
       const std::function<Result<T>(OciSource&, const oci::Repository&, const Context&)>& ask,
-      const std::function<bool(const OciPlace&, const T&)>& is_it, const Context& context,
-      std::uint64_t bytes = 0);
+      const std::function<bool(const OciPlace&, T&)>& is_it, const Context& context);
 
   OciSource& registries_;
   std::vector<Mirror> mirrors_;

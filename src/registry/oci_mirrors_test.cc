@@ -131,6 +131,33 @@ TEST_F(OciMirrors, AMirrorWithOtherBytesIsPassedOver) {
   EXPECT_THAT(events.messages, ElementsAre(HasSubstr("is not what its digest says")));
 }
 
+// Each with what was asked for, and with the place that gave out something else.
+TEST_F(OciMirrors, ErrorsNameTheMirrorThatSomethingFalseCameFrom) {
+  const std::string mirror_name = "oci://mirror.example/copies, a mirror of origin.example";
+  const auto mirrored = source(true);
+  const auto raw = mirrored->manifest(shop, "1.4.0", Context());
+  ASSERT_TRUE(raw.ok()) << raw.error().to_line();
+  EXPECT_EQ(raw->mirror, mirror_name);
+  mirror.blobs[module.blobs[1].descriptor.digest.str()] = std::string("\0asm\1\0\0\1", 8);
+  const auto blob = mirrored->blob(shop, module.blobs[1].descriptor, 100, Context());
+  ASSERT_FALSE(blob.ok());
+  EXPECT_THAT(blob.error().to_line(), HasSubstr(fmt::format("is not what its digest says")));
+  EXPECT_THAT(blob.error().frames,
+              ElementsAre(fmt::format("while reading oci://origin.example/team/shop@{} from {}",
+                                      module.blobs[1].descriptor.digest.str(), mirror_name)));
+  const std::string digest = crypto::sha256(module.manifest).str();
+  mirror.manifests[digest] = tree.manifest;
+  const auto manifest = source(true)->manifest(shop, digest, Context());
+  ASSERT_FALSE(manifest.ok());
+  EXPECT_THAT(manifest.error().frames,
+              ElementsAre(fmt::format("while reading oci://origin.example/team/shop@{} from {}", digest,
+                                      mirror_name)));
+  // What was said is not said again.
+  EXPECT_EQ(naming_mirror<RawManifest>(manifest.error(), *raw, "it").error().frames.size(), 1u);
+  EXPECT_EQ(naming_mirror<int>(error(ErrorKind::Invalid, "bad"), *raw, "it").error().frames.size(), 1u);
+  EXPECT_TRUE(source(false)->manifest(shop, "1.5.0", Context())->mirror.empty());
+}
+
 TEST_F(OciMirrors, AMirrorThatHasAManifestAnswersForWhatIsAttachedToIt) {
   const crypto::Digest mirrored_one = crypto::sha256(module.manifest), other = crypto::sha256(tree.manifest);
   origin.publish(oci::signature_tag(mirrored_one), tree.manifest);
@@ -186,6 +213,19 @@ TEST(OciPlace, IsParsedAndPrinted) {
   EXPECT_EQ(OciPlace::parse("oci://mirror.example/")->prefix, "oci://mirror.example");
   for (const std::string_view text : {"", "oci:a", "oci-layout:", "oci://", "oci://A_B/c:1", "/tmp/a"})
     EXPECT_EQ(OciPlace::parse(text).error().kind, ErrorKind::Invalid) << text;
+}
+
+// As somebody writes it who thinks of one package.
+TEST(OciPlace, HasNoVersion) {
+  for (const std::string& behind :
+       {std::string(":1.0.0"), std::string(":^1"), "@sha256:" + std::string(64, 'a')}) {
+    const auto refused = OciPlace::parse("oci://mirror.example/copies" + behind);
+    ASSERT_FALSE(refused.ok()) << behind;
+    EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+    EXPECT_EQ(refused.error().message,
+              "'oci://mirror.example/copies" + behind + "' names one package, not a place for many");
+    EXPECT_THAT(refused.error().because, HasSubstr("'" + behind + "'"));
+  }
 }
 
 TEST(OciPlace, KeepsRegistriesApart) {

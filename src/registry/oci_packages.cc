@@ -141,7 +141,8 @@ Result<PackageContent> read_oci_package(OciSource& client, const oci::Reference&
   if (const auto* index = std::get_if<oci::Index>(&document)) {
     MIST_TRY(const oci::Descriptor chosen, oci::package_in(*index, name));
     MIST_TRY(const RawManifest inner, client.manifest(reference.repository, chosen.digest.str(), context));
-    MIST_TRY(document, oci::parse_document(inner.bytes, inner.content_type, name));
+    MIST_TRY(document,
+             naming_mirror(oci::parse_document(inner.bytes, inner.content_type, name), inner, name));
   }
   const auto* manifest = std::get_if<oci::Manifest>(&document);
   if (manifest == nullptr)

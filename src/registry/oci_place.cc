@@ -30,10 +30,8 @@ Result<OciPlace> OciPlace::parse(std::string_view text) {
     return OciPlace{.kind = kind, .path = Path(path)};
   }
   if (!text.starts_with(oci::kScheme)) return no_place(text, "its scheme isn't known");
-  while (text.ends_with('/') && text.size() > oci::kScheme.size()) text.remove_suffix(1);
-  OciPlace place{.kind = Kind::Registry, .prefix = std::string(text)};
-  MIST_TRY([[maybe_unused]] const oci::Repository any, repository_below(place.prefix, "package"));
-  return place;
+  MIST_TRY(std::string prefix, oci::parse_prefix(text));
+  return OciPlace{.kind = Kind::Registry, .prefix = std::move(prefix)};
 }
 
 std::string OciPlace::str() const {

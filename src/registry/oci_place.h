@@ -23,7 +23,7 @@ struct OciPlace {
   std::string prefix = {};  ///< of a registry: "oci://mirror.example/copies", without a slash at its end
   Path path = {};           ///< of the others
 
-  /// Errors: Invalid, saying how places are written.
+  /// Errors: Invalid, saying how places are written; also for a registry with a version or a digest.
   static Result<OciPlace> parse(std::string_view text);
   std::string str() const;
 };

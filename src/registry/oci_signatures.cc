@@ -23,13 +23,16 @@ Result<std::optional<oci::Manifest>> signature_manifest(OciSource& client, const
   MIST_TRY(const std::optional<RawManifest> raw, client.find_manifest(repository, tag, context));
   if (!raw) return std::optional<oci::Manifest>();
   const std::string name = fmt::format("{}:{}", repository.str(), tag);
-  MIST_TRY(oci::Document document, oci::parse_document(raw->bytes, raw->content_type, name));
-  auto* const found = std::get_if<oci::Manifest>(&document);
-  if (found == nullptr)
-    return error(ErrorKind::Invalid, "{} holds no signatures", name)
-        .with_because("it is an index")
-        .with_hint("remove that tag; signatures are in a manifest");
-  return std::optional(std::move(*found));
+  const auto read = [&]() -> Result<std::optional<oci::Manifest>> {
+    MIST_TRY(oci::Document document, oci::parse_document(raw->bytes, raw->content_type, name));
+    auto* const found = std::get_if<oci::Manifest>(&document);
+    if (found == nullptr)
+      return error(ErrorKind::Invalid, "{} holds no signatures", name)
+          .with_because("it is an index")
+          .with_hint("remove that tag; signatures are in a manifest");
+    return std::optional(std::move(*found));
+  };
+  return naming_mirror(read(), *raw, name);
 }
 
 oci::SignatureClaim unreadable(oci::SignatureForm form, std::string why) {

@@ -23,7 +23,23 @@ struct RawManifest {
   std::string bytes;
   std::string content_type;
   crypto::Digest digest;
+  /// "oci-layout:/media/mirror, a mirror of registry.example"; empty: it is of the registry that was asked
+  std::string mirror = {};
 };
+
+/// The detail of an error that names the mirror of what it is about.
+struct NamesMirror {};
+
+/// An error about a manifest, or about what it leads to, with the mirror that gave it out. `name`: what was
+/// to be read, as references name it.
+template <typename T>
+Result<T> naming_mirror(Result<T> read, const RawManifest& raw, std::string_view name) {
+  if (read || raw.mirror.empty() || read.error().template detail<NamesMirror>() != nullptr) return read;
+  return std::move(read)
+      .error()
+      .with_frame(fmt::format("while reading {} from {}", name, raw.mirror))
+      .with_detail(NamesMirror{});
+}
 
 class OciSource {
  public:

@@ -4,6 +4,18 @@
 #include "registry/oci_signatures.h"
 
 namespace mist::registry {
+namespace {
+
+// What a registry behind a mirror may take to answer, if nobody relies on its answer yet.
+constexpr auto kRegistryPatience = std::chrono::seconds(15);
+
+// It can't be asked now, or not by this user; it didn't say anything that is wrong.
+bool cannot_be_asked(const Error& failure) {
+  return failure.kind == ErrorKind::Retryable || failure.kind == ErrorKind::Timeout ||
+         failure.kind == ErrorKind::Forbidden || failure.kind == ErrorKind::NotFound;
+}
+
+}  // namespace
 
 Result<const trust::Policy*> OciTrust::policy() {
   const std::lock_guard lock(mutex_);
@@ -87,6 +99,16 @@ Status OciTrust::check(const oci::Repository& repository, const crypto::Digest& 
   MIST_TRY(const bool is_known, suffices(subject, rule));
   if (is_known) return {};
   MIST_TRY(OciSource* const open, client());
+  OciSource* const registry = open->behind(repository);
+  bool is_provisional = false;
+  if (registry != nullptr && rule.mode == trust::Mode::Remember) {
+    MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(subject.package));
+    if (remembered.empty()) {
+      MIST_TRY(const bool is_settled, first_use(repository, manifest, *registry, context));
+      if (is_settled) return {};
+      is_provisional = true;
+    }
+  }
   Result<Verdict> verdict = look(repository, manifest, *open, nullptr, context);
   if (!verdict) {
     MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(subject.package));
@@ -98,10 +120,61 @@ Status OciTrust::check(const oci::Repository& repository, const crypto::Digest& 
     return {};
   }
   Status judged = judge(repository, manifest, *verdict);
+  // That a mirror has no signature proves nothing, so the registry is asked again the next time.
+  if (judged && is_provisional && trust::keys_in(verdict->proofs).empty()) return {};
   if (judged) return memory_.record(subject, verdict->proofs);
-  OciSource* const registry = open->behind(repository);
   if (registry == nullptr) return judged;
   return check_at_registry(repository, manifest, *registry, judged.error(), context);
+}
+
+bool OciTrust::is_away(const std::string& host) {
+  const std::lock_guard lock(mutex_);
+  return away_.contains(host);
+}
+
+void OciTrust::note_away(const std::string& host) {
+  const std::lock_guard lock(mutex_);
+  away_.insert(host);
+}
+
+Result<OciTrust::AtRegistry> OciTrust::look_at_registry(const oci::Repository& repository,
+                                                        const crypto::Digest& manifest, OciSource& registry,
+                                                        const Context& context) {
+  MIST_TRY(Verdict verdict, look(repository, manifest, registry, nullptr, context));
+  if (!trust::keys_in(verdict.proofs).empty()) return AtRegistry{std::move(verdict)};
+  MIST_TRY(const std::optional<crypto::Digest> there,
+           registry.read_digest(repository, manifest.str(), context));
+  return AtRegistry{std::move(verdict), there.has_value()};
+}
+
+// By the registry's own word, since nothing is remembered that a mirror's could be held against. False: it
+// can't be asked.
+Result<bool> OciTrust::first_use(const oci::Repository& repository, const crypto::Digest& manifest,
+                                 OciSource& registry, const Context& context) {
+  if (is_away(repository.host)) return false;
+  const Result<AtRegistry> found =
+      look_at_registry(repository, manifest, registry, context.with_timeout(kRegistryPatience));
+  if (!found) {
+    MIST_TRY_VOID(context.check());
+    if (!cannot_be_asked(found.error())) return found.error();
+    note_away(repository.host);
+    events_.warn(fmt::format("{} could not be asked for signatures, so those of its mirror count: {}",
+                             repository.host, escape_controls(found.error().message)));
+    return false;
+  }
+  // A mirror may have changed the manifest, and so lost the signatures of the real one.
+  if (!found->has_manifest)
+    return error(ErrorKind::Conflict, "{}@{} comes from a mirror, and {} doesn't have it", repository.str(),
+                 manifest.str(), repository.host)
+        .with_because(
+            fmt::format("it may be another package than was published: {} has no signature of it either",
+                        repository.host))
+        .with_hint(
+            "ask whoever runs the mirror; to trust the mirror itself: mistctl registry mirror add REGISTRY "
+            "PLACE --mirrors-only");
+  MIST_TRY_VOID(judge(repository, manifest, found->verdict));
+  MIST_TRY_VOID(memory_.record({repository.identity(), manifest}, found->verdict.proofs));
+  return true;
 }
 
 // It may have been signed since it was mirrored. `refused`: what a mirror's signatures gave.

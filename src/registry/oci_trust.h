@@ -1,6 +1,11 @@
 #pragma once
 // Whether a package of an OCI registry may be used: its signatures, the user's policy, and what this machine
 // remembers of it (trust/). Asked before anything of a package is read. Any thread.
+//
+// A package that is read through a mirror is judged by the mirror's signatures, and by the registry's where
+// those don't suffice. As long as no keys are remembered for it, though, nothing a mirror says or leaves out
+// would be noticed, and what it says would be remembered: so then the registry itself is asked (`first_use`).
+// Only if the registry can't be asked, or the configuration says that it never is, the mirror's word counts.
 
 #include <functional>
 #include <mutex>
@@ -43,8 +48,8 @@ class OciTrust {
 
   /// Succeeds if the manifest may be used, and remembers what it was signed with. What is known of a manifest
   /// from before needs no request, while that suffices. Where a mirror's signatures don't, the registry's are
-  /// asked for. Errors: Forbidden (the policy requires other
-  /// signatures), Conflict (it isn't signed as before), Invalid (the policy can't be read), of
+  /// asked for. Errors: Forbidden (the policy requires other signatures), Conflict (it isn't signed as
+  /// before, or a mirror gave out what its registry doesn't have), Invalid (the policy can't be read), of
   /// read_signatures.
   Status check(const oci::Repository& repository, const crypto::Digest& manifest, const FindClient& client,
                const Context& context);
@@ -72,6 +77,16 @@ class OciTrust {
 
  private:
   Result<const trust::Policy*> policy();
+  Result<bool> first_use(const oci::Repository& repository, const crypto::Digest& manifest,
+                         OciSource& registry, const Context& context);
+  struct AtRegistry {
+    Verdict verdict;
+    bool has_manifest = true;
+  };
+  Result<AtRegistry> look_at_registry(const oci::Repository& repository, const crypto::Digest& manifest,
+                                      OciSource& registry, const Context& context);
+  bool is_away(const std::string& host);
+  void note_away(const std::string& host);
   Status check_at_registry(const oci::Repository& repository, const crypto::Digest& manifest,
                            OciSource& registry, Error refused, const Context& context);
 
@@ -82,6 +97,7 @@ class OciTrust {
   trust::Memory memory_;
   std::mutex mutex_;
   std::optional<trust::Policy> policy_;  // guarded by mutex_ until it is set, then fixed
+  std::set<std::string> away_;           // hosts that didn't answer; guarded by mutex_
 };
 
 }  // namespace mist::registry

@@ -6,6 +6,7 @@
 
 #include "crypto/keys.h"
 #include "registry/oci_fixture.h"
+#include "registry/oci_mirrors.h"
 #include "registry/oci_signatures.h"
 #include "testing/fake_clock.h"
 #include "testing/recorded_events.h"
@@ -107,6 +108,119 @@ TEST_F(OciTrustTest, WhatWasSignedStaysSignedByTheSameKey) {
   // It is signed later.
   sign(third, 1);
   EXPECT_EQ(failure(third), "no error");
+}
+
+// A registry, and a mirror of it that has some of what it has.
+class OciTrustAtAMirror : public OciTrustTest {
+ protected:
+  OciTrustAtAMirror() {
+    web.otherwise([this](const http::Request& request, const Context& context) -> Result<http::Response> {
+      const bool to_mirror = request.url.starts_with("https://mirror.example/");
+      return (to_mirror ? mirror : remote).web.send(request, context);
+    });
+  }
+  crypto::Digest publish_both(const std::string& tag, const std::string& code) {
+    mirror.publish(tag, oci::module_artifact(code, {}));
+    return publish(tag, code);
+  }
+  /// The mirror has what the registry has now.
+  void copy_signatures(const crypto::Digest& manifest) {
+    const std::string tag = oci::signature_tag(manifest);
+    mirror.blobs.insert(remote.blobs.begin(), remote.blobs.end());
+    mirror.publish(tag, remote.manifests.at(tag));
+  }
+  std::string through_mirror(const crypto::Digest& manifest, bool only = false) {
+    const auto mirrored = MirroredSource::make(
+        client, {{"reg.example", {"oci://mirror.example/copies"}, only}}, {files, events, temp.path()});
+    EXPECT_TRUE(mirrored.ok());
+    OciTrust trust(files, paths, clock, events);
+    const Status status =
+        trust.check(shop, manifest, [&]() -> Result<OciSource*> { return mirrored->get(); }, Context());
+    return status ? "no error" : status.error().to_line();
+  }
+
+  MemoryRegistry mirror;
+  mist::testing::FakeTransport web;
+  OciClient client{web,
+                   [](const std::string&, const std::string&,
+                      const Context&) -> Result<std::optional<Login>> { return std::optional<Login>(); },
+                   {.resolve = [](const std::string&) -> Result<std::vector<std::string>> {
+                     return std::vector<std::string>{"1.1.1.1"};
+                   }}};
+};
+
+// The mirror has the package without its signature, as one does that leaves something out.
+TEST_F(OciTrustAtAMirror, WhatIsSignedAtItsRegistryIsRememberedAsSigned) {
+  const crypto::Digest first = publish_both("1.0.0", "a"), second = publish_both("1.1.0", "b");
+  sign(first, 1);
+  EXPECT_EQ(through_mirror(first), "no error");
+  const std::string refused = through_mirror(second);
+  EXPECT_NE(refused.find("is not signed, and what was used of it before is signed by key " + name_of(1)),
+            std::string::npos)
+      << refused;
+  EXPECT_EQ(failure(second), refused) << "wherever it is read from";
+}
+
+TEST_F(OciTrustAtAMirror, WhatIsSignedByAnotherKeyThereIsNotRemembered) {
+  const crypto::Digest first = publish_both("1.0.0", "a"), second = publish_both("1.1.0", "b");
+  sign(first, 2);
+  copy_signatures(first);
+  const std::string tag = oci::signature_tag(first);
+  remote.manifests.erase(tag);
+  sign(first, 1);
+  EXPECT_EQ(through_mirror(first), "no error");
+  sign(second, 2);
+  copy_signatures(second);
+  const std::string refused = through_mirror(second);
+  EXPECT_NE(refused.find("is signed by key " + name_of(2)), std::string::npos) << refused;
+  EXPECT_NE(refused.find("before is signed by key " + name_of(1)), std::string::npos) << refused;
+}
+
+TEST_F(OciTrustAtAMirror, WhatItsRegistryDoesNotHaveIsNotUsedFirst) {
+  const crypto::Digest real = publish("1.0.0", "a"),
+                       other = mirror.publish("1.0.0", oci::module_artifact("evil", {}));
+  sign(real, 1);
+  const std::string refused = through_mirror(other);
+  EXPECT_NE(refused.find("comes from a mirror, and reg.example doesn't have it"), std::string::npos)
+      << refused;
+  EXPECT_EQ(through_mirror(other, true), "no error") << "the configuration trusts the mirror alone";
+}
+
+TEST_F(OciTrustAtAMirror, AnUnsignedPackageStaysUsable) {
+  const crypto::Digest first = publish_both("1.0.0", "a");
+  EXPECT_EQ(through_mirror(first), "no error");
+  const std::size_t before = web.count();
+  EXPECT_EQ(through_mirror(first), "no error");
+  EXPECT_EQ(web.count(), before) << "it is known now";
+}
+
+TEST_F(OciTrustAtAMirror, TheMirrorsWordCountsWhileTheRegistryIsAway) {
+  const crypto::Digest first = publish_both("1.0.0", "a"), second = publish_both("1.1.0", "b"),
+                       third = publish_both("1.2.0", "c");
+  sign(first, 1);
+  sign(second, 1);
+  copy_signatures(second);
+  remote.away = true;
+  EXPECT_EQ(through_mirror(first), "no error");
+  ASSERT_EQ(events.messages.size(), 1u);
+  EXPECT_NE(events.messages.front().find("reg.example could not be asked for signatures"), std::string::npos);
+  // That it seemed unsigned is not remembered, what is signed is.
+  EXPECT_EQ(through_mirror(second), "no error");
+  EXPECT_NE(through_mirror(third).find("is not signed, and what was used of it before"), std::string::npos);
+  remote.away = false;
+  EXPECT_EQ(through_mirror(first), "no error");
+  EXPECT_NE(through_mirror(third).find("is not signed, and what was used of it before"), std::string::npos);
+}
+
+TEST_F(OciTrustAtAMirror, WhatWasSignedStaysSignedWhereNothingElseIsAsked) {
+  const crypto::Digest first = publish_both("1.0.0", "a"), second = publish_both("1.1.0", "b");
+  sign(first, 1);
+  sign(second, 1);
+  copy_signatures(first);
+  EXPECT_EQ(through_mirror(first, true), "no error");
+  EXPECT_NE(through_mirror(second, true).find("is not signed, and what was used of it before"),
+            std::string::npos);
+  EXPECT_EQ(through_mirror(second), "no error") << "the registry has its signature";
 }
 
 TEST_F(OciTrustTest, WhatWasUsedBeforeItWasSignedStaysUsable) {

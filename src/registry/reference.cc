@@ -225,9 +225,9 @@ Result<PackageRef> PackageRef::parse(std::string_view text) {
   if (text.starts_with("~/") || text == "~")
     return bad(text, "the shell didn't replace '~'", "leave the '~' outside of quotes, or write $HOME");
   if (text.starts_with("oci-layout:") || text.starts_with("oci-archive:"))
-    return bad(
-        text, "a layout is read as a mirror of the registry that its packages come from",
-        "name it in spec.mirrors of the configuration, and the package as before: mistctl help mirror");
+    return bad(text, "a layout is read as a mirror of the registry that its packages come from",
+               fmt::format("mistctl registry mirror add HOST {}; then name the package as before",
+                           shell_word(escape_controls(text.substr(0, 200)))));
   if (text.starts_with(kGitPrefix)) return parse_git(text);
   if (text.starts_with(oci::kScheme)) {
     MIST_TRY(oci::Reference form, oci::Reference::parse(text));

@@ -431,7 +431,7 @@ Result<RawManifest> Registries::Impl::read_manifest(OciSource& client, const oci
   if (!here) return raw;
   world_.events.warn(fmt::format("{}; {} is taken as it was when it was last fetched",
                                  escape_controls(raw.error().message), reference.str()));
-  return RawManifest{{}, {}, *manifest};
+  return RawManifest{.bytes = {}, .content_type = {}, .digest = *manifest};
 }
 
 Result<Fetched> Registries::Impl::fetch_manifest(OciSource& client, const oci::Reference& reference,
@@ -490,9 +490,7 @@ Result<Fetched> Registries::Impl::fetch(const oci::Reference& reference, const C
   }
   MIST_TRY(OciSource* const client, oci_source());
   Activity activity(world_.events, fmt::format("fetching {}", reference.str()));
-  const auto all = [&]() -> Result<Fetched> {
-    MIST_TRY(const oci::Reference tagged, with_tag(*client, reference, context));
-    MIST_TRY(const RawManifest raw, read_manifest(*client, tagged, context));
+  const auto read = [&](const oci::Reference& tagged, const RawManifest& raw) -> Result<Fetched> {
     MIST_TRY_VOID(trust_.check(tagged.repository, raw.digest, find_client, context));
     if (!reference.digest) MIST_TRY_VOID(check_signed_version(tagged, raw));
     MIST_TRY(Fetched fetched, fetch_manifest(*client, tagged, raw, context));
@@ -507,6 +505,11 @@ Result<Fetched> Registries::Impl::fetch(const oci::Reference& reference, const C
                           .object = raw.digest.str(),
                           .origin = fetched.origin}));
     return fetched;
+  };
+  const auto all = [&]() -> Result<Fetched> {
+    MIST_TRY(const oci::Reference tagged, with_tag(*client, reference, context));
+    MIST_TRY(const RawManifest raw, read_manifest(*client, tagged, context));
+    return naming_mirror(read(tagged, raw), raw, tagged.str());
   };
   Result<Fetched> fetched = all();
   if (!fetched) activity.fail();
@@ -674,8 +677,7 @@ Status Registries::add(const config::Registry& registry, const Context& context)
       MIST_TRY(const GitUrl url, GitUrl::parse(git->url, working_directory()));
       if (url.transport() == GitUrl::Transport::File) git->url = url.text();
     } else if (auto* oci = std::get_if<config::OciSource>(&remote.source)) {
-      while (oci->url.ends_with('/') && oci->url.size() > oci::kScheme.size()) oci->url.pop_back();
-      MIST_TRY([[maybe_unused]] const oci::Repository any, repository_below(oci->url, "package"));
+      MIST_TRY(oci->url, oci::parse_prefix(oci->url));
     } else if (auto* helm = std::get_if<config::HelmSource>(&remote.source)) {
       MIST_TRY(helm->url, parse_helm_url(helm->url));
     } else {
@@ -734,7 +736,8 @@ config::Registry registry_with_oci(std::string name, std::string url) {
 }
 
 Result<oci::Repository> repository_below(const std::string& url, std::string_view path) {
-  return oci::Repository::parse(fmt::format("{}/{}", url, path));
+  MIST_TRY(const std::string prefix, oci::parse_prefix(url));
+  return oci::Repository::parse(fmt::format("{}/{}", prefix, path));
 }
 
 config::Registry registry_with_directory(std::string name, std::string path) {

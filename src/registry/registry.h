@@ -156,7 +156,8 @@ config::Registry registry_with_directory(std::string name, std::string path);
 config::Registry registry_with_oci(std::string name, std::string url);
 config::Registry registry_with_helm(std::string name, std::string url);
 
-/// The repository of a package of a registry that is an OCI registry: `path` below `url`. Errors: Invalid.
+/// The repository of a package of a registry that is an OCI registry: `path` below `url`, which
+/// oci::parse_prefix takes. Errors: Invalid, saying which of the two is wrong.
 Result<oci::Repository> repository_below(const std::string& url, std::string_view path);
 
 }  // namespace mist::registry

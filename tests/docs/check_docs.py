@@ -97,12 +97,12 @@ class Commands:
     def find(self, words):
         """The longest path of a command at the beginning of the words; None: there is none."""
         path = []
-        for word in itertools.takewhile(lambda word: not word.startswith("-") and not is_placeholder(word), words[:2]):
+        for word in itertools.takewhile(lambda word: not word.startswith("-") and not is_placeholder(word), words[:3]):
             path.append(word)
         if not path or path[0] == "help" or self.help((path[0],)) is None:
             return None
-        # What isn't a second word of the command is its argument, and the help is that of the first.
-        if len(path) == 2 and self.help(tuple(path)) in (None, self.help((path[0],))):
+        # What isn't a further word of the command is its argument, and the help is that without it.
+        while len(path) > 1 and self.help(tuple(path)) in (None, self.help(tuple(path[:-1]))):
             path.pop()
         return tuple(path)
 
@@ -179,7 +179,7 @@ def check_command(commands, words, complete):
         rest = [word for word in rest if word.startswith("-")]
     is_group = path and "\nCommands:\n" in commands.help(path)
     if is_group and rest[len(path):] and not is_placeholder(rest[len(path)]):
-        yield f'mistctl {path[0]} has no command "{rest[len(path)]}"'
+        yield f'mistctl {" ".join(path)} has no command "{rest[len(path)]}"'
         return
     flags = commands.flags(path or ("version",))
     given, positional, position = set(), 0, len(path)

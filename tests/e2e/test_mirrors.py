@@ -262,6 +262,156 @@ def mirror_that_is_away_or_lies_is_passed_over(t):
     t.refused("generate", "web", "-p", origin("team/web:1.4.0"), says=["is not what its digest says"])
 
 
+def give_out(directory, reference, manifest):
+    """Makes a layout give out this manifest under that name: right by its digest, whatever it holds."""
+    blob = hashlib.sha256(manifest).hexdigest()
+    (directory / "blobs/sha256" / blob).write_bytes(manifest)
+    index = json.loads((directory / "index.json").read_text())
+    entry, = (each for each in index["manifests"] if each["annotations"]["org.opencontainers.image.ref.name"] == reference)
+    entry.update(digest=f"sha256:{blob}", size=len(manifest))
+    (directory / "index.json").write_text(json.dumps(index))
+
+
+def manifest_of(directory, reference):
+    index = json.loads((directory / "index.json").read_text())
+    entry, = (each for each in index["manifests"] if each["annotations"]["org.opencontainers.image.ref.name"] == reference)
+    return json.loads((directory / "blobs/sha256" / entry["digest"].split(":")[1]).read_text())
+
+
+@test
+def mirror_that_gives_out_something_false_is_named(t):
+    origin = Registry(t)
+    for version in ("1.0.0", "1.1.0"):
+        pushed(t, origin, version)
+    reference = origin("team/shop:1.0.0")
+    mirrored(t, reference, origin("team/shop:1.1.0"), "--to", "oci-layout:copies")
+    copies = t.dir / "copies"
+    name = reference.removeprefix("oci://")
+    says = [f"while reading {reference} from oci-layout:{copies}, a mirror of {origin.host}"]
+    place = {"prefix": origin.host, "places": [f"oci-layout:{copies}"]}
+    true_manifest = manifest_of(copies, name)
+    layer = true_manifest["layers"][0]
+
+    def blob(data):
+        found = hashlib.sha256(data).hexdigest()
+        (copies / "blobs/sha256" / found).write_bytes(data)
+        return {"mediaType": layer["mediaType"], "digest": f"sha256:{found}", "size": len(data)}
+    # Each right by its digest, so that nothing but what it holds is wrong.
+    for number, (manifest, what) in enumerate((
+            (b"{", []),
+            (json.dumps({**true_manifest, "layers": []}).encode(), []),
+            (json.dumps({**true_manifest, "layers": [blob(b"no archive")]}).encode(), ["while unpacking"]),
+            (json.dumps({**true_manifest, "schemaVersion": 7}).encode(), []))):
+        give_out(copies, name, manifest)
+        for only in (False, True):
+            configured(t, f"false-{number}-{only}", {**place, "only": only})
+            t.refused("generate", "shop", "-p", reference, says=[*says, *what])
+    # Another version's bytes, after this one was used.
+    home = configured(t, "used")
+    t.run("generate", "shop", "-p", reference)
+    give_out(copies, name, json.dumps(manifest_of(copies, origin("team/shop:1.1.0").removeprefix("oci://"))).encode())
+    (home / "config.yaml").write_text(json.dumps({"apiVersion": "mistletoe.dev/v1alpha1", "kind": "MistletoeConfig",
+                                                  "spec": {"registries": [], "mirrors": [place]}}))
+    t.refused("generate", "shop", "-p", reference, says=["isn't what it was when it was first used here", *says])
+    # A blob with other bytes than its digest says, where nothing else may be asked.
+    give_out(copies, name, json.dumps(true_manifest).encode())
+    (copies / "blobs/sha256" / layer["digest"].split(":")[1]).write_bytes(b"x" * layer["size"])
+    configured(t, "bytes", {**place, "only": True})
+    pinned = f"{origin('team/shop')}@{layer['digest']}"
+    t.refused("generate", "shop", "-p", reference,
+              says=["is not what its digest says", f"while reading {pinned} from oci-layout:{copies}, a mirror of {origin.host}"])
+
+
+@test
+def mirror_is_configured_from_the_command_line(t):
+    origin, mirror = Registry(t), Registry(t)
+    t.run("push", module(t, "1.4.0"), origin("team/web"))
+    reference = origin("team/web:1.4.0")
+    # What mirror says is to be done is enough.
+    said = t.run("mirror", reference, "--to", mirror("copies")).err
+    contains(said, f"mistctl registry mirror add {origin.host} {mirror('copies')}/{origin.host.replace(':', '_')}")
+    fresh(t, "other")
+    command = said.split("mistctl ", 1)[1].split("\n")[0].split()
+    t.run(*command)
+    t.run("mirror", reference, "--to", "oci-layout:copies")
+    t.run("registry", "mirror", "add", origin.host, "oci-layout:copies", "--first", "--mirrors-only")
+    listed = t.run("registry", "mirror", "list", "-o", "json").json
+    equal(listed, {"mirrors": [{"prefix": origin.host, "only": True,
+                                "places": [f"oci-layout:{t.dir}/copies", command[-1]]}]})
+    origin.stop()
+    asked = mirror.mark()
+    contains(t.run("generate", "web", "-p", reference).out, "ConfigMap")
+    equal(mirror.requests(asked), [], "the layout is asked first")
+    t.run("registry", "mirror", "remove", origin.host, "oci-layout:copies")
+    shutil.rmtree(t.dir / "other/cache")
+    t.run("generate", "web", "-p", reference)
+    check(mirror.requests(asked))
+    t.run("registry", "mirror", "remove", origin.host)
+    equal(t.run("registry", "mirror", "list", "-o", "json").json, {"mirrors": []})
+    fresh(t, "third")
+    t.refused("generate", "web", "-p", reference)
+
+
+@test
+def mirror_is_a_place_and_no_version(t):
+    origin, mirror = Registry(t), Registry(t)
+    t.run("push", module(t, "1.4.0"), origin("team/web"))
+    for behind in (":1.0.0", ":^1", "@sha256:" + "a" * 64):
+        place = mirror("copies") + behind
+        for command in (["mirror", origin("team/web:1.4.0"), "--to", place], ["registry", "mirror", "add", origin.host, place],
+                        ["registry", "add", "copies", "--oci", place], ["registry", "index", place]):
+            outcome = t.refused(*command, says=[f"'{place}' names one package, not a place for many", f"leave out '{behind}'"])
+            check("/package" not in outcome.err, outcome.err)
+    equal(mirror.requests(), [])
+
+
+@test
+def mirror_without_signatures_changes_nothing_of_what_is_remembered(t):
+    """First through a mirror that has no signatures, under a policy that names no key."""
+    origin = Registry(t)
+    keys(t, "release")
+    signed = pushed(t, origin, "1.0.0", "--sign", str(t.dir / "release.key"))
+    pushed(t, origin, "1.1.0")
+    references = [origin(f"team/shop:{version}") for version in ("1.0.0", "1.1.0")]
+    mirrored(t, *references, "--to", "oci-layout:copies", "--referrers=false")
+    policy(t, default="remember")
+    place = {"prefix": origin.host, "places": [f"oci-layout:{t.dir}/copies"]}
+    home = configured(t, "near", place)
+    trusting(t, home)
+    t.run("generate", "shop", "-p", references[0])
+    says = ["is not signed, and what was used of it before is signed by", signed["signedWith"]]
+    t.refused("generate", "shop", "-p", references[1], says=says)
+    # Wherever it is read from then: the registry, a mirror beside it, a mirror in its place, a mirror while it is away.
+    for mirrors in ([], [place], [{**place, "only": True}]):
+        (home / "config.yaml").write_text(json.dumps({"apiVersion": "mistletoe.dev/v1alpha1", "kind": "MistletoeConfig",
+                                                      "spec": {"registries": [], "mirrors": mirrors}}))
+        t.refused("generate", "shop", "-p", references[1], says=says)
+    origin.stop()
+    (home / "config.yaml").write_text(json.dumps({"apiVersion": "mistletoe.dev/v1alpha1", "kind": "MistletoeConfig",
+                                                  "spec": {"registries": [], "mirrors": [place]}}))
+    t.refused("generate", "shop", "-p", references[1], says=says)
+    # A machine that knows nothing, and can't ask: it says so.
+    trusting(t, configured(t, "away", place))
+    contains(t.run("generate", "shop", "-p", references[0]).err, "could not be asked for signatures, so those of its mirror count")
+
+
+@test
+def mirror_with_a_package_of_its_own_is_refused_at_first(t):
+    origin = Registry(t)
+    policy(t, default="remember")
+    pushed(t, origin, "1.0.0")
+    reference = origin("team/shop:1.0.0")
+    mirrored(t, reference, "--to", "oci-layout:copies")
+    name = reference.removeprefix("oci://")
+    changed = {**manifest_of(t.dir / "copies", name), "annotations": {"org.opencontainers.image.version": "1.0.0", "changed": "yes"}}
+    give_out(t.dir / "copies", name, json.dumps(changed).encode())
+    place = {"prefix": origin.host, "places": [f"oci-layout:{t.dir}/copies"]}
+    trusting(t, configured(t, "near", place))
+    t.refused("generate", "shop", "-p", reference, says=[f"comes from a mirror, and {origin.host} doesn't have it", "--mirrors-only"])
+    trusting(t, configured(t, "only", {**place, "only": True}))
+    t.run("generate", "shop", "-p", reference)
+
+
 @test
 def mirror_repairs_what_is_damaged(t):
     origin = Registry(t)

@@ -4,7 +4,7 @@
 #
 #   tests/registries/build.sh distribution
 set -eu
-name=${1:?which one: cosign, distribution or flux}
+name=${1:?which one: cosign, crane, distribution or flux}
 here=$(cd "$(dirname "$0")/$name" && pwd)
 cache=${MIST_CACHE:-$HOME/.cache/mistletoe-build}
 hash=$(cd "$here" && cat ./*.go go.mod go.sum | sha256sum | cut -c1-16)

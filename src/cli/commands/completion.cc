@@ -56,6 +56,7 @@ _mistctl() {
   (( ${#found} )) && compadd "${flags[@]}" -d shown -- "${found[@]}"
   [[ $how == *files* || $how == *directories* ]] || return 0
   [[ $PREFIX == --*=* ]] && compset -P '*='
+  compset -P 'oci-(layout|archive):'
   if [[ $how == *files* ]]; then _files; else _files -/; fi
 }
 if [[ ${funcstack[1]} == _mistctl ]]; then
@@ -74,8 +75,8 @@ function __mistctl_complete
     set -l how $reply[1]
     set -q reply[2]; and printf '%s\n' $reply[2..-1]
     set -l current (commandline -ct)
-    set -l before (string match -r -- '^--[^=]+=' $current)
-    set -l path (string replace -r -- '^--[^=]+=' '' $current)
+    set -l before (string match -r -- '^(?:--[^=]+=)?(?:oci-(?:layout|archive):)?' $current)
+    set -l path (string replace -r -- '^(?:--[^=]+=)?(?:oci-(?:layout|archive):)?' '' $current)
     switch $how
         case '*files*'
             for found in (__fish_complete_path $path)

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Argument kArguments[] = {
     {.name = "COMMAND",
-     .help = "The command, one or two words; without it all commands are listed",
+     .help = "The command, one to three words; without it all commands are listed",
      .arity = Arity::Any,
      .completion = Completion::Command},
 };

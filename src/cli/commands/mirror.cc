@@ -26,6 +26,7 @@ constexpr Flag kMirrorFlags[] = {
      .type = FlagType::Text,
      .value = "PLACE",
      .help = "Where the copies go: oci://HOST/PATH, oci-layout:DIR or oci-archive:FILE",
+     .completion = Completion::CopiesPlace,
      .required = true},
     {.name = "dry-run", .help = "Say what would be copied, and copy nothing"},
     {.name = "allow-missing",
@@ -90,8 +91,7 @@ Status check_left_out(const std::vector<action::NotMirrored>& left_out, const In
   return {};
 }
 
-void print_report(const action::MirrorReport& report, const registry::OciPlace& to, bool dry_run,
-                  World& world) {
+void print_report(const action::MirrorReport& report, bool dry_run, World& world) {
   Table table({"PACKAGE", "DIGEST", "COPIED"});
   for (const registry::CopyReport& each : report.artifacts) {
     oci::Reference named = each.from;
@@ -101,11 +101,9 @@ void print_report(const action::MirrorReport& report, const registry::OciPlace& 
   if (!table.empty()) world.out.write(table.render(world.color_out));
   if (report.artifacts.empty()) world.events->info("there is nothing to mirror");
   if (report.artifacts.empty() || dry_run) return;
-  std::vector<std::string> prefixes;
-  for (const config::Mirror& each : report.mirrors) prefixes.push_back(each.prefix);
-  world.events->info(
-      fmt::format("to read {} from {}, name it in spec.mirrors of the configuration: mistctl help mirror",
-                  join(prefixes, ", "), to.str()));
+  for (const config::Mirror& each : report.mirrors)
+    world.events->info(fmt::format("to read {} from there: mistctl registry mirror add {} {}", each.prefix,
+                                   each.prefix, shell_word(each.places.front())));
 }
 
 Result<ExitCode> run_mirror(const Invocation& invocation, World& world) {
@@ -136,7 +134,7 @@ Result<ExitCode> run_mirror(const Invocation& invocation, World& world) {
                                {"mirrors", mirrors_value(report.mirrors)}}));
     return ExitCode::Ok;
   }
-  print_report(report, to, dry_run, world);
+  print_report(report, dry_run, world);
   return ExitCode::Ok;
 }
 

@@ -160,8 +160,9 @@ Result<std::vector<search::Entry>> entries_before(const IndexPlace& place, const
 Result<ExitCode> run_index(const Invocation& invocation, World& world) {
   IndexPlace place{invocation.argument("PLACE"), false};
   place.is_oci = place.text.starts_with(oci::kScheme);
-  while (place.is_oci && place.text.ends_with('/') && place.text.size() > oci::kScheme.size())
-    place.text.pop_back();
+  if (place.is_oci) {
+    MIST_TRY(place.text, oci::parse_prefix(place.text));
+  }
   if (!place.is_oci && invocation.has("package"))
     return error(ErrorKind::Usage, "--package goes with an OCI registry, and {} is a directory", place.text);
   const Path file = Path(place.text) / search::kIndexFile;
