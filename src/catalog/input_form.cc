@@ -14,7 +14,7 @@ using encoding::Value;
 constexpr std::size_t kMostFields = 100;
 constexpr std::size_t kMostChoices = 100;
 constexpr std::size_t kLongestAnswer = 4000;
-constexpr int kDeepest = 4;
+constexpr int kDeepest = 4, kDeepestSecret = 16;
 
 InputType type_of(const Value& schema) {
   const std::string_view type = schema.string_at("type");
@@ -46,6 +46,21 @@ bool is_secret(const Value& schema) {
          (write_only != nullptr && write_only->is_bool() && write_only->as_bool());
 }
 
+// Itself, or in what it is made of: what is typed there stands in the page's address.
+bool holds_secrets(const Value& schema, int depth = 0) {
+  if (is_secret(schema)) return true;
+  if (depth == kDeepestSecret) return false;
+  for (const std::string_view part : {"items", "additionalProperties"})
+    if (const Value* const inner = schema.find(part);
+        inner != nullptr && inner->is_object() && holds_secrets(*inner, depth + 1))
+      return true;
+  const Value* const members = schema.find("properties");
+  return members != nullptr && members->is_object() &&
+         std::ranges::any_of(members->as_object(), [&](const Value::Member& each) {
+           return each.value.is_object() && holds_secrets(each.value, depth + 1);
+         });
+}
+
 void add_fields(const Value& schema, const std::vector<std::string>& path, bool needed,
                 std::vector<InputField>& fields) {
   const Value* const members = schema.find("properties");
@@ -67,7 +82,7 @@ void add_fields(const Value& schema, const std::vector<std::string>& path, bool 
                      .description = std::string(member.string_at("description")),
                      .least = bound_at(member, "minimum"),
                      .most = bound_at(member, "maximum"),
-                     .is_secret = is_secret(member)};
+                     .is_secret = holds_secrets(member)};
     if (field.type == InputType::Choice) field.choices = member.find("enum")->as_array();
     if (const Value* const fallback = member.find("default")) field.fallback = *fallback;
     field.is_needed = is_needed && field.fallback.is_null();

@@ -88,6 +88,18 @@ TEST(InputForm, TakesNoSecrets) {
       AllOf(Not(HasSubstr("hunter2")), Not(HasSubstr("name=\"token\"")), HasSubstr("a file of your own")));
 }
 
+TEST(InputForm, TakesNoSecretsWithinOtherInputs) {
+  const auto fields = input_fields(json(R"({"properties": {
+    "users": {"type": "array", "items": {"properties": {"name": {"type": "string"},
+                                                        "password": {"type": "string", "writeOnly": true}}}},
+    "tokens": {"type": "object", "additionalProperties": {"type": "string", "format": "password"}},
+    "hosts": {"type": "array", "items": {"type": "string"}}}})"));
+  ASSERT_EQ(fields.size(), 3U);
+  EXPECT_TRUE(fields[0].is_secret);
+  EXPECT_TRUE(fields[1].is_secret);
+  EXPECT_FALSE(fields[2].is_secret);
+}
+
 TEST(InputForm, LabelsEachFieldAndMarksMistakes) {
   const auto fields = input_fields(kSchema);
   const FormAnswers answers{{"replicas", "x"}, {"debug", "true"}};

@@ -13,14 +13,15 @@ constexpr std::string_view kScript = R"js("use strict";
 (() => {
   const form = document.querySelector("form[data-live]");
   if (!form) return;
-  const ids = form.dataset.live.split(" ");
+  const ids = form.getAttribute("data-live").split(" ");
   const status = document.querySelector("[role=status]");
-  const field = form.querySelector("input[type=search]");
+  const field = document.querySelector("form[data-live] input[type=search]");
   let running = null;
   let timer = 0;
 
   const address = () => {
-    const url = new URL(form.action);
+    // Fields may be called like members of a form.
+    const url = new URL(form.getAttribute("action") ?? "", document.baseURI);
     url.search = "";
     for (const [name, value] of new FormData(form)) if (value !== "") url.searchParams.append(name, value);
     return url;

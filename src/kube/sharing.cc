@@ -39,6 +39,7 @@ class Sharing {
                 .labels = labels()}) {}
 
   Status run(const Context& context) {
+    context_ = context;
     MIST_TRY_VOID(lease_.begin(context));
     slots_ = lease_.ref();
     slots_.name = options_.name + "-slots";
@@ -46,9 +47,14 @@ class Sharing {
     MIST_TRY_VOID(leases(context));
     MIST_TRY_VOID(lease_.take(std::nullopt, context));
     events_.info(fmt::format("shares the namespaces: it holds Lease {}", lease_.display()));
+    std::jthread renewer([this](const std::stop_token& stop) { renew(stop); });
     Status done = take_part(context);
     end_work();
-    if (lease_.in_force()) say_farewell();
+    renewer.request_stop();
+    renewer.join();
+    if (loss_) return *std::move(loss_);
+    MIST_TRY_VOID(check());
+    say_farewell();
     return done;
   }
 
@@ -73,13 +79,13 @@ class Sharing {
       {
         // At first too: those who start at the same time are to see one another.
         std::unique_lock lock(mutex_);
-        wake_.wait_for(lock, context.stop(), options_.retry, [this] { return worker_ && worker_->result; });
+        wake_.wait_for(lock, context.stop(), options_.retry,
+                       [this] { return loss_ || (worker_ && worker_->result); });
+        if (loss_) return {};
       }
       if (context.stop().stop_requested()) return {};
-      std::optional<Status> ended = collect();
-      MIST_TRY_VOID(renew(context));
-      if (ended) return *std::move(ended);
-      Status round = look(context);
+      if (auto ended = collect()) return *std::move(ended);
+      Status round = look(context.with_timeout(options_.term));
       if (round.ok() || round.error().kind == ErrorKind::Conflict) continue;
       if (round.error().kind == ErrorKind::Invalid) return round;
       if (!context.stop().stop_requested())
@@ -109,14 +115,14 @@ class Sharing {
     options_.told(Share(Slots()));
   }
 
-  void begin_work(const Slots& slots, const Context& context) {
+  void begin_work(const Slots& slots) {
     events_.info(fmt::format("works in slots {} of {}", to_text(slots), kSlots));
     options_.told(Share(slots));
     Worker& worker = worker_.emplace(Worker{.slots = slots, .stop = {}});
-    worker.thread = std::jthread([this, &worker, context] {
-      const std::stop_callback whole(context.stop(), [&] { worker.stop.request_stop(); });
+    worker.thread = std::jthread([this, &worker] {
+      const std::stop_callback whole(context_.stop(), [&] { worker.stop.request_stop(); });
       Status done = work_(Share(worker.slots),
-                          context.with_stop(worker.stop.get_token()).with_guard([this] { return check(); }));
+                          context_.with_stop(worker.stop.get_token()).with_guard([this] { return check(); }));
       const std::lock_guard lock(mutex_);
       worker.result = std::move(done);
       wake_.notify_all();
@@ -130,12 +136,22 @@ class Sharing {
   }
   Status check() const { return lease_.in_force() ? Status() : lost_to("it was not renewed in time"); }
 
-  Status renew(const Context& context) {
-    if (!lease_.in_force()) return lost_to("nothing ran here: this process was stopped, or its machine");
-    Status renewed = lease_.renew(context.with_timeout(options_.term / 3));
-    if (renewed.ok() || (renewed.error().kind != ErrorKind::Conflict && lease_.in_force())) return {};
-    lease_.lose();
-    return lost_to(renewed.error().to_line());
+  // Beside everything else, which may take its time.
+  void renew(const std::stop_token& stop) {
+    std::string failure = "nothing ran here: this process was stopped, or its machine";
+    while (clock_.sleep(options_.retry, stop)) {
+      if (lease_.in_force()) {
+        const Status renewed = lease_.renew(Context(stop).with_timeout(options_.term / 3));
+        if (stop.stop_requested()) return;
+        if (renewed.ok()) continue;
+        failure = renewed.error().to_line();
+        if (renewed.error().kind != ErrorKind::Conflict && lease_.in_force()) continue;
+      }
+      lease_.lose();
+      const std::lock_guard lock(mutex_);
+      loss_ = lost_to(failure);
+      return wake_.notify_all();
+    }
   }
 
   // Conflict: somebody else wrote at the same time.
@@ -146,9 +162,16 @@ class Sharing {
     for (const Value& each : found.items) {
       if (each.string_at({"metadata", "name"}) == slots_.name)
         kept = each;
-      else if (const std::string_view holder = each.string_at({"spec", "holderIdentity"});
-               !holder.empty() && !is_gone(each, context))
-        live.emplace(holder);
+      else
+        MIST_TRY_VOID(look_at(each, live, context));
+    }
+    // Somebody may have taken its label.
+    if (!kept) {
+      auto unlabelled = client_.get(slots_, context);
+      if (unlabelled.ok())
+        kept = *std::move(unlabelled);
+      else if (unlabelled.error().kind != ErrorKind::NotFound)
+        return std::move(unlabelled).error();
     }
     const std::string_view text =
         kept ? kept->string_at({"metadata", "annotations", kDivisionAnnotation}) : std::string_view();
@@ -174,13 +197,15 @@ class Sharing {
     if (!kept || division.text() != before) MIST_TRY_VOID(write(division, kept, context));
     const Slots wanted = division.of(options_.identity) & ~step.give;
     if (worker_ && worker_->slots != wanted) worker_->stop.request_stop();
-    if (!worker_ && wanted.any()) begin_work(wanted, context);
+    if (!worker_ && wanted.any()) begin_work(wanted);
     return {};
   }
 
-  // Whether the holder of that Lease was silent for a term, and can't renew it any more.
-  bool is_gone(const Value& lease, const Context& context) {
+  // Adds its holder, unless that was silent for a term and can't renew it any more. Errors: it can't be
+  // deleted.
+  Status look_at(const Value& lease, std::set<std::string>& live, const Context& context) {
     const std::string holder(lease.string_at({"spec", "holderIdentity"}));
+    if (holder.empty()) return {};
     const std::string version(lease.string_at({"metadata", "resourceVersion"}));
     const SteadyTime now = clock_.steady_now();
     auto& [seen, since] = seen_[holder];
@@ -188,16 +213,23 @@ class Sharing {
       seen = version;
       since = now;
     }
-    if (holder == options_.identity || now - since < HeldLease::term_of(lease)) return false;
+    live.insert(holder);
+    if (holder == options_.identity || now - since < HeldLease::term_of(lease)) return {};
     ObjectRef ref = lease_.ref();
     ref.name = lease.string_at({"metadata", "name"});
     const auto removed = client_.remove(
         ref, {.uid = std::string(lease.string_at({"metadata", "uid"})), .resource_version = version},
         context);
-    if (!removed.ok()) return false;
+    // It was renewed meanwhile.
+    if (!removed.ok() && removed.error().kind == ErrorKind::Conflict) return {};
+    if (!removed.ok() && removed.error().kind != ErrorKind::NotFound)
+      return Error(removed.error())
+          .with_frame(
+              fmt::format("while deleting the Lease of {}, which is silent", escape_controls(holder)));
     events_.warn(fmt::format("{} is silent: its slots go to others", escape_controls(holder)));
+    live.erase(holder);
     gone_.insert(holder);
-    return true;
+    return {};
   }
 
   // Those without a Lease. One that somebody else has deleted is believed to be gone after a term.
@@ -239,10 +271,13 @@ class Sharing {
     Status left = leave(context);
     for (int i = 1; i < kFarewellTries && !left.ok() && left.error().kind == ErrorKind::Conflict; ++i)
       left = leave(context);
-    if (left.ok()) left = lease_.remove(context);
     if (!left.ok())
-      events_.warn(
+      return events_.warn(
           fmt::format("its slots could not be given up, and wait for a term: {}", left.error().to_line()));
+    const Status removed = lease_.remove(context);
+    if (!removed.ok() && removed.error().kind != ErrorKind::NotFound)
+      events_.warn(
+          fmt::format("Lease {} could not be deleted: {}", lease_.display(), removed.error().to_line()));
   }
 
   Status leave(const Context& context) {
@@ -260,12 +295,14 @@ class Sharing {
   EventSink& events_;
   const SharingOptions& options_;
   const Work& work_;
-  HeldLease lease_;
+  Context context_;  // of the work: that of a look ends sooner
+  HeldLease lease_;  // the renewer's alone while it runs, but for in_force()
   ObjectRef slots_;
   std::map<std::string, std::pair<std::string, SteadyTime>> seen_;  // versions of Leases, by holder
   std::map<std::string, SteadyTime> missing_;                       // owners of slots that have no Lease
   std::set<std::string> gone_;                                      // of those: that were seen to be silent
-  std::mutex mutex_;                                                // of Worker::result
+  std::mutex mutex_;                                                // of Worker::result and loss_
+  std::optional<Error> loss_;
   std::condition_variable_any wake_;
   std::optional<Worker> worker_;
 };

@@ -11,7 +11,6 @@
 
 #include "kube/held_lease.h"
 #include "testing/fake_cluster.h"
-#include "testing/recorded_events.h"
 
 namespace mist::kube {
 namespace {
@@ -20,12 +19,32 @@ using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 
 bool comes(const std::function<bool()>& what) {
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 6000; ++i) {
     if (what()) return true;
     std::this_thread::sleep_for(milliseconds(5));
   }
   return false;
 }
+
+// What was said, by any thread.
+class Words final : public EventSink {
+ public:
+  void message(const Message& event) override {
+    const std::lock_guard lock(mutex_);
+    all_ += event.text + "\n";
+  }
+  void began(const ActivityBegan& /*event*/) override {}
+  void ended(const ActivityEnded& /*event*/) override {}
+  void object(const ObjectProgress& /*event*/) override {}
+  bool has(std::string_view words) const {
+    const std::lock_guard lock(mutex_);
+    return all_.find(words) != std::string::npos;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string all_;
+};
 
 class SharingTest : public ::testing::Test {
  protected:
@@ -33,7 +52,7 @@ class SharingTest : public ::testing::Test {
   struct Replica {
     Replica(SharingTest& its_test, std::string its_name) : test(its_test), name(std::move(its_name)) {}
     ~Replica() { stop(); }
-    void start(Duration term = std::chrono::seconds(1)) {
+    void start(Duration term = std::chrono::seconds(3)) {
       client = test.cluster_.client_for(name);
       options = {.ns = "default",
                  .name = "operator",
@@ -94,7 +113,7 @@ class SharingTest : public ::testing::Test {
 
   testing::FakeCluster cluster_;
   SystemClock clock_;
-  testing::RecordedEvents events_;
+  Words events_;
   std::mutex mutex_;
   std::array<int, kSlots> workers_{};
 };
@@ -136,6 +155,46 @@ TEST_F(SharingTest, OneThatIsSilentWorksNoMoreBeforeOthersDo) {
   EXPECT_TRUE(one.refused);
   EXPECT_EQ(one.done.error().kind, ErrorKind::Conflict);
   EXPECT_THAT(one.done.error().to_line(), HasSubstr("its share was lost"));
+}
+
+TEST_F(SharingTest, SaysThatItMayNotRemoveTheLeaseOfASilentOne) {
+  Replica one(*this, "one");
+  Replica two(*this, "two");
+  one.start();
+  two.start();
+  ASSERT_TRUE(comes([&] { return one.slots == 32 && two.slots == 32; }));
+  cluster_.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.user == "one") return error(ErrorKind::Retryable, "the server is away");
+    return call.verb == "delete" ? std::optional(error(ErrorKind::Forbidden, "no")) : std::nullopt;
+  });
+  EXPECT_TRUE(comes([&] { return events_.has("while deleting the Lease of host_one"); }));
+  EXPECT_EQ(two.slots, 32U);
+}
+
+TEST_F(SharingTest, ASlowLookDoesNotLoseTheLease) {
+  Replica one(*this, "one");
+  one.start();
+  ASSERT_TRUE(comes([&] { return one.slots == kSlots; }));
+  std::atomic<int> looks = 0;
+  cluster_.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "list" && ++looks == 1) std::this_thread::sleep_for(milliseconds(2500));
+    return std::nullopt;
+  });
+  EXPECT_TRUE(comes([&] { return looks > 2; }));
+  EXPECT_FALSE(one.ended);
+  EXPECT_EQ(one.slots, kSlots);
+}
+
+TEST_F(SharingTest, FindsTheDivisionThatLostItsLabel) {
+  Replica one(*this, "one");
+  Replica two(*this, "two");
+  one.start();
+  ASSERT_TRUE(comes([&] { return one.slots == kSlots; }));
+  Value division = *cluster_.find("Lease.coordination.k8s.io", "default", "operator-slots");
+  division["metadata"].erase("labels");
+  cluster_.put(std::move(division));
+  two.start();
+  EXPECT_TRUE(comes([&] { return one.slots == 32 && two.slots == 32; }));
 }
 
 TEST_F(SharingTest, OneWhoseLeaseWasDeletedEnds) {

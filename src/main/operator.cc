@@ -228,7 +228,8 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
   const mist::Duration term = options.term();
   const mist::Duration retry = std::min<mist::Duration>(term * 2 / 15, kLongestRetry);
   const auto [identity, id] = identity_of(random);
-  if (options.sharding)
+  if (options.sharding) {
+    metrics.stays_ready();
     return mist::kube::share(*client, clock, log,
                              {.ns = client->default_namespace(),
                               .name = std::string(kLease),
@@ -239,9 +240,9 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
                               .told =
                                   [&](const mist::kube::Share& share) {
                                     metrics.shares(share.slots().count(), share.is_first());
-                                    metrics.is_ready(true);
                                   }},
                              work, context);
+  }
   return mist::kube::lead(
       *client, clock, log,
       {.ns = client->default_namespace(),

@@ -68,6 +68,7 @@ void Answers::clear() {
 
 Answers::Batch Answers::take() {
   Batch batch;
+  std::erase_if(open_of_new_, [](const auto& each) { return each.use_count() == 1; });
   move(open_, kMostAtOnce - std::min(kForNew, open_of_new_.size()), batch);
   move(open_of_new_, std::max(batch.size() + kForNew, kFilledByNew), batch);
   return batch;

@@ -79,6 +79,13 @@ class Controller::State {
     return done;
   }
 
+  // Where a value isn't known yet, its default would be written in its place.
+  static bool has_no_defaults(const blueprint::Blueprint& blueprint) {
+    return std::ranges::none_of(blueprint.sequence(), [](const blueprint::SequenceEdge& edge) {
+      return std::ranges::any_of(edge.extract, [](const auto& each) { return each.fallback.has_value(); });
+    });
+  }
+
   bool is_ours(const Item& item) const { return world_.share.has(item.instance.first); }
 
   static std::string label_of(const Item& item) {
@@ -125,7 +132,8 @@ class Controller::State {
                           : reconcile::tear_down(*instance, recorded, world);
     if (open.asks) {
       // As long as a contract isn't checked, nothing is written that depends on it.
-      const bool is_ready = !observer.unsynced() && !trouble && !open.checks && blueprint;
+      const bool is_ready =
+          !observer.unsynced() && !trouble && !open.checks && blueprint && has_no_defaults(*blueprint);
       observer.finish(true);
       queue_.keep_place(item);
       if (is_ready) {
@@ -150,7 +158,9 @@ class Controller::State {
       return {};
     }
     // One that is wanted gets its label back, and is seen then.
-    const bool asks_again = observer.unseen() && apimachinery::is_terminating(*instance);
+    const bool deletes = !plan.deletes.empty() || std::ranges::find(plan.nodes, NodeState::Deleting,
+                                                                    &NodeReport::state) != plan.nodes.end();
+    const bool asks_again = observer.unseen() && (apimachinery::is_terminating(*instance) || deletes);
     observer.finish(trouble.has_value());
     loaded.answers.finish(item.instance);
     if (!trouble) actor->sources.finish(item);

@@ -35,7 +35,9 @@ class Metrics {
     slots_ = static_cast<std::int64_t>(slots);
     leads_ = is_first;
   }
-  void is_ready(bool now) { ready_ = now; }
+  void is_ready(bool now) { ready_ = now || stays_ready_; }
+  /// From now on, whatever is_ready() says: it waits for its turn, or is between two shares.
+  void stays_ready() { ready_ = stays_ready_ = true; }
   bool ready() const { return ready_; }
   /// Asked at each text(); empty ends that.
   void watch_queue(std::function<QueueState()> queue);
@@ -60,7 +62,7 @@ class Metrics {
   };
 
   const std::string version_, lease_;
-  std::atomic<bool> leads_ = false, ready_ = false;
+  std::atomic<bool> leads_ = false, ready_ = false, stays_ready_ = false;
   std::atomic<std::int64_t> slots_ = -1;
   mutable std::mutex mutex_;  // of what follows
   std::map<std::string, Controller, std::less<>> controllers_;

@@ -77,6 +77,8 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
     leave_account(name, loaded);
     return {};
   }
+  if (loaded.instances && loaded.instances->synced() && loaded.instances->keys().empty())
+    MIST_TRY_VOID(guard(name, false, context));
   if (apimachinery::is_terminating(*map) && has_finalizer(*map))
     world_.events.warn(
         fmt::format("blueprint {} is being deleted; it stays until its instances are gone", name));
@@ -244,7 +246,8 @@ Status Revisions::watch_instances(const std::string& name, Loaded& loaded, const
         if (!world_.share.has(instance.string_at({"metadata", "namespace"}))) keep_identity(instance);
       },
       [this, name](const std::optional<kube::Informer::Key>& key) {
-        if (key) wake_({name, *key});
+        // All are known: perhaps there are none, and the blueprint may go.
+        wake_(key ? Item{name, *key} : Item{name});
       },
       world_.clock, world_.events);
   return {};

@@ -734,7 +734,7 @@ struct Renderer::Impl {
                                                    const std::shared_ptr<const wasm::FileTree>& files,
                                                    const Context& context) {
     const std::string key = fmt::format("{} {}", module.digest().str(), digest);
-    if (auto known = images.find(key)) return known;
+    if (const auto known = images.find(key)) return *known;
     wasm::SnapshotOptions snapshot;
     snapshot.files = files;
     snapshot.limits = options.engine_limits;
@@ -742,6 +742,8 @@ struct Renderer::Impl {
     if (!made.ok()) {
       events.debug(
           fmt::format("what {} makes of its files can't be kept: {}", module.name(), made.error().to_line()));
+      if (made.error().kind == ErrorKind::Invalid || made.error().kind == ErrorKind::Trap)
+        images.keep(key, nullptr);
       return nullptr;
     }
     auto image = std::make_shared<const wasm::StartImage>(*std::move(made));

@@ -157,7 +157,9 @@ Result<bool> OciTrust::first_use(const oci::Repository& repository, const crypto
   if (!found) {
     MIST_TRY_VOID(context.check());
     if (!cannot_be_asked(found.error())) return found.error();
-    note_away(repository.host);
+    // What one user may not read of it says nothing of its other packages.
+    if (found.error().kind == ErrorKind::Retryable || found.error().kind == ErrorKind::Timeout)
+      note_away(repository.host);
     events_.warn(fmt::format("{} could not be asked for signatures, so those of its mirror count: {}",
                              repository.host, escape_controls(found.error().message)));
     return false;

@@ -126,7 +126,7 @@ pub fn deployment(inputs: &Inputs) -> Value {
     if let Some(class) = &inputs.priority_class_name {
         spec["priorityClassName"] = class.as_str().into();
     }
-    json!({
+    let mut deployment = json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": app(inputs).metadata(&inputs.name),
@@ -135,7 +135,12 @@ pub fn deployment(inputs: &Inputs) -> Value {
             "selector": { "matchLabels": app(inputs).selector() },
             "template": { "metadata": { "labels": app(inputs).labels() }, "spec": spec },
         },
-    })
+    });
+    if inputs.sharding {
+        // A leader of before doesn't know of replicas that share, nor they of it.
+        deployment["spec"]["strategy"] = json!({ "type": "Recreate" });
+    }
+    deployment
 }
 
 fn container(inputs: &Inputs) -> Value {
