@@ -23,6 +23,12 @@ class Cluster:
         self.audit = kube.AuditLog(self.directory / "audit.log")
         self.kube.namespace(harness.USERS)
 
+    def left(self):
+        """[(namespace that is being deleted, what it waits for), …]: many of them, tried again and again, hold up the others."""
+        return [(ns["metadata"]["name"], "; ".join(each.get("message", "") for each in ns["status"].get("conditions", ())
+                                                   if each["status"] == "True"))
+                for ns in self.kube.list("Namespace") if "deletionTimestamp" in ns["metadata"]]
+
     def stop(self):
         subprocess.run([self.devcluster, "down", "--name", self.name], stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL, check=False)

@@ -131,7 +131,7 @@ class Kube:
         """Makes it; it is ready when its ServiceAccount is there, as whatever makes Pods needs."""
         self.create("Namespace", None, {"metadata": {"name": name}})
 
-    def wait(self, what, condition, seconds=30):
+    def wait(self, what, condition, seconds=60):
         """For what a controller does later; returns the condition's value."""
         deadline = time.monotonic() + seconds
         while True:

@@ -84,6 +84,8 @@ def main():
                     print("       " + note, flush=True)
                 if problem:
                     print("  " + problem.rstrip().replace("\n", "\n  "), flush=True)
+        left = cluster.left()
+        print(f"{len(left)} namespaces are still going", *(f"  {name}: {why}" for name, why in left), sep="\n", flush=True)
         # A machine that stands still for seconds fails a test that is right; a test that fails alone too is wrong.
         # What passes only now is printed as unstable: a defect to look at, of the test or of the product.
         for name, function in [pair for pair in chosen if pair[0] in failed][:5]:

@@ -243,7 +243,7 @@ def a_fight_over_an_object_has_growing_pauses(t):
     contains(message, "ResourceQuota", "something else changes or deletes it each time that it is written")
     # What is wanted now is another thing: that waits for nothing.
     change(t, path, t.ns, {"cpu": "5"})
-    t.kube.wait("the new quota is written", lambda: quota() == "5", 3)
+    t.kube.wait("the new quota is written", lambda: quota() == "5", 10)
     rounds, made = fight(8, lambda: t.kube.delete("ServiceAccount", ns, "ci"),
                          lambda: t.kube.get("ServiceAccount", ns, "ci") is not None)
     check(len([each for each in made if "/serviceaccounts/" in each.uri]) <= 14, f"{len(made)} writes of the operator in {rounds} rounds")

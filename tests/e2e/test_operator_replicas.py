@@ -97,9 +97,10 @@ def probes_and_metrics_of_an_operator(t):
     wait_made(t)
     count = lambda: int((re.search(r'controller_runtime_reconcile_total\{controller="app",result="success"\} (\d+)',
                                    served(t, operator, "/metrics")[1]) or (0, 0))[1])
-    t.kube.wait("it counts", lambda: count() > 0)
+    t.kube.wait("it counts, and has nothing more to do",
+                lambda: count() > 0 and 'workqueue_depth{name="operator"} 0' in served(t, operator, "/metrics")[1])
     text = served(t, operator, "/metrics")[1]
-    contains(text, "# TYPE controller_runtime_reconcile_time_seconds histogram", 'workqueue_depth{name="operator"} 0')
+    contains(text, "# TYPE controller_runtime_reconcile_time_seconds histogram")
     for line in text.splitlines():
         check(re.fullmatch(r"# (HELP|TYPE) \S+ .+|[a-z_]+(\{[^{}]*\})? \S+", line), line)
     equal(operator.stop(), 0, "exit code")

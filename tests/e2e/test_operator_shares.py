@@ -4,7 +4,7 @@ import signal
 
 from harness import check, config_map, contains, equal, test
 from test_operator import Operator
-from test_operator_faults import GROUP, ONE, blueprint, kind
+from test_operator_faults import GROUP, ONE, blueprint, kind, make
 from test_operator_replicas import served
 from test_release_resource import make as make_release, publish, registry, remove, serve, wait_for
 
@@ -63,13 +63,11 @@ def namespace_of(t, operator, taken):
     return t.namespace(f"n{number}")
 
 
-def make(t, ns, name="web"):
-    group = GROUP.format(ns=t.ns)
-    where = f"/apis/{group}/v1/namespaces/{ns}/things"
-    t.kube.checked("POST", where, {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": name}, "spec": {}})
-    t.cleanup(lambda: t.kube.request("PATCH", f"{where}/{name}", {"metadata": {"finalizers": None}},
-                                     content_type="application/merge-patch+json"))
-    return f"{where}/{name}"
+def make_in(t, ns):
+    """The address of a new instance there."""
+    where = f"/apis/{GROUP.format(ns=t.ns)}/v1/namespaces/{ns}/things"
+    make(t, where)
+    return f"{where}/web"
 
 
 def made(t, *namespaces):
@@ -93,7 +91,7 @@ def replicas_share_the_namespaces_and_take_over_from_one_another(t):
 
     taken = set()
     homes = {each: [namespace_of(t, each, taken), namespace_of(t, each, taken)] for each in (first, second, third)}
-    addresses = {ns: make(t, ns) for each in homes.values() for ns in each}
+    addresses = {ns: make_in(t, ns) for each in homes.values() for ns in each}
     made(t, *addresses)
     for owner, namespaces in homes.items():
         for ns in namespaces:
@@ -129,7 +127,7 @@ def of_replicas_that_share_one_writes_what_is_there_once(t):
     t.kube.wait("the kind is served", lambda: t.kube.request("GET", f"/apis/{group}/v1/things")[0] == 200)
     taken = set()
     homes = [namespace_of(t, each, taken) for each in operators]
-    addresses = [make(t, ns) for ns in homes]
+    addresses = [make_in(t, ns) for ns in homes]
     made(t, *homes)
     equal(sorted(each.said().count("created CustomResourceDefinition") for each in operators), [0, 1], "who made the CRD")
     equal(t.kube.get("ConfigMap", t.ns, "app")["metadata"]["annotations"]["mistletoe.dev/status"], "InForce")
@@ -156,8 +154,8 @@ def a_replica_that_stood_still_writes_nothing_more(t):
     second = Operator(t, *SHARE, name="second")
     t.kube.wait("they share", lambda: even(t, first, second))
     ns = namespace_of(t, second, set())
-    make(t, ns)
-    made(t, ns)
+    make_in(t, ns)
+    t.kube.wait("it said what it made", lambda: creations(second, ns) == 1)
     second.process.send_signal(signal.SIGSTOP)
     t.kube.wait("the other one has all", lambda: [len(slots) for slots in shares(t).values()] == [SLOTS])
     t.kube.delete("ConfigMap", ns, "web")
