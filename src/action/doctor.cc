@@ -409,8 +409,7 @@ class ClusterDoctor {
                        {"kind", "SelfSubjectAccessReview"},
                        {"spec", Value::object({{"resourceAttributes", std::move(attributes)}})}});
     MIST_TRY(const Value answer, client_.create(reviews, "", review, context_));
-    const Value* allowed = answer.at_path({"status", "allowed"});
-    return allowed != nullptr && allowed->is_bool() && allowed->as_bool();
+    return answer.is_true_at({"status", "allowed"});
   }
 
   void allowed() {

@@ -46,8 +46,7 @@ Recorded recorded(const ReleaseState& state, const InventoryItem& item) {
 // So a Job that is gone before its time to live can be over since then was deleted by somebody, before or
 // after it ended. One that is wanted suspended has not even begun, as far as anybody told us.
 bool may_have_removed_itself(const encoding::Value& job, const Revision& seen_by, const Clock& clock) {
-  const encoding::Value* const suspended = job.at_path({"spec", "suspend"});
-  if (suspended != nullptr && suspended->is_bool() && suspended->as_bool()) return false;
+  if (job.is_true_at({"spec", "suspend"})) return false;
   const encoding::Value* const ttl = job.at_path({"spec", "ttlSecondsAfterFinished"});
   const auto seen = parse_time(seen_by.created);
   if (ttl == nullptr || !ttl->is_int() || !seen) return true;

@@ -119,10 +119,8 @@ bool carries_marks(const ReleaseId& id, const Value& object) {
     return false;
   const Value* owners = object.at_path({"metadata", "ownerReferences"});
   if (owners == nullptr || !owners->is_array()) return true;
-  return std::ranges::none_of(owners->as_array(), [](const Value& owner) {
-    const Value* controller = owner.find("controller");
-    return controller != nullptr && controller->is_bool() && controller->as_bool();
-  });
+  return std::ranges::none_of(owners->as_array(),
+                              [](const Value& owner) { return owner.is_true_at("controller"); });
 }
 
 Result<Labelled> labelled_objects(const Environment& environment, const ReleaseId& id,

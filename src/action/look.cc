@@ -153,11 +153,11 @@ Status check_namespaces(const Environment& environment, const Look& look, const 
 // What a recorded revision was allowed to do, it may do when it is applied again.
 DeployOptions with_recorded(DeployOptions options, const encoding::Value& recorded) {
   apply_recorded(recorded, options.prune);
-  options.force_conflicts = options.force_conflicts || recorded_flag(recorded, "forceConflicts");
-  options.adopt = options.adopt || recorded_flag(recorded, "adopt");
+  options.force_conflicts = options.force_conflicts || recorded.is_true_at("forceConflicts");
+  options.adopt = options.adopt || recorded.is_true_at("adopt");
   options.adopt_from.merge(recorded_names(recorded, kAdoptFrom));
-  options.replace = options.replace || recorded_flag(recorded, "replace");
-  options.force_crds = options.force_crds || recorded_flag(recorded, kForceCrds);
+  options.replace = options.replace || recorded.is_true_at("replace");
+  options.force_crds = options.force_crds || recorded.is_true_at(kForceCrds);
   return options;
 }
 

@@ -23,11 +23,6 @@ encoding::Value recorded_options(const apply::PlanRules& rules) {
   return recorded;
 }
 
-bool recorded_flag(const encoding::Value& recorded, std::string_view name) {
-  const encoding::Value* value = recorded.is_object() ? recorded.find(name) : nullptr;
-  return value != nullptr && value->is_bool() && value->as_bool();
-}
-
 apply::HookVerb recorded_hooks(const encoding::Value& recorded) {
   return recorded.is_object() ? apply::hook_verb(recorded.string_at(kHooks)) : apply::HookVerb::None;
 }
@@ -53,9 +48,9 @@ std::optional<release::ReleaseId> recorded_take_over(const encoding::Value& reco
 }
 
 void apply_recorded(const encoding::Value& recorded, apply::PruneRules& rules) {
-  rules.delete_crds = rules.delete_crds || recorded_flag(recorded, "deleteCrds");
-  rules.delete_pvcs = rules.delete_pvcs || recorded_flag(recorded, "deletePvcs");
-  rules.delete_namespaces = rules.delete_namespaces || recorded_flag(recorded, "deleteNamespaces");
+  rules.delete_crds = rules.delete_crds || recorded.is_true_at("deleteCrds");
+  rules.delete_pvcs = rules.delete_pvcs || recorded.is_true_at("deletePvcs");
+  rules.delete_namespaces = rules.delete_namespaces || recorded.is_true_at("deleteNamespaces");
   rules.left_crds.merge(recorded_left_crds(recorded));
 }
 

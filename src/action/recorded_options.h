@@ -15,9 +15,6 @@ namespace mist::action {
 
 encoding::Value recorded_options(const apply::PlanRules& rules);
 
-/// False if it isn't there.
-bool recorded_flag(const encoding::Value& recorded, std::string_view name);
-
 /// Whose hooks a revision ran: in the options of a revision.
 inline constexpr std::string_view kHooks = "hooks";
 inline constexpr std::string_view kForceCrds = "forceCrds";

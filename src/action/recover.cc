@@ -184,7 +184,7 @@ class Recovery {
     options.force_conflicts = options_.deploy.force_conflicts;
     options.replace = options_.deploy.replace;
     options.timeout = options_.deploy.timeout;
-    options.no_hooks = options_.deploy.no_hooks || recorded_flag(state.anchor->head.options, kNoHooks);
+    options.no_hooks = options_.deploy.no_hooks || state.anchor->head.options.is_true_at(kNoHooks);
     if (todo == Recovered::Removed) {
       options.action = "undo";
       options.keep_adopted = true;

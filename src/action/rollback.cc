@@ -74,7 +74,7 @@ RenderedRelease restored_release(const release::Revision& revision, const std::s
   RenderedRelease restored = kept_release(revision, ns);
   restored.recorded_options =
       recorded_options({.prune = {.left_crds = recorded_left_crds(revision.options)},
-                        .force_conflicts = recorded_flag(revision.options, "forceConflicts")});
+                        .force_conflicts = revision.options.is_true_at("forceConflicts")});
   return restored;
 }
 

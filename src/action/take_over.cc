@@ -412,9 +412,8 @@ Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, 
     if (is_uninstalling(other.state)) continue;
     const OwnedItems theirs(other.state);
     const RecordedObjects recorded(other.state, state);
-    const bool force =
-        options.force_conflicts ||
-        (other.state.deployed && recorded_flag(other.state.deployed->options, "forceConflicts"));
+    const bool force = options.force_conflicts ||
+                       (other.state.deployed && other.state.deployed->options.is_true_at("forceConflicts"));
     for (const PlannedAction& removal : removals) {
       if (!is_return(removal) || removal.owner != other.state.id.display()) continue;
       const InventoryItem* const known = theirs.find(removal);

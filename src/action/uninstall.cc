@@ -97,8 +97,8 @@ Result<std::vector<apply::DesiredObject>> hooks_to_run(const Environment& enviro
   // The first install of a release that is undone never was what its hooks expect.
   if (options.no_hooks || options.action == "undo") return hooks;
   const Value& done = state.anchor->head.options;
-  const bool before_ended = is_uninstalling(state) && recorded_flag(done, kBeforeEnded);
-  const bool after_ended = is_uninstalling(state) && recorded_flag(done, kAfterEnded);
+  const bool before_ended = is_uninstalling(state) && done.is_true_at(kBeforeEnded);
+  const bool after_ended = is_uninstalling(state) && done.is_true_at(kAfterEnded);
   for (apply::DesiredObject& object : all.desired) {
     if (!(object.hook->phase == HookPhase::Before ? before_ended : after_ended))
       hooks.push_back(std::move(object));
@@ -362,7 +362,7 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
   Value progress = recorded_options({.prune = options.rules});
   if (options.no_hooks) progress.set(kNoHooks, true);
   for (const std::string_view ended : {kBeforeEnded, kAfterEnded}) {
-    if (goes_on && recorded_flag(head.options, ended)) progress.set(ended, true);
+    if (goes_on && head.options.is_true_at(ended)) progress.set(ended, true);
   }
   head.options = std::move(progress);
   std::optional<Activity> locking(std::in_place, environment.events, "locking the release");

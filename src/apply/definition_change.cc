@@ -11,11 +11,6 @@ using encoding::Value;
 
 namespace {
 
-bool truth(const Value& value, std::string_view name) {
-  const Value* found = value.find(name);
-  return found != nullptr && found->is_bool() && found->as_bool();
-}
-
 std::map<std::string, const Value*> versions_of(const Value& definition) {
   std::map<std::string, const Value*> versions;
   const Value* list = definition.at_path({"spec", "versions"});
@@ -41,7 +36,7 @@ class Narrowing {
 
   void compare(const Value& before, const Value& after, const std::string& path) {
     const std::string_view old_type = before.string_at("type"), new_type = after.string_at("type");
-    const bool any_before = truth(before, kIntOrString), any_after = truth(after, kIntOrString);
+    const bool any_before = before.is_true_at(kIntOrString), any_after = after.is_true_at(kIntOrString);
     if (any_after) return;
     if (any_before)
       return problem(path, "was an integer or a string and is {}",
@@ -50,7 +45,7 @@ class Narrowing {
     if (!old_type.empty() && !new_type.empty() && old_type != new_type &&
         !(old_type == "integer" && new_type == "number"))
       return problem(path, "was of type {} and is of type {}", old_type, new_type);
-    if (truth(before, kPreserve) && !truth(after, kPreserve))
+    if (before.is_true_at(kPreserve) && !after.is_true_at(kPreserve))
       problem(path, "kept fields that its schema does not name, and keeps them no more");
     compare_properties(before, after, path);
     compare_required(before, after, path);
@@ -77,7 +72,7 @@ class Narrowing {
       const Value* now = new_fields != nullptr ? new_fields->find(field.key) : nullptr;
       if (now != nullptr)
         compare(field.value, *now, name);
-      else if (!truth(after, kPreserve) && after.find("additionalProperties") == nullptr)
+      else if (!after.is_true_at(kPreserve) && after.find("additionalProperties") == nullptr)
         problem(name, "is removed");
     }
   }
@@ -109,7 +104,7 @@ std::vector<std::string> unserved_versions(const Value& live, const Value& wante
   std::vector<std::string> gone;
   for (const auto& [name, version] : versions_of(live)) {
     const auto now = after.find(name);
-    if (truth(*version, "served") && (now == after.end() || !truth(*now->second, "served")))
+    if (version->is_true_at("served") && (now == after.end() || !now->second->is_true_at("served")))
       gone.push_back(name);
   }
   return gone;

@@ -64,9 +64,8 @@ Readiness deployment(const Value& d, const BindsLate&) {
   const std::int64_t have = number(d, {"status", "replicas"}, 0);
   const std::int64_t updated = number(d, {"status", "updatedReplicas"}, 0);
   if (updated < want) {
-    const Value* paused = d.at_path({"spec", "paused"});
     Readiness state = replicas(updated, want, "updated");
-    if (paused != nullptr && paused->is_bool() && paused->as_bool())
+    if (d.is_true_at({"spec", "paused"}))
       state.detail += ": its rollout is paused";
     else if (const Value* refused = condition(d, "ReplicaFailure"); is_true(refused))
       state.detail += fmt::format(": {}", say(*refused));  // a quota, a webhook: there will be no Pods to ask

@@ -38,14 +38,6 @@ const kube::ResourceInfo kEvents = built_in("", "v1", "Event", "events");
 const kube::ResourceInfo kReplicaSets = built_in("apps", "v1", "ReplicaSet", "replicasets");
 const kube::ResourceInfo kClaims = built_in("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims");
 
-std::int64_t number_at(const Value& value, std::initializer_list<std::string_view> path) {
-  const Value* found = value.at_path(path);
-  return found != nullptr && found->is_int() ? found->as_int() : 0;
-}
-bool flag_at(const Value& value, std::string_view key) {
-  const Value* found = value.find(key);
-  return found != nullptr && found->is_bool() && found->as_bool();
-}
 const Value::Array& list_at(const Value& value, std::initializer_list<std::string_view> path) {
   static const Value::Array kNone;
   const Value* found = value.at_path(path);
@@ -108,7 +100,7 @@ std::string exit_words(std::int64_t code) {
 // "Error" says no more than the exit code.
 std::string ended_words(const Value& terminated, const Value* spec) {
   const std::string_view reason = terminated.string_at("reason");
-  const std::int64_t code = number_at(terminated, {"exitCode"});
+  const std::int64_t code = terminated.int_at("exitCode");
   std::string text;
   if (reason == "OOMKilled") {
     const std::string limit = spec == nullptr ? "" : text_at(*spec, {"resources", "limits", "memory"});
@@ -138,14 +130,14 @@ ContainerState describe_container(const Value& status, const Value* spec, bool i
   const Value* ended = status.at_path({"state", "terminated"});
   const Value* last = status.at_path({"lastState", "terminated"});
   const auto there = [](const Value* value) { return value != nullptr && value->is_object(); };
-  const std::int64_t restarts = number_at(status, {"restartCount"});
+  const std::int64_t restarts = status.int_at("restartCount");
   const std::string again =
       restarts == 0 ? "" : fmt::format(", {}", plural(static_cast<std::size_t>(restarts), "restart"));
   if (there(waiting)) {
     node.reason = waiting->string_at("reason");
     const std::string reason = node.reason.empty() ? "waiting" : node.reason;
     if (there(last)) {
-      node.exit_code = number_at(*last, {"exitCode"});
+      node.exit_code = last->int_at("exitCode");
       if (last->string_at("reason") == "OOMKilled") node.reason = "OOMKilled";
       node.state = fmt::format("{}{}: {}", reason, again, ended_words(*last, spec));
       node.log_is_previous = true;
@@ -158,17 +150,17 @@ ContainerState describe_container(const Value& status, const Value* spec, bool i
       result.healthy = reason == "PodInitializing" || reason == "ContainerCreating";
     }
   } else if (there(ended)) {
-    node.exit_code = number_at(*ended, {"exitCode"});
+    node.exit_code = ended->int_at("exitCode");
     node.reason = ended->string_at("reason");
     node.state = ended_words(*ended, spec) + again;
     result.healthy = *node.exit_code == 0;
     result.has_log = true;
   } else if (there(running)) {
-    const bool ready = flag_at(status, "ready"), started = flag_at(status, "started");
+    const bool ready = status.is_true_at("ready"), started = status.is_true_at("started");
     node.state = ready ? "ready" : started ? "running, but not ready" : "running, but not started up";
     node.state += again;
     if (there(last)) {
-      node.exit_code = number_at(*last, {"exitCode"});
+      node.exit_code = last->int_at("exitCode");
       node.state += fmt::format("; before, it {}", ended_words(*last, spec));
     }
     // An init container runs until it is done.
@@ -284,7 +276,7 @@ bool is_told(std::string_view state, const ReportedEvent& event) {
 }
 
 ReportedEvent read_event(const Value& event) {
-  const std::int64_t count = std::max(number_at(event, {"count"}), number_at(event, {"series", "count"}));
+  const std::int64_t count = std::max(event.int_at("count"), event.int_at({"series", "count"}));
   std::string message(trim(event.string_at("message")));
   std::string object = text_at(event, {"involvedObject", "name"});
   std::string like = without_generated_names(message, object);

@@ -48,11 +48,6 @@ const Value::Array& list_at(const Value& description, std::string_view name) {
   return found != nullptr && found->is_array() ? found->as_array() : kNone;
 }
 
-bool flag_at(const Value& object, std::string_view name) {
-  const Value* found = object.find(name);
-  return found != nullptr && found->is_bool() && found->as_bool();
-}
-
 // What an edge asks of a node of that type when it says nothing.
 Condition usual_condition(NodeType type) {
   switch (type) {
@@ -134,8 +129,8 @@ Blueprint Blueprint::read(const Value& description, std::vector<Error>& faults) 
                             std::string(kind->string_at("kind"))};
   else
     faults.push_back(error(ErrorKind::Invalid, "the blueprint names no kind of instances"));
-  if (const Value* kind = description.find("kind")) blueprint.checks_spec_ = flag_at(*kind, "has_spec");
-  if (const Value* kind = description.find("kind")) blueprint.checks_status_ = flag_at(*kind, "has_status");
+  if (const Value* kind = description.find("kind")) blueprint.checks_spec_ = kind->is_true_at("has_spec");
+  if (const Value* kind = description.find("kind")) blueprint.checks_status_ = kind->is_true_at("has_status");
   blueprint.resource_ = read_resource(description, faults);
   blueprint.read_nodes(description, faults);
   blueprint.read_also(description, faults);
@@ -170,10 +165,10 @@ void Blueprint::read_nodes(const Value& description, std::vector<Error>& faults)
     nodes_.push_back({.name = member.key,
                       .type = type->type,
                       .policy = policy == kPolicies.end() ? Policy::Delete : policy->policy,
-                      .adopt = flag_at(told, "adopt"),
-                      .force = flag_at(told, "force"),
-                      .replace = flag_at(told, "replace"),
-                      .contract = flag_at(told, "contract")});
+                      .adopt = told.is_true_at("adopt"),
+                      .force = told.is_true_at("force"),
+                      .replace = told.is_true_at("replace"),
+                      .contract = told.is_true_at("contract")});
   }
   std::ranges::sort(nodes_, {}, &Node::name);
   read_evidence(*nodes, faults);
@@ -336,7 +331,7 @@ Result<SequenceEdge> Blueprint::read_sequence_edge(const Value& each) const {
     edge.until = usual_condition(source);
   const std::string_view gate = each.string_at("gate");
   edge.gate = gate == "continuous" ? Gate::Continuous : gate == "soft" ? Gate::Soft : Gate::Latched;
-  edge.contract = flag_at(each, "contract");
+  edge.contract = each.is_true_at("contract");
   // Waiting until something is gone is no dependency on it.
   edge.teardown = each.string_at("teardown") != "none" && edge.gate != Gate::Soft &&
                   edge.until != Condition::Gone && edge.until != Condition::Terminating;

@@ -19,11 +19,6 @@ struct ModeWord {
 constexpr std::array<ModeWord, 3> kModes{
     {{"manage", CrdMode::Manage}, {"await", CrdMode::Await}, {"publish", CrdMode::Publish}}};
 
-bool is_true(const Value& object, std::string_view name) {
-  const Value* found = object.find(name);
-  return found != nullptr && found->is_bool() && found->as_bool();
-}
-
 std::vector<std::string> texts_at(const Value& object, std::string_view name) {
   std::vector<std::string> all;
   if (const Value* list = object.find(name); list != nullptr && list->is_array())
@@ -42,12 +37,12 @@ void complete(Value& schema) {
   const std::string type(schema.string_at("type"));
   const bool has_fields =
       schema.find("properties") != nullptr || schema.find("additionalProperties") != nullptr;
-  if ((type.empty() && !is_true(schema, kIntOrString)) || (type == "object" && !has_fields))
+  if ((type.empty() && !schema.is_true_at(kIntOrString)) || (type == "object" && !has_fields))
     schema.set(kPreserve, true);
   if (type == "array" && schema.find("items") == nullptr)
     schema.set("items", Value::object({{kPreserve, true}}));
   // Its words are all that the schema takes, and null is none of them.
-  if (Value* words = schema.find("enum"); words != nullptr && is_true(schema, "nullable"))
+  if (Value* words = schema.find("enum"); words != nullptr && schema.is_true_at("nullable"))
     words->push_back(nullptr);
   for (const std::string_view part : {"items", "additionalProperties"})
     if (Value* inner = schema.find(part)) complete(*inner);
@@ -67,7 +62,7 @@ class ResourceReader {
     if (crd == nullptr || !crd->is_object()) return std::nullopt;
     const auto mode = std::ranges::find(kModes, crd->string_at("mode"), &ModeWord::word);
     if (mode != kModes.end()) resource_.mode = mode->mode;
-    resource_.adopt = is_true(*crd, "adopt");
+    resource_.adopt = crd->is_true_at("adopt");
     resource_.stored = crd->string_at("stored");
     resource_.plural = crd->string_at("plural");
     if (resource_.plural.empty()) resource_.plural = usual_plural(kind_.string_at("kind"));
@@ -93,7 +88,7 @@ class ResourceReader {
     if (list == nullptr || !list->is_array()) return;
     for (const Value& each : list->as_array())
       resource_.columns.push_back({std::string(each.string_at("name")), std::string(each.string_at("path")),
-                                   std::string(each.string_at("type")), is_true(each, "wide")});
+                                   std::string(each.string_at("type")), each.is_true_at("wide")});
   }
 
   void read_versions(const Value& crd) {
@@ -101,11 +96,11 @@ class ResourceReader {
     if (versions == nullptr || !versions->is_object()) return;
     for (const Value::Member& each : versions->as_object()) {
       ResourceVersion version{.name = each.key,
-                              .served = is_true(each.value, "served"),
+                              .served = each.value.is_true_at("served"),
                               .deprecated = std::string(each.value.string_at("deprecated"))};
       version.spec = schema_of("spec", each.key);
       version.status = schema_of("status", each.key);
-      if (is_true(kind_, "has_spec") && each.key == kind_.string_at("version") && version.spec.is_null())
+      if (kind_.is_true_at("has_spec") && each.key == kind_.string_at("version") && version.spec.is_null())
         refuse(fmt::format("the contract of the spec in version {} could not be described", each.key));
       resource_.versions.push_back(std::move(version));
     }

@@ -36,18 +36,13 @@ constexpr std::array<std::string_view, 9> kExact{"pattern",
                                                  "x-kubernetes-list-type",
                                                  "x-kubernetes-list-map-keys"};
 
-bool is_set(const Value& schema, std::string_view name) {
-  const Value* found = schema.find(name);
-  return found != nullptr && found->is_bool() && found->as_bool();
-}
-
 bool holds(const Value* list, const Value& item) {
   return list != nullptr && list->is_array() &&
          std::ranges::find(list->as_array(), item) != list->as_array().end();
 }
 
 std::string type_of(const Value& schema) {
-  if (is_set(schema, kEither)) return "integer or string";
+  if (schema.is_true_at(kEither)) return "integer or string";
   const std::string_view type = schema.string_at("type");
   return type.empty() ? "anything" : std::string(type);
 }
@@ -69,9 +64,9 @@ class Comparer {
   void compare(const Value& before, const Value& after, const std::string& path) {
     const std::string was = type_of(before), is = type_of(after);
     if (!takes_type(was, is)) return say(path, fmt::format("it becomes {}, and was {}", is, was));
-    if (is_set(before, kKeepUnknown) && !is_set(after, kKeepUnknown))
+    if (before.is_true_at(kKeepUnknown) && !after.is_true_at(kKeepUnknown))
       say(path, "fields that the schema doesn't name are dropped");
-    if (is_set(before, "nullable") && !is_set(after, "nullable")) say(path, "it can no longer be null");
+    if (before.is_true_at("nullable") && !after.is_true_at("nullable")) say(path, "it can no longer be null");
     compare_words(before, after, path);
     compare_bounds(before, after, path);
     for (const std::string_view name : kExact) compare_exact(name, before, after, path);
@@ -110,7 +105,7 @@ class Comparer {
          {std::pair("minimum", "exclusiveMinimum"), std::pair("maximum", "exclusiveMaximum")}) {
       const Value *a = before.find(bound), *b = after.find(bound);
       const bool is_same = a != nullptr && b != nullptr && *a == *b;
-      if (is_same && is_set(after, exclusive) && !is_set(before, exclusive))
+      if (is_same && after.is_true_at(exclusive) && !before.is_true_at(exclusive))
         say(path, "its bound can no longer be reached");
     }
   }
@@ -157,7 +152,7 @@ class Comparer {
         if (next == nullptr && others_after != nullptr && others_after->is_object()) next = others_after;
         if (next != nullptr)
           compare(each.value, *next, inner);
-        else if (!is_set(after, kKeepUnknown) && type_of(after) != "anything")
+        else if (!after.is_true_at(kKeepUnknown) && type_of(after) != "anything")
           say(inner, "the field is gone, and its values would be dropped");
         if (defaults_ && each.value.find("default") != nullptr &&
             (next == nullptr || next->find("default") == nullptr))
@@ -166,7 +161,7 @@ class Comparer {
     if (others_before == nullptr || !others_before->is_object()) return;
     if (others_after != nullptr && others_after->is_object())
       compare(*others_before, *others_after, path + ".*");
-    else if (!is_set(after, kKeepUnknown) && type_of(after) != "anything")
+    else if (!after.is_true_at(kKeepUnknown) && type_of(after) != "anything")
       say(path, "fields of any name are dropped");
   }
 
@@ -284,8 +279,8 @@ std::vector<std::string> misfits(const Value& live, const Value& wanted) {
   for (const Value& each : versions->as_array()) {
     const std::string_view name = each.string_at("name");
     const Value* const there = version_named(live, name);
-    if (there == nullptr || !is_set(*there, "served")) {
-      if (is_set(each, "served")) found.push_back(fmt::format("it doesn't serve version {}", name));
+    if (there == nullptr || !there->is_true_at("served")) {
+      if (each.is_true_at("served")) found.push_back(fmt::format("it doesn't serve version {}", name));
       continue;
     }
     Comparer comparer(true);

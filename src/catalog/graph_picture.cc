@@ -32,16 +32,6 @@ struct Box {
   std::string label() const { return is_object ? fmt::format("{} {}", kind, name) : "everything else"; }
 };
 
-std::int64_t number_at(const Value& value, std::string_view key, std::int64_t otherwise) {
-  const Value* const found = value.find(key);
-  return found != nullptr && found->is_int() ? found->as_int() : otherwise;
-}
-
-bool is_true(const Value& value, std::string_view key) {
-  const Value* const found = value.find(key);
-  return found != nullptr && found->is_bool() && found->as_bool();
-}
-
 std::vector<Box> boxes_of(const Value& graph) {
   std::vector<Box> boxes;
   const Value* const nodes = graph.find("nodes");
@@ -50,7 +40,7 @@ std::vector<Box> boxes_of(const Value& graph) {
     if (boxes.size() == kMostListed) break;
     Box box{.is_object = node.string_at("role") != "barrier",
             .is_outside = node.string_at("role") == "outside",
-            .step = number_at(node, "step", 1),
+            .step = node.int_at("step", 1),
             .kind = std::string(node.string_at("kind")),
             .name = std::string(node.string_at("name"))};
     if (const std::string_view ns = node.string_at("namespace");
@@ -65,9 +55,9 @@ void add_arrows(const Value& graph, std::vector<Box>& boxes) {
   const Value* const edges = graph.find("edges");
   if (edges == nullptr || !edges->is_array()) return;
   for (const Value& edge : edges->as_array()) {
-    const auto before = static_cast<std::size_t>(number_at(edge, "before", -1));
-    const auto after = static_cast<std::size_t>(number_at(edge, "after", -1));
-    if (before >= boxes.size() || after >= boxes.size() || before == after || is_true(edge, "implied"))
+    const auto before = static_cast<std::size_t>(edge.int_at("before", -1));
+    const auto after = static_cast<std::size_t>(edge.int_at("after", -1));
+    if (before >= boxes.size() || after >= boxes.size() || before == after || edge.is_true_at("implied"))
       continue;
     Box& box = boxes[after];
     if (!box.is_object || box.reasons.size() == kMostReasons) continue;
@@ -197,7 +187,7 @@ Markup graph_list(const std::vector<Box>& boxes, const Columns& columns) {
 }  // namespace
 
 Markup graph_picture(const Value& graph) {
-  const auto objects = static_cast<std::size_t>(std::max<std::int64_t>(number_at(graph, "objects", 0), 0));
+  const auto objects = static_cast<std::size_t>(std::max<std::int64_t>(graph.int_at("objects"), 0));
   if (objects == 0) return {};
   Markup out = markup("<h2 id=\"objects\">Objects</h2>\n");
   std::vector<Box> boxes = boxes_of(graph);

@@ -41,9 +41,7 @@ bool asks_for(const Value& schema, std::string_view key) {
 }
 
 bool is_secret(const Value& schema) {
-  const Value* const write_only = schema.find("writeOnly");
-  return schema.string_at("format") == "password" ||
-         (write_only != nullptr && write_only->is_bool() && write_only->as_bool());
+  return schema.string_at("format") == "password" || schema.is_true_at("writeOnly");
 }
 
 // Itself, or in what it is made of: what is typed there stands in the page's address.
@@ -148,7 +146,7 @@ std::string answer_to(const InputField& field, const FormAnswers& answers) {
   return found == answers.end() ? std::string() : found->second;
 }
 
-// What a person would type.
+// As a person would type it.
 std::string typed(const Value& value) {
   return value.is_string() ? value.as_string() : value.is_null() ? std::string() : encoding::to_json(value);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What a package's objects are, and what comes before what among them: made by a worker, kept with the run,
-// drawn by graph_picture.h. No cluster is asked. One thread.
+// The graph of a package's objects and their order: made by a worker, kept with the run, drawn by
+// graph_picture.h. No cluster is asked. One thread.
 
 #include <string>
 

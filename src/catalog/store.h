@@ -60,7 +60,7 @@ enum class Submitted : std::uint8_t {
   Changed,  ///< the version is there already, of another commit: nothing was changed
 };
 
-/// What a list is narrowed to.
+/// The filters of a list.
 struct Narrowing {
   std::string format = {};                 ///< PackageFacts::format; empty: any
   std::optional<VersionState> state = {};  ///< nullopt: any

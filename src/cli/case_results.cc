@@ -37,12 +37,6 @@ Tone tone_of(CaseState state) {
   return Tone::Plain;
 }
 
-Tone tone_of(std::string_view line) {
-  if (line.starts_with('+')) return Tone::Good;
-  if (line.starts_with('-')) return Tone::Bad;
-  return line.starts_with('@') ? Tone::Name : Tone::Plain;
-}
-
 void print_case(World& world, const CaseResult& result) {
   const bool color = world.color_out;
   const auto indented = [&](Tone tone, std::string_view line) {
@@ -59,7 +53,7 @@ void print_case(World& world, const CaseResult& result) {
   if (result.diff.empty()) return;
   indented(Tone::Strong, fmt::format("--- {}", result.golden.string()));
   indented(Tone::Strong, "+++ rendered now");
-  for (const std::string& line : result.diff) indented(tone_of(line), line);
+  for (const std::string& line : result.diff) indented(view::diff_tone(line), line);
 }
 
 std::size_t count(const std::vector<CaseResult>& results, CaseState state) {

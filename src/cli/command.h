@@ -108,8 +108,8 @@ struct Command {
   bool hidden = false;
 };
 
-/// What comes before the last word of a path, "registry" or "registry mirror": what "mistctl registry --help"
-/// says of itself.
+/// The words before the last one of a path, "registry" or "registry mirror", and what "mistctl registry
+/// --help" says of them.
 struct CommandGroup {
   std::string_view name;
   std::string_view summary;

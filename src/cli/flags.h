@@ -68,6 +68,14 @@ inline constexpr Flag kOutputFlagList[] = {
 };
 inline constexpr FlagGroup kOutputFlags{"Output flags", kOutputFlagList};
 
+/// `--lines` of commands that print a unified diff.
+inline constexpr Flag kLinesFlag{.name = "lines",
+                                 .letter = 'U',
+                                 .type = FlagType::Number,
+                                 .value = "COUNT",
+                                 .help = "Unchanged lines around each change",
+                                 .fallback = "3"};
+
 /// `--yes` of commands that ask before they delete or change much.
 inline constexpr Flag kConfirmFlagList[] = {
     {.name = "yes", .letter = 'y', .help = "Don't ask"},

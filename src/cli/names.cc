@@ -23,33 +23,30 @@ using Names = std::vector<KnownName>;
 // A shell that waits for the Tab key feels dead soon.
 constexpr auto kPatience = std::chrono::seconds(2);
 
-Result<Names> registries(World& world) {
+Result<config::Config> configuration(World& world) {
   NullEventSink silent;
   MIST_TRY(const config::Paths paths, paths_of(world));
-  MIST_TRY(const config::Config config, config::Config::load(world.files, paths, silent));
+  return config::Config::load(world.files, paths, silent);
+}
+
+Result<Names> registries(World& world) {
+  MIST_TRY(const config::Config config, configuration(world));
   Names names;
   for (const config::Registry& registry : config.registries()) names.push_back({registry.name});
   return names;
 }
 
-Result<std::vector<config::Mirror>> mirrors(World& world) {
-  NullEventSink silent;
-  MIST_TRY(const config::Paths paths, paths_of(world));
-  MIST_TRY(const config::Config config, config::Config::load(world.files, paths, silent));
-  return config.mirrors();
-}
-
 Result<Names> mirrored(World& world) {
-  MIST_TRY(const auto all, mirrors(world));
+  MIST_TRY(const config::Config config, configuration(world));
   Names names;
-  for (const config::Mirror& each : all) names.push_back({each.prefix});
+  for (const config::Mirror& each : config.mirrors()) names.push_back({each.prefix});
   return names;
 }
 
 Result<Names> mirrors_of(const std::string& prefix, World& world) {
-  MIST_TRY(const auto all, mirrors(world));
+  MIST_TRY(const config::Config config, configuration(world));
   Names names;
-  for (const config::Mirror& each : all)
+  for (const config::Mirror& each : config.mirrors())
     if (each.prefix == prefix)
       for (const std::string& place : each.places) names.push_back({place});
   return names;

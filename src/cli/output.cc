@@ -1,9 +1,15 @@
 #include "cli/output.h"
 
+#include <algorithm>
+
 #include "encoding/json.h"
 #include "encoding/yaml.h"
 
 namespace mist::cli {
+
+std::size_t context_lines(const Invocation& invocation) {
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(invocation.number("lines"), 0, 100000));
+}
 
 OutputFormat output_format(const Invocation& invocation) {
   const std::string format = invocation.text("output");

@@ -21,6 +21,9 @@ enum class OutputFormat : std::uint8_t { Table, Json, Yaml };
 /// What kOutputFlags gave (flags.h).
 OutputFormat output_format(const Invocation& invocation);
 
+/// What kLinesFlag gave (flags.h).
+std::size_t context_lines(const Invocation& invocation);
+
 /// JSON (pretty, a newline at the end) or YAML. Table is a defect: the command draws that itself.
 void print_value(World& world, OutputFormat format, const encoding::Value& value);
 

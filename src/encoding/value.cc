@@ -80,6 +80,20 @@ std::string_view Value::string_at(std::initializer_list<std::string_view> keys) 
   return value != nullptr && value->is_string() ? std::string_view(value->as_string()) : std::string_view();
 }
 
+std::int64_t Value::int_at(std::string_view key, std::int64_t otherwise) const {
+  return int_at({key}, otherwise);
+}
+std::int64_t Value::int_at(std::initializer_list<std::string_view> keys, std::int64_t otherwise) const {
+  const Value* value = at_path(keys);
+  return value != nullptr && value->is_int() ? value->as_int() : otherwise;
+}
+
+bool Value::is_true_at(std::string_view key) const { return is_true_at({key}); }
+bool Value::is_true_at(std::initializer_list<std::string_view> keys) const {
+  const Value* value = at_path(keys);
+  return value != nullptr && value->is_bool() && value->as_bool();
+}
+
 Value& Value::operator[](std::string_view key) {
   if (is_null()) data_ = Object();
   if (Value* existing = find(key)) return *existing;

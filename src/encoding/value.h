@@ -77,6 +77,12 @@ class Value {
   /// this value.
   std::string_view string_at(std::string_view key) const;
   std::string_view string_at(std::initializer_list<std::string_view> keys) const;
+  /// The same of an integer, and `otherwise`.
+  std::int64_t int_at(std::string_view key, std::int64_t otherwise = 0) const;
+  std::int64_t int_at(std::initializer_list<std::string_view> keys, std::int64_t otherwise = 0) const;
+  /// Whether `true` is there; anything else isn't true.
+  bool is_true_at(std::string_view key) const;
+  bool is_true_at(std::initializer_list<std::string_view> keys) const;
 
   /// The member `key`, made null if missing; this becomes an object if it was null.
   Value& operator[](std::string_view key);

@@ -165,12 +165,11 @@ class Completion {
   }
 
   Status fetch_chart(const Value& need, const std::string& at) {
-    const Value* const devel = need.find("devel");
-    auto chart = registry::fetch_chart(
-        web(),
-        {std::string(need.string_at("repo")), std::string(need.string_at("chart")),
-         std::string(need.string_at("version")), devel != nullptr && devel->is_bool() && devel->as_bool()},
-        context_);
+    auto chart =
+        registry::fetch_chart(web(),
+                              {std::string(need.string_at("repo")), std::string(need.string_at("chart")),
+                               std::string(need.string_at("version")), need.is_true_at("devel")},
+                              context_);
     if (!chart) return std::move(chart).error().with_frame(fmt::format("while fetching {}", shown(need)));
     MIST_TRY_VOID(lock_bytes(need, *chart));
     files_of(source_).emplace(at, *std::move(chart));

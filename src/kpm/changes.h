@@ -1,5 +1,5 @@
 #pragma once
-// What differs between the files of a Kube as an archive has them, and a working copy. Pure; any thread.
+// The differences between the files of a Kube in an archive and those of a working copy. Pure; any thread.
 
 #include <cstdint>
 #include <string>

@@ -92,10 +92,9 @@ Result<std::vector<Archive>> Home::archives() const {
   if (list == nullptr || !list->is_array())
     return wrong(document, file, "archives must be a list of {name, url}");
   for (const Value& each : list->as_array()) {
-    const Value* const service = each.find("service");
     Archive archive{.name = std::string(each.string_at("name")),
                     .url = std::string(each.string_at("url")),
-                    .is_service = service != nullptr && service->is_bool() && service->as_bool()};
+                    .is_service = each.is_true_at("service")};
     if (!is_dns1123_label(archive.name) || archive.url.empty())
       return wrong(each, file, "an archive needs a name of lower case letters, and a url");
     archives.push_back(std::move(archive));

@@ -101,8 +101,8 @@ class Home {
 
   /// Names of the working copies, sorted.
   Result<std::vector<std::string>> working_copies() const;
-  /// What was changed in a working copy: `wanted` is NAME, or NAME:VERSION for another version than the one
-  /// that it was made from. A version that isn't unpacked any more is taken from the archives again. Errors:
+  /// Compares a working copy with the version that it was made from: `wanted` is NAME, or NAME:VERSION for
+  /// another version. A version that isn't unpacked any more is taken from the archives again. Errors:
   /// Invalid (no name of a working copy), NotFound (no working copy; no archive has the version), Conflict
   /// (the unpacked version isn't what get found); of git.
   Result<Comparison> compare(std::string_view wanted, std::size_t context_lines, const Context& context);
@@ -117,7 +117,7 @@ class Home {
   Status add_kubes(const Archive& archive, Catalog& catalog, const Context& context) const;
   Status add_kubes_of_service(const Archive& archive, Catalog& catalog) const;
   Status write_tree(const registry::PackageTree& tree, const Path& target);
-  // What get made a working copy from.
+  // The version that get made a working copy from.
   struct Origin {
     std::string archive = {};  // empty: unknown
     encoding::SemVer version;

@@ -131,8 +131,7 @@ Status ApiCatalog::add_group_version(const Value& list) {
     entry.info.has_status = names.contains(fmt::format("{}/{}", entry.info.resource, kStatus));
     if (entry.info.resource.find('/') != std::string::npos) continue;  // a subresource
     entry.info.gvk = {gv->group, gv->version, std::string(resource.string_at("kind"))};
-    const Value* namespaced = resource.find("namespaced");
-    entry.info.namespaced = namespaced != nullptr && namespaced->is_bool() && namespaced->as_bool();
+    entry.info.namespaced = resource.is_true_at("namespaced");
     entry.info.verbs = strings_at(resource, "verbs");
     entry.singular = resource.string_at("singularName");
     entry.short_names = strings_at(resource, "shortNames");

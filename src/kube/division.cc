@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "base/fnv.h"
 #include "base/text.h"
 #include "encoding/json.h"
 
@@ -31,11 +31,7 @@ Slots some_of(const Slots& slots, std::size_t count, bool last) {
 
 }  // namespace
 
-std::size_t slot_of(std::string_view ns) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : ns) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return hash % kSlots;
-}
+std::size_t slot_of(std::string_view ns) { return fnv1a(ns) % kSlots; }
 
 std::string to_text(const Slots& slots) {
   std::string text;

@@ -20,7 +20,7 @@ using Slots = std::bitset<kSlots>;
 /// FNV-1a-64 of the name, mod 64. Objects without a namespace have the slot of the empty name.
 std::size_t slot_of(std::string_view ns);
 
-/// What one replica works on.
+/// The slots that one replica works on.
 class Share {
  public:
   explicit Share(Slots slots) : slots_(slots) {}
@@ -42,7 +42,7 @@ std::string to_text(const Slots& slots);
 /// Errors: Invalid.
 Result<Slots> slots_in(std::string_view text);
 
-/// Whose each slot is. One that nobody has isn't worked on.
+/// Which replica owns each slot. Nobody works on a slot without an owner.
 class Division {
  public:
   /// As it is kept: `{"replica-a": "0-31", "replica-b": "32-63"}`; empty: nobody has any. Errors: Invalid (it

@@ -24,6 +24,22 @@ Status HeldLease::take(const std::optional<Value>& found, const Context& context
   return {};
 }
 
+std::optional<std::string> HeldLease::keep(Duration pause, const std::stop_token& stop) {
+  std::string failure = "nothing ran here: this process was stopped, or its machine";
+  while (clock_.sleep(pause, stop)) {
+    if (in_force()) {
+      const Status renewed = renew(Context(stop).with_timeout(terms_.term / 3));
+      if (stop.stop_requested()) return std::nullopt;
+      if (renewed.ok()) continue;
+      failure = renewed.error().to_line();
+      if (renewed.error().kind != ErrorKind::Conflict && in_force()) continue;
+    }
+    until_.store(0);
+    return failure;
+  }
+  return std::nullopt;
+}
+
 Status HeldLease::renew(const Context& context) {
   const BootTime began = clock_.boot_now();
   auto updated = client_.update(ref_, wanted(lease_), context);
@@ -59,10 +75,7 @@ Status HeldLease::remove(const Context& context) {
 }
 
 Duration HeldLease::term_of(const Value& lease) {
-  const Value* const seconds = lease.at_path({"spec", "leaseDurationSeconds"});
-  return seconds != nullptr && seconds->is_int()
-             ? std::chrono::seconds(std::max<std::int64_t>(seconds->as_int(), 1))
-             : Duration(std::chrono::seconds(15));
+  return std::chrono::seconds(std::max<std::int64_t>(lease.int_at({"spec", "leaseDurationSeconds"}, 15), 1));
 }
 
 // The Lease as this process holds it.

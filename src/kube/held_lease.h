@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "base/clock.h"
@@ -35,21 +36,22 @@ class HeldLease {
 
   /// Creates it, or writes this process over `found`. Errors: Conflict: somebody was faster.
   Status take(const std::optional<Value>& found, const Context& context);
-  /// Errors: Conflict: somebody else holds it, or it was deleted; others may pass, and it stays in force
-  /// until its time is over.
-  Status renew(const Context& context);
+  /// Renews it every `pause` until `stop` is requested: nullopt. Or until it is lost, and why: somebody else
+  /// holds it, it was deleted, or its time was over before a renewal succeeded.
+  std::optional<std::string> keep(Duration pause, const std::stop_token& stop);
   /// Somebody may take it at once.
   Status give_back(const Context& context);
   Status remove(const Context& context);
 
   /// For two thirds of a term after what was renewed last. Any thread.
   bool in_force() const { return clock_.boot_now().time_since_epoch().count() < until_.load(); }
-  void lose() { until_.store(0); }
 
   /// How long its holder may be silent; 15 s where it doesn't say.
   static Duration term_of(const Value& lease);
 
  private:
+  // Errors: Conflict: it is lost; others may pass.
+  Status renew(const Context& context);
   Value wanted(Value lease) const;
   void renewed_at(BootTime began);
 

@@ -103,23 +103,13 @@ class Election {
   // --- staying it
 
   void renew(const std::stop_token& stop, std::stop_source& lost) {
-    std::string failure = "nothing ran here: this process was stopped, or its machine";
-    while (clock_.sleep(options_.retry, stop)) {
-      if (lease_.in_force()) {
-        const Status renewed = lease_.renew(Context(stop).with_timeout(options_.term / 3));
-        if (stop.stop_requested()) return;
-        if (renewed.ok()) continue;
-        failure = renewed.error().to_line();
-        if (renewed.error().kind != ErrorKind::Conflict && lease_.in_force()) continue;
-      }
-      lease_.lose();
-      {
-        const std::lock_guard lock(mutex_);
-        loss_ = lost_to(failure);
-      }
-      lost.request_stop();
-      return;
+    const std::optional<std::string> failure = lease_.keep(options_.retry, stop);
+    if (!failure) return;
+    {
+      const std::lock_guard lock(mutex_);
+      loss_ = lost_to(*failure);
     }
+    lost.request_stop();
   }
 
   Client& client_;

@@ -93,7 +93,7 @@ class Sharing {
     }
   }
 
-  // What ended by itself, which ends all.
+  // The result of work that ended without being told to: taking part ends with it.
   std::optional<Status> collect() {
     Status result;
     {
@@ -138,20 +138,11 @@ class Sharing {
 
   // Beside everything else, which may take its time.
   void renew(const std::stop_token& stop) {
-    std::string failure = "nothing ran here: this process was stopped, or its machine";
-    while (clock_.sleep(options_.retry, stop)) {
-      if (lease_.in_force()) {
-        const Status renewed = lease_.renew(Context(stop).with_timeout(options_.term / 3));
-        if (stop.stop_requested()) return;
-        if (renewed.ok()) continue;
-        failure = renewed.error().to_line();
-        if (renewed.error().kind != ErrorKind::Conflict && lease_.in_force()) continue;
-      }
-      lease_.lose();
-      const std::lock_guard lock(mutex_);
-      loss_ = lost_to(failure);
-      return wake_.notify_all();
-    }
+    const std::optional<std::string> failure = lease_.keep(options_.retry, stop);
+    if (!failure) return;
+    const std::lock_guard lock(mutex_);
+    loss_ = lost_to(*failure);
+    wake_.notify_all();
   }
 
   // Conflict: somebody else wrote at the same time.

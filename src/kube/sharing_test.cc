@@ -11,6 +11,7 @@
 
 #include "kube/held_lease.h"
 #include "testing/fake_cluster.h"
+#include "testing/recorded_events.h"
 
 namespace mist::kube {
 namespace {
@@ -25,26 +26,6 @@ bool comes(const std::function<bool()>& what) {
   }
   return false;
 }
-
-// What was said, by any thread.
-class Words final : public EventSink {
- public:
-  void message(const Message& event) override {
-    const std::lock_guard lock(mutex_);
-    all_ += event.text + "\n";
-  }
-  void began(const ActivityBegan& /*event*/) override {}
-  void ended(const ActivityEnded& /*event*/) override {}
-  void object(const ObjectProgress& /*event*/) override {}
-  bool has(std::string_view words) const {
-    const std::lock_guard lock(mutex_);
-    return all_.find(words) != std::string::npos;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::string all_;
-};
 
 class SharingTest : public ::testing::Test {
  protected:
@@ -113,7 +94,7 @@ class SharingTest : public ::testing::Test {
 
   testing::FakeCluster cluster_;
   SystemClock clock_;
-  Words events_;
+  testing::RecordedEvents events_;
   std::mutex mutex_;
   std::array<int, kSlots> workers_{};
 };

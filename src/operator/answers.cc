@@ -37,27 +37,27 @@ bool Answers::is_new(const Instance& instance) const {
 
 void Answers::drop(const Instance& instance, const std::string& what) { entries_.erase({instance, what}); }
 
-void Answers::finish(const Instance& instance) {
+// Those of the instance for which that holds.
+template <typename Which>
+void Answers::erase(const Instance& instance, Which which) {
   for (auto each = entries_.lower_bound({instance, {}});
        each != entries_.end() && each->first.first == instance;) {
-    std::erase_if(each->second, [](const auto& entry) { return !std::exchange(entry->asked, false); });
+    std::erase_if(each->second, [&](const auto& entry) { return which(*entry); });
     each = each->second.empty() ? entries_.erase(each) : std::next(each);
   }
+}
+
+void Answers::finish(const Instance& instance) {
+  erase(instance, [](Entry& entry) { return !std::exchange(entry.asked, false); });
 }
 
 // Those that are being evaluated are answered in vain.
 void Answers::drop_open(const Instance& instance) {
-  for (auto each = entries_.lower_bound({instance, {}});
-       each != entries_.end() && each->first.first == instance;) {
-    std::erase_if(each->second, [](const auto& entry) { return !entry->answer; });
-    each = each->second.empty() ? entries_.erase(each) : std::next(each);
-  }
+  erase(instance, [](const Entry& entry) { return !entry.answer; });
 }
 
 void Answers::forget(const Instance& instance) {
-  for (auto each = entries_.lower_bound({instance, {}});
-       each != entries_.end() && each->first.first == instance;)
-    each = entries_.erase(each);
+  erase(instance, [](const Entry& /*entry*/) { return true; });
 }
 
 void Answers::clear() {

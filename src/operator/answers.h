@@ -53,6 +53,8 @@ class Answers {
  private:
   std::map<std::pair<Instance, std::string>, std::vector<std::shared_ptr<Entry>>> entries_;
   bool is_new(const Instance& instance) const;
+  template <typename Which>
+  void erase(const Instance& instance, Which which);
   static void move(std::deque<std::shared_ptr<Entry>>& from, std::size_t most, Batch& batch);
 
   std::deque<std::shared_ptr<Entry>> open_, open_of_new_;

@@ -21,8 +21,7 @@ void drop_managed_fields(Value& object) {
 // Of what another replica sees to it is only known that it is there.
 void keep_identity(Value& object) {
   Value kept = identity(object);
-  for (const std::string_view each : {"uid", "resourceVersion"})
-    kept["metadata"].set(each, object.string_at({"metadata", each}));
+  kept["metadata"].set("resourceVersion", object.string_at({"metadata", "resourceVersion"}));
   object = std::move(kept);
 }
 

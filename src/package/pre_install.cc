@@ -43,8 +43,7 @@ std::optional<Question> question_of(const Value& value) {
   if (const Value* const choices = value.find("choices"); choices != nullptr && choices->is_array())
     for (const Value& each : choices->as_array())
       if (question.choices.size() < kMostChoices) question.choices.push_back(each);
-  const Value* const secret = value.find("secret");
-  question.secret = secret != nullptr && secret->is_bool() && secret->as_bool();
+  question.secret = value.is_true_at("secret");
   return question;
 }
 

@@ -643,9 +643,14 @@ struct Renderer::Impl {
           Value::object({{"name", install_name(request)}, {"namespace", request.release_namespace}})}}));
   }
 
-  // Runs the script of a Kube in the Python engine; what it drew and was told is in the result.
-  Result<Rendered> run_script(const Source& source, const Tree& tree, const Metadata& metadata,
-                              const RenderRequest& request, const Context& context) {
+  struct Ran {
+    Rendered rendered;  // what it drew and was told
+    ScriptResult result;
+  };
+
+  // Runs the script of a Kube in the Python engine. Invalid: it asks what nobody answered.
+  Result<Ran> run_script(const Source& source, const Tree& tree, const Metadata& metadata,
+                         const RenderRequest& request, const Context& context) {
     const Tree script{tree.files, std::nullopt, find_engine(kPythonEngine)};
     RenderRequest wanted = request;
     wanted.engine_options =
@@ -653,15 +658,18 @@ struct Renderer::Impl {
     // What isn't known of it is told once, with the templates.
     Metadata known = metadata;
     known.ignored.clear();
-    return run_engine(source, script, std::move(known), wanted, context, nullptr);
+    Ran ran;
+    MIST_TRY(ran.rendered, run_engine(source, script, std::move(known), wanted, context, nullptr));
+    MIST_TRY(ran.result, script_result(ran.rendered.files, ran.rendered.exports));
+    if (ran.result.question) return unanswered(*std::move(ran.result.question), source.reference);
+    return ran;
   }
 
   // A Kube: its script first, then its templates with what that wrote.
   Result<Rendered> run_kube(const Source& source, const Tree& tree, const Metadata& metadata,
                             const RenderRequest& request, const Context& context) {
-    MIST_TRY(Rendered ran, run_script(source, tree, metadata, request, context));
-    MIST_TRY(ScriptResult result, script_result(ran.files, ran.exports));
-    if (result.question) return unanswered(*std::move(result.question), source.reference);
+    MIST_TRY(Ran both, run_script(source, tree, metadata, request, context));
+    auto& [ran, result] = both;
     Source made = source;
     if (result.needs_host.empty()) {
       made.content = after_script(tree.files, result);
@@ -722,19 +730,21 @@ struct Renderer::Impl {
   Result<Started> start(const Source& source, const Tree& tree, bool often, const Context& context) {
     MIST_TRY(const wasm::Module module, load_engine(tree.engine->name));
     MIST_TRY(std::unique_ptr<abi::Guest> guest, abi::open(module));
+    const std::string key = fmt::format("{} {}", module.digest().str(), source.digest);
+    const bool is_kept = often && !source.digest.empty();
+    const auto known = is_kept ? images.find(key) : std::nullopt;
+    // It has read its files.
+    if (known && *known) return Started{.guest = std::move(guest), .image = *known};
     MIST_TRY(wasm::FileTree made, wasm::FileTree::make(tree.files));
-    auto files = std::make_shared<const wasm::FileTree>(std::move(made));
-    Started started{std::move(guest), files};
-    if (often && !source.digest.empty()) started.image = image_of(module, source.digest, files, context);
+    Started started{std::move(guest), std::make_shared<const wasm::FileTree>(std::move(made))};
+    if (is_kept && !known) started.image = new_image(module, key, started.files, context);
     return started;
   }
 
   // Null: it can't be made, and rendering says why.
-  std::shared_ptr<const wasm::StartImage> image_of(const wasm::Module& module, const std::string& digest,
-                                                   const std::shared_ptr<const wasm::FileTree>& files,
-                                                   const Context& context) {
-    const std::string key = fmt::format("{} {}", module.digest().str(), digest);
-    if (const auto known = images.find(key)) return *known;
+  std::shared_ptr<const wasm::StartImage> new_image(const wasm::Module& module, const std::string& key,
+                                                    const std::shared_ptr<const wasm::FileTree>& files,
+                                                    const Context& context) {
     wasm::SnapshotOptions snapshot;
     snapshot.files = files;
     snapshot.limits = options.engine_limits;
@@ -863,11 +873,9 @@ Result<ScriptResult> Renderer::run_pre_install(const Source& source, const Rende
   if (!runs_a_script(tree))
     return error(ErrorKind::Invalid, "{} has no {}", source.reference, kPreInstallScript);
   MIST_TRY(const Metadata metadata, impl_->metadata_of_tree(source, tree, false, context));
-  MIST_TRY(const Rendered ran, impl_->run_script(source, tree, metadata, request, context));
-  MIST_TRY(ScriptResult result, script_result(ran.files, ran.exports));
-  if (result.question) return unanswered(*std::move(result.question), source.reference);
-  if (!result.needs_host.empty()) return needs_host_python(result, source.reference);
-  return result;
+  MIST_TRY(Impl::Ran ran, impl_->run_script(source, tree, metadata, request, context));
+  if (!ran.result.needs_host.empty()) return needs_host_python(ran.result, source.reference);
+  return std::move(ran.result);
 }
 
 Result<Inspection> Renderer::inspect(const Source& source, const Context& context) {

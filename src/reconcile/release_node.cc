@@ -11,17 +11,11 @@ namespace {
 
 constexpr std::string_view kAccountField = "serviceAccountName";
 
-std::int64_t number_at(const Value& object, std::initializer_list<std::string_view> path) {
-  const Value* const number = object.at_path(path);
-  return number != nullptr && number->is_int() ? number->as_int() : 0;
-}
-
 bool is_release(const Value& object) { return reconcile::is_release(id_of(object)); }
 
 const Value* ready_now(const Value& release) {
   const Value* const ready = condition_of(release, "Ready");
-  return ready != nullptr &&
-                 number_at(*ready, {"observedGeneration"}) == number_at(release, {"metadata", "generation"})
+  return ready != nullptr && ready->int_at("observedGeneration") == release.int_at({"metadata", "generation"})
              ? ready
              : nullptr;
 }

@@ -12,11 +12,6 @@ std::string_view without_slashes(std::string_view url) {
   return url;
 }
 
-bool is_true(const encoding::Value& object, std::string_view key) {
-  const encoding::Value* const found = object.find(key);
-  return found != nullptr && found->is_bool() && found->as_bool();
-}
-
 }  // namespace
 
 Path helm_repositories_file(const config::Environment& environment) {
@@ -44,8 +39,8 @@ Result<std::vector<HelmRepository>> read_helm_repositories(const FileSystem& fil
     HelmRepository one{std::string(each.string_at("name")), std::string(each.string_at("url"))};
     one.username = each.string_at("username");
     one.password = each.string_at("password");
-    one.everywhere = is_true(each, "pass_credentials_all");
-    one.own_tls = is_true(each, "insecure_skip_tls_verify") || !each.string_at("caFile").empty() ||
+    one.everywhere = each.is_true_at("pass_credentials_all");
+    one.own_tls = each.is_true_at("insecure_skip_tls_verify") || !each.string_at("caFile").empty() ||
                   !each.string_at("certFile").empty();
     if (!one.name.empty() && !one.url.empty()) all.push_back(std::move(one));
   }

@@ -91,8 +91,7 @@ Result<Drawn> drawn_from_value(const Value& value) {
   if (value.is_null()) return drawn;
   if (!value.is_object()) return damaged();
   drawn.clock = value.string_at("clock");
-  const Value* const unnamed = value.find("unnamed");
-  drawn.unnamed = unnamed != nullptr && unnamed->is_bool() && unnamed->as_bool();
+  drawn.unnamed = value.is_true_at("unnamed");
   MIST_TRY_VOID(read_rotations(value, drawn.rotations));
   MIST_TRY(drawn.secrets, texts_at(value, "secrets"));
   MIST_TRY_VOID(read_fields(value, "fields", drawn.fields));

@@ -24,14 +24,6 @@ constexpr std::array kStatusNames{
     StatusName{RevisionStatus::Uninstalling, "uninstalling"},
 };
 
-std::int64_t int_at(const Value& value, std::string_view key, std::int64_t fallback) {
-  const Value* found = value.find(key);
-  return found != nullptr && found->is_int() ? found->as_int() : fallback;
-}
-bool flag_at(const Value& value, std::string_view key) {
-  const Value* found = value.find(key);
-  return found != nullptr && found->is_bool() && found->as_bool();
-}
 Value value_at(const Value& value, std::string_view key) {
   const Value* found = value.find(key);
   return found != nullptr ? *found : Value();
@@ -129,13 +121,13 @@ Result<std::vector<InventoryItem>> inventory_from_value(const Value& value) {
     item.key.name = entry.string_at("name");
     item.version = entry.string_at("version");
     item.uid = entry.string_at("uid");
-    item.revision = static_cast<int>(int_at(entry, "revision", 0));
-    item.retained = flag_at(entry, "retained");
-    item.adopted = flag_at(entry, "adopted");
-    item.replacing = flag_at(entry, "replacing");
-    item.hook = flag_at(entry, "hook");
-    item.ended = flag_at(entry, "ended");
-    item.fields_taken = flag_at(entry, "fieldsTaken");
+    item.revision = static_cast<int>(entry.int_at("revision"));
+    item.retained = entry.is_true_at("retained");
+    item.adopted = entry.is_true_at("adopted");
+    item.replacing = entry.is_true_at("replacing");
+    item.hook = entry.is_true_at("hook");
+    item.ended = entry.is_true_at("ended");
+    item.fields_taken = entry.is_true_at("fieldsTaken");
     item.taken_from = entry.string_at("takenFrom");
     if (const Value* made = entry.find("serverMade"); made != nullptr && made->is_array()) {
       for (const Value& each : made->as_array())
@@ -170,7 +162,7 @@ Result<std::vector<RenderedObject>> objects_from_value(const Value& values, bool
   for (const Value& entry : values.as_array()) {
     MIST_TRY(auto object, apimachinery::Object::from_value(value_at(entry, "object")));
     objects.push_back({std::move(object), std::string(entry.string_at("file")),
-                       static_cast<std::uint32_t>(int_at(entry, "line", 0)),
+                       static_cast<std::uint32_t>(entry.int_at("line")),
                        std::string(entry.string_at("source")), std::string(entry.string_at("package"))});
     RenderedObject& rendered = objects.back();
     if (rendered.source.empty() && by_engine) rendered.source = rendered.file + std::string(kRenderedMark);
@@ -269,7 +261,7 @@ RevisionSummary summary_of(const Revision& revision) {
 }
 
 Result<Revision> revision_from_value(const Value& value) {
-  const std::int64_t format = int_at(value, "format", 0);
+  const std::int64_t format = value.int_at("format");
   if (format > kRecordFormat) {
     Error failure = error(ErrorKind::Invalid, "the record has format {}, this mistctl knows up to {}", format,
                           kRecordFormat);
@@ -281,7 +273,7 @@ Result<Revision> revision_from_value(const Value& value) {
     return error(ErrorKind::Internal, "the record of the revision is damaged");
 
   Revision revision;
-  revision.number = static_cast<int>(int_at(value, "revision", -1));
+  revision.number = static_cast<int>(value.int_at("revision", -1));
   revision.action = value.string_at("action");
   revision.created = value.string_at("created");
   revision.attempt = value.string_at("attempt");
@@ -296,7 +288,7 @@ Result<Revision> revision_from_value(const Value& value) {
   revision.options = value_at(value, "options");
   revision.description = value.string_at("description");
   revision.notes = value.string_at("notes");
-  revision.restores = static_cast<int>(int_at(value, "restores", -1));
+  revision.restores = static_cast<int>(value.int_at("restores", -1));
   const bool by_engine = !revision.package.engine.empty();
   MIST_TRY(revision.objects, objects_from_value(*objects, by_engine));
   MIST_TRY(revision.tests, objects_from_value(value_at(value, "tests"), by_engine));
@@ -322,14 +314,14 @@ Value to_value(const Head& head) {
 
 Head head_from_value(const Value& value) {
   Head head;
-  head.latest = static_cast<int>(int_at(value, "latest", -1));
-  head.deployed = static_cast<int>(int_at(value, "deployed", -1));
+  head.latest = static_cast<int>(value.int_at("latest", -1));
+  head.deployed = static_cast<int>(value.int_at("deployed", -1));
   head.status = revision_status(value.string_at("status")).value_or(RevisionStatus::Pending);
   head.action = value.string_at("action");
   head.updated = value.string_at("updated");
   head.package = value.string_at("package");
   head.package_version = value.string_at("packageVersion");
-  head.objects = static_cast<std::size_t>(std::max<std::int64_t>(int_at(value, "objects", 0), 0));
+  head.objects = static_cast<std::size_t>(std::max<std::int64_t>(value.int_at("objects"), 0));
   head.kept_by = value.string_at("keptBy");
   head.options = value_at(value, "options");
   return head;
@@ -353,7 +345,7 @@ std::optional<Lock> lock_from_value(const Value& value) {
   lock.operation = value.string_at("operation");
   lock.acquired = value.string_at("acquired");
   lock.renewed = value.string_at("renewed");
-  lock.term_ms = int_at(value, "termMs", 0);
+  lock.term_ms = value.int_at("termMs");
   lock.process = value.string_at("process");
   return lock;
 }

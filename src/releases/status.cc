@@ -23,11 +23,6 @@ std::string shortened(std::string message) {
   return message + " …";
 }
 
-std::int64_t number_at(const Value& object, std::initializer_list<std::string_view> path) {
-  const Value* const number = object.at_path(path);
-  return number != nullptr && number->is_int() ? number->as_int() : 0;
-}
-
 void keep(Value& status, const Value& object, std::string_view key) {
   if (const Value* const kept = object.at_path({"status", key})) status.set(key, *kept);
 }
@@ -47,23 +42,23 @@ void set_exports(Value& status, const Value& object, const std::optional<render:
 
 Attempt attempt_of(const Value& object) {
   return {std::string(object.string_at({"status", "attempt", "inputs"})),
-          static_cast<int>(number_at(object, {"status", "attempt", "failures"}))};
+          static_cast<int>(object.int_at({"status", "attempt", "failures"}))};
 }
 
 std::int64_t applied_generation(const Value& object) {
-  return number_at(object, {"status", "appliedGeneration"});
+  return object.int_at({"status", "appliedGeneration"});
 }
 
 std::int64_t revision_of(const Value& object) {
-  return object.at_path({"status", "revision"}) == nullptr ? -1 : number_at(object, {"status", "revision"});
+  return object.at_path({"status", "revision"}) == nullptr ? -1 : object.int_at({"status", "revision"});
 }
 
-std::int64_t generation_of(const Value& object) { return number_at(object, {"metadata", "generation"}); }
+std::int64_t generation_of(const Value& object) { return object.int_at({"metadata", "generation"}); }
 
 bool is_ready(const Value& object) {
   const Value* const ready = condition_of(object, "Ready");
   return ready != nullptr && ready->string_at("status") == "True" &&
-         number_at(*ready, {"observedGeneration"}) == generation_of(object) &&
+         ready->int_at("observedGeneration") == generation_of(object) &&
          !apimachinery::is_terminating(object);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/fnv.h"
 #include "base/text.h"
 #include "encoding/json.h"
 
@@ -150,10 +151,7 @@ Result<Index> parse_index(std::string_view text, std::string_view place) {
 }
 
 std::size_t shard_of(std::string_view path, std::size_t count) {
-  // FNV-1a: the same on every machine.
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : path) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return static_cast<std::size_t>(hash % count);
+  return static_cast<std::size_t>(fnv1a(path) % count);
 }
 
 }  // namespace mist::search

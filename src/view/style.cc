@@ -38,6 +38,12 @@ std::string_view sequence(Tone tone) {
 
 }  // namespace
 
+Tone diff_tone(std::string_view line) {
+  if (line.starts_with('+')) return Tone::Good;
+  if (line.starts_with('-')) return Tone::Bad;
+  return line.starts_with('@') ? Tone::Name : Tone::Plain;
+}
+
 std::string paint(bool color, Tone tone, std::string_view text) {
   if (!color || tone == Tone::Plain || text.empty()) return std::string(text);
   return fmt::format("{}{}\x1b[0m", sequence(tone), text);

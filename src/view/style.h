@@ -9,6 +9,9 @@ namespace mist::view {
 
 enum class Tone : std::uint8_t { Plain, Strong, Faint, Good, Warning, Bad, Name };
 
+/// Of a line of a unified diff.
+Tone diff_tone(std::string_view line);
+
 /// `text` between the escape sequences of `tone`; just `text` when `color` is false or the tone is Plain.
 std::string paint(bool color, Tone tone, std::string_view text);
 

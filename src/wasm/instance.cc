@@ -231,10 +231,9 @@ Result<CallResult> Instance::call(std::string_view function, std::initializer_li
   Impl& impl = *impl_;
   if (impl.over)
     return error(ErrorKind::Invalid, "{} has ended, so {} can't be called", impl.module->name, function);
-  wasmtime_extern_t item;
-  if (!wasmtime_instance_export_get(impl.store_context(), &impl.handle, function.data(), function.size(),
-                                    &item))
-    return error(ErrorKind::Invalid, "{} has no export \"{}\"", impl.module->name, function);
+  auto found = impl.exported(function);
+  if (!found) return error(ErrorKind::Invalid, "{} has no export \"{}\"", impl.module->name, function);
+  wasmtime_extern_t& item = *found;
   if (item.kind != WASMTIME_EXTERN_FUNC) {
     wasmtime_extern_delete(&item);
     return error(ErrorKind::Invalid, "the export \"{}\" of {} is not a function", function,
@@ -273,9 +272,9 @@ Result<CallResult> Instance::call(std::string_view function, std::initializer_li
 GuestMemory Instance::memory() { return impl_->memory_view(nullptr); }
 
 std::optional<std::uint32_t> Instance::global(std::string_view name) {
-  wasmtime_extern_t item;
-  if (!wasmtime_instance_export_get(impl_->store_context(), &impl_->handle, name.data(), name.size(), &item))
-    return std::nullopt;
+  auto found = impl_->exported(name);
+  if (!found) return std::nullopt;
+  wasmtime_extern_t& item = *found;
   wasmtime_val_t value{};
   value.kind = WASMTIME_I64;
   if (item.kind == WASMTIME_EXTERN_GLOBAL)
@@ -288,9 +287,9 @@ std::optional<std::uint32_t> Instance::global(std::string_view name) {
 }
 
 std::optional<std::array<std::uint8_t, 16>> Instance::global_bits(std::string_view name) {
-  wasmtime_extern_t item;
-  if (!wasmtime_instance_export_get(impl_->store_context(), &impl_->handle, name.data(), name.size(), &item))
-    return std::nullopt;
+  auto found = impl_->exported(name);
+  if (!found) return std::nullopt;
+  wasmtime_extern_t& item = *found;
   std::optional<std::array<std::uint8_t, 16>> bits;
   if (item.kind == WASMTIME_EXTERN_GLOBAL) {
     wasmtime_val_t value{};
@@ -322,9 +321,9 @@ std::optional<std::array<std::uint8_t, 16>> Instance::global_bits(std::string_vi
 }
 
 std::span<const std::byte> Instance::memory_bytes(std::string_view name) {
-  wasmtime_extern_t item;
-  if (!wasmtime_instance_export_get(impl_->store_context(), &impl_->handle, name.data(), name.size(), &item))
-    return {};
+  auto found = impl_->exported(name);
+  if (!found) return {};
+  wasmtime_extern_t& item = *found;
   std::span<const std::byte> bytes;
   if (item.kind == WASMTIME_EXTERN_MEMORY) {
     const std::uint8_t* const data = wasmtime_memory_data(impl_->store_context(), &item.of.memory);

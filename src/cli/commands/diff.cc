@@ -14,12 +14,7 @@ namespace {
 
 constexpr Flag kFlags[] = {
     {.name = "show-secrets", .help = "Show what Secrets hold instead of ***"},
-    {.name = "lines",
-     .letter = 'U',
-     .type = FlagType::Number,
-     .value = "COUNT",
-     .help = "Unchanged lines around each change",
-     .fallback = "3"},
+    kLinesFlag,
     {.name = "exit-code", .help = "End with exit code 3 if anything would change"},
     {.name = "from",
      .type = FlagType::Text,
@@ -61,9 +56,7 @@ constexpr Example kExamples[] = {
 };
 
 action::DiffOptions options_of(const Invocation& invocation) {
-  return {
-      .show_secrets = invocation.enabled("show-secrets"),
-      .context = static_cast<std::size_t>(std::clamp<std::int64_t>(invocation.number("lines"), 0, 100000))};
+  return {.show_secrets = invocation.enabled("show-secrets"), .context = context_lines(invocation)};
 }
 
 Result<ExitCode> compare_revisions(const Invocation& invocation, World& world, const Cluster& cluster) {

@@ -12,12 +12,7 @@ namespace mist::cli {
 namespace {
 
 constexpr Flag kFlags[] = {
-    {.name = "lines",
-     .letter = 'U',
-     .type = FlagType::Number,
-     .value = "COUNT",
-     .help = "Unchanged lines around each change",
-     .fallback = "3"},
+    kLinesFlag,
     {.name = "exit-code", .help = "End with exit code 3 if anything was changed"},
 };
 constexpr FlagGroup kKpmDiffGroups[] = {{"Flags", kFlags}, kOutputFlags};
@@ -31,19 +26,6 @@ constexpr Example kKpmDiffExamples[] = {
     {"kpm diff nginx > nginx.patch", "For another machine: patch -p1 < nginx.patch, in the working copy"},
 };
 
-view::Tone tone_of(std::string_view line) {
-  switch (line.empty() ? ' ' : line.front()) {
-    case '@':
-      return view::Tone::Name;
-    case '-':
-      return view::Tone::Bad;
-    case '+':
-      return view::Tone::Good;
-    default:
-      return view::Tone::Plain;
-  }
-}
-
 std::string change_text(const kpm::FileChange& change, std::string_view before, std::string_view after,
                         bool color) {
   const auto line = [&](view::Tone tone, std::string_view text) {
@@ -56,7 +38,7 @@ std::string change_text(const kpm::FileChange& change, std::string_view before, 
   if (change.is_binary)
     return line(view::Tone::Strong, fmt::format("Binary files {} and {} differ", from, to));
   std::string text = line(view::Tone::Strong, "--- " + from) + line(view::Tone::Strong, "+++ " + to);
-  for (const std::string& each : change.lines) text += line(tone_of(each), each);
+  for (const std::string& each : change.lines) text += line(view::diff_tone(each), each);
   return text;
 }
 
@@ -92,10 +74,8 @@ std::string count_changes(const kpm::Comparison& comparison) {
 
 Result<ExitCode> run_kpm_diff(const Invocation& invocation, World& world) {
   MIST_TRY(kpm::Home home, open_kpm_home(world));
-  const auto context_lines =
-      static_cast<std::size_t>(std::clamp<std::int64_t>(invocation.number("lines"), 0, 100000));
   MIST_TRY(const kpm::Comparison comparison,
-           home.compare(invocation.argument("NAME"), context_lines, world.context));
+           home.compare(invocation.argument("NAME"), context_lines(invocation), world.context));
   const std::string before = comparison.original.filename().string();
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     print_value(world, format, comparison_value(comparison));

@@ -23,11 +23,9 @@ Result<registry::MirrorSettings> open_settings(World& world) {
   return registry::MirrorSettings({world.files, *world.events, std::move(paths), std::move(here)});
 }
 
-std::string place_text(const std::string& place) { return config::redact_urls(place); }
-
 std::string places_text(const std::vector<std::string>& places) {
   std::vector<std::string> texts;
-  for (const std::string& each : places) texts.push_back(escape_controls(place_text(each)));
+  for (const std::string& each : places) texts.push_back(escape_controls(config::redact_urls(each)));
   return join(texts, ", ");
 }
 
@@ -35,7 +33,8 @@ std::string places_text(const std::vector<std::string>& places) {
 
 constexpr Argument kAddArguments[] = {
     {.name = "REGISTRY",
-     .help = "What there are copies of: a registry's host, or the host and what its repositories begin with",
+     .help =
+         "The registry that is mirrored: its host, or the host and the beginning of its repositories' names",
      .completion = Completion::Mirrored},
     {.name = "PLACE",
      .help =
@@ -79,7 +78,7 @@ constexpr FlagGroup kListGroups[] = {kOutputFlags};
 
 Value to_value(const config::Mirror& mirror) {
   Value places{Value::Array{}};
-  for (const std::string& each : mirror.places) places.push_back(place_text(each));
+  for (const std::string& each : mirror.places) places.push_back(config::redact_urls(each));
   return Value::object({{"prefix", mirror.prefix}, {"places", std::move(places)}, {"only", mirror.only}});
 }
 
@@ -91,7 +90,8 @@ Result<ExitCode> run_list(const Invocation& invocation, World& world) {
   Value items{Value::Array{}};
   for (const config::Mirror& mirror : mirrors) {
     for (const std::string& place : mirror.places)
-      table.add({{mirror.prefix}, {mirror.only ? "never asked" : "asked last"}, {place_text(place)}});
+      table.add(
+          {{mirror.prefix}, {mirror.only ? "never asked" : "asked last"}, {config::redact_urls(place)}});
     items.push_back(to_value(mirror));
   }
   if (format != OutputFormat::Table)
@@ -106,7 +106,7 @@ Result<ExitCode> run_list(const Invocation& invocation, World& world) {
 // remove
 
 constexpr Argument kRemoveArguments[] = {
-    {.name = "REGISTRY", .help = "What they are mirrors of", .completion = Completion::Mirrored},
+    {.name = "REGISTRY", .help = "The registry that is mirrored", .completion = Completion::Mirrored},
     {.name = "PLACE",
      .help = "Mirrors to remove; without one all of them",
      .arity = Arity::Any,
