@@ -13,9 +13,10 @@ namespace mist::blueprint {
 namespace {
 
 constexpr std::string_view kUnknownFile = "mistletoe-unknown.ncl";
+constexpr std::string_view kEarlyFile = "mistletoe-early.ncl";
 constexpr std::string_view kContractsFile = "mistletoe-contracts.ncl";
-constexpr std::array<std::string_view, 5> kOurs{"main.ncl", "mistletoe.ncl", kContractsFile, kUnknownFile,
-                                                package::kPackageFile};
+constexpr std::array<std::string_view, 6> kOurs{"main.ncl",   "mistletoe.ncl", kContractsFile,
+                                                kUnknownFile, kEarlyFile,      package::kPackageFile};
 // Questions about one broken contract: which place it is.
 constexpr int kMostQuestions = 200;
 
@@ -81,6 +82,7 @@ Result<Evaluator> Evaluator::of(std::string name, package::Files files, package:
   files.emplace("mistletoe.ncl", kLibrary);
   files.emplace(kContractsFile, kContractsLibrary);
   files.emplace(kUnknownFile, kUnknown);
+  files.emplace(kEarlyFile, kEarly);
   package::Source source;
   source.reference = source.name = std::move(name);
   source.digest = digest_of(files);

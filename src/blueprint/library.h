@@ -407,8 +407,8 @@ inline constexpr std::string_view kUnknown = R"ncl(
 
 /// Calls it, with each input of a list.
 inline constexpr std::string_view kMain = R"ncl(
+let evaluated = (import "mistletoe.ncl").evaluate (import "blueprint.ncl") in
 fun input =>
-  let evaluated = (import "mistletoe.ncl").evaluate (import "blueprint.ncl") in
   if std.array.length input.calls == 1 then
     evaluated (std.array.first input.calls)
   else
@@ -417,6 +417,11 @@ fun input =>
       kind = "Evaluation",
       result = std.array.map (fun call => (evaluated call).result) input.calls,
     }
+)ncl";
+
+/// Evaluated once, where the engine prepares the blueprint's files: its record is then held against the contracts.
+inline constexpr std::string_view kEarly = R"ncl(
+(import "main.ncl") { calls = [{}] }
 )ncl";
 
 }  // namespace mist::blueprint

@@ -23,6 +23,9 @@ use nickel_lang_core::serialize::{ExportFormat, validate};
 guest::reactor!(Nickel);
 
 const MAIN: &str = "main.ncl";
+/// A program beside it, evaluated when the package is there: what it needed of the others needs no evaluating in renders
+/// that begin from there. Whether it succeeds changes nothing.
+const EARLY: &str = "mistletoe-early.ncl";
 /// Where the library looks for files; the package is there for it, whether or not it is anywhere else.
 const ROOT: &str = "/package";
 /// Brackets within brackets; its parser and compiler recurse into each.
@@ -133,7 +136,7 @@ impl Engine for Nickel {
         let Some(mut context) = self.0.take().or_else(|| Self::start().0.take()) else {
             return Err(Failure::new("the library can't be started"));
         };
-        let mut main = None;
+        let (mut main, mut early) = (None, None);
         for path in tree.paths() {
             let Some(format) = InputFormat::from_path(path) else { continue };
             // A file that nobody imports may hold anything.
@@ -142,8 +145,10 @@ impl Engine for Nickel {
                 check_nesting(text, path)?;
             }
             let id = context.add(format!("{ROOT}/{path}"), format, text);
-            if path == MAIN {
-                main = Some(id);
+            match path {
+                MAIN => main = Some(id),
+                EARLY => early = Some(id),
+                _ => {}
             }
         }
         for path in tree.paths() {
@@ -160,6 +165,10 @@ impl Engine for Nickel {
                 .unwrap_or_else(|| Failure::new(format!("the package has no {MAIN}, where a Nickel program begins"))));
         };
         context.vm.prepare_eval(main).map_err(|error| errors::failure(&mut context, error))?;
+        if let Some(early) = early {
+            // What fails here fails once more when it is asked for, where it can be told.
+            let _ = context.vm.prepare_eval(early).map(|_| context.export(early));
+        }
         Ok(Loaded { package, context: RefCell::new(context), main })
     }
 
