@@ -375,16 +375,22 @@ class TestRun {
     return result;
   }
 
+  // Of a Job that is gone. Nullopt: it doesn't remove itself, or it was somebody else.
+  std::optional<apply::Readiness> gone_job(const DesiredObject& test, const std::string& uid, Duration limit,
+                                           const Context& context) {
+    const std::optional<Duration> delay = apply::removal_delay(test.rendered.object.value());
+    return delay ? apply::gone_job(client_, test.key.ns, uid, *delay, context.with_timeout(limit))
+                 : std::nullopt;
+  }
+
   void await(const DesiredObject& test, const std::string& uid, TestResult& result, const Context& context) {
     const Duration limit = timeout_of(test).value_or(options_.timeout);
     Value last;
     TestProgress progress(client_, environment_.events, test.key, context);
     const auto over = [&](const Value* live) {
-      if (live == nullptr && apply::removes_itself(test.rendered.object.value())) {
-        const apply::Readiness ended =
-            apply::gone_job(client_, test.key.ns, uid, context.with_timeout(limit));
-        result.outcome = ended.health == apply::Health::Failed ? TestOutcome::Failed : TestOutcome::Passed;
-        result.message = ended.detail;
+      if (const auto ended = live == nullptr ? gone_job(test, uid, limit, context) : std::nullopt) {
+        result.outcome = ended->health == apply::Health::Failed ? TestOutcome::Failed : TestOutcome::Passed;
+        result.message = ended->detail;
         return true;
       }
       if (live == nullptr || live->string_at({"metadata", "uid"}) != uid) {

@@ -166,9 +166,10 @@ class EdgeWaiter::Impl {
         .key = {ref->resource.gvk.group_kind(), ref->resource.namespaced ? ref->ns : "", ref->name},
         .version = std::move(version),
         .uid = std::move(uid),
-        .removes_itself =
-            wait.write &&
-            removes_itself(plan_.desired[plan_.writes[*wait.write].desired].rendered.object.value()),
+        .removal_delay =
+            wait.write
+                ? removal_delay(plan_.desired[plan_.writes[*wait.write].desired].rendered.object.value())
+                : std::nullopt,
         .deadline = context_.with_timeout(limit).deadline().value_or(SteadyTime::max()),
         .limit = limit,
         .detail = "nothing was seen of it",
@@ -185,7 +186,7 @@ class EdgeWaiter::Impl {
         group.thread = std::jthread([this, &group] { watch(group); });
       } else {
         const ObjectKey key = group.pending.back().key;
-        const bool may_be_gone = group.pending.back().removes_itself;
+        const bool may_be_gone = group.pending.back().removal_delay.has_value();
         look(group, key, ended);
         // Look at more, or again: what was deleted before this is listed no more.
         if (may_be_gone || (!group.only.empty() && group.only != key.name)) group.stop.request_stop();
@@ -205,7 +206,7 @@ class EdgeWaiter::Impl {
     ObjectKey key;
     std::string version;
     std::string uid;
-    bool removes_itself = false;
+    std::optional<Duration> removal_delay = {};
     SteadyTime deadline;
     Duration limit{};
     std::string detail;       // what it was like when it was last seen
@@ -218,6 +219,14 @@ class EdgeWaiter::Impl {
     Status status;
     std::optional<Unready> source = {};  // of a failure: what to look into, without the lock
   };
+  struct GoneJob {
+    ObjectKey key;
+    std::string uid;
+    Duration removal_delay{};
+  };
+  static GoneJob gone_job_of(const Pending& pending) {
+    return {pending.key, pending.uid, pending.removal_delay.value_or(Duration())};
+  }
   // One resource in one namespace; guarded by mutex_ but for `thread`.
   struct Group {
     kube::ResourceInfo resource;
@@ -322,7 +331,7 @@ class EdgeWaiter::Impl {
 
   bool handle(Group& group, const kube::WatchEvent& event) {
     std::vector<Ended> ended;
-    std::vector<std::pair<ObjectKey, std::string>> gone;
+    std::vector<GoneJob> gone;
     bool more = false;
     {
       const std::scoped_lock lock(mutex_);
@@ -333,7 +342,7 @@ class EdgeWaiter::Impl {
         for (const Pending& pending : group.pending) keys.push_back(pending.key);
         for (const ObjectKey& key : keys) look(group, key, ended);
         for (const Pending& pending : group.pending) {
-          if (is_gone(group, pending)) gone.emplace_back(pending.key, pending.uid);
+          if (is_gone(group, pending)) gone.push_back(gone_job_of(pending));
         }
       } else {
         const ObjectKey key{group.resource.gvk.group_kind(),
@@ -348,7 +357,7 @@ class EdgeWaiter::Impl {
           group.seen.erase(key);
           for (const Pending& pending : group.pending) {
             if (pending.key == key && event.object.find("status") == nullptr && is_gone(group, pending))
-              gone.emplace_back(key, pending.uid);
+              gone.push_back(gone_job_of(pending));
           }
           if (gone.empty()) deleted(group, key, ended);
         } else {
@@ -358,7 +367,7 @@ class EdgeWaiter::Impl {
       }
       more = !group.pending.empty();
     }
-    for (const auto& [key, uid] : gone) more = end_gone(group, key, uid, ended);
+    for (const GoneJob& job : gone) more = end_gone(group, job, ended);
     tell(ended);
     return more;
   }
@@ -367,19 +376,27 @@ class EdgeWaiter::Impl {
   static bool is_gone(const Group& group, const Pending& pending) {
     const bool asks_for_its_end =
         pending.wait->predicate == EdgePredicate::Ready || pending.wait->predicate == EdgePredicate::Done;
-    return pending.removes_itself && asks_for_its_end && group.listed && !group.seen.contains(pending.key);
+    return pending.removal_delay && asks_for_its_end && group.listed && !group.seen.contains(pending.key);
   }
 
   // False: nobody waits any more.
-  bool end_gone(Group& group, const ObjectKey& key, const std::string& uid, std::vector<Ended>& ended) {
-    const Readiness state = gone_job(client_, key.ns, uid, context_);
+  bool end_gone(Group& group, const GoneJob& job, std::vector<Ended>& ended) {
+    const std::optional<Readiness> state =
+        gone_job(client_, job.key.ns, job.uid, job.removal_delay, context_);
     const std::scoped_lock lock(mutex_);
     std::erase_if(group.pending, [&](Pending& pending) {
-      if (pending.key != key || pending.uid != uid || !is_gone(group, pending)) return false;
-      ended.push_back(end_of(pending, group, state, nullptr));
+      if (pending.key != job.key || pending.uid != job.uid || !is_gone(group, pending)) return false;
+      ended.push_back(state ? end_of(pending, group, *state, nullptr) : lost(pending));
       return true;
     });
     return !group.pending.empty();
+  }
+
+  // Of a source that somebody deleted.
+  static Ended lost(Pending& pending) {
+    return {std::move(pending.done),
+            error(ErrorKind::Invalid, "{} was deleted while it was waited for", pending.key.display())
+                .with_frame(fmt::format("while {}", purpose(*pending.wait)))};
   }
 
   // Of a source that is as it is asked for, or never will be.
@@ -462,9 +479,7 @@ class EdgeWaiter::Impl {
   void deleted(Group& group, const ObjectKey& key, std::vector<Ended>& ended) {
     std::erase_if(group.pending, [&](Pending& pending) {
       if (pending.key != key || !pending.wait->write) return false;
-      ended.push_back({std::move(pending.done),
-                       error(ErrorKind::Invalid, "{} was deleted while it was waited for", key.display())
-                           .with_frame(fmt::format("while {}", purpose(*pending.wait)))});
+      ended.push_back(lost(pending));
       return true;
     });
   }

@@ -9,6 +9,10 @@ namespace {
 using encoding::Value;
 
 constexpr auto kEventLimit = std::chrono::seconds(3);
+// An Event of a Job's end is here before a Job is removed that stays for so long.
+constexpr auto kSurelyTold = std::chrono::seconds(15);
+// What Kubernetes has for it are 32 bits.
+constexpr std::chrono::seconds kMostDelay{INT32_MAX};
 
 // Reasons of the condition Failed, which is told as an Event of the same reason (k8s.io/api/batch/v1).
 constexpr std::array<std::string_view, 5> kFailures{"BackoffLimitExceeded", "DeadlineExceeded",
@@ -31,11 +35,12 @@ std::string words_of(const Value& told) {
 
 }  // namespace
 
-bool removes_itself(const Value& object) {
+std::optional<Duration> removal_delay(const Value& object) {
   if (object.string_at("kind") != "Job" || !object.string_at("apiVersion").starts_with("batch/"))
-    return false;
+    return std::nullopt;
   const Value* const ttl = object.at_path({"spec", "ttlSecondsAfterFinished"});
-  return ttl != nullptr && ttl->is_int();
+  if (ttl == nullptr || !ttl->is_int()) return std::nullopt;
+  return std::chrono::seconds(std::clamp<std::int64_t>(ttl->as_int(), 0, kMostDelay.count()));
 }
 
 std::optional<Readiness> ended_job(const Value& last) {
@@ -67,10 +72,11 @@ JobEnd job_end(kube::Client& client, const std::string& ns, const std::string& u
   return end;
 }
 
-Readiness gone_job(kube::Client& client, const std::string& ns, const std::string& uid,
-                   const Context& context) {
+std::optional<Readiness> gone_job(kube::Client& client, const std::string& ns, const std::string& uid,
+                                  Duration delay, const Context& context) {
   Readiness result{Health::Ready, std::string(kRemovedByItsTtl)};
   if (uid.empty()) return result;
+  bool told = false, ended = false;
   kube::ListOptions options;
   options.ns = ns;
   options.field_selector = "involvedObject.uid=" + uid;
@@ -82,9 +88,12 @@ Readiness gone_job(kube::Client& client, const std::string& ns, const std::strin
         const std::string_view reason = seen.object.string_at("reason");
         if (std::ranges::find(kFailures, reason) != kFailures.end())
           result = {Health::Failed, words_of(seen.object)};
-        return result.health == Health::Ready && reason != kCompleted;
+        told = told || !reason.empty();
+        ended = result.health == Health::Failed || reason == kCompleted;
+        return !ended;
       },
       context.with_timeout(kEventLimit));
+  if (told && !ended && delay > kSurelyTold) return std::nullopt;
   return result;
 }
 

@@ -10,6 +10,7 @@
 
 #include "apimachinery/object.h"
 #include "apply/readiness.h"
+#include "base/clock.h"
 #include "base/context.h"
 #include "kube/client.h"
 
@@ -17,8 +18,10 @@ namespace mist::apply {
 
 inline constexpr std::string_view kRemovedByItsTtl = "finished; removed by its ttlSecondsAfterFinished";
 
+/// Of such a Job the time between its end and its removal.
+std::optional<Duration> removal_delay(const encoding::Value& object);
 /// Whether the object is such a Job.
-bool removes_itself(const encoding::Value& object);
+inline bool removes_itself(const encoding::Value& object) { return removal_delay(object).has_value(); }
 
 /// How such a Job ended, by what was last seen of it, which may be its deletion: Ready or Failed. nullopt: it
 /// had not ended, or is no such Job.
@@ -37,8 +40,10 @@ enum class JobEnd : std::uint8_t {
 JobEnd job_end(kube::Client& client, const std::string& ns, const std::string& uid, const Context& context);
 
 /// How such a Job ended that is gone, by what its controller said in Events. They come a moment later, so
-/// this waits for one, a few seconds at most. Ready if there is none: only what has ended is removed.
-Readiness gone_job(kube::Client& client, const std::string& ns, const std::string& uid,
-                   const Context& context);
+/// this waits for one, a few seconds at most. Nullopt: there are Events of it and none tells of an end,
+/// although its `delay` would have left time for that: somebody deleted it. Otherwise Ready if there is none,
+/// since only what has ended is removed.
+std::optional<Readiness> gone_job(kube::Client& client, const std::string& ns, const std::string& uid,
+                                  Duration delay, const Context& context);
 
 }  // namespace mist::apply

@@ -27,7 +27,7 @@ struct Open {
   SteadyTime deadline;
   std::string why = "it is not there yet";
   Value live = {};  // as it was last seen
-  bool removes_itself = false;
+  std::optional<Duration> removal_delay = {};
   std::string uid = {};
   PodTrouble trouble = {};  // of its Pods
 
@@ -68,7 +68,7 @@ class Waiting {
     const auto [place, fresh] = open_.emplace(object.key, Open{.resource = object.resource,
                                                                .timeout = timeout,
                                                                .deadline = deadline,
-                                                               .removes_itself = object.removes_itself,
+                                                               .removal_delay = object.removal_delay,
                                                                .uid = object.uid});
     if (!fresh) return;
     Group& group = groups_[{object.key.group_kind, object.key.ns}];
@@ -134,18 +134,23 @@ class Waiting {
 
   // Jobs of this group that removed themselves before they were seen. False: as take().
   bool look_for_gone(Group& group, const Context& context) {
-    std::map<ObjectKey, std::string> gone;
+    std::vector<std::pair<ObjectKey, Open>> gone;
     {
       const std::scoped_lock lock(mutex_);
       for (const auto& [key, object] : open_) {
         const bool here = key.ns == group.ns && key.group_kind == group.resource.gvk.group_kind();
-        if (here && object.removes_itself && !group.seen.contains(key)) gone.emplace(key, object.uid);
+        if (here && object.removal_delay && !group.seen.contains(key)) gone.emplace_back(key, object);
       }
     }
-    for (const auto& [key, uid] : gone) {
-      if (!settle(key, gone_job(client_, key.ns, uid, context), nullptr, group)) return false;
-    }
-    return true;
+    return std::ranges::all_of(
+        gone, [&](const auto& each) { return take_gone(each.first, each.second, group, context); });
+  }
+
+  // False: as take().
+  bool take_gone(const ObjectKey& key, const Open& job, Group& group, const Context& context) {
+    const std::optional<Readiness> state =
+        gone_job(client_, key.ns, job.uid, job.removal_delay.value_or(Duration()), context);
+    return state ? settle(key, *state, nullptr, group) : lose(key);
   }
 
   /// False: this group needs no more watching.
@@ -158,25 +163,22 @@ class Waiting {
     } else {
       group.seen.erase(key);
       // After a break of the watch no more is known than that it is gone.
-      const std::optional<std::string> uid =
-          event.object.find("status") == nullptr ? uid_of_what_removes_itself(key) : std::nullopt;
-      if (auto ended = ended_job(event.object))
-        state = *std::move(ended);
-      else if (uid)
-        state = gone_job(client_, key.ns, *uid, context);
-      else
-        return lose(key);
+      const std::optional<Open> job =
+          event.object.find("status") == nullptr ? what_removes_itself(key) : std::nullopt;
+      if (job) return take_gone(key, *job, group, context);
+      auto ended = ended_job(event.object);
+      if (!ended) return lose(key);
+      state = *std::move(ended);
     }
     if (!options_.jobs_end && state.health == Health::InProgress && is_begun_job(event.object))
       state.health = Health::Ready;
     return settle(key, state, &event.object, group);
   }
 
-  std::optional<std::string> uid_of_what_removes_itself(const ObjectKey& key) {
+  std::optional<Open> what_removes_itself(const ObjectKey& key) {
     const std::scoped_lock lock(mutex_);
     const auto found = open_.find(key);
-    return found != open_.end() && found->second.removes_itself ? std::optional(found->second.uid)
-                                                                : std::nullopt;
+    return found != open_.end() && found->second.removal_delay ? std::optional(found->second) : std::nullopt;
   }
 
   // Somebody deleted it.
@@ -325,7 +327,7 @@ std::vector<AwaitedObject> awaited_objects(const Plan& plan, const Execution& ex
     objects.push_back({.key = action.key,
                        .resource = action.resource,
                        .timeout = rules.ok() ? rules->timeout : std::nullopt,
-                       .removes_itself = removes_itself(wanted),
+                       .removal_delay = removal_delay(wanted),
                        .uid = i < execution.uids.size() ? execution.uids[i] : action.uid});
     if (const auto sent = execution.late.find(i); sent != execution.late.end()) {
       objects.back().resource = sent->second.resource;

@@ -18,9 +18,9 @@ namespace mist::apply {
 struct AwaitedObject {
   ObjectKey key;
   kube::ResourceInfo resource;
-  std::optional<Duration> timeout = {};  ///< its own (mistletoe.dev/timeout)
-  bool removes_itself = false;           ///< finished_job.h
-  std::string uid = {};                  ///< of what removes itself, where it is known
+  std::optional<Duration> timeout = {};        ///< its own (mistletoe.dev/timeout)
+  std::optional<Duration> removal_delay = {};  ///< finished_job.h
+  std::string uid = {};                        ///< of what removes itself, where it is known
 };
 
 /// What a plan's objects need waiting for once they are written: those that is_worth_waiting(), without Jobs

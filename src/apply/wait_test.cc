@@ -167,7 +167,7 @@ struct WaitForJobs : Wait {
     cluster.set_status(key, *encoding::parse_yaml(std::string(status)));
     return {.key = key,
             .resource = {{"batch", "v1", "Job"}, "jobs", true, {}},
-            .removes_itself = true,
+            .removal_delay = std::chrono::seconds(0),
             .uid = uid};
   }
   void event(const AwaitedObject& object, std::string_view reason) {
@@ -192,6 +192,19 @@ TEST_F(WaitForJobs, OneThatIsGoneWhenTheWaitBeginsIsWhatItsEventsSay) {
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().message, "Job shop/bad failed");
   EXPECT_THAT(failed.error().because, HasSubstr("BackoffLimitExceeded"));
+}
+
+TEST_F(WaitForJobs, OneThatIsGoneLongBeforeItsDelayIsOverWasDeleted) {
+  AwaitedObject begun = job("begun", "{active: 1}"), quick = job("quick", "{active: 1}");
+  begun.removal_delay = std::chrono::minutes(10);
+  for (const AwaitedObject& each : {begun, quick}) {
+    event(each, "SuccessfulCreate");
+    cluster.drop(each.key);
+  }
+  const Status failed = wait({begun}, 60min, quiet);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().message, "Job shop/begun was deleted while it was waited for");
+  EXPECT_TRUE(wait({quick}, 60min, quiet).ok()) << "its end may not have been told yet";
 }
 
 TEST_F(WaitForJobs, OneThatIsBeingRemovedIsWhatItWasWhenItEnded) {

@@ -630,8 +630,10 @@ Status OciClient::upload_whole(const oci::Repository& repository, const std::str
 Status OciClient::push_blob(const oci::Repository& repository, const oci::Blob& blob,
                             const Context& context) {
   const std::string digest = blob.descriptor.digest.str();
-  MIST_TRY(const bool there, has_blob(repository, digest, context));
-  if (there) return {};
+  if (blob.bytes.size() >= options_.asked_from) {
+    MIST_TRY(const bool there, has_blob(repository, digest, context));
+    if (there) return {};
+  }
   return upload(repository, digest, blob.bytes, {}, context);
 }
 

@@ -35,6 +35,9 @@ class OciClient final : public OciTarget {
     http::Resolver resolve = http::resolve_host;       ///< tells whether a registry is at a private address
     std::size_t chunked_from = std::size_t{32} << 20;  ///< blobs that large are sent in chunks
     std::size_t chunk_bytes = std::size_t{16} << 20;
+    /// A blob that is smaller is sent without the question whether it is there: two requests instead of
+    /// three, and mostly it isn't.
+    std::size_t asked_from = std::size_t{32} << 10;
   };
   /// `transport` outlives this; it repeats what may be repeated (http::RetryingTransport).
   OciClient(http::Transport& transport, FindLogin logins, Options options);

@@ -1,10 +1,11 @@
 #pragma once
 // For tests only: an OCI registry in memory behind a Transport, which counts what it is asked and lies where
-// a test wants it to. One thread.
+// a test wants it to. Clients may use it on any thread; a test reads it after they have ended.
 
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -26,6 +27,7 @@ class MemoryRegistry {
 
   MemoryRegistry() {
     web.otherwise([this](const http::Request& request, const Context& context) -> Result<http::Response> {
+      const std::lock_guard lock(mutex_);
       if (silent) {
         std::this_thread::sleep_until(context.deadline().value());
         return context.check().error();
@@ -146,6 +148,8 @@ class MemoryRegistry {
     if (const auto name = after("/blobs/")) return stored(blobs, *name, request, "BLOB_UNKNOWN");
     return failed(404, "NAME_UNKNOWN");
   }
+
+  std::mutex mutex_;
 };
 
 inline std::string authorization_of(const http::Request& request) {

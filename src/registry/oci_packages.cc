@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/parallel.h"
 #include "base/text.h"
 #include "encoding/gzip.h"
 #include "encoding/tar.h"
@@ -18,6 +19,8 @@ using encoding::Value;
 
 // Headers and padding of an archive whose contents may have kMaxPackageBytes.
 constexpr std::size_t kMaxArchive = static_cast<std::size_t>(kMaxPackageBytes) + kMaxPackageFiles * 4096;
+
+constexpr std::size_t kBlobsAtOnce = 4;
 
 Result<std::vector<TarFile>> unpacked(std::string_view archive, std::string_view name) {
   MIST_TRY(const std::string tar,
@@ -202,6 +205,13 @@ Result<bool> is_published(OciTarget& client, const oci::Repository& repository, 
   return there == digest;
 }
 
+Status push_blobs(OciTarget& target, const oci::Repository& repository, const oci::Artifact& artifact,
+                  const Context& context) {
+  return parallel_for(artifact.blobs.size(), kBlobsAtOnce, [&](std::size_t i) {
+    return target.push_blob(repository, artifact.blobs[i], context);
+  });
+}
+
 Result<PushReport> push_artifact(OciClient& client, const oci::Reference& destination,
                                  const oci::Artifact& artifact, Overwrite overwrite, const Context& context) {
   PushReport report{.pushed = destination};
@@ -211,9 +221,7 @@ Result<PushReport> push_artifact(OciClient& client, const oci::Reference& destin
   MIST_TRY(report.was_there, is_published(client, destination.repository, destination.tag, artifact.digest,
                                           overwrite, context));
   if (report.was_there) return report;
-  for (const oci::Blob& blob : artifact.blobs) {
-    MIST_TRY_VOID(client.push_blob(destination.repository, blob, context));
-  }
+  MIST_TRY_VOID(push_blobs(client, destination.repository, artifact, context));
   MIST_TRY_VOID(client.push_manifest(destination.repository, destination.tag, artifact.manifest, context));
   return report;
 }

@@ -45,6 +45,10 @@ Status may_move(const oci::Repository& repository, const std::string& tag,
 Result<bool> is_published(OciTarget& client, const oci::Repository& repository, const std::string& tag,
                           const crypto::Digest& digest, Overwrite overwrite, const Context& context);
 
+/// Sends the blobs of an artifact, several at once. Errors: of OciClient.
+Status push_blobs(OciTarget& target, const oci::Repository& repository, const oci::Artifact& artifact,
+                  const Context& context);
+
 /// `destination` has a tag. A version that was published doesn't change, unless `overwrite`. Errors: Conflict
 /// (other bytes are published as that version), of OciClient.
 Result<PushReport> push_artifact(OciClient& client, const oci::Reference& destination,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "registry/oci_packages.h"
 
 namespace mist::registry {
 namespace {
@@ -175,7 +176,7 @@ Result<SignReport> sign_artifact(OciClient& client, const oci::Reference& refere
     }
     if (attempt == kSignAttempts) break;
     const oci::Artifact artifact = oci::signature_artifact(there, payload, signature, key.public_key().pem());
-    for (const oci::Blob& blob : artifact.blobs) MIST_TRY_VOID(client.push_blob(repository, blob, context));
+    MIST_TRY_VOID(push_blobs(client, repository, artifact, context));
     MIST_TRY_VOID(client.push_manifest(repository, report.tag, artifact.manifest, context));
   }
   return error(ErrorKind::Conflict, "the signature of {}@{} did not stay", repository.str(), digest.str())

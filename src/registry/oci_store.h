@@ -99,7 +99,7 @@ class OciTarget : public OciSource {
                                                             const Context& context) = 0;
   virtual Result<bool> has_blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
                                 const Context& context) = 0;
-  /// Sends nothing but a question when the blob is there already.
+  /// Sends nothing but a question when the blob is there already and is worth one.
   virtual Status push_blob(const oci::Repository& repository, const oci::Blob& blob,
                            const Context& context) = 0;
   /// Its blobs must be there. `tag`: also a digest's text. True: the target lists it among the referrers of

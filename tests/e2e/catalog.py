@@ -140,7 +140,7 @@ class Catalog:
         logs = "\n".join(process.log.read_text() for process in self.processes)
         raise AssertionError(f"{name} {version} is {self.state(name, version)} after {seconds} s:\n{logs}")
 
-    def wait_begun(self, seconds=60):
+    def wait_begun(self, seconds=180):
         """Until the namespace of a test is there."""
         end = time.monotonic() + seconds
         while not self.namespaces():

@@ -131,8 +131,9 @@ class Kube:
         """Makes it; it is ready when its ServiceAccount is there, as whatever makes Pods needs."""
         self.create("Namespace", None, {"metadata": {"name": name}})
 
-    def wait(self, what, condition, seconds=60):
-        """For what a controller does later; returns the condition's value."""
+    def wait(self, what, condition, seconds=180):
+        """For what a controller does later; returns the condition's value. A webhook or an API that is down in another test holds
+        the end of every namespace up."""
         deadline = time.monotonic() + seconds
         while True:
             value = condition()

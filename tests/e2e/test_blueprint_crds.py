@@ -642,7 +642,7 @@ def what_is_no_good_answer_is_reported_and_changes_nothing(t):
     def wait_answered():
         reporter.seconds, reporter.headers = 0, {}
         reporter.say(phase="Running", percent=7)
-        t.kube.wait("it is answered again", lambda: "SourcesAnswer" not in conditions(t, address), seconds=60)
+        t.kube.wait("it is answered again", lambda: "SourcesAnswer" not in conditions(t, address), seconds=180)
     reporter.answer = (404, b"not here")
     wait_silent("answers with 404")
     wait_answered()
@@ -700,6 +700,6 @@ def a_crd_that_somebody_changed_or_deleted_comes_back(t):
         "uid", uid) != uid)
     t.kube.wait("it is served", lambda: create(t, address, image="nginx:2")[0] == 201)
     t.kube.wait("a new instance is ready", lambda: (t.kube.get("ConfigMap", t.ns, "web") or {"data": {}})["data"].get(
-        "image") == "nginx:2", seconds=60)
+        "image") == "nginx:2", seconds=180)
     t.kube.checked("DELETE", f"{address}/web")
     wait_gone(t, address)

@@ -36,12 +36,12 @@ def ready(t, path, name):
                for each in found.get("status", {}).get("conditions", []))
 
 
-def wait_ready(t, path, name, seconds=60):
+def wait_ready(t, path, name, seconds=180):
     t.kube.wait(f"{name} is ready", lambda: ready(t, path, name), seconds)
     return t.kube.checked("GET", f"{path}/{name}")
 
 
-def remove(t, path, name, seconds=60):
+def remove(t, path, name, seconds=180):
     t.kube.checked("DELETE", f"{path}/{name}")
     t.kube.wait(f"{name} is gone", lambda: t.kube.request("GET", f"{path}/{name}")[0] == 404, seconds)
 

@@ -176,7 +176,7 @@ def replicas_share_releases_too(t):
     owner = next(each for each in operators if slot_of(t.ns) in slots_of(t, each))
     other = next(each for each in operators if each is not owner)
     make_release(t, "app", package="team/app:1.0.0")
-    wait_for(t, "Deployed", "app", seconds=60)
+    wait_for(t, "Deployed", "app", seconds=180)
     check(f"{t.ns}/app" in owner.said() and f"{t.ns}/app" not in other.said(), "who deployed it")
     owner.stop(signal.SIGKILL)
     t.kube.delete("ConfigMap", t.ns, "c")

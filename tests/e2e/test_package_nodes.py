@@ -92,11 +92,11 @@ def waited(t, what, condition, seconds, ns=None):
         raise AssertionError("\n".join([str(failure), *told, *logs])) from failure
 
 
-def wait_ready(t, name="web", ns=None, seconds=60):
+def wait_ready(t, name="web", ns=None, seconds=180):
     waited(t, f"{name} is ready", lambda: ready(t, name, ns).get("status") == "True", seconds, ns)
 
 
-def wait_told(t, *words, reason=None, ns=None, seconds=60):
+def wait_told(t, *words, reason=None, ns=None, seconds=180):
     """Its status says all these words."""
     def is_told():
         condition = ready(t, ns=ns)
@@ -111,7 +111,7 @@ def release(t, name="web-base", ns=None):
 
 def remove(t, name="web", ns=None):
     t.kube.checked("DELETE", sites(t, name, ns))
-    t.kube.wait("the instance is gone", lambda: site(t, name, ns) is None, seconds=60)
+    t.kube.wait("the instance is gone", lambda: site(t, name, ns) is None, seconds=180)
 
 
 def told(t, ns=None):
@@ -126,7 +126,7 @@ def example(t):
     blueprint(t, text.replace('"example.com"', '"GROUP"'))
     group = f"{t.ns}.example.com"
     t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, f"sites.{group}"))
-    t.kube.wait("the kind is served", lambda: t.kube.request("GET", f"/apis/{group}/v1/sites")[0] == 200, seconds=60)
+    t.kube.wait("the kind is served", lambda: t.kube.request("GET", f"/apis/{group}/v1/sites")[0] == 200, seconds=180)
 
 
 @test
@@ -221,7 +221,7 @@ def a_package_node_that_fails_says_why_and_comes_back(t):
     t.kube.wait("the Release has it", lambda: release(t)["spec"].get("drift") == "Fix")
     wait_ready(t)
     t.kube.patch("ConfigMap", t.ns, "app", {"data": {"a": "mine"}})
-    t.kube.wait("it is put back", lambda: t.kube.get("ConfigMap", t.ns, "app")["data"] == {"a": "3"}, seconds=60)
+    t.kube.wait("it is put back", lambda: t.kube.get("ConfigMap", t.ns, "app")["data"] == {"a": "3"}, seconds=180)
     remove(t)
     check(t.kube.get("ConfigMap", t.ns, "app") is None, "something stays")
     equal(operator.stop(), 0, "exit code")
@@ -253,7 +253,7 @@ def exports_of_a_package_flow_without_its_secrets(t):
                    {"status": {"exports": None, "hiddenExports": None, "revision": None}},
                    content_type="application/merge-patch+json")
     operator.start()
-    t.kube.wait("the exports are there again", lambda: (release(t)["status"].get("exports") or {}) == status["exports"], seconds=60)
+    t.kube.wait("the exports are there again", lambda: (release(t)["status"].get("exports") or {}) == status["exports"], seconds=180)
     wait_ready(t)
     remove(t)
     equal(operator.stop(), 0, "exit code")
@@ -287,7 +287,7 @@ def a_package_node_says_who_does_not_keep_its_release(t):
     wait_told(t, "this operator looks at no Releases", "mistletoe.dev/release", reason="Deleting")
     operator.stop()
     operator = Operator(t, "--releases", "own", name="last")
-    t.kube.wait("the instance is gone", lambda: site(t) is None, seconds=60)
+    t.kube.wait("the instance is gone", lambda: site(t) is None, seconds=180)
     check(t.kube.get("ConfigMap", t.ns, "app") is None, "it is uninstalled")
     equal(operator.stop(), 0, "exit code")
 

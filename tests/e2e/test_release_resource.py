@@ -186,7 +186,7 @@ def a_release_waits_for_those_that_it_depends_on(t):
     make(t, "app", package="team/app:1.0.0", dependsOn=[{"name": "db"}])
     contains(wait_for(t, "DependencyNotReady", "app"), f"waits for Release {t.ns}/db: there is no such Release")
     make(t, "db", package="team/broken:1.0.0", timeout="3s")
-    wait_for(t, "DeployFailed", "db", seconds=60)
+    wait_for(t, "DeployFailed", "db", seconds=180)
     t.kube.wait("the reason is passed on", lambda: "0 of 1 replicas" in condition(t, name="app").get("message", ""))
     check(t.kube.get("ConfigMap", t.ns, "app") is None, "it was not installed")
     change(t, "db", package="team/db:1.0.0")
@@ -234,7 +234,7 @@ def an_upgrade_that_fails_goes_back_and_is_given_up(t):
     make(t, "app", package="team/app:1.0.0", timeout="3s", retries=1)
     wait_for(t, "Deployed", "app")
     change(t, "app", package="team/app:2.0.0")
-    t.kube.wait("it is given up", lambda: condition(t, "Stalled", "app").get("status") == "True", seconds=60)
+    t.kube.wait("it is given up", lambda: condition(t, "Stalled", "app").get("status") == "True", seconds=180)
     message = wait_for(t, "RolledBack", "app")
     contains(message, "Deployment", "0 of 1 replicas", "rolled back to v")
     check("message" in condition(t, "Stalled", "app"), json.dumps(read(t, "app")["status"], indent=1), operator.said())
@@ -282,7 +282,7 @@ def a_release_resource_does_what_its_account_may(t):
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "deployer"},
         "subjects": [{"kind": "ServiceAccount", "name": "deployer", "namespace": tenant}]})
     mark = t.mark()
-    wait_for(t, "Deployed", "app", tenant, seconds=60)
+    wait_for(t, "Deployed", "app", tenant, seconds=180)
     made = [r for r in writes(t, mark) if "/configmaps/app" in r.uri]
     equal({r.on_behalf_of for r in made}, {f"system:serviceaccount:{tenant}:deployer"}, "who made it")
     # The operator's machine is nobody's package.
@@ -305,7 +305,7 @@ def a_release_resource_does_what_its_account_may(t):
     # A namespace that goes, with the account first, isn't held up.
     t.kube.delete("RoleBinding", tenant, "deployer")
     t.kube.delete("Namespace", None, tenant)
-    t.kube.wait("the namespace is gone", lambda: t.kube.get("Namespace", None, tenant) is None, seconds=60)
+    t.kube.wait("the namespace is gone", lambda: t.kube.get("Namespace", None, tenant) is None, seconds=180)
     equal(operator.stop(), 0, "exit code")
 
 
@@ -324,7 +324,7 @@ def a_release_resource_that_is_wrong_says_so_and_one_that_is_suspended_rests(t):
     change(t, "bad", package="team/app:1.0.0", valuesFrom=[{"kind": "Secret", "name": "none"}])
     contains(wait_for(t, "ValuesNotRead", "bad"), "none")
     t.kube.create("Secret", t.ns, {"metadata": {"name": "none"}, "stringData": {"values.yaml": "pass: [hunter2hunter2"}})
-    t.kube.wait("the Secret is read", lambda: "key values.yaml" in condition(t, name="bad").get("message", ""), seconds=60)
+    t.kube.wait("the Secret is read", lambda: "key values.yaml" in condition(t, name="bad").get("message", ""), seconds=180)
     check("hunter2" not in json.dumps(read(t, "bad")) + operator.said(), "the message has the secret")
     remove(t, "bad")
 
@@ -359,7 +359,7 @@ def an_operator_that_dies_at_any_time_goes_on_with_its_releases(t):
         operator.start()
     t.kube.wait("all of it is there", lambda: {(t.kube.get("ConfigMap", t.ns, f"c{i}") or {"data": {}})["data"].get("a")
                                               for i in range(30)} == {"3"}, seconds=90)
-    wait_for(t, "Deployed", "app", seconds=60)
+    wait_for(t, "Deployed", "app", seconds=180)
     equal(t.run("drift", "app", "-o", "json").json["releases"][0]["objects"], [])
     remove(t, "app")
     check(all(t.kube.get("ConfigMap", t.ns, f"c{i}") is None for i in range(30)), "nothing is left")

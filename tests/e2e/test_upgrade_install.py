@@ -38,11 +38,11 @@ def an_install_by_upgrade_needs_a_package_and_a_release_that_is_not_half_gone(t)
 def an_install_by_upgrade_that_fails_is_undone_or_gone_on_with(t):
     crashing = t.package("p", config_map("a"), workload("Deployment", "web", state="crash"))
     undone = t.run("upgrade", "web", "-i", "-p", crashing, "--wait", "--timeout", "5s", "--rollback-on-failure",
-                   code=1, seconds=60)
+                   code=1, seconds=180)
     contains(undone.err, "rolled back")
     equal(t.owned("web"), set(), "nothing is left")
     check(t.record("web") == [], "no record either")
-    t.run("upgrade", "web", "-i", "-p", crashing, "--wait", "--timeout", "2s", code=1, seconds=60)
+    t.run("upgrade", "web", "-i", "-p", crashing, "--wait", "--timeout", "2s", code=1, seconds=180)
     sound = t.package("p", config_map("a"), workload("Deployment", "web"))
     contains(t.run("upgrade", "web", "-i", "-p", sound, "--wait").out, "web is installed at revision 1")
     equal([entry[:2] for entry in sorted(actions(t))], [(0, "install"), (1, "install")])
@@ -55,7 +55,7 @@ def a_plan_that_fails_while_it_is_applied_is_undone(t):
     crashing = t.package("q", config_map("a", {"key": "new"}), workload("Deployment", "web", state="crash"))
     t.run("plan", "web", "-p", crashing, "-o", str(t.dir / "web.plan"))
     failed = t.run("apply-plan", str(t.dir / "web.plan"), "--wait", "--timeout", "5s", "--rollback-on-failure", code=1,
-                   seconds=60)
+                   seconds=180)
     contains(failed.err, "rolled back to v0")
     equal(t.owned("web"), {"ConfigMap/a"})
     equal(t.kube.get("ConfigMap", t.ns, "a")["data"], before)

@@ -426,7 +426,8 @@ def one_watch_for_each_kind_and_namespace_however_many_objects(t):
     mark = t.mark()
     t.run("install", "shop", "-p", package, "--wait", "--timeout", "5m")
     requests = t.requests(mark)
-    watches = sorted(r.path for r in requests if r.verb == "watch")
+    # On a slow machine their Pods are looked at too, to tell why they aren't ready.
+    watches = sorted(r.path for r in requests if r.verb == "watch" and not r.path.endswith("/pods"))
     equal(watches, sorted([f"/apis/apps/v1/namespaces/{t.ns}/deployments", f"/apis/apps/v1/namespaces/{other}/deployments",
                            f"/apis/batch/v1/namespaces/{t.ns}/jobs"]), "watches")
     for path in set(watches):
