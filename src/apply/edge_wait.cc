@@ -393,10 +393,11 @@ class EdgeWaiter::Impl {
   }
 
   // Of a source that somebody deleted.
-  static Ended lost(Pending& pending) {
-    return {std::move(pending.done),
-            error(ErrorKind::Invalid, "{} was deleted while it was waited for", pending.key.display())
-                .with_frame(fmt::format("while {}", purpose(*pending.wait)))};
+  Ended lost(Pending& pending) const {
+    return {
+        .done = std::move(pending.done),
+        .status = error(ErrorKind::Invalid, "{} was deleted while it was waited for", pending.key.display())
+                      .with_frame(fmt::format("while {}", purpose(*pending.wait)))};
   }
 
   // Of a source that is as it is asked for, or never will be.

@@ -53,6 +53,26 @@ fn a_program_is_a_record_with_input_and_output() {
 }
 
 #[test]
+fn what_is_evaluated_early_changes_nothing() {
+    let program = r#"
+      let base = { replicas | Number = 1 + 1 } in
+      fun { name, .. } => { apiVersion = "v1", kind = "A", metadata.name = name, count = base.replicas }
+    "#;
+    let expected = main(program, json!({})).unwrap().files["main.ncl"].clone();
+    assert!(expected.contains("count: 2"), "{expected}");
+    for early in [r#"(import "main.ncl") { name = "early" }"#, r#"(import "main.ncl") {}"#, r#"std.fail_with "no""#, "{"] {
+        let rendered = render([("main.ncl", program), ("mistletoe-early.ncl", early)], json!({})).unwrap();
+        assert_eq!(rendered.files["main.ncl"], expected, "{early}");
+    }
+    // What fails fails as it would without it.
+    let broken = r#"let base = { replicas | Number = "many" } in fun { .. } => { kind = base.replicas }"#;
+    let early = r#"(import "main.ncl") {}"#;
+    let alone = main(broken, json!({})).unwrap_err();
+    let after = render([("main.ncl", broken), ("mistletoe-early.ncl", early)], json!({})).unwrap_err();
+    assert_eq!(format!("{after:?}"), format!("{alone:?}"));
+}
+
+#[test]
 fn imports_come_from_the_package() {
     let rendered = render(
         [
