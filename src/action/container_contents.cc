@@ -1,6 +1,7 @@
 #include "action/container_contents.h"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 
 #include "apply/marks.h"
@@ -26,6 +27,13 @@ bool belongs_to_the_namespace(const GroupKind& kind, std::string_view name) {
          (kind == GroupKind{"", "ServiceAccount"} && name == "default") ||
          (kind == GroupKind{"", "ConfigMap"} && name == "kube-root-ca.crt") ||
          kind == GroupKind{"coordination.k8s.io", "Lease"};
+}
+
+// What controllers make from templates or for their owners, marks included.
+bool is_made_by_controllers(const GroupKind& kind) {
+  return kind == GroupKind{"", "Pod"} || kind == GroupKind{"apps", "ReplicaSet"} ||
+         kind == GroupKind{"apps", "ControllerRevision"} || kind == GroupKind{"batch", "Job"} ||
+         kind == GroupKind{"discovery.k8s.io", "EndpointSlice"};
 }
 
 // Endpoints is deprecated, and each is mirrored by EndpointSlices, which are looked at.
@@ -85,8 +93,10 @@ void ContainerView::add(const apply::Owner& id, const kube::ResourceInfo& resour
             .terminating = apimachinery::is_terminating(object)};
   if (const Value* owners = object.at_path({"metadata", "ownerReferences"});
       owners != nullptr && owners->is_array()) {
-    for (const Value& owner : owners->as_array())
+    for (const Value& owner : owners->as_array()) {
       item.owners.push_back({std::string(owner.string_at("uid")), kind_of_owner(owner)});
+      item.copied |= owner.is_true_at("controller") && is_made_by_controllers(kind);
+    }
   }
   // One object may be served by two groups; aggregated APIs may have none of our uids.
   const std::string key = uid.empty() ? item.display : uid;
@@ -114,7 +124,8 @@ bool ContainerView::is_garbage(const Item& item) const {
 Contents ContainerView::judge(const Going& going) const {
   Contents result;
   for (const auto& [uid, item] : items_) {
-    if (is_tied(uid, going.uids, 0))
+    const bool kept = !item.stays.empty() && !item.copied && !going.uids.contains(uid);
+    if (!kept && is_tied(uid, going.uids, 0))
       result.tied.insert(uid);
     else if (item.terminating)
       continue;
@@ -130,6 +141,36 @@ Contents ContainerView::judge(const Going& going) const {
   std::ranges::sort(result.unreadable);
   std::ranges::sort(result.foreign, {}, &Contents::Foreign::display);
   return result;
+}
+
+std::map<std::string, std::string> ContainerView::owners_of_kept(const Going& going) const {
+  std::map<std::string, std::string> result;
+  for (const auto& [uid, item] : items_) {
+    if (item.stays.empty() || item.copied || item.terminating || going.uids.contains(uid) ||
+        !is_tied(uid, going.uids, 0))
+      continue;
+    for (const Owner& owner : item.owners)
+      result.emplace(owner.uid, fmt::format("{}, which {}", item.display, item.stays));
+  }
+  return result;
+}
+
+Result<ContainerView> ContainerView::of_data(const Environment& environment, const apply::Owner& id,
+                                             const std::string& ns, const Context& context) {
+  static const std::array<kube::ResourceInfo, 3> kData{
+      {{{"", "v1", "PersistentVolumeClaim"}, "persistentvolumeclaims", true, {}},
+       {{"", "v1", "Secret"}, "secrets", true, {}},
+       {{"", "v1", "ConfigMap"}, "configmaps", true, {}}}};
+  std::mutex mutex;
+  ContainerView view;  // guarded by mutex
+  MIST_TRY_VOID(parallel_for(kData.size(), kData.size(), [&](std::size_t i) -> Status {
+    const auto list = environment.client.list(kData[i], {.ns = ns, .metadata_only = true}, context);
+    if (!list.ok()) return context.check();
+    const std::scoped_lock lock(mutex);
+    for (const Value& item : list->items) view.add(id, kData[i], item);
+    return {};
+  }));
+  return view;
 }
 
 Result<ContainerView> ContainerView::of_namespace(const Environment& environment, const apply::Owner& id,

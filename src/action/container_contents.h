@@ -43,12 +43,20 @@ class ContainerView {
   static Result<ContainerView> of_definition(const Environment& environment, const apply::Owner& id,
                                              const std::string& name, const Context& context);
 
+  /// What holds data in a namespace: claims, Secrets and ConfigMaps, as far as they can be read. For
+  /// owners_of_kept().
+  static Result<ContainerView> of_data(const Environment& environment, const apply::Owner& id,
+                                       const std::string& ns, const Context& context);
+
   /// The kind of a definition; empty if there is none.
   const apimachinery::GroupKind& defined() const { return defined_; }
 
   /// Neither foreign nor tied: what each namespace has by itself, the release's record, what is being
   /// deleted, and what the garbage collector is about to delete because all its owners are gone.
   Contents judge(const Going& going) const;
+  /// By the uid of an owner: what stays, in words, and would lose its last owner, so that the garbage
+  /// collector would take it.
+  std::map<std::string, std::string> owners_of_kept(const Going& going) const;
 
  private:
   struct Owner {
@@ -61,6 +69,7 @@ class ContainerView {
     bool record = false;     // of the release itself
     bool harmless = false;   // nobody misses it
     bool terminating = false;
+    bool copied = false;  // a controller made it with the labels and annotations of its owner
     std::vector<Owner> owners = {};
   };
   struct Unreadable {

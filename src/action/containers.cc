@@ -176,6 +176,7 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
             removal.owner.empty() ? "stays" : fmt::format("goes back to release {}", removal.owner), live);
   }
   Views views;
+  std::map<std::string, ContainerView> data;
   // What turns out to stay may keep the next container.
   for (bool again = true; again;) {
     again = false;
@@ -198,6 +199,8 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
       }
     }
     if (again) continue;
+    MIST_TRY(again, settle_owners(environment, removals, live, data, context));
+    if (again) continue;
     for (PlannedAction& removal : removals) {
       if (removal.kind != ActionKind::Delete || !is_looked_into(removal.key)) continue;
       MIST_TRY(const ContainerView* view, view_of(environment, removal.key, views, context));
@@ -218,6 +221,28 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
     let_go(removal, view->judge(going_));
   }
   return {};
+}
+
+// What only an object owns that goes, the garbage collector takes; what holds data is looked at for that.
+// True: something stays by it. `data`: by namespace, what was seen already.
+Result<bool> Containers::settle_owners(const Environment& environment, std::vector<PlannedAction>& removals,
+                                       const LiveState& live, std::map<std::string, ContainerView>& data,
+                                       const Context& context) {
+  bool found = false;
+  for (PlannedAction& removal : removals) {
+    if (removal.kind != ActionKind::Delete || removal.uid.empty() || removal.key.ns.empty()) continue;
+    auto view = data.find(removal.key.ns);
+    if (view == data.end()) {
+      MIST_TRY(ContainerView seen, ContainerView::of_data(environment, id_, removal.key.ns, context));
+      view = data.emplace(removal.key.ns, std::move(seen)).first;
+    }
+    const std::map<std::string, std::string> kept = view->second.owners_of_kept(going_);
+    const auto by_it = kept.find(removal.uid);
+    if (by_it == kept.end()) continue;
+    retain(removal, would_go({by_it->second}) + " and has it as its owner", live);
+    found = true;
+  }
+  return found;
 }
 
 // Objects of a definition that is replaced are recreated if they are wanted; nothing else comes back.

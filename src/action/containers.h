@@ -72,6 +72,9 @@ class Containers {
   std::string kept_by(const apimachinery::ObjectKey& container, const Contents& contents) const;
   std::string owning_what_stays(const Contents& contents) const;
   bool allowed(const apimachinery::ObjectKey& container) const;
+  Result<bool> settle_owners(const Environment& environment, std::vector<apply::PlannedAction>& removals,
+                             const apply::LiveState& live, std::map<std::string, ContainerView>& data,
+                             const Context& context);
   Status settle_replacements(const Environment& environment, apply::Plan& plan, const apply::LiveState& live,
                              const Context& context);
   void let_go(apply::PlannedAction& action, const Contents& contents);

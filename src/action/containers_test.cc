@@ -235,6 +235,82 @@ TEST_F(ContainersTest, AnOwnerOfWhatStaysStays) {
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "base"));
 }
 
+// An object in `ns` whose only owner is ConfigMap default/owner, or the one of that name in `ns`.
+encoding::Value owned(std::string_view kind, std::string_view ns, const encoding::Value& owner,
+                      std::string_view metadata) {
+  return *encoding::parse_yaml(
+      fmt::format("{{apiVersion: v1, kind: {}, metadata: {{name: data, namespace: {}, ownerReferences: "
+                  "[{{apiVersion: v1, kind: "
+                  "ConfigMap, name: owner, uid: {}}}], {}}}, spec: {{accessModes: [ReadWriteOnce]}}}}",
+                  kind, ns, owner.string_at({"metadata", "uid"}), metadata));
+}
+constexpr std::string_view kKeep = "annotations: {mistletoe.dev/keep: 'true'}";
+
+TEST_F(ContainersTest, TheLastOwnerOfWhatIsKeptStaysThoughTheReleaseDoesNotKnowIt) {
+  const std::string owner = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}\n";
+  ASSERT_TRUE(install_now(text({kBase, owner})).ok());
+  const auto live = cluster.find("ConfigMap", "default", "owner");
+  cluster.put(owned("PersistentVolumeClaim", "default", *live, kKeep));
+  const auto report = upgrade_now(std::string(kBase));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(removal(report->plan.removals, "ConfigMap").reason,
+              HasSubstr("with it would go PersistentVolumeClaim default/data, which carries the annotation"));
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "owner"));
+  // What nobody keeps goes with it, as Kubernetes has it.
+  cluster.drop({{"", "PersistentVolumeClaim"}, "default", "data"});
+  cluster.put(owned("PersistentVolumeClaim", "default", *live, "labels: {a: b}"));
+  const auto again = upgrade_now(std::string(kBase));
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "owner"));
+}
+
+TEST_F(ContainersTest, WhatStaysKeepsItsNamespaceThoughWhatGoesOwnsIt) {
+  const std::string owner =
+      "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: owner, namespace: extra}}\n";
+  for (const std::string_view mark :
+       {kKeep, std::string_view(
+                   "labels: {applyset.kubernetes.io/part-of: other}, annotations: {mistletoe.dev/release: "
+                   "default/other}")}) {
+    ASSERT_TRUE(install_now(text({kBase, kNamespace, owner})).ok());
+    cluster.put(owned("PersistentVolumeClaim", "extra", *cluster.find("ConfigMap", "extra", "owner"), mark));
+    const auto removed = uninstall_now({.rules = all_flags().prune});
+    ASSERT_TRUE(removed.ok()) << removed.error().to_line();
+    EXPECT_TRUE(cluster.has("Namespace", "", "extra")) << mark;
+    EXPECT_TRUE(cluster.has("ConfigMap", "extra", "owner")) << mark;
+    for (const std::string_view kind : {"PersistentVolumeClaim", "ConfigMap"})
+      for (const std::string_view name : {"data", "owner"})
+        cluster.drop({{"", std::string(kind)}, "extra", std::string(name)});
+    cluster.drop({{"", "Namespace"}, "", "extra"});
+  }
+}
+
+// What a controller makes for its owner carries copies of the owner's marks, which are nobody's words.
+TEST_F(ContainersTest, CopiesOfMarksKeepNothing) {
+  ASSERT_TRUE(install_now(text({kBase, kNamespace, kInside})).ok());
+  const auto live = cluster.find("ConfigMap", "extra", "inside");
+  put(fmt::format(
+      "{{apiVersion: v1, kind: Pod, metadata: {{name: data, namespace: extra, {}, ownerReferences: "
+      "[{{apiVersion: v1, kind: ConfigMap, name: inside, uid: {}, controller: true}}]}}, spec: {{}}}}",
+      kKeep, live->string_at({"metadata", "uid"})));
+  const auto removed = uninstall_now({.rules = all_flags().prune});
+  ASSERT_TRUE(removed.ok()) << removed.error().to_line();
+  EXPECT_FALSE(cluster.has("Namespace", "", "extra"));
+}
+
+TEST_F(ContainersTest, AFailingFirstInstallLeavesAKindThatOthersUseByNow) {
+  cluster.set_before([this](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || call.key.name != "one") return std::nullopt;
+    put("{apiVersion: example.com/v1, kind: Thing, metadata: {name: theirs, namespace: default}}");
+    return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "no");
+  });
+  const auto failed = install_now(text({kBase, kDefinition, kThing}), {.rollback_on_failure = true});
+  cluster.set_before({});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_TRUE(cluster.has("Thing.example.com", "default", "theirs")) << failed.error().to_line();
+  EXPECT_TRUE(cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "things.example.com"));
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "base"));
+}
+
 TEST_F(ContainersTest, RollingBackAndUndoingKeepThemToo) {
   ASSERT_TRUE(install_now(std::string(kBase)).ok());
   ASSERT_TRUE(upgrade_now(text({kBase, kNamespace, kInside})).ok());

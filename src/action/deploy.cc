@@ -143,7 +143,7 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
     if (Status again = look_again(environment, *seen, context); !again) return {std::move(again).error()};
     if (Status agreed = apply::refuse_conflicts(seen->plan); !agreed) return {std::move(agreed).error()};
   }
-  if (!seen->state.silent_version.empty()) {
+  if (seen->state.silent_lock) {
     for (const auto& [key, live] : seen->live)
       seen->seen_uids.emplace(live.value.string_at({"metadata", "uid"}));
   }

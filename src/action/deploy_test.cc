@@ -580,6 +580,27 @@ TEST_F(DeployTest, WhoseLockRanOutDoesNotFinishTheRevision) {
     EXPECT_FALSE(call.verb == "patch" && call.key.name == "mistletoe.web.v0");
 }
 
+// Of what a finalizer holds nobody else would know any more.
+TEST_F(DeployTest, WhatIsBeingDeletedIsTheReleasesUntilItIsGone) {
+  ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
+  encoding::Value held = *cluster.find("ConfigMap", "default", "two");
+  held["metadata"].set("finalizers", encoding::Value::array({"example.com/hold"}));
+  cluster.put(std::move(held));
+  const std::string one = "{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}";
+  const auto pruned = upgrade_now(one);
+  ASSERT_TRUE(pruned.ok()) << pruned.error().to_line();
+  ASSERT_EQ(pruned->plan.removals.size(), 1u);
+  EXPECT_EQ(pruned->plan.removals[0].kind, apply::ActionKind::Retain);
+  EXPECT_THAT(pruned->plan.removals[0].reason, HasSubstr("example.com/hold"));
+  ASSERT_EQ(now().owned().size(), 2u);
+  const auto again = upgrade_now(one);
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_FALSE(again->changed);
+  cluster.drop({{"", "ConfigMap"}, "default", "two"});
+  ASSERT_TRUE(upgrade_now(one + "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: three}}").ok());
+  EXPECT_EQ(now().owned().size(), 2u) << "it is forgotten once it is gone";
+}
+
 TEST_F(DeployTest, LargeRecordsAreStoredInChunksAndSweptWhenOrphaned) {
   release::Store store(cluster, {.inline_bytes = 200, .chunk_bytes = 200});
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());

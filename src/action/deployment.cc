@@ -313,13 +313,20 @@ void Deployment::prune(apply::Execution& execution) {
       environment_.events, lock_->context());
   for (std::size_t i = 0; i < places.size(); ++i) execution.removals[places[i]] = report.outcomes[i];
   for (const auto& [position, why] : report.stayed) stayed_.emplace(removals[position].key, why);
+  // Until it is gone it is the release's: nobody else would name what a finalizer holds.
+  for (const auto& [position, why] : report.held) {
+    const apply::ObjectKey& key = removals[position].key;
+    execution.removals[places[position]] = apply::Outcome::NotStarted;
+    stayed_.emplace(key, fmt::format("it is being deleted: {}", why));
+    environment_.events.warn(fmt::format("{} is not gone yet: {}", key.display(), why));
+  }
   execution.failure = report.failure;
 }
 
 // What a holder that was stopped wanted, had sent, and nobody wants any more: it was not there when the plan
 // was made.
 void Deployment::prune_late_arrivals(apply::Execution& execution) {
-  if (look_.state.silent_version.empty()) return;
+  if (!look_.state.silent_lock) return;
   std::set<apimachinery::ObjectKey> wanted;
   for (const apply::PlannedAction& write : look_.plan.writes) wanted.insert(write.key);
   std::set<std::string> seen = look_.seen_uids;

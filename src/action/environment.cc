@@ -228,21 +228,21 @@ Result<ReleaseState> read_release_to_write(const Environment& environment, const
                                            std::string_view operation, const Context& context,
                                            LostRevision lost) {
   release::Store store(environment.client);
-  std::string silent_version;
+  std::optional<release::Lock> silent;
   while (true) {
     MIST_TRY(ReleaseState state, read_release(environment, id, context, lost));
     if (!state.anchor || !state.anchor->lock) return state;
     // Nothing was written since its holder was found silent, so all that was read is how it left it.
-    if (state.anchor->resource_version == silent_version) {
-      state.silent_version = silent_version;
+    if (state.anchor->lock == silent) {
+      state.silent_lock = silent;
       return state;
     }
-    auto silent = release::ReleaseLock::await_silence(lock_world(environment, store), *state.anchor,
-                                                      lock_options(environment, operation, state), context);
-    if (silent.ok())
-      silent_version = *std::move(silent);
-    else if (!release::anchor_moved(silent.error()))
-      return std::move(silent).error();
+    auto found = release::ReleaseLock::await_silence(lock_world(environment, store), *state.anchor,
+                                                     lock_options(environment, operation, state), context);
+    if (found.ok())
+      silent = *std::move(found);
+    else if (!release::anchor_moved(found.error()))
+      return std::move(found).error();
   }
 }
 
@@ -278,7 +278,7 @@ release::LockOptions lock_options(const Environment& environment, std::string_vi
           .term = environment.lock_term,
           .max_wait = environment.lock_wait,
           .process = environment.process,
-          .silent_version = state.silent_version};
+          .silent_lock = state.silent_lock};
 }
 
 }  // namespace mist::action

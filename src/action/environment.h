@@ -54,9 +54,9 @@ struct ReleaseState {
   std::optional<release::Anchor> anchor;  ///< nullopt: there is no such release
   std::optional<release::Revision> deployed;
   std::vector<release::Revision>
-      unfinished;              ///< every later pending or failed revision that was stored, ascending
-  Birth birth;                 ///< of the anchor, or freshly drawn
-  std::string silent_version;  ///< release::LockOptions
+      unfinished;  ///< every later pending or failed revision that was stored, ascending
+  Birth birth;     ///< of the anchor, or freshly drawn
+  std::optional<release::Lock> silent_lock;  ///< release::LockOptions
   /// Of the deployed revision and those after it. What the release has is then also taken from `labelled`.
   std::vector<DamagedRevision> damaged = {};
   /// Something is deployed, and no revision tells what: `deployed` is empty all the same.

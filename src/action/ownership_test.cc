@@ -91,6 +91,20 @@ TEST_F(OwnershipTest, FieldsOfOthersAreAConflictThatNamesManagerAndField) {
   EXPECT_EQ(cluster.find("ConfigMap", "default", "two")->string_at({"data", "b"}), "2");
 }
 
+TEST_F(OwnershipTest, APermissionToTakeFieldsIsForOneRun) {
+  ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps), {.force_conflicts = true}).ok());
+  ASSERT_TRUE(upgrade_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: two}}").ok());
+  auto two = *cluster.find("ConfigMap", "default", "two");
+  two["data"].set("b", "edited");
+  cluster.put(two, "kubectl-edit");
+  const auto refused = rollback_now(0);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("kubectl-edit"));
+  EXPECT_EQ(cluster.find("ConfigMap", "default", "two")->string_at({"data", "b"}), "edited");
+  ASSERT_TRUE(rollback_now(0, {.force_conflicts = true}).ok());
+  EXPECT_EQ(cluster.find("ConfigMap", "default", "two")->string_at({"data", "b"}), "2");
+}
+
 TEST_F(OwnershipTest, AdoptDoesNotTakeFromOtherReleases) {
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
   DeployOptions options;

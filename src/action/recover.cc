@@ -49,11 +49,10 @@ Result<Unfinished> half_uninstalled(const ReleaseState& state, bool undo) {
 Unfinished left_lock(const ReleaseState& state) {
   const auto& lock = state.anchor->lock;
   if (!lock || !state.deployed) return {};
-  return {
-      Recovered::Settled,
-      fmt::format(
-          "{}, who has been running \"{}\" since {}, {}", lock->holder, lock->operation, lock->acquired,
-          state.silent_version.empty() ? "holds its lock; a dead holder loses it" : "died with its lock")};
+  return {Recovered::Settled,
+          fmt::format("{}, who has been running \"{}\" since {}, {}", lock->holder, lock->operation,
+                      lock->acquired,
+                      !state.silent_lock ? "holds its lock; a dead holder loses it" : "died with its lock")};
 }
 
 Result<Unfinished> find_unfinished(const ReleaseState& state, bool undo) {
@@ -283,9 +282,10 @@ Result<RecoverReport> undo_revision(const Environment& environment, const Releas
     if (!newest)
       return error(ErrorKind::Conflict, "somebody else has changed release {} since", id.display())
           .with_hint("see " + release::command_text("history", id));
-    // All that a first try made, it made just now: nobody's data is in it yet.
+    // All that a first try made, it made just now: nobody's data is in its claims yet. A kind, however, the
+    // whole cluster can use as soon as it is there.
     const bool first = !state.deployed && state.unfinished.size() == 1;
-    recover_options.deploy.prune.delete_crds = options.prune.delete_crds || first;
+    recover_options.deploy.prune.unused_crds = first;
     recover_options.deploy.prune.delete_pvcs = options.prune.delete_pvcs || first;
     MIST_TRY(const Unfinished finding, find_unfinished(state, true));
     auto report = Recovery(environment, recover_options, context).run(std::move(state), finding);

@@ -380,7 +380,7 @@ Result<std::optional<TakeOver::Other>> TakeOver::lock(const Environment& environ
     MIST_TRY(other.state, read_release_to_write(environment, id, operation, context));
     if (!other.state.anchor) return std::optional<Other>();
     // Nobody would know any more that its lock had a silent holder.
-    if (!other.state.silent_version.empty())
+    if (other.state.silent_lock)
       MIST_TRY_VOID(outdate_late_deletes(environment, other.state, {}, context, operation));
     other.store = std::make_unique<release::Store>(environment.client);
     auto lock = release::ReleaseLock::acquire(lock_world(environment, *other.store), *other.state.anchor, {},

@@ -113,8 +113,9 @@ bool was_before(const InventoryItem& item, const Value& live) {
   return item.adopted || (item.hook && item.uid.empty() && may_hold_data);
 }
 
-// An object that can neither be read nor deleted as long as its conversion webhook is down. Where its
-// definition goes too, that needs no conversion any more; anything else is for somebody to repair.
+// An object that can neither be read nor deleted as long as its conversion webhook is down, or its kind isn't
+// served. Where its definition goes too, that needs no conversion any more; anything else is for somebody to
+// repair.
 Result<PlannedAction> unread_removal(const ReleaseId& id, const InventoryItem& item,
                                      const apply::Unconverted& why, const apply::LiveState& live,
                                      const UninstallOptions& options, bool keep_adopted) {
@@ -140,10 +141,12 @@ Result<PlannedAction> unread_removal(const ReleaseId& id, const InventoryItem& i
   action.adopted = item.adopted;
   action.taken_from = item.taken_from;
   action.unreadable = true;
-  action.reason = fmt::format(
-      "the release is uninstalled; it can't be read before its definition, which goes too, converts nothing "
-      "any more: {}",
-      why.words);
+  action.reason = why.served
+                      ? fmt::format(
+                            "the release is uninstalled; it can't be read before its definition, which goes "
+                            "too, converts nothing any more: {}",
+                            why.words)
+                      : fmt::format("the release is uninstalled; it goes with its definition: {}", why.words);
   return action;
 }
 
@@ -171,7 +174,7 @@ Result<UninstallPlan> look_and_plan(const Environment& environment, ReleaseState
     const auto unread = unconverted.find(item.key);
     if (there == live.end() && unread != unconverted.end()) {
       MIST_TRY(PlannedAction action, unread_removal(id, item, unread->second, live, options, keeps(item)));
-      plan.unconverted.insert(unread->second.definition);
+      if (unread->second.served) plan.unconverted.insert(unread->second.definition);
       plan.removals.push_back(std::move(action));
       continue;
     }
@@ -455,7 +458,7 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
   };
   // The record is about to go, and with it what would name them.
   const auto remove_late_arrivals = [&]() -> Status {
-    if (plan.state.silent_version.empty()) return {};
+    if (!plan.state.silent_lock) return {};
     std::set<std::string> seen;
     for (const PlannedAction& action : plan.removals) seen.insert(action.uid);
     MIST_TRY(const std::vector<apply::Removal> late,

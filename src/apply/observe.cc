@@ -246,6 +246,32 @@ class Observer {
   LiveState state_;  // guarded by mutex_
 };
 
+// The definition of a kind that isn't served. Nullopt: there is none, or definitions can't be read. The kind
+// doesn't tell its plural, which is in the name: of some hundred definitions only the names are asked for.
+std::optional<std::string> definition_of(kube::Client& client, const GroupKind& kind,
+                                         const Context& context) {
+  if (apimachinery::is_built_in_group(kind.group)) return std::nullopt;
+  const ResourceInfo definitions{
+      {"apiextensions.k8s.io", "v1", "CustomResourceDefinition"}, "customresourcedefinitions", false, {}};
+  const auto names = client.list(definitions, {.metadata_only = true}, context);
+  if (!names.ok()) return std::nullopt;
+  for (const Value& each : names->items) {
+    std::string name(each.string_at({"metadata", "name"}));
+    if (!name.ends_with("." + kind.group) || apimachinery::is_terminating(each)) continue;
+    const auto whole = client.get({definitions, "", name}, context);
+    if (whole.ok() && apimachinery::defined_kind(*whole) == kind) return name;
+  }
+  return std::nullopt;
+}
+
+Error unserved(const GroupKind& kind, const std::string& definition) {
+  return error(ErrorKind::Invalid, "{} serves no version of {}, so nothing is known of its objects",
+               definition, kind.kind)
+      .with_detail(UnservedDefinition{definition})
+      .with_hint(fmt::format("let it serve one again (kubectl edit crd {}): what is stored is still there",
+                             definition));
+}
+
 }  // namespace
 
 Result<std::optional<ResourceInfo>> resource_of(kube::Client& client, const InventoryItem& item,
@@ -268,8 +294,10 @@ Result<std::optional<ResourceInfo>> resource_of(kube::Client& client, const Inve
       return std::optional<ResourceInfo>();
   }
   if (found.ok()) return std::optional<ResourceInfo>(*std::move(found));
-  if (found.error().kind == ErrorKind::NotFound) return std::optional<ResourceInfo>();
-  return std::move(found).error();
+  if (found.error().kind != ErrorKind::NotFound) return std::move(found).error();
+  if (const auto definition = definition_of(client, item.key.group_kind, context))
+    return unserved(item.key.group_kind, *definition);
+  return std::optional<ResourceInfo>();
 }
 
 bool never_seen(const Error& failure, const InventoryItem& item, const std::vector<ObjectKey>& keys) {
@@ -333,6 +361,16 @@ Result<LiveState> observe(kube::Client& client, const Owner& release,
     const Result<std::optional<ResourceInfo>>& resource = found->second;
     if (!resource.ok()) {
       Error failure = resource.error();
+      if (const auto* definition = failure.detail<UnservedDefinition>()) {
+        if (options.unconverted != nullptr)
+          options.unconverted->emplace(item.key,
+                                       Unconverted{definition->name, failure.message, failure.hint, false});
+        else if (options.unreachable != nullptr)
+          options.unreachable->emplace(item.key, failure.message);
+        else
+          return failure;
+        continue;
+      }
       if (!kube::is_api_down(failure)) return failure;
       if (is_late(desired, item.key) || never_seen(failure, item, keys)) continue;
       if (options.unreachable == nullptr)

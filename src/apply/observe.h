@@ -23,9 +23,11 @@ using LiveState = std::map<ObjectKey, LiveObject>;
 
 /// Why an object can't be read in the wanted version.
 struct Unconverted {
-  std::string definition;  ///< name of the CustomResourceDefinition whose webhook fails
-  std::string words;       ///< conversion_words()
-  std::string hint;        ///< conversion_hint()
+  std::string
+      definition;      ///< name of the CustomResourceDefinition whose webhook fails, or that serves nothing
+  std::string words;   ///< conversion_words()
+  std::string hint;    ///< conversion_hint()
+  bool served = true;  ///< false: no version of the kind is, whatever converts it
 };
 
 /// Whose objects are needed whole beside the release's own.
@@ -57,9 +59,15 @@ Result<LiveState> observe(kube::Client& client, const Owner& release,
 inline constexpr int kTriesToAgree = 10;
 inline constexpr auto kPauseToAgree = std::chrono::milliseconds(100);
 
+/// The fact of an error of resource_of(): a definition has the kind and serves no version of it, so its
+/// objects are there and nothing can be known of them.
+struct UnservedDefinition {
+  std::string name;
+};
+
 /// How the server serves what the inventory names; nullopt: its kind is gone, or has another scope by now,
 /// and with it the object. An object that was recorded in a namespace, and is there without one under the
-/// recorded uid, isn't gone. kube/api_down.h: that can't be known.
+/// recorded uid, isn't gone. kube/api_down.h, UnservedDefinition: that can't be known.
 Result<std::optional<kube::ResourceInfo>> resource_of(kube::Client& client, const InventoryItem& item,
                                                       const Context& context);
 

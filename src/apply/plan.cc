@@ -138,6 +138,7 @@ class Planner {
     std::string_view kept = kept_because(item.key, &there, rules_.prune);
     if (kept.empty() && was_before(item)) kept = "it was there before the release";
     if (kept.empty() && mark_of(there) != part_of_) kept = kUnmarked;
+    if (kept.empty() && item.retained && apimachinery::is_terminating(there)) kept = "it is being deleted";
     action.kind = kept.empty() ? ActionKind::Delete : ActionKind::Retain;
     action.reason = kept.empty() ? "it is no longer wanted" : std::string(kept);
     return action;
@@ -522,7 +523,8 @@ std::string_view kept_because(const ObjectKey& key, const Value* live, const Pru
   if (key.group_kind == apimachinery::kCustomResourceDefinition) {
     if (rules.left_crds.contains(key.name))
       return "it is in the chart's crds/, and --skip-crds leaves it as it is";
-    if (!rules.delete_crds) return "a CustomResourceDefinition is only removed with --delete-crds";
+    if (!rules.delete_crds && !rules.unused_crds)
+      return "a CustomResourceDefinition is only removed with --delete-crds";
   }
   if (key.group_kind == GroupKind{"", "PersistentVolumeClaim"} && !rules.delete_pvcs)
     return "a PersistentVolumeClaim is only removed with --delete-pvcs";

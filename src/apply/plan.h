@@ -101,6 +101,8 @@ struct PruneRules {
   /// CustomResourceDefinitions by name that stay all the same: the package has them, and was told to leave
   /// them.
   std::set<std::string> left_crds = {};
+  /// CustomResourceDefinitions go of which only the release has objects, whatever `delete_crds` says.
+  bool unused_crds = false;
 };
 
 /// What the user allows a plan to do beyond the ordinary.

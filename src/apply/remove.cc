@@ -1,5 +1,6 @@
 #include "apply/remove.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "apply/conversion.h"
@@ -103,7 +104,9 @@ class Remover {
     const Context limited = context_.with_timeout(options_.timeout);
     const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
     for (;;) {
-      MIST_TRY(const std::optional<kube::ResourceInfo> resource, resource_of(client_, item, context_));
+      auto found = resource_of(client_, item, context_);
+      if (!found.ok() && goes_with_its_definition(found.error())) return std::string();
+      MIST_TRY(const std::optional<kube::ResourceInfo> resource, std::move(found));
       if (!resource) return std::string();
       const auto live = client_.get({*resource, removal.key.ns, removal.key.name}, limited);
       if (live.ok()) {
@@ -123,6 +126,13 @@ class Remover {
 
   static Error unconverted(const Error& failure, const ConversionWebhook& webhook) {
     return Error(failure).with_frame(conversion_words(webhook, failure)).with_hint(conversion_hint(webhook));
+  }
+
+  // Nothing of its kind can be deleted but with the definition, which is among what goes.
+  bool goes_with_its_definition(const Error& failure) const {
+    const auto* const unserved = failure.detail<UnservedDefinition>();
+    return unserved != nullptr && std::ranges::find(keys_, ObjectKey{apimachinery::kCustomResourceDefinition,
+                                                                     "", unserved->name}) != keys_.end();
   }
 
   // What was planned may have become somebody else's, or somebody may want to keep it, since then.
@@ -171,7 +181,8 @@ class Remover {
                           std::optional<Held>& held) {
     const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
     auto found = resource_of(client_, item, context_);
-    if (!found.ok() && never_seen(found.error(), item, keys_)) return gone(removal);
+    if (!found.ok() && (never_seen(found.error(), item, keys_) || goes_with_its_definition(found.error())))
+      return gone(removal);
     MIST_TRY(const std::optional<kube::ResourceInfo> resource, std::move(found));
     if (!resource) return gone(removal);  // its kind is gone, and it with it
     const kube::ObjectRef ref{*resource, removal.key.ns, removal.key.name};

@@ -1,9 +1,11 @@
 #include "release/lock.h"
-#include "release/command_text.h"
 
 #include <algorithm>
 #include <condition_variable>
 #include <functional>
+
+#include "release/command_text.h"
+#include "release/record_secrets.h"
 
 namespace mist::release {
 namespace {
@@ -58,7 +60,11 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
   // waiting.
   const std::string stale_before = format_micro_time(
       world.clock.now() - std::chrono::duration_cast<std::chrono::system_clock::duration>(their_term));
-  const bool looks_dead = anchor.lock->renewed < stale_before || is_dead(world, *anchor.lock);
+  // So does one of a time that is yet to come.
+  const std::string not_yet = format_micro_time(
+      world.clock.now() + std::chrono::duration_cast<std::chrono::system_clock::duration>(their_term));
+  const std::string& renewed = anchor.lock->renewed;
+  const bool looks_dead = renewed < stale_before || renewed > not_yet || is_dead(world, *anchor.lock);
   if (!looks_dead && options.max_wait == Duration::zero()) return held_by(anchor.id, *anchor.lock);
 
   Activity waiting(world.events, waiting_words(world, anchor));
@@ -66,12 +72,12 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
       world.clock.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(
                                      std::max<Duration>(options.max_wait, their_term + their_term / 4));
   while (true) {
-    // One silent term: watch the anchor until it changes or the term is over. Its holder may be another one
-    // by now, with another term.
+    // One silent term: watch the anchor until its lock changes or the term is over. Its holder may be another
+    // one by now, with another term. What others write to the Secret is no sign of the holder.
     const Duration term = term_of(*anchor.lock);
     const Duration left = give_up - world.clock.steady_now();
     if (left <= Duration::zero()) return held_by(anchor.id, *anchor.lock);
-    const std::string seen = anchor.resource_version;
+    const std::optional<Lock> seen = anchor.lock;
     bool changed = false, present = false;
     kube::ListOptions only_anchor;
     only_anchor.ns = anchor.id.ns;
@@ -83,22 +89,21 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
           // A Bookmark ends a listing: an anchor that was not in it is gone.
           if (event.type == kube::WatchEventType::Bookmark) return !(changed = changed || !present);
           present = true;
-          changed = event.type == kube::WatchEventType::Deleted ||
-                    event.object.string_at({"metadata", "resourceVersion"}) != seen;
+          changed =
+              event.type == kube::WatchEventType::Deleted || anchor_from_metadata(event.object).lock != seen;
           return !changed;
         },
         context.with_timeout(std::min(term, left)));
     if (!watched.ok() && watched.error().kind != ErrorKind::Timeout) return watched.error();
     MIST_TRY_VOID(context.check());
     if (!changed && left < term) return held_by(anchor.id, *anchor.lock);
-    if (!changed) {
-      world.events.warn(fmt::format(
-          "taking over the lock of {}: {} {}", anchor.id.display(), anchor.lock->holder,
-          is_dead(world, *anchor.lock) ? "is dead"
-                                       : fmt::format("has been silent for {}", format_age(term))));
-      return anchor;
-    }
     MIST_TRY(std::optional<Anchor> next, world.store.read_anchor(anchor.id, context));
+    if (!changed && next && next->lock == seen) {
+      world.events.warn(fmt::format(
+          "taking over the lock of {}: {} {}", anchor.id.display(), seen->holder,
+          is_dead(world, *seen) ? "is dead" : fmt::format("has been silent for {}", format_age(term))));
+      return *std::move(next);
+    }
     // Freed or gone: what the caller looked at is out of date, so it must look again.
     if (!next || !next->lock)
       return as_anchor_moved(
@@ -162,10 +167,10 @@ ReleaseLock::ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration ter
   renewer_ = std::jthread([this](const std::stop_token& stop) { renew(stop); });
 }
 
-Result<std::string> ReleaseLock::await_silence(LockWorld world, Anchor anchor, const LockOptions& options,
-                                               const Context& context) {
+Result<std::optional<Lock>> ReleaseLock::await_silence(LockWorld world, Anchor anchor,
+                                                       const LockOptions& options, const Context& context) {
   MIST_TRY(const Anchor free, await_free(world, std::move(anchor), options, context));
-  return free.resource_version;
+  return free.lock;
 }
 
 Result<std::unique_ptr<ReleaseLock>> ReleaseLock::create(LockWorld world, Anchor anchor,
@@ -196,12 +201,13 @@ Result<std::unique_ptr<ReleaseLock>> ReleaseLock::create(LockWorld world, Anchor
 Result<std::unique_ptr<ReleaseLock>> ReleaseLock::acquire(LockWorld world, Anchor anchor, AnchorChange change,
                                                           const LockOptions& options,
                                                           const Context& context) {
-  const std::string looked_at = anchor.resource_version;
   Anchor free = std::move(anchor);
-  if (free.lock && options.silent_version != looked_at) {
+  if (free.lock && options.silent_lock != free.lock) {
+    const std::optional<Lock> looked_at = free.lock;
+    const Head head = free.head;
     MIST_TRY(free, await_free(world, std::move(free), options, context));
     // Its holder wrote on after the caller had looked.
-    if (free.resource_version != looked_at)
+    if (free.lock != looked_at || !(free.head == head))
       return as_anchor_moved(
           error(ErrorKind::Conflict, "release {} changed while waiting for its lock", free.id.display()));
   }

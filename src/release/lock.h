@@ -29,8 +29,8 @@ struct LockOptions {
   Duration term = std::chrono::seconds(15);     ///< how long a silent holder keeps it
   Duration max_wait = std::chrono::seconds(0);  ///< how long to wait for a living holder; 0: refuse at once
   std::string process = {};                     ///< own_process() of the holder
-  /// The anchor's version at which await_silence() saw that its holder is dead; empty: it was not asked.
-  std::string silent_version = {};
+  /// The lock whose holder await_silence() saw to be dead; nullopt: it was not asked.
+  std::optional<Lock> silent_lock = {};
 };
 
 /// What every lock needs from the world. Plain references; they outlive the lock.
@@ -48,11 +48,11 @@ struct LockWorld {
 class ReleaseLock {
  public:
   /// For who is going to look and then to lock: waits until the anchor's lock was silent for its whole term,
-  /// and returns the anchor's version then. What is read after that is no longer changed by the holder, and
-  /// acquire() with that version doesn't wait again. Conflict with the holder's name when it lives on;
+  /// and returns it (nullopt: nobody has it). What is read after that is no longer changed by the holder, and
+  /// acquire() with that lock doesn't wait again. Conflict with the holder's name when it lives on;
   /// anchor_moved(error) when it gave the lock back, or the anchor is gone.
-  static Result<std::string> await_silence(LockWorld world, Anchor anchor, const LockOptions& options,
-                                           const Context& context);
+  static Result<std::optional<Lock>> await_silence(LockWorld world, Anchor anchor, const LockOptions& options,
+                                                   const Context& context);
 
   /// Makes the anchor, locked: the first install. anchor_moved(error) if it exists.
   static Result<std::unique_ptr<ReleaseLock>> create(LockWorld world, Anchor anchor,

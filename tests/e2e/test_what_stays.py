@@ -1,0 +1,136 @@
+"""What a release must neither delete nor forget, however it is tied to what goes."""
+import json
+import time
+
+from harness import check, config_map, contains, definition, equal, test, workload
+from test_pruning import claim, namespace_object, retained
+
+KEEP = {"mistletoe.dev/keep": "true"}
+
+
+def owned_by(t, ns, owner, item):
+    """`item` as somebody's, whose only owner is a ConfigMap."""
+    uid = t.kube.get("ConfigMap", ns, owner)["metadata"]["uid"]
+    item["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": "ConfigMap", "name": owner, "uid": uid}]
+    return item
+
+
+@test
+def a_claim_of_another_release_keeps_the_namespace_and_its_owner(t):
+    other = t.namespace("made", create=False)
+    t.run("install", "first", "-p", t.package("first", namespace_object(other), config_map("owner", namespace=other)))
+    data = owned_by(t, other, "owner", claim("data"))
+    data["metadata"]["namespace"] = other
+    t.run("install", "second", "-p", t.package("second", data))
+    plan = t.run("uninstall", "first", "--dry-run", "--delete-namespaces")
+    contains(plan.out, f"PersistentVolumeClaim {other}/data, which belongs to release {t.ns}/second")
+    t.run("uninstall", "first", "--yes", "--delete-namespaces")
+    for kind, name in (("PersistentVolumeClaim", "data"), ("ConfigMap", "owner")):
+        check("deletionTimestamp" not in t.kube.get(kind, other, name)["metadata"], f"{kind} {name} stays")
+    check("deletionTimestamp" not in t.kube.get("Namespace", None, other)["metadata"], "the namespace stays")
+
+
+@test
+def what_is_to_be_kept_keeps_the_only_object_that_owns_it(t):
+    t.run("install", "shop", "-p", t.package("both", config_map("base"), config_map("owner")))
+    kept = owned_by(t, t.ns, "owner", claim("data"))
+    kept["metadata"]["annotations"] = KEEP
+    t.kube.create("PersistentVolumeClaim", t.ns, kept)
+    said = t.run("upgrade", "shop", "-p", t.package("base", config_map("base")))
+    contains(said.err, "with it would go PersistentVolumeClaim", "mistletoe.dev/keep")
+    equal(retained(t, "shop"), {"ConfigMap/owner"}, "retained")
+    check("deletionTimestamp" not in t.kube.get("PersistentVolumeClaim", t.ns, "data")["metadata"], "the claim stays")
+
+
+@test
+def a_kind_that_others_use_by_now_outlives_the_install_that_made_it(t):
+    group, plural = f"{t.ns}.example.com", "widgets"
+    t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, f"{plural}.{group}"))
+    package = t.package("p", definition(group, plural, "Widget"), workload("Deployment", "never", "never-ready"))
+    waiting = t.start("install", "shop", "-p", package, "--wait", "--timeout", "8s", "--rollback-on-failure")
+    theirs = f"/apis/{group}/v1/namespaces/default/{plural}"
+    t.kube.wait("the kind is served", lambda: t.kube.request("GET", theirs)[0] == 200)
+    t.kube.wait("somebody uses it", lambda: t.kube.request("POST", theirs, {
+        "apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": "precious"}})[0] in (201, 409))
+    said = t.finish(waiting, code=1).err
+    contains(said, "rolled back", "Widget default/precious", "--delete-crds")
+    equal(t.kube.request("GET", f"{theirs}/precious")[0], 200, "what somebody made")
+    check(t.kube.get("Deployment", t.ns, "never") is None, "the rest is undone")
+
+
+@test
+def objects_of_a_kind_that_is_not_served_for_now_are_not_forgotten(t):
+    group, plural = f"{t.ns}.example.com", "gadgets"
+    name = f"{plural}.{group}"
+    t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, name))
+    t.run("install", "kinds", "-p", t.package("kinds", definition(group, plural, "Gadget")), "--wait")
+    gadget = {"apiVersion": f"{group}/v1", "kind": "Gadget", "metadata": {"name": "one"}}
+    t.run("install", "shop", "-p", t.package("shop", gadget, config_map("base")))
+
+    def serve(on):
+        versions = t.kube.get("CustomResourceDefinition", None, name)["spec"]["versions"]
+        t.kube.patch("CustomResourceDefinition", None, name, {"spec": {"versions": [{**each, "served": on} for each in versions]}})
+        t.kube.wait("it shows", lambda: (t.kube.request("GET", f"/apis/{group}/v1/{plural}")[0] == 200) == on)
+
+    serve(False)
+    contains(t.run("status", "shop").out, "serves no version of Gadget")
+    t.refused("uninstall", "shop", "--yes", says=[f"{name} serves no version of Gadget", f"kubectl edit crd {name}"])
+    less = t.package("less", config_map("base"))
+    t.refused("upgrade", "shop", "-p", less, says=["serves no version of Gadget"])
+    serve(True)
+    t.run("recover", "shop")
+    one = f"/apis/{group}/v1/namespaces/{t.ns}/{plural}/one"
+    equal(t.kube.request("GET", one)[0], 404, "it goes with the upgrade that is finished")
+
+    # Where the definition goes too, so do its objects.
+    t.run("upgrade", "kinds", "-p", t.package("kinds", definition(group, plural, "Gadget"), gadget))
+    serve(False)
+    t.refused("uninstall", "kinds", "--yes", says=["serves no version of Gadget", "--delete-crds"])
+    t.run("uninstall", "kinds", "--yes", "--delete-crds")
+    t.kube.wait("the definition is gone", lambda: t.kube.get("CustomResourceDefinition", None, name) is None)
+
+
+@test
+def what_a_finalizer_holds_is_named_until_it_is_gone(t):
+    t.run("install", "shop", "-p", t.package("both", config_map("base"), config_map("held", finalizers=["example.com/hold"])))
+    less = t.package("less", config_map("base"))
+    t.cleanup(lambda: t.kube.request("PATCH", t.kube.path("ConfigMap", t.ns, "held"), {"metadata": {"finalizers": None}},
+                                     "application/merge-patch+json"))
+    said = t.run("upgrade", "shop", "-p", less)
+    contains(said.err, f"ConfigMap {t.ns}/held is not gone yet", "example.com/hold")
+    equal(retained(t, "shop"), {"ConfigMap/held"}, "retained")
+    equal(t.run("upgrade", "shop", "-p", less, "-o", "json").json["changed"], False, "and nothing is new about it")
+    said = t.run("uninstall", "shop", "--yes")
+    contains(said.out, f"ConfigMap {t.ns}/held is not gone yet")
+
+
+@test
+def a_permission_to_take_fields_is_for_one_run(t):
+    first = t.package("p", workload("Deployment", "web", replicas=2))
+    t.run("install", "shop", "-p", first, "--force-conflicts")
+    other = workload("Deployment", "web")
+    del other["spec"]["replicas"]
+    t.run("upgrade", "shop", "-p", t.package("p", other))
+    t.kube.apply("Deployment", t.ns, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+                                      "spec": {"replicas": 8}}, manager="autoscaler")
+    t.refused("rollback", "shop", "0", says=["autoscaler", ".spec.replicas", "--force-conflicts"])
+    equal(t.kube.get("Deployment", t.ns, "web")["spec"]["replicas"], 8, "replicas")
+    t.run("rollback", "shop", "0", "--force-conflicts")
+    equal(t.kube.get("Deployment", t.ns, "web")["spec"]["replicas"], 2, "replicas")
+
+
+@test
+def what_others_write_to_the_record_is_no_sign_of_a_dead_holder(t):
+    t.run("install", "shop", "-p", t.package("p", config_map("one")))
+    anchor = "mistletoe.shop"
+    lock = {"holder": "somebody@elsewhere", "token": "t", "operation": "upgrade", "acquired": "2999-01-01T00:00:00Z",
+            "renewed": "2999-01-01T00:00:00.000000Z", "termMs": 2000}
+    t.kube.patch("Secret", t.ns, anchor, {"metadata": {"annotations": {"mistletoe.dev/lock": json.dumps(lock)}}})
+    taking = t.start("upgrade", "shop", "-p", t.package("p", config_map("two")))
+    for number in range(40):
+        if taking.poll() is not None:
+            break
+        t.kube.patch("Secret", t.ns, anchor, {"metadata": {"annotations": {"example.com/round": str(number)}}})
+        time.sleep(0.7)
+    contains(t.finish(taking, code=0).err, "taking over the lock")
+    check(t.kube.get("ConfigMap", t.ns, "two"), "it was written")
