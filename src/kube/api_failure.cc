@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 6> kImmutable{
 constexpr std::string_view kLostVersion = "request to convert CR to an invalid group/version: ";
 // rest.DefaultUpdatedObjectInfo, of an apply that names a uid where nothing is there.
 constexpr std::string_view kOtherUid = "uid mismatch: ";
+constexpr std::string_view kUnanswered = "failed calling webhook \"";
 constexpr std::string_view kUidField = "metadata.uid";
 
 constexpr std::string_view kFieldManagerConflict = "FieldManagerConflict";
@@ -44,6 +45,14 @@ std::string_view field_in(std::string_view words) {
   return {};
 }
 
+// NewInternalError(ErrCallingWebhook) of apiserver's admission; of a denial it says "denied the request".
+std::string webhook_in(std::string_view words) {
+  const auto begin = words.find(kUnanswered);
+  if (begin == std::string_view::npos) return {};
+  const std::string_view name = words.substr(begin + kUnanswered.size());
+  return escape_controls(name.substr(0, name.find('"')));
+}
+
 const ApiFailure& fact(const Error& failure) {
   static const ApiFailure kNothing;
   const ApiFailure* const known = failure.detail<ApiFailure>();
@@ -55,6 +64,7 @@ const ApiFailure& fact(const Error& failure) {
 ApiFailure read_failure(const Value& status, ErrorKind kind) {
   ApiFailure failure;
   const std::string_view message = status.string_at("message");
+  failure.webhook = webhook_in(message);
   bool immutable = says_immutable(message);
   const Value* const causes = status.at_path({"details", "causes"});
   if (causes != nullptr && causes->is_array()) {
@@ -109,6 +119,7 @@ bool is_conflict_only_of(const Error& failure, std::string_view field) {
 bool is_other_object(const Error& failure) { return fact(failure).other_object; }
 bool is_immutable(const Error& failure) { return fact(failure).immutable; }
 bool names_invalid_fields(const Error& failure) { return fact(failure).invalid_fields; }
+std::string_view unanswering_webhook(const Error& failure) { return fact(failure).webhook; }
 std::string_view refused_field(const Error& failure) { return fact(failure).field; }
 
 }  // namespace mist::kube

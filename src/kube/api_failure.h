@@ -32,6 +32,8 @@ struct ApiFailure {
   bool invalid_fields = false;
   /// The first field that is wrong, from the causes or else from the message; may be empty.
   std::string field;
+  /// The admission webhook that couldn't be asked and must be; empty: there is none.
+  std::string webhook = {};
 };
 
 /// Of a metav1.Status that became an error of this kind. Pure.
@@ -58,6 +60,8 @@ bool is_other_object(const Error& failure);
 bool is_immutable(const Error& failure);
 /// Whether it found the object's own fields wrong: 422 with a cause for each.
 bool names_invalid_fields(const Error& failure);
+/// The admission webhook that it couldn't ask, by its name in its configuration; empty: that isn't why.
+std::string_view unanswering_webhook(const Error& failure);
 /// The first field that it found wrong, "spec.containers[0].image"; empty: it named none.
 std::string_view refused_field(const Error& failure);
 

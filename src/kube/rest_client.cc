@@ -227,8 +227,35 @@ Result<Value> RestClient::exchange_with_body(std::string method, const std::stri
                    std::ranges::find(query, "dryRun", &Query::value_type::first) != query.end();
   if (!dry) wire.await_answer = options_.await_answer;
   auto answer = exchange(std::move(wire), asked, context, body);
+  if (!answer.ok() && !unanswering_webhook(answer.error()).empty())
+    answer = with_configuration(std::move(answer).error(), context);
   if (answer.ok() || !about_secrets(asked.object)) return answer;
   return mask_secret_values(std::move(answer).error(), body);
+}
+
+// Which configuration has the webhook that doesn't answer: the message names it by a name of its own.
+Error RestClient::with_configuration(Error failure, const Context& context) {
+  constexpr auto kLimit = std::chrono::seconds(5);
+  const std::string webhook(unanswering_webhook(failure));
+  for (const auto& [kind, plural] :
+       {std::pair("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
+        std::pair("MutatingWebhookConfiguration", "mutatingwebhookconfigurations")}) {
+    const ResourceInfo resource{{"admissionregistration.k8s.io", "v1", kind}, plural, false, {}};
+    const auto all = list(resource, {}, context.with_timeout(kLimit));
+    if (!all.ok()) continue;
+    for (const Value& each : all->items) {
+      const Value* const webhooks = each.find("webhooks");
+      if (webhooks == nullptr || !webhooks->is_array()) continue;
+      const auto has_name = [&](const Value& one) { return one.string_at("name") == webhook; };
+      if (std::ranges::none_of(webhooks->as_array(), has_name)) continue;
+      const std::string name = escape_controls(each.string_at({"metadata", "name"}));
+      return std::move(failure).with_hint(
+          fmt::format("repair what answers for the webhook {} of {} {}; or, if it may be done without, "
+                      "kubectl delete {} {}",
+                      webhook, kind, name, lower_case(kind), name));
+    }
+  }
+  return failure;
 }
 
 Result<ResourceInfo> RestClient::resource_for(const GroupKind& kind, const std::string& version,

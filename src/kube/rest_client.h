@@ -111,6 +111,7 @@ class RestClient final : public Client, public PodLogs, public ServiceProxy, pub
   Result<Value> exchange_with_body(std::string method, const std::string& path, const Query& query,
                                    std::string content_type, const Value& body, http::Repeat repeat,
                                    const Asked& asked, const Context& context);
+  Error with_configuration(Error failure, const Context& context);
   Result<http::Response> open_watch(const ResourceInfo& resource, const ListOptions& options,
                                     const std::string& version, Duration timeout,
                                     const http::BodyPiece& piece, const Asked& asked, const Context& context);

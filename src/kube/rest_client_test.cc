@@ -71,6 +71,30 @@ TEST_F(RestClientTest, CountsTheWritesThatWereLeftUnanswered) {
   EXPECT_EQ(client.unanswered_writes(), 2u);
 }
 
+TEST_F(RestClientTest, AWebhookThatDoesNotAnswerIsNamedWithItsConfiguration) {
+  const auto refuse = [&](std::string_view webhook) {
+    web->reply(
+        500, fmt::format(R"({{"kind":"Status","code":500,"reason":"InternalError","message":"Internal error )"
+                         R"(occurred: failed calling webhook \"{}\": failed to call webhook: refused"}})",
+                         webhook));
+    web->reply(
+        200,
+        R"({"kind":"ValidatingWebhookConfigurationList","metadata":{},"items":[)"
+        R"({"metadata":{"name":"none"}},)"
+        R"({"metadata":{"name":"guard"},"webhooks":[{"name":"a.example.com"},{"name":"b.example.com"}]}]})");
+  };
+  refuse("b.example.com");
+  EXPECT_EQ(client.apply(api, object, {}, {}).error().hint,
+            "repair what answers for the webhook b.example.com of ValidatingWebhookConfiguration guard; or, "
+            "if it may "
+            "be done without, kubectl delete validatingwebhookconfiguration guard");
+  refuse("c.example.com");
+  web->reply(403, R"({"kind":"Status","code":403,"reason":"Forbidden","message":"no"})");
+  const auto unknown = client.apply(api, object, {}, {});
+  EXPECT_THAT(unknown.error().because, HasSubstr("c.example.com"));
+  EXPECT_EQ(web->count(), 5u);
+}
+
 TEST_F(RestClientTest, AnErrorAboutASecretHidesItsValues) {
   const ResourceInfo secrets{{"", "v1", "Secret"}, "secrets", true, {}};
   const auto refuse = [&] {

@@ -134,3 +134,18 @@ def what_others_write_to_the_record_is_no_sign_of_a_dead_holder(t):
         time.sleep(0.7)
     contains(t.finish(taking, code=0).err, "taking over the lock")
     check(t.kube.get("ConfigMap", t.ns, "two"), "it was written")
+
+
+@test
+def a_webhook_that_is_down_is_named_with_what_to_do(t):
+    name = f"{t.ns}-guard"
+    t.cleanup(lambda: t.kube.delete("ValidatingWebhookConfiguration", None, name))
+    nobody = t.kube.ca
+    guard = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": name},
+             "webhooks": [{"name": "guard.example.com", "failurePolicy": "Fail", "sideEffects": "None", "timeoutSeconds": 1,
+                           "admissionReviewVersions": ["v1"], "clientConfig": {"url": "https://127.0.0.1:1/none", "caBundle": nobody},
+                           "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": t.ns}},
+                           "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"]}]}]}
+    t.kube.create("ValidatingWebhookConfiguration", None, guard)
+    t.refused("install", "shop", "-p", t.package("p", config_map("one")),
+              says=["failed calling webhook", f"kubectl delete validatingwebhookconfiguration {name}"])
