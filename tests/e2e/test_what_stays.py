@@ -1,5 +1,7 @@
 """What a release must neither delete nor forget, however it is tied to what goes."""
+import base64
 import json
+import pathlib
 import time
 
 from harness import check, config_map, contains, definition, equal, test, workload
@@ -140,7 +142,7 @@ def what_others_write_to_the_record_is_no_sign_of_a_dead_holder(t):
 def a_webhook_that_is_down_is_named_with_what_to_do(t):
     name = f"{t.ns}-guard"
     t.cleanup(lambda: t.kube.delete("ValidatingWebhookConfiguration", None, name))
-    nobody = t.kube.ca
+    nobody = base64.b64encode(pathlib.Path(t.kube.ca).read_bytes()).decode()
     guard = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": name},
              "webhooks": [{"name": "guard.example.com", "failurePolicy": "Fail", "sideEffects": "None", "timeoutSeconds": 1,
                            "admissionReviewVersions": ["v1"], "clientConfig": {"url": "https://127.0.0.1:1/none", "caBundle": nobody},
