@@ -246,10 +246,17 @@ class Observer {
   LiveState state_;  // guarded by mutex_
 };
 
-// The definition of a kind that isn't served. Nullopt: there is none, or definitions can't be read. The kind
-// doesn't tell its plural, which is in the name: of some hundred definitions only the names are asked for.
-std::optional<std::string> definition_of(kube::Client& client, const GroupKind& kind,
-                                         const Context& context) {
+bool serves_something(const Value& definition) {
+  const Value* const versions = definition.at_path({"spec", "versions"});
+  return versions != nullptr && versions->is_array() &&
+         std::ranges::any_of(versions->as_array(),
+                             [](const Value& version) { return version.is_true_at("served"); });
+}
+
+// The definition of a kind that serves none of its versions. Nullopt: there is none, or definitions can't be
+// read. The kind doesn't tell its plural, which is in the name: only names are asked for of all of them.
+std::optional<std::string> unserving_definition(kube::Client& client, const GroupKind& kind,
+                                                const Context& context) {
   if (apimachinery::is_built_in_group(kind.group)) return std::nullopt;
   const ResourceInfo definitions{
       {"apiextensions.k8s.io", "v1", "CustomResourceDefinition"}, "customresourcedefinitions", false, {}};
@@ -259,7 +266,8 @@ std::optional<std::string> definition_of(kube::Client& client, const GroupKind& 
     std::string name(each.string_at({"metadata", "name"}));
     if (!name.ends_with("." + kind.group) || apimachinery::is_terminating(each)) continue;
     const auto whole = client.get({definitions, "", name}, context);
-    if (whole.ok() && apimachinery::defined_kind(*whole) == kind) return name;
+    if (whole.ok() && apimachinery::defined_kind(*whole) == kind)
+      return serves_something(*whole) ? std::nullopt : std::optional(name);
   }
   return std::nullopt;
 }
@@ -295,7 +303,7 @@ Result<std::optional<ResourceInfo>> resource_of(kube::Client& client, const Inve
   }
   if (found.ok()) return std::optional<ResourceInfo>(*std::move(found));
   if (found.error().kind != ErrorKind::NotFound) return std::move(found).error();
-  if (const auto definition = definition_of(client, item.key.group_kind, context))
+  if (const auto definition = unserving_definition(client, item.key.group_kind, context))
     return unserved(item.key.group_kind, *definition);
   return std::optional<ResourceInfo>();
 }

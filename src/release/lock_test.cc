@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "encoding/yaml.h"
 #include "testing/fake_cluster.h"
 #include "testing/laptop_clock.h"
 
@@ -233,7 +234,9 @@ TEST_F(LockTest, WhatOthersWriteToTheAnchorIsNoSignOfItsHolder) {
   EXPECT_TRUE(lock.ok() || anchor_moved(lock.error())) << lock.error().to_line();
   LockOptions bob = options("bob");
   bob.silent_lock = looked.lock;
-  if (!lock.ok()) EXPECT_TRUE(ReleaseLock::acquire(world(), now(), {}, bob, Context()).ok());
+  if (!lock.ok()) {
+    EXPECT_TRUE(ReleaseLock::acquire(world(), now(), {}, bob, Context()).ok());
+  }
 }
 
 TEST_F(LockTest, AHolderWhoseClockIsAheadIsWaitedForOneTerm) {
