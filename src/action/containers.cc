@@ -176,7 +176,7 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
             removal.owner.empty() ? "stays" : fmt::format("goes back to release {}", removal.owner), live);
   }
   Views views;
-  std::map<std::string, ContainerView> data;
+  Data data;
   // What turns out to stay may keep the next container.
   for (bool again = true; again;) {
     again = false;
@@ -224,22 +224,30 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
 }
 
 // What only an object owns that goes, the garbage collector takes; what holds data is looked at for that.
-// True: something stays by it. `data`: by namespace, what was seen already.
+// Empty: nothing stays by it.
+Result<std::string> Containers::owning_what_is_kept(const Environment& environment,
+                                                    const PlannedAction& action, const Going& going,
+                                                    Data& data, const Context& context) const {
+  if (action.uid.empty() || action.key.ns.empty()) return std::string();
+  auto view = data.find(action.key.ns);
+  if (view == data.end()) {
+    MIST_TRY(ContainerView seen, ContainerView::of_data(environment, id_, action.key.ns, context));
+    view = data.emplace(action.key.ns, std::move(seen)).first;
+  }
+  const std::map<std::string, std::string> kept = view->second.owners_of_kept(going);
+  const auto by_it = kept.find(action.uid);
+  return by_it == kept.end() ? std::string() : would_go({by_it->second}) + " and has it as its owner";
+}
+
+// True: something stays by it.
 Result<bool> Containers::settle_owners(const Environment& environment, std::vector<PlannedAction>& removals,
-                                       const LiveState& live, std::map<std::string, ContainerView>& data,
-                                       const Context& context) {
+                                       const LiveState& live, Data& data, const Context& context) {
   bool found = false;
   for (PlannedAction& removal : removals) {
-    if (removal.kind != ActionKind::Delete || removal.uid.empty() || removal.key.ns.empty()) continue;
-    auto view = data.find(removal.key.ns);
-    if (view == data.end()) {
-      MIST_TRY(ContainerView seen, ContainerView::of_data(environment, id_, removal.key.ns, context));
-      view = data.emplace(removal.key.ns, std::move(seen)).first;
-    }
-    const std::map<std::string, std::string> kept = view->second.owners_of_kept(going_);
-    const auto by_it = kept.find(removal.uid);
-    if (by_it == kept.end()) continue;
-    retain(removal, would_go({by_it->second}) + " and has it as its owner", live);
+    if (removal.kind != ActionKind::Delete) continue;
+    MIST_TRY(std::string why, owning_what_is_kept(environment, removal, going_, data, context));
+    if (why.empty()) continue;
+    retain(removal, std::move(why), live);
     found = true;
   }
   return found;
@@ -249,6 +257,7 @@ Result<bool> Containers::settle_owners(const Environment& environment, std::vect
 Status Containers::settle_replacements(const Environment& environment, apply::Plan& plan,
                                        const LiveState& live, const Context& context) {
   Views views;
+  Data data;
   for (PlannedAction& write : plan.writes) {
     if (write.kind != ActionKind::Replace || plan.is_hook(write)) continue;
     // The new StatefulSet takes over what the old one owned.
@@ -256,6 +265,11 @@ Status Containers::settle_replacements(const Environment& environment, apply::Pl
     std::string why;
     if (!is_looked_into(write.key)) {
       why = known_to_stay(write, {}, true);
+      Going going = going_;
+      going.uids.insert(write.uid);
+      if (why.empty()) {
+        MIST_TRY(why, owning_what_is_kept(environment, write, going, data, context));
+      }
     } else {
       MIST_TRY(const ContainerView* view, view_of(environment, write.key, views, context));
       Going going = going_;

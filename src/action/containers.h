@@ -59,6 +59,7 @@ class Containers {
     bool rewritten = false;           // created again when its definition is replaced
   };
   using Views = std::map<apimachinery::ObjectKey, ContainerView>;
+  using Data = std::map<std::string, ContainerView>;  // of_data(), by namespace
 
   void stays(const apimachinery::ObjectKey& key, std::string version, std::string why,
              const apply::LiveState& live, bool rewritten = false);
@@ -72,9 +73,10 @@ class Containers {
   std::string kept_by(const apimachinery::ObjectKey& container, const Contents& contents) const;
   std::string owning_what_stays(const Contents& contents) const;
   bool allowed(const apimachinery::ObjectKey& container) const;
+  Result<std::string> owning_what_is_kept(const Environment& environment, const apply::PlannedAction& action,
+                                          const Going& going, Data& data, const Context& context) const;
   Result<bool> settle_owners(const Environment& environment, std::vector<apply::PlannedAction>& removals,
-                             const apply::LiveState& live, std::map<std::string, ContainerView>& data,
-                             const Context& context);
+                             const apply::LiveState& live, Data& data, const Context& context);
   Status settle_replacements(const Environment& environment, apply::Plan& plan, const apply::LiveState& live,
                              const Context& context);
   void let_go(apply::PlannedAction& action, const Contents& contents);

@@ -264,6 +264,22 @@ TEST_F(ContainersTest, TheLastOwnerOfWhatIsKeptStaysThoughTheReleaseDoesNotKnowI
   EXPECT_FALSE(cluster.has("ConfigMap", "default", "owner"));
 }
 
+TEST_F(ContainersTest, TheLastOwnerOfWhatIsKeptIsNotReplaced) {
+  const auto fixed = [](int value) {
+    return fmt::format(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: owner}}, immutable: true, data: {{a: '{}'}}}}",
+        value);
+  };
+  ASSERT_TRUE(install_now(fixed(1)).ok());
+  cluster.put(
+      owned("PersistentVolumeClaim", "default", *cluster.find("ConfigMap", "default", "owner"), kKeep));
+  const auto refused = upgrade_now(fixed(2), {.replace = true});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().to_line(), HasSubstr("PersistentVolumeClaim default/data"));
+  cluster.drop({{"", "PersistentVolumeClaim"}, "default", "data"});
+  EXPECT_TRUE(upgrade_now(fixed(2), {.replace = true}).ok());
+}
+
 TEST_F(ContainersTest, WhatStaysKeepsItsNamespaceThoughWhatGoesOwnsIt) {
   const std::string owner =
       "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: owner, namespace: extra}}\n";
