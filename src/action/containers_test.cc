@@ -273,6 +273,12 @@ TEST_F(ContainersTest, TheLastOwnerOfWhatIsKeptIsNotReplaced) {
   ASSERT_TRUE(install_now(fixed(1)).ok());
   cluster.put(
       owned("PersistentVolumeClaim", "default", *cluster.find("ConfigMap", "default", "owner"), kKeep));
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || !call.dry_run || call.key.name != "owner") return std::nullopt;
+    return testing::api_refusal(
+        ErrorKind::Invalid, "cannot apply",
+        "ConfigMap \"owner\" is invalid: data: Forbidden: field is immutable when `immutable` is set");
+  });
   const auto refused = upgrade_now(fixed(2), {.replace = true});
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().to_line(), HasSubstr("PersistentVolumeClaim default/data"));
