@@ -1,10 +1,12 @@
 """The catalog's preview: a browser runs a package itself, and shows what mistctl prints."""
+import re
 import shlex
 import time
 
 from browser import Browser
 from catalog import Catalog, Repository
-from harness import check, config_map, contains, equal, test
+from harness import check, contains, equal, test
+from test_catalog_pages import STUMBLES
 
 KUBE_TEMPLATE = """apiVersion: v1
 kind: ConfigMap
@@ -31,8 +33,8 @@ data: {size: {{ .Values.size | quote }}, now: {{ now | date "2006-01-02T15:04:05
 NICKEL = """fun input => [{
   apiVersion = "v1",
   kind = "ConfigMap",
-  metadata = {name = input.data.name},
-  data = {size = std.string.from_number input.data.size},
+  metadata = {name = input.name},
+  data = {size = std.string.from_number input.size},
 }]
 """
 PUBLIC = "<img src=x onerror=\"window.broken = 1\"><script>window.broken = 1</script>"
@@ -80,8 +82,9 @@ def press_preview(browser):
 def wait_rendered(browser, words, seconds=120):
     """Until the status begins with `words`; engines take their time on a busy machine."""
     end = time.monotonic() + seconds
-    while not status(browser).startswith(words):
-        check(time.monotonic() < end, "it doesn't say", words, "but", status(browser), text_of(browser, "The error"))
+    while not (said := status(browser)).startswith(words):
+        over = said.startswith(("Rendered", "Not rendered"))
+        check(time.monotonic() < end and not over, "it doesn't say", words, "but", said, text_of(browser, "The error"))
         time.sleep(0.1)
 
 
@@ -110,6 +113,10 @@ def a_catalog_previews_in_the_browser_what_mistctl_prints(t):
     wait_rendered(browser, "Rendered, 1 object.")
     contains(same_as_mistctl(t, browser), 'host: "b.example", size: "3"')
     equal(browser.value("document.activeElement.id"), "rendered-start", "who used the keyboard goes on there")
+    for scheme, width in (("light", 1200), ("dark", 360)):
+        browser.emulate(prefers_color_scheme=scheme)
+        browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        equal(browser.value(STUMBLES), [], f"{scheme}, {width} pixels wide")
     # Another value, another object; what was shown is no longer what the form says.
     browser.value("document.querySelector('[name=size]').focus()")
     browser.type("5")
@@ -163,8 +170,8 @@ def a_catalog_previews_each_format(t):
     press_preview(browser)
     wait_rendered(browser, "Rendered")
     contains(browser.value("document.getElementById('rendered-output').textContent"), "The package says: for a.example")
-    catalog.json("/api/v1/packages/plain/versions/1.0.0/preview")
-    t.kube.wait("it is decided", lambda: "no-preview" in catalog.page("/packages/plain/1.0.0/inputs"))
+    t.kube.wait("it is decided", lambda: catalog.ask("GET", "/api/v1/packages/plain/versions/1.0.0/preview")[0] == 404)
+    t.kube.wait("the page says so", lambda: "no-preview" in catalog.page("/packages/plain/1.0.0/inputs"))
     contains(catalog.page("/packages/plain/1.0.0/inputs"), "There is no preview of its objects: it is plain Kubernetes YAML")
 
 
@@ -210,7 +217,12 @@ def a_catalogs_preview_withstands_hostile_packages(t):
     open_form(browser, catalog, "broken")
     press_preview(browser)
     wait_rendered(browser, "Not rendered")
-    contains(text_of(browser, "The error"), "error: broken 1.0.0 could not be rendered", "at manifests/map.yaml.j2:1")
+    shown = text_of(browser, "The error")
+    contains(shown, "error: broken 1.0.0 could not be rendered", "at manifests/map.yaml.j2:1")
+    # As mistctl shows it, which calls the package by its reference.
+    reference = f"git+{(t.dir / 'repositories' / 'broken').as_uri()}?ref="
+    said = t.run("generate", "broken", "-p", reference + "v1.0.0", code=1).err
+    equal(shown.strip(), re.sub(re.escape(reference) + "[0-9a-f]+", "broken 1.0.0", said[said.index("error: "):]).strip())
 
 
 @test(waits=True)
