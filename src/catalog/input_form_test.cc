@@ -145,9 +145,7 @@ TEST(InputForm, APreviewHasPlaceholdersForSecretsThatAreNeeded) {
               "password": {"type": "string", "format": "password"},
               "other": {"type": "string", "writeOnly": true}}}}})"));
   EXPECT_EQ(encoding::to_json(with_placeholders(fields, *encoding::parse_json(R"({"db": {"user": "a"}})"))),
-            R"({"db":{"user":"a","password":"(secret db.password)"
-}
-})");
+            R"json({"db":{"user":"a","password":"(secret db.password)"}})json");
 }
 
 }  // namespace

@@ -102,6 +102,7 @@ select:focus-visible, textarea:focus-visible { outline: 3px solid var(--link); o
 .beside { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 2.5rem; }
 .beside > * { min-width: 0; }
 @media (max-width: 55rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
+#rendered-output pre { max-height: 40rem; overflow: auto; }
 .graph { font: .85rem system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
 .graph text { fill: var(--front); }
 .graph .kind { fill: var(--soft); font-size: .78rem; }
