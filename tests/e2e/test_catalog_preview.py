@@ -37,6 +37,17 @@ NICKEL = """fun input => [{
   data = {size = std.string.from_number input.size},
 }]
 """
+SECRETS = """import kpm
+
+server = kpm.ecdsa("server")
+kpm.render("templates/secret.yaml.j2", "manifests/secret.yaml", password=kpm.password("admin"), key=server.private_key)
+"""
+SECRET = """apiVersion: v1
+kind: Secret
+metadata: {name: keys}
+data: {password: '{{ password | b64encode }}', length: '{{ password | length }}', key: '{{ key | b64encode }}'}
+stringData: {url: 'https://admin:{{ password }}@db'}
+"""
 PUBLIC = "<img src=x onerror=\"window.broken = 1\"><script>window.broken = 1</script>"
 
 
@@ -173,6 +184,28 @@ def a_catalog_previews_each_format(t):
     t.kube.wait("it is decided", lambda: catalog.ask("GET", "/api/v1/packages/plain/versions/1.0.0/preview")[0] == 404)
     t.kube.wait("the page says so", lambda: "no-preview" in catalog.page("/packages/plain/1.0.0/inputs"))
     contains(catalog.page("/packages/plain/1.0.0/inputs"), "There is no preview of its objects: it is plain Kubernetes YAML")
+
+
+@test(waits=True)
+def a_catalogs_preview_has_placeholders_for_secrets(t):
+    catalog, token = serve(t)
+    kube(t, catalog, token, "keeper", **{"scripts/pre-install.py": SECRETS, "templates/secret.yaml.j2": SECRET})
+    publish(t, catalog, token, "asks", {"Chart.yaml": "apiVersion: v2\nname: asks\nversion: 1.0.0\n", "values.yaml": "size: 3\n",
+                                        "values.schema.json": '{"required": ["password"], "properties": {"size": {"type": "integer"},'
+                                                              ' "password": {"type": "string", "format": "password"}}}',
+                                        "templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+                                                            "data: {password: {{ .Values.password | quote }}, r: {{ randAlphaNum 9 }}}\n"})
+    browser = Browser(t)
+    open_form(browser, catalog, "keeper")
+    press_preview(browser)
+    wait_rendered(browser, "Rendered, 2 objects.")
+    contains(text_of(browser, "The objects"), "{password: '(secret admin)', length: '24', key: '(secret server)'}", "https://admin:(secret admin)@db")
+    contains(browser.value("document.getElementById('rendered-output').textContent"), "a secret of its own: server, admin.")
+    open_form(browser, catalog, "asks")
+    press_preview(browser)
+    wait_rendered(browser, "Rendered, 1 object.")
+    contains(text_of(browser, "The objects"), 'password: "(secret password)"')
+    contains(browser.value("document.getElementById('rendered-output').textContent"), "drew random values")
 
 
 @test(waits=True)
