@@ -18,6 +18,7 @@ using encoding::Value;
 // Part of every key: another value forgets what was made before.
 constexpr std::string_view kFormat = "preview/v1";
 constexpr std::string_view kNamespace = "default";
+constexpr std::size_t kMostMetadata = 512u << 10;  // bytes: the schema of the inputs, the defaults
 
 // Whether it says something of the package, and will be so the next time.
 bool is_final(const Error& failure) {
@@ -159,6 +160,12 @@ Result<Previews::Made> Previews::build(const Wanted& wanted, const Context& cont
   if (module.size() > kMostModuleBytes)
     return error(ErrorKind::Invalid, "its files have {} bytes packed, more than {}", module.size(),
                  kMostModuleBytes);
+  // Each preview reads it, to check the values.
+  MIST_TRY(const std::optional<std::string_view> metadata,
+           wasm::custom_section(crypto::as_bytes(module), source.reference, wasm::kPackageSection));
+  if (metadata && metadata->size() > kMostMetadata)
+    return error(ErrorKind::Invalid, "its metadata has {} bytes, more than {}", metadata->size(),
+                 kMostMetadata);
   MIST_TRY(const crypto::Digest digest, modules_.put(module));
   Made made{
       .preview = {.state = PreviewState::Ready, .module = {.digest = digest.str(), .bytes = module.size()}},

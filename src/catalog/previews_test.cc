@@ -131,6 +131,9 @@ TEST_F(PreviewsTest, SaysWhyThereIsNone) {
                    "apiVersion: mistletoe.dev/v1\nkind: MistPackage\nmetadata: {name: shop}\nspec: {version: "
                    "1.0.0, engine: jinja, dependencies: [{name: other, package: a/b}]}\n"});
   EXPECT_EQ(problem(std::move(calls)), "it calls other packages");
+  std::vector<registry::PackageFile> wordy = kube();
+  wordy.push_back({"values.yaml", "a: " + std::string(600'000, 'a') + "\n"});
+  EXPECT_THAT(problem(std::move(wordy)), HasSubstr("more than 524288"));
   std::string noise;
   for (std::uint64_t i = 0, state = 1; i < (10u << 20); ++i) {
     state = state * 6364136223846793005U + 1442695040888963407U;

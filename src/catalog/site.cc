@@ -500,6 +500,8 @@ Site::Reply Site::preview(const Call& call) {
         .with_because(preview.problem);
   if (preview.state == PreviewState::Preparing)
     return json(Value::object({{"state", Value("preparing")}}), 202);
+  // Its files are unpacked, and its values checked.
+  if (const int seconds = writes_.wait_for("preview " + call.peer); seconds > 0) return too_often(seconds);
   MIST_TRY(const Value plan, preview_plan(*found, preview, call));
   return json(plan);
 }

@@ -27,7 +27,7 @@ struct SiteOptions {
   Repositories allowed = Repositories::Public;
   bool behind_proxy = false;      ///< the last address of X-Forwarded-For is the client's
   double reads_per_second = 200;  ///< of one client on average; 0: no limit
-  double writes_per_minute = 60;  ///< of one account, and of one project's webhook
+  double writes_per_minute = 60;  ///< of one account, and of one project's webhook; previews of one client
 };
 
 /// An account's token, as its owner sees it: "mct_" and 64 digits.

@@ -281,3 +281,6 @@ def a_catalogs_preview_is_allowed_nothing_else(t):
         contains(headers["Cache-Control"], "immutable")
         equal(catalog.ask("GET", url, headers={"Accept-Encoding": "gzip", "If-None-Match": headers["ETag"]})[0], 304)
     equal(headers["Content-Encoding"], "gzip", "an engine is packed")
+    # One client gets some at once, and then one a second.
+    codes = [catalog.ask("GET", "/api/v1/packages/shop/versions/1.0.0/preview")[0] for _ in range(40)]
+    equal((codes[0], codes[-1]), (200, 429))
