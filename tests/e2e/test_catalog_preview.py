@@ -151,6 +151,7 @@ def a_catalog_previews_in_the_browser_what_mistctl_prints(t):
 @test(waits=True)
 def a_catalog_previews_each_format(t):
     catalog, token = serve(t)
+    kube(t, catalog, token, "templates")
     kube(t, catalog, token, "scripted", **{"scripts/pre-install.py": SCRIPT, "templates/more.yaml.j2": MORE})
     publish(t, catalog, token, "chart", {"Chart.yaml": "apiVersion: v2\nname: chart\nversion: 1.0.0\n", "values.yaml": "size: 3\n",
                                          "templates/a.yaml": CHART_TEMPLATE})
@@ -164,7 +165,7 @@ def a_catalog_previews_each_format(t):
                                                            "spec: {version: 1.0.0}\n",
                                          "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
     browser = Browser(t)
-    for name, objects, words in (("scripted", 2, "twice: '6'"), ("chart", 1, 'revision: "1"'), ("program", 1, "size"), ("bases", 1, "my-a")):
+    for name, objects, words in (("templates", 1, 'size: "3"'), ("scripted", 2, "twice: '6'"), ("chart", 1, 'revision: "1"'), ("program", 1, "size"), ("bases", 1, "my-a")):
         began = time.monotonic()
         open_form(browser, catalog, name)
         press_preview(browser)
