@@ -215,6 +215,13 @@ FilledInputs fill_inputs(const std::vector<InputField>& fields, const FormAnswer
   return filled;
 }
 
+Value with_placeholders(const std::vector<InputField>& fields, Value values) {
+  for (const InputField& field : fields)
+    if (field.is_secret && field.is_needed && field.type == InputType::Text)
+      put(values, field.path, Value(fmt::format("(secret {})", field.name)));
+  return values;
+}
+
 Markup input_markup(const std::vector<InputField>& fields, const FormAnswers& answers,
                     const FilledInputs& filled) {
   Markup out;

@@ -47,6 +47,9 @@ struct FilledInputs {
 };
 FilledInputs fill_inputs(const std::vector<InputField>& fields, const FormAnswers& answers);
 
+/// `values` with a text that says so in place of each secret that is needed: a preview shows it as it is.
+encoding::Value with_placeholders(const std::vector<InputField>& fields, encoding::Value values);
+
 /// The fields with what was answered, without the form around them.
 Markup input_markup(const std::vector<InputField>& fields, const FormAnswers& answers,
                     const FilledInputs& filled);

@@ -137,5 +137,16 @@ TEST(InputForm, IsBoundedAndHoldsNoMarkup) {
   EXPECT_THAT(input_markup(fields, answers, fill_inputs(fields, answers)).text(), Not(HasSubstr("<script")));
 }
 
+TEST(InputForm, APreviewHasPlaceholdersForSecretsThatAreNeeded) {
+  const auto fields = input_fields(*encoding::parse_json(
+      R"({"required": ["db"], "properties": {
+            "db": {"required": ["password"], "properties": {
+              "user": {"type": "string"},
+              "password": {"type": "string", "format": "password"},
+              "other": {"type": "string", "writeOnly": true}}}}})"));
+  EXPECT_EQ(encoding::to_json(with_placeholders(fields, *encoding::parse_json(R"({"db": {"user": "a"}})"))),
+            R"json({"db":{"user":"a","password":"(secret db.password)"}})json");
+}
+
 }  // namespace
 }  // namespace mist::catalog

@@ -1,6 +1,7 @@
 #include "catalog/json_views.h"
 
 #include "base/clock.h"
+#include "package/secrets.h"
 
 namespace mist::catalog {
 namespace {
@@ -89,6 +90,59 @@ Value to_value(const Run& run) {
                         {"nodes", text_or_null(run.nodes)},
                         {"steps", std::move(steps)},
                         {"objects", run.objects}});
+}
+
+namespace {
+
+std::string module_url(const ServedModule& module) { return "/api/v1/modules/" + module.digest; }
+
+Value number(std::uint64_t value) { return Value(static_cast<std::int64_t>(value)); }
+
+// Keys that stand for those of an installation, of the right form. Everybody may know them.
+Value stand_in_keys() {
+  Value keys = Value::object();
+  for (const std::string_view kind : {"ed25519", "ecdsa"}) {
+    const auto request = package::SecretRequest::parse(
+        Value::object({{"op", "secret.get"}, {"name", "preview"}, {"kind", Value(kind)}}));
+    MIST_CHECK(request.ok());
+    const auto secret = package::derive_secret(
+        {.seed = {}, .package = "preview", .install = "preview", .rotations = {}}, *request);
+    MIST_CHECK(secret.ok());
+    keys.set(kind, Value::object(
+                       {{"value", Value(secret->value.reveal())}, {"publicKey", Value(secret->public_key)}}));
+  }
+  return keys;
+}
+
+}  // namespace
+
+Value to_value(const PreviewPlan& plan) {
+  static const Value keys = stand_in_keys();
+  Value runs{Value::Array{}};
+  std::uint64_t transfer = plan.module.transfer();
+  for (const PreviewRun& each : plan.runs) {
+    transfer += each.engine.transfer();
+    runs.push_back(Value::object({{"engine", Value(each.run.engine)},
+                                  {"url", Value(module_url(each.engine))},
+                                  {"bytes", number(each.engine.bytes)},
+                                  {"input", Value(each.run.input)},
+                                  {"script", Value(each.run.is_script)}}));
+  }
+  const auto clock = std::chrono::duration_cast<std::chrono::nanoseconds>(plan.clock.time_since_epoch());
+  return Value::object({{"state", Value("ready")},
+                        {"name", Value(plan.name)},
+                        {"module", Value::object({{"url", Value(module_url(plan.module))},
+                                                  {"bytes", number(plan.module.bytes)}})},
+                        {"runs", std::move(runs)},
+                        {"clock", Value(std::to_string(clock.count()))},
+                        {"seed", Value(std::string(64, '0'))},
+                        {"keys", keys},
+                        {"limits", Value::object({{"seconds", Value(std::int64_t{PreviewPlan::kSeconds})},
+                                                  {"memoryBytes", number(Previews::kMemoryBytes)},
+                                                  {"outputBytes", Value(PreviewPlan::kOutputBytes)},
+                                                  {"requests", Value(std::int64_t{10'000})}})},
+                        {"transfer", number(transfer)},
+                        {"command", Value(plan.command)}});
 }
 
 }  // namespace mist::catalog

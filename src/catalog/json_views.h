@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "catalog/model.h"
+#include "catalog/previews.h"
 #include "catalog/store.h"
 #include "encoding/value.h"
 
@@ -23,5 +24,18 @@ encoding::Value to_value(const Slice<T>& slice, const std::string& next_path) {
       {{"items", std::move(items)},
        {"next", slice.next.empty() ? encoding::Value() : encoding::Value(next_path)}});
 }
+
+/// How a browser renders a version.
+struct PreviewPlan {
+  static constexpr int kSeconds = 20;  ///< for which it may run in a browser
+  static constexpr std::int64_t kOutputBytes = std::int64_t{16} << 20;
+
+  std::string name = {};  ///< of the package in messages
+  ServedModule module = {};
+  std::vector<PreviewRun> runs = {};
+  WallTime clock = {};
+  std::string command = {};
+};
+encoding::Value to_value(const PreviewPlan& plan);
 
 }  // namespace mist::catalog

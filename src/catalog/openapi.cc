@@ -51,6 +51,20 @@ constexpr std::array kEndpoints{
              {},
              "The bytes of a package by their digest, which never change",
              ""},
+    Endpoint{
+        Operation::Preview,
+        "GET",
+        "/api/v1/packages/{name}/versions/{version}/preview",
+        {},
+        "What a browser runs to render it. The query has values of inputs, by the names in the form. 202: "
+        "not ready yet, ask again",
+        "Preview"},
+    Endpoint{Operation::Module,
+             "GET",
+             "/api/v1/modules/{digest}",
+             {},
+             "A WebAssembly module that a preview names, which never changes",
+             ""},
     Endpoint{Operation::AddProject, "POST", "/api/v1/projects", Role::Author, "Link a git repository",
              "NewProject", 201},
     Endpoint{Operation::Projects, "GET", "/api/v1/projects", Role::Author, "Your projects", "Projects", 200,
@@ -105,6 +119,21 @@ constexpr std::string_view kSchemas = R"({
       "began": {"type": "string", "format": "date-time"}, "milliseconds": {"type": "integer"}}}},
     "objects": {"type": ["object", "null"],
       "description": "What it is made of, and in which order: nodes and edges as mistctl graph -o json has them"}}},
+  "Preview": {"type": "object", "required": ["state"], "properties": {
+    "state": {"type": "string", "enum": ["preparing", "ready"]},
+    "name": {"type": "string", "description": "The package in messages"},
+    "module": {"type": "object", "description": "Its files, in the section mistletoe.files", "properties": {
+      "url": {"type": "string"}, "bytes": {"type": "integer"}}},
+    "runs": {"type": "array", "description": "Engines to run, in this order", "items": {"type": "object", "properties": {
+      "engine": {"type": "string"}, "url": {"type": "string"}, "bytes": {"type": "integer"},
+      "input": {"type": "string", "description": "The MistInput document"},
+      "script": {"type": "boolean", "description": "It runs pre-install.py; what follows sees the files that this left"}}}},
+    "clock": {"type": "string", "description": "What the guest's wall clock shows, nanoseconds since 1970"},
+    "seed": {"type": "string", "description": "Of its random bytes, hexadecimal"},
+    "keys": {"type": "object", "description": "What stands for each key that it asks for"},
+    "limits": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "transfer": {"type": "integer", "description": "Bytes of all modules on the way"},
+    "command": {"type": "string", "description": "Prints the same"}}},
   "Project": {"type": "object", "required": ["name", "owner", "url", "path"], "properties": {
     "name": {"type": "string"}, "owner": {"type": "string"}, "url": {"type": "string"}, "path": {"type": "string"},
     "created": {"type": "string", "format": "date-time"}, "polled": {"type": ["string", "null"]},

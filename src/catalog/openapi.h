@@ -22,6 +22,8 @@ enum class Operation : std::uint8_t {
   Yank,
   Unyank,
   Blob,
+  Preview,
+  Module,
   AddProject,
   Projects,
   ShowProject,

@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "catalog/graph_picture.h"
+#include "catalog/preview_script.h"
 #include "catalog/script.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
@@ -101,6 +102,7 @@ select:focus-visible, textarea:focus-visible { outline: 3px solid var(--link); o
 .beside { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 2.5rem; }
 .beside > * { min-width: 0; }
 @media (max-width: 55rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
+#rendered-output pre { max-height: 40rem; overflow: auto; }
 .graph { font: .85rem system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
 .graph text { fill: var(--front); }
 .graph .kind { fill: var(--soft); font-size: .78rem; }
@@ -396,6 +398,26 @@ Markup values_preview(const Version& version, const std::optional<Project>& proj
   return out;
 }
 
+// Hidden until its script is there, which shows it.
+Markup preview_section(const Version& version, const std::optional<Preview>& preview) {
+  if (!preview) return {};
+  if (preview->state == PreviewState::Impossible)
+    return markup("<p class=\"soft\" id=\"no-preview\">There is no preview of its objects: {}.</p>\n",
+                  preview->problem);
+  return markup(
+      "<section id=\"rendered\" aria-labelledby=\"rendered-title\" data-preview=\"{}\" data-worker=\"{}\" "
+      "hidden>\n<h2 id=\"rendered-title\">Objects</h2>\n<p id=\"rendered-about\">Your browser runs the "
+      "package, without a network, and shows the objects that it makes of these inputs. Secrets are "
+      "placeholders: an installation draws its own.</p>\n"
+      "<p><button type=\"button\" id=\"rendered-start\" aria-describedby=\"rendered-about\">Preview</button> "
+      "<button type=\"button\" id=\"rendered-stop\" hidden>Stop</button></p>\n"
+      "<p id=\"rendered-status\" role=\"status\"></p>\n<div id=\"rendered-output\"></div>\n</section>\n"
+      "<script src=\"{}\" defer></script>\n",
+      fmt::format("/api/v1/packages/{}/versions/{}/preview", http::escape_segment(version.package),
+                  http::escape_segment(version.version)),
+      preview_worker_path(), preview_script_path());
+}
+
 Markup yanked_note(const Version& shown) {
   if (!shown.yanked) return {};
   return markup("<p class=\"note\"><b>This version was yanked.</b> {}</p>\n",
@@ -480,7 +502,7 @@ std::string search_page(const PageFrame& frame, const Search& search, const Face
 }
 
 std::string inputs_page(const PageFrame& frame, const Version& shown, const std::optional<Project>& project,
-                        const FormAnswers& answers) {
+                        const FormAnswers& answers, const std::optional<Preview>& preview) {
   const std::vector<InputField> fields = input_fields(shown.facts.inputs);
   const FilledInputs filled = fill_inputs(fields, answers);
   Markup content = markup(
@@ -490,6 +512,7 @@ std::string inputs_page(const PageFrame& frame, const Version& shown, const std:
       shown.package, shown.version, version_path(shown));
   if (fields.empty()) {
     content += markup("<p>It declares no inputs.</p>\n");
+    content += preview_section(shown, preview);
     return frame_of(frame, fmt::format("Inputs of {} {}", shown.package, shown.version), content).text();
   }
   content += markup(
@@ -500,6 +523,7 @@ std::string inputs_page(const PageFrame& frame, const Version& shown, const std:
       "</section>\n</div>\n",
       version_path(shown), input_markup(fields, answers, filled), filled_words(filled),
       values_preview(shown, project, filled));
+  content += preview_section(shown, preview);
   return frame_of(frame, fmt::format("Inputs of {} {}", shown.package, shown.version), content, Live::Yes)
       .text();
 }
@@ -526,6 +550,10 @@ std::string package_page(const PageFrame& frame, const Version& shown, const std
       "</div>\n",
       left, right);
   return frame_of(frame, fmt::format("{} {}", shown.package, shown.version), content).text();
+}
+
+std::string reference_of(const Version& version, const std::optional<Project>& project) {
+  return project ? git_reference(version, *project) : version.package + " " + version.version;
 }
 
 std::string test_page(const PageFrame& frame, const Version& shown, const std::optional<Run>& run) {

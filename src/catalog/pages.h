@@ -8,6 +8,7 @@
 #include "catalog/input_form.h"
 #include "catalog/markup.h"
 #include "catalog/model.h"
+#include "catalog/previews.h"
 #include "catalog/store.h"
 
 namespace mist::catalog {
@@ -29,9 +30,12 @@ std::string search_page(const PageFrame& frame, const Search& search, const Face
 /// `versions` has `shown`.
 std::string package_page(const PageFrame& frame, const Version& shown, const std::vector<Version>& versions,
                          const std::optional<Project>& project, const std::optional<Run>& run);
-/// Its inputs as a form, beside the values that `answers` give and how to install it with them.
+/// Its inputs as a form, beside the values that `answers` give and how to install it with them. `preview` of
+/// its objects in the browser; nullopt: the catalog has none.
 std::string inputs_page(const PageFrame& frame, const Version& shown, const std::optional<Project>& project,
-                        const FormAnswers& answers);
+                        const FormAnswers& answers, const std::optional<Preview>& preview);
+/// How mistctl names it: "git+https://…?ref=v1.0.0"; without a project by its name.
+std::string reference_of(const Version& version, const std::optional<Project>& project);
 std::string test_page(const PageFrame& frame, const Version& shown, const std::optional<Run>& run);
 std::string submit_page(const PageFrame& frame);
 std::string message_page(const PageFrame& frame, const std::string& title, const std::string& words);

@@ -6,7 +6,9 @@
 
 #include "base/text.h"
 #include "catalog/badge.h"
+#include "catalog/input_form.h"
 #include "catalog/json_views.h"
+#include "catalog/preview_script.h"
 #include "catalog/script.h"
 #include "catalog/webhook.h"
 #include "encoding/gzip.h"
@@ -171,7 +173,12 @@ void condense(const WebRequest& request, WebAnswer& answer) {
       !known.empty() && names_etag(known, etag)) {
     answer.status = 304;
     answer.body.clear();
+    answer.shared.reset();
   }
+}
+
+bool takes_gzip(const WebRequest& request) {
+  return http::find_header(request.headers, "Accept-Encoding").find("gzip") != std::string_view::npos;
 }
 
 Result<Value> body_of(const WebRequest& request) {
@@ -219,7 +226,9 @@ Site::Site(World world, SiteOptions options)
 
 WebAnswer Site::answer(const WebRequest& request) {
   WebAnswer answer = route(request);
-  for (const auto& [name, value] : kSafety) answer.headers.push_back({std::string(name), std::string(value)});
+  for (const auto& [name, value] : kSafety)
+    if (http::find_header(answer.headers, name).empty())
+      answer.headers.push_back({std::string(name), std::string(value)});
   if (http::find_header(answer.headers, "Cache-Control").empty())
     answer.headers.push_back({"Cache-Control", answer.status == 200 ? "no-cache" : "no-store"});
   condense(request, answer);
@@ -307,6 +316,10 @@ Site::Reply Site::run(const Endpoint& endpoint, Call& call) {
       return yank(call, false);
     case Operation::Blob:
       return blob(call.name("digest"));
+    case Operation::Preview:
+      return preview(call);
+    case Operation::Module:
+      return module(call);
     case Operation::AddProject:
       return add_project(call);
     case Operation::Projects:
@@ -399,8 +412,7 @@ Site::Reply Site::index(const Call& call) {
   WebAnswer answer{.content_type = "application/json",
                    .body = {},
                    .headers = {{"ETag", text->etag}, {"Vary", "Accept-Encoding"}}};
-  const bool packed =
-      http::find_header(call.request.headers, "Accept-Encoding").find("gzip") != std::string_view::npos;
+  const bool packed = takes_gzip(call.request);
   if (const std::string_view known = http::find_header(call.request.headers, "If-None-Match");
       !known.empty() && names_etag(known, text->etag))
     return answer;  // condense() makes it a 304
@@ -476,6 +488,67 @@ Site::Reply Site::blob(const std::string& text) {
                    .headers = {{"ETag", fmt::format("\"{}\"", digest->hex())},
                                {"Cache-Control", std::string(kForEver)},
                                {"Content-Disposition", "attachment"}}};
+}
+
+Site::Reply Site::preview(const Call& call) {
+  MIST_TRY(const std::optional<Version> found, world_.store.version(call.name("name"), call.name("version")));
+  if (!found) return no_such("version", call.name("name") + " " + call.name("version"));
+  if (world_.previews == nullptr) return error(ErrorKind::NotFound, "this catalog has no previews");
+  const Preview preview = world_.previews->of(*found);
+  if (preview.state == PreviewState::Impossible)
+    return error(ErrorKind::NotFound, "there is no preview of {} {}", found->package, found->version)
+        .with_because(preview.problem);
+  if (preview.state == PreviewState::Preparing)
+    return json(Value::object({{"state", Value("preparing")}}), 202);
+  // Its files are unpacked, and its values checked.
+  if (const int seconds = writes_.wait_for("preview " + call.peer); seconds > 0) return too_often(seconds);
+  MIST_TRY(const Value plan, preview_plan(*found, preview, call));
+  return json(plan);
+}
+
+Result<Value> Site::preview_plan(const Version& version, const Preview& preview, const Call& call) {
+  const std::vector<InputField> fields = input_fields(version.facts.inputs);
+  const FilledInputs filled = fill_inputs(fields, call.query);
+  if (!filled.faults.empty()) {
+    std::vector<std::string> lines;
+    for (const auto& [name, fault] : filled.faults) lines.push_back(fmt::format("{}: {}", name, fault));
+    return error(ErrorKind::Invalid, "the values don't fit the package {}", version.package)
+        .with_because(join(lines, "\n"));
+  }
+  MIST_TRY(const std::optional<Project> project, world_.store.project(version.package));
+  MIST_TRY(const std::vector<PreviewRun> runs,
+           world_.previews->runs(version, reference_of(version, project),
+                                 with_placeholders(fields, filled.values)));
+  const auto now = std::chrono::floor<std::chrono::seconds>(world_.clock.now());
+  std::string command = fmt::format("mistctl generate {}", version.package);
+  if (filled.count > 0) command += " -f values.yaml";
+  command += fmt::format(" -n default -o raw \\\n  --clock {} \\\n  -p {}", format_time(now),
+                         shell_word(reference_of(version, project)));
+  return to_value(PreviewPlan{.name = fmt::format("{} {}", version.package, version.version),
+                              .module = preview.module,
+                              .runs = runs,
+                              .clock = now,
+                              .command = command});
+}
+
+Site::Reply Site::module(const Call& call) {
+  const std::string digest = call.name("digest");
+  const auto parsed = crypto::Digest::parse(digest);
+  if (!parsed.ok()) return parsed.error();
+  if (world_.previews == nullptr) return no_such("module with the digest", digest);
+  const std::string packed = takes_gzip(call.request) ? world_.previews->packed_digest(digest) : "";
+  auto bytes = world_.previews->bytes(packed.empty() ? digest : packed);
+  if (!bytes.ok() && bytes.error().kind == ErrorKind::NotFound)
+    return no_such("module with the digest", digest);
+  if (!bytes.ok()) return std::move(bytes).error();
+  WebAnswer answer{
+      .content_type = "application/wasm",
+      .headers = {{"ETag", fmt::format("\"{}{}\"", parsed->hex(), packed.empty() ? "" : "-gzip")},
+                  {"Cache-Control", std::string(kForEver)},
+                  {"Vary", "Accept-Encoding"}},
+      .shared = *std::move(bytes)};
+  if (!packed.empty()) answer.headers.push_back({"Content-Encoding", "gzip"});
+  return answer;
 }
 
 Site::Reply Site::add_project(const Call& call) {
@@ -593,6 +666,13 @@ Site::Reply Site::page_of(const std::vector<std::string>& parts, Call& call) {
     return asset("text/css; charset=utf-8", style_sheet());
   if (parts.size() == 2 && "/assets/" + parts[1] == script_path())
     return asset("text/javascript; charset=utf-8", script());
+  if (parts.size() == 2 && "/assets/" + parts[1] == preview_script_path())
+    return asset("text/javascript; charset=utf-8", preview_script());
+  if (parts.size() == 2 && "/assets/" + parts[1] == preview_worker_path()) {
+    WebAnswer answer = asset("text/javascript; charset=utf-8", preview_worker());
+    answer.headers.push_back({"Content-Security-Policy", preview_worker_policy()});
+    return answer;
+  }
   if (parts.size() != 1) return error(ErrorKind::NotFound, "there is nothing at this address");
   if (first == "search") {
     MIST_TRY(const Search search, search_asked(call));
@@ -634,7 +714,11 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
   if (!found) return no_such("package", named == 2 ? package : package + " " + parts[2]);
   const Version& shown = named == 2 ? shown_first(versions) : *chosen;
   MIST_TRY(const std::optional<Project> project, world_.store.project(package));
-  if (is_form) return html(inputs_page(frame_, shown, project, call.query));
+  if (is_form) {
+    const std::optional<Preview> preview =
+        world_.previews == nullptr ? std::optional<Preview>() : world_.previews->of(shown);
+    return html(inputs_page(frame_, shown, project, call.query, preview));
+  }
   MIST_TRY(const std::optional<Run> run, world_.store.last_run(package, shown.version));
   if (is_test) return html(test_page(frame_, shown, run));
   return html(package_page(frame_, shown, versions, project, run));

@@ -15,6 +15,7 @@
 #include "catalog/openapi.h"
 #include "catalog/pages.h"
 #include "catalog/poller.h"
+#include "catalog/previews.h"
 #include "catalog/rate_limit.h"
 #include "catalog/store.h"
 #include "http/web_server.h"
@@ -26,7 +27,7 @@ struct SiteOptions {
   Repositories allowed = Repositories::Public;
   bool behind_proxy = false;      ///< the last address of X-Forwarded-For is the client's
   double reads_per_second = 200;  ///< of one client on average; 0: no limit
-  double writes_per_minute = 60;  ///< of one account, and of one project's webhook
+  double writes_per_minute = 60;  ///< of one account, and of one project's webhook; previews of one client
 };
 
 /// An account's token, as its owner sees it: "mct_" and 64 digits.
@@ -44,6 +45,7 @@ class Site {
     Random& random;
     EventSink& events;
     std::function<void()> wake_poller;
+    Previews* previews = nullptr;  ///< null: there are none
   };
   Site(World world, SiteOptions options);
 
@@ -83,6 +85,9 @@ class Site {
   Reply test_again(const Call& call);
   Reply yank(const Call& call, bool on);
   Reply blob(const std::string& digest);
+  Reply preview(const Call& call);
+  Result<encoding::Value> preview_plan(const Version& version, const Preview& preview, const Call& call);
+  Reply module(const Call& call);
   Reply add_project(const Call& call);
   Reply projects(const Call& call);
   Reply project(const Call& call);

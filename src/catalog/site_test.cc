@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "catalog/backup.h"
+#include "catalog/preview_script.h"
 #include "catalog/script.h"
 #include "catalog/sqlite_store.h"
 #include "encoding/gzip.h"
@@ -132,6 +133,36 @@ TEST_F(SiteTest, EveryAnswerForbidsForeignScriptsAndHosts) {
                       Not(HasSubstr("unsafe"))));
     EXPECT_EQ(http::find_header(answer.headers, "X-Content-Type-Options"), "nosniff");
   }
+}
+
+TEST_F(SiteTest, OnlyTheWorkerOfPreviewsMayCompile) {
+  const WebAnswer worker = ask("GET", preview_worker_path());
+  ASSERT_EQ(worker.status, 200);
+  EXPECT_EQ(http::find_header(worker.headers, "Content-Security-Policy"), preview_worker_policy());
+  EXPECT_EQ(std::ranges::count(worker.headers, "Content-Security-Policy", &http::Header::name), 1);
+  EXPECT_THAT(preview_worker_policy(), AllOf(HasSubstr("default-src 'none'"), HasSubstr("'wasm-unsafe-eval'"),
+                                             Not(HasSubstr("unsafe-inline"))));
+  EXPECT_THAT(
+      std::string(http::find_header(ask("GET", preview_script_path()).headers, "Content-Security-Policy")),
+      Not(HasSubstr("unsafe")));
+}
+
+TEST_F(SiteTest, APreviewIsOfferedOrThePageSaysWhyNot) {
+  const Version version{.package = "a<b", .version = "1.0.0"};
+  const std::string hostile = "<script>1</script>";
+  const auto page = [&](const std::optional<Preview>& preview) {
+    return inputs_page({"https://c.example"}, version, {}, {}, preview);
+  };
+  EXPECT_THAT(page(Preview{}),
+              AllOf(HasSubstr("data-preview=\"/api/v1/packages/a%3Cb/versions/1.0.0/preview\""),
+                    HasSubstr(preview_script_path()), HasSubstr(" hidden>")));
+  EXPECT_THAT(page(Preview{.state = PreviewState::Impossible, .problem = hostile}),
+              AllOf(HasSubstr("There is no preview of its objects: &lt;script&gt;"), Not(HasSubstr(hostile)),
+                    Not(HasSubstr("rendered-start"))));
+  EXPECT_THAT(page({}), Not(HasSubstr("review")));
+  EXPECT_EQ(ask("GET", "/api/v1/modules/sha256:" + std::string(64, 'a')).status, 404);
+  EXPECT_EQ(ask("GET", "/api/v1/modules/nothing").status, 400);
+  EXPECT_EQ(ask("GET", "/api/v1/packages/none/versions/1.0.0/preview").status, 404);
 }
 
 TEST_F(SiteTest, APackagesPageShowsAllThatIsKnown) {

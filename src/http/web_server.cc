@@ -196,18 +196,26 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
     // 304 speaks of a body that it doesn't have (RFC 9110, section 15.4.5).
     if (answer.status != 304) {
       response_.set(BeastField::content_type, answer.content_type);
-      response_.content_length(answer.body.size());
+      response_.content_length(answer.content().size());
     }
     for (const Header& header : answer.headers) response_.insert(header.name, header.value);
-    if (!is_head) response_.body() = std::move(answer.body);
-    stream_.expires_after(server_.options_.patience);
+    answer_ = std::move(answer);
+    if (!is_head) response_.body() = {answer_.content().data(), answer_.content().size()};
+    stream_.expires_after(server_.options_.patience + time_for(answer_));
     beast::http::async_write(stream_, response_,
                              [self = shared_from_this()](beast::error_code failed, std::size_t) {
                                self->busy_ = false;
+                               self->answer_ = {};
                                if (failed) return self->close();
                                if (self->response_.keep_alive()) return self->wait();
                                self->say_goodbye();
                              });
+  }
+
+  // Beside the patience that everybody has.
+  Duration time_for(const WebAnswer& answer) const {
+    if (answer.shared == nullptr) return Duration::zero();
+    return std::chrono::seconds(answer.shared->size() / server_.options_.slowest);
   }
 
   void refuse_unread(beast::error_code failed) {
@@ -254,7 +262,8 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
   bool busy_ = false;  // a request has come whole, and its answer isn't sent yet
   beast::flat_buffer buffer_{kMostBuffered};
   std::optional<beast::http::request_parser<beast::http::string_body>> parser_;
-  beast::http::response<beast::http::string_body> response_;
+  WebAnswer answer_;  // holds what response_ shows
+  beast::http::response<beast::http::span_body<const char>> response_;
 };
 
 WebServer::Impl::~Impl() {

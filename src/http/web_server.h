@@ -4,7 +4,8 @@
 // the proxy in front.
 //
 // Every connection is bounded in time and bytes: a request must have come within `patience`, however slowly
-// its client sends, and its answer must have been taken within as much again. A request whose end two servers
+// its client sends, and its answer must have been taken within as much again (a shared one, which takes no
+// memory for each client, within what slow networks need). A request whose end two servers
 // could see in two places (RFC 9112, section 11.2: request smuggling) is answered with 400 and its
 // connection closed.
 
@@ -35,6 +36,10 @@ struct WebAnswer {
   std::string content_type = "text/plain; charset=utf-8";
   std::string body = {};  ///< to HEAD only its length is sent
   Headers headers = {};   ///< others than Content-Type, Content-Length, Connection
+  /// Sent in place of `body`, if there is one: large bytes that many answers have in common.
+  std::shared_ptr<const std::string> shared = nullptr;
+
+  const std::string& content() const { return shared ? *shared : body; }
 };
 
 /// Called on any of the handlers' threads, several at once.
@@ -46,8 +51,9 @@ struct WebServerOptions {
   std::uint32_t header_bytes = 16u << 10;
   std::uint64_t body_bytes = 1u << 20;           ///< more is answered with 413
   Duration patience = std::chrono::seconds(10);  ///< for a request that has begun, and for its answer
-  Duration idle = std::chrono::seconds(30);      ///< of a connection between requests
-  Duration drain = std::chrono::seconds(10);     ///< for requests that are being answered when it stops
+  std::uint64_t slowest = 64u << 10;  ///< bytes a second: a shared answer has the time for that in addition
+  Duration idle = std::chrono::seconds(30);   ///< of a connection between requests
+  Duration drain = std::chrono::seconds(10);  ///< for requests that are being answered when it stops
 };
 
 class WebServer {

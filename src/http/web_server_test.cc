@@ -142,6 +142,22 @@ TEST(WebServer, AClientThatDoesNotReadHoldsNobodyUp) {
               HasSubstr("GET /a"));
 }
 
+TEST(WebServer, SendsWhatAnswersShareAndGivesSlowNetworksTime) {
+  const auto large = std::make_shared<const std::string>(8u << 20, 'x');
+  const auto take = [&](std::uint64_t slowest) {
+    const auto server = web_server({.patience = 300ms, .slowest = slowest},
+                                   [&](const WebRequest&) { return WebAnswer{.shared = large}; });
+    const UniqueFd slow = connect_to(server->address());
+    send_all(slow, "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    std::this_thread::sleep_for(1s);
+    return read_all(slow);
+  };
+  const std::string answer = take(1u << 20);
+  EXPECT_THAT(answer.substr(0, 200), HasSubstr("Content-Length: 8388608\r\n"));
+  EXPECT_TRUE(answer.ends_with(*large));
+  EXPECT_LT(take(1u << 30).size(), large->size()) << "nobody has for ever";
+}
+
 TEST(WebServer, TakesOnlySoManyConnections) {
   const auto server = web_server({.connections = 2, .idle = 400ms});
   const UniqueFd one = connect_to(server->address());

@@ -21,6 +21,7 @@
 #include "catalog/backup.h"
 #include "catalog/blobs.h"
 #include "catalog/poller.h"
+#include "catalog/previews.h"
 #include "catalog/site.h"
 #include "catalog/sqlite_store.h"
 #include "catalog/worker.h"
@@ -242,29 +243,36 @@ Result<std::unique_ptr<mist::kube::Client>> connect_cluster(Program& program, mi
   return client;
 }
 
-Result<mist::catalog::TrialWorld> trial_world(Program& program, mist::ProcessRunner& git) {
-  constexpr mist::Duration kEngineTime = std::chrono::seconds(60);
-  constexpr std::uint64_t kEngineMemory = std::uint64_t{512} << 20;
+Result<mist::config::Paths> own_paths(Program& program) {
   // A home of its own: no registry, credential or setting of the user who runs it.
   const Path home = program.places.cache() / "worker";
   MIST_TRY_VOID(mist::config::make_private_directory(program.files, home));
-  MIST_TRY(mist::config::Paths paths, mist::config::Paths::from_environment(
-                                          [&](std::string_view name) -> std::optional<std::string> {
-                                            if (name == "MIST_HOME_LOCATION") return home.string();
-                                            if (name == "MIST_CONFIG_LOCATION" || name == "XDG_CACHE_HOME")
-                                              return std::nullopt;
-                                            return environment(name);
-                                          },
-                                          program.program));
+  return mist::config::Paths::from_environment(
+      [&](std::string_view name) -> std::optional<std::string> {
+        if (name == "MIST_HOME_LOCATION") return home.string();
+        if (name == "MIST_CONFIG_LOCATION" || name == "XDG_CACHE_HOME") return std::nullopt;
+        return environment(name);
+      },
+      program.program);
+}
+
+mist::package::RendererOptions engines_of(Program& program, const mist::config::Paths& paths) {
+  constexpr mist::Duration kEngineTime = std::chrono::seconds(60);
   mist::package::RendererOptions engines;
   engines.code_cache = paths.compiled_code();
   engines.engine_limits.guest_time = kEngineTime;
-  engines.engine_limits.memory_bytes = kEngineMemory;
+  engines.engine_limits.memory_bytes = mist::catalog::Previews::kMemoryBytes;
   engines.engines = mist::package::EngineStore(paths.engines, mist::package::kEngineDigests);
   engines.pulse = &program.pulse;
   engines.compiler = std::make_shared<mist::wasm::ProcessCompiler>(
       program.processes, mist::wasm::this_program(program.program), mist::wasm::CompileLimits{},
       program.context);
+  return engines;
+}
+
+Result<mist::catalog::TrialWorld> trial_world(Program& program, mist::ProcessRunner& git) {
+  MIST_TRY(mist::config::Paths paths, own_paths(program));
+  mist::package::RendererOptions engines = engines_of(program, paths);
   MIST_TRY(const std::string instance, program.store->instance());
   MIST_TRY(const mist::Duration timeout, program.line.duration("--timeout", "5m"));
   mist::package::TypeStore types(paths.schemas, mist::package::kKubeTypesDigests);
@@ -325,12 +333,19 @@ Status serve(Program& program) {
   const std::string listen = line.text("--listen", "127.0.0.1:8080");
   std::string url = line.text("--url", "http://" + listen);
   while (url.ends_with('/')) url.pop_back();
+  MIST_TRY(const mist::config::Paths paths, own_paths(program));
+  mist::catalog::Previews previews({.files = program.files,
+                                    .packages = *program.blobs,
+                                    .directory = program.places.cache() / "previews",
+                                    .options = engines_of(program, paths),
+                                    .events = program.log});
   mist::catalog::Site site({.store = *program.store,
                             .blobs = *program.blobs,
                             .clock = program.clock,
                             .random = program.random,
                             .events = program.log,
-                            .wake_poller = [&poller] { poller.wake(); }},
+                            .wake_poller = [&poller] { poller.wake(); },
+                            .previews = &previews},
                            {.url = url,
                             .allowed = allowed,
                             .behind_proxy = line.has("--behind-proxy"),

@@ -532,6 +532,31 @@ struct Renderer::Impl {
     return run_engine(source, tree, std::move(built.metadata), request, context, nullptr);
   }
 
+  Result<std::vector<EngineRun>> runs_of(const Source& source, const RenderRequest& request) const {
+    const auto& module = std::get<wasm::ModuleBytes>(source.content);
+    MIST_TRY(std::optional<Built> built, built_from(source, module));
+    if (!built || !built->names_engine())
+      return error(ErrorKind::Invalid, "{} doesn't name its engine", source.reference);
+    MIST_TRY_VOID(check_engine(source, *built));
+    MIST_TRY_VOID(refuse_unmet_needs(built->metadata, source));
+    MIST_TRY(const auto bytes, module.bytes());
+    MIST_TRY(const Files files, files_of_module(*bytes, source.reference));
+    if (built->engine.name == kHelmEngine)
+      if (const auto names = missing_subcharts(files); !names.empty())
+        return lacks_subcharts(source.reference, names);
+    std::vector<EngineRun> runs;
+    if (runs_a_script({files, std::nullopt, &built->engine})) {
+      const EngineKind& python = *find_engine(kPythonEngine);
+      MIST_TRY(std::string input, engine_input(python, built->metadata, for_script(request)));
+      runs.push_back({.engine = python.name, .input = std::move(input), .is_script = true});
+    }
+    Metadata metadata = std::move(built->metadata);
+    metadata.needs_release = metadata.needs_release || sees_the_revision(built->engine);
+    MIST_TRY(std::string input, engine_input(built->engine, metadata, request));
+    runs.push_back({.engine = built->engine.name, .input = std::move(input)});
+    return runs;
+  }
+
   // It is an engine of its own.
   Result<Rendered> run_built(const Source& source, const wasm::ModuleBytes& module, Built built,
                              const RenderRequest& request, const Context& context) {
@@ -643,6 +668,14 @@ struct Renderer::Impl {
           Value::object({{"name", install_name(request)}, {"namespace", request.release_namespace}})}}));
   }
 
+  // What a Kube's script is run with.
+  static RenderRequest for_script(const RenderRequest& request) {
+    RenderRequest wanted = request;
+    wanted.engine_options =
+        Value::object({{"script", kPreInstallScript}, {"interactive", request.interactive}});
+    return wanted;
+  }
+
   struct Ran {
     Rendered rendered;  // what it drew and was told
     ScriptResult result;
@@ -652,9 +685,7 @@ struct Renderer::Impl {
   Result<Ran> run_script(const Source& source, const Tree& tree, const Metadata& metadata,
                          const RenderRequest& request, const Context& context) {
     const Tree script{tree.files, std::nullopt, find_engine(kPythonEngine)};
-    RenderRequest wanted = request;
-    wanted.engine_options =
-        Value::object({{"script", kPreInstallScript}, {"interactive", request.interactive}});
+    const RenderRequest wanted = for_script(request);
     // What isn't known of it is told once, with the templates.
     Metadata known = metadata;
     known.ignored.clear();
@@ -975,6 +1006,14 @@ Result<Value> Renderer::missing(const Source& source, const Context& context) {
 
 Result<std::string> Renderer::build(const Source& source, BuiltEngine engine, const Context& context) {
   return impl_->build(source, engine, context);
+}
+
+Result<std::vector<EngineRun>> Renderer::engine_runs(const Source& source,
+                                                     const RenderRequest& request) const {
+  MIST_CHECK(std::holds_alternative<wasm::ModuleBytes>(source.content));
+  auto runs = impl_->runs_of(source, request);
+  if (!runs.ok()) add_inputs_hint(runs.error(), source.reference);
+  return runs;
 }
 
 Status Renderer::compile_engine(std::string_view name) {

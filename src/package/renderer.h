@@ -159,6 +159,13 @@ struct RendererOptions {
   std::shared_ptr<wasm::Compiler> compiler = nullptr;
 };
 
+/// One run of an engine, as a render begins it: for whoever runs it elsewhere, such as a browser.
+struct EngineRun {
+  std::string_view engine;  ///< its name
+  std::string input;        ///< the document on its standard input
+  bool is_script = false;   ///< it runs pre-install.py; the next run sees the files that this left
+};
+
 /// Where the engine of a built package is.
 enum class BuiltEngine : std::uint8_t { Contained, Named };
 
@@ -187,6 +194,9 @@ class Renderer {
   /// same wherever an engine with that digest is. The same source gives the same bytes. Invalid: it is a
   /// module already, or Kubernetes YAML, or its engine refuses it; Trap, Cancelled.
   Result<std::string> build(const Source& source, BuiltEngine engine, const Context& context);
+  /// The runs that render a module which names its engine (BuiltEngine::Named); nothing is run here. Errors
+  /// as render: Invalid (values against the schema; another engine).
+  Result<std::vector<EngineRun>> engine_runs(const Source& source, const RenderRequest& request) const;
   /// What the package names elsewhere and doesn't have, as its engine says (engines/kustomize/README.md): a
   /// list, perhaps empty. What else is wrong with it, rendering says. Errors: Trap, NotFound (the engine),
   /// Cancelled.

@@ -13,7 +13,9 @@ constexpr std::string_view kModuleVersion{"\1\0\0\0", 4};
 constexpr std::string_view kComponentVersion{"\x0d\0\1\0", 4};
 constexpr std::string_view kComponentLayer{"\1\0", 2};  // of the version field's second half
 constexpr std::uint8_t kCustom = 0;
+constexpr std::uint8_t kMemories = 5;
 constexpr std::uint8_t kExports = 7;
+constexpr std::uint64_t kWasmPage = 65536;
 
 struct Section {
   std::uint8_t id = 0;
@@ -111,6 +113,14 @@ Result<std::vector<Section>> sections_of(std::span<const std::byte> wasm, std::s
   return sections;
 }
 
+// Pages with which the only memory of a memory section begins; nothing if it isn't one of at most 4 GiB.
+std::optional<std::uint32_t> least_of_one_memory(std::string_view content) {
+  const auto count = take_number(content);
+  const auto flags = take_number(content);
+  if (count != 1 || !flags || *flags > 1) return std::nullopt;
+  return take_number(content);
+}
+
 // The content of an export section without those exports; nothing if it isn't one.
 std::optional<std::string> remaining_exports(std::string_view content, std::string_view prefix) {
   const auto count = take_number(content);
@@ -198,6 +208,36 @@ Result<std::string> without_exports(std::span<const std::byte> wasm, std::string
     append_number(out, content->size());
     out += *content;
   }
+  return out;
+}
+
+Result<std::string> with_memory_limit(std::span<const std::byte> wasm, std::string_view name,
+                                      std::uint64_t most_bytes) {
+  const std::uint64_t most = most_bytes / kWasmPage;
+  const auto unfit = [&](std::string_view because) {
+    return error(ErrorKind::Invalid, "the memory of {} can't be limited", name)
+        .with_because(std::string(because));
+  };
+  MIST_TRY(const auto sections, sections_of(wasm, name));
+  std::string out(view(wasm).substr(0, 8));
+  bool found = false;
+  for (const Section& each : sections) {
+    if (each.id != kMemories) {
+      out += each.whole;
+      continue;
+    }
+    const auto least = least_of_one_memory(each.content);
+    if (!least) return unfit("it has several memories, or one of an unknown kind");
+    if (*least > most) return unfit(fmt::format("it begins with {} pages of 64 KiB", *least));
+    found = true;
+    std::string content{"\1\1", 2};  // one memory, with a least and a most
+    append_number(content, *least);
+    append_number(content, most);
+    out.push_back(static_cast<char>(kMemories));
+    append_number(out, content.size());
+    out += content;
+  }
+  if (!found) return unfit("it has none");
   return out;
 }
 

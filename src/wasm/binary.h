@@ -51,6 +51,11 @@ Result<std::string> with_custom_section(std::span<const std::byte> wasm, std::st
 Result<std::string> without_exports(std::span<const std::byte> wasm, std::string_view name,
                                     std::string_view prefix);
 
+/// The module whose own memory can't grow beyond `most_bytes`, a multiple of 64 KiB: where it runs, growing
+/// fails then. Invalid as above, and if it has no memory of its own, or begins with more.
+Result<std::string> with_memory_limit(std::span<const std::byte> wasm, std::string_view name,
+                                      std::uint64_t most_bytes);
+
 /// The number of the section that holds the functions' bodies.
 inline constexpr std::uint8_t kCodeSection = 10;
 /// In a component, the numbers of the sections that are a module, or a component, themselves.

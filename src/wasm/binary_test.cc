@@ -114,6 +114,20 @@ TEST(Binary, RefusesLengthsThatAreNoNumbers) {
   }
 }
 
+TEST(Binary, LimitsTheMemoryOfAModule) {
+  const auto grows = [](const std::string& module) {
+    const auto limited = with_memory_limit(bytes_of(module), "m", 4 << 16);
+    return limited.ok() ? shared_runtime().load(bytes_of(*limited), "m").ok() : false;
+  };
+  EXPECT_TRUE(grows(assemble(R"((module (memory (export "memory") 2) (func (export "f"))))")));
+  const std::string with_its_own = assemble(R"((module (memory (export "memory") 2 200)))");
+  const auto limited = with_memory_limit(bytes_of(with_its_own), "m", 4 << 16);
+  ASSERT_TRUE(limited.ok());
+  EXPECT_EQ(*limited, assemble(R"((module (memory (export "memory") 2 4)))"));
+  EXPECT_FALSE(grows(assemble("(module (memory 5))"))) << "it begins with more";
+  EXPECT_FALSE(grows(assemble("(module)"))) << "it has none";
+}
+
 RC_GTEST_PROP(Binary, NeverReadsOutsideOfAnyBytes, (const std::string& tail, const std::string& section)) {
   const std::string bytes = kEmptyModule + tail;
   const auto read = custom_section(bytes_of(bytes), "m", section);

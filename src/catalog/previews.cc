@@ -1,0 +1,272 @@
+#include "catalog/previews.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "encoding/gzip.h"
+#include "encoding/json.h"
+#include "package/capabilities.h"
+#include "package/pre_install.h"
+#include "registry/package_files.h"
+#include "wasm/binary.h"
+
+namespace mist::catalog {
+namespace {
+
+using encoding::Value;
+
+// Part of every key: another value forgets what was made before.
+constexpr std::string_view kFormat = "preview/v1";
+constexpr std::string_view kNamespace = "default";
+constexpr std::size_t kMostMetadata = 512u << 10;  // bytes: the schema of the inputs, the defaults
+
+// Whether it says something of the package, and will be so the next time.
+bool is_final(const Error& failure) {
+  return failure.kind == ErrorKind::Invalid || failure.kind == ErrorKind::Trap;
+}
+
+std::string why_not(const Error& failure) {
+  const std::string_view because = split(failure.because, '\n').front();
+  return because.empty() ? failure.message : fmt::format("{}: {}", failure.message, because);
+}
+
+Value to_value(const Preview& preview, const std::vector<std::string>& engines) {
+  if (preview.state == PreviewState::Impossible) return Value::object({{"problem", Value(preview.problem)}});
+  return Value::object({{"digest", Value(preview.module.digest)},
+                        {"bytes", Value(static_cast<std::int64_t>(preview.module.bytes))},
+                        {"engines", Value(Value::Array(engines.begin(), engines.end()))}});
+}
+
+std::vector<std::string> engines_at(const Value& value, std::string_view key) {
+  std::vector<std::string> texts;
+  const Value* const list = value.find(key);
+  if (list != nullptr && list->is_array())
+    for (const Value& each : list->as_array())
+      if (each.is_string()) texts.push_back(each.as_string());
+  return texts;
+}
+
+std::optional<Preview> preview_of(const Value& value) {
+  if (const std::string_view problem = value.string_at("problem"); !problem.empty())
+    return Preview{.state = PreviewState::Impossible, .problem = std::string(problem)};
+  const Value* const bytes = value.find("bytes");
+  if (value.string_at("digest").empty() || bytes == nullptr || !bytes->is_int()) return std::nullopt;
+  return Preview{.state = PreviewState::Ready,
+                 .module = {.digest = std::string(value.string_at("digest")),
+                            .bytes = static_cast<std::uint64_t>(bytes->as_int())}};
+}
+
+Result<package::Source> source_of(Blobs& packages, const std::string& package, const std::string& version,
+                                  const std::string& text) {
+  MIST_TRY(const crypto::Digest digest, crypto::Digest::parse(text));
+  MIST_TRY(const std::string bytes, packages.get(digest));
+  MIST_TRY(registry::PackageTree tree, registry::PackageTree::decode(bytes));
+  package::Files files;
+  for (registry::PackageFile& each : tree.files) files.emplace(std::move(each.path), std::move(each.bytes));
+  return package::Source{.reference = fmt::format("{} {}", package, version),
+                         .name = package,
+                         .version = version,
+                         .digest = text,
+                         .content = std::move(files)};
+}
+
+}  // namespace
+
+Previews::Previews(World world)
+    : world_(std::move(world)),
+      modules_(world_.files, world_.directory / "modules"),
+      renderer_(world_.options, world_.events),
+      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+Previews::~Previews() = default;
+
+// With the digests of all engines: another engine renders something else.
+std::string Previews::key_of(const Version& version) const {
+  crypto::Hasher hasher;
+  hasher.field(kFormat).field(version.package).field(version.version).field(version.digest);
+  for (const package::EngineDigest& each : world_.options.engines.all()) hasher.field(each.sha256);
+  return hasher.finish().hex();
+}
+
+Preview Previews::of(const Version& version) {
+  if (version.digest.empty())
+    return {.state = PreviewState::Impossible, .problem = "its files couldn't be read"};
+  const std::string key = key_of(version);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = known_.find(key); found != known_.end()) return found->second;
+    if (queue_.size() < kMostQueued) {
+      known_.emplace(key, Preview{});
+      queue_.push_back({key, version.package, version.version, version.digest});
+    }
+  }
+  more_.notify_one();
+  return {};
+}
+
+void Previews::work(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    Wanted wanted;
+    {
+      std::unique_lock lock(mutex_);
+      if (!more_.wait(lock, stop, [&] { return !queue_.empty(); })) return;
+      wanted = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    const Preview made = make(wanted, Context(stop).with_timeout(world_.longest));
+    const std::scoped_lock lock(mutex_);
+    // What another try may make is forgotten.
+    if (made.state == PreviewState::Preparing)
+      known_.erase(wanted.key);
+    else
+      known_.insert_or_assign(wanted.key, made);
+  }
+}
+
+Preview Previews::make(const Wanted& wanted, const Context& context) {
+  auto result = made(wanted, context);
+  if (result.ok()) return std::move(result->preview);
+  if (context.stop().stop_requested()) return {};
+  world_.events.warn(fmt::format("the preview of {} {} can't be made: {}", wanted.package, wanted.version,
+                                 result.error().to_line()));
+  return {.state = PreviewState::Impossible, .problem = "the catalog can't make it now"};
+}
+
+// With its engines, which are what takes time after a restart.
+Result<Previews::Made> Previews::made(const Wanted& wanted, const Context& context) {
+  std::optional<Made> known = remembered(wanted.key);
+  if (!known) {
+    auto built = build(wanted, context);
+    if (!built.ok() && !is_final(built.error())) return std::move(built).error();
+    known = built.ok()
+                ? *std::move(built)
+                : Made{.preview = {.state = PreviewState::Impossible, .problem = why_not(built.error())},
+                       .engines = {}};
+    remember(wanted.key, *known);
+  }
+  for (const std::string& each : known->engines) MIST_TRY_VOID(served_engine(each));
+  return *std::move(known);
+}
+
+Result<Previews::Made> Previews::build(const Wanted& wanted, const Context& context) {
+  MIST_TRY(const package::Source source,
+           source_of(world_.packages, wanted.package, wanted.version, wanted.digest));
+  MIST_TRY(const package::EngineKind* const engine, package::engine_of(source));
+  if (engine == nullptr)
+    return error(ErrorKind::Invalid, "it is plain Kubernetes YAML, and its files are its objects");
+  MIST_TRY(const std::vector<package::Dependency> calls, package::declared_dependencies(source));
+  if (!calls.empty()) return error(ErrorKind::Invalid, "it calls other packages");
+  MIST_TRY(const std::string module, renderer_.build(source, package::BuiltEngine::Named, context));
+  if (module.size() > kMostModuleBytes)
+    return error(ErrorKind::Invalid, "its files have {} bytes packed, more than {}", module.size(),
+                 kMostModuleBytes);
+  // Each preview reads it, to check the values.
+  MIST_TRY(const std::optional<std::string_view> metadata,
+           wasm::custom_section(crypto::as_bytes(module), source.reference, wasm::kPackageSection));
+  if (metadata && metadata->size() > kMostMetadata)
+    return error(ErrorKind::Invalid, "its metadata has {} bytes, more than {}", metadata->size(),
+                 kMostMetadata);
+  MIST_TRY(const crypto::Digest digest, modules_.put(module));
+  Made made{
+      .preview = {.state = PreviewState::Ready, .module = {.digest = digest.str(), .bytes = module.size()}},
+      .engines = {std::string(engine->name)}};
+  if (package::has_pre_install(std::get<package::Files>(source.content)))
+    made.engines.emplace_back(package::kPythonEngine);
+  return made;
+}
+
+// Where the memory is what a browser gives it, and in gzip.
+Result<ServedModule> Previews::served_engine(std::string_view name) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = engines_.find(name); found != engines_.end()) return found->second;
+  }
+  MIST_TRY_VOID(world_.options.engines.digest(name));
+  MIST_TRY(const std::string whole, world_.options.engines.read(name));
+  MIST_TRY(const std::string bounded,
+           wasm::with_memory_limit(crypto::as_bytes(whole), fmt::format("engine {}", name), kMemoryBytes));
+  MIST_TRY(ServedModule served, keep(bounded));
+  const std::scoped_lock lock(mutex_);
+  packed_.insert_or_assign(served.digest, served.packed);
+  return engines_.insert_or_assign(std::string(name), std::move(served)).first->second;
+}
+
+Result<ServedModule> Previews::keep(const std::string& module) {
+  MIST_TRY(const crypto::Digest digest, modules_.put(module));
+  ServedModule served{.digest = digest.str(), .bytes = module.size()};
+  MIST_TRY(const std::string packed, encoding::gzip(module));
+  if (packed.size() > module.size() / 10 * 9) return served;
+  MIST_TRY(const crypto::Digest packed_digest, modules_.put(packed));
+  served.packed = packed_digest.str();
+  served.packed_bytes = packed.size();
+  return served;
+}
+
+std::optional<Previews::Made> Previews::remembered(const std::string& key) const {
+  const auto text = world_.files.read(world_.directory / (key + ".json"), 64u << 10);
+  const auto value = text.ok() ? encoding::parse_json(*text) : Result<Value>(text.error());
+  if (!value.ok() || !value->is_object()) return std::nullopt;
+  std::optional<Preview> preview = preview_of(*value);
+  if (!preview) return std::nullopt;
+  Made made{.preview = *std::move(preview), .engines = engines_at(*value, "engines")};
+  if (made.preview.state != PreviewState::Ready) return made;
+  const auto digest = crypto::Digest::parse(made.preview.module.digest);
+  return digest.ok() && world_.files.exists(modules_.place_of(*digest)) ? std::optional(std::move(made))
+                                                                        : std::nullopt;
+}
+
+void Previews::remember(const std::string& key, const Made& made) {
+  const Status written =
+      world_.files.write(world_.directory / (key + ".json"),
+                         encoding::to_json(to_value(made.preview, made.engines)) + "\n", {.mode = 0600});
+  if (!written.ok())
+    world_.events.warn(fmt::format("a preview can't be kept: {}", written.error().to_line()));
+}
+
+Result<std::vector<PreviewRun>> Previews::runs(const Version& version, const std::string& reference,
+                                               const Value& values) {
+  const Preview preview = of(version);
+  if (preview.state != PreviewState::Ready) return error(ErrorKind::Retryable, "it isn't ready yet");
+  MIST_TRY(const auto module, bytes(preview.module.digest));
+  const package::Source source{.reference = reference,
+                               .name = version.package,
+                               .version = version.version,
+                               .digest = preview.module.digest,
+                               .content = wasm::ModuleBytes(std::string(*module))};
+  package::RenderRequest request;
+  request.release_name = version.package;
+  request.release_namespace = kNamespace;
+  request.user_values = values;
+  package::assume_cluster(request, {}, {});
+  MIST_TRY(std::vector<package::EngineRun> engine_runs, renderer_.engine_runs(source, request));
+  std::vector<PreviewRun> runs;
+  for (package::EngineRun& each : engine_runs) {
+    MIST_TRY(ServedModule engine, served_engine(each.engine));
+    runs.push_back({std::move(each), std::move(engine)});
+  }
+  return runs;
+}
+
+// Everybody who is sent the same bytes now shares them.
+Result<std::shared_ptr<const std::string>> Previews::bytes(const std::string& digest) {
+  const auto parsed = crypto::Digest::parse(digest);
+  if (!parsed.ok()) return parsed.error();
+  const std::scoped_lock lock(load_mutex_);
+  if (auto known = loaded_[digest].lock()) return known;
+  auto read = modules_.get(*parsed);
+  if (!read.ok()) {
+    loaded_.erase(digest);
+    return std::move(read).error();
+  }
+  auto shared = std::make_shared<const std::string>(*std::move(read));
+  loaded_[digest] = shared;
+  return shared;
+}
+
+std::string Previews::packed_digest(const std::string& digest) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = packed_.find(digest);
+  return found == packed_.end() ? std::string() : found->second;
+}
+
+}  // namespace mist::catalog

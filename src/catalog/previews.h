@@ -1,0 +1,116 @@
+#pragma once
+// What a browser needs to render a version itself: the version as one WebAssembly module that holds its files
+// and names its engine (what `mistctl package build --thin` makes), and the engines. Both are made once, by
+// one thread beside the requests, and kept in files named by their digests. Why they are apart: README.md.
+// Any thread.
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/context.h"
+#include "base/event.h"
+#include "catalog/blobs.h"
+#include "catalog/model.h"
+#include "package/renderer.h"
+
+namespace mist::catalog {
+
+/// A module as it is served.
+struct ServedModule {
+  std::string digest = {};         ///< "sha256:…"
+  std::uint64_t bytes = 0;         ///< of the module
+  std::string packed = {};         ///< digest of it in gzip; empty: that doesn't pay
+  std::uint64_t packed_bytes = 0;  ///< on the way, where it is packed
+
+  std::uint64_t transfer() const { return packed.empty() ? bytes : packed_bytes; }
+};
+
+enum class PreviewState : std::uint8_t { Preparing, Ready, Impossible };
+
+struct Preview {
+  PreviewState state = PreviewState::Preparing;
+  std::string problem = {};  ///< Impossible: why, a sentence without a full stop
+  ServedModule module = {};  ///< Ready
+};
+
+/// What a browser runs, in this order.
+struct PreviewRun {
+  package::EngineRun run;
+  ServedModule engine;
+};
+
+class Previews {
+ public:
+  /// A module of a version that is larger isn't served. The largest engine has 7.4 MB on the way: a package
+  /// shouldn't be what a person waits for.
+  static constexpr std::uint64_t kMostModuleBytes = std::uint64_t{8} << 20;
+  /// Of an engine's memory in a browser; also what mistctl gives an engine in a catalog.
+  static constexpr std::uint64_t kMemoryBytes = std::uint64_t{512} << 20;
+  static constexpr std::size_t kMostQueued = 100;
+
+  struct World {
+    FileSystem& files;
+    Blobs& packages;                   ///< the versions' bytes
+    Path directory;                    ///< for what is made; may be deleted while nothing runs
+    package::RendererOptions options;  ///< with the engines
+    EventSink& events;
+    Duration longest = std::chrono::minutes(2);  ///< for one module
+  };
+  explicit Previews(World world);
+  ~Previews();
+  Previews(const Previews&) = delete;
+  Previews& operator=(const Previews&) = delete;
+
+  /// Never waits: what isn't made yet is asked for, and Preparing.
+  Preview of(const Version& version);
+  /// What runs to render it with these values. `reference` names it in errors. Errors: Invalid, where the
+  /// values don't fit; Retryable: it isn't ready.
+  Result<std::vector<PreviewRun>> runs(const Version& version, const std::string& reference,
+                                       const encoding::Value& values);
+  /// The bytes with this digest, if they are a module (or one in gzip) that was made here. NotFound.
+  Result<std::shared_ptr<const std::string>> bytes(const std::string& digest);
+  /// A module's, in gzip; empty: there is none.
+  std::string packed_digest(const std::string& digest) const;
+
+ private:
+  struct Wanted {
+    std::string key, package, version, digest;
+  };
+  struct Made {
+    Preview preview;
+    std::vector<std::string> engines;  // names
+  };
+  void work(const std::stop_token& stop);
+  Preview make(const Wanted& wanted, const Context& context);
+  Result<Made> made(const Wanted& wanted, const Context& context);
+  Result<Made> build(const Wanted& wanted, const Context& context);
+  Result<ServedModule> served_engine(std::string_view name);
+  Result<ServedModule> keep(const std::string& module);
+  std::optional<Made> remembered(const std::string& key) const;
+  void remember(const std::string& key, const Made& made);
+  std::string key_of(const Version& version) const;
+
+  World world_;
+  Blobs modules_;
+  package::Renderer renderer_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any more_;
+  std::deque<Wanted> queue_;                                  // guarded by mutex_, as is what follows
+  std::map<std::string, Preview> known_;                      // by key
+  std::map<std::string, ServedModule, std::less<>> engines_;  // by name
+  std::map<std::string, std::string> packed_;                 // by the module's digest
+  std::mutex load_mutex_;
+  std::map<std::string, std::weak_ptr<const std::string>> loaded_;  // by digest; guarded by load_mutex_
+  std::jthread thread_;
+};
+
+}  // namespace mist::catalog

@@ -1,0 +1,180 @@
+#include "catalog/previews.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "encoding/gzip.h"
+#include "encoding/json.h"
+#include "registry/package_files.h"
+#include "testing/recorded_events.h"
+#include "testing/temp_dir.h"
+#include "wasm/binary.h"
+#include "wasm/test_support.h"
+
+namespace mist::catalog {
+namespace {
+
+using encoding::Value;
+using ::testing::HasSubstr;
+
+// In place of an engine of templates: renders nothing, and holds much that packs well.
+std::string small_engine() {
+  return wasm::assemble(fmt::format(R"((module
+    (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 2)
+    (data (i32.const 16) "{{\"apiVersion\":\"mistletoe.dev/v1\",\"kind\":\"MistResult\",\"data\":{{\"result\":\"Ok\"}}}}")
+    (data (i32.const 1024) "{}")
+    (func (export "mistletoe_prepare"))
+    (func (export "mistletoe_generate")
+      (i32.store (i32.const 0) (i32.const 16)) (i32.store (i32.const 4) (i32.const 76))
+      (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8))))))",
+                                    std::string(20'000, ' ')));
+}
+
+class PreviewsTest : public ::testing::Test {
+ protected:
+  PreviewsTest() {
+    const std::string engine = small_engine();
+    digest_ = crypto::sha256(engine).hex();
+    digests_[0] = {.name = "jinja", .sha256 = digest_};
+    EXPECT_TRUE(files_.write(dir_.path() / "engines/jinja.wasm", engine).ok());
+    open();
+  }
+
+  void open() {
+    package::RendererOptions options;
+    options.engines = package::EngineStore(dir_.path() / "engines", digests_);
+    previews_.reset();
+    previews_ = std::make_unique<Previews>(Previews::World{.files = files_,
+                                                           .packages = packages_,
+                                                           .directory = dir_.path() / "previews",
+                                                           .options = options,
+                                                           .events = events_});
+  }
+
+  Version version_of(std::vector<registry::PackageFile> files) {
+    const registry::PackageTree tree{std::move(files)};
+    Version version{.package = "shop", .version = "1.0.0"};
+    version.digest = packages_.put(tree.encode())->str();
+    return version;
+  }
+  static std::vector<registry::PackageFile> kube(std::string template_text = "a: {{ size }}\n") {
+    return {{"K3.yaml", "name: shop\nversion: 1.0.0\nvalues: {size: 3}\n"},
+            {"manifests/a.yaml.j2", std::move(template_text)}};
+  }
+
+  Preview made(const Version& version) {
+    for (int i = 0; i < 600; ++i) {
+      Preview preview = previews_->of(version);
+      if (preview.state != PreviewState::Preparing) return preview;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    ADD_FAILURE() << "it is never ready";
+    return {};
+  }
+  std::string problem(std::vector<registry::PackageFile> files) {
+    const Preview preview = made(version_of(std::move(files)));
+    EXPECT_EQ(preview.state, PreviewState::Impossible);
+    return preview.problem;
+  }
+
+  mist::testing::TempDir dir_;
+  HostFileSystem files_;
+  mist::testing::RecordedEvents events_;
+  Blobs packages_{files_, dir_.path() / "blobs"};
+  std::string digest_;
+  std::array<package::EngineDigest, 1> digests_;
+  std::unique_ptr<Previews> previews_;
+};
+
+TEST_F(PreviewsTest, AVersionIsAModuleWithItsFilesAndNamesItsEngine) {
+  const Version version = version_of(kube());
+  const Preview preview = made(version);
+  ASSERT_EQ(preview.state, PreviewState::Ready) << preview.problem;
+  const auto module = previews_->bytes(preview.module.digest);
+  ASSERT_TRUE(module.ok());
+  EXPECT_EQ((*module)->size(), preview.module.bytes);
+  const auto section = wasm::custom_section(crypto::as_bytes(**module), "m", wasm::kFilesSection);
+  ASSERT_TRUE(section.ok() && *section);
+  EXPECT_THAT(*encoding::gunzip(**section, 1 << 20), HasSubstr("a: {{ size }}"));
+  const auto runs = previews_->runs(version, "shop 1.0.0", Value::object({{"size", Value(std::int64_t{5})}}));
+  ASSERT_TRUE(runs.ok()) << runs.error().to_line();
+  ASSERT_EQ(runs->size(), 1U);
+  EXPECT_EQ(runs->front().run.engine, "jinja");
+  const auto input = encoding::parse_json(runs->front().run.input);
+  ASSERT_TRUE(input.ok());
+  EXPECT_EQ(encoding::to_json(*input->find("data")), R"({"size":5,"name":"shop"})");
+  EXPECT_EQ(input->string_at({"release", "namespace"}), "default");
+}
+
+TEST_F(PreviewsTest, AnEngineCanNotGrowBeyondItsMemoryAndIsPacked) {
+  const Version version = version_of(kube());
+  made(version);
+  const auto runs = previews_->runs(version, "shop 1.0.0", Value::object());
+  ASSERT_TRUE(runs.ok()) << runs.error().to_line();
+  const ServedModule& engine = runs->front().engine;
+  const auto bytes = previews_->bytes(engine.digest);
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_EQ(**bytes, *wasm::with_memory_limit(crypto::as_bytes(small_engine()), "e", Previews::kMemoryBytes));
+  ASSERT_FALSE(engine.packed.empty());
+  EXPECT_EQ(previews_->packed_digest(engine.digest), engine.packed);
+  EXPECT_LT(engine.transfer(), engine.bytes / 10);
+  EXPECT_EQ(*encoding::gunzip(**previews_->bytes(engine.packed), 1 << 20), **bytes);
+  EXPECT_EQ(*previews_->bytes(engine.packed), *previews_->bytes(engine.packed));
+}
+
+TEST_F(PreviewsTest, SaysWhyThereIsNone) {
+  EXPECT_THAT(problem({{"a.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"}}),
+              HasSubstr("it is plain Kubernetes YAML"));
+  std::vector<registry::PackageFile> calls = kube();
+  calls.push_back({"mistletoe.yaml",
+                   "apiVersion: mistletoe.dev/v1\nkind: MistPackage\nmetadata: {name: shop}\nspec: {version: "
+                   "1.0.0, engine: jinja, dependencies: [{name: other, package: a/b}]}\n"});
+  EXPECT_EQ(problem(std::move(calls)), "it calls other packages");
+  std::vector<registry::PackageFile> wordy = kube();
+  wordy.push_back({"values.yaml", "a: " + std::string(600'000, 'a') + "\n"});
+  EXPECT_THAT(problem(std::move(wordy)), HasSubstr("more than 524288"));
+  std::string noise;
+  for (std::uint64_t i = 0, state = 1; i < (10u << 20); ++i) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    noise.push_back(static_cast<char>(state >> 56));
+  }
+  EXPECT_THAT(problem(kube(std::move(noise))), HasSubstr("more than 8388608"));
+  EXPECT_EQ(previews_->of({.package = "shop", .version = "1.0.0"}).problem, "its files couldn't be read");
+}
+
+TEST_F(PreviewsTest, IsMadeOnceAndKept) {
+  const Version version = version_of(kube());
+  const Preview first = made(version);
+  ASSERT_EQ(first.state, PreviewState::Ready);
+  // Nothing is left to make it of.
+  ASSERT_TRUE(files_.remove_all(dir_.path() / "blobs").ok());
+  open();
+  const Preview again = made(version);
+  EXPECT_EQ(again.state, PreviewState::Ready) << again.problem;
+  EXPECT_EQ(again.module.digest, first.module.digest);
+}
+
+TEST_F(PreviewsTest, AnotherEngineMakesAnotherPreview) {
+  const Version version = version_of(kube());
+  const Preview first = made(version);
+  const std::string other =
+      *wasm::with_custom_section(crypto::as_bytes(small_engine()), "e", "more", "another engine");
+  digest_ = crypto::sha256(other).hex();
+  digests_[0].sha256 = digest_;
+  ASSERT_TRUE(files_.write(dir_.path() / "engines/jinja.wasm", other).ok());
+  open();
+  const Preview second = made(version);
+  ASSERT_EQ(second.state, PreviewState::Ready) << second.problem;
+  EXPECT_NE(second.module.digest, first.module.digest) << "it names its engine";
+}
+
+TEST_F(PreviewsTest, GivesOnlyWhatWasMadeHere) {
+  const Version version = version_of(kube());
+  made(version);
+  EXPECT_EQ(previews_->bytes(version.digest).error().kind, ErrorKind::NotFound) << "the version's own bytes";
+  EXPECT_FALSE(previews_->bytes("../../etc/passwd").ok());
+}
+
+}  // namespace
+}  // namespace mist::catalog
