@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -169,6 +170,7 @@ class Comparison {
   std::vector<FieldDifference> found;
 
   void compare_object(const Value& desired, const Value& live, const FieldPlace& place) {
+    const std::size_t first = found.size();
     const encoding::MemberFinder there(&live);
     for (const Value::Member& member : desired.as_object()) {
       push({.kind = PathStep::Kind::Field, .name = member.key});
@@ -186,9 +188,24 @@ class Comparison {
       removed(there.find(name), below(place, name));
       pop();
     }
+    if (desired.empty() && may_resist_emptying()) mark_emptied_map(first, live.size());
   }
 
  private:
+  // Applying takes members and items away, and leaves out a list or a map of which none is left: the server
+  // refuses that, or fills in its default. The built-in types know the empty ones.
+  bool may_resist_emptying() const { return !typed_ && !steps_.empty() && steps_.front().name != "metadata"; }
+
+  // Differences from `first` on are the members that go, of a map that has `members`.
+  void mark_emptied_map(std::size_t first, std::size_t members) {
+    const std::span gone(found.begin() + static_cast<std::ptrdiff_t>(first), found.end());
+    const bool all = gone.size() == members && std::ranges::all_of(gone, [](const FieldDifference& each) {
+                       return each.managers.empty();
+                     });
+    if (!all) return;
+    for (FieldDifference& each : gone) each.empties = true;
+  }
+
   void push(PathStep step) { steps_.push_back(std::move(step)); }
   void pop() { steps_.pop_back(); }
 
@@ -324,7 +341,18 @@ class Comparison {
            });
   }
 
+  // Owned as a whole it is replaced as one.
+  bool is_emptied_list(const Value& desired, const Value& live, const FieldPlace& place) const {
+    return desired.empty() && !live.empty() && may_resist_emptying() && !place.whole && !leaf(place.owned) &&
+           std::ranges::none_of(place.others, [](const auto& other) { return leaf(other.second); });
+  }
+
   void compare_list(const Value& desired, const Value& live, const FieldPlace& place) {
+    if (is_emptied_list(desired, live, place)) {
+      differ(&desired, &live, place, false);
+      found.back().empties = true;
+      return;
+    }
     if (!place.whole && is_list_of(place, "k:")) return compare_keyed(desired, live, place);
     if (!place.whole && is_list_of(place, "v:")) return compare_set(desired, live, place);
     if (desired.size() != live.size()) return differ(&desired, &live, place, true);

@@ -5,8 +5,9 @@
 // it stores them in another spelling (stored_forms.h). Lists and maps follow the ownership that the server
 // recorded, ours or another manager's: by key, by value, by member, or as a whole. As a whole means that a
 // member which isn't wanted goes, and that an empty list or map is wanted empty; in what is owned by parts,
-// others keep theirs. What the server does beyond that (defaults inside of a whole, conversion, admission)
-// is a difference here, and server_made.h remembers it. Pure; any thread.
+// others keep theirs. But a custom resource's list that is wanted empty is wanted so, whoever owns its items.
+// What the server does beyond that (defaults inside of a whole, conversion, admission) is a difference here,
+// and server_made.h remembers it. Pure; any thread.
 
 #include <string>
 #include <string_view>
@@ -48,6 +49,8 @@ struct FieldDifference {
   bool made = false;
   /// Inside of what is written as a whole: what isn't wanted there goes, whoever owns it.
   bool in_whole = false;
+  /// A list or a map of a custom resource becomes empty, which applying can't do (empty_first.h).
+  bool empties = false;
 
   bool removal() const { return after.is_null(); }
   /// A removal that only ends our part in the field.

@@ -187,15 +187,19 @@ TEST(Differences, WhatIsWantedEmptyAndIsOwnedAsAWholeByAnotherIsOne) {
 
 TEST(Differences, WhatOthersHaveInMapsAndListsThatAreOwnedByPartsIsTheirs) {
   EXPECT_THAT(tampered("{labels: {}}", "{labels: {x: y}}", "{'f:labels': {.: {}, 'f:x': {}}}"), IsEmpty());
-  EXPECT_THAT(tampered("{ports: []}", "{ports: [{port: 1}]}", "{'f:ports': {'k:{\"port\":1}': {.: {}}}}"),
-              IsEmpty());
   EXPECT_THAT(tampered("{ports: [{port: 2}]}", "{ports: [{port: 1}]}",
                        "{'f:ports': {'k:{\"port\":1}': {.: {}, 'f:port': {}}}}"),
               ElementsAre(".spec.ports[0]"));
   EXPECT_THAT(tampered("{ports: [{port: 1, v: a}]}", "{ports: [{port: 1, v: b, x: z}]}",
                        "{'f:ports': {'k:{\"port\":1}': {.: {}, 'f:port': {}, 'f:v': {}, 'f:x': {}}}}"),
               ElementsAre(".spec.ports[port=1].v"));
-  EXPECT_THAT(tampered("{set: []}", "{set: [a]}", "{'f:set': {'v:\"a\"': {}}}"), IsEmpty());
+  EXPECT_THAT(tampered("{set: [b]}", "{set: [a, b]}", "{'f:set': {'v:\"a\"': {}}}"), IsEmpty());
+}
+
+TEST(Differences, AListOfACustomResourceThatIsWantedEmptyHasNoRoomForOthers) {
+  EXPECT_THAT(tampered("{ports: []}", "{ports: [{port: 1}]}", "{'f:ports': {'k:{\"port\":1}': {.: {}}}}"),
+              ElementsAre(".spec.ports"));
+  EXPECT_THAT(tampered("{set: []}", "{set: [a]}", "{'f:set': {'v:\"a\"': {}}}"), ElementsAre(".spec.set"));
 }
 
 TEST(Differences, InsideOfAWholeARemovalIsOneWhoeverOwnsIt) {
@@ -339,6 +343,68 @@ TEST(Differences, NameWhoElseOwnsTheField) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].path, ".spec.paused");
   EXPECT_THAT(found[0].managers, ElementsAre("other"));
+}
+
+// A custom resource, whose spec managers own as `fields` says.
+std::vector<FieldDifference> of_custom(std::string_view wanted, std::string_view live,
+                                       std::string_view fields) {
+  const auto object = [](std::string_view metadata, std::string_view spec) {
+    return yaml(
+        fmt::format("{{apiVersion: example.com/v1, kind: Gate, metadata: {}, spec: {}}}", metadata, spec));
+  };
+  return differences(object("{}", wanted), object(fmt::format("{{managedFields: {}}}", fields), live),
+                     "mistctl");
+}
+std::string owned_by(std::string_view manager, std::string_view operation, std::string_view spec) {
+  return fmt::format("{{manager: {}, operation: {}, fieldsV1: {{f:spec: {}}}}}", manager, operation, spec);
+}
+
+TEST(Emptied, IsAListOfACustomResourceWhoeverOwnsItsItems) {
+  const std::string ours = owned_by("mistctl", "Apply", "{f:allow: {'v:\"alice\"': {}}}");
+  const std::string theirs = owned_by("kubectl-patch", "Update", "{f:allow: {'v:\"mallory\"': {}}}");
+  const auto last = of_custom("{allow: []}", "{allow: [alice]}", fmt::format("[{}]", ours));
+  ASSERT_EQ(last.size(), 1U);
+  EXPECT_EQ(last[0].path, ".spec.allow");
+  EXPECT_TRUE(last[0].empties);
+  EXPECT_FALSE(last[0].uncertain);
+  EXPECT_THAT(last[0].managers, IsEmpty());
+  const auto filled = of_custom("{allow: []}", "{allow: [everyone]}", "[]");
+  ASSERT_EQ(filled.size(), 1U);
+  EXPECT_TRUE(filled[0].empties);
+  const auto tampered = of_custom("{allow: []}", "{allow: [mallory]}", fmt::format("[{}]", theirs));
+  ASSERT_EQ(tampered.size(), 1U);
+  EXPECT_TRUE(tampered[0].empties);
+  EXPECT_THAT(tampered[0].managers, ElementsAre("kubectl-patch"));
+  const auto some = of_custom("{allow: [bob]}", "{allow: [alice]}", fmt::format("[{}]", ours));
+  EXPECT_TRUE(std::ranges::none_of(some, &FieldDifference::empties));
+}
+
+TEST(Emptied, IsAMapThatLosesItsLastMember) {
+  const std::string ours = owned_by("mistctl", "Apply", "{f:sel: {f:a: {}}}");
+  const auto last = of_custom("{sel: {}}", "{sel: {a: x}}", fmt::format("[{}]", ours));
+  ASSERT_EQ(last.size(), 1U);
+  EXPECT_EQ(last[0].path, ".spec.sel.a");
+  EXPECT_TRUE(last[0].empties);
+  // What others have in it stays, and with it the map.
+  const auto shared = of_custom("{sel: {}}", "{sel: {a: x, b: y}}", fmt::format("[{}]", ours));
+  ASSERT_EQ(shared.size(), 1U);
+  EXPECT_FALSE(shared[0].empties);
+}
+
+TEST(Emptied, IsNothingThatApplyingEmpties) {
+  const auto whole = of_custom("{allow: []}", "{allow: [alice]}",
+                               fmt::format("[{}]", owned_by("mistctl", "Apply", "{f:allow: {}}")));
+  ASSERT_EQ(whole.size(), 1U);
+  EXPECT_FALSE(whole[0].empties);
+  constexpr std::string_view kOwned =
+      "{apiVersion: v1, kind: ServiceAccount, metadata: {managedFields: [{manager: mistctl, operation: "
+      "Apply, "
+      "fieldsV1: {'f:imagePullSecrets': {'k:{\"name\":\"a\"}': {.: {}, 'f:name': {}}}}}]}, "
+      "imagePullSecrets: [{name: a}]}";
+  const auto built_in = differences(yaml("{apiVersion: v1, kind: ServiceAccount, imagePullSecrets: []}"),
+                                    yaml(kOwned), "mistctl");
+  ASSERT_EQ(built_in.size(), 1U);
+  EXPECT_FALSE(built_in[0].empties);
 }
 
 TEST(SameObject, IsSoWhateverTheOrderOfItsManagers) {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "apply/earlier_failure.h"
 #include "apply/finished_job.h"
 #include "apply/hooks.h"
 #include "apply/marks.h"
@@ -154,7 +155,7 @@ class EdgeWaiter::Impl {
     }
   }
 
-  void begin(std::size_t index, std::string version, std::string uid, Done done) {
+  void begin(std::size_t index, WaitSource source, Done done) {
     const EdgeWait& wait = waits_[index];
     auto ref = reference(wait);
     if (!ref.ok()) return done(std::move(ref).error().with_frame(fmt::format("while {}", purpose(wait))));
@@ -164,8 +165,9 @@ class EdgeWaiter::Impl {
     Pending pending{
         .wait = &wait,
         .key = {ref->resource.gvk.group_kind(), ref->resource.namespaced ? ref->ns : "", ref->name},
-        .version = std::move(version),
-        .uid = std::move(uid),
+        .version = std::move(source.version),
+        .uid = std::move(source.uid),
+        .earlier_failure = EarlierFailure(std::move(source.earlier_failure)),
         .removal_delay =
             wait.write
                 ? removal_delay(plan_.desired[plan_.writes[*wait.write].desired].rendered.object.value())
@@ -206,6 +208,7 @@ class EdgeWaiter::Impl {
     ObjectKey key;
     std::string version;
     std::string uid;
+    EarlierFailure earlier_failure = EarlierFailure();
     std::optional<Duration> removal_delay = {};
     SteadyTime deadline;
     Duration limit{};
@@ -424,6 +427,7 @@ class EdgeWaiter::Impl {
       if (live != nullptr && older(live->string_at({"metadata", "resourceVersion"}), pending.version))
         return false;
       Readiness state = judge(pending.wait->predicate, pending.wait->outside.optional, live);
+      if (live != nullptr) state = pending.earlier_failure.judge(std::move(state), *live);
       if (state.health == Health::InProgress) {
         pending.detail = std::move(state.detail);
         const EdgePredicate asked = pending.wait->predicate;
@@ -565,8 +569,8 @@ EdgeWaiter::EdgeWaiter(kube::Client& client, const Plan& plan, const std::vector
 
 EdgeWaiter::~EdgeWaiter() = default;
 
-void EdgeWaiter::begin(std::size_t wait, std::string version, std::string uid, Done done) {
-  impl_->begin(wait, std::move(version), std::move(uid), std::move(done));
+void EdgeWaiter::begin(std::size_t wait, WaitSource source, Done done) {
+  impl_->begin(wait, std::move(source), std::move(done));
 }
 
 std::string EdgeWaiter::source_name(std::size_t wait) const { return impl_->source_name(wait); }

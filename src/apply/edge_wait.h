@@ -43,6 +43,13 @@ struct EdgeWaitOptions {
   Duration pods_after = PodWatch::kPatience;  ///< what isn't as asked by then is explained by its Pods
 };
 
+/// What a run knows of the source of a wait, once it was its turn.
+struct WaitSource {
+  std::string version = {};  ///< the resourceVersion that it was written with; empty: it wasn't
+  std::string uid = {};
+  std::optional<std::string> earlier_failure = {};  ///< when it was written (earlier_failure.h)
+};
+
 /// Its functions may be called from any thread. Must outlive its waits.
 class EdgeWaiter {
  public:
@@ -55,12 +62,11 @@ class EdgeWaiter {
   EdgeWaiter& operator=(const EdgeWaiter&) = delete;
   ~EdgeWaiter();
 
-  /// Begins to wait; `done` is called once, from any thread, perhaps before this returns. `version`: the
-  /// resourceVersion that the source was written with just now, empty if it wasn't: an older state doesn't
-  /// count; `uid`: its uid. A Job that removed itself is what it was when it ended (finished_job.h). Errors:
-  /// Timeout, naming who waited for what and what it was like at last; Invalid when the source failed for
-  /// good or was deleted; Cancelled; those of looking.
-  void begin(std::size_t wait, std::string version, std::string uid, Done done);
+  /// Begins to wait; `done` is called once, from any thread, perhaps before this returns. A state that is
+  /// older than what was written doesn't count. A Job that removed itself is what it was when it ended
+  /// (finished_job.h). Errors: Timeout, naming who waited for what and what it was like at last; Invalid when
+  /// the source failed for good or was deleted; Cancelled; those of looking.
+  void begin(std::size_t wait, WaitSource source, Done done);
 
   /// "Deployment shop/db".
   std::string source_name(std::size_t wait) const;

@@ -5,7 +5,9 @@
 #include <mutex>
 
 #include "apply/conversion.h"
+#include "apply/earlier_failure.h"
 #include "apply/edge_wait.h"
+#include "apply/empty_first.h"
 #include "apply/field_place.h"
 #include "apply/hooks.h"
 #include "apply/marks.h"
@@ -62,6 +64,7 @@ class Writer {
         context_(context),
         uids_(plan.writes.size()),
         versions_(plan.writes.size()),
+        earlier_failures_(plan.writes.size()),
         server_made_(plan.writes.size()),
         part_of_(apply_set_id(plan.owner)),
         redefined_(redefined_kinds(plan)),
@@ -73,13 +76,14 @@ class Writer {
     for (Node node = 0; node < plan_.writes.size(); ++node) versions.push_back(still_version(node));
     return versions;
   }
+  std::vector<std::optional<std::string>> take_earlier_failures() { return std::move(earlier_failures_); }
   std::vector<std::vector<ServerMade>> take_server_made() { return std::move(server_made_); }
   std::map<std::size_t, kube::ObjectRef> take_late() { return std::move(late_); }
   std::vector<char> take_deleted() { return std::move(deleted_); }
-  /// The resourceVersion that this run wrote; empty: it wrote nothing.
-  const std::string& version(Node node) const { return versions_[node]; }
-  /// Of what is there now, after its write.
-  const std::string& uid(Node node) const { return uids_[node]; }
+  /// After its write.
+  WaitSource source(Node node) const {
+    return {.version = versions_[node], .uid = uids_[node], .earlier_failure = earlier_failures_[node]};
+  }
 
   Status write(Node node) {
     if (node >= plan_.writes.size()) return pass(node);
@@ -290,6 +294,11 @@ class Writer {
       guarded = guarded || !version.empty();
       if (!version.empty()) object["metadata"].set("resourceVersion", version);
     }
+    const bool empties = !create && std::ranges::any_of(action.differences, &FieldDifference::empties);
+    if (empties) {
+      MIST_TRY(const std::string version, empty_first(ref, action, desired, action.uid));
+      if (guarded && !version.empty()) object["metadata"].set("resourceVersion", version);
+    }
     auto applied = action.unreadable ? apply_when_converted(ref, action, object, apply)
                                      : kube::apply_over_lost_version(client_, ref, object, apply, context_);
     // Read from the server's cache, or not there before: only now its webhook is asked.
@@ -327,9 +336,30 @@ class Writer {
     if (!applied.ok()) return explain(std::move(applied).error());
     uids_[node] = applied->string_at({"metadata", "uid"});
     versions_[node] = applied->string_at({"metadata", "resourceVersion"});
-    server_made_[node] = server_made(differences_of(desired, *applied, plan_.owner.manager));
+    earlier_failures_[node] = passing_failure(*applied);
+    std::vector<FieldDifference> left = differences_of(desired, *applied, plan_.owner.manager);
+    // Of what could not be read before, or was filled meanwhile.
+    if (!empties && std::erase_if(left, &FieldDifference::empties) > 0) {
+      MIST_TRY(const std::string version, empty_first(ref, action, desired, uids_[node]));
+      if (!version.empty()) versions_[node] = version;
+    }
+    server_made_[node] = server_made(left);
     MIST_TRY_VOID(is_where_meant(node, ref, *applied));
+    MIST_TRY_VOID(has_our_marks(desired, *applied));
     return is_no_other(node, uids_[node], true);
+  }
+
+  // Without its marks nobody would find the object again: no wait, no upgrade, no uninstall.
+  static Status has_our_marks(const DesiredObject& desired, const Value& written) {
+    const Marks ours = marks_of(desired.rendered.object.value()), now = marks_of(written);
+    // An answer without a name tells nothing of the object.
+    if (written.string_at({"metadata", "name"}).empty() || now == ours) return {};
+    const std::string mark = now.part_of == ours.part_of ? fmt::format("annotation {}", kReleaseAnnotation)
+                                                         : fmt::format("label {}", kPartOfLabel);
+    return error(ErrorKind::Invalid, "{} was stored without the {}, by which it is the release's",
+                 desired.key.display(), mark)
+        .with_because("the cluster's admission (a policy or a webhook) removed or changed it")
+        .with_hint(fmt::format("have admission leave the {} as it is, then run the command again", mark));
   }
 
   // The record is to name what the server wrote, not what was asked for.
@@ -456,6 +486,27 @@ class Writer {
     }
   }
 
+  // Returns the version that has it; empty: there is nothing to empty any more.
+  Result<std::string> empty_first(const kube::ObjectRef& ref, const PlannedAction& action,
+                                  const DesiredObject& desired, const std::string& uid) {
+    for (Moment moment(context_);;) {
+      MIST_TRY(const Value there, client_.get(ref, context_));
+      // The apply, which names the uid, says that it is another object.
+      if (there.string_at({"metadata", "uid"}) != uid) return std::string();
+      MIST_TRY_VOID(is_still_whose_it_was(action, there));
+      const auto emptied = emptied_among(differences_of(desired, there, plan_.owner.manager));
+      if (emptied.empty()) return std::string();
+      if (const std::string others = fields_of_others(emptied); !others.empty() && !options_.force_conflicts)
+        return error(ErrorKind::Conflict, "{} has fields that other managers own: {}", action.key.display(),
+                     others)
+            .with_hint(std::string(kForceHint));
+      auto patched = empty_fields(client_, ref, there, emptied, context_);
+      if (patched.ok()) return std::string(patched->string_at({"metadata", "resourceVersion"}));
+      if (!is_outdated(patched.error()) || !moment.pause())
+        return std::move(patched).error().with_frame(fmt::format("while emptying {}", emptied.front().path));
+    }
+  }
+
   // Forced at exactly the version at which nothing else is in conflict.
   Result<Value> take_label_back(const kube::ObjectRef& ref, const PlannedAction& action, Value& object,
                                 kube::ApplyOptions apply) {
@@ -518,8 +569,9 @@ class Writer {
   const ExecuteOptions& options_;
   EventSink& events_;
   const Context& context_;
-  std::vector<std::string> uids_;  // each element has one writer, like those of versions_
-  std::vector<std::string> versions_;
+  std::vector<std::string> uids_;      // each element has one writer, like those of versions_
+  std::vector<std::string> versions_;  // the resourceVersion that this run wrote; empty: it wrote nothing
+  std::vector<std::optional<std::string>> earlier_failures_;
   std::vector<std::vector<ServerMade>> server_made_;
   std::mutex late_mutex_;
   std::map<std::size_t, kube::ObjectRef> late_;  // guarded by late_mutex_
@@ -587,8 +639,7 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
                     [&](Node node, NodeDone done) {
                       const EdgeWait& wait = order.waits[node - order.first_wait];
                       waiter.begin(node - order.first_wait,
-                                   wait.write ? writer.version(*wait.write) : std::string(),
-                                   wait.write ? writer.uid(*wait.write) : std::string(),
+                                   wait.write ? writer.source(*wait.write) : WaitSource(),
                                    [&client, &writer, &wait, done = std::move(done)](Status status) {
                                      if (wait.predicate == EdgePredicate::Done && wait.write)
                                        writer.show_logs(*wait.write, status);
@@ -603,6 +654,7 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
   execution.deleted = writer.take_deleted();
   execution.versions = writer.still_versions();
   execution.uids = writer.take_uids();
+  execution.earlier_failures = writer.take_earlier_failures();
   execution.server_made = writer.take_server_made();
   execution.late = writer.take_late();
   execution.removals.assign(plan.removals.size(), Outcome::NotStarted);

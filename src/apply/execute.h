@@ -37,6 +37,9 @@ struct Execution {
   /// Beside Plan::writes: the resourceVersion of each as it was written; empty for what was not, and for what
   /// runs, which changes all the time.
   std::vector<std::string> versions = {};
+  /// Beside Plan::writes: the failure that each reported when it was written (earlier_failure.h); nullopt: it
+  /// was not written.
+  std::vector<std::optional<std::string>> earlier_failures = {};
   /// Beside Plan::writes: what the server made of each object; of those that weren't written, earlier.
   std::vector<std::vector<ServerMade>> server_made = {};
   std::vector<Outcome> removals;  ///< beside Plan::removals; retained ones are NotStarted

@@ -8,7 +8,10 @@
 
 #include <mutex>
 
+#include "apply/marks.h"
+#include "testing/client_with_logs.h"
 #include "testing/plan_of.h"
+#include "testing/yaml.h"
 
 namespace mist::apply {
 namespace {
@@ -94,6 +97,83 @@ TEST(Execute, OnlyFieldsOfOtherManagersAreToBeForced) {
   EXPECT_EQ(hint(again), "somebody else was writing it: run the command again");
 }
 
+constexpr std::string_view kGateKind = R"(
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gates.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Gate, plural: gates}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+)";
+
+std::string gate(std::string_view secrets) {
+  return fmt::format(
+      "{{apiVersion: example.com/v1, kind: Gate, metadata: {{name: g}}, spec: {{secrets: {}}}}}", secrets);
+}
+
+struct Gates : ::testing::Test {
+  Gates() {
+    cluster.put(testing::yaml(kGateKind));
+    EXPECT_TRUE(carried_out(gate("[{name: alice}]"), {}).ok());
+  }
+  Execution carried_out(std::string_view yaml, const ExecuteOptions& options) {
+    return execute_writes(cluster, testing::plan_of(cluster, id, yaml), options, events, Context());
+  }
+  Value secrets() {
+    const Value live = *cluster.find("Gate.example.com", "default", "g");
+    const Value* found = live.at_path({"spec", "secrets"});
+    return found == nullptr ? Value() : *found;
+  }
+  const Owner id{"default", "shop"};
+  FakeCluster cluster;
+  NullEventSink events;
+};
+
+TEST_F(Gates, AListOfACustomResourceIsEmptiedFirst) {
+  cluster.clear_calls();
+  const Execution done = carried_out(gate("[]"), {});
+  ASSERT_TRUE(done.ok()) << done.failure->to_line();
+  EXPECT_EQ(secrets(), testing::yaml("[]"));
+  EXPECT_EQ(cluster.count("patch"), 1U);
+  EXPECT_EQ(testing::plan_of(cluster, id, gate("[]")).writes[0].kind, ActionKind::Unchanged);
+}
+
+std::string config_maps(int count) {
+  std::string yaml;
+  for (int i = 0; i < count; ++i)
+    yaml += fmt::format("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c{}}}}}\n", i);
+  return yaml;
+}
+
+// An admission that takes our label away.
+class Stripping final : public testing::ClientWithLogs {
+ public:
+  using ClientWithLogs::ClientWithLogs;
+  Result<Value> apply(const kube::ObjectRef& ref, const Value& object, const kube::ApplyOptions& options,
+                      const Context& context) override {
+    Value stripped = object;
+    stripped["metadata"]["labels"].erase(kPartOfLabel);
+    return ClientWithLogs::apply(ref, stripped, options, context);
+  }
+};
+
+TEST(Execute, AnObjectThatIsStoredWithoutOurLabelIsAFailure) {
+  FakeCluster cluster;
+  NullEventSink events;
+  Stripping client(cluster);
+  const Plan plan = testing::plan_of(cluster, {"default", "shop"}, config_maps(1));
+  const Execution done = execute_writes(client, plan, {}, events, Context());
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(
+      done.failure->message,
+      "ConfigMap default/c0 was stored without the label applyset.kubernetes.io/part-of, by which it is the "
+      "release's");
+  EXPECT_THAT(done.failure->hint, HasSubstr("have admission leave the label"));
+  EXPECT_FALSE(done.uids[0].empty()) << "it is there, and recorded";
+}
+
 class ObjectStates final : public EventSink {
  public:
   void message(const Message&) override {}
@@ -108,13 +188,6 @@ class ObjectStates final : public EventSink {
  private:
   std::mutex mutex_;
 };
-
-std::string config_maps(int count) {
-  std::string yaml;
-  for (int i = 0; i < count; ++i)
-    yaml += fmt::format("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c{}}}}}\n", i);
-  return yaml;
-}
 
 TEST(Execute, AReasonIsToldAtEachObjectAndOnceInTheEnd) {
   FakeCluster cluster;

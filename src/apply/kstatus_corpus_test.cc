@@ -65,6 +65,11 @@ constexpr Difference kDifferences[] = {
        return r.is("StatefulSet") &&
               r.object.at_path({"spec", "updateStrategy", "rollingUpdate", "partition"}) == nullptr;
      }},
+    {"with OnDelete the pods of a StatefulSet have to be there and ready all the same; kstatus doesn't look",
+     [](const Record& r, Health ours) {
+       return r.is("StatefulSet") && ours == Health::InProgress && r.status == "Current" &&
+              r.object.string_at({"spec", "updateStrategy", "type"}) == "OnDelete";
+     }},
     {"with OnDelete nobody updates the pods of a DaemonSet: waiting for that would be for ever",
      [](const Record& r, Health ours) {
        return r.is("DaemonSet") && ours == Health::Ready && r.reason == "LessUpdated" &&

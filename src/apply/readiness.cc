@@ -81,13 +81,13 @@ Readiness deployment(const Value& d, const BindsLate&) {
 }
 
 Readiness stateful_set(const Value& s, const BindsLate&) {
-  if (s.string_at({"spec", "updateStrategy", "type"}) == "OnDelete") return {};
   const std::int64_t want = number(s, {"spec", "replicas"}, 1);
   const std::int64_t have = number(s, {"status", "replicas"}, 0);
   const std::int64_t ready = number(s, {"status", "readyReplicas"}, 0);
   if (ready < want) return replicas(ready, want, "ready");
   if (have < want) return replicas(have, want, "there");
   if (have > want) return too_many(have - want, "surplus replica");
+  if (s.string_at({"spec", "updateStrategy", "type"}) == "OnDelete") return {};
   // Below the partition nothing is updated, and that is wanted.
   const std::int64_t partition = number(s, {"spec", "updateStrategy", "rollingUpdate", "partition"}, 0);
   const std::int64_t updated = number(s, {"status", "updatedReplicas"}, 0);

@@ -70,6 +70,13 @@ INSTANTIATE_TEST_SUITE_P(
                    "status: {observedGeneration: 1, replicas: 1, readyReplicas: 1, updatedReplicas: 0, "
                    "currentRevision: a, updateRevision: b}}",
                    Health::InProgress, "0 of 1 replicas are updated"},
+        HealthCase{"{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 1}, spec: {replicas: 2, "
+                   "updateStrategy: {type: OnDelete}}, status: {observedGeneration: 1, replicas: 0}}",
+                   Health::InProgress, "0 of 2 replicas are ready"},
+        HealthCase{"{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 1}, spec: {replicas: 1, "
+                   "updateStrategy: {type: OnDelete}}, status: {observedGeneration: 1, replicas: 1, "
+                   "readyReplicas: 1, currentRevision: a, updateRevision: b}}",
+                   Health::Ready, ""},
         HealthCase{
             "{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 1}, status: {observedGeneration: "
             "1, desiredNumberScheduled: 3, currentNumberScheduled: 3, updatedNumberScheduled: 3, "

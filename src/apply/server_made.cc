@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apply/marks.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
 
@@ -15,6 +16,16 @@ std::string digest_of(const FieldDifference& difference) {
   return crypto::sha256(crypto::as_bytes(encoding::to_json(pair))).hex().substr(0, 32);
 }
 
+// Without these it isn't the release's any more, whoever took them away.
+bool is_of_our_marks(const FieldDifference& difference) {
+  const std::vector<PathStep>& steps = difference.steps;
+  if (steps.size() < 2 || steps[0].name != "metadata") return false;
+  if (steps[1].name != "labels" && steps[1].name != "annotations") return false;
+  if (steps.size() == 2) return true;  // there are none, and ours are always wanted
+  return steps[2].name == kReleaseAnnotation ||
+         std::ranges::find(kOwnershipLabels, steps[2].name) != kOwnershipLabels.end();
+}
+
 }  // namespace
 
 std::vector<ServerMade> server_made(const std::vector<FieldDifference>& differences) {
@@ -24,7 +35,7 @@ std::vector<ServerMade> server_made(const std::vector<FieldDifference>& differen
   if (differences.size() > kMost) return made;
   made.reserve(differences.size());
   for (const FieldDifference& difference : differences)
-    made.push_back({difference.path, digest_of(difference)});
+    if (!is_of_our_marks(difference)) made.push_back({difference.path, digest_of(difference)});
   return made;
 }
 
@@ -32,7 +43,7 @@ void leave_out(std::vector<FieldDifference>& differences, const std::vector<Serv
   if (made.empty()) return;
   const auto is_made = [&](const FieldDifference& difference) {
     // Admission changes a value in our own request, so the field is ours. Written by others, it is theirs.
-    if (!difference.managers.empty()) return false;
+    if (!difference.managers.empty() || is_of_our_marks(difference)) return false;
     std::string digest;
     return std::ranges::any_of(made, [&](const ServerMade& each) {
       if (each.path != difference.path) return false;

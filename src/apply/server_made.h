@@ -16,7 +16,8 @@
 
 namespace mist::apply {
 
-/// `differences` between what was applied and the server's answer to that.
+/// `differences` between what was applied and the server's answer to that; never the marks by which the
+/// object is the release's.
 std::vector<ServerMade> server_made(const std::vector<FieldDifference>& differences);
 
 /// Removes the differences that are `made`, if others are left that are written anyway; else marks them.

@@ -66,6 +66,17 @@ TEST(ServerMade, ANewWantedValueIsOne) {
               ElementsAre(".spec.image"));
 }
 
+TEST(ServerMade, IsNeverThatAnObjectIsNotTheReleases) {
+  constexpr std::string_view kMarked =
+      "{apiVersion: v1, kind: ConfigMap, metadata: {labels: {applyset.kubernetes.io/part-of: s, a: b}, "
+      "annotations: {mistletoe.dev/release: d/r}}}";
+  constexpr std::string_view kStripped = "{apiVersion: v1, kind: ConfigMap, metadata: {labels: {a: c}}}";
+  std::vector<bool> made;
+  for (const FieldDifference& difference : found(kMarked, kStripped, kMarked, kStripped))
+    made.push_back(difference.made);
+  EXPECT_THAT(made, ElementsAre(false, false)) << "the label a is made, and left out beside the others";
+}
+
 TEST(ServerMade, KeepsNoValue) {
   const auto made = server_made(differences(yaml("{apiVersion: v1, kind: Secret, data: {a: c2VjcmV0}}"),
                                             yaml("{apiVersion: v1, kind: Secret}"), "mistctl"));

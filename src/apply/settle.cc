@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "apply/empty_first.h"
 #include "apply/marks.h"
 #include "apply/refusal.h"
 #include "apply/server_made.h"
@@ -26,6 +27,10 @@ const Value* value_at(const Value& object, const std::vector<PathStep>& steps) {
   return at;
 }
 
+bool same_value(const Value* before, const Value* now) {
+  return before == nullptr || now == nullptr ? before == now : *before == *now;
+}
+
 // A dry run answers with the version that it began with.
 bool is_same_version(const Value& live, const Value& answer) {
   return live.string_at({"metadata", "resourceVersion"}) == answer.string_at({"metadata", "resourceVersion"});
@@ -35,9 +40,7 @@ bool is_same_version(const Value& live, const Value& answer) {
 void keep_real(std::vector<FieldDifference>& differences, const Value& live, const Value& after) {
   std::erase_if(differences, [&](const FieldDifference& difference) {
     if (!difference.uncertain) return false;
-    const Value* before = value_at(live, difference.steps);
-    const Value* now = value_at(after, difference.steps);
-    return before == nullptr || now == nullptr ? before == now : *before == *now;
+    return same_value(value_at(live, difference.steps), value_at(after, difference.steps));
   });
 }
 
@@ -64,6 +67,7 @@ class Settler {
     options.force = rules_.force_conflicts || action.transfer.has_value();
     options.dry_run = kube::DryRun::Server;
     const kube::ObjectRef ref{action.resource, action.key.ns, action.key.name};
+    const bool empties = empties_something(action, ref, there->second.value);
     auto answer = client_.apply(ref, object, options, context_);
     if (!answer.ok() && is_about_our_label(answer.error())) {
       options.force = true;
@@ -87,12 +91,17 @@ class Settler {
         *answer = std::move(*again);
       }
       MIST_TRY_VOID(context_.check());
-      accepted(action, desired, base, *answer);
+      if (empties)
+        emptied(action);
+      else
+        accepted(action, desired, base, *answer);
       return {};
     }
     if (Status alive = context_.check(); !alive.ok()) return alive;
     // The apply gets over it, which a dry run can't.
     if (kube::is_lost_version(answer.error())) return {};
+    // It is about the object as it would be if nothing had emptied it first.
+    if (empties && answer.error().kind == ErrorKind::Invalid) return {};
     // The server doesn't take back what it made itself: a Job's selector, say.
     const bool may_be_equal = action.kind == ActionKind::Update || action.kind == ActionKind::Replace ||
                               action.cause == ConflictCause::Immutable;
@@ -144,6 +153,29 @@ class Settler {
       going += fmt::format("{}{}", i == 0 ? "" : ", ", removed[i].path);
     if (removed.size() > kShown) going += fmt::format(" and {} more", removed.size() - kShown);
     if (!going.empty()) action.reason += fmt::format("; what the package does not have goes: {}", going);
+  }
+
+  // Whether a list or a map becomes empty, which applying, and so its dry run, can't do. What the server
+  // filled in again when it was emptied before, it may fill in again: it is asked for that too.
+  bool empties_something(PlannedAction& action, const kube::ObjectRef& ref, const Value& live) const {
+    const std::vector<FieldDifference> all = emptied_among(action.differences);
+    if (std::ranges::any_of(all, &FieldDifference::made)) {
+      const auto after = client_.merge_patch(ref, emptying_patch(live, all), context_, kube::DryRun::Server);
+      std::erase_if(action.differences, [&](const FieldDifference& each) {
+        return each.empties && each.made && after.ok() &&
+               same_value(value_at(live, each.steps), value_at(*after, each.steps));
+      });
+    }
+    return std::ranges::any_of(action.differences, &FieldDifference::empties);
+  }
+
+  // What the server would make of the rest is not asked: it is written anyway.
+  static void emptied(PlannedAction& action) {
+    if (action.cause == ConflictCause::Fields) return;
+    action.kind = action.adopting ? ActionKind::Adopt : ActionKind::Update;
+    if (action.cause != ConflictCause::None) action.reason = difference_words(action.differences);
+    action.cause = ConflictCause::None;
+    action.hint.clear();
   }
 
   void accepted(PlannedAction& action, const DesiredObject& desired, const LiveObject& live,

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "apply/binding_modes.h"
+#include "apply/earlier_failure.h"
 #include "apply/finished_job.h"
 #include "apply/marks.h"
 #include "apply/pod_trouble.h"
@@ -29,6 +30,7 @@ struct Open {
   Value live = {};  // as it was last seen
   std::optional<Duration> removal_delay = {};
   std::string uid = {};
+  EarlierFailure earlier_failure = EarlierFailure();
   PodTrouble trouble = {};  // of its Pods
 
   // The cause first: a line of progress may have room for no more.
@@ -65,11 +67,13 @@ class Waiting {
     // A time-out of years must not overflow the clock.
     const Duration bounded = std::min<Duration>(timeout, std::chrono::hours(24 * 365));
     const auto deadline = now + std::chrono::duration_cast<SteadyTime::duration>(bounded);
-    const auto [place, fresh] = open_.emplace(object.key, Open{.resource = object.resource,
-                                                               .timeout = timeout,
-                                                               .deadline = deadline,
-                                                               .removal_delay = object.removal_delay,
-                                                               .uid = object.uid});
+    const auto [place, fresh] =
+        open_.emplace(object.key, Open{.resource = object.resource,
+                                       .timeout = timeout,
+                                       .deadline = deadline,
+                                       .removal_delay = object.removal_delay,
+                                       .uid = object.uid,
+                                       .earlier_failure = EarlierFailure(object.earlier_failure)});
     if (!fresh) return;
     Group& group = groups_[{object.key.group_kind, object.key.ns}];
     group.resource = object.resource;
@@ -124,7 +128,8 @@ class Waiting {
         group.resource, options,
         [&](const kube::WatchEvent& event) {
           // A Bookmark ends a listing: what was not in it is not there.
-          if (event.type == kube::WatchEventType::Bookmark) return look_for_gone(group, context);
+          if (event.type == kube::WatchEventType::Bookmark)
+            return look_for_gone(group, context) && look_for_unlabelled(group, context);
           const ObjectKey key{kind, std::string(event.object.string_at({"metadata", "namespace"})),
                               std::string(event.object.string_at({"metadata", "name"}))};
           return take(key, event, group, context);
@@ -150,7 +155,7 @@ class Waiting {
   bool take_gone(const ObjectKey& key, const Open& job, Group& group, const Context& context) {
     const std::optional<Readiness> state =
         gone_job(client_, key.ns, job.uid, job.removal_delay.value_or(Duration()), context);
-    return state ? settle(key, *state, nullptr, group) : lose(key);
+    return state ? settle(key, *state, nullptr, group) : lose(key, group, context);
   }
 
   /// False: this group needs no more watching.
@@ -167,12 +172,12 @@ class Waiting {
           event.object.find("status") == nullptr ? what_removes_itself(key) : std::nullopt;
       if (job) return take_gone(key, *job, group, context);
       auto ended = ended_job(event.object);
-      if (!ended) return lose(key);
+      if (!ended) return lose(key, group, context);
       state = *std::move(ended);
     }
     if (!options_.jobs_end && state.health == Health::InProgress && is_begun_job(event.object))
       state.health = Health::Ready;
-    return settle(key, state, &event.object, group);
+    return settle(key, std::move(state), &event.object, group);
   }
 
   std::optional<Open> what_removes_itself(const ObjectKey& key) {
@@ -181,24 +186,54 @@ class Waiting {
     return found != open_.end() && found->second.removal_delay ? std::optional(found->second) : std::nullopt;
   }
 
-  // Somebody deleted it.
-  bool lose(const ObjectKey& key) {
+  // Objects of this group that lost our label before they were seen. False: as take().
+  bool look_for_unlabelled(const Group& group, const Context& context) {
+    std::vector<std::pair<ObjectKey, kube::ResourceInfo>> missing;
+    {
+      const std::scoped_lock lock(mutex_);
+      for (const auto& [key, object] : open_) {
+        const bool here = key.ns == group.ns && key.group_kind == group.resource.gvk.group_kind();
+        if (here && !group.seen.contains(key)) missing.emplace_back(key, object.resource);
+      }
+    }
+    return std::ranges::all_of(missing, [&](const auto& each) {
+      return !lost_label({each.second, each.first.ns, each.first.name}, context) ||
+             lose(each.first, lost_label_words());
+    });
+  }
+
+  // The watch selects by our label: what it doesn't list, or no longer lists, may be there without it.
+  bool lost_label(const kube::ObjectRef& ref, const Context& context) {
+    const auto there = client_.get(ref, context);
+    return there.ok() && there->string_at({"metadata", "labels", kPartOfLabel}) != apply_set_id(release_);
+  }
+  static std::string lost_label_words() {
+    return fmt::format("lost the label {}, by which it is the release's", kPartOfLabel);
+  }
+
+  // What is awaited was deleted, or somebody made it another's.
+  bool lose(const ObjectKey& key, const Group& group, const Context& context) {
+    const bool there = lost_label({group.resource, key.ns, key.name}, context);
+    return lose(key, there ? lost_label_words() : "was deleted while it was waited for");
+  }
+  bool lose(const ObjectKey& key, const std::string& how) {
     const std::scoped_lock lock(mutex_);
     const auto found = open_.find(key);
     if (found == open_.end()) return true;
-    found->second.why = "it was deleted while it was waited for";
+    found->second.why = fmt::format("it {}", how);
     events_.object({key.display(), "failed", found->second.why});
     blamed_.insert(key);
-    fail(error(ErrorKind::Invalid, "{} was deleted while it was waited for", key.display()));
+    fail(error(ErrorKind::Invalid, "{} {}", key.display(), how));
     return false;
   }
 
   // `live`: as it was seen; null: it is gone.
-  bool settle(const ObjectKey& key, const Readiness& state, const Value* live, Group& group) {
+  bool settle(const ObjectKey& key, Readiness state, const Value* live, Group& group) {
     const std::scoped_lock lock(mutex_);
     const auto found = open_.find(key);
     if (found == open_.end()) return true;
     Open& object = found->second;
+    if (live != nullptr) state = object.earlier_failure.judge(std::move(state), *live);
     if (state.health == Health::Ready) {
       events_.object({key.display(), "ready", state.detail});
       pods_->forget(key);
@@ -328,7 +363,10 @@ std::vector<AwaitedObject> awaited_objects(const Plan& plan, const Execution& ex
                        .resource = action.resource,
                        .timeout = rules.ok() ? rules->timeout : std::nullopt,
                        .removal_delay = removal_delay(wanted),
-                       .uid = i < execution.uids.size() ? execution.uids[i] : action.uid});
+                       .uid = i < execution.uids.size() ? execution.uids[i] : action.uid,
+                       .earlier_failure = i < execution.earlier_failures.size()
+                                              ? execution.earlier_failures[i]
+                                              : std::optional<std::string>("")});
     if (const auto sent = execution.late.find(i); sent != execution.late.end()) {
       objects.back().resource = sent->second.resource;
       objects.back().key.ns = sent->second.ns;

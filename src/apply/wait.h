@@ -21,10 +21,12 @@ struct AwaitedObject {
   std::optional<Duration> timeout = {};        ///< its own (mistletoe.dev/timeout)
   std::optional<Duration> removal_delay = {};  ///< finished_job.h
   std::string uid = {};                        ///< of what removes itself, where it is known
+  /// EarlierFailure's: nullopt, the first look counts; empty: any failure does.
+  std::optional<std::string> earlier_failure = "";
 };
 
 /// What a plan's objects need waiting for once they are written: those that is_worth_waiting(), without Jobs
-/// that have finished and are gone.
+/// that have finished and are gone. Without an execution nothing was changed, so each failure counts.
 std::vector<AwaitedObject> awaited_objects(const Plan& plan, const Execution& execution);
 
 struct WaitOptions {

@@ -313,6 +313,69 @@ TEST_F(Wait, ADeletedObjectAndAStopEndIt) {
   EXPECT_EQ(diagnosis_of(stopped.error()), nullptr) << "who stops does not want to wait for explanations";
 }
 
+TEST_F(Wait, AnObjectThatLostOurLabelIsSaidToHaveLostIt) {
+  const auto strip = [&](const AwaitedObject& object) {
+    auto live = *cluster.find(object.key);
+    live["metadata"]["labels"].erase(kPartOfLabel);
+    cluster.put(live);
+  };
+  const AwaitedObject before = widget("before", "Running");
+  strip(before);
+  const Status unlisted = wait({before}, 60min, quiet);
+  ASSERT_FALSE(unlisted.ok());
+  EXPECT_EQ(unlisted.error().message,
+            "Widget shop/before lost the label applyset.kubernetes.io/part-of, by which it is the release's");
+  const AwaitedObject meanwhile = widget("meanwhile", "Pending");
+  Seen stripper([&](const ObjectProgress& event) {
+    if (event.state == "waiting") std::jthread([&] { strip(meanwhile); }).join();
+  });
+  const Status gone = wait({meanwhile}, 60min, stripper);
+  ASSERT_FALSE(gone.ok());
+  EXPECT_THAT(gone.error().message, HasSubstr("Widget shop/meanwhile lost the label"));
+}
+
+TEST_F(Wait, ARolloutThatFailedBeforeThisRunIsInProgress) {
+  auto deployment = *encoding::parse_yaml(
+      "{apiVersion: apps/v1, kind: Deployment, metadata: {name: api, namespace: shop}, spec: {replicas: 1}}");
+  deployment["metadata"]["labels"].set(kPartOfLabel, apply_set_id(id));
+  cluster.put(deployment);
+  const ObjectKey key{{"apps", "Deployment"}, "shop", "api"};
+  const auto conditions = [](std::string_view time) {
+    return *encoding::parse_yaml(
+        fmt::format("{{observedGeneration: 1, conditions: [{{type: Progressing, status: 'False', reason: "
+                    "ProgressDeadlineExceeded, lastUpdateTime: '{}'}}]}}",
+                    time));
+  };
+  cluster.set_status(key, conditions("1"));
+  AwaitedObject object{key, {{"apps", "v1", "Deployment"}, "deployments", true, {}}};
+  object.earlier_failure = std::nullopt;  // this run did not write it
+  const auto waited = [&](EventSink& sink) {
+    return wait_until_ready(cluster, id, {object}, {.timeout = 60min, .diagnose = false}, sink, Context());
+  };
+  std::jthread controller;
+  Seen ready([&](const ObjectProgress& event) {
+    if (event.state == "waiting" && !controller.joinable())
+      controller = std::jthread([&] {
+        cluster.set_status(key,
+                           *encoding::parse_yaml("{observedGeneration: 1, replicas: 1, updatedReplicas: 1, "
+                                                 "readyReplicas: 1, availableReplicas: 1}"));
+      });
+  });
+  const Status recovered = waited(ready);
+  EXPECT_TRUE(recovered.ok()) << recovered.error().to_line();
+  controller = std::jthread();
+  cluster.set_status(key, conditions("1"));
+  Seen again([&](const ObjectProgress& event) {
+    if (event.state == "waiting" && !controller.joinable())
+      controller = std::jthread([&] { cluster.set_status(key, conditions("2")); });
+  });
+  const Status failed = waited(again);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().message, "Deployment shop/api failed");
+  object.earlier_failure = "";  // it was written, and had not failed then
+  EXPECT_EQ(waited(quiet).error().message, "Deployment shop/api failed");
+}
+
 TEST_F(Wait, ARefusedWatchIsTheClustersError) {
   const AwaitedObject object = widget("w", "Pending");
   cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {

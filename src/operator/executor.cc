@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apply/empty_first.h"
 #include "apply/server_made.h"
 #include "apply/settle.h"
 #include "base/parallel.h"
@@ -153,9 +154,34 @@ Result<Value> Executor::write(const reconcile::Apply& each, const Context& conte
   Value object = each.object;
   // The server creates it, or answers 409 and writes nothing.
   if (each.create) object["metadata"].set("resourceVersion", "1");
-  return kube::apply_over_lost_version(client_, {resource, each.id.ns, each.id.name}, object,
-                                       {.field_manager = std::string(kManager), .force = each.force},
-                                       context);
+  const kube::ObjectRef ref{resource, each.id.ns, each.id.name};
+  const auto apply = [&] {
+    return kube::apply_over_lost_version(
+        client_, ref, object, {.field_manager = std::string(kManager), .force = each.force}, context);
+  };
+  auto applied = apply();
+  if (!applied.ok() && !each.create && applied.error().kind == ErrorKind::Invalid) {
+    // A map that it would have emptied is refused as null.
+    MIST_TRY(const Value there, client_.get(ref, context));
+    MIST_TRY(const bool emptied, empty(ref, each, there, context));
+    if (emptied) applied = apply();
+  }
+  if (!applied.ok()) return applied;
+  MIST_TRY(const bool emptied, empty(ref, each, *applied, context));
+  return emptied ? client_.get(ref, context) : std::move(applied);
+}
+
+// What applying can't empty. False: there is nothing to empty.
+Result<bool> Executor::empty(const kube::ObjectRef& ref, const reconcile::Apply& each, const Value& there,
+                             const Context& context) const {
+  const auto emptied = apply::emptied_among(apply::differences(each.object, there, kManager));
+  if (emptied.empty()) return false;
+  const bool others = std::ranges::any_of(
+      emptied, [](const apply::FieldDifference& difference) { return !difference.managers.empty(); });
+  if (others && !each.force)
+    return error(ErrorKind::Conflict, "other field managers own {}", emptied.front().path);
+  MIST_TRY_VOID(apply::empty_fields(client_, ref, there, emptied, context));
+  return true;
 }
 
 Status Executor::remove(const reconcile::Delete& each, const Context& context) const {

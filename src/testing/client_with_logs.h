@@ -12,7 +12,7 @@
 
 namespace mist::testing {
 
-class ClientWithLogs final : public kube::Client, public kube::PodLogs {
+class ClientWithLogs : public kube::Client, public kube::PodLogs {
  public:
   explicit ClientWithLogs(kube::Client& inner) : inner_(inner) {}
 

@@ -159,6 +159,112 @@ def nulls_and_two_versions_of_a_kind_settle(t):
     equal(len(container["ports"]), 1)
 
 
+def gates(t):
+    """A kind whose lists and map have defaults; returns what makes an object of it."""
+    group = f"{t.ns}.ex.com"
+    text = {"type": "string"}
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {
+        "allow": {"type": "array", "items": text, "x-kubernetes-list-type": "set", "default": ["everyone"]},
+        "plain": {"type": "array", "items": text, "x-kubernetes-list-type": "set"},
+        "rules": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+                  "items": {"type": "object", "required": ["name"], "properties": {"name": text}},
+                  "default": [{"name": "all"}]},
+        "sel": {"type": "object", "additionalProperties": text, "default": {"b": "all"}},
+        "labels": {"type": "object", "additionalProperties": text}}}}}
+    t.kube.create("CustomResourceDefinition", None, {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"gates.{group}"},
+        "spec": {"group": group, "scope": "Namespaced", "names": {"kind": "Gate", "plural": "gates"},
+                 "versions": [{"name": "v1", "served": True, "storage": True,
+                               "schema": {"openAPIV3Schema": schema}}]}})
+    t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, f"gates.{group}"))
+    path = f"/apis/{group}/v1/namespaces/{t.ns}/gates"
+    t.kube.wait("the kind Gate is served", lambda: t.kube.request("GET", path)[0] == 200)
+
+    def gate(**spec):
+        return {"apiVersion": f"{group}/v1", "kind": "Gate", "metadata": {"name": "g"}, "spec": spec}
+    return path + "/g", gate
+
+
+EMPTY = {"allow": [], "plain": [], "rules": [], "sel": {}, "labels": {}}
+
+
+@test
+def what_a_custom_resource_wants_empty_becomes_empty(t):
+    path, gate = gates(t)
+    full = t.package("full", gate(allow=["alice"], plain=["p"], rules=[{"name": "r"}], sel={"a": "x"},
+                                  labels={"k": "v"}))
+    empty = t.package("empty", gate(**EMPTY))
+    t.run("install", "shop", "-p", full)
+    t.run("upgrade", "shop", "-p", empty)
+    live = t.kube.checked("GET", path)
+    equal(live["spec"], EMPTY)
+    equal([(e["manager"], e["operation"]) for e in live["metadata"]["managedFields"]], [("mistctl", "Apply")])
+    equal(writes(t, "upgrade", "shop", "-p", empty), [], "writes without a change")
+    t.run("drift", "shop", "--exit-code")
+    t.run("upgrade", "shop", "-p", full)
+    equal(t.kube.checked("GET", path)["spec"]["allow"], ["alice"])
+
+
+@test
+def what_others_add_to_an_empty_list_of_a_custom_resource_is_drift(t):
+    path, gate = gates(t)
+    empty = t.package("empty", gate(**EMPTY))
+    t.run("install", "shop", "-p", empty)
+    equal(t.kube.checked("GET", path)["spec"], EMPTY)
+
+    def tamper():
+        t.kube.checked("PATCH", path + "?fieldManager=mallory",
+                       {"spec": {"allow": ["mallory"], "rules": [{"name": "m"}]}}, "application/merge-patch+json")
+    tamper()
+    t.run("drift", "shop", "--exit-code", code=3)
+    t.refused("upgrade", "shop", "-p", empty, says=[".spec.allow (mallory)", ".spec.rules (mallory)"])
+    t.run("upgrade", "shop", "-p", empty, "--force-conflicts")
+    equal(t.kube.checked("GET", path)["spec"], EMPTY)
+    tamper()
+    t.run("drift", "shop", "--fix")
+    equal(t.kube.checked("GET", path)["spec"], EMPTY)
+
+
+@test
+def an_object_that_admission_strips_of_our_label_is_an_error(t):
+    name = f"strip-{t.ns}"
+    t.kube.create("MutatingAdmissionPolicy", None, {
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicy",
+        "metadata": {"name": name},
+        "spec": {"failurePolicy": "Fail", "reinvocationPolicy": "Never",
+                 "matchConstraints": {
+                     "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": t.ns}},
+                     "resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"],
+                                        "operations": ["CREATE", "UPDATE"]}]},
+                 "matchConditions": [{"name": "ours", "expression":
+                     "has(object.metadata.labels) && 'applyset.kubernetes.io/part-of' in object.metadata.labels"}],
+                 "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression":
+                     '[JSONPatch{op: "remove", path: "/metadata/labels/applyset.kubernetes.io~1part-of"}]'}}]}})
+    t.cleanup(lambda: t.kube.delete("MutatingAdmissionPolicy", None, name))
+    t.kube.create("MutatingAdmissionPolicyBinding", None, {
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": {"name": name}, "spec": {"policyName": name}})
+    t.cleanup(lambda: t.kube.delete("MutatingAdmissionPolicyBinding", None, name))
+    label = "applyset.kubernetes.io/part-of"
+
+    def strips():
+        probe = config_map("probe", {})
+        probe["metadata"]["labels"] = {label: "x"}
+        answer = t.kube.checked("POST", t.kube.path("ConfigMap", t.ns) + "?dryRun=All", probe)
+        return label not in answer["metadata"].get("labels", {})
+    t.kube.wait("admission removes the label", strips)
+    package = t.package("p", config_map("a", {"x": "1"}))
+    t.refused("install", "shop", "-p", package, says=["ConfigMap", "without the label", label, "admission"])
+    t.refused("upgrade", "shop", "-p", package, says=["without the label", label])
+    t.kube.delete("MutatingAdmissionPolicyBinding", None, name)
+    t.kube.wait("admission leaves the label", lambda: not strips())
+    t.run("upgrade", "shop", "-p", package)
+    check(label in t.kube.get("ConfigMap", t.ns, "a")["metadata"]["labels"], "the label is back")
+    t.run("uninstall", "shop", "--yes")
+    equal(t.kube.get("ConfigMap", t.ns, "a"), None)
+
+
 # -- the table of stored forms
 
 QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"

@@ -61,6 +61,28 @@ def a_deployment_that_is_never_ready_is_named_with_its_reason(t):
     equal(t.run("status", "shop", "-o", "json").json["status"], "deployed")
 
 
+@test
+def a_rollout_that_failed_before_does_not_end_the_wait_for_its_repair(t):
+    web = workload("Deployment", "web", replicas=1, progressDeadlineSeconds=1)
+    web["spec"]["template"]["spec"]["volumes"] = [{"name": "files", "persistentVolumeClaim": {"claimName": "files"}}]
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "files"},
+             "spec": claim_template("files")["spec"]}
+    broken = t.package("broken", web)
+    t.run("install", "shop", "-p", broken)
+
+    def failed():
+        conditions = t.kube.get("Deployment", t.ns, "web").get("status", {}).get("conditions", [])
+        return any(c.get("reason") == "ProgressDeadlineExceeded" for c in conditions)
+    t.kube.wait("the rollout has failed", failed)
+    equal(health(t, "shop"), {"Deployment/web": "failed"}, "status")
+    # Nothing is to be written, so nothing can get better.
+    t.refused("upgrade", "shop", "-p", broken, "--wait", "--timeout", "60s", says=["ProgressDeadlineExceeded"])
+    t.run("upgrade", "shop", "-p", t.package("repaired", web, claim), "--wait", "--timeout", "60s",
+          "--rollback-on-failure")
+    equal(t.kube.get("Deployment", t.ns, "web")["status"]["availableReplicas"], 1)
+    check(t.kube.get("PersistentVolumeClaim", t.ns, "files"), "the claim is still there")
+
+
 def pod_of(t, app):
     return next(iter(t.kube.list("Pod", t.ns, f"app={app}")), None)
 
