@@ -419,7 +419,8 @@ fun input =>
     }
 )ncl";
 
-/// Evaluated once, where the engine prepares the blueprint's files: its record is then held against the contracts.
+/// Evaluated once, where the engine prepares the blueprint's files: its record is then held against the
+/// contracts.
 inline constexpr std::string_view kEarly = R"ncl(
 (import "main.ncl") { calls = [{}] }
 )ncl";
