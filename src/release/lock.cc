@@ -153,7 +153,7 @@ Error as_anchor_moved(Error failure) {
 
 bool anchor_moved(const Error& failure) { return failure.detail<AnchorMoved>() != nullptr; }
 
-ReleaseLock::ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration term, BootTime asked,
+ReleaseLock::ReleaseLock(const LockWorld& world, Anchor anchor, Lock lock, Duration term, BootTime asked,
                          const Context& context)
     : world_(world),
       term_(term),
@@ -167,7 +167,7 @@ ReleaseLock::ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration ter
   renewer_ = std::jthread([this](const std::stop_token& stop) { renew(stop); });
 }
 
-Result<std::optional<Lock>> ReleaseLock::await_silence(LockWorld world, Anchor anchor,
+Result<std::optional<Lock>> ReleaseLock::await_silence(const LockWorld& world, Anchor anchor,
                                                        const LockOptions& options, const Context& context) {
   MIST_TRY(const Anchor free, await_free(world, std::move(anchor), options, context));
   return free.lock;

@@ -51,8 +51,8 @@ class ReleaseLock {
   /// and returns it (nullopt: nobody has it). What is read after that is no longer changed by the holder, and
   /// acquire() with that lock doesn't wait again. Conflict with the holder's name when it lives on;
   /// anchor_moved(error) when it gave the lock back, or the anchor is gone.
-  static Result<std::optional<Lock>> await_silence(LockWorld world, Anchor anchor, const LockOptions& options,
-                                                   const Context& context);
+  static Result<std::optional<Lock>> await_silence(const LockWorld& world, Anchor anchor,
+                                                   const LockOptions& options, const Context& context);
 
   /// Makes the anchor, locked: the first install. anchor_moved(error) if it exists.
   static Result<std::unique_ptr<ReleaseLock>> create(LockWorld world, Anchor anchor,
@@ -93,7 +93,7 @@ class ReleaseLock {
   void drop();
 
  private:
-  ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration term, BootTime asked,
+  ReleaseLock(const LockWorld& world, Anchor anchor, Lock lock, Duration term, BootTime asked,
               const Context& context);
   void renew(const std::stop_token& stop);
   void lose(std::string why);  // mutex_ is held
