@@ -156,6 +156,8 @@ def a_contract_becomes_the_crd_and_the_operator_checks_the_rest(t):
          "value": 20}], content_type="application/json-patch+json")
     t.kube.wait("the CRD is restored", lambda: t.kube.checked("GET", f"{CRDS}/apps.{group}")["spec"]["versions"][0][
         "schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["replicas"]["maximum"] == 9)
+    # Others see a write before its answer has ended, and its line is there.
+    t.kube.wait("it is told", lambda: any(r.writes for r in t.requests(mark)))
     equal([r.uri.split("?")[0] for r in t.requests(mark) if r.writes], [f"{CRDS}/apps.{group}"], "writes")
     equal(conditions(t, address)["SpecValid"]["lastTransitionTime"], changed, "no transition")
     t.kube.checked("DELETE", f"{address}/web")
