@@ -315,6 +315,7 @@ void Deployment::prune(apply::Execution& execution) {
   for (const auto& [position, why] : report.stayed) stayed_.emplace(removals[position].key, why);
   // Until it is gone it is the release's: nobody else would name what a finalizer holds.
   for (const auto& [position, why] : report.held) {
+    if (!report.held_by_others.contains(position)) continue;
     const apply::ObjectKey& key = removals[position].key;
     execution.removals[places[position]] = apply::Outcome::NotStarted;
     stayed_.emplace(key, fmt::format("it is being deleted: {}", why));

@@ -1,6 +1,7 @@
 #include "apply/remove.h"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 
 #include "apply/conversion.h"
@@ -18,6 +19,22 @@ namespace mist::apply {
 using graph::Node;
 
 namespace {
+
+// Of the API server and the controller-manager.
+bool is_of_kubernetes(std::string_view finalizer) {
+  constexpr std::array<std::string_view, 5> kOwn{
+      "customresourcecleanup.apiextensions.k8s.io", "kubernetes.io/pvc-protection",
+      "kubernetes.io/pv-protection", "foregroundDeletion", "orphan"};
+  return std::ranges::find(kOwn, finalizer) != kOwn.end();
+}
+
+bool waits_for_others(const Value& object) {
+  const Value* const finalizers = object.at_path({"metadata", "finalizers"});
+  return finalizers != nullptr && finalizers->is_array() &&
+         std::ranges::any_of(finalizers->as_array(), [](const Value& each) {
+           return each.is_string() && !is_of_kubernetes(each.as_string());
+         });
+}
 
 class Remover {
  public:
@@ -49,7 +66,7 @@ class Remover {
 
   /// Objects that finalizers still hold after all deletes were sent, by position, with the reason. Asked at
   /// the end, since controllers remove most finalizers within a moment.
-  std::map<std::size_t, std::string> look_at_held() {
+  std::map<std::size_t, std::string> look_at_held(std::set<std::size_t>& by_others) {
     std::map<std::size_t, std::string> result;
     for (const auto& [node, held] : held_) {
       const ObjectKey& key = removals_[node].key;
@@ -57,6 +74,7 @@ class Remover {
       const bool here =
           now.ok() ? now->string_at({"metadata", "uid"}) == held.uid && apimachinery::has_finalizers(*now)
                    : !kube::is_absent(now.error());
+      if (here && now.ok() && waits_for_others(*now)) by_others.insert(node);
       if (here)
         result.emplace(node,
                        now.ok() ? why_terminating(*now) : std::string("whether it is gone can't be read"));
@@ -279,7 +297,7 @@ RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>&
       run_graph(*order, kMostAtOnce, [&](Node node) { return remover.remove(node); }, context);
   report.outcomes = outcomes_of(run, removals.size());
   report.stayed = remover.take_stayed();
-  report.held = remover.look_at_held();
+  report.held = remover.look_at_held(report.held_by_others);
   for (const auto& [position, why] : report.stayed) report.outcomes[position] = Outcome::NotStarted;
   const auto name_of = [&](Node node) {
     return node < removals.size() ? removals[node].key.display() : std::string();

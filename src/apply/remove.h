@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ struct RemovalReport {
   /// By position, of what is Done and not waited for: what still keeps it, in one sentence. Somebody has to
   /// take a finalizer from it.
   std::map<std::size_t, std::string> held = {};
+  /// Those of `held` that wait for somebody else than Kubernetes, whose own finalizers go by themselves.
+  std::set<std::size_t> held_by_others = {};
   std::optional<Error> failure;
 };
 
