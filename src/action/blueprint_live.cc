@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "apimachinery/conditions.h"
 #include "apply/give_namespaces.h"
 #include "base/text.h"
 #include "blueprint/check.h"
@@ -181,9 +182,7 @@ Result<InstanceGraph> graph_of(kube::Client& client, LiveBlueprint& live, const 
                        .blueprint = blueprint,
                        .instance = reconcile::id_of(instance),
                        .terminating = apimachinery::is_terminating(instance)};
-  if (const Value* all = instance.at_path({"status", "conditions"}); all != nullptr && all->is_array())
-    for (const Value& each : all->as_array())
-      if (each.string_at("type") == "Ready") result.condition = each;
+  if (const Value* const ready = apimachinery::condition_of(instance, "Ready")) result.condition = *ready;
   const reconcile::Record recorded =
       reconcile::record_from(instance.string_at({"metadata", "annotations", reconcile::kRecordAnnotation}));
   Looker looker(client, live, result.instance.ns, context);

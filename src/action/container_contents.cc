@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "kube/api_failure.h"
+#include "kube/definitions.h"
 
 namespace mist::action {
 
@@ -18,9 +19,6 @@ using encoding::Value;
 
 namespace {
 
-const kube::ResourceInfo kDefinitions{
-    {"apiextensions.k8s.io", "v1", "CustomResourceDefinition"}, "customresourcedefinitions", false, {}};
-
 // What every namespace has by itself, or what isn't worth keeping it for.
 bool belongs_to_the_namespace(const GroupKind& kind, std::string_view name) {
   return kind == GroupKind{"", "Event"} || kind == GroupKind{"events.k8s.io", "Event"} ||
@@ -29,7 +27,7 @@ bool belongs_to_the_namespace(const GroupKind& kind, std::string_view name) {
          kind == GroupKind{"coordination.k8s.io", "Lease"};
 }
 
-// What controllers make from templates or for their owners, marks included.
+// Kinds whose objects controllers create with labels and annotations copied from a template or an owner.
 bool is_made_by_controllers(const GroupKind& kind) {
   return kind == GroupKind{"", "Pod"} || kind == GroupKind{"apps", "ReplicaSet"} ||
          kind == GroupKind{"apps", "ControllerRevision"} || kind == GroupKind{"batch", "Job"} ||
@@ -100,6 +98,7 @@ void ContainerView::add(const apply::Owner& id, const kube::ResourceInfo& resour
   }
   // One object may be served by two groups; aggregated APIs may have none of our uids.
   const std::string key = uid.empty() ? item.display : uid;
+  if (item.is_kept() && !item.owners.empty()) kept_and_owned_.push_back(key);
   items_.insert_or_assign(key, std::move(item));
 }
 
@@ -124,7 +123,7 @@ bool ContainerView::is_garbage(const Item& item) const {
 Contents ContainerView::judge(const Going& going) const {
   Contents result;
   for (const auto& [uid, item] : items_) {
-    const bool kept = !item.stays.empty() && !item.copied && !going.uids.contains(uid);
+    const bool kept = item.is_kept() && !going.uids.contains(uid);
     if (!kept && is_tied(uid, going.uids, 0))
       result.tied.insert(uid);
     else if (item.terminating)
@@ -145,10 +144,9 @@ Contents ContainerView::judge(const Going& going) const {
 
 std::map<std::string, std::string> ContainerView::owners_of_kept(const Going& going) const {
   std::map<std::string, std::string> result;
-  for (const auto& [uid, item] : items_) {
-    if (item.stays.empty() || item.copied || item.terminating || going.uids.contains(uid) ||
-        !is_tied(uid, going.uids, 0))
-      continue;
+  for (const std::string& uid : kept_and_owned_) {
+    const Item& item = items_.at(uid);
+    if (item.terminating || going.uids.contains(uid) || !is_tied(uid, going.uids, 0)) continue;
     for (const Owner& owner : item.owners)
       result.emplace(owner.uid, fmt::format("{}, which {}", item.display, item.stays));
   }
@@ -213,7 +211,7 @@ Result<ContainerView> ContainerView::of_namespace(const Environment& environment
 Result<ContainerView> ContainerView::of_definition(const Environment& environment, const apply::Owner& id,
                                                    const std::string& name, const Context& context) {
   ContainerView view;
-  const auto definition = environment.client.get({kDefinitions, "", name}, context);
+  const auto definition = environment.client.get({kube::kDefinitions, "", name}, context);
   if (!definition.ok() && definition.error().kind == ErrorKind::NotFound &&
       !kube::is_not_served(definition.error()))
     return view;
@@ -223,24 +221,19 @@ Result<ContainerView> ContainerView::of_definition(const Environment& environmen
                               std::string(definition->string_at({"spec", "names", "plural"})),
                               definition->string_at({"spec", "scope"}) == "Namespaced",
                               {}};
-  const Value* versions = definition->at_path({"spec", "versions"});
   std::string why = "none of its versions is served";
-  if (versions != nullptr && versions->is_array()) {
-    for (const Value& version : versions->as_array()) {
-      const Value* served = version.find("served");
-      if (served == nullptr || *served != Value(true)) continue;
-      resource.gvk.version = version.string_at("name");
-      const auto list = environment.client.list(resource, {.metadata_only = true}, context);
-      if (list.ok()) {
-        view.kinds_.insert(view.defined_);
-        for (const Value& item : list->items) view.add(id, resource, item);
-        return view;
-      }
-      // Not established: nothing was ever made of it.
-      if (list.error().kind == ErrorKind::NotFound) return view;
-      MIST_TRY_VOID(context.check());
-      why = reason_of(list.error());
+  for (const std::string& version : kube::served_versions(*definition)) {
+    resource.gvk.version = version;
+    const auto list = environment.client.list(resource, {.metadata_only = true}, context);
+    if (list.ok()) {
+      view.kinds_.insert(view.defined_);
+      for (const Value& item : list->items) view.add(id, resource, item);
+      return view;
     }
+    // Not established: nothing was ever made of it.
+    if (list.error().kind == ErrorKind::NotFound) return view;
+    MIST_TRY_VOID(context.check());
+    why = reason_of(list.error());
   }
   view.unreadable_.push_back(
       {fmt::format("{} objects, which can't be listed ({})", view.defined_.kind, why), {}});

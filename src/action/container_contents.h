@@ -43,8 +43,7 @@ class ContainerView {
   static Result<ContainerView> of_definition(const Environment& environment, const apply::Owner& id,
                                              const std::string& name, const Context& context);
 
-  /// What holds data in a namespace: claims, Secrets and ConfigMaps, as far as they can be read. For
-  /// owners_of_kept().
+  /// The claims, Secrets and ConfigMaps of a namespace, as far as they can be listed. For owners_of_kept().
   static Result<ContainerView> of_data(const Environment& environment, const apply::Owner& id,
                                        const std::string& ns, const Context& context);
 
@@ -71,6 +70,8 @@ class ContainerView {
     bool terminating = false;
     bool copied = false;  // a controller made it with the labels and annotations of its owner
     std::vector<Owner> owners = {};
+
+    bool is_kept() const { return !stays.empty() && !copied; }
   };
   struct Unreadable {
     std::string words;
@@ -82,6 +83,7 @@ class ContainerView {
   bool is_garbage(const Item& item) const;
 
   std::map<std::string, Item> items_;        // by uid
+  std::vector<std::string> kept_and_owned_;  // uids
   std::set<apimachinery::GroupKind> kinds_;  // all there are of these were added
   std::vector<Unreadable> unreadable_;
   apimachinery::GroupKind defined_;

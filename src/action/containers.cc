@@ -223,8 +223,8 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
   return {};
 }
 
-// What only an object owns that goes, the garbage collector takes; what holds data is looked at for that.
-// Empty: nothing stays by it.
+// The garbage collector deletes an object with its last owner. Why `action`'s object has to stay as the last
+// owner of a claim, Secret or ConfigMap that stays; empty: it isn't one.
 Result<std::string> Containers::owning_what_is_kept(const Environment& environment,
                                                     const PlannedAction& action, const Going& going,
                                                     Data& data, const Context& context) const {
@@ -239,7 +239,7 @@ Result<std::string> Containers::owning_what_is_kept(const Environment& environme
   return by_it == kept.end() ? std::string() : would_go({by_it->second}) + " and has it as its owner";
 }
 
-// True: something stays by it.
+// Retains removals that are such last owners. True: there were some.
 Result<bool> Containers::settle_owners(const Environment& environment, std::vector<PlannedAction>& removals,
                                        const LiveState& live, Data& data, const Context& context) {
   bool found = false;

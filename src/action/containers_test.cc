@@ -256,7 +256,7 @@ TEST_F(ContainersTest, TheLastOwnerOfWhatIsKeptStaysThoughTheReleaseDoesNotKnowI
   EXPECT_THAT(removal(report->plan.removals, "ConfigMap").reason,
               HasSubstr("with it would go PersistentVolumeClaim default/data, which carries the annotation"));
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "owner"));
-  // What nobody keeps goes with it, as Kubernetes has it.
+  // A claim without the annotation is garbage-collected with its owner, as usual.
   cluster.drop({{"", "PersistentVolumeClaim"}, "default", "data"});
   cluster.put(owned("PersistentVolumeClaim", "default", *live, "labels: {a: b}"));
   const auto again = upgrade_now(std::string(kBase));
@@ -306,7 +306,7 @@ TEST_F(ContainersTest, WhatStaysKeepsItsNamespaceThoughWhatGoesOwnsIt) {
   }
 }
 
-// What a controller makes for its owner carries copies of the owner's marks, which are nobody's words.
+// A controller copies the owner's annotations to the objects it creates: nobody asked to keep those.
 TEST_F(ContainersTest, CopiesOfMarksKeepNothing) {
   ASSERT_TRUE(install_now(text({kBase, kNamespace, kInside})).ok());
   const auto live = cluster.find("ConfigMap", "extra", "inside");

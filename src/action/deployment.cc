@@ -313,13 +313,13 @@ void Deployment::prune(apply::Execution& execution) {
       environment_.events, lock_->context());
   for (std::size_t i = 0; i < places.size(); ++i) execution.removals[places[i]] = report.outcomes[i];
   for (const auto& [position, why] : report.stayed) stayed_.emplace(removals[position].key, why);
-  // Until it is gone it is the release's: nobody else would name what a finalizer holds.
-  for (const auto& [position, why] : report.held) {
-    if (!report.held_by_others.contains(position)) continue;
+  // An object that a finalizer holds stays in the inventory until it is gone: nothing else would name it.
+  for (const auto& [position, held] : report.held) {
+    if (!held.by_others) continue;
     const apply::ObjectKey& key = removals[position].key;
     execution.removals[places[position]] = apply::Outcome::NotStarted;
-    stayed_.emplace(key, fmt::format("it is being deleted: {}", why));
-    environment_.events.warn(fmt::format("{} is not gone yet: {}", key.display(), why));
+    stayed_.emplace(key, fmt::format("it is being deleted: {}", held.why));
+    environment_.events.warn(fmt::format("{} is not gone yet: {}", key.display(), held.why));
   }
   execution.failure = report.failure;
 }

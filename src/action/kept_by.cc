@@ -1,9 +1,9 @@
 #include "action/kept_by.h"
 
+#include "apimachinery/conditions.h"
 #include "base/one_line.h"
 #include "base/text.h"
 #include "reconcile/release_node.h"
-#include "reconcile/status.h"
 
 namespace mist::action {
 
@@ -26,7 +26,7 @@ bool is_true(const Value* condition) {
 void read_state(const Value& release, Keeper& keeper) {
   keeper.interval = release.string_at({"spec", "interval"});
   const Value* const suspend = release.at_path({"spec", "suspend"});
-  const Value* const stalled = reconcile::condition_of(release, "Stalled");
+  const Value* const stalled = apimachinery::condition_of(release, "Stalled");
   if (suspend != nullptr && *suspend == Value(true)) {
     keeper.state = Keeper::State::Suspended;
   } else if (is_true(stalled)) {

@@ -32,13 +32,8 @@ std::set<std::string> recorded_left_crds(const encoding::Value& recorded) {
 }
 
 std::set<std::string> recorded_names(const encoding::Value& recorded, std::string_view option) {
-  std::set<std::string> names;
-  const encoding::Value* const left = recorded.is_object() ? recorded.find(option) : nullptr;
-  if (left == nullptr || !left->is_array()) return names;
-  for (const encoding::Value& name : left->as_array()) {
-    if (name.is_string()) names.insert(name.as_string());
-  }
-  return names;
+  const std::vector<std::string> names = recorded.texts_at(option);
+  return {names.begin(), names.end()};
 }
 
 std::optional<release::ReleaseId> recorded_take_over(const encoding::Value& recorded) {

@@ -72,7 +72,8 @@ Result<int> target(const ReleaseState& state, const std::vector<RevisionSummary>
 
 RenderedRelease restored_release(const release::Revision& revision, const std::string& ns) {
   RenderedRelease restored = kept_release(revision, ns);
-  // What it was allowed to take then was said of that run. What others own by now, this one asks for itself.
+  // --force-conflicts was meant for that run: taking fields from other managers now has to be asked for
+  // again.
   restored.recorded_options =
       recorded_options({.prune = {.left_crds = recorded_left_crds(revision.options)}});
   return restored;

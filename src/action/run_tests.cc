@@ -379,7 +379,7 @@ class TestRun {
   std::optional<apply::Readiness> gone_job(const DesiredObject& test, const std::string& uid, Duration limit,
                                            const Context& context) {
     const std::optional<Duration> delay = apply::removal_delay(test.rendered.object.value());
-    return delay ? apply::gone_job(client_, test.key.ns, uid, *delay, context.with_timeout(limit))
+    return delay ? apply::gone_job(client_, {test.key, uid, *delay}, context.with_timeout(limit))
                  : std::nullopt;
   }
 

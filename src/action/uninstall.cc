@@ -18,6 +18,7 @@
 #include "apply/wait.h"
 #include "base/text.h"
 #include "kube/api_failure.h"
+#include "kube/definitions.h"
 #include "release/command_text.h"
 
 namespace mist::action {
@@ -332,8 +333,6 @@ void retain(UninstallReport& report, const ObjectKey& key, std::string why) {
 
 // Then the objects of definitions that are about to go can be read, and what must stay can be told.
 Status convert_nothing(const Environment& environment, const UninstallPlan& plan, const Context& context) {
-  const kube::ResourceInfo definitions{
-      {"apiextensions.k8s.io", "v1", "CustomResourceDefinition"}, "customresourcedefinitions", false, {}};
   for (const PlannedAction& action : plan.removals) {
     if (action.key.group_kind != apimachinery::kCustomResourceDefinition ||
         action.kind != ActionKind::Delete || !plan.unconverted.contains(action.key.name))
@@ -342,7 +341,7 @@ Status convert_nothing(const Environment& environment, const UninstallPlan& plan
         {{"metadata", Value::object({{"uid", action.uid}})},
          {"spec",
           Value::object({{"conversion", Value::object({{"strategy", "None"}, {"webhook", Value()}})}})}});
-    auto patched = environment.client.merge_patch({definitions, "", action.key.name}, patch, context);
+    auto patched = environment.client.merge_patch({kube::kDefinitions, "", action.key.name}, patch, context);
     if (!patched.ok())
       return std::move(patched).error().with_frame(
           fmt::format("while taking its conversion webhook from {}", action.key.display()));
@@ -402,11 +401,11 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
                                 environment.events, lock->context());
     report.deleted += static_cast<std::size_t>(std::ranges::count(done.outcomes, apply::Outcome::Done));
     for (auto& [position, why] : done.stayed) retain(report, removals[position].key, std::move(why));
-    for (auto& [position, why] : done.held) {
+    for (auto& [position, held] : done.held) {
       const ObjectKey& key = removals[position].key;
       const auto planned = std::ranges::find(report.plan.removals, key, &PlannedAction::key);
-      if (planned != report.plan.removals.end()) planned->reason = why;
-      report.held.emplace_back(key, std::move(why));
+      if (planned != report.plan.removals.end()) planned->reason = held.why;
+      report.held.emplace_back(key, std::move(held.why));
     }
     if (!done.failure) return {};
     activity.fail();

@@ -1,15 +1,13 @@
 #include "apply/conversion.h"
 
 #include "base/one_line.h"
+#include "kube/definitions.h"
 
 namespace mist::apply {
 
 using encoding::Value;
 
 namespace {
-
-const kube::ResourceInfo kDefinitions{
-    {"apiextensions.k8s.io", "v1", "CustomResourceDefinition"}, "customresourcedefinitions", false, {}};
 
 std::string server_of(const Value& definition) {
   const auto at = [&](std::string_view name) {
@@ -27,19 +25,11 @@ std::string server_of(const Value& definition) {
 std::optional<ConversionWebhook> conversion_webhook(kube::Client& client, const kube::ResourceInfo& resource,
                                                     const Context& context) {
   const std::string name = fmt::format("{}.{}", resource.resource, resource.gvk.group);
-  const auto definition = client.get({kDefinitions, "", name}, context);
+  const auto definition = client.get({kube::kDefinitions, "", name}, context);
   if (!definition.ok() || definition->string_at({"spec", "conversion", "strategy"}) != "Webhook")
     return std::nullopt;
-  ConversionWebhook webhook{.definition = name, .server = server_of(*definition), .versions = {}};
-  const Value* versions = definition->at_path({"spec", "versions"});
-  if (versions != nullptr && versions->is_array()) {
-    for (const Value& version : versions->as_array()) {
-      const Value* served = version.find("served");
-      if (served != nullptr && *served == Value(true))
-        webhook.versions.emplace_back(version.string_at("name"));
-    }
-  }
-  return webhook;
+  return ConversionWebhook{
+      .definition = name, .server = server_of(*definition), .versions = kube::served_versions(*definition)};
 }
 
 std::string conversion_words(const ConversionWebhook& webhook, const Error& failure) {

@@ -6,8 +6,8 @@
 // recorded, ours or another manager's: by key, by value, by member, or as a whole. As a whole means that a
 // member which isn't wanted goes, and that an empty list or map is wanted empty; in what is owned by parts,
 // others keep theirs. But a custom resource's list that is wanted empty is wanted so, whoever owns its items.
-// What the server does beyond that (defaults inside of a whole, conversion, admission) is a difference here,
-// and server_made.h remembers it. Pure; any thread.
+// Other changes by the server (defaults inside of a whole, conversion, admission) are differences here, and
+// server_made.h remembers them. Pure; any thread.
 
 #include <string>
 #include <string_view>

@@ -385,7 +385,7 @@ TEST(Emptied, IsAMapThatLosesItsLastMember) {
   ASSERT_EQ(last.size(), 1U);
   EXPECT_EQ(last[0].path, ".spec.sel.a");
   EXPECT_TRUE(last[0].empties);
-  // What others have in it stays, and with it the map.
+  // A member that another manager owns stays, so the map is not emptied.
   const auto shared = of_custom("{sel: {}}", "{sel: {a: x, b: y}}", fmt::format("[{}]", ours));
   ASSERT_EQ(shared.size(), 1U);
   EXPECT_FALSE(shared[0].empties);

@@ -2,23 +2,15 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
+#include "apimachinery/conditions.h"
 #include "encoding/json.h"
 
 namespace mist::apply {
 
+using apimachinery::condition_of;
 using encoding::Value;
 
 namespace {
-
-const Value* condition_of(const Value& live, std::string_view type) {
-  const Value* all = live.at_path({"status", "conditions"});
-  if (all == nullptr || !all->is_array()) return nullptr;
-  const auto found = std::ranges::find_if(all->as_array(),
-                                          [&](const Value& each) { return each.string_at("type") == type; });
-  return found == all->as_array().end() ? nullptr : &*found;
-}
 
 // Its controller judged this generation, and the earlier failure may be about another.
 std::string observed_generation(const Value& live) {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "apimachinery/conditions.h"
 #include "apply/earlier_failure.h"
 #include "apply/finished_job.h"
 #include "apply/hooks.h"
@@ -40,16 +41,11 @@ bool older(std::string_view version, std::string_view written) {
 }
 
 Readiness available(const Value& service) {
-  const Value* conditions = service.at_path({"status", "conditions"});
-  if (conditions != nullptr && conditions->is_array()) {
-    for (const Value& condition : conditions->as_array()) {
-      if (condition.string_at("type") != "Available") continue;
-      if (condition.string_at("status") == "True") return {};
-      return {Health::InProgress,
-              fmt::format("{}: {}", condition.string_at("reason"), condition.string_at("message"))};
-    }
-  }
-  return {Health::InProgress, "it is not available yet"};
+  const Value* const condition = apimachinery::condition_of(service, "Available");
+  if (condition == nullptr) return {Health::InProgress, "it is not available yet"};
+  if (condition->string_at("status") == "True") return {};
+  return {Health::InProgress,
+          fmt::format("{}: {}", condition->string_at("reason"), condition->string_at("message"))};
 }
 
 // How far a source is from what is asked of it; null: it isn't there.
@@ -222,11 +218,6 @@ class EdgeWaiter::Impl {
     Status status;
     std::optional<Unready> source = {};  // of a failure: what to look into, without the lock
   };
-  struct GoneJob {
-    ObjectKey key;
-    std::string uid;
-    Duration removal_delay{};
-  };
   static GoneJob gone_job_of(const Pending& pending) {
     return {pending.key, pending.uid, pending.removal_delay.value_or(Duration())};
   }
@@ -384,8 +375,7 @@ class EdgeWaiter::Impl {
 
   // False: nobody waits any more.
   bool end_gone(Group& group, const GoneJob& job, std::vector<Ended>& ended) {
-    const std::optional<Readiness> state =
-        gone_job(client_, job.key.ns, job.uid, job.removal_delay, context_);
+    const std::optional<Readiness> state = gone_job(client_, job, context_);
     const std::scoped_lock lock(mutex_);
     std::erase_if(group.pending, [&](Pending& pending) {
       if (pending.key != job.key || pending.uid != job.uid || !is_gone(group, pending)) return false;

@@ -43,7 +43,7 @@ struct EdgeWaitOptions {
   Duration pods_after = PodWatch::kPatience;  ///< what isn't as asked by then is explained by its Pods
 };
 
-/// What a run knows of the source of a wait, once it was its turn.
+/// The state of the object that a wait is about, as the run left it.
 struct WaitSource {
   std::string version = {};  ///< the resourceVersion that it was written with; empty: it wasn't
   std::string uid = {};

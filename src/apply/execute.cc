@@ -459,6 +459,15 @@ class Writer {
     return {};
   }
 
+  // Nullopt: another object is there, as the apply will say, which names the uid.
+  Result<std::optional<Value>> look_again(const kube::ObjectRef& ref, const PlannedAction& action,
+                                          const std::string& uid) {
+    MIST_TRY(Value there, client_.get(ref, context_));
+    if (there.string_at({"metadata", "uid"}) != uid) return std::optional<Value>();
+    MIST_TRY_VOID(is_still_whose_it_was(action, there));
+    return std::optional(std::move(there));
+  }
+
   // What the earlier managers of an adopted object own becomes ours, as it was planned. Returns the version
   // that has it; empty: there is nothing to take any more, by a run that died or a lost answer. Should we die
   // here, the journal names the object, and what we own and don't want goes with the next apply.
@@ -466,10 +475,9 @@ class Writer {
                                   const Value& object) {
     const ChosenFields chosen = fields_of(*action.transfer);
     for (Moment moment(context_);;) {
-      MIST_TRY(const Value there, client_.get(ref, context_));
-      // The apply, which names the uid, says that it is another object.
-      if (there.string_at({"metadata", "uid"}) != action.uid) return std::string();
-      MIST_TRY_VOID(is_still_whose_it_was(action, there));
+      MIST_TRY(const std::optional<Value> found, look_again(ref, action, action.uid));
+      if (!found) return std::string();
+      const Value& there = *found;
       const auto transfer =
           field_transfer(object, kube::with_present_owners(client_, ref.resource, there, context_), chosen,
                          plan_.owner.manager);
@@ -490,10 +498,9 @@ class Writer {
   Result<std::string> empty_first(const kube::ObjectRef& ref, const PlannedAction& action,
                                   const DesiredObject& desired, const std::string& uid) {
     for (Moment moment(context_);;) {
-      MIST_TRY(const Value there, client_.get(ref, context_));
-      // The apply, which names the uid, says that it is another object.
-      if (there.string_at({"metadata", "uid"}) != uid) return std::string();
-      MIST_TRY_VOID(is_still_whose_it_was(action, there));
+      MIST_TRY(const std::optional<Value> found, look_again(ref, action, uid));
+      if (!found) return std::string();
+      const Value& there = *found;
       const auto emptied = emptied_among(differences_of(desired, there, plan_.owner.manager));
       if (emptied.empty()) return std::string();
       if (const std::string others = fields_of_others(emptied); !others.empty() && !options_.force_conflicts)

@@ -10,6 +10,7 @@
 
 #include "apply/marks.h"
 #include "testing/client_with_logs.h"
+#include "testing/definition.h"
 #include "testing/plan_of.h"
 #include "testing/yaml.h"
 
@@ -97,17 +98,6 @@ TEST(Execute, OnlyFieldsOfOtherManagersAreToBeForced) {
   EXPECT_EQ(hint(again), "somebody else was writing it: run the command again");
 }
 
-constexpr std::string_view kGateKind = R"(
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: gates.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Gate, plural: gates}
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
-)";
-
 std::string gate(std::string_view secrets) {
   return fmt::format(
       "{{apiVersion: example.com/v1, kind: Gate, metadata: {{name: g}}, spec: {{secrets: {}}}}}", secrets);
@@ -115,7 +105,7 @@ std::string gate(std::string_view secrets) {
 
 struct Gates : ::testing::Test {
   Gates() {
-    cluster.put(testing::yaml(kGateKind));
+    cluster.put(testing::yaml(testing::definition_yaml("Gate", "gates")));
     EXPECT_TRUE(carried_out(gate("[{name: alice}]"), {}).ok());
   }
   Execution carried_out(std::string_view yaml, const ExecuteOptions& options) {

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "apimachinery/conditions.h"
+
 namespace mist::apply {
 namespace {
 
+using apimachinery::true_condition;
 using encoding::Value;
 
 constexpr auto kEventLimit = std::chrono::seconds(3);
@@ -20,17 +23,43 @@ constexpr std::array<std::string_view, 5> kFailures{"BackoffLimitExceeded", "Dea
                                                     "MaxFailedIndexesExceeded"};
 constexpr std::string_view kCompleted = "Completed";
 
-const Value* true_condition(const Value& job, std::string_view type) {
-  const Value* const conditions = job.at_path({"status", "conditions"});
-  if (conditions == nullptr || !conditions->is_array()) return nullptr;
-  const auto found = std::ranges::find_if(conditions->as_array(), [&](const Value& condition) {
-    return condition.string_at("type") == type && condition.string_at("status") == "True";
-  });
-  return found == conditions->as_array().end() ? nullptr : &*found;
-}
-
 std::string words_of(const Value& told) {
   return fmt::format("{}: {}", told.string_at("reason"), told.string_at("message"));
+}
+
+JobEnd end_told_by(std::string_view reason) {
+  return reason == kCompleted                                      ? JobEnd::Completed
+         : std::ranges::find(kFailures, reason) != kFailures.end() ? JobEnd::Failed
+                                                                   : JobEnd::None;
+}
+
+struct ToldEnd {
+  JobEnd end = JobEnd::Unknown;
+  std::string words = {};  // of a failure
+};
+// Where a Job has no Events yet.
+enum class WhereNone : std::uint8_t { Ends, Waits };
+
+// Without the right to read Events nothing is known, as without Events.
+ToldEnd read_end(kube::Client& client, const std::string& ns, const std::string& uid, WhereNone where_none,
+                 const Context& context) {
+  ToldEnd told;
+  if (uid.empty()) return told;
+  kube::ListOptions options;
+  options.ns = ns;
+  options.field_selector = "involvedObject.uid=" + uid;
+  const kube::ResourceInfo events{{"", "v1", "Event"}, "events", true, {}};
+  (void)client.watch(
+      events, options,
+      [&](const kube::WatchEvent& seen) {
+        if (seen.type == kube::WatchEventType::Bookmark)
+          return told.end == JobEnd::None || where_none == WhereNone::Waits;
+        told.end = end_told_by(seen.object.string_at("reason"));
+        if (told.end == JobEnd::Failed) told.words = words_of(seen.object);
+        return told.end == JobEnd::None;
+      },
+      context.with_timeout(kEventLimit));
+  return told;
 }
 
 }  // namespace
@@ -52,49 +81,14 @@ std::optional<Readiness> ended_job(const Value& last) {
 }
 
 JobEnd job_end(kube::Client& client, const std::string& ns, const std::string& uid, const Context& context) {
-  JobEnd end = JobEnd::Unknown;
-  if (uid.empty()) return end;
-  kube::ListOptions options;
-  options.ns = ns;
-  options.field_selector = "involvedObject.uid=" + uid;
-  const kube::ResourceInfo events{{"", "v1", "Event"}, "events", true, {}};
-  (void)client.watch(
-      events, options,
-      [&](const kube::WatchEvent& seen) {
-        if (seen.type == kube::WatchEventType::Bookmark) return end == JobEnd::None;
-        const std::string_view reason = seen.object.string_at("reason");
-        end = reason == kCompleted                                      ? JobEnd::Completed
-              : std::ranges::find(kFailures, reason) != kFailures.end() ? JobEnd::Failed
-                                                                        : JobEnd::None;
-        return end == JobEnd::None;
-      },
-      context.with_timeout(kEventLimit));
-  return end;
+  return read_end(client, ns, uid, WhereNone::Ends, context).end;
 }
 
-std::optional<Readiness> gone_job(kube::Client& client, const std::string& ns, const std::string& uid,
-                                  Duration delay, const Context& context) {
-  Readiness result{Health::Ready, std::string(kRemovedByItsTtl)};
-  if (uid.empty()) return result;
-  bool told = false, ended = false;
-  kube::ListOptions options;
-  options.ns = ns;
-  options.field_selector = "involvedObject.uid=" + uid;
-  const kube::ResourceInfo events{{"", "v1", "Event"}, "events", true, {}};
-  // Without the right to read Events nothing is known, as without Events.
-  (void)client.watch(
-      events, options,
-      [&](const kube::WatchEvent& seen) {
-        const std::string_view reason = seen.object.string_at("reason");
-        if (std::ranges::find(kFailures, reason) != kFailures.end())
-          result = {Health::Failed, words_of(seen.object)};
-        told = told || !reason.empty();
-        ended = result.health == Health::Failed || reason == kCompleted;
-        return !ended;
-      },
-      context.with_timeout(kEventLimit));
-  if (told && !ended && delay > kSurelyTold) return std::nullopt;
-  return result;
+std::optional<Readiness> gone_job(kube::Client& client, const GoneJob& job, const Context& context) {
+  const ToldEnd told = read_end(client, job.key.ns, job.uid, WhereNone::Waits, context);
+  if (told.end == JobEnd::Failed) return Readiness{Health::Failed, told.words};
+  if (told.end == JobEnd::None && job.removal_delay > kSurelyTold) return std::nullopt;
+  return Readiness{Health::Ready, std::string(kRemovedByItsTtl)};
 }
 
 }  // namespace mist::apply

@@ -39,11 +39,17 @@ enum class JobEnd : std::uint8_t {
 /// one, a few seconds at most.
 JobEnd job_end(kube::Client& client, const std::string& ns, const std::string& uid, const Context& context);
 
-/// How such a Job ended that is gone, by what its controller said in Events. They come a moment later, so
-/// this waits for one, a few seconds at most. Nullopt: there are Events of it and none tells of an end,
-/// although its `delay` would have left time for that: somebody deleted it. Otherwise Ready if there is none,
-/// since only what has ended is removed.
-std::optional<Readiness> gone_job(kube::Client& client, const std::string& ns, const std::string& uid,
-                                  Duration delay, const Context& context);
+/// Such a Job that is gone.
+struct GoneJob {
+  ObjectKey key;
+  std::string uid;
+  Duration removal_delay{};
+};
+
+/// How it ended, by what its controller said in Events. They come a moment later, so this waits for one, a
+/// few seconds at most. Nullopt: there are Events of it and none tells of an end, although its delay would
+/// have left time for that: somebody deleted it. Otherwise Ready if there is none, since only what has ended
+/// is removed.
+std::optional<Readiness> gone_job(kube::Client& client, const GoneJob& job, const Context& context);
 
 }  // namespace mist::apply

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "apimachinery/conditions.h"
 #include "apply/marks.h"
 #include "base/text.h"
 
@@ -212,12 +213,7 @@ Readiness hook_state(const Value& live) {
     if (live.string_at({"status", "phase"}) == "Succeeded") return {};
     return {Health::InProgress, "it has not ended yet"};
   }
-  if (const Value* conditions = live.at_path({"status", "conditions"});
-      conditions != nullptr && conditions->is_array()) {
-    for (const Value& condition : conditions->as_array()) {
-      if (condition.string_at("type") == "Complete" && condition.string_at("status") == "True") return {};
-    }
-  }
+  if (apimachinery::true_condition(live, "Complete") != nullptr) return {};
   return {Health::InProgress, "it is not complete yet"};
 }
 

@@ -12,6 +12,7 @@
 #include "base/parallel.h"
 #include "kube/api_down.h"
 #include "kube/api_failure.h"
+#include "kube/definitions.h"
 
 namespace mist::apply {
 
@@ -246,28 +247,19 @@ class Observer {
   LiveState state_;  // guarded by mutex_
 };
 
-bool serves_something(const Value& definition) {
-  const Value* const versions = definition.at_path({"spec", "versions"});
-  return versions != nullptr && versions->is_array() &&
-         std::ranges::any_of(versions->as_array(),
-                             [](const Value& version) { return version.is_true_at("served"); });
-}
-
 // The definition of a kind that serves none of its versions. Nullopt: there is none, or definitions can't be
 // read. The kind doesn't tell its plural, which is in the name: only names are asked for of all of them.
 std::optional<std::string> unserving_definition(kube::Client& client, const GroupKind& kind,
                                                 const Context& context) {
   if (apimachinery::is_built_in_group(kind.group)) return std::nullopt;
-  const ResourceInfo definitions{
-      {"apiextensions.k8s.io", "v1", "CustomResourceDefinition"}, "customresourcedefinitions", false, {}};
-  const auto names = client.list(definitions, {.metadata_only = true}, context);
+  const auto names = client.list(kube::kDefinitions, {.metadata_only = true}, context);
   if (!names.ok()) return std::nullopt;
   for (const Value& each : names->items) {
     std::string name(each.string_at({"metadata", "name"}));
     if (!name.ends_with("." + kind.group) || apimachinery::is_terminating(each)) continue;
-    const auto whole = client.get({definitions, "", name}, context);
+    const auto whole = client.get({kube::kDefinitions, "", name}, context);
     if (whole.ok() && apimachinery::defined_kind(*whole) == kind)
-      return serves_something(*whole) ? std::nullopt : std::optional(name);
+      return kube::served_versions(*whole).empty() ? std::optional(name) : std::nullopt;
   }
   return std::nullopt;
 }

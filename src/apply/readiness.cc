@@ -4,6 +4,7 @@
 #include <array>
 
 #include "apimachinery/built_in_groups.h"
+#include "apimachinery/conditions.h"
 #include "apply/binding_modes.h"
 #include "apply/finished_job.h"
 #include "apply/pod_template.h"
@@ -12,6 +13,7 @@
 
 namespace mist::apply {
 
+using apimachinery::condition_of;
 using apimachinery::GroupKind;
 using apimachinery::GroupVersionKind;
 using encoding::Value;
@@ -24,14 +26,6 @@ std::int64_t number(const Value& object, std::initializer_list<std::string_view>
   return value != nullptr && value->is_int() ? value->as_int() : fallback;
 }
 
-const Value* condition(const Value& object, std::string_view type) {
-  const Value* conditions = object.at_path({"status", "conditions"});
-  if (conditions == nullptr || !conditions->is_array()) return nullptr;
-  for (const Value& entry : conditions->as_array()) {
-    if (entry.string_at("type") == type) return &entry;
-  }
-  return nullptr;
-}
 bool has_status(const Value* entry, std::string_view status) {
   return entry != nullptr && entry->string_at("status") == status;
 }
@@ -57,7 +51,7 @@ Readiness too_many(std::int64_t have, std::string_view what) {
 }
 
 Readiness deployment(const Value& d, const BindsLate&) {
-  const Value* progressing = condition(d, "Progressing");
+  const Value* progressing = condition_of(d, "Progressing");
   if (progressing != nullptr && progressing->string_at("reason") == "ProgressDeadlineExceeded")
     return failed(say(*progressing));
   const std::int64_t want = number(d, {"spec", "replicas"}, 1);
@@ -67,7 +61,7 @@ Readiness deployment(const Value& d, const BindsLate&) {
     Readiness state = replicas(updated, want, "updated");
     if (d.is_true_at({"spec", "paused"}))
       state.detail += ": its rollout is paused";
-    else if (const Value* refused = condition(d, "ReplicaFailure"); is_true(refused))
+    else if (const Value* refused = condition_of(d, "ReplicaFailure"); is_true(refused))
       state.detail += fmt::format(": {}", say(*refused));  // a quota, a webhook: there will be no Pods to ask
     return state;
   }
@@ -117,7 +111,8 @@ Readiness daemon_set(const Value& d, const BindsLate&) {
 
 // ReplicaSets and ReplicationControllers.
 Readiness replica_set(const Value& r, const BindsLate&) {
-  if (const Value* failure = condition(r, "ReplicaFailure"); is_true(failure)) return progress(say(*failure));
+  if (const Value* failure = condition_of(r, "ReplicaFailure"); is_true(failure))
+    return progress(say(*failure));
   const std::int64_t want = number(r, {"spec", "replicas"}, 1);
   const std::int64_t available = number(r, {"status", "availableReplicas"}, 0);
   const std::int64_t ready = number(r, {"status", "readyReplicas"}, 0);
@@ -131,10 +126,10 @@ Readiness replica_set(const Value& r, const BindsLate&) {
 }
 
 Readiness job(const Value& j, const BindsLate&) {
-  if (const Value* failure = condition(j, "Failed"); is_true(failure)) return failed(say(*failure));
-  if (is_true(condition(j, "Complete"))) return {};
+  if (const Value* failure = condition_of(j, "Failed"); is_true(failure)) return failed(say(*failure));
+  if (is_true(condition_of(j, "Complete"))) return {};
   // A suspended Job waits for somebody on purpose.
-  if (is_true(condition(j, "Suspended"))) return {Health::Ready, "it is suspended"};
+  if (is_true(condition_of(j, "Suspended"))) return {Health::Ready, "it is suspended"};
   const Value* completions = j.at_path({"spec", "completions"});
   const std::int64_t want = completions != nullptr && completions->is_int() ? completions->as_int() : 1;
   const std::int64_t failed_pods = number(j, {"status", "failed"}, 0);
@@ -152,9 +147,9 @@ Readiness name_space(const Value& n, const BindsLate&) {
 }
 
 Readiness crd(const Value& c, const BindsLate&) {
-  if (const Value* names = condition(c, "NamesAccepted"); has_status(names, "False"))
+  if (const Value* names = condition_of(c, "NamesAccepted"); has_status(names, "False"))
     return failed(say(*names));
-  const Value* established = condition(c, "Established");
+  const Value* established = condition_of(c, "Established");
   if (is_true(established)) return {};
   if (has_status(established, "False") && established->string_at("reason") != "Installing")
     return failed(say(*established));
@@ -162,7 +157,7 @@ Readiness crd(const Value& c, const BindsLate&) {
 }
 
 Readiness api_service(const Value& a, const BindsLate&) {
-  const Value* available = condition(a, "Available");
+  const Value* available = condition_of(a, "Available");
   if (is_true(available)) return {};
   return progress(available == nullptr ? "nobody has looked whether it is available" : say(*available));
 }
@@ -200,8 +195,8 @@ Readiness pod(const Value& p, const BindsLate&) {
     const std::string why = say(*p.find("status"));
     return failed(why.empty() ? "the pod failed" : fmt::format("the pod failed: {}", why));
   }
-  if (phase == "Running" && is_true(condition(p, "Ready"))) return {};
-  if (const Value* scheduled = condition(p, "PodScheduled"); has_status(scheduled, "False"))
+  if (phase == "Running" && is_true(condition_of(p, "Ready"))) return {};
+  if (const Value* scheduled = condition_of(p, "PodScheduled"); has_status(scheduled, "False"))
     return progress(say(*scheduled));
   return progress(phase.empty() ? "it has no phase yet"
                                 : fmt::format("its phase is {}, it is not ready", phase));
@@ -209,13 +204,14 @@ Readiness pod(const Value& p, const BindsLate&) {
 
 // Scaling itself needs metrics, which many clusters don't have; what is scaled must be there.
 Readiness autoscaler(const Value& h, const BindsLate&) {
-  if (const Value* able = condition(h, "AbleToScale"); has_status(able, "False")) return progress(say(*able));
-  const Value* active = condition(h, "ScalingActive");
+  if (const Value* able = condition_of(h, "AbleToScale"); has_status(able, "False"))
+    return progress(say(*able));
+  const Value* active = condition_of(h, "ScalingActive");
   return has_status(active, "False") ? Readiness{Health::Ready, say(*active)} : Readiness{};
 }
 
 Readiness disruption_budget(const Value& b, const BindsLate&) {
-  const Value* allowed = condition(b, "DisruptionAllowed");
+  const Value* allowed = condition_of(b, "DisruptionAllowed");
   return has_status(allowed, "False") && allowed->string_at("reason") == "SyncFailed"
              ? progress(say(*allowed))
              : Readiness{};
@@ -226,7 +222,7 @@ constexpr std::array<std::string_view, 3> kReadyConditions{"Ready", "Available",
 
 Readiness by_conditions(const Value& object, std::int64_t generation) {
   for (const std::string_view type : kReadyConditions) {
-    const Value* entry = condition(object, type);
+    const Value* entry = condition_of(object, type);
     if (entry == nullptr) continue;
     if (const Value* seen = entry->find("observedGeneration");
         seen != nullptr && seen->is_int() && generation != 0 && seen->as_int() < generation)
@@ -241,7 +237,7 @@ Readiness by_conditions(const Value& object, std::int64_t generation) {
 
 // Without the condition nobody has looked at it.
 Readiness mistletoe_release(const Value& release, const BindsLate&) {
-  if (condition(release, "Ready") == nullptr) return progress("no operator has looked at it yet");
+  if (condition_of(release, "Ready") == nullptr) return progress("no operator has looked at it yet");
   return by_conditions(release, number(release, {"metadata", "generation"}, 0));
 }
 
@@ -284,8 +280,8 @@ std::optional<Readiness> by_generic_rules(const Value& live, std::int64_t genera
   const bool reported = observed != nullptr && observed->is_int();
   if (generation != 0 && (reported ? observed->as_int() != generation : must_report))
     return progress("its controller has not seen the change yet");
-  if (const Value* stalled = condition(live, "Stalled"); is_true(stalled)) return failed(say(*stalled));
-  if (const Value* reconciling = condition(live, "Reconciling"); is_true(reconciling)) {
+  if (const Value* stalled = condition_of(live, "Stalled"); is_true(stalled)) return failed(say(*stalled));
+  if (const Value* reconciling = condition_of(live, "Reconciling"); is_true(reconciling)) {
     const std::string why = say(*reconciling);
     return progress(why.empty() ? "it is being reconciled" : why);
   }
@@ -324,7 +320,7 @@ std::string why_terminating(const Value& live) {
   for (const std::string_view type :
        {"NamespaceDeletionDiscoveryFailure", "NamespaceDeletionGroupVersionParsingFailure",
         "NamespaceDeletionContentFailure", "NamespaceContentRemaining", "NamespaceFinalizersRemaining"}) {
-    if (const Value* entry = condition(live, type); is_true(entry)) left.push_back(say(*entry));
+    if (const Value* entry = condition_of(live, type); is_true(entry)) left.push_back(say(*entry));
   }
   if (!left.empty()) return fmt::format("{}; {}", words, join(left, "; "));
   std::vector<std::string> finalizers;

@@ -20,7 +20,7 @@ using graph::Node;
 
 namespace {
 
-// Of the API server and the controller-manager.
+// Finalizers that the API server or the controller-manager removes by itself.
 bool is_of_kubernetes(std::string_view finalizer) {
   constexpr std::array<std::string_view, 5> kOwn{
       "customresourcecleanup.apiextensions.k8s.io", "kubernetes.io/pvc-protection",
@@ -66,18 +66,17 @@ class Remover {
 
   /// Objects that finalizers still hold after all deletes were sent, by position, with the reason. Asked at
   /// the end, since controllers remove most finalizers within a moment.
-  std::map<std::size_t, std::string> look_at_held(std::set<std::size_t>& by_others) {
-    std::map<std::size_t, std::string> result;
+  std::map<std::size_t, RemovalReport::Held> look_at_held() {
+    std::map<std::size_t, RemovalReport::Held> result;
     for (const auto& [node, held] : held_) {
       const ObjectKey& key = removals_[node].key;
       const auto now = client_.get(held.ref, context_);
       const bool here =
           now.ok() ? now->string_at({"metadata", "uid"}) == held.uid && apimachinery::has_finalizers(*now)
                    : !kube::is_absent(now.error());
-      if (here && now.ok() && waits_for_others(*now)) by_others.insert(node);
       if (here)
-        result.emplace(node,
-                       now.ok() ? why_terminating(*now) : std::string("whether it is gone can't be read"));
+        result.emplace(node, now.ok() ? RemovalReport::Held{why_terminating(*now), waits_for_others(*now)}
+                                      : RemovalReport::Held{"whether it is gone can't be read"});
       else
         events_.object({key.display(), "deleted", {}});
     }
@@ -146,7 +145,7 @@ class Remover {
     return Error(failure).with_frame(conversion_words(webhook, failure)).with_hint(conversion_hint(webhook));
   }
 
-  // Nothing of its kind can be deleted but with the definition, which is among what goes.
+  // Objects of a kind that isn't served can only be deleted with its definition, which this run deletes too.
   bool goes_with_its_definition(const Error& failure) const {
     const auto* const unserved = failure.detail<UnservedDefinition>();
     return unserved != nullptr && std::ranges::find(keys_, ObjectKey{apimachinery::kCustomResourceDefinition,
@@ -297,7 +296,7 @@ RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>&
       run_graph(*order, kMostAtOnce, [&](Node node) { return remover.remove(node); }, context);
   report.outcomes = outcomes_of(run, removals.size());
   report.stayed = remover.take_stayed();
-  report.held = remover.look_at_held(report.held_by_others);
+  report.held = remover.look_at_held();
   for (const auto& [position, why] : report.stayed) report.outcomes[position] = Outcome::NotStarted;
   const auto name_of = [&](Node node) {
     return node < removals.size() ? removals[node].key.display() : std::string();

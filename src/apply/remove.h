@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -40,11 +39,12 @@ struct RemovalOptions {
 struct RemovalReport {
   std::vector<Outcome> outcomes;  ///< beside the removals; Done: gone, or being deleted by the server
   std::map<std::size_t, std::string> stayed;  ///< by position, what the last look said; they are NotStarted
-  /// By position, of what is Done and not waited for: what still keeps it, in one sentence. Somebody has to
-  /// take a finalizer from it.
-  std::map<std::size_t, std::string> held = {};
-  /// Those of `held` that wait for somebody else than Kubernetes, whose own finalizers go by themselves.
-  std::set<std::size_t> held_by_others = {};
+  struct Held {
+    std::string why;         ///< what still keeps it, in one sentence
+    bool by_others = false;  ///< somebody has to take a finalizer from it: Kubernetes' own go by themselves
+  };
+  /// By position, of what is Done, not waited for and not gone yet.
+  std::map<std::size_t, Held> held = {};
   std::optional<Error> failure;
 };
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "apimachinery/conditions.h"
 #include "apply/pod_trouble.h"
 #include "apply/readiness.h"
 #include "base/parallel.h"
@@ -13,6 +14,7 @@
 
 namespace mist::apply {
 
+using apimachinery::condition_of;
 using apimachinery::GroupKind;
 using apimachinery::ObjectKey;
 using encoding::Value;
@@ -184,10 +186,6 @@ std::vector<ContainerState> containers_of(const Value& pod) {
 }
 
 // ---- Pods
-
-const Value* condition_of(const Value& object, std::string_view type) {
-  return named(list_at(object, {"status", "conditions"}), type, "type");
-}
 
 bool pod_is_fine(const Value& pod) {
   if (pod.string_at({"status", "phase"}) == "Succeeded") return true;

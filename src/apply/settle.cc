@@ -169,7 +169,7 @@ class Settler {
     return std::ranges::any_of(action.differences, &FieldDifference::empties);
   }
 
-  // What the server would make of the rest is not asked: it is written anyway.
+  // No dry run of the other fields: the object is written anyway.
   static void emptied(PlannedAction& action) {
     if (action.cause == ConflictCause::Fields) return;
     action.kind = action.adopting ? ActionKind::Adopt : ActionKind::Update;

@@ -5,6 +5,7 @@
 
 #include "kube/api_failure.h"
 #include "testing/api_refusal.h"
+#include "testing/definition.h"
 #include "testing/plan_of.h"
 
 namespace mist::apply {
@@ -13,24 +14,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr std::string_view kObjects = R"(
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: tallies.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Tally, plural: tallies}
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: plain}
-)";
-
 TEST(RedefinedKinds, AreThoseWhoseDefinitionsAreWritten) {
   testing::FakeCluster cluster;
-  Plan plan = testing::plan_of(cluster, {"default", "web"}, kObjects);
+  Plan plan = testing::plan_of(cluster, {"default", "web"},
+                               testing::definition_yaml("Tally", "tallies") +
+                                   "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: plain}}\n");
   EXPECT_THAT(redefined_kinds(plan), ElementsAre(GroupKind{"example.com", "Tally"}));
   for (PlannedAction& action : plan.writes) action.kind = ActionKind::Unchanged;
   EXPECT_THAT(redefined_kinds(plan), IsEmpty());

@@ -137,25 +137,29 @@ class Waiting {
         context);
   }
 
+  // What is awaited of this group and was not listed.
+  std::vector<ObjectKey> unseen(const Group& group) {
+    const std::scoped_lock lock(mutex_);
+    std::vector<ObjectKey> keys;
+    for (const auto& [key, object] : open_) {
+      const bool here = key.ns == group.ns && key.group_kind == group.resource.gvk.group_kind();
+      if (here && !group.seen.contains(key)) keys.push_back(key);
+    }
+    return keys;
+  }
+
   // Jobs of this group that removed themselves before they were seen. False: as take().
   bool look_for_gone(Group& group, const Context& context) {
-    std::vector<std::pair<ObjectKey, Open>> gone;
-    {
-      const std::scoped_lock lock(mutex_);
-      for (const auto& [key, object] : open_) {
-        const bool here = key.ns == group.ns && key.group_kind == group.resource.gvk.group_kind();
-        if (here && object.removal_delay && !group.seen.contains(key)) gone.emplace_back(key, object);
-      }
-    }
-    return std::ranges::all_of(
-        gone, [&](const auto& each) { return take_gone(each.first, each.second, group, context); });
+    return std::ranges::all_of(unseen(group), [&](const ObjectKey& key) {
+      const std::optional<GoneJob> job = what_removes_itself(key);
+      return !job || take_gone(*job, group, context);
+    });
   }
 
   // False: as take().
-  bool take_gone(const ObjectKey& key, const Open& job, Group& group, const Context& context) {
-    const std::optional<Readiness> state =
-        gone_job(client_, key.ns, job.uid, job.removal_delay.value_or(Duration()), context);
-    return state ? settle(key, *state, nullptr, group) : lose(key, group, context);
+  bool take_gone(const GoneJob& job, Group& group, const Context& context) {
+    const std::optional<Readiness> state = gone_job(client_, job, context);
+    return state ? settle(job.key, *state, nullptr, group) : lose(job.key, group, context);
   }
 
   /// False: this group needs no more watching.
@@ -168,9 +172,9 @@ class Waiting {
     } else {
       group.seen.erase(key);
       // After a break of the watch no more is known than that it is gone.
-      const std::optional<Open> job =
+      const std::optional<GoneJob> job =
           event.object.find("status") == nullptr ? what_removes_itself(key) : std::nullopt;
-      if (job) return take_gone(key, *job, group, context);
+      if (job) return take_gone(*job, group, context);
       auto ended = ended_job(event.object);
       if (!ended) return lose(key, group, context);
       state = *std::move(ended);
@@ -180,25 +184,17 @@ class Waiting {
     return settle(key, std::move(state), &event.object, group);
   }
 
-  std::optional<Open> what_removes_itself(const ObjectKey& key) {
+  std::optional<GoneJob> what_removes_itself(const ObjectKey& key) {
     const std::scoped_lock lock(mutex_);
     const auto found = open_.find(key);
-    return found != open_.end() && found->second.removal_delay ? std::optional(found->second) : std::nullopt;
+    if (found == open_.end() || !found->second.removal_delay) return std::nullopt;
+    return GoneJob{key, found->second.uid, *found->second.removal_delay};
   }
 
   // Objects of this group that lost our label before they were seen. False: as take().
   bool look_for_unlabelled(const Group& group, const Context& context) {
-    std::vector<std::pair<ObjectKey, kube::ResourceInfo>> missing;
-    {
-      const std::scoped_lock lock(mutex_);
-      for (const auto& [key, object] : open_) {
-        const bool here = key.ns == group.ns && key.group_kind == group.resource.gvk.group_kind();
-        if (here && !group.seen.contains(key)) missing.emplace_back(key, object.resource);
-      }
-    }
-    return std::ranges::all_of(missing, [&](const auto& each) {
-      return !lost_label({each.second, each.first.ns, each.first.name}, context) ||
-             lose(each.first, lost_label_words());
+    return std::ranges::all_of(unseen(group), [&](const ObjectKey& key) {
+      return !lost_label({group.resource, key.ns, key.name}, context) || lose(key, lost_label_words());
     });
   }
 

@@ -19,14 +19,6 @@ struct ModeWord {
 constexpr std::array<ModeWord, 3> kModes{
     {{"manage", CrdMode::Manage}, {"await", CrdMode::Await}, {"publish", CrdMode::Publish}}};
 
-std::vector<std::string> texts_at(const Value& object, std::string_view name) {
-  std::vector<std::string> all;
-  if (const Value* list = object.find(name); list != nullptr && list->is_array())
-    for (const Value& each : list->as_array())
-      if (each.is_string()) all.push_back(each.as_string());
-  return all;
-}
-
 Value texts_value(const std::vector<std::string>& texts) {
   return Value(Value::Array(texts.begin(), texts.end()));
 }
@@ -68,8 +60,8 @@ class ResourceReader {
     if (resource_.plural.empty()) resource_.plural = usual_plural(kind_.string_at("kind"));
     resource_.singular = crd->string_at("singular");
     if (resource_.singular.empty()) resource_.singular = lower_case(kind_.string_at("kind"));
-    resource_.short_names = texts_at(*crd, "short_names");
-    resource_.categories = texts_at(*crd, "categories");
+    resource_.short_names = crd->texts_at("short_names");
+    resource_.categories = crd->texts_at("categories");
     read_columns(*crd);
     read_versions(*crd);
     check_names();

@@ -17,15 +17,6 @@ Value texts(const std::vector<std::string>& list) {
   return value;
 }
 
-std::vector<std::string> texts_at(const Value& value, std::string_view key) {
-  std::vector<std::string> list;
-  const Value* const found = value.find(key);
-  if (found == nullptr || !found->is_array()) return list;
-  for (const Value& each : found->as_array())
-    if (each.is_string()) list.push_back(each.as_string());
-  return list;
-}
-
 }  // namespace
 
 std::string_view to_string(Role role) { return kRoles.at(static_cast<std::size_t>(role)); }
@@ -66,14 +57,14 @@ PackageFacts PackageFacts::from_value(const Value& value) {
   facts.description = value.string_at("description");
   facts.home = value.string_at("home");
   facts.details = value.string_at("details");
-  facts.maintainers = texts_at(value, "maintainers");
+  facts.maintainers = value.texts_at("maintainers");
   if (const Value* const needs = value.find("dependencies"); needs != nullptr && needs->is_array())
     for (const Value& each : needs->as_array())
       facts.dependencies.push_back(
           {std::string(each.string_at("name")), std::string(each.string_at("version"))});
   if (const Value* const inputs = value.find("inputs")) facts.inputs = *inputs;
   facts.defaults = value.string_at("defaults");
-  facts.files = texts_at(value, "files");
+  facts.files = value.texts_at("files");
   facts.k3 = value.string_at("k3");
   return facts;
 }

@@ -51,14 +51,14 @@ constexpr std::array kEndpoints{
              {},
              "The bytes of a package by their digest, which never change",
              ""},
-    Endpoint{
-        Operation::Preview,
-        "GET",
-        "/api/v1/packages/{name}/versions/{version}/preview",
-        {},
-        "What a browser runs to render it. The query has values of inputs, by the names in the form. 202: "
-        "not ready yet, ask again",
-        "Preview"},
+    Endpoint{Operation::Preview,
+             "GET",
+             "/api/v1/packages/{name}/versions/{version}/preview",
+             {},
+             "The modules and inputs with which a browser renders the version. The query parameters are the "
+             "values of "
+             "the form's fields. 202: not ready yet, ask again",
+             "Preview"},
     Endpoint{Operation::Module,
              "GET",
              "/api/v1/modules/{digest}",

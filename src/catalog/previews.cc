@@ -37,23 +37,14 @@ Value to_value(const Preview& preview, const std::vector<std::string>& engines) 
                         {"engines", Value(Value::Array(engines.begin(), engines.end()))}});
 }
 
-std::vector<std::string> engines_at(const Value& value, std::string_view key) {
-  std::vector<std::string> texts;
-  const Value* const list = value.find(key);
-  if (list != nullptr && list->is_array())
-    for (const Value& each : list->as_array())
-      if (each.is_string()) texts.push_back(each.as_string());
-  return texts;
-}
-
 std::optional<Preview> preview_of(const Value& value) {
   if (const std::string_view problem = value.string_at("problem"); !problem.empty())
     return Preview{.state = PreviewState::Impossible, .problem = std::string(problem)};
-  const Value* const bytes = value.find("bytes");
-  if (value.string_at("digest").empty() || bytes == nullptr || !bytes->is_int()) return std::nullopt;
+  const std::int64_t bytes = value.int_at("bytes", -1);
+  if (value.string_at("digest").empty() || bytes < 0) return std::nullopt;
   return Preview{.state = PreviewState::Ready,
                  .module = {.digest = std::string(value.string_at("digest")),
-                            .bytes = static_cast<std::uint64_t>(bytes->as_int())}};
+                            .bytes = static_cast<std::uint64_t>(bytes)}};
 }
 
 Result<package::Source> source_of(Blobs& packages, const std::string& package, const std::string& version,
@@ -208,7 +199,7 @@ std::optional<Previews::Made> Previews::remembered(const std::string& key) const
   if (!value.ok() || !value->is_object()) return std::nullopt;
   std::optional<Preview> preview = preview_of(*value);
   if (!preview) return std::nullopt;
-  Made made{.preview = *std::move(preview), .engines = engines_at(*value, "engines")};
+  Made made{.preview = *std::move(preview), .engines = value->texts_at("engines")};
   if (made.preview.state != PreviewState::Ready) return made;
   const auto digest = crypto::Digest::parse(made.preview.module.digest);
   return digest.ok() && world_.files.exists(modules_.place_of(*digest)) ? std::optional(std::move(made))

@@ -94,6 +94,15 @@ bool Value::is_true_at(std::initializer_list<std::string_view> keys) const {
   return value != nullptr && value->is_bool() && value->as_bool();
 }
 
+std::vector<std::string> Value::texts_at(std::string_view key) const {
+  std::vector<std::string> texts;
+  const Value* const list = find(key);
+  if (list == nullptr || !list->is_array()) return texts;
+  for (const Value& each : list->as_array())
+    if (each.is_string()) texts.push_back(each.as_string());
+  return texts;
+}
+
 Value& Value::operator[](std::string_view key) {
   if (is_null()) data_ = Object();
   if (Value* existing = find(key)) return *existing;

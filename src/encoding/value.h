@@ -83,6 +83,8 @@ class Value {
   /// Whether `true` is there; anything else isn't true.
   bool is_true_at(std::string_view key) const;
   bool is_true_at(std::initializer_list<std::string_view> keys) const;
+  /// The strings of the list at `key`; none if it isn't there or is no list. Other items are left out.
+  std::vector<std::string> texts_at(std::string_view key) const;
 
   /// The member `key`, made null if missing; this becomes an object if it was null.
   Value& operator[](std::string_view key);

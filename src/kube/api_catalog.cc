@@ -12,15 +12,6 @@ constexpr std::string_view kHeading = "mistletoe-discovery-2";
 constexpr std::string_view kStatus = "status";
 constexpr std::string_view kEnd = "end";
 
-std::vector<std::string> strings_at(const Value& map, std::string_view field) {
-  std::vector<std::string> result;
-  const Value* list = map.find(field);
-  if (list == nullptr || !list->is_array()) return result;
-  for (const Value& item : list->as_array())
-    if (item.is_string()) result.push_back(item.as_string());
-  return result;
-}
-
 bool has_status(const Value& resource) {
   const Value* const subresources = resource.find("subresources");
   return subresources != nullptr && subresources->is_array() &&
@@ -107,10 +98,10 @@ Status ApiCatalog::add_aggregated(const Value& list) {
                           std::string(resource.string_at({"responseKind", "kind"}))};
         entry.info.resource = resource.string_at("resource");
         entry.info.namespaced = resource.string_at("scope") == "Namespaced";
-        entry.info.verbs = strings_at(resource, "verbs");
+        entry.info.verbs = resource.texts_at("verbs");
         entry.info.has_status = has_status(resource);
         entry.singular = resource.string_at("singularResource");
-        entry.short_names = strings_at(resource, "shortNames");
+        entry.short_names = resource.texts_at("shortNames");
         if (plain(entry)) resources.push_back(std::move(entry));
       }
     }
@@ -132,9 +123,9 @@ Status ApiCatalog::add_group_version(const Value& list) {
     if (entry.info.resource.find('/') != std::string::npos) continue;  // a subresource
     entry.info.gvk = {gv->group, gv->version, std::string(resource.string_at("kind"))};
     entry.info.namespaced = resource.is_true_at("namespaced");
-    entry.info.verbs = strings_at(resource, "verbs");
+    entry.info.verbs = resource.texts_at("verbs");
     entry.singular = resource.string_at("singularName");
-    entry.short_names = strings_at(resource, "shortNames");
+    entry.short_names = resource.texts_at("shortNames");
     if (plain(entry)) resources.push_back(std::move(entry));
   }
   return {};

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "apimachinery/built_in_groups.h"
+#include "apimachinery/conditions.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "crypto/digest.h"
@@ -236,16 +237,11 @@ void Discovery::write_cache(const Asked& asked) const {
 std::string Discovery::condition_of(const std::string& service, const Context& context) const {
   const auto there = get("/apis/apiregistration.k8s.io/v1/apiservices/" + service, kPlain, context);
   if (!there.ok()) return there.error().to_line();
-  const Value* conditions = there->at_path({"status", "conditions"});
-  if (conditions != nullptr && conditions->is_array()) {
-    for (const Value& condition : conditions->as_array()) {
-      if (condition.string_at("type") != "Available") continue;
-      if (condition.string_at("status") == "True")
-        return "it is available now, but the cluster has not learned its kinds yet: it will in a moment";
-      return fmt::format("{}: {}", condition.string_at("reason"), condition.string_at("message"));
-    }
-  }
-  return "it has no condition yet";
+  const Value* const condition = apimachinery::condition_of(*there, "Available");
+  if (condition == nullptr) return "it has no condition yet";
+  if (condition->string_at("status") == "True")
+    return "it is available now, but the cluster has not learned its kinds yet: it will in a moment";
+  return fmt::format("{}: {}", condition->string_at("reason"), condition->string_at("message"));
 }
 
 Error Discovery::unknown(const GroupKind& kind, const std::string& version, const ApiCatalog& catalog,

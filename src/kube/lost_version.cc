@@ -6,6 +6,7 @@
 
 #include "apimachinery/built_in_groups.h"
 #include "kube/api_failure.h"
+#include "kube/definitions.h"
 #include "kube/managed_fields.h"
 
 namespace mist::kube {
@@ -30,10 +31,8 @@ Identity identity_of(const Value& entry) {
 
 // The versions that the definition of a kind has, served or not; empty: we can't know.
 std::set<std::string> versions_of(Client& client, const ResourceInfo& resource, const Context& context) {
-  const ResourceInfo definitions{
-      {"apiextensions.k8s.io", "v1", "CustomResourceDefinition"}, "customresourcedefinitions", false, {}};
   const auto definition =
-      client.get({definitions, "", fmt::format("{}.{}", resource.resource, resource.gvk.group)}, context);
+      client.get({kDefinitions, "", fmt::format("{}.{}", resource.resource, resource.gvk.group)}, context);
   std::set<std::string> names;
   if (!definition.ok()) return names;
   const Value* versions = definition->at_path({"spec", "versions"});

@@ -233,7 +233,7 @@ Result<Value> RestClient::exchange_with_body(std::string method, const std::stri
   return mask_secret_values(std::move(answer).error(), body);
 }
 
-// Which configuration has the webhook that doesn't answer: the message names it by a name of its own.
+// Adds which configuration the webhook is in: the server's message only has the webhook's own name.
 Error RestClient::with_configuration(Error failure, const Context& context) {
   constexpr auto kLimit = std::chrono::seconds(5);
   const std::string webhook(unanswering_webhook(failure));

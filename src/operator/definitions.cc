@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apimachinery/conditions.h"
 #include "apply/difference.h"
 #include "base/text.h"
 #include "blueprint/schema_change.h"
@@ -12,6 +13,7 @@
 namespace mist::operator_ {
 namespace {
 
+using apimachinery::condition_of;
 using blueprint::CrdMode;
 
 // On CRDs: "namespace/name" of the blueprint that manages it.
@@ -20,21 +22,13 @@ constexpr std::string_view kBlueprintAnnotation = "mistletoe.dev/blueprint";
 constexpr std::string_view kDigestAnnotation = "mistletoe.dev/applied-digest";
 constexpr std::string_view kPublishedKey = "crd.yaml";
 
-const Value* crd_condition(const Value& crd, std::string_view type) {
-  const Value* all = crd.at_path({"status", "conditions"});
-  if (all == nullptr || !all->is_array()) return nullptr;
-  const auto found = std::ranges::find_if(all->as_array(),
-                                          [&](const Value& each) { return each.string_at("type") == type; });
-  return found == all->as_array().end() ? nullptr : &*found;
-}
-
 // Empty: it is served.
 Result<std::string> being_served(const Value& crd, const std::string& name) {
-  if (const Value* names = crd_condition(crd, "NamesAccepted");
+  if (const Value* names = condition_of(crd, "NamesAccepted");
       names != nullptr && names->string_at("status") == "False")
     return error(ErrorKind::Invalid, "the names of CustomResourceDefinition {} are taken", name)
         .with_because(std::string(names->string_at("message")));
-  const Value* established = crd_condition(crd, "Established");
+  const Value* established = condition_of(crd, "Established");
   if (established == nullptr || established->string_at("status") != "True")
     return fmt::format("CustomResourceDefinition {} is being established", name);
   return std::string();

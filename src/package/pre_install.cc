@@ -24,15 +24,6 @@ struct TypeName {
 constexpr std::array kTypes{TypeName{"text", AnswerType::Text}, TypeName{"integer", AnswerType::Integer},
                             TypeName{"number", AnswerType::Number}, TypeName{"boolean", AnswerType::Boolean}};
 
-std::vector<std::string> names_at(const Value& value, std::string_view name) {
-  std::vector<std::string> texts;
-  const Value* const list = value.find(name);
-  if (list != nullptr && list->is_array())
-    for (const Value& each : list->as_array())
-      if (each.is_string()) texts.push_back(each.as_string());
-  return texts;
-}
-
 std::optional<Question> question_of(const Value& value) {
   const auto type = std::ranges::find(kTypes, value.string_at("type"), &TypeName::name);
   if (type == kTypes.end() || value.string_at("name").empty()) return std::nullopt;
@@ -80,11 +71,11 @@ bool has_pre_install(const Files& files) {
 Result<ScriptResult> script_result(const Files& files, const Value& exports) {
   if (!exports.is_object())
     return error(ErrorKind::Internal, "the Python engine gave no account of {}", kPreInstallScript);
-  ScriptResult result{.removed = names_at(exports, "removed")};
+  ScriptResult result{.removed = exports.texts_at("removed")};
   for (const auto& [path, text] : files)
     if (path.starts_with(kManifests)) result.written.emplace(path, text);
-  const std::vector<std::string> secret = names_at(exports, "secretAnswers");
-  for (const std::string& name : names_at(exports, "answered"))
+  const std::vector<std::string> secret = exports.texts_at("secretAnswers");
+  for (const std::string& name : exports.texts_at("answered"))
     result.answers.push_back({name, std::ranges::find(secret, name) != secret.end()});
   if (const Value* const asked = exports.find("question")) result.question = question_of(*asked);
   result.needs_host = exports.string_at("needsHost");

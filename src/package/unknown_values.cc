@@ -17,15 +17,6 @@ struct UnknownValue {
   std::vector<std::string> also = {};   // other places of a key of that name
 };
 
-std::vector<std::string> texts_at(const Value& value, std::string_view member) {
-  std::vector<std::string> texts;
-  const Value* const list = value.find(member);
-  if (list == nullptr || !list->is_array()) return texts;
-  for (const Value& text : list->as_array())
-    if (text.is_string()) texts.push_back(text.as_string());
-  return texts;
-}
-
 std::string set_path(const std::vector<std::string>& keys) {
   std::vector<encoding::PathStep> steps(keys.begin(), keys.end());
   return escape_controls(encoding::to_string(steps));
@@ -120,7 +111,7 @@ std::vector<std::string> unknown_values(const Rendered& rendered, const Source& 
   std::vector<UnknownValue> found;
   if (rendered.unknown.is_array()) {
     for (const Value& each : rendered.unknown.as_array()) {
-      UnknownValue value{texts_at(each, "path"), texts_at(each, "known"), texts_at(each, "also")};
+      UnknownValue value{each.texts_at("path"), each.texts_at("known"), each.texts_at("also")};
       if (!value.path.empty()) found.push_back(std::move(value));
     }
   } else if (rendered.metadata.inputs.is_object() && user_values.is_object() &&

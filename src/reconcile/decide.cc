@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "apimachinery/conditions.h"
 #include "base/text.h"
 #include "reconcile/prune.h"
 #include "reconcile/status.h"
@@ -11,20 +12,21 @@
 namespace mist::reconcile {
 namespace {
 
+using apimachinery::true_condition;
 using blueprint::Blueprint;
 using blueprint::NodeType;
 using blueprint::Policy;
 using graph::Truth;
 
-bool is_ended(const Value& job) { return has_condition(job, "Complete") || has_condition(job, "Failed"); }
+bool is_ended(const Value& job) {
+  return true_condition(job, "Complete") != nullptr || true_condition(job, "Failed") != nullptr;
+}
 
 std::string failure_of(const Value& job) {
-  const Value* const conditions = job.at_path({"status", "conditions"});
-  if (conditions != nullptr && conditions->is_array())
-    for (const Value& each : conditions->as_array())
-      if (each.string_at("type") == "Failed" && each.string_at("status") == "True")
-        return fmt::format("its Job has failed: {}: {}", each.string_at("reason"), each.string_at("message"));
-  return "its Job has failed";
+  const Value* const failed = true_condition(job, "Failed");
+  return failed == nullptr ? "its Job has failed"
+                           : fmt::format("its Job has failed: {}: {}", failed->string_at("reason"),
+                                         failed->string_at("message"));
 }
 
 class Reconciler {
@@ -285,12 +287,12 @@ class Reconciler {
       return report(
           node, NodeState::Failed,
           fmt::format("{} exists already and doesn't belong to this instance", member.id.display()));
-    if (has_condition(observed.object, "Complete")) {
+    if (true_condition(observed.object, "Complete") != nullptr) {
       plan_.record.reach(name, member.hash);  // a record that was lost doesn't name the Job
       return report(node, NodeState::Progressing, "its Job has succeeded, which is being recorded");
     }
     const bool is_going = apimachinery::is_terminating(observed.object);
-    if (has_condition(observed.object, "Failed")) {
+    if (true_condition(observed.object, "Failed") != nullptr) {
       const std::string failure = failure_of(observed.object);
       // Its time to live would have it run again and again. One that a person deletes is tried again.
       const bool removes_itself = observed.object.at_path({"spec", "ttlSecondsAfterFinished"}) != nullptr;
@@ -314,7 +316,7 @@ class Reconciler {
       if (node == blueprint_.nodes().end() || node->type != NodeType::Act) continue;
       const Observation observed = world_.observe(each.id, true);
       if (observed.there() && is_instances(observed.object, uid_) &&
-          has_condition(observed.object, "Complete"))
+          true_condition(observed.object, "Complete") != nullptr)
         plan_.record.reach(each.node, each.hash);
     }
   }

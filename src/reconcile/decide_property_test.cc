@@ -15,6 +15,7 @@
 #include <deque>
 #include <random>
 
+#include "apimachinery/conditions.h"
 #include "base/text.h"
 #include "reconcile/decide.h"
 #include "reconcile/status.h"
@@ -22,6 +23,7 @@
 namespace mist::reconcile {
 namespace {
 
+using apimachinery::true_condition;
 using blueprint::Blueprint;
 using blueprint::Condition;
 using blueprint::Gate;
@@ -664,8 +666,9 @@ class Case {
       fail(fmt::format("{} runs again after it has succeeded", each.node));
     for (const auto& [id, other] : cluster_.live())
       if (id.kind == "Job" && id != each.id && id.name.starts_with(program(each.node).object) &&
-          is_ours(other) && !has_condition(other, "Complete") && !has_condition(other, "Failed") &&
-          record_.find(id) != nullptr && record_.find(id)->node == each.node)
+          is_ours(other) && true_condition(other, "Complete") == nullptr &&
+          true_condition(other, "Failed") == nullptr && record_.find(id) != nullptr &&
+          record_.find(id)->node == each.node)
         fail(fmt::format("{} runs beside its former input", each.node));
     jobs_[each.id] = {each.node, each.hash};
   }
@@ -845,7 +848,8 @@ class Case {
 
   void disturb_job(const ObjectId& id) {
     Value object = *cluster_.find(id);
-    const bool ended = has_condition(object, "Complete") || has_condition(object, "Failed");
+    const bool ended =
+        true_condition(object, "Complete") != nullptr || true_condition(object, "Failed") != nullptr;
     const bool going = !object.string_at({"metadata", "deletionTimestamp"}).empty();
     if (!ended && !going && dice_.percent(75)) return end_job(id, std::move(object), dice_.percent(75));
     say(fmt::format("somebody deletes {}", id.display()));
@@ -873,7 +877,9 @@ class Case {
         continue;
       }
       const bool going = !object->string_at({"metadata", "deletionTimestamp"}).empty();
-      if (going || has_condition(*object, "Complete") || has_condition(*object, "Failed")) continue;
+      if (going || true_condition(*object, "Complete") != nullptr ||
+          true_condition(*object, "Failed") != nullptr)
+        continue;
       end_job(id, *object, true);
       any = true;
     }

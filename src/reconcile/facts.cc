@@ -109,14 +109,6 @@ bool belongs_to_somebody(const Value& object) {
   return !object.string_at({"metadata", "annotations", apply::kReleaseAnnotation}).empty();
 }
 
-bool has_condition(const Value& job, std::string_view type) {
-  const Value* const conditions = job.at_path({"status", "conditions"});
-  return conditions != nullptr && conditions->is_array() &&
-         std::ranges::any_of(conditions->as_array(), [&](const Value& each) {
-           return each.string_at("type") == type && each.string_at("status") == "True";
-         });
-}
-
 Survey::Survey(const Blueprint& blueprint, const Value& instance, const Record& record, const World& world)
     : blueprint_(blueprint),
       instance_(instance),

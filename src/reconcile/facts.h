@@ -131,7 +131,5 @@ bool is_instances(const Value& object, std::string_view uid);
 /// It carries the operator's.
 bool has_finalizer(const Value& object);
 bool belongs_to_somebody(const Value& object);
-/// A condition of a Job's status is true.
-bool has_condition(const Value& job, std::string_view type);
 
 }  // namespace mist::reconcile

@@ -18,14 +18,6 @@ Value list_of(const std::vector<std::string>& texts) {
   return Value(std::move(list));
 }
 
-std::vector<std::string> texts_at(const Value& object, std::string_view name) {
-  std::vector<std::string> texts;
-  if (const Value* list = object.find(name); list != nullptr && list->is_array())
-    for (const Value& each : list->as_array())
-      if (each.is_string()) texts.push_back(each.as_string());
-  return texts;
-}
-
 Policy policy_from(std::string_view text) {
   for (const Policy each : {Policy::Orphan, Policy::Retain})
     if (text == blueprint::word(each)) return each;
@@ -36,8 +28,8 @@ Recorded recorded_from(const Value& each) {
   return {.node = std::string(each.string_at("node")),
           .id = {std::string(each.string_at("apiVersion")), std::string(each.string_at("kind")),
                  std::string(each.string_at("namespace")), std::string(each.string_at("name"))},
-          .after = texts_at(each, "after"),
-          .uses = texts_at(each, "uses"),
+          .after = each.texts_at("after"),
+          .uses = each.texts_at("uses"),
           .hash = std::string(each.string_at("input")),
           .policy = policy_from(each.string_at("policy"))};
 }
@@ -123,7 +115,7 @@ Record record_from(std::string_view text) {
     for (const Value& each : objects->as_array()) record.objects.push_back(recorded_from(each));
   if (const Value* progress = parsed->find("progress"); progress != nullptr && progress->is_object())
     for (const Value::Member& each : progress->as_object())
-      record.progress[each.key] = {texts_at(each.value, "reached"),
+      record.progress[each.key] = {each.value.texts_at("reached"),
                                    std::string(each.value.string_at("failed")),
                                    std::string(each.value.string_at("failure"))};
   return record;

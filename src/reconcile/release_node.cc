@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "apimachinery/conditions.h"
 #include "apimachinery/object.h"
 #include "base/text.h"
 #include "reconcile/status.h"
 
 namespace mist::reconcile {
+
+using apimachinery::condition_of;
+
 namespace {
 
 constexpr std::string_view kAccountField = "serviceAccountName";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apimachinery/built_in_groups.h"
+#include "apimachinery/conditions.h"
 #include "apimachinery/object.h"
 #include "base/text.h"
 #include "reconcile/release_node.h"
@@ -38,7 +39,8 @@ void answer_for(const ObjectId& id, Value& object, std::int64_t& addresses) {
     if (const Value* generation = object.at_path({"metadata", "generation"}))
       status.set("observedGeneration", *generation);
   } else if (id.gvk().group == "batch" && id.kind == "Job") {
-    if (!has_condition(object, "Failed")) object["status"].set("conditions", condition_true("Complete"));
+    if (apimachinery::true_condition(object, "Failed") == nullptr)
+      object["status"].set("conditions", condition_true("Complete"));
   } else if (id.kind == "Service" && id.api_version == "v1") {
     if (object.string_at({"spec", "clusterIP"}).empty() &&
         object.string_at({"spec", "type"}) != "ExternalName")

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "apimachinery/conditions.h"
 #include "base/text.h"
 
 namespace mist::reconcile {
+
+using apimachinery::condition_of;
+
 namespace {
 
 struct StateWord {
@@ -32,14 +36,6 @@ const NodeReport* first_cause(const Plan& plan, const NodeReport* waiting) {
 }
 
 }  // namespace
-
-const Value* condition_of(const Value& instance, std::string_view type) {
-  const Value* all = instance.at_path({"status", "conditions"});
-  if (all == nullptr || !all->is_array()) return nullptr;
-  const auto found = std::ranges::find_if(all->as_array(),
-                                          [&](const Value& each) { return each.string_at("type") == type; });
-  return found == all->as_array().end() ? nullptr : &*found;
-}
 
 Value condition(std::string_view type, std::string_view status, std::string_view reason, std::string message,
                 const Value& instance, const std::string& now) {

@@ -12,8 +12,6 @@ namespace mist::reconcile {
 /// "Waiting", "Ready", …: also the reasons of conditions.
 std::string_view word(NodeState state);
 
-/// What the status has of that type; null: nothing.
-const Value* condition_of(const Value& instance, std::string_view type);
 /// A metav1.Condition about the instance as it is now; it keeps the time of the last one whose status was the
 /// same. `now`: RFC 3339.
 Value condition(std::string_view type, std::string_view status, std::string_view reason, std::string message,

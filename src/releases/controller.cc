@@ -7,11 +7,11 @@
 #include <set>
 #include <thread>
 
+#include "apimachinery/conditions.h"
 #include "base/text.h"
 #include "kube/informer.h"
 #include "operator/executor.h"
 #include "operator/work_queue.h"
-#include "reconcile/status.h"
 #include "reconcile/world.h"
 
 namespace mist::releases {
@@ -200,7 +200,7 @@ class Controller::State {
   static std::string why_not_ready(const Look& look) {
     if (!look.status) return {};
     const Value object = Value::object({{"status", *look.status}});
-    const Value* const ready = reconcile::condition_of(object, "Ready");
+    const Value* const ready = apimachinery::condition_of(object, "Ready");
     return ready == nullptr ? std::string() : std::string(ready->string_at("message"));
   }
 

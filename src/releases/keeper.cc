@@ -7,6 +7,7 @@
 #include "action/deploy.h"
 #include "action/drift.h"
 #include "action/uninstall.h"
+#include "apimachinery/conditions.h"
 #include "base/diagnosis.h"
 #include "base/process_identity.h"
 #include "base/text.h"
@@ -18,7 +19,6 @@
 #include "operator/actors.h"
 #include "operator/executor.h"
 #include "operator/notices.h"
-#include "reconcile/status.h"
 #include "registry/git_url.h"
 #include "registry/reference.h"
 #include "releases/telling.h"
@@ -186,7 +186,7 @@ class Visit {
 
   // As an Event, unless the status says so already.
   void tell_once(std::string_view reason, const std::string& words) {
-    const Value* const ready = reconcile::condition_of(object_, "Ready");
+    const Value* const ready = apimachinery::condition_of(object_, "Ready");
     if (ready != nullptr && ready->string_at("reason") == reason && ready->string_at("message") == words)
       return;
     notices_.tell(object_, true, reason, words, context_);
@@ -478,7 +478,7 @@ class Visit {
     if (!drift.ok()) return fails(reason::kRecord, drift.error());
     report.drifted = drift_words(*drift);
     if (report.drifted->empty()) return says(report);
-    const Value* const before = reconcile::condition_of(object_, "Drifted");
+    const Value* const before = apimachinery::condition_of(object_, "Drifted");
     if (before == nullptr || before->string_at("message") != *report.drifted) {
       notices_.tell(object_, true, "Drifted", *report.drifted, context_);
       events_.warn(*report.drifted);

@@ -1,5 +1,6 @@
 #include "releases/status.h"
 
+#include "apimachinery/conditions.h"
 #include "apimachinery/object.h"
 #include "base/text.h"
 #include "reconcile/status.h"
@@ -8,8 +9,8 @@
 namespace mist::releases {
 namespace {
 
+using apimachinery::condition_of;
 using reconcile::condition;
-using reconcile::condition_of;
 
 // What the server takes, with room for what is appended.
 constexpr std::size_t kLongestMessage = 8192;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "apimachinery/conditions.h"
 #include "reconcile/status.h"
 #include "testing/yaml.h"
 
@@ -57,14 +58,14 @@ TEST(ReleaseStatus, KeepsWhatAFailureDoesNotTouch) {
   EXPECT_EQ(failed.string_at("package"), "team/web:1.0.0");
   EXPECT_EQ(*failed.find("appliedGeneration"), Value(3));
   done.set("status", failed);
-  EXPECT_EQ(reconcile::condition_of(done, "Ready")->string_at("lastTransitionTime"), kNow);
+  EXPECT_EQ(apimachinery::condition_of(done, "Ready")->string_at("lastTransitionTime"), kNow);
   // The same status keeps its time, and drift that nobody looked at stays.
   done.set("status", status_of(done, {.ready = "False", .reason = reason::kPackage, .drifted = "a field"},
                                "2026-01-03T00:00:00Z"));
-  EXPECT_EQ(reconcile::condition_of(done, "Ready")->string_at("lastTransitionTime"), kNow);
+  EXPECT_EQ(apimachinery::condition_of(done, "Ready")->string_at("lastTransitionTime"), kNow);
   done.set("status", status_of(done, {.ready = "False", .reason = reason::kPackage}, std::string(kNow)));
-  ASSERT_NE(reconcile::condition_of(done, "Drifted"), nullptr);
-  EXPECT_EQ(reconcile::condition_of(done, "Drifted")->string_at("message"), "a field");
+  ASSERT_NE(apimachinery::condition_of(done, "Drifted"), nullptr);
+  EXPECT_EQ(apimachinery::condition_of(done, "Drifted")->string_at("message"), "a field");
 }
 
 TEST(ReleaseStatus, ExportsAreThoseOfWhatIsDeployed) {
@@ -101,16 +102,16 @@ TEST(ReleaseStatus, RestsWithWhatWasSaidBefore) {
   Value done = with_status(kDone);
   done.set("status", status_of(done, {.suspended = true}, std::string(kNow)));
   EXPECT_TRUE(is_ready(done));
-  EXPECT_NE(reconcile::condition_of(done, "Suspended"), nullptr);
+  EXPECT_NE(apimachinery::condition_of(done, "Suspended"), nullptr);
   done.set("status", status_of(done, kDone, std::string(kNow)));
-  EXPECT_EQ(reconcile::condition_of(done, "Suspended"), nullptr);
+  EXPECT_EQ(apimachinery::condition_of(done, "Suspended"), nullptr);
 }
 
 TEST(ReleaseStatus, IsShortEnoughForTheServer) {
   std::string longest(40000, 'x');
   longest += "ä";
   const Value failed = with_status({.ready = "False", .reason = reason::kFailed, .message = longest});
-  EXPECT_LT(reconcile::condition_of(failed, "Ready")->string_at("message").size(), 9000U);
+  EXPECT_LT(apimachinery::condition_of(failed, "Ready")->string_at("message").size(), 9000U);
 }
 
 }  // namespace

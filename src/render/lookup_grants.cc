@@ -20,13 +20,10 @@ void merge(std::vector<std::string>& into, const std::vector<std::string>& more)
   into.assign(all.begin(), all.end());
 }
 
-std::vector<std::string> texts_at(const Value& options, std::string_view name) {
-  std::set<std::string> texts;
-  const Value* const list = options.is_object() ? options.find(name) : nullptr;
-  if (list != nullptr && list->is_array())
-    for (const Value& item : list->as_array())
-      if (item.is_string()) texts.insert(item.as_string());
-  return {texts.begin(), texts.end()};
+std::vector<std::string> sorted_at(const Value& options, std::string_view name) {
+  const std::vector<std::string> texts = options.texts_at(name);
+  const std::set<std::string> sorted(texts.begin(), texts.end());
+  return {sorted.begin(), sorted.end()};
 }
 
 }  // namespace
@@ -51,7 +48,7 @@ void LookupGrants::record(Value& options) const {
 }
 
 LookupGrants LookupGrants::recorded(const Value& options) {
-  return {texts_at(options, kObjects), texts_at(options, kSecrets)};
+  return {sorted_at(options, kObjects), sorted_at(options, kSecrets)};
 }
 
 Error lookup_not_granted(const apimachinery::GroupKind& kind, std::string_view ns, std::string_view name,

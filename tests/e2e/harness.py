@@ -235,15 +235,19 @@ class T:
         return "\n".join(text if len(text) < 800 else text[:500] + "\n…\n" + text[-200:]
                          for text in self._transcript[-4:])
 
-    def _let_go(self, namespace):
-        """Removes the finalizers that an operator, which has ended, left on blueprints and instances: namespaces that can never
-        end are tried again and again, and hold up those of other tests."""
+    def _held_kinds(self):
+        """What an operator puts finalizers on."""
         kinds = ["ConfigMap"]
         for definition in self.kube.list("CustomResourceDefinition"):
             spec = definition["spec"]
             if self.ns in spec["group"] or spec["group"] == "mistletoe.dev":
-                version = next(each["name"] for each in spec["versions"] if each["served"])
-                kinds.append(f"/apis/{spec['group']}/{version}/{spec['names']['plural']}")
+                kinds += [f"/apis/{spec['group']}/{each['name']}/{spec['names']['plural']}"
+                          for each in spec["versions"] if each["served"]][:1]
+        return kinds
+
+    def _let_go(self, namespace, kinds):
+        """Removes the finalizers that an operator, which has ended, left on blueprints and instances: namespaces that can never
+        end are tried again and again, and hold up those of other tests."""
         for kind in kinds:
             status, answer = self.kube.request("GET", self.kube.path(kind, namespace))
             for item in answer["items"] if status == 200 else ():
@@ -266,10 +270,11 @@ class T:
                 action()
             except Exception:
                 problems.append(traceback.format_exc())
+        kinds = self._held_kinds()
         for name in self._namespaces:
             try:
                 self.kube.delete("Namespace", None, name)
-                self._let_go(name)
+                self._let_go(name, kinds)
             except (ApiError, OSError):
                 problems.append(traceback.format_exc())
         shutil.rmtree(self.dir, ignore_errors=True)

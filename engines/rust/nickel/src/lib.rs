@@ -166,7 +166,7 @@ impl Engine for Nickel {
         };
         context.vm.prepare_eval(main).map_err(|error| errors::failure(&mut context, error))?;
         if let Some(early) = early {
-            // What fails here fails once more when it is asked for, where it can be told.
+            // Errors are dropped: the render that needs the same value fails again, and reports it.
             let _ = context.vm.prepare_eval(early).map(|_| context.export(early));
         }
         Ok(Loaded { package, context: RefCell::new(context), main })

@@ -64,7 +64,7 @@ fn what_is_evaluated_early_changes_nothing() {
         let rendered = render([("main.ncl", program), ("mistletoe-early.ncl", early)], json!({})).unwrap();
         assert_eq!(rendered.files["main.ncl"], expected, "{early}");
     }
-    // What fails fails as it would without it.
+    // Errors are the same with and without it.
     let broken = r#"let base = { replicas | Number = "many" } in fun { .. } => { kind = base.replicas }"#;
     let early = r#"(import "main.ncl") {}"#;
     let alone = main(broken, json!({})).unwrap_err();

@@ -1,0 +1,16 @@
+#include "kube/definitions.h"
+
+namespace mist::kube {
+
+using encoding::Value;
+
+std::vector<std::string> served_versions(const Value& definition) {
+  std::vector<std::string> served;
+  const Value* const versions = definition.at_path({"spec", "versions"});
+  if (versions == nullptr || !versions->is_array()) return served;
+  for (const Value& version : versions->as_array())
+    if (version.is_true_at("served")) served.emplace_back(version.string_at("name"));
+  return served;
+}
+
+}  // namespace mist::kube

@@ -1,0 +1,17 @@
+#pragma once
+// CustomResourceDefinitions as the API server serves them. Pure; any thread.
+
+#include <string>
+#include <vector>
+
+#include "kube/client.h"
+
+namespace mist::kube {
+
+inline const ResourceInfo kDefinitions{
+    {"apiextensions.k8s.io", "v1", "CustomResourceDefinition"}, "customresourcedefinitions", false, {}};
+
+/// The names of the versions that it serves, in its order.
+std::vector<std::string> served_versions(const encoding::Value& definition);
+
+}  // namespace mist::kube
