@@ -570,10 +570,7 @@ struct Renderer::Impl {
             source.digest,
             "",
             std::move(input),
-            [&]() -> Result<Started> {
-              MIST_TRY(std::unique_ptr<abi::Guest> guest, open(engines, source, module));
-              return Started{std::move(guest)};
-            }};
+            [&]() { return start_built(source, module, built.engine.name, request.often); }};
     job.engine = true;
     job.chart = built.engine.name == kHelmEngine;
     auto rendered = generate(std::move(job));
@@ -756,6 +753,29 @@ struct Renderer::Impl {
         rendered->origins.emplace(path, FileOrigin{.source = path});
     }
     return rendered;
+  }
+
+  // A module that contains the engine that is here runs that one's compiled code.
+  Result<Started> start_built(const Source& source, const wasm::ModuleBytes& module, std::string_view engine,
+                              bool often) {
+    const Result<crypto::Digest> here = options.engines.digest(engine);
+    if (!here.ok()) {
+      MIST_TRY(std::unique_ptr<abi::Guest> guest, open(engines, source, module));
+      return Started{std::move(guest)};
+    }
+    const wasm::BaseModule base{*here, fmt::format("engine {}", engine),
+                                [&] { return options.engines.read(engine); }};
+    const std::string key = fmt::format("{} {}", here->str(), module.digest().str());
+    if (const auto known = often ? images.find(key) : std::nullopt; known && *known) {
+      MIST_TRY(const wasm::Module loaded, load_engine(engine));
+      MIST_TRY(std::unique_ptr<abi::Guest> guest, abi::open(loaded));
+      return Started{.guest = std::move(guest), .image = *known};
+    }
+    MIST_TRY(wasm::Runtime* const runtime, engines.start());
+    MIST_TRY(wasm::PreparedModule prepared, runtime->load_prepared(module, source.reference, base));
+    if (often && prepared.start) images.keep(key, prepared.start);
+    MIST_TRY(std::unique_ptr<abi::Guest> guest, abi::open(std::move(prepared.module)));
+    return Started{.guest = std::move(guest), .image = std::move(prepared.start)};
   }
 
   Result<Started> start(const Source& source, const Tree& tree, bool often, const Context& context) {

@@ -24,13 +24,6 @@ struct Section {
   std::string_view content;  // of a custom section: what follows the name; of others all
 };
 
-std::optional<std::string_view> take_bytes(std::string_view& bytes, std::size_t count) {
-  if (count > bytes.size()) return std::nullopt;
-  const std::string_view taken = bytes.substr(0, count);
-  bytes.remove_prefix(count);
-  return taken;
-}
-
 void append_number(std::string& out, std::size_t value) {
   do {
     const auto low = static_cast<unsigned char>(value & 0x7f);
@@ -143,6 +136,13 @@ std::optional<std::string> remaining_exports(std::string_view content, std::stri
 
 }  // namespace
 
+std::optional<std::string_view> take_bytes(std::string_view& bytes, std::size_t count) {
+  if (count > bytes.size()) return std::nullopt;
+  const std::string_view taken = bytes.substr(0, count);
+  bytes.remove_prefix(count);
+  return taken;
+}
+
 std::optional<std::uint32_t> take_number(std::string_view& bytes) {
   std::uint32_t value = 0;
   for (unsigned i = 0; i < 5 && i < bytes.size(); ++i) {
@@ -189,6 +189,15 @@ Result<std::vector<std::string_view>> contents_of_sections(std::span<const std::
   for (const Section& each : sections)
     if (each.id == id) contents.push_back(each.content);
   return contents;
+}
+
+Result<std::vector<NumberedSection>> numbered_sections(std::span<const std::byte> wasm,
+                                                       std::string_view name) {
+  MIST_TRY(const auto sections, sections_of(wasm, name));
+  std::vector<NumberedSection> numbered;
+  for (const Section& each : sections)
+    if (each.id != kCustom) numbered.push_back({each.id, each.content});
+  return numbered;
 }
 
 Result<std::string> without_exports(std::span<const std::byte> wasm, std::string_view name,

@@ -67,7 +67,18 @@ inline constexpr std::uint8_t kComponentSection = 4;
 Result<std::vector<std::string_view>> contents_of_sections(std::span<const std::byte> wasm,
                                                            std::string_view name, std::uint8_t id);
 
+/// A section of a module, but for custom ones.
+struct NumberedSection {
+  std::uint8_t id;
+  std::string_view content;
+};
+/// All of them, in order. Invalid as above.
+Result<std::vector<NumberedSection>> numbered_sections(std::span<const std::byte> wasm,
+                                                       std::string_view name);
+
 /// Takes an unsigned LEB128 number of at most 32 bits off `bytes`; nothing if there is none.
 std::optional<std::uint32_t> take_number(std::string_view& bytes);
+/// Takes so many bytes off `bytes`; nothing if there are fewer.
+std::optional<std::string_view> take_bytes(std::string_view& bytes, std::size_t count);
 
 }  // namespace mist::wasm

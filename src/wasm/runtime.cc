@@ -13,6 +13,7 @@
 #include "wasm/cpu_features.h"
 #include "wasm/engine.h"
 #include "wasm/host_requests.h"
+#include "wasm/snapshot.h"
 #include "wasm/wasi.h"
 
 namespace mist::wasm {
@@ -327,6 +328,7 @@ struct Runtime::Impl {
                       const std::function<Result<std::span<const std::byte>>()>& bytes);
   crypto::Digest cache_key(const crypto::Digest& module) const;
   ModuleHandle from_cache(const crypto::Digest& key, std::string_view name);
+  std::shared_ptr<const StartImage> kept_image(const crypto::Digest& key, std::string_view name);
   Result<Code> compile(std::span<const std::byte> wasm, std::string_view name);
   Result<ModuleHandle> compile_here(std::span<const std::byte> wasm, std::string_view name);
   Result<Code> compile_within_limits(std::span<const std::byte> wasm, std::string_view name);
@@ -543,6 +545,47 @@ Result<Module> Runtime::load(const ModuleBytes& wasm, std::string_view name) {
 
 Result<Component> Runtime::load_component(const ModuleBytes& wasm, std::string_view name) {
   return impl_->load_component(wasm, name);
+}
+
+// It is trusted as compiled code is.
+std::shared_ptr<const StartImage> Runtime::Impl::kept_image(const crypto::Digest& key,
+                                                            std::string_view name) {
+  std::shared_ptr<const StartImage> image;
+  cache.load(key, name, [&](const Path& path) {
+    const auto bytes = HostFileSystem().read(path);
+    auto read = bytes.ok() ? StartImage::from_bytes(*bytes) : std::nullopt;
+    if (read) image = std::make_shared<const StartImage>(*std::move(read));
+    return image != nullptr;
+  });
+  return image;
+}
+
+Result<PreparedModule> Runtime::load_prepared(const ModuleBytes& wasm, std::string_view name,
+                                              const BaseModule& base) {
+  const auto load_base = [&] { return load_known(base.digest, base.name, base.bytes); };
+  const crypto::Digest key = crypto::Hasher()
+                                 .field("start image 1")
+                                 .update(base.digest.bytes())
+                                 .update(wasm.digest().bytes())
+                                 .finish();
+  if (auto kept = impl_->kept_image(key, name)) {
+    MIST_TRY(Module module, load_base());
+    return PreparedModule{std::move(module), std::move(kept)};
+  }
+  const crypto::Digest compiled = impl_->cache_key(wasm.digest());
+  if (impl_->from_cache(compiled, name) == nullptr) {
+    MIST_TRY(const auto bytes, wasm.bytes());
+    MIST_TRY(const std::string parent, base.bytes());
+    auto image = StartImage::of_module(std::as_bytes(std::span(*bytes)), std::as_bytes(std::span(parent)));
+    if (image) {
+      MIST_TRY(Module module, load_base());
+      const std::string kept = image->to_bytes();
+      impl_->cache.store(key, std::as_bytes(std::span(kept)));
+      return PreparedModule{std::move(module), std::make_shared<const StartImage>(*std::move(image))};
+    }
+  }
+  MIST_TRY(Module module, load(wasm, name));
+  return PreparedModule{std::move(module), nullptr};
 }
 
 Result<Module> Runtime::load_known(const crypto::Digest& digest, std::string_view name,

@@ -83,6 +83,21 @@ class Module {
 };
 
 class Component;
+class StartImage;
+
+/// A module of which modules are prepared (snapshot.h): an engine.
+struct BaseModule {
+  crypto::Digest digest;
+  std::string name;
+  std::function<Result<std::string>()> bytes;  ///< what has that digest; called if nothing is cached
+};
+
+/// A module that shares its compiled code with others, and where its instances begin (InstanceOptions); null:
+/// where instances of `module` do.
+struct PreparedModule {
+  Module module;
+  std::shared_ptr<const StartImage> start;
+};
 
 class Runtime {
  public:
@@ -109,6 +124,10 @@ class Runtime {
   /// `bytes` pass through; Invalid if it gives other bytes.
   Result<Module> load_known(const crypto::Digest& digest, std::string_view name,
                             const std::function<Result<std::string>()>& bytes);
+
+  /// As load(). A module that prepare_module() made of `base`, whoever did that, runs the compiled code of
+  /// `base`: nothing is compiled for it, and only where it begins is kept. Any other is compiled.
+  Result<PreparedModule> load_prepared(const ModuleBytes& wasm, std::string_view name, const BaseModule& base);
 
  private:
   struct Impl;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,17 @@ class StartImage {
   /// `module`: as PrepareAgain::Yes makes one. Invalid: it isn't; and as prepare_module().
   static Result<StartImage> make(const Module& module, const SnapshotOptions& options,
                                  const Context& context);
+
+  /// Where instances of `base` begin to run as the module `wasm` does. `base`: bytes that PrepareAgain::Yes
+  /// made. Nullopt: `wasm` differs from it in more than preparing changes: it has other code, say. No byte of
+  /// `wasm` is trusted.
+  static std::optional<StartImage> of_module(std::span<const std::byte> wasm,
+                                             std::span<const std::byte> base);
+
+  /// For a file that nobody else can write.
+  std::string to_bytes() const;
+  /// Nullopt: they are of another version of this, or damaged.
+  static std::optional<StartImage> from_bytes(std::string_view bytes);
 
   struct Page {
     std::size_t offset;

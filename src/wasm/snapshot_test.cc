@@ -235,5 +235,103 @@ TEST(PrepareModule, DamagedModulesNeverEndTheProcess) {
   }
 }
 
+// -- modules that share the code of what they were prepared from
+
+struct BuiltModule {
+  std::string base = *prepare(assemble(kCounter), PrepareAgain::Yes);
+  std::string built = *prepare(base);
+};
+
+std::optional<StartImage> image_of(std::string_view built, std::string_view base) {
+  return StartImage::of_module(bytes_of(built), bytes_of(base));
+}
+
+TEST(SharedCode, AModuleRunsInWhatItWasPreparedFrom) {
+  const BuiltModule made;
+  const auto module = shared_runtime().load(bytes_of(made.base), "engine");
+  ASSERT_TRUE(module.ok());
+  auto image = image_of(made.built, made.base);
+  ASSERT_TRUE(image.has_value());
+  const auto read = StartImage::from_bytes(image->to_bytes());
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->to_bytes(), image->to_bytes());
+  const auto start = std::make_shared<const StartImage>(*read);
+  for (const std::string_view function : {"sum", "far"})
+    EXPECT_EQ(call_at(*module, function, start), call(made.built, function)) << function;
+  EXPECT_LT(image->bytes(), std::size_t{16} << 10) << "only what differs";
+}
+
+TEST(SharedCode, WhatDiffersInMoreThanItsStateIsAnotherModule) {
+  const BuiltModule made;
+  const auto of = [](std::string wat) { return *prepare(*prepare(assemble(wat), PrepareAgain::Yes)); };
+  EXPECT_FALSE(image_of(made.base, made.built)) << "the other way round it exports more";
+  EXPECT_FALSE(image_of(assemble(kCounter), made.base)) << "it isn't prepared";
+  const auto changed = [&](std::string_view from, std::string_view to) {
+    std::string wat(kCounter);
+    wat.replace(wat.find(from), from.size(), to);
+    return of(wat);
+  };
+  EXPECT_FALSE(image_of(changed("i32.const 10)))", "i32.const 11)))"), made.base)) << "its code";
+  EXPECT_FALSE(image_of(changed("\"memory\") 1", "\"memory\") 1 2"), made.base))
+      << "how far its memory grows";
+  EXPECT_FALSE(image_of(changed("(export \"far\")", "(export \"near\")"), made.base)) << "what it exports";
+  EXPECT_TRUE(image_of(changed("\"far\"))", "\"was\"))"), made.base)) << "other data is another state";
+}
+
+// Whatever the bytes are: no fault, and what is accepted has the code.
+TEST(SharedCode, DamagedModulesAreNone) {
+  const BuiltModule made;
+  for (std::size_t size = 0; size < made.built.size(); ++size)
+    EXPECT_FALSE(image_of(std::string_view(made.built).substr(0, size), made.base)) << size;
+  for (std::size_t at = 0; at < made.built.size(); ++at) {
+    for (const int bit : {0, 3, 7}) {
+      std::string damaged = made.built;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
+      const auto image = image_of(damaged, made.base);
+      if (!image) continue;
+      EXPECT_LE(image->memory_size(), std::size_t{1} << 30);
+      for (const StartImage::Page& page : image->pages())
+        EXPECT_LE(page.offset + page.bytes.size(), image->memory_size());
+    }
+  }
+  const std::string bytes = image_of(made.built, made.base)->to_bytes();
+  for (std::size_t size = 0; size < bytes.size(); size += 7)
+    EXPECT_FALSE(StartImage::from_bytes(std::string_view(bytes).substr(0, size)));
+}
+
+TEST(SharedCode, NothingIsCompiledForAModuleOfAnEngineThatIs) {
+  const BuiltModule made;
+  testing::TempDir temp;
+  RecordingEvents events;
+  const BaseModule base{crypto::sha256(made.base), "engine", [&] { return Result<std::string>(made.base); }};
+  const auto sum_of = [&](std::string_view wasm) {
+    RuntimeOptions options;
+    options.cache_directory = temp.path() / "code";
+    auto runtime = Runtime::create(std::move(options), events);
+    EXPECT_TRUE(runtime.ok());
+    const auto loaded = runtime->load_prepared(ModuleBytes(std::string(wasm)), "shop", base);
+    EXPECT_TRUE(loaded.ok()) << (loaded.ok() ? "" : loaded.error().to_line());
+    return call_at(loaded->module, "sum", loaded->start);
+  };
+  const std::uint32_t wanted = call(made.built, "sum");
+  EXPECT_EQ(sum_of(made.built), wanted);
+  EXPECT_THAT(events.take_activities(), ::testing::ElementsAre("compiling engine"));
+  EXPECT_EQ(sum_of(made.built), wanted) << "from the cache";
+  EXPECT_THAT(events.take_activities(), ::testing::IsEmpty());
+  std::string other(kCounter);
+  other.replace(other.find("i32.const 10)))"), 12, "i32.const 20");
+  const std::string foreign = *prepare(*prepare(assemble(other), PrepareAgain::Yes));
+  EXPECT_EQ(sum_of(foreign), call(foreign, "sum"));
+  EXPECT_THAT(events.take_activities(), ::testing::ElementsAre("compiling shop"));
+  EXPECT_EQ(sum_of(foreign), call(foreign, "sum"));
+  EXPECT_THAT(events.take_activities(), ::testing::IsEmpty());
+  // A damaged image counts as none.
+  for (const auto& each : std::filesystem::directory_iterator(temp.path() / "code")) {
+    if (each.path().extension() == ".code" && each.file_size() < 64 << 10)
+      std::filesystem::resize_file(each.path(), each.file_size() - 1);
+  }
+  EXPECT_EQ(sum_of(made.built), wanted);
+}
+
 }  // namespace
 }  // namespace mist::wasm

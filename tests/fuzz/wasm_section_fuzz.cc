@@ -1,7 +1,9 @@
-// The outer structure of WebAssembly modules: sections are found, and replaced, or the module is refused.
+// The outer structure of WebAssembly modules: sections are found, and replaced, or the module is refused; and
+// what is read off them of a prepared module.
 #include "targets.h"
 #include "wasm/binary.h"
 #include "wasm/compile_limits.h"
+#include "wasm/snapshot.h"
 
 namespace mist::fuzz {
 
@@ -16,6 +18,12 @@ void wasm_section(std::string_view bytes) {
   if (!rewritten.ok()) return check_error(rewritten.error());
   const auto again = custom_section(std::as_bytes(std::span(*rewritten)), "fuzz", kPackageSection);
   if (!again.ok() || !*again || **again != "x") fail("the section isn't what was put there", "");
+  // Its own state is where it begins already.
+  const auto image = StartImage::of_module(module, module);
+  if (image && (!image->pages().empty() || !image->globals().empty()))
+    fail("a module differs from itself", "");
+  if (const auto read = StartImage::from_bytes(bytes); read && read->to_bytes() != bytes)
+    fail("an image that was read is written otherwise", "");
 }
 
 }  // namespace mist::fuzz
