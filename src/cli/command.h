@@ -97,6 +97,10 @@ struct Example {
 /// of kind Usage ends with exit code 2, Cancelled with 130, any other with 1.
 using Handler = Result<ExitCode> (*)(const Invocation&, World&);
 
+/// What a command needs to know of a cluster. Flags that say it are taken by all commands, since they may
+/// stand before the command's name; the short help of others leaves them out.
+enum class ClusterUse : std::uint8_t { Whole, Namespace, None };
+
 struct Command {
   std::string_view path;          ///< "install", "registry add", "registry mirror add"
   std::string_view summary = {};  ///< one line for lists of commands, no full stop
@@ -106,6 +110,7 @@ struct Command {
   std::span<const Example> examples = {};
   std::string_view alias = {};  ///< another path: "inspect install"
   bool hidden = false;
+  ClusterUse cluster = ClusterUse::Whole;
 };
 
 /// The words before the last one of a path, "registry" or "registry mirror", and what "mistctl registry

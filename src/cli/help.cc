@@ -63,13 +63,18 @@ std::size_t all_flags(HelpWriter& writer, const Command& command) {
   return 0;
 }
 
+bool is_of_no_use(const Flag& flag, ClusterUse use) {
+  return (flag.name == "context" && use != ClusterUse::Whole) ||
+         (flag.name == "namespace" && use == ClusterUse::None);
+}
+
 // In one list: headings of two flags each would take half of the screen.
 std::size_t usual_flags(HelpWriter& writer, const Command& command) {
   std::vector<Entry> entries;
   std::size_t left_out = 0;
   const auto add = [&](const FlagGroup& group) {
     for (const Flag& flag : group.flags) {
-      if (flag.rare)
+      if (flag.rare || is_of_no_use(flag, command.cluster))
         ++left_out;
       else
         entries.push_back({flag_label(flag), flag_sentence(flag)});

@@ -197,13 +197,15 @@ constinit const Command kBlueprintCheckCommand{.path = "blueprint check",
                                                .run = run_check,
                                                .arguments = kCheckArguments,
                                                .flags = kCheckGroups,
-                                               .examples = kCheckExamples};
+                                               .examples = kCheckExamples,
+                                               .cluster = ClusterUse::None};
 constinit const Command kBlueprintGraphCommand{
     .path = "blueprint graph",
     .summary = "Draw what belongs together, and what comes before what",
     .run = run_graph,
     .arguments = kGraphArguments,
     .flags = kGraphGroups,
-    .examples = kGraphExamples};
+    .examples = kGraphExamples,
+    .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

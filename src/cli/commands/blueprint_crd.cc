@@ -66,6 +66,7 @@ constinit const Command kBlueprintCrdCommand{.path = "blueprint crd",
                                              .run = run_crd,
                                              .arguments = kCrdArguments,
                                              .flags = kCrdGroups,
-                                             .examples = kCrdExamples};
+                                             .examples = kCrdExamples,
+                                             .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

@@ -97,6 +97,7 @@ constinit const Command kBlueprintFromYamlCommand{.path = "blueprint from-yaml",
                                                   .run = run_from_yaml,
                                                   .arguments = kArguments,
                                                   .flags = kGroups,
-                                                  .examples = kExamples};
+                                                  .examples = kExamples,
+                                                  .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

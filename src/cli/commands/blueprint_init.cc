@@ -38,6 +38,7 @@ constinit const Command kBlueprintInitCommand{.path = "blueprint init",
                                               .run = run_init,
                                               .arguments = kArguments,
                                               .flags = kGroups,
-                                              .examples = kExamples};
+                                              .examples = kExamples,
+                                              .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

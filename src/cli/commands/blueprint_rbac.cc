@@ -98,6 +98,7 @@ constinit const Command kBlueprintRbacCommand{
     .run = run_rbac,
     .arguments = kArguments,
     .flags = kGroups,
-    .examples = kExamples};
+    .examples = kExamples,
+    .cluster = ClusterUse::Namespace};
 
 }  // namespace mist::cli

@@ -84,12 +84,14 @@ constinit const Command kBlueprintSimulateCommand{
     .run = run_simulate,
     .arguments = kSimulateArguments,
     .flags = kSimulateGroups,
-    .examples = kSimulateExamples};
+    .examples = kSimulateExamples,
+    .cluster = ClusterUse::None};
 constinit const Command kBlueprintTestCommand{.path = "blueprint test",
                                               .summary = "Simulate a blueprint's test cases and compare",
                                               .run = run_test,
                                               .arguments = kTestArguments,
                                               .flags = kTestGroups,
-                                              .examples = kTestExamples};
+                                              .examples = kTestExamples,
+                                              .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

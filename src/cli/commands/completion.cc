@@ -165,17 +165,20 @@ Result<ExitCode> run_complete(const Invocation& invocation, World& world) {
 constinit const Command kCompletionBashCommand{.path = "completion bash",
                                                .summary = "Print the completion script for bash",
                                                .run = run_bash,
-                                               .examples = kBashExamples};
+                                               .examples = kBashExamples,
+                                               .cluster = ClusterUse::None};
 
 constinit const Command kCompletionZshCommand{.path = "completion zsh",
                                               .summary = "Print the completion script for zsh",
                                               .run = run_zsh,
-                                              .examples = kZshExamples};
+                                              .examples = kZshExamples,
+                                              .cluster = ClusterUse::None};
 
 constinit const Command kCompletionFishCommand{.path = "completion fish",
                                                .summary = "Print the completion script for fish",
                                                .run = run_fish,
-                                               .examples = kFishExamples};
+                                               .examples = kFishExamples,
+                                               .cluster = ClusterUse::None};
 
 // What the scripts ask.
 constinit const Command kCompleteCommand{.path = "__complete",

@@ -69,12 +69,14 @@ constinit const Command kConfigViewCommand{.path = "config view",
                                            .summary = "Print the configuration without credentials",
                                            .run = run_view,
                                            .flags = kViewFlagGroups,
-                                           .examples = kViewExamples};
+                                           .examples = kViewExamples,
+                                           .cluster = ClusterUse::None};
 
 constinit const Command kConfigPathCommand{.path = "config path",
                                            .summary = "Print where the configuration and other files are",
                                            .run = run_path,
                                            .flags = kPathFlagGroups,
-                                           .examples = kPathExamples};
+                                           .examples = kPathExamples,
+                                           .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

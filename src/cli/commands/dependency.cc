@@ -142,7 +142,8 @@ constinit const Command kDependencyBuildCommand{.path = "dependency build",
                                                 .run = run_dependency_build,
                                                 .arguments = kArguments,
                                                 .flags = kGroups,
-                                                .examples = kBuildExamples};
+                                                .examples = kBuildExamples,
+                                                .cluster = ClusterUse::None};
 
 constinit const Command kDependencyUpdateCommand{
     .path = "dependency update",
@@ -150,7 +151,8 @@ constinit const Command kDependencyUpdateCommand{
     .run = run_dependency_update,
     .arguments = kArguments,
     .flags = kGroups,
-    .examples = kUpdateExamples};
+    .examples = kUpdateExamples,
+    .cluster = ClusterUse::None};
 
 constinit const Command kDependencyListCommand{
     .path = "dependency list",
@@ -158,6 +160,7 @@ constinit const Command kDependencyListCommand{
     .run = run_dependency_list,
     .arguments = kArguments,
     .flags = kListGroups,
-    .examples = kListExamples};
+    .examples = kListExamples,
+    .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

@@ -95,13 +95,15 @@ constinit const Command kEnginesListCommand{.path = "engines list",
                                             .summary = "List the engines that came with this mistctl",
                                             .run = run_list,
                                             .flags = kListGroups,
-                                            .examples = kListExamples};
+                                            .examples = kListExamples,
+                                            .cluster = ClusterUse::None};
 
 constinit const Command kEnginesCompileCommand{.path = "engines compile",
                                                .summary = "Compile engines before they are needed",
                                                .run = run_compile,
                                                .arguments = kCompileArguments,
                                                .flags = kCompileGroups,
-                                               .examples = kCompileExamples};
+                                               .examples = kCompileExamples,
+                                               .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

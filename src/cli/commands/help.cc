@@ -58,7 +58,8 @@ constinit const Command kHelpCommand{.path = "help",
                                      .summary = "Print the manual page of a command",
                                      .run = run_help,
                                      .arguments = kArguments,
-                                     .examples = kExamples};
+                                     .examples = kExamples,
+                                     .cluster = ClusterUse::None};
 
 // For the build: `cmake --build … --target manual_pages`.
 constinit const Command kManualPagesCommand{.path = "__manual-pages",

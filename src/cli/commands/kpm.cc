@@ -512,12 +512,21 @@ Result<ExitCode> run_archive_remove(const Invocation& invocation, World& world) 
 
 constinit const Command kKpmListCommand{
     .path = "kpm list", .summary = "List the installed Kubes", .run = run_list, .flags = kListGroups};
-constinit const Command kKpmSearchCommand{
-    .path = "kpm search", .summary = "Find Kubes in the archives", .run = run_search, .arguments = kPattern};
-constinit const Command kKpmInfoCommand{
-    .path = "kpm info", .summary = "Tell about a Kube", .run = run_info, .arguments = kKube};
-constinit const Command kKpmGetCommand{
-    .path = "kpm get", .summary = "Make a working copy of a Kube", .run = run_get, .arguments = kKube};
+constinit const Command kKpmSearchCommand{.path = "kpm search",
+                                          .summary = "Find Kubes in the archives",
+                                          .run = run_search,
+                                          .arguments = kPattern,
+                                          .cluster = ClusterUse::None};
+constinit const Command kKpmInfoCommand{.path = "kpm info",
+                                        .summary = "Tell about a Kube",
+                                        .run = run_info,
+                                        .arguments = kKube,
+                                        .cluster = ClusterUse::None};
+constinit const Command kKpmGetCommand{.path = "kpm get",
+                                       .summary = "Make a working copy of a Kube",
+                                       .run = run_get,
+                                       .arguments = kKube,
+                                       .cluster = ClusterUse::None};
 constinit const Command kKpmInstallCommand{.path = "kpm install",
                                            .summary = "Install a Kube",
                                            .run = run_install,
@@ -535,20 +544,26 @@ constinit const Command kKpmTestCommand{
     .run = run_kpm_test,
     .arguments = kKube,
     .flags = kTestGroups};
-constinit const Command kKpmUpdateCommand{
-    .path = "kpm update", .summary = "Read again what the archives hold", .run = run_update};
+constinit const Command kKpmUpdateCommand{.path = "kpm update",
+                                          .summary = "Read again what the archives hold",
+                                          .run = run_update,
+                                          .cluster = ClusterUse::None};
 constinit const Command kKpmHelpCommand{
-    .path = "kpm help", .summary = "List the commands", .run = run_kpm_help};
+    .path = "kpm help", .summary = "List the commands", .run = run_kpm_help, .cluster = ClusterUse::None};
 constinit const Command kKpmArchiveAddCommand{.path = "kpm archive-add",
                                               .summary = "Configure an archive",
                                               .run = run_archive_add,
                                               .arguments = kNewArchive,
-                                              .flags = kArchiveGroups};
-constinit const Command kKpmArchiveListCommand{
-    .path = "kpm archive-list", .summary = "List the configured archives", .run = run_archive_list};
+                                              .flags = kArchiveGroups,
+                                              .cluster = ClusterUse::None};
+constinit const Command kKpmArchiveListCommand{.path = "kpm archive-list",
+                                               .summary = "List the configured archives",
+                                               .run = run_archive_list,
+                                               .cluster = ClusterUse::None};
 constinit const Command kKpmArchiveRemoveCommand{.path = "kpm archive-remove",
                                                  .summary = "Forget an archive and what was read from it",
                                                  .run = run_archive_remove,
-                                                 .arguments = kArchive};
+                                                 .arguments = kArchive,
+                                                 .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

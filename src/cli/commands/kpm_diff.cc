@@ -99,6 +99,7 @@ constinit const Command kKpmDiffCommand{.path = "kpm diff",
                                         .run = run_kpm_diff,
                                         .arguments = kWorkingCopy,
                                         .flags = kKpmDiffGroups,
-                                        .examples = kKpmDiffExamples};
+                                        .examples = kKpmDiffExamples,
+                                        .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

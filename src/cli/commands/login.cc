@@ -90,12 +90,14 @@ constinit const Command kLoginCommand{.path = "login",
                                       .run = run_login,
                                       .arguments = kHost,
                                       .flags = kLoginGroups,
-                                      .examples = kLoginExamples};
+                                      .examples = kLoginExamples,
+                                      .cluster = ClusterUse::None};
 
 constinit const Command kLogoutCommand{.path = "logout",
                                        .summary = "Forget the credentials for an OCI registry",
                                        .run = run_logout,
                                        .arguments = kHost,
-                                       .examples = kLogoutExamples};
+                                       .examples = kLogoutExamples,
+                                       .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

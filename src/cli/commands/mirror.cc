@@ -146,6 +146,7 @@ constinit const Command kMirrorCommand{
     .run = run_mirror,
     .arguments = kMirrorArguments,
     .flags = kMirrorGroups,
-    .examples = kMirrorExamples};
+    .examples = kMirrorExamples,
+    .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

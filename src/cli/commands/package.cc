@@ -199,6 +199,7 @@ constinit const Command kPackageBuildCommand{
     .run = run_build,
     .arguments = kArguments,
     .flags = kGroups,
-    .examples = kExamples};
+    .examples = kExamples,
+    .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

@@ -46,6 +46,7 @@ constinit const Command kPackageTestCommand{.path = "package test",
                                             .run = run_package_test,
                                             .arguments = kArguments,
                                             .flags = kGroups,
-                                            .examples = kExamples};
+                                            .examples = kExamples,
+                                            .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

@@ -93,6 +93,7 @@ constinit const Command kPackageInitCommand{.path = "package init",
                                             .run = run_init,
                                             .arguments = kArguments,
                                             .flags = kGroups,
-                                            .examples = kExamples};
+                                            .examples = kExamples,
+                                            .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

@@ -113,6 +113,7 @@ constinit const Command kPackageLintCommand{.path = "package lint",
                                             .run = run_package_lint,
                                             .arguments = kArguments,
                                             .flags = kGroups,
-                                            .examples = kExamples};
+                                            .examples = kExamples,
+                                            .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

@@ -160,7 +160,8 @@ constinit const Command kPackageLockCommand{
     .run = run_package_lock,
     .arguments = kLockArguments,
     .flags = kLockGroups,
-    .examples = kLockExamples};
+    .examples = kLockExamples,
+    .cluster = ClusterUse::None};
 
 constinit const Command kPackageOutdatedCommand{
     .path = "package outdated",
@@ -168,13 +169,15 @@ constinit const Command kPackageOutdatedCommand{
     .run = run_package_outdated,
     .arguments = kOutdatedArguments,
     .flags = kOutdatedGroups,
-    .examples = kOutdatedExamples};
+    .examples = kOutdatedExamples,
+    .cluster = ClusterUse::None};
 
 constinit const Command kPackageWhyCommand{.path = "package why",
                                            .summary = "Say who asks for a dependency, and for which versions",
                                            .run = run_package_why,
                                            .arguments = kWhyArguments,
                                            .flags = kWhyGroups,
-                                           .examples = kWhyExamples};
+                                           .examples = kWhyExamples,
+                                           .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

@@ -134,6 +134,7 @@ constinit const Command kPublishCommand{
     .run = run_publish,
     .arguments = kArguments,
     .flags = kGroups,
-    .examples = kExamples};
+    .examples = kExamples,
+    .cluster = ClusterUse::Namespace};
 
 }  // namespace mist::cli

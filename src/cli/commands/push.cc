@@ -130,13 +130,15 @@ constinit const Command kPushCommand{.path = "push",
                                      .run = run_push,
                                      .arguments = kPushArguments,
                                      .flags = kPushGroups,
-                                     .examples = kPushExamples};
+                                     .examples = kPushExamples,
+                                     .cluster = ClusterUse::None};
 
 constinit const Command kPullCommand{.path = "pull",
                                      .summary = "Write a package or chart of an OCI registry to disk",
                                      .run = run_pull,
                                      .arguments = kPullArguments,
                                      .flags = kPullGroups,
-                                     .examples = kPullExamples};
+                                     .examples = kPullExamples,
+                                     .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

@@ -236,23 +236,27 @@ constinit const Command kRegistryAddCommand{.path = "registry add",
                                             .run = run_add,
                                             .arguments = kNewName,
                                             .flags = kAddFlagGroups,
-                                            .examples = kAddExamples};
+                                            .examples = kAddExamples,
+                                            .cluster = ClusterUse::None};
 
 constinit const Command kRegistryListCommand{.path = "registry list",
                                              .summary = "List the configured registries",
                                              .run = run_list,
-                                             .flags = kOutputGroups};
+                                             .flags = kOutputGroups,
+                                             .cluster = ClusterUse::None};
 
 constinit const Command kRegistryRemoveCommand{.path = "registry remove",
                                                .summary = "Forget a registry and what was read from it",
                                                .run = run_remove,
-                                               .arguments = kName};
+                                               .arguments = kName,
+                                               .cluster = ClusterUse::None};
 
 constinit const Command kRegistryUpdateCommand{.path = "registry update",
                                                .summary = "Read again what registries hold",
                                                .run = run_update,
                                                .arguments = kSomeNames,
                                                .flags = kUpdateFlagGroups,
-                                               .examples = kUpdateExamples};
+                                               .examples = kUpdateExamples,
+                                               .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

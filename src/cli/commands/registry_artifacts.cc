@@ -247,7 +247,8 @@ constinit const Command kRegistryTagsCommand{.path = "registry tags",
                                              .run = run_tags,
                                              .arguments = kTagsArguments,
                                              .flags = kTagsGroups,
-                                             .examples = kTagsExamples};
+                                             .examples = kTagsExamples,
+                                             .cluster = ClusterUse::None};
 
 constinit const Command kRegistryCopyCommand{
     .path = "registry copy",
@@ -255,14 +256,16 @@ constinit const Command kRegistryCopyCommand{
     .run = run_copy,
     .arguments = kCopyArguments,
     .flags = kCopyGroups,
-    .examples = kCopyExamples};
+    .examples = kCopyExamples,
+    .cluster = ClusterUse::None};
 
 constinit const Command kRegistryTagCommand{.path = "registry tag",
                                             .summary = "Give an artifact of an OCI registry another tag",
                                             .run = run_tag,
                                             .arguments = kTagArguments,
                                             .flags = kTagGroups,
-                                            .examples = kTagExamples};
+                                            .examples = kTagExamples,
+                                            .cluster = ClusterUse::None};
 
 constinit const Command kRegistryDeleteCommand{
     .path = "registry delete",
@@ -270,6 +273,7 @@ constinit const Command kRegistryDeleteCommand{
     .run = run_delete,
     .arguments = kDeleteArguments,
     .flags = kDeleteGroups,
-    .examples = kDeleteExamples};
+    .examples = kDeleteExamples,
+    .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

@@ -130,17 +130,20 @@ constinit const Command kRegistryMirrorAddCommand{
     .run = run_add,
     .arguments = kAddArguments,
     .flags = kAddGroups,
-    .examples = kAddExamples};
+    .examples = kAddExamples,
+    .cluster = ClusterUse::None};
 
 constinit const Command kRegistryMirrorListCommand{.path = "registry mirror list",
                                                    .summary = "List the configured mirrors",
                                                    .run = run_list,
-                                                   .flags = kListGroups};
+                                                   .flags = kListGroups,
+                                                   .cluster = ClusterUse::None};
 
 constinit const Command kRegistryMirrorRemoveCommand{
     .path = "registry mirror remove",
     .summary = "Read a registry's packages from there no more",
     .run = run_remove,
-    .arguments = kRemoveArguments};
+    .arguments = kRemoveArguments,
+    .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

@@ -221,7 +221,8 @@ constinit const Command kSearchCommand{.path = "search",
                                        .run = run_search,
                                        .arguments = kWords,
                                        .flags = kSearchGroups,
-                                       .examples = kSearchExamples};
+                                       .examples = kSearchExamples,
+                                       .cluster = ClusterUse::None};
 
 constinit const Command kRegistryIndexCommand{
     .path = "registry index",
@@ -229,6 +230,7 @@ constinit const Command kRegistryIndexCommand{
     .run = run_index,
     .arguments = kPlace,
     .flags = kIndexGroups,
-    .examples = kIndexExamples};
+    .examples = kIndexExamples,
+    .cluster = ClusterUse::None};
 
 }  // namespace mist::cli

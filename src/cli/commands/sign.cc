@@ -312,13 +312,15 @@ constinit const Command kSignCommand{.path = "sign",
                                      .run = run_sign,
                                      .arguments = kReferenceArgument,
                                      .flags = kSignGroups,
-                                     .examples = kSignExamples};
+                                     .examples = kSignExamples,
+                                     .cluster = ClusterUse::None};
 
 constinit const Command kVerifyCommand{.path = "verify",
                                        .summary = "Show who signed a package, and whether that suffices",
                                        .run = run_verify,
                                        .arguments = kReferenceArgument,
                                        .flags = kVerifyGroups,
-                                       .examples = kVerifyExamples};
+                                       .examples = kVerifyExamples,
+                                       .cluster = ClusterUse::None};
 
 }  // namespace mist::cli
