@@ -1,7 +1,8 @@
 #!/bin/bash
-# Builds every package to a module and prints the directory that holds them, <name>-<version>.mist-pack.wasm each:
+# Builds packages to modules and prints the directory that holds them, <name>-<version>.mist-pack.wasm each: all, or
+# those that are named.
 #
-#   modules=$(packages/build.sh)
+#   modules=$(packages/build.sh [NAME...])
 set -euo pipefail
 
 # Package and the target, which decides the ABI (v1alpha1, v1 command); both are in use on purpose.
@@ -24,6 +25,11 @@ readonly PACKAGES=(
 readonly packages=$(cd "$(dirname "$0")" && pwd)
 source "$packages/../tools/wasm-toolchain/cached.sh"
 
+readonly wanted=" $* "
+for name; do
+  [[ " ${PACKAGES[*]} " == *" $name "* ]] || { echo "packages: there is no package $name" >&2; exit 2; }
+done
+
 version_of() {
   sed -n 's/^version = "\(.*\)"$/\1/p' "$packages/$1/Cargo.toml" | head -n1
 }
@@ -32,11 +38,12 @@ build() {
   local directory=$1 entry name target
   for entry in "${PACKAGES[@]}"; do
     read -r name target <<<"$entry"
+    [[ -z ${wanted// /} || $wanted == *" $name "* ]] || continue
     echo "packages: building $name for $target"
     build_module "$packages" "$target" "$name" "$directory/$name-$(version_of "$name").mist-pack.wasm"
   done
 }
 
-hash=$({ rustc --version 2>/dev/null || true; } | hash_of sdk/rust packages/{Cargo.toml,Cargo.lock,build.sh,app-objects,certificates,etcd,hello-web,mariadb,memcached,microservice,mistletoe-operator,namespace-example,nginx,platform-example,platform-of-crates,postgres-credentials,postgresql,redis} \
+hash=$({ rustc --version 2>/dev/null || true; echo "$wanted"; } | hash_of sdk/rust packages/{Cargo.toml,Cargo.lock,build.sh,app-objects,certificates,etcd,hello-web,mariadb,memcached,microservice,mistletoe-operator,namespace-example,nginx,platform-example,platform-of-crates,postgres-credentials,postgresql,redis} \
   tools/wasm-toolchain)
 cached packages "$hash" build

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Fills a git repository with the packages, in the layout of Mistletoe registries:
+# Fills a git repository with the packages, or those that are named, in the layout of Mistletoe registries:
 #
-#   packages/publish.sh DESTINATION
+#   packages/publish.sh DESTINATION [NAME...]
 #
 # makes the reference <registry>/examples/namespace-example:0.1.2 of the file
 # examples/namespace-example/namespace-example-0.1.2.mist-pack.wasm.
@@ -13,8 +13,9 @@ set -euo pipefail
 readonly FOLDER=examples
 readonly packages=$(cd "$(dirname "$0")" && pwd)
 
-(($# == 1)) || { echo "usage: $0 DESTINATION" >&2; exit 2; }
+(($# >= 1)) || { echo "usage: $0 DESTINATION [NAME...]" >&2; exit 2; }
 readonly destination=$1
+shift
 
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_TERMINAL_PROMPT=0
 export GIT_AUTHOR_NAME=Mistletoe GIT_AUTHOR_EMAIL=packages@mistletoe.dev GIT_AUTHOR_DATE='2024-01-01T00:00:00Z'
@@ -30,7 +31,7 @@ if [[ ! -e $destination/.git ]]; then
   git init --quiet --initial-branch=main "$destination"
 fi
 
-modules=$("$packages/build.sh")
+modules=$("$packages/build.sh" "$@")
 exec 9>"$(git -C "$destination" rev-parse --absolute-git-dir)/mistletoe-publish.lock"
 flock 9
 

@@ -50,8 +50,8 @@ for release in my-namespace hello; do # of an earlier run
   fi
 done
 
-step "Publishing packages/ into the git registry \"mistletoe\""
-packages/publish.sh "$MIST_HOME_LOCATION/packages.git"
+step "Publishing two packages of packages/ into the git registry \"mistletoe\""
+packages/publish.sh "$MIST_HOME_LOCATION/packages.git" namespace-example hello-web
 "$mistctl" -q registry remove mistletoe
 run registry add mistletoe -g "file://$MIST_HOME_LOCATION/packages.git"
 
