@@ -230,6 +230,37 @@ TEST_F(OwnershipTest, WhatWasMadeAnewFromACopyStaysTheReleases) {
   EXPECT_TRUE(cluster.objects().empty());
 }
 
+// A patch of metadata.managedFields to [{}].
+TEST_F(OwnershipTest, WhatWasOursInAnObjectWithoutManagersIsOursAgainAtOnce) {
+  const auto map = [](std::string_view data) {
+    return fmt::format("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: one}}, data: {}}}", data);
+  };
+  ASSERT_TRUE(install_now(map("{a: '1', b: '1'}")).ok());
+  const kube::ObjectRef ref{*cluster.resource_for({"", "ConfigMap"}, "v1", Context()), "default", "one"};
+  const encoding::Value nobody = encoding::Value::array({encoding::Value::object()});
+  const auto forget = [&] {
+    const encoding::Value patch =
+        encoding::Value::object({{"metadata", encoding::Value::object({{"managedFields", nobody}})}});
+    ASSERT_TRUE(cluster.merge_patch(ref, patch, Context()).ok());
+    ASSERT_EQ(cluster.find("ConfigMap", "default", "one")->at_path({"metadata", "managedFields"}), nullptr);
+  };
+  const encoding::Value foreign =
+      encoding::Value::object({{"data", encoding::Value::object({{"foreign", "kept"}})}});
+  ASSERT_TRUE(cluster.merge_patch(ref, foreign, Context()).ok());
+  forget();
+  const auto upgraded = upgrade_now(map("{a: '1'}"));
+  ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
+  EXPECT_EQ(*cluster.find("ConfigMap", "default", "one")->find("data"),
+            encoding::Value::object({{"a", "1"}, {"foreign", "kept"}}));
+  EXPECT_FALSE(upgrade_now(map("{a: '1'}"))->changed);
+
+  forget();
+  EXPECT_TRUE(upgrade_now(map("{a: '1'}")).ok());
+  EXPECT_FALSE(upgrade_now(map("{a: '1'}"))->changed);
+  ASSERT_TRUE(upgrade_now(map("{a: '2'}")).ok());
+  EXPECT_EQ(cluster.find("ConfigMap", "default", "one")->string_at({"data", "a"}), "2");
+}
+
 TEST_F(OwnershipTest, AnotherReleasesObjectNamesItsOwner) {
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
   const auto other = deploy(environment(), {"default", "other"},

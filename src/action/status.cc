@@ -46,9 +46,9 @@ ObjectStatus object_status(const apply::InventoryItem& item, const apply::LiveSt
   }
   if (there == live.end()) {
     result.health = ObjectHealth::Missing;
-    result.detail = item.uid.empty() ? "it was never created"
-                    : uninstalling   ? "it was deleted"
-                                     : "it was deleted outside of Mistletoe";
+    result.detail = item.uid.empty()                ? "it was never created"
+                    : item.retained || uninstalling ? "it was deleted"
+                                                    : "it was deleted outside of Mistletoe";
     return result;
   }
   const Value& object = there->second.value;

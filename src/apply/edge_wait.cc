@@ -1,16 +1,14 @@
 #include "apply/edge_wait.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
-#include <mutex>
-#include <thread>
 
 #include "apimachinery/conditions.h"
 #include "apply/earlier_failure.h"
 #include "apply/finished_job.h"
 #include "apply/hooks.h"
 #include "apply/marks.h"
+#include "apply/object_waits.h"
 #include "apply/readiness.h"
 #include "apply/root_cause.h"
 #include "base/diagnosis.h"
@@ -26,19 +24,6 @@ namespace {
 
 // A definition that isn't established after this long never will be; the caller's limit may be shorter.
 constexpr Duration kEstablishedLimit = std::chrono::seconds(60);
-
-// Whether a state is older than the one that we wrote. Resource versions are decimal numbers that grow
-// (KEP-5504); of others nothing is known.
-bool older(std::string_view version, std::string_view written) {
-  const auto number = [](std::string_view text) -> std::optional<std::uint64_t> {
-    std::uint64_t value = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
-  };
-  const auto a = number(version), b = number(written);
-  return a && b && *a < *b;
-}
 
 Readiness available(const Value& service) {
   const Value* const condition = apimachinery::condition_of(service, "Available");
@@ -136,103 +121,62 @@ class EdgeWaiter::Impl {
        EventSink& events, const Context& context)
       : client_(client),
         plan_(plan),
-        waits_(waits),
+        edges_(waits),
         options_(options),
         events_(events),
         context_(context),
-        pods_(
-            client, [this](const ObjectKey& key, const PodTrouble& trouble) { explain(key, trouble); },
-            context, options.pods_after) {}
-
-  ~Impl() {
-    // Every wait has ended by now, and with the last of them its watch.
-    for (auto& [place, group] : groups_) {
-      if (group.thread.joinable()) group.thread.join();
-    }
-  }
+        begun_(waits.size()),
+        waits_(client, plan.owner,
+               {.changed = [this](std::size_t i, const std::string& detail) { announce(edges_[i], detail); },
+                .ended = [this](std::size_t i, WaitEnd end) { finish(i, std::move(end)); }},
+               context, options.pods_after) {}
 
   void begin(std::size_t index, WaitSource source, Done done) {
-    const EdgeWait& wait = waits_[index];
-    auto ref = reference(wait);
-    if (!ref.ok()) return done(std::move(ref).error().with_frame(fmt::format("while {}", purpose(wait))));
+    const EdgeWait& edge = edges_[index];
+    auto ref = reference(edge);
+    if (!ref.ok()) return done(std::move(ref).error().with_frame(fmt::format("while {}", purpose(edge))));
+    const EdgePredicate asked = edge.predicate;
+    const bool asks_for_its_end = asked == EdgePredicate::Ready || asked == EdgePredicate::Done;
     // An API service may have to wait for the Pods that answer for it.
-    const bool established = wait.predicate == EdgePredicate::Established;
-    const Duration limit = established ? std::min(options_.limit, kEstablishedLimit) : options_.limit;
-    Pending pending{
-        .wait = &wait,
+    const bool established = asked == EdgePredicate::Established;
+    begun_[index] = {
         .key = {ref->resource.gvk.group_kind(), ref->resource.namespaced ? ref->ns : "", ref->name},
+        .resource = ref->resource,
+        .limit = established ? std::min(options_.limit, kEstablishedLimit) : options_.limit,
+        .done = std::move(done)};
+    ObjectWait wait{
+        .key = begun_[index].key,
+        .resource = ref->resource,
+        .judge = [asked, optional = edge.outside.optional](
+                     const Value* live) { return judge(asked, optional, live); },
+        .ours = edge.write.has_value(),
+        .asks_pods = asks_for_its_end,
         .version = std::move(source.version),
         .uid = std::move(source.uid),
-        .earlier_failure = EarlierFailure(std::move(source.earlier_failure)),
         .removal_delay =
-            wait.write
-                ? removal_delay(plan_.desired[plan_.writes[*wait.write].desired].rendered.object.value())
+            edge.write && asks_for_its_end
+                ? removal_delay(plan_.desired[plan_.writes[*edge.write].desired].rendered.object.value())
                 : std::nullopt,
-        .deadline = context_.with_timeout(limit).deadline().value_or(SteadyTime::max()),
-        .limit = limit,
-        .detail = "nothing was seen of it",
-        .done = std::move(done)};
-    std::vector<Ended> ended;
-    {
-      const std::scoped_lock lock(mutex_);
-      Group& group = groups_[{pending.key.group_kind, pending.key.ns, wait.write.has_value()}];
-      group.pending.push_back(std::move(pending));
-      if (!group.running) {
-        if (group.thread.joinable()) group.thread.join();  // it has left the lock for the last time
-        group.running = true;
-        group.resource = ref->resource;
-        group.thread = std::jthread([this, &group] { watch(group); });
-      } else {
-        const ObjectKey key = group.pending.back().key;
-        const bool may_be_gone = group.pending.back().removal_delay.has_value();
-        look(group, key, ended);
-        // Look at more, or again: what was deleted before this is listed no more.
-        if (may_be_gone || (!group.only.empty() && group.only != key.name)) group.stop.request_stop();
-      }
-    }
-    tell(ended);
+        .earlier_failure = EarlierFailure(std::move(source.earlier_failure)),
+        .limit = begun_[index].limit};
+    std::vector<std::pair<ObjectWaits::Id, ObjectWait>> waits;
+    waits.emplace_back(index, std::move(wait));
+    waits_.begin(std::move(waits));
   }
 
-  std::string source_name(const EdgeWait& wait) const {
-    return wait.write ? plan_.writes[*wait.write].key.display() : wait.outside.display();
+  std::string source_name(const EdgeWait& edge) const {
+    return edge.write ? plan_.writes[*edge.write].key.display() : edge.outside.display();
   }
-  std::string source_name(std::size_t index) const { return source_name(waits_[index]); }
+  std::string source_name(std::size_t index) const { return source_name(edges_[index]); }
 
  private:
-  struct Pending {
-    const EdgeWait* wait = nullptr;
+  // Each is written before its wait begins, and read when it ends.
+  struct Begun {
     ObjectKey key;
-    std::string version;
-    std::string uid;
-    EarlierFailure earlier_failure = EarlierFailure();
-    std::optional<Duration> removal_delay = {};
-    SteadyTime deadline;
-    Duration limit{};
-    std::string detail;       // what it was like when it was last seen
-    PodTrouble trouble = {};  // of its Pods
-    std::string told = {};    // to those who wait
-    Done done;
-  };
-  struct Ended {
-    Done done;
-    Status status;
-    std::optional<Unready> source = {};  // of a failure: what to look into, without the lock
-  };
-  static GoneJob gone_job_of(const Pending& pending) {
-    return {pending.key, pending.uid, pending.removal_delay.value_or(Duration())};
-  }
-  // One resource in one namespace; guarded by mutex_ but for `thread`.
-  struct Group {
     kube::ResourceInfo resource;
-    std::vector<Pending> pending;
-    std::map<ObjectKey, Value> seen;  // of this watch
-    bool listed = false;              // what isn't in `seen` isn't there
-    bool running = false;
-    std::string only;  // the one name that the watch asks for; empty: all
-    std::stop_source stop;
-    std::jthread thread;
+    Duration limit{};
+    Done done;
   };
-  using Place = std::tuple<GroupKind, std::string, bool>;  // kind, namespace, ours
 
   std::string followers(const EdgeWait& wait) const {
     const Node first = wait.after.front();
@@ -271,263 +215,74 @@ class EdgeWaiter::Impl {
     return kube::ObjectRef{*found, wait.outside.ns, wait.outside.name};
   }
 
-  // A thread of its own for each group, while somebody waits.
-  void watch(Group& group) {
-    while (true) {
-      kube::ListOptions list;
-      Context context;
-      {
-        const std::scoped_lock lock(mutex_);
-        group.seen.clear();
-        group.listed = false;
-        if (group.pending.empty()) {
-          group.running = false;
-          return;
-        }
-        group.stop = std::stop_source();
-        list = selection(group);
-        const auto first = std::ranges::min_element(group.pending, {}, &Pending::deadline);
-        context = context_.with_stop(group.stop.get_token()).with_deadline(first->deadline);
-      }
-      const std::stop_callback forward(context_.stop(), [&] {
-        const std::scoped_lock lock(mutex_);
-        group.stop.request_stop();
-      });
-      Status watched = client_.watch(
-          group.resource, list, [&](const kube::WatchEvent& event) { return handle(group, event); }, context);
-      if (watched.ok()) continue;  // nobody waits any more
-      std::vector<Ended> ended;
-      {
-        const std::scoped_lock lock(mutex_);
-        end_after(group, watched.error(), ended);
-      }
-      tell(ended);
-    }
-  }
-
-  // One object is asked for by name, several by the release's mark, others' by nothing. Under the lock.
-  kube::ListOptions selection(Group& group) const {
-    kube::ListOptions list;
-    const ObjectKey& first = group.pending.front().key;
-    list.ns = first.ns;
-    const bool one =
-        std::ranges::all_of(group.pending, [&](const Pending& each) { return each.key == first; });
-    group.only = one ? first.name : "";
-    if (one) {
-      list.field_selector = "metadata.name=" + first.name;
-    } else if (const auto& write = group.pending.front().wait->write) {
-      const std::string_view part_of =
-          plan_.desired[plan_.writes[*write].desired].rendered.object.label(kPartOfLabel);
-      list.label_selector = fmt::format("{}={}", kPartOfLabel, part_of);
-    }
-    return list;
-  }
-
-  bool handle(Group& group, const kube::WatchEvent& event) {
-    std::vector<Ended> ended;
-    std::vector<GoneJob> gone;
-    bool more = false;
-    {
-      const std::scoped_lock lock(mutex_);
-      if (event.type == kube::WatchEventType::Bookmark) {
-        group.listed = true;
-        std::vector<ObjectKey> keys;
-        keys.reserve(group.pending.size());
-        for (const Pending& pending : group.pending) keys.push_back(pending.key);
-        for (const ObjectKey& key : keys) look(group, key, ended);
-        for (const Pending& pending : group.pending) {
-          if (is_gone(group, pending)) gone.push_back(gone_job_of(pending));
-        }
-      } else {
-        const ObjectKey key{group.resource.gvk.group_kind(),
-                            std::string(event.object.string_at({"metadata", "namespace"})),
-                            std::string(event.object.string_at({"metadata", "name"}))};
-        if (event.type == kube::WatchEventType::Deleted) {
-          // As it was when it ended; after a break of the watch no more is known than that it is gone.
-          if (ended_job(event.object)) {
-            group.seen.insert_or_assign(key, event.object);
-            look(group, key, ended);
-          }
-          group.seen.erase(key);
-          for (const Pending& pending : group.pending) {
-            if (pending.key == key && event.object.find("status") == nullptr && is_gone(group, pending))
-              gone.push_back(gone_job_of(pending));
-          }
-          if (gone.empty()) deleted(group, key, ended);
-        } else {
-          group.seen.insert_or_assign(key, event.object);
-        }
-        look(group, key, ended);
-      }
-      more = !group.pending.empty();
-    }
-    for (const GoneJob& job : gone) more = end_gone(group, job, ended);
-    tell(ended);
-    return more;
-  }
-
-  // A Job that is waited for and that removed itself before it was seen. Under the lock.
-  static bool is_gone(const Group& group, const Pending& pending) {
-    const bool asks_for_its_end =
-        pending.wait->predicate == EdgePredicate::Ready || pending.wait->predicate == EdgePredicate::Done;
-    return pending.removal_delay && asks_for_its_end && group.listed && !group.seen.contains(pending.key);
-  }
-
-  // False: nobody waits any more.
-  bool end_gone(Group& group, const GoneJob& job, std::vector<Ended>& ended) {
-    const std::optional<Readiness> state = gone_job(client_, job, context_);
-    const std::scoped_lock lock(mutex_);
-    std::erase_if(group.pending, [&](Pending& pending) {
-      if (pending.key != job.key || pending.uid != job.uid || !is_gone(group, pending)) return false;
-      ended.push_back(state ? end_of(pending, group, *state, nullptr) : lost(pending));
-      return true;
-    });
-    return !group.pending.empty();
-  }
-
-  // Of a source that somebody deleted.
-  Ended lost(Pending& pending) const {
-    return {
-        .done = std::move(pending.done),
-        .status = error(ErrorKind::Invalid, "{} was deleted while it was waited for", pending.key.display())
-                      .with_frame(fmt::format("while {}", purpose(*pending.wait)))};
-  }
-
-  // Of a source that is as it is asked for, or never will be.
-  Ended end_of(Pending& pending, const Group& group, Readiness state, const Value* live) const {
-    Ended result{.done = std::move(pending.done), .status = {}};
-    const bool failed = state.health == Health::Failed;
-    if (is_awaited_hook(pending))
-      events_.object({source_name(*pending.wait), failed ? "failed" : "succeeded", state.detail});
-    if (!failed) return result;
-    if (live != nullptr) result.source = Unready{pending.key, group.resource, *live, state.detail};
-    result.status = error(ErrorKind::Invalid, "{} failed", source_name(*pending.wait))
-                        .with_because(std::move(state.detail))
-                        .with_frame(fmt::format("while {}", purpose(*pending.wait)));
-    return result;
-  }
-
-  // Ends what waits for `key` and needs to wait no more. Under the lock.
-  void look(Group& group, const ObjectKey& key, std::vector<Ended>& ended) {
-    const auto seen = group.seen.find(key);
-    const Value* live = seen == group.seen.end() ? nullptr : &seen->second;
-    if (live == nullptr && !group.listed) return;
-    std::erase_if(group.pending, [&](Pending& pending) {
-      if (pending.key != key) return false;
-      if (live != nullptr && older(live->string_at({"metadata", "resourceVersion"}), pending.version))
-        return false;
-      Readiness state = judge(pending.wait->predicate, pending.wait->outside.optional, live);
-      if (live != nullptr) state = pending.earlier_failure.judge(std::move(state), *live);
-      if (state.health == Health::InProgress) {
-        pending.detail = std::move(state.detail);
-        const EdgePredicate asked = pending.wait->predicate;
-        if (live != nullptr && (asked == EdgePredicate::Ready || asked == EdgePredicate::Done)) {
-          if (key.group_kind == GroupKind{"", "Pod"})
-            pending.trouble = next_trouble(pending.trouble, trouble_of(*live));
-          else
-            pods_.follow(key, *live);
-        }
-        announce(pending);
-        return false;
-      }
-      pods_.forget(key);
-      ended.push_back(end_of(pending, group, std::move(state), live));
-      return true;
-    });
-  }
-
-  static std::string why_not_yet(const Pending& pending) {
-    return pending.trouble.text.empty() ? pending.detail
-                                        : fmt::format("{}; {}", pending.trouble.text, pending.detail);
-  }
-
   // A hook is waited for until it has ended, whatever comes after it.
-  static bool is_awaited_hook(const Pending& pending) {
-    return pending.wait->predicate == EdgePredicate::Done && hook_ends(pending.key.group_kind);
+  bool is_awaited_hook(const EdgeWait& edge) const {
+    return edge.predicate == EdgePredicate::Done && edge.write &&
+           hook_ends(plan_.writes[*edge.write].key.group_kind);
   }
 
-  // Whom it keeps waiting, and why. Under the lock.
-  void announce(Pending& pending) {
-    const std::string why = why_not_yet(pending);
-    if (why == pending.told) return;
-    pending.told = why;
-    if (is_awaited_hook(pending)) events_.object({source_name(*pending.wait), "waiting", why});
-    for (const Node node : pending.wait->after)
+  // Whom it keeps waiting, and why.
+  void announce(const EdgeWait& edge, const std::string& why) {
+    if (is_awaited_hook(edge)) events_.object({source_name(edge), "waiting", why});
+    for (const Node node : edge.after)
       if (node < plan_.writes.size())
-        events_.object({plan_.writes[node].key.display(), "waiting",
-                        fmt::format("for {}: {}", source_name(*pending.wait), why)});
+        events_.object(
+            {plan_.writes[node].key.display(), "waiting", fmt::format("for {}: {}", source_name(edge), why)});
   }
 
-  // What the Pods of a source say; from a thread of pods_.
-  void explain(const ObjectKey& key, const PodTrouble& trouble) {
-    const std::scoped_lock lock(mutex_);
-    for (auto& [place, group] : groups_) {
-      for (Pending& pending : group.pending) {
-        if (pending.key != key) continue;
-        pending.trouble = next_trouble(pending.trouble, trouble);
-        announce(pending);
-      }
+  void finish(std::size_t index, WaitEnd end) {
+    const EdgeWait& edge = edges_[index];
+    const Begun& begun = begun_[index];
+    if (is_awaited_hook(edge)) tell_of_hook(edge, end);
+    Status status = status_of(edge, begun, end);
+    // Who waits until something is gone isn't helped by why it isn't ready.
+    const bool has_state = end.how == WaitEnd::How::Failed ||
+                           (end.how == WaitEnd::How::Late && edge.predicate != EdgePredicate::Absent);
+    if (!status.ok() && has_state && !end.live.is_null())
+      explain(status.error(), {begun.key, begun.resource, end.live,
+                               end.how == WaitEnd::How::Failed ? end.detail : end.state});
+    begun.done(std::move(status));
+  }
+
+  void tell_of_hook(const EdgeWait& edge, const WaitEnd& end) {
+    if (end.how == WaitEnd::How::Met)
+      events_.object({source_name(edge), "succeeded", end.detail});
+    else if (end.how == WaitEnd::How::Failed || end.how == WaitEnd::How::Late)
+      events_.object({source_name(edge), "failed", end.detail});
+  }
+
+  Status status_of(const EdgeWait& edge, const Begun& begun, const WaitEnd& end) const {
+    const std::string purpose_frame = fmt::format("while {}", purpose(edge));
+    switch (end.how) {
+      case WaitEnd::How::Met:
+        return {};
+      case WaitEnd::How::Failed:
+        return error(ErrorKind::Invalid, "{} failed", source_name(edge))
+            .with_because(end.detail)
+            .with_frame(purpose_frame);
+      case WaitEnd::How::Lost:
+        return error(ErrorKind::Invalid, "{} {}", source_name(edge), end.detail).with_frame(purpose_frame);
+      case WaitEnd::How::Late:
+        return timed_out(edge, begun, end.state);
+      case WaitEnd::How::Stopped:
+      case WaitEnd::How::Broken:
+        return Error(*end.failure).with_frame(purpose_frame);
     }
+    return {};
   }
 
-  // What we wrote and somebody deleted won't come back by waiting. Under the lock.
-  void deleted(Group& group, const ObjectKey& key, std::vector<Ended>& ended) {
-    std::erase_if(group.pending, [&](Pending& pending) {
-      if (pending.key != key || !pending.wait->write) return false;
-      ended.push_back(lost(pending));
-      return true;
-    });
-  }
-
-  // The watch ended: because time is up for some, because somebody joined, or for good. Under the lock.
-  void end_after(Group& group, const Error& cause, std::vector<Ended>& ended) {
-    const Status whole = context_.check();
-    const SteadyTime now = std::chrono::steady_clock::now();
-    std::erase_if(group.pending, [&](Pending& pending) {
-      const bool late = pending.deadline <= now;
-      if (whole.ok() && !late && (cause.kind == ErrorKind::Timeout || cause.kind == ErrorKind::Cancelled))
-        return false;
-      Error failure;
-      std::optional<Unready> source;
-      if (late || (!whole.ok() && whole.error().kind == ErrorKind::Timeout)) {
-        failure = timed_out(pending);
-        if (is_awaited_hook(pending))
-          events_.object({source_name(*pending.wait), "failed", why_not_yet(pending)});
-        const auto seen = group.seen.find(pending.key);
-        // Who waits until something is gone isn't helped by why it isn't ready.
-        if (pending.wait->predicate != EdgePredicate::Absent && seen != group.seen.end())
-          source = Unready{pending.key, group.resource, seen->second, pending.detail};
-      } else
-        failure = Error(whole.ok() ? cause : whole.error())
-                      .with_frame(fmt::format("while {}", purpose(*pending.wait)));
-      pods_.forget(pending.key);
-      ended.push_back({std::move(pending.done), std::move(failure), std::move(source)});
-      return true;
-    });
-  }
-
-  Error timed_out(const Pending& pending) const {
-    const EdgeWait& wait = *pending.wait;
-    if (wait.predicate == EdgePredicate::Done) {
-      Error failure = error(ErrorKind::Timeout, "the hook {} has not ended after {}", source_name(wait),
-                            limit_text(pending.limit));
-      failure.because = fmt::format("{}: {}", source_name(wait), pending.detail);
-      failure.hint = "allow more time with --timeout, or go without hooks with --no-hooks";
-      return failure;
-    }
-    Error failure = error(ErrorKind::Timeout, "{} is not {} after {}, and {} {} for it", source_name(wait),
-                          to_string(wait.predicate), limit_text(pending.limit), followers(wait),
-                          wait.after.size() == 1 ? "waits" : "wait");
-    failure.because = fmt::format("{}: {}", source_name(wait), pending.detail);
-    failure.hint = "allow more time with --timeout, or look at the object's events";
-    return failure;
-  }
-
-  void tell(std::vector<Ended>& ended) {
-    for (Ended& each : ended) {
-      if (each.source) explain(each.status.error(), *each.source);
-      each.done(std::move(each.status));
-    }
+  Error timed_out(const EdgeWait& edge, const Begun& begun, const std::string& state) const {
+    const std::string because = fmt::format("{}: {}", source_name(edge), state);
+    if (edge.predicate == EdgePredicate::Done)
+      return error(ErrorKind::Timeout, "the hook {} has not ended after {}", source_name(edge),
+                   limit_text(begun.limit))
+          .with_because(because)
+          .with_hint("allow more time with --timeout, or go without hooks with --no-hooks");
+    return error(ErrorKind::Timeout, "{} is not {} after {}, and {} {} for it", source_name(edge),
+                 to_string(edge.predicate), limit_text(begun.limit), followers(edge),
+                 edge.after.size() == 1 ? "waits" : "wait")
+        .with_because(because)
+        .with_hint("allow more time with --timeout, or look at the object's events");
   }
 
   // Down to the container, where there is one.
@@ -544,13 +299,12 @@ class EdgeWaiter::Impl {
 
   kube::Client& client_;
   const Plan& plan_;
-  const std::vector<EdgeWait>& waits_;
+  const std::vector<EdgeWait>& edges_;
   const EdgeWaitOptions options_;
   EventSink& events_;
   const Context& context_;
-  std::mutex mutex_;
-  std::map<Place, Group> groups_;  // references stay good
-  PodWatch pods_;                  // last: it calls explain()
+  std::vector<Begun> begun_;
+  ObjectWaits waits_;  // last: it calls announce() and finish()
 };
 
 EdgeWaiter::EdgeWaiter(kube::Client& client, const Plan& plan, const std::vector<EdgeWait>& waits,

@@ -1,8 +1,7 @@
 #pragma once
 // Waiting until the source of an edge is as the edge asks (established, available, ready, absent), while
 // everything else goes on. Waits are nodes of the run: one for each source and predicate, between the source
-// and what comes after it, so that what asks less doesn't wait. They hold no worker, and share one watch for
-// each resource and namespace.
+// and what comes after it, so that what asks less doesn't wait. They hold no worker (object_waits.h).
 
 #include <functional>
 #include <memory>

@@ -6,6 +6,7 @@
 #include <future>
 
 #include "apply/execute.h"
+#include "apply/marks.h"
 #include "testing/plan_of.h"
 
 namespace mist::apply {
@@ -204,6 +205,38 @@ TEST_F(EdgeWaitTest, ADeletedSourceEndsTheWait) {
   const Execution execution = run.get();
   ASSERT_FALSE(execution.ok());
   EXPECT_THAT(execution.failure->message, HasSubstr("Deployment default/db was deleted"));
+}
+
+// Of several objects the watch selects by our label, so this looks like a deletion.
+TEST_F(EdgeWaitTest, ASourceThatLosesOurLabelEndsTheWaitAndIsNotCalledDeleted) {
+  for (const bool deletes : {false, true}) {
+    const Plan made = plan(R"(
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: db}, spec: {replicas: 1}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: cache}, spec: {replicas: 1}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: c, annotations: {mistletoe.dev/after: 'Deployment/db@ready, Deployment/cache@ready'}}}
+)");
+    auto run = start(made);
+    until([&] { return cluster.has("Deployment.apps", "default", "cache") && watches() >= 1; });
+    const ObjectKey db{{"apps", "Deployment"}, "default", "db"};
+    until([&] { return cluster.find(db).has_value(); });
+    if (deletes) {
+      cluster.drop(db);
+    } else {
+      const auto resource = cluster.resource_for(db.group_kind, "v1", Context());
+      const Value patch = Value::object(
+          {{"metadata", Value::object({{"labels", Value::object({{kPartOfLabel, Value()}})}})}});
+      ASSERT_TRUE(cluster.merge_patch({*resource, db.ns, db.name}, patch, Context()).ok());
+    }
+    const Execution execution = run.get();
+    ASSERT_FALSE(execution.ok());
+    EXPECT_THAT(execution.failure->message,
+                HasSubstr(deletes ? "Deployment default/db was deleted while it was waited for"
+                                  : "Deployment default/db lost the label applyset.kubernetes.io/part-of"));
+    for (const std::string_view name : {"db", "cache"})
+      cluster.drop({db.group_kind, "default", std::string(name)});
+  }
 }
 
 TEST_F(EdgeWaitTest, OutsideObjectsAreWaitedForByWatch) {

@@ -4,11 +4,13 @@
 #include <map>
 #include <mutex>
 
+#include "apply/admission_change.h"
 #include "apply/conversion.h"
 #include "apply/earlier_failure.h"
 #include "apply/edge_wait.h"
 #include "apply/empty_first.h"
 #include "apply/field_place.h"
+#include "apply/forgotten_owners.h"
 #include "apply/hooks.h"
 #include "apply/marks.h"
 #include "apply/order.h"
@@ -53,6 +55,19 @@ std::string_view progress_word(ActionKind kind) {
   return "configured";
 }
 
+// By their names in their configurations: those that the plan makes refuse less.
+std::set<std::string, std::less<>> eased_webhooks(const Plan& plan) {
+  std::set<std::string, std::less<>> names;
+  for (const PlannedAction& action : plan.writes) {
+    if (action.kind != ActionKind::Update || !only_lets_pass(action.key.group_kind, action.differences))
+      continue;
+    for (const FieldDifference& difference : action.differences)
+      if (difference.steps.size() >= 2 && difference.steps[1].kind == PathStep::Kind::Key)
+        names.emplace(difference.steps[1].key.string_at("name"));
+  }
+  return names;
+}
+
 class Writer {
  public:
   Writer(kube::Client& client, const Plan& plan, const ExecuteOptions& options, EventSink& events,
@@ -68,6 +83,7 @@ class Writer {
         server_made_(plan.writes.size()),
         part_of_(apply_set_id(plan.owner)),
         redefined_(redefined_kinds(plan)),
+        eased_(eased_webhooks(plan)),
         deleted_(plan.writes.size(), 0) {}
 
   std::vector<std::string> take_uids() { return std::move(uids_); }
@@ -260,8 +276,9 @@ class Writer {
   }
 
   // A new kind may have no handler yet, and a changed one may still have that of its definition as it was,
-  // which was established all the time.
+  // which was established all the time. A webhook that this run has just made refuse less may still be asked.
   bool is_too_early(const PlannedAction& action, const Error& failure) const {
+    if (eased_.contains(kube::unanswering_webhook(failure))) return true;
     if (action.late) return failure.kind == ErrorKind::NotFound;
     return failure.kind == ErrorKind::Invalid && redefined_.contains(action.key.group_kind);
   }
@@ -477,7 +494,9 @@ class Writer {
     for (Moment moment(context_);;) {
       MIST_TRY(const std::optional<Value> found, look_again(ref, action, action.uid));
       if (!found) return std::string();
-      const Value& there = *found;
+      const Value there = owners_are_forgotten(*found)
+                              ? with_known_owners(client_, ref, *found, object, plan_.owner.manager, context_)
+                              : *found;
       const auto transfer =
           field_transfer(object, kube::with_present_owners(client_, ref.resource, there, context_), chosen,
                          plan_.owner.manager);
@@ -586,6 +605,7 @@ class Writer {
   std::map<std::string, Node> written_;  // by uid; guarded by written_mutex_
   const std::string part_of_;
   const std::set<GroupKind> redefined_;
+  const std::set<std::string, std::less<>> eased_;
   std::vector<char> deleted_;
 };
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "apimachinery/object.h"
+#include "apply/inventory.h"
 #include "apply/readiness.h"
 #include "base/clock.h"
 #include "base/context.h"

@@ -8,6 +8,7 @@
 
 #include "apimachinery/built_in_groups.h"
 #include "apply/conversion.h"
+#include "apply/forgotten_owners.h"
 #include "apply/marks.h"
 #include "base/parallel.h"
 #include "kube/api_down.h"
@@ -319,6 +320,29 @@ bool is_late(const std::vector<DesiredObject>& desired, const ObjectKey& key) {
   });
 }
 
+// Of our own objects that lost them.
+Status find_forgotten_owners(kube::Client& client, const Owner& release,
+                             const std::vector<DesiredObject>& desired, LiveState& state,
+                             const Context& context) {
+  const std::string part_of = apply_set_id(release);
+  std::vector<std::pair<const DesiredObject*, Value*>> forgotten;
+  for (const DesiredObject& object : desired) {
+    const auto live = object.late ? state.end() : state.find(object.key);
+    if (live == state.end() || !live->second.whole) continue;
+    Value& value = live->second.value;
+    const bool ours = value.string_at({"metadata", "labels", kPartOfLabel}) == part_of;
+    if (ours && owners_are_forgotten(value) && !apimachinery::is_terminating(value))
+      forgotten.emplace_back(&object, &value);
+  }
+  return parallel_for(forgotten.size(), 16, [&](std::size_t i) -> Status {
+    const auto& [object, value] = forgotten[i];
+    const kube::ObjectRef ref{object->resource, object->key.ns, object->key.name};
+    *value = with_known_owners(client, ref, std::move(*value), object->rendered.object.value(),
+                               release.manager, context);
+    return context.check();
+  });
+}
+
 }  // namespace
 
 Result<LiveState> observe(kube::Client& client, const Owner& release,
@@ -391,7 +415,9 @@ Result<LiveState> observe(kube::Client& client, const Owner& release,
   MIST_TRY_VOID(parallel_for(work.size(), 16, [&](std::size_t i) {
                   return observer.look_at(*work[i]);
                 }).in("while reading the cluster's state"));
-  return observer.take();
+  LiveState state = observer.take();
+  MIST_TRY_VOID(find_forgotten_owners(client, release, desired, state, context));
+  return state;
 }
 
 }  // namespace mist::apply

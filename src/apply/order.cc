@@ -43,6 +43,8 @@ constexpr LastClass kLast[] = {
      "webhooks and policies come last"},
 };
 
+constexpr std::string_view kPassReason = "what refuses less than before comes first";
+
 // Kinds that act on the Pods of their namespace: those that a selector chooses, or all.
 struct PodRule {
   std::string_view group, kind;
@@ -90,12 +92,13 @@ class Inference {
     collect();
     definitions();
     for (Node node = 0; node < objects_.size(); ++node) {
-      if (!is_hook(node)) inferred(node);  // the place of a hook is given
+      if (!is_hook(node) && !lets_pass(node)) inferred(node);  // the place of a hook is given
       declared(node, kAfterAnnotation);
       declared(node, kBeforeAnnotation);
     }
     for (const LastClass& last : kLast) put_last(last);
     put_unreadable();
+    put_first();
     hooks();
     outside_nodes();
   }
@@ -137,6 +140,7 @@ class Inference {
  private:
   const Object& object(Node node) const { return *objects_[node].object; }
   bool is_hook(Node node) const { return objects_[node].hook != nullptr; }
+  bool lets_pass(Node node) const { return objects_[node].lets_pass; }
 
   Order shape() const {
     Order order;
@@ -321,7 +325,7 @@ class Inference {
     std::vector<Node> members, stack;
     for (Node node = 0; node < objects_.size(); ++node) {
       const GroupKind kind = object(node).gvk().group_kind();
-      if (is_hook(node)) {
+      if (is_hook(node) || lets_pass(node)) {
         stack.push_back(node);
         continue;
       }
@@ -342,6 +346,19 @@ class Inference {
       if (objects_[node].unreadable || is_hook(node)) stack.push_back(node);
     }
     put_behind(members, std::move(stack), "it can't be read before");
+  }
+
+  // What refuses less than before. It is there already, so nothing has to come before it.
+  void put_first() {
+    std::optional<Node> barrier;
+    for (Node node = 0; node < objects_.size(); ++node) {
+      if (!lets_pass(node)) continue;
+      if (!barrier) barrier = add_barrier();
+      edge(node, *barrier, kPassReason, Strength::Soft);
+    }
+    if (!barrier) return;
+    for (Node node = 0; node < objects_.size(); ++node)
+      if (!is_hook(node) && !lets_pass(node)) edge(*barrier, node, kPassReason, Strength::Soft);
   }
 
   // All but what comes after something on the `stack` comes before the members.
@@ -370,9 +387,11 @@ class Inference {
 
   // -- hooks
 
-  // Before the hooks: the definitions of a chart's crds/, and a namespace in which one runs.
+  // Before the hooks: the definitions of a chart's crds/, a namespace in which one runs, and what refuses
+  // less than before.
   bool is_first(Node node) const {
     if (is_hook(node)) return false;
+    if (lets_pass(node)) return true;
     const Object& each = object(node);
     if (each.gvk().group_kind() == kCustomResourceDefinition)
       return std::string_view(objects_[node].file).find("/crds/") != std::string_view::npos;
@@ -396,7 +415,8 @@ class Inference {
         if (is_hook(node)) continue;
         if (is_first(node))
           edge(node, before.front(),
-               object(node).gvk().group_kind() == kCustomResourceDefinition
+               lets_pass(node) ? kPassReason
+               : object(node).gvk().group_kind() == kCustomResourceDefinition
                    ? "definitions of crds/ come first"
                    : "its namespace",
                Strength::Hard);

@@ -51,6 +51,7 @@ struct OrderedObject {
   SourceLocation place = {};       ///< for errors
   const HookRole* hook = nullptr;  ///< null: an ordinary object
   bool unreadable = false;         ///< it comes after all that may make it readable (conversion.h)
+  bool lets_pass = false;          ///< it comes before everything else (admission_change.h)
 };
 
 enum class NodeRole : std::uint8_t { Object, Barrier, Outside };

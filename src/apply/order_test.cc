@@ -218,6 +218,22 @@ TEST(Order, WebhooksComeLastAfterWhatAnswersForThem) {
                                    "Deployment ns/d → ValidatingWebhookConfiguration w"));
 }
 
+// It may be what refuses the rest.
+TEST(Order, AWebhookThatRefusesLessThanBeforeComesFirst) {
+  const Objects objects(kWebhook);
+  std::vector<OrderedObject> ordered = objects.ordered();
+  ordered[0].lets_pass = true;
+  const auto order = infer_order(ordered);
+  ASSERT_TRUE(order.ok()) << order.error().to_line();
+  std::vector<std::string> edges;
+  for (const graph::Edge& edge : order->graph.edges())
+    edges.push_back(
+        fmt::format("{} → {}", objects.name(*order, edge.before), objects.name(*order, edge.after)));
+  EXPECT_THAT(edges,
+              UnorderedElementsAre("ValidatingWebhookConfiguration w → barrier", "barrier → ConfigMap ns/c",
+                                   "barrier → Service ns/s", "barrier → Deployment ns/d"));
+}
+
 TEST(Order, ApiServicesComeBeforeTheirObjectsAndAfterTheRestAndWebhooksBehindAll) {
   EXPECT_THAT(edges(R"(
 {apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: w}}

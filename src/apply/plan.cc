@@ -4,8 +4,10 @@
 #include <map>
 #include <set>
 
+#include "apply/admission_change.h"
 #include "apply/field_place.h"
 #include "apply/finished_job.h"
+#include "apply/forgotten_owners.h"
 #include "apply/immutable.h"
 #include "apply/marks.h"
 #include "apply/order.h"
@@ -561,7 +563,9 @@ Result<Plan> make_plan(const Owner& owner, std::vector<DesiredObject> desired,
     plan.writes.push_back(planner.write(object, i));
     wanted.insert(object.key);
     objects.push_back({&object.rendered.object, object.rendered.file, object.rendered.place(),
-                       object.hook ? &*object.hook : nullptr, plan.writes.back().unreadable});
+                       object.hook ? &*object.hook : nullptr, plan.writes.back().unreadable,
+                       plan.writes.back().kind == ActionKind::Update &&
+                           only_lets_pass(object.key.group_kind, plan.writes.back().differences)});
     if (!object.hook) continue;
     const auto [first, fresh] = first_runs.emplace(object.key, i);
     if (!fresh && plan.writes[i].kind != ActionKind::Conflict) {
@@ -691,6 +695,9 @@ std::string fields_of_others(const std::vector<FieldDifference>& differences) {
 }
 
 std::string transfer_words(const PlannedAction& action) {
+  const auto& managers = action.transfer->managers;
+  if (managers.size() == 1 && managers.front().first == kForgottenOwner && !action.adopting)
+    return "its managed fields were cleared outside of Mistletoe";
   const std::string_view why = action.adopting           ? "it belongs to no release and is adopted"
                                : action.transfer->copied ? "it was recreated outside of Mistletoe"
                                                          : "it was adopted";

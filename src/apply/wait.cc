@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <map>
 #include <mutex>
 #include <set>
-#include <thread>
 
 #include "apply/binding_modes.h"
-#include "apply/earlier_failure.h"
 #include "apply/finished_job.h"
-#include "apply/marks.h"
-#include "apply/pod_trouble.h"
+#include "apply/object_waits.h"
 #include "apply/root_cause.h"
 #include "apply/waiting_rules.h"
 #include "base/duration.h"
@@ -20,284 +16,151 @@
 namespace mist::apply {
 namespace {
 
-const GroupKind kPodKind{"", "Pod"};
-
-struct Open {
-  kube::ResourceInfo resource;
-  Duration timeout{};
-  SteadyTime deadline;
-  std::string why = "it is not there yet";
-  Value live = {};  // as it was last seen
-  std::optional<Duration> removal_delay = {};
-  std::string uid = {};
-  EarlierFailure earlier_failure = EarlierFailure();
-  PodTrouble trouble = {};  // of its Pods
-
-  // The cause first: a line of progress may have room for no more.
-  std::string detail() const { return trouble.text.empty() ? why : fmt::format("{}; {}", trouble.text, why); }
-};
-
-struct Group {
-  kube::ResourceInfo resource;
-  std::string ns;
-  // Only its own thread touches them.
-  std::size_t open = 0;
-  std::set<ObjectKey> seen = {};  // of what is awaited, as long as it is there
-};
-
 // kstatus takes a Job that runs for one that is as it should be.
 bool is_begun_job(const Value& object) {
   return object.string_at("kind") == "Job" && object.string_at("apiVersion") == "batch/v1" &&
          !object.string_at({"status", "startTime"}).empty();
 }
 
-// What the watching threads and the one that keeps the time share.
+// What became of each object, shared by the threads that watch and the one that waits for them.
 class Waiting {
  public:
-  Waiting(kube::Client& client, const Owner& release, const WaitOptions& options, EventSink& events,
-          const Context& context)
+  Waiting(kube::Client& client, const Owner& release, const std::vector<AwaitedObject>& objects,
+          const WaitOptions& options, EventSink& events, const Context& context)
       : client_(client),
         release_(release),
         options_(options),
         events_(events),
         context_(context),
-        binding_(client) {}
-
-  void add(const AwaitedObject& object, Duration timeout, SteadyTime now) {
-    // A time-out of years must not overflow the clock.
-    const Duration bounded = std::min<Duration>(timeout, std::chrono::hours(24 * 365));
-    const auto deadline = now + std::chrono::duration_cast<SteadyTime::duration>(bounded);
-    const auto [place, fresh] =
-        open_.emplace(object.key, Open{.resource = object.resource,
-                                       .timeout = timeout,
-                                       .deadline = deadline,
-                                       .removal_delay = object.removal_delay,
-                                       .uid = object.uid,
-                                       .earlier_failure = EarlierFailure(object.earlier_failure)});
-    if (!fresh) return;
-    Group& group = groups_[{object.key.group_kind, object.key.ns}];
-    group.resource = object.resource;
-    group.ns = object.key.ns;
-    ++group.open;
+        binding_(client) {
+    std::set<ObjectKey> known;
+    for (const AwaitedObject& object : objects)
+      if (known.insert(object.key).second) objects_.push_back(&object);
+    ends_.resize(objects_.size());
+    going_ = objects_.size();
   }
 
-  /// Until nothing is open, or something failed, or time is over.
+  /// Until all are ready, or something failed, or time is over.
   void run() {
-    pods_.emplace(
-        client_, [this](const ObjectKey& key, const PodTrouble& trouble) { explain(key, trouble); }, context_,
-        options_.pods_after);
-    {
-      std::vector<std::jthread> threads;
-      for (auto& [place, group] : groups_)
-        threads.emplace_back([this, &group = group] { end(watch(group)); });
-      keep_time();
-      stop_.request_stop();
+    ObjectWaits waits(client_, release_,
+                      {.changed =
+                           [this](std::size_t i, const std::string& detail) {
+                             events_.object({objects_[i]->key.display(), "waiting", detail});
+                           },
+                       .ended = [this](std::size_t i, WaitEnd end) { take(i, std::move(end)); }},
+                      context_, options_.pods_after);
+    std::vector<std::pair<ObjectWaits::Id, ObjectWait>> begun;
+    for (std::size_t i = 0; i < objects_.size(); ++i) {
+      begun.emplace_back(i, wait_of(*objects_[i]));
+      // No later than that of its wait, and so over when a wait with the same time is.
+      deadlines_.push_back(*context_.with_timeout(begun.back().second.limit).deadline());
     }
-    pods_.reset();
+    waits.begin(std::move(begun));
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return going_ == 0 || failure_; });
+    // Nothing is gained by waiting for the rest of a broken release.
+    lock.unlock();
+    waits.stop();
+    lock.lock();
+    changed_.wait(lock, [&] { return going_ == 0; });
   }
 
-  bool all_ready() const { return open_.empty(); }
+  // After run():
+
   const std::optional<Error>& failure() const { return failure_; }
-  /// What is to blame; after run().
+  /// What is to blame.
   std::vector<Unready> to_blame() const {
     std::vector<Unready> result;
-    for (const auto& [key, object] : open_) {
-      if (blamed_.contains(key)) result.push_back({key, object.resource, object.live, object.why});
-    }
+    for (const std::size_t i : blamed())
+      result.push_back({objects_[i]->key, objects_[i]->resource, ends_[i].live, why(ends_[i])});
+    std::ranges::sort(result, {}, &Unready::key);
     return result;
   }
   /// The time that all that is overdue had, if it was the same.
   std::optional<Duration> common_timeout() const {
     std::optional<Duration> common;
-    for (const auto& [key, object] : open_) {
-      if (!blamed_.contains(key)) continue;
-      if (common && *common != object.timeout) return std::nullopt;
-      common = object.timeout;
+    for (const std::size_t i : blamed()) {
+      const Duration timeout = timeout_of(*objects_[i]);
+      if (common && *common != timeout) return std::nullopt;
+      common = timeout;
     }
     return common;
   }
 
  private:
-  Status watch(Group& group) {
-    kube::ListOptions options;
-    options.ns = group.ns;
-    options.label_selector = fmt::format("{}={}", kPartOfLabel, apply_set_id(release_));
-    const Context context = context_.with_stop(stop_.get_token());
-    const GroupKind kind = group.resource.gvk.group_kind();
-    return client_.watch(
-        group.resource, options,
-        [&](const kube::WatchEvent& event) {
-          // A Bookmark ends a listing: what was not in it is not there.
-          if (event.type == kube::WatchEventType::Bookmark)
-            return look_for_gone(group, context) && look_for_unlabelled(group, context);
-          const ObjectKey key{kind, std::string(event.object.string_at({"metadata", "namespace"})),
-                              std::string(event.object.string_at({"metadata", "name"}))};
-          return take(key, event, group, context);
-        },
-        context);
+  Duration timeout_of(const AwaitedObject& object) const { return object.timeout.value_or(options_.timeout); }
+
+  ObjectWait wait_of(const AwaitedObject& object) {
+    return {.key = object.key,
+            .resource = object.resource,
+            .judge = [this](const Value* live) { return judge(*live); },  // ours are never asked of as absent
+            .uid = object.uid,
+            .removal_delay = object.removal_delay,
+            .earlier_failure = EarlierFailure(object.earlier_failure),
+            // A time-out of years must not overflow the clock.
+            .limit = std::min<Duration>(timeout_of(object), std::chrono::hours(24 * 365))};
   }
 
-  // What is awaited of this group and was not listed.
-  std::vector<ObjectKey> unseen(const Group& group) {
-    const std::scoped_lock lock(mutex_);
-    std::vector<ObjectKey> keys;
-    for (const auto& [key, object] : open_) {
-      const bool here = key.ns == group.ns && key.group_kind == group.resource.gvk.group_kind();
-      if (here && !group.seen.contains(key)) keys.push_back(key);
-    }
-    return keys;
-  }
-
-  // Jobs of this group that removed themselves before they were seen. False: as take().
-  bool look_for_gone(Group& group, const Context& context) {
-    return std::ranges::all_of(unseen(group), [&](const ObjectKey& key) {
-      const std::optional<GoneJob> job = what_removes_itself(key);
-      return !job || take_gone(*job, group, context);
-    });
-  }
-
-  // False: as take().
-  bool take_gone(const GoneJob& job, Group& group, const Context& context) {
-    const std::optional<Readiness> state = gone_job(client_, job, context);
-    return state ? settle(job.key, *state, nullptr, group) : lose(job.key, group, context);
-  }
-
-  /// False: this group needs no more watching.
-  bool take(const ObjectKey& key, const kube::WatchEvent& event, Group& group, const Context& context) {
-    const bool deleted = event.type == kube::WatchEventType::Deleted;
-    Readiness state;
-    if (!deleted) {
-      group.seen.insert(key);
-      state = readiness(event.object, binding_.as_rule(context));
-    } else {
-      group.seen.erase(key);
-      // After a break of the watch no more is known than that it is gone.
-      const std::optional<GoneJob> job =
-          event.object.find("status") == nullptr ? what_removes_itself(key) : std::nullopt;
-      if (job) return take_gone(*job, group, context);
-      auto ended = ended_job(event.object);
-      if (!ended) return lose(key, group, context);
-      state = *std::move(ended);
-    }
-    if (!options_.jobs_end && state.health == Health::InProgress && is_begun_job(event.object))
+  Readiness judge(const Value& live) {
+    Readiness state = readiness(live, binding_.as_rule(context_));
+    if (!options_.jobs_end && state.health == Health::InProgress && is_begun_job(live))
       state.health = Health::Ready;
-    return settle(key, std::move(state), &event.object, group);
+    return state;
   }
 
-  std::optional<GoneJob> what_removes_itself(const ObjectKey& key) {
+  static std::string why(const WaitEnd& end) {
+    if (end.how == WaitEnd::How::Failed) return end.detail;
+    if (end.how == WaitEnd::How::Lost) return fmt::format("it {}", end.detail);
+    return end.state;
+  }
+
+  void take(std::size_t i, WaitEnd end) {
     const std::scoped_lock lock(mutex_);
-    const auto found = open_.find(key);
-    if (found == open_.end() || !found->second.removal_delay) return std::nullopt;
-    return GoneJob{key, found->second.uid, *found->second.removal_delay};
-  }
-
-  // Objects of this group that lost our label before they were seen. False: as take().
-  bool look_for_unlabelled(const Group& group, const Context& context) {
-    return std::ranges::all_of(unseen(group), [&](const ObjectKey& key) {
-      return !lost_label({group.resource, key.ns, key.name}, context) || lose(key, lost_label_words());
-    });
-  }
-
-  // The watch selects by our label: what it doesn't list, or no longer lists, may be there without it.
-  bool lost_label(const kube::ObjectRef& ref, const Context& context) {
-    const auto there = client_.get(ref, context);
-    return there.ok() && there->string_at({"metadata", "labels", kPartOfLabel}) != apply_set_id(release_);
-  }
-  static std::string lost_label_words() {
-    return fmt::format("lost the label {}, by which it is the release's", kPartOfLabel);
-  }
-
-  // What is awaited was deleted, or somebody made it another's.
-  bool lose(const ObjectKey& key, const Group& group, const Context& context) {
-    const bool there = lost_label({group.resource, key.ns, key.name}, context);
-    return lose(key, there ? lost_label_words() : "was deleted while it was waited for");
-  }
-  bool lose(const ObjectKey& key, const std::string& how) {
-    const std::scoped_lock lock(mutex_);
-    const auto found = open_.find(key);
-    if (found == open_.end()) return true;
-    found->second.why = fmt::format("it {}", how);
-    events_.object({key.display(), "failed", found->second.why});
-    blamed_.insert(key);
-    fail(error(ErrorKind::Invalid, "{} {}", key.display(), how));
-    return false;
-  }
-
-  // `live`: as it was seen; null: it is gone.
-  bool settle(const ObjectKey& key, Readiness state, const Value* live, Group& group) {
-    const std::scoped_lock lock(mutex_);
-    const auto found = open_.find(key);
-    if (found == open_.end()) return true;
-    Open& object = found->second;
-    if (live != nullptr) state = object.earlier_failure.judge(std::move(state), *live);
-    if (state.health == Health::Ready) {
-      events_.object({key.display(), "ready", state.detail});
-      pods_->forget(key);
-      open_.erase(found);
-      if (open_.empty()) changed_.notify_all();
-      return --group.open > 0;
+    const std::string name = objects_[i]->key.display();
+    switch (end.how) {
+      case WaitEnd::How::Met:
+        events_.object({name, "ready", end.detail});
+        break;
+      case WaitEnd::How::Failed:
+        events_.object({name, "failed", end.detail});
+        fail(error(ErrorKind::Invalid, "{} failed", name).with_because(end.detail));
+        break;
+      case WaitEnd::How::Lost:
+        events_.object({name, "failed", why(end)});
+        fail(error(ErrorKind::Invalid, "{} {}", name, end.detail));
+        break;
+      case WaitEnd::How::Late:
+        fail(error(ErrorKind::Timeout, "the time is over"));
+        break;
+      case WaitEnd::How::Stopped:
+      case WaitEnd::How::Broken:
+        fail(*end.failure);
+        break;
     }
-    if (live != nullptr) object.live = *live;
-    if (state.health == Health::Failed) {
-      events_.object({key.display(), "failed", state.detail});
-      object.why = state.detail;
-      blamed_.insert(key);
-      fail(error(ErrorKind::Invalid, "{} failed", key.display()).with_because(state.detail));
-      return false;
-    }
-    const std::string before = object.detail();
-    object.why = state.detail;
-    if (live != nullptr && key.group_kind == kPodKind)
-      object.trouble = next_trouble(object.trouble, trouble_of(*live));
-    else if (live != nullptr)
-      pods_->follow(key, *live);
-    if (object.detail() != before) events_.object({key.display(), "waiting", object.detail()});
-    return true;
-  }
-
-  // What its Pods say; from a thread of pods_.
-  void explain(const ObjectKey& key, const PodTrouble& trouble) {
-    const std::scoped_lock lock(mutex_);
-    const auto found = open_.find(key);
-    if (found == open_.end() || blamed_.contains(key)) return;
-    const std::string before = found->second.detail();
-    found->second.trouble = next_trouble(found->second.trouble, trouble);
-    if (found->second.detail() != before) events_.object({key.display(), "waiting", found->second.detail()});
-  }
-
-  // One watch came to its end.
-  void end(Status watched) {
-    if (watched.ok()) return;
-    const std::scoped_lock lock(mutex_);
-    if (stop_.stop_requested()) return;  // we ended it
-    if (!context_.check().ok()) return;  // keep_time() says it, with the objects' names
-    fail(std::move(watched).error());
-  }
-
-  // The first failure ends the other watches: nothing is gained by waiting for the rest of a broken release.
-  // The caller holds mutex_.
-  void fail(Error failure) {
-    if (!failure_) failure_ = std::move(failure);
+    ends_[i] = std::move(end);
+    --going_;
     changed_.notify_all();
   }
 
-  void keep_time() {
-    std::unique_lock lock(mutex_);
-    while (!open_.empty() && !failure_) {
-      if (Status still = context_.check(); !still.ok()) {
-        for (const auto& [key, object] : open_) blamed_.insert(key);
-        return fail(std::move(still).error());
-      }
-      SteadyTime next = context_.deadline().value_or(SteadyTime::max());
-      for (const auto& [key, object] : open_) next = std::min(next, object.deadline);
-      const SteadyTime now = std::chrono::steady_clock::now();
-      if (next <= now) {
-        for (const auto& [key, object] : open_)
-          if (object.deadline <= now) blamed_.insert(key);
-        return fail(error(ErrorKind::Timeout, "the time is over"));
-      }
-      changed_.wait_until(lock, context_.stop(), next, [&] { return open_.empty() || failure_; });
+  // The first one counts. The caller holds mutex_.
+  void fail(Error failure) {
+    if (failure_) return;
+    failure_ = std::move(failure);
+    failed_at_ = std::chrono::steady_clock::now();
+  }
+
+  // Nothing, where the cluster is to blame.
+  std::vector<std::size_t> blamed() const {
+    std::vector<std::size_t> all;
+    const bool whole = failure_ && failure_->kind == ErrorKind::Cancelled;
+    for (std::size_t i = 0; i < ends_.size(); ++i) {
+      const WaitEnd::How how = ends_[i].how;
+      const bool overdue = failure_ && failure_->kind == ErrorKind::Timeout && deadlines_[i] <= failed_at_;
+      const bool its_own =
+          how == WaitEnd::How::Failed || how == WaitEnd::How::Lost || how == WaitEnd::How::Late;
+      if (its_own || (how == WaitEnd::How::Stopped && (whole || overdue))) all.push_back(i);
     }
+    return all;
   }
 
   kube::Client& client_;
@@ -306,15 +169,15 @@ class Waiting {
   EventSink& events_;
   const Context& context_;
   BindingModes binding_;
-  std::map<std::pair<GroupKind, std::string>, Group> groups_;
-  std::stop_source stop_;
+  std::vector<const AwaitedObject*> objects_;
+  std::vector<SteadyTime> deadlines_;
   std::mutex mutex_;
-  std::condition_variable_any changed_;
-  // Guarded by mutex_ while threads run.
-  std::map<ObjectKey, Open> open_;
-  std::set<ObjectKey> blamed_;
+  std::condition_variable changed_;
+  // Guarded by mutex_ during run().
+  std::vector<WaitEnd> ends_;
+  std::size_t going_ = 0;
   std::optional<Error> failure_;
-  std::optional<PodWatch> pods_;  // during run()
+  SteadyTime failed_at_{};
 };
 
 std::string cut_list(std::vector<std::string> lines) {
@@ -375,10 +238,7 @@ Status wait_until_ready(kube::Client& client, const Owner& release, const std::v
                         const WaitOptions& options, EventSink& events, const Context& context) {
   if (objects.empty()) return {};
   Activity activity(events, fmt::format("waiting for {} to become ready", plural(objects.size(), "object")));
-  Waiting waiting(client, release, options, events, context);
-  const SteadyTime now = std::chrono::steady_clock::now();
-  for (const AwaitedObject& object : objects)
-    waiting.add(object, object.timeout.value_or(options.timeout), now);
+  Waiting waiting(client, release, objects, options, events, context);
   waiting.run();
   if (!waiting.failure()) return {};
   activity.fail();

@@ -1,6 +1,6 @@
 #pragma once
-// Waiting by watch, never by polling: one watch for each resource and namespace, however many objects.
-// Blocking; any thread.
+// Waiting until the objects of a release are ready (object_waits.h), or one object is as asked. Blocking; any
+// thread.
 
 #include <string>
 #include <vector>

@@ -245,8 +245,13 @@ Result<Value> FakeStore::update(const FakeKind& kind, const ObjectKey& key, Valu
   }
   // Who writes managedFields says who owned what before this write; who writes none leaves them as they are.
   Value before = *live;
-  if (const auto given = managers_of(object); !given.empty()) set_managers(before, given);
-  take_ownership(before, object, writer.manager, "", timestamp());
+  const auto given = managers_of(object);
+  if (!given.empty()) set_managers(before, given);
+  const bool forgets = given.size() == 1 && given[0].name.empty();  // managedFields: [{}]
+  if (forgets)
+    object["metadata"].erase("managedFields");
+  else
+    take_ownership(before, object, writer.manager, "", timestamp());
   return commit_change(kind, key, std::move(object), writer.dry_run);
 }
 
@@ -286,6 +291,12 @@ Result<Value> FakeStore::apply(const FakeKind& kind, const ObjectKey& key, Value
   merge_applied(merged, object);
   const FieldChanges changes = compare_fields(*live, merged);
   std::vector<Manager> managers = managers_of(*live);
+  if (managers.empty()) {
+    // What nobody owns belongs to a manager of the server's from the first apply on.
+    Value owned = *live;
+    take_ownership(Value::object(), owned, "before-first-apply", "", timestamp());
+    managers = managers_of(owned);
+  }
   Manager& own = manager_named(managers, writer.manager, "Apply", "");
   std::vector<std::pair<const Manager*, FieldSet>> conflicts;
   FieldSet kept = applied;

@@ -168,6 +168,34 @@ def check_restored(t, apply, manager):
 
 
 @test
+def what_was_ours_in_objects_whose_managers_were_cleared_is_ours_at_once(t):
+    t.run("install", "web", "-p", t.package("v0", *shop("one", debug=True)))
+    t.kube.patch("ConfigMap", t.ns, "settings", {"data": {"foreign": "kept"}})
+    kinds = {"ConfigMap": "settings", "Deployment": "shop", "Service": "shop", "PersistentVolumeClaim": "data"}
+
+    def clear():
+        for kind, name in kinds.items():
+            t.kube.patch(kind, t.ns, name, {"metadata": {"managedFields": [{}]}})
+            check("managedFields" not in t.kube.get(kind, t.ns, name)["metadata"], f"{kind} {name} has managers")
+    clear()
+    two = t.package("v1", *shop("two", debug=False))
+    upgraded = t.run("upgrade", "web", "-p", two, "--explain")
+    contains(upgraded.err + upgraded.out, "its managed fields were cleared outside of Mistletoe")
+    equal(t.kube.get("ConfigMap", t.ns, "settings")["data"], {"level": "two", "foreign": "kept"})
+    pod = t.kube.get("Deployment", t.ns, "shop")["spec"]["template"]["spec"]
+    equal(([each["name"] for each in pod["containers"]], pod.get("hostNetwork")), (["main"], None))
+    equal([port["name"] for port in t.kube.get("Service", t.ns, "shop")["spec"]["ports"]], ["http"])
+    contains(t.run("upgrade", "web", "-p", two).out, "as wanted")
+    clear()
+    t.run("upgrade", "web", "-p", two)
+    contains(t.run("upgrade", "web", "-p", two).out, "as wanted")
+    t.run("rollback", "web", "0")
+    equal(t.kube.get("ConfigMap", t.ns, "settings")["data"], {"level": "one", "debug": "yes", "foreign": "kept"})
+    t.run("uninstall", "web", "--yes", "--delete-pvcs")
+    equal(t.owned("web"), set())
+
+
+@test
 def what_was_ours_in_objects_that_were_restored_is_ours_again(t):
     check_restored(t, lambda item: t.kube.create(item["kind"], t.ns, item, manager="velero-server"), "velero-server")
 

@@ -138,16 +138,37 @@ def what_others_write_to_the_record_is_no_sign_of_a_dead_holder(t):
     check(t.kube.get("ConfigMap", t.ns, "two"), "it was written")
 
 
+def guard(t, **members):
+    """A webhook for the ConfigMaps of the test's namespace, behind which nobody answers."""
+    nobody = base64.b64encode(pathlib.Path(t.kube.ca).read_bytes()).decode()
+    return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": f"{t.ns}-guard"}, "webhooks": [{
+                "name": "guard.example.com", "failurePolicy": "Fail", "sideEffects": "None", "timeoutSeconds": 1,
+                "admissionReviewVersions": ["v1"], "clientConfig": {"url": "https://127.0.0.1:1/none", "caBundle": nobody},
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": t.ns}},
+                "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"]}],
+                **members}]}
+
+
 @test
 def a_webhook_that_is_down_is_named_with_what_to_do(t):
     name = f"{t.ns}-guard"
     t.cleanup(lambda: t.kube.delete("ValidatingWebhookConfiguration", None, name))
-    nobody = base64.b64encode(pathlib.Path(t.kube.ca).read_bytes()).decode()
-    guard = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": name},
-             "webhooks": [{"name": "guard.example.com", "failurePolicy": "Fail", "sideEffects": "None", "timeoutSeconds": 1,
-                           "admissionReviewVersions": ["v1"], "clientConfig": {"url": "https://127.0.0.1:1/none", "caBundle": nobody},
-                           "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": t.ns}},
-                           "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"]}]}]}
-    t.kube.create("ValidatingWebhookConfiguration", None, guard)
+    t.kube.create("ValidatingWebhookConfiguration", None, guard(t))
     t.refused("install", "shop", "-p", t.package("p", config_map("one")),
               says=["failed calling webhook", f"kubectl delete validatingwebhookconfiguration {name}"])
+
+
+@test
+def a_release_gets_past_its_own_webhook_that_is_down(t):
+    """By an upgrade that has it refuse less, whichever way: that is written before everything else."""
+    t.run("install", "shop", "-p", t.package("p", guard(t), config_map("one")))
+    t.kube.wait("it refuses", lambda: t.kube.request(
+        "POST", f"/api/v1/namespaces/{t.ns}/configmaps?dryRun=All", config_map("other"))[0] == 500)
+    t.refused("upgrade", "shop", "-p", t.package("p", guard(t), config_map("one", {"a": "1"})),
+              says=["failed calling webhook"])
+    away = {"matchLabels": {"kubernetes.io/metadata.name": t.ns, "checked": "yes"}}
+    for number, less in enumerate(({"failurePolicy": "Ignore"}, {"namespaceSelector": away})):
+        t.run("upgrade", "shop", "-p", t.package("p", guard(t, **less), config_map("one", {"a": f"less-{number}"})))
+        equal(t.kube.get("ConfigMap", t.ns, "one")["data"], {"a": f"less-{number}"})
+        t.run("upgrade", "shop", "-p", t.package("p", guard(t), config_map("one", {"a": f"less-{number}"})))
