@@ -5,8 +5,10 @@
 #include <memory>
 #include <set>
 
+#include "apimachinery/pod_security.h"
 #include "apply/custom_schema.h"
 #include "apply/desired.h"
+#include "apply/pod_template.h"
 #include "apply/test_objects.h"
 #include "base/text.h"
 #include "package/capabilities.h"
@@ -112,9 +114,29 @@ class PackageLint {
   Status objects(Rendered rendered, const RenderRequest& request, const std::string& kube_version) {
     MIST_TRY(const std::shared_ptr<const KubeTypes> types, types_of(kube_version));
     add_all(package::lint_objects(rendered, engine_, request.release_namespace, types.get()));
+    for (const apimachinery::RenderedObject& each : rendered.objects) pod_security(each);
     const Status good = installable(std::move(rendered), {request.release_namespace, request.release_name});
     if (!good.ok()) found_.push_back(package::finding_of_object(good.error()));
     return {};
+  }
+
+  // One finding for a workload: the first reason at its place, the others in words.
+  void pod_security(const apimachinery::RenderedObject& each) {
+    const encoding::Value* const pod = apply::pod_template(each.object);
+    if (pod == nullptr) return;
+    auto faults = apimachinery::pod_security_faults(*pod);
+    std::erase_if(faults,
+                  [](const auto& fault) { return fault.needs != apimachinery::PodSecurity::Privileged; });
+    if (faults.empty()) return;
+    constexpr std::size_t kShown = 3;
+    std::vector<std::string> reasons;
+    for (const auto& fault : faults)
+      if (reasons.size() < kShown)
+        reasons.push_back(fault.place.empty() ? fault.what : fmt::format("{}: {}", fault.place, fault.what));
+    if (faults.size() > kShown) reasons.push_back(fmt::format("and {} more", faults.size() - kShown));
+    found_.push_back(package::finding_at("pod-security", each, faults.front().position,
+                                         fmt::format("{} needs the Pod Security level privileged: {}",
+                                                     each.object.key().display(), join(reasons, "; "))));
   }
 
   // The checks that its installation makes, and every later change.

@@ -8,8 +8,8 @@
 
 namespace mist::catalog {
 
-/// Of a graph as object_graph.h makes them; whatever else the value holds, what is drawn is bounded. Empty:
-/// nothing is known.
+/// Of a graph as version_objects.h makes them; whatever else the value holds, what is drawn is bounded.
+/// Empty: nothing is known.
 Markup graph_picture(const encoding::Value& graph);
 
 }  // namespace mist::catalog

@@ -89,7 +89,8 @@ Value to_value(const Run& run) {
   return Value::object({{"attempt", Value(run.attempt)},
                         {"nodes", text_or_null(run.nodes)},
                         {"steps", std::move(steps)},
-                        {"objects", run.objects}});
+                        {"objects", run.objects},
+                        {"security", run.security}});
 }
 
 namespace {

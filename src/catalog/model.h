@@ -110,8 +110,10 @@ struct Step {
 /// One try of a version by one worker.
 struct Run {
   int attempt = 0;
-  std::string nodes = {};        ///< on which kind of nodes: "simulated nodes"
-  encoding::Value objects = {};  ///< as object_graph.h has them; null: not known
+  std::string nodes = {};         ///< on which kind of nodes: "simulated nodes"
+  encoding::Value objects = {};   ///< their graph, as version_objects.h has it; null: not known
+  encoding::Value security = {};  ///< security_report.h; null: not known
+  std::string text = {};          ///< digest of their text among the blobs; empty: not kept
   std::vector<Step> steps = {};
 };
 

@@ -39,6 +39,14 @@ constexpr std::array kEndpoints{
              {},
              "The steps of its last test, with logs",
              "Run"},
+    Endpoint{
+        Operation::ShowChanges,
+        "GET",
+        "/api/v1/packages/{name}/versions/{version}/changes",
+        {},
+        "What changed since the version `from`, else since the one before it: the objects that both make of "
+        "their default values, their defaults and inputs",
+        "Changes"},
     Endpoint{Operation::TestAgain, "POST", "/api/v1/packages/{name}/versions/{version}/test", Role::Author,
              "Test it again", "", 202},
     Endpoint{Operation::Yank, "PUT", "/api/v1/packages/{name}/versions/{version}/yank", Role::Author,
@@ -118,7 +126,22 @@ constexpr std::string_view kSchemas = R"({
       "summary": {"type": "string"}, "log": {"type": "string"},
       "began": {"type": "string", "format": "date-time"}, "milliseconds": {"type": "integer"}}}},
     "objects": {"type": ["object", "null"],
-      "description": "What it is made of, and in which order: nodes and edges as mistctl graph -o json has them"}}},
+      "description": "What it is made of, and in which order: nodes and edges as mistctl graph -o json has them"},
+    "security": {"type": ["object", "null"], "properties": {
+      "level": {"type": "string", "enum": ["restricted", "baseline", "privileged"],
+        "description": "The strictest level of the Pod Security Standards for its Pods; absent: it has none"},
+      "workloads": {"type": "array", "items": {"type": "object"}}, "rights": {"type": "array", "items": {"type": "object"}},
+      "cluster": {"type": "array", "items": {"type": "object"}}, "exposed": {"type": "array", "items": {"type": "object"}},
+      "images": {"type": "array", "items": {"type": "object"}}}}}},
+  "Changes": {"type": "object", "required": ["from", "to", "objectsKnown", "objects", "unchanged"], "properties": {
+    "from": {"type": "string"}, "to": {"type": "string"},
+    "objectsKnown": {"type": "boolean", "description": "false: the objects of one of both were not kept"},
+    "objects": {"type": "array", "items": {"type": "object", "required": ["object", "change", "lines"], "properties": {
+      "object": {"type": "string"}, "change": {"type": "string", "enum": ["added", "removed", "changed"]},
+      "lines": {"type": "array", "items": {"type": "string"}, "description": "A unified diff of its YAML"},
+      "cut": {"type": "boolean", "description": "There are more lines"}}}},
+    "unchanged": {"type": "integer"},
+    "defaults": {"type": "array", "items": {"type": "string"}}, "inputs": {"type": "array", "items": {"type": "string"}}}},
   "Preview": {"type": "object", "required": ["state"], "properties": {
     "state": {"type": "string", "enum": ["preparing", "ready"]},
     "name": {"type": "string", "description": "The package in messages"},
@@ -181,6 +204,8 @@ Value parameters_of(const Endpoint& endpoint) {
   if (endpoint.operation == Operation::Search)
     for (const std::string_view name : {"q", "format", "state"})
       list.push_back(parameter(name, "query", "string", false));
+  if (endpoint.operation == Operation::ShowChanges)
+    list.push_back(parameter("from", "query", "string", false));
   if (endpoint.paged) {
     list.push_back(parameter("limit", "query", "integer", false));
     list.push_back(parameter("after", "query", "string", false));

@@ -18,6 +18,7 @@ enum class Operation : std::uint8_t {
   Versions,
   ShowVersion,
   ShowTest,
+  ShowChanges,
   TestAgain,
   Yank,
   Unyank,

@@ -7,6 +7,7 @@
 #include "catalog/graph_picture.h"
 #include "catalog/preview_script.h"
 #include "catalog/script.h"
+#include "catalog/security_report.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"
@@ -110,6 +111,8 @@ select:focus-visible, textarea:focus-visible { outline: 3px solid var(--link); o
 .graph .outside rect { stroke-dasharray: 4 3; }
 .graph .edge { fill: none; stroke: var(--soft); stroke-width: 1.4; }
 .graph marker path { fill: var(--soft); }
+.diff span { display: block; white-space: pre; }
+.diff .added { color: var(--good); } .diff .removed { color: var(--bad); } .diff .place { color: var(--soft); }
 .figures { display: flex; flex-wrap: wrap; gap: .4rem 2.2rem; padding: 0; list-style: none; }
 .figures b { font-size: 1.4rem; display: block; line-height: 1.2; }
 )";
@@ -301,9 +304,39 @@ Markup versions_section(const Version& shown, const std::vector<Version>& versio
                    each.version, state_mark(each.state),
                    each.yanked ? markup(" <span class=\"state skipped\">yanked</span>") : Markup(),
                    format_time(each.created).substr(0, 10));
-  return markup(
+  Markup out = markup(
       "<h2 id=\"versions\">Versions</h2>\n<div class=\"wide\" tabindex=\"0\"><table>\n{}</table></div>\n",
       rows);
+  if (!versions.empty() && shown.id != versions.back().id)
+    out +=
+        markup("<p><a href=\"{}/changes\">What changed in {}</a></p>\n", version_path(shown), shown.version);
+  return out;
+}
+
+// A line of a unified diff is told apart by its sign, and by its colour.
+Markup diff_block(const std::vector<std::string>& lines) {
+  Markup out;
+  for (const std::string& line : lines) {
+    const std::string_view tone = line.starts_with('+')   ? "added"
+                                  : line.starts_with('-') ? "removed"
+                                  : line.starts_with('@') ? "place"
+                                                          : "same";
+    out += markup("<span class=\"{}\">{}</span>", tone, line.empty() ? " " : line);
+  }
+  return markup("<pre class=\"diff\" tabindex=\"0\"><code>{}</code></pre>\n", out);
+}
+
+// Of which version the changes are shown: links, the chosen one marked.
+Markup compared_with(const Version& shown, const std::vector<Version>& versions, std::string_view from) {
+  Markup items;
+  for (const Version& each : versions) {
+    if (each.id == shown.id) continue;
+    items += markup("<li><a href=\"{}/changes?from={}\"{}>{}</a></li>\n", version_path(shown),
+                    http::escape_query(each.version),
+                    each.version == from ? markup(" aria-current=\"true\"") : Markup(), each.version);
+  }
+  return markup("<details><summary>Compare with another version</summary>\n<ul>\n{}</ul>\n</details>\n",
+                items);
 }
 
 Markup run_summary(const Version& shown, const std::optional<Run>& run) {
@@ -541,6 +574,7 @@ std::string package_page(const PageFrame& frame, const Version& shown, const std
     left += markup("<h2 id=\"readme\">About</h2>\n{}", markdown(shown.facts.details));
   left += inputs_section(shown);
   if (run) left += graph_picture(run->objects);
+  if (run) left += security_section(run->security);
   left += dependencies_section(shown.facts);
   left += run_summary(shown, run);
   Markup right = facts_list(frame, shown, project);
@@ -574,6 +608,36 @@ std::string test_page(const PageFrame& frame, const Version& shown, const std::o
     }
   }
   return frame_of(frame, fmt::format("Test of {} {}", shown.package, shown.version), content).text();
+}
+
+std::string changes_page(const PageFrame& frame, const Version& shown, const std::vector<Version>& versions,
+                         const VersionChanges& changes) {
+  const std::string title = fmt::format("{} {} since {}", shown.package, changes.to, changes.from);
+  Markup content = markup("<h1>{}</h1>\n<p><a href=\"{}\">The package's page</a></p>\n{}", title,
+                          version_path(shown), compared_with(shown, versions, changes.from));
+  content += markup("<h2 id=\"objects\">Objects</h2>\n");
+  if (!changes.objects_known) {
+    content += markup(
+        "<p>They can't be compared: the objects of one of both versions were not kept. They are when a "
+        "version "
+        "is tested.</p>\n");
+  } else {
+    content += markup("<p>Made of the default values: {} changed, {} stay as they are.</p>\n",
+                      plural(changes.objects.size(), "object"), changes.unchanged);
+    for (const ObjectChange& each : changes.objects) {
+      const std::string_view tone = each.change == ChangeOf::Added     ? "passed"
+                                    : each.change == ChangeOf::Removed ? "failed"
+                                                                       : "queued";
+      content += markup("<h3>{} <span class=\"state {}\">{}</span></h3>\n{}{}", each.object, tone,
+                        to_string(each.change), diff_block(each.lines),
+                        each.cut ? markup("<p class=\"soft\">There is more.</p>\n") : Markup());
+    }
+  }
+  if (!changes.defaults.empty())
+    content += markup("<h2 id=\"defaults\">Default values</h2>\n{}", diff_block(changes.defaults));
+  if (!changes.inputs.empty())
+    content += markup("<h2 id=\"inputs\">Inputs</h2>\n{}", diff_block(changes.inputs));
+  return frame_of(frame, title, content).text();
 }
 
 std::string submit_page(const PageFrame& frame) {

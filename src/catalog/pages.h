@@ -10,6 +10,7 @@
 #include "catalog/model.h"
 #include "catalog/previews.h"
 #include "catalog/store.h"
+#include "catalog/version_changes.h"
 
 namespace mist::catalog {
 
@@ -37,6 +38,9 @@ std::string inputs_page(const PageFrame& frame, const Version& shown, const std:
 /// How mistctl names it: "git+https://…?ref=v1.0.0"; without a project by its name.
 std::string reference_of(const Version& version, const std::optional<Project>& project);
 std::string test_page(const PageFrame& frame, const Version& shown, const std::optional<Run>& run);
+/// `versions` has both.
+std::string changes_page(const PageFrame& frame, const Version& shown, const std::vector<Version>& versions,
+                         const VersionChanges& changes);
 std::string submit_page(const PageFrame& frame);
 std::string message_page(const PageFrame& frame, const std::string& title, const std::string& words);
 

@@ -85,9 +85,11 @@ Preview Previews::of(const Version& version) {
   const std::string key = key_of(version);
   {
     const std::scoped_lock lock(mutex_);
-    if (const auto found = known_.find(key); found != known_.end()) return found->second;
+    const auto found = known_.find(key);
+    if (found != known_.end() && found->second.again > std::chrono::steady_clock::now())
+      return found->second.preview;
     if (queue_.size() < kMostQueued) {
-      known_.emplace(key, Preview{});
+      known_.insert_or_assign(key, Known{});
       queue_.push_back({key, version.package, version.version, version.digest});
     }
   }
@@ -104,23 +106,23 @@ void Previews::work(const std::stop_token& stop) {
       wanted = std::move(queue_.front());
       queue_.pop_front();
     }
-    const Preview made = make(wanted, Context(stop).with_timeout(world_.longest));
+    const Known made = make(wanted, Context(stop).with_timeout(world_.longest));
     const std::scoped_lock lock(mutex_);
-    // What another try may make is forgotten.
-    if (made.state == PreviewState::Preparing)
+    if (made.preview.state == PreviewState::Preparing)
       known_.erase(wanted.key);
     else
       known_.insert_or_assign(wanted.key, made);
   }
 }
 
-Preview Previews::make(const Wanted& wanted, const Context& context) {
+Previews::Known Previews::make(const Wanted& wanted, const Context& context) {
   auto result = made(wanted, context);
-  if (result.ok()) return std::move(result->preview);
+  if (result.ok()) return {.preview = std::move(result->preview)};
   if (context.stop().stop_requested()) return {};
   world_.events.warn(fmt::format("the preview of {} {} can't be made: {}", wanted.package, wanted.version,
                                  result.error().to_line()));
-  return {.state = PreviewState::Impossible, .problem = "the catalog can't make it now"};
+  return {.preview = {.state = PreviewState::Impossible, .problem = "the catalog can't make it now"},
+          .again = std::chrono::steady_clock::now() + world_.again};
 }
 
 // With its engines, which are what takes time after a restart.

@@ -64,6 +64,8 @@ class Previews {
     package::RendererOptions options;  ///< with the engines
     EventSink& events;
     Duration longest = std::chrono::minutes(2);  ///< for one module
+    Duration again =
+        std::chrono::minutes(1);  ///< until what failed for reasons of the catalog is tried again
   };
   explicit Previews(World world);
   ~Previews();
@@ -89,8 +91,12 @@ class Previews {
     Preview preview;
     std::vector<std::string> engines;  // names
   };
+  struct Known {
+    Preview preview;
+    SteadyTime again = SteadyTime::max();  // when it is made once more
+  };
   void work(const std::stop_token& stop);
-  Preview make(const Wanted& wanted, const Context& context);
+  Known make(const Wanted& wanted, const Context& context);
   Result<Made> made(const Wanted& wanted, const Context& context);
   Result<Made> build(const Wanted& wanted, const Context& context);
   Result<ServedModule> served_engine(std::string_view name);
@@ -105,7 +111,7 @@ class Previews {
   mutable std::mutex mutex_;
   std::condition_variable_any more_;
   std::deque<Wanted> queue_;                                  // guarded by mutex_, as is what follows
-  std::map<std::string, Preview> known_;                      // by key
+  std::map<std::string, Known> known_;                        // by key
   std::map<std::string, ServedModule, std::less<>> engines_;  // by name
   std::map<std::string, std::string> packed_;                 // by the module's digest
   std::mutex load_mutex_;

@@ -49,7 +49,8 @@ class PreviewsTest : public ::testing::Test {
                                                            .packages = packages_,
                                                            .directory = dir_.path() / "previews",
                                                            .options = options,
-                                                           .events = events_});
+                                                           .events = events_,
+                                                           .again = std::chrono::milliseconds(1)});
   }
 
   Version version_of(std::vector<registry::PackageFile> files) {
@@ -153,6 +154,20 @@ TEST_F(PreviewsTest, IsMadeOnceAndKept) {
   const Preview again = made(version);
   EXPECT_EQ(again.state, PreviewState::Ready) << again.problem;
   EXPECT_EQ(again.module.digest, first.module.digest);
+}
+
+TEST_F(PreviewsTest, WhatFailedForReasonsOfTheCatalogIsTriedAgain) {
+  const Version version = version_of(kube());
+  const Path engine = dir_.path() / "engines/jinja.wasm";
+  const std::string bytes = *files_.read(engine);
+  ASSERT_TRUE(files_.remove_all(engine).ok());
+  const Preview failed = made(version);
+  EXPECT_EQ(failed.state, PreviewState::Impossible);
+  EXPECT_EQ(failed.problem, "the catalog can't make it now");
+  ASSERT_TRUE(files_.write(engine, bytes).ok());
+  Preview now = made(version);
+  for (int i = 0; i < 600 && now.state != PreviewState::Ready; ++i) now = made(version);
+  EXPECT_EQ(now.state, PreviewState::Ready) << now.problem;
 }
 
 TEST_F(PreviewsTest, AnotherEngineMakesAnotherPreview) {

@@ -308,6 +308,8 @@ Site::Reply Site::run(const Endpoint& endpoint, Call& call) {
       return version(call);
     case Operation::ShowTest:
       return test(call);
+    case Operation::ShowChanges:
+      return changes(call);
     case Operation::TestAgain:
       return test_again(call);
     case Operation::Yank:
@@ -450,6 +452,35 @@ Site::Reply Site::test(const Call& call) {
   MIST_TRY(const std::optional<Run> run, world_.store.last_run(call.name("name"), call.name("version")));
   if (!run) return error(ErrorKind::NotFound, "it wasn't tested yet");
   return json(to_value(*run));
+}
+
+// `from` empty: the version before it. Nullopt of versions that have none before them.
+Result<VersionChanges> Site::changes_of(const std::vector<Version>& versions, const Version& to,
+                                        const std::string& from) {
+  const auto at = std::ranges::find(versions, to.id, &Version::id);
+  const auto before = from.empty() ? (at == versions.end() ? at : std::next(at))
+                                   : std::ranges::find(versions, from, &Version::version);
+  if (before == versions.end())
+    return from.empty()
+               ? error(ErrorKind::NotFound, "there is no version of {} before {}", to.package, to.version)
+               : no_such("version", to.package + " " + from);
+  const auto text_of_run = [&](const Version& version) -> Result<std::string> {
+    MIST_TRY(const std::optional<Run> run, world_.store.last_run(version.package, version.version));
+    if (!run || run->text.empty()) return std::string();
+    MIST_TRY(const crypto::Digest digest, crypto::Digest::parse(run->text));
+    return world_.blobs.get(digest);
+  };
+  MIST_TRY(const std::string was, text_of_run(*before));
+  MIST_TRY(const std::string is, text_of_run(to));
+  return changes_between(*before, was, to, is);
+}
+
+Site::Reply Site::changes(const Call& call) {
+  MIST_TRY(const std::vector<Version> versions, world_.store.versions(call.name("name")));
+  const auto to = std::ranges::find(versions, call.name("version"), &Version::version);
+  if (to == versions.end()) return no_such("version", call.name("name") + " " + call.name("version"));
+  MIST_TRY(const VersionChanges found, changes_of(versions, *to, call.asked("from")));
+  return json(to_value(found));
 }
 
 Site::Reply Site::test_again(const Call& call) {
@@ -690,14 +721,15 @@ Site::Reply Site::page_of(const std::vector<std::string>& parts, Call& call) {
   return error(ErrorKind::NotFound, "there is nothing at this address");
 }
 
-// /packages/NAME[/VERSION][/badge.svg], /packages/NAME/VERSION/test, …/inputs
+// /packages/NAME[/VERSION][/badge.svg], /packages/NAME/VERSION/test, …/inputs, …/changes
 Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const Call& call) {
   const std::string& package = parts[1];
   const bool is_badge = parts.back() == "badge.svg" && (parts.size() == 3 || parts.size() == 4);
   const std::size_t named = parts.size() - (is_badge ? 1 : 0);
   const bool is_test = named == 4 && parts[3] == "test";
   const bool is_form = named == 4 && parts[3] == "inputs";
-  if (named > 3 && !is_test && !is_form)
+  const bool is_comparison = named == 4 && parts[3] == "changes";
+  if (named > 3 && !is_test && !is_form && !is_comparison)
     return error(ErrorKind::NotFound, "there is nothing at this address");
   MIST_TRY(const std::vector<Version> versions, world_.store.versions(package));
   const auto chosen =
@@ -713,6 +745,10 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
   }
   if (!found) return no_such("package", named == 2 ? package : package + " " + parts[2]);
   const Version& shown = named == 2 ? shown_first(versions) : *chosen;
+  if (is_comparison) {
+    MIST_TRY(const VersionChanges changes, changes_of(versions, shown, call.asked("from")));
+    return html(changes_page(frame_, shown, versions, changes));
+  }
   MIST_TRY(const std::optional<Project> project, world_.store.project(package));
   if (is_form) {
     const std::optional<Preview> preview =

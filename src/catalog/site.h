@@ -18,6 +18,7 @@
 #include "catalog/previews.h"
 #include "catalog/rate_limit.h"
 #include "catalog/store.h"
+#include "catalog/version_changes.h"
 #include "http/web_server.h"
 
 namespace mist::catalog {
@@ -82,6 +83,9 @@ class Site {
   Reply versions(const Call& call);
   Reply version(const Call& call);
   Reply test(const Call& call);
+  Reply changes(const Call& call);
+  Result<VersionChanges> changes_of(const std::vector<Version>& versions, const Version& to,
+                                    const std::string& from);
   Reply test_again(const Call& call);
   Reply yank(const Call& call, bool on);
   Reply blob(const std::string& digest);

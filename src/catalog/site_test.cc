@@ -86,6 +86,8 @@ class SiteTest : public ::testing::Test {
     made.facts.k3 = fmt::format("name: {}\nversion: {}\n", name, number);
     return made;
   }
+  // Bytes among the blobs.
+  std::string kept(const std::string& text) { return blobs_.put(text)->str(); }
   void publish(const NewVersion& made) {
     ASSERT_TRUE(store_->submit(made).ok());
     const auto job = store_->lease("w", std::chrono::seconds(30));
@@ -194,8 +196,25 @@ TEST_F(SiteTest, APackagesPageShowsAllThatIsKnown) {
   EXPECT_THAT(ask("GET", "/").body, HasSubstr("href=\"/packages/etcd\""));
 }
 
+// A report whose every text is that.
+Value report_of(const std::string& text) {
+  const Value row = Value::object({{"object", Value(text)},
+                                   {"level", Value(text)},
+                                   {"text", Value(text)},
+                                   {"image", Value(text)},
+                                   {"because", Value::array({Value(text)})}});
+  Value report = Value::object({{"level", Value(text)}});
+  for (const char* list : {"workloads", "rights", "cluster", "exposed", "images"})
+    report.set(list, Value::array({row}));
+  return report;
+}
+
 TEST_F(SiteTest, NoFieldOfAPackageIsMarkup) {
   const std::string hostile = "\"><script>alert(1)</script><img src=x onerror=alert(1)>'";
+  const auto objects = [&](const std::string& more) {
+    const Value object = Value::object({{"object", Value(hostile)}, {"yaml", Value(hostile + more)}});
+    return kept(encoding::to_json(Value::array({object})));
+  };
   ASSERT_TRUE(store_
                   ->add_project({.name = "etcd",
                                  .owner = "ann",
@@ -203,6 +222,11 @@ TEST_F(SiteTest, NoFieldOfAPackageIsMarkup) {
                                  .path = hostile,
                                  .webhook_secret = SecretString("s")})
                   .ok());
+  ASSERT_TRUE(store_->submit(version_of("etcd", "0.9.0")).ok());
+  const auto before = store_->lease("w", std::chrono::seconds(30));
+  ASSERT_TRUE(before.ok() && *before);
+  ASSERT_TRUE(store_->note_objects(**before, {}, {}, objects("old")).ok());
+  ASSERT_TRUE(store_->finish(**before, true).ok());
   NewVersion made = version_of("etcd", "1.0.0+x");
   made.tag = hostile;
   made.commit = hostile;
@@ -226,13 +250,14 @@ TEST_F(SiteTest, NoFieldOfAPackageIsMarkup) {
   const auto job = store_->lease("w", std::chrono::seconds(30));
   ASSERT_TRUE(job.ok() && *job);
   ASSERT_TRUE(store_->note_nodes(**job, hostile).ok());
-  ASSERT_TRUE(
-      store_
-          ->note_objects(
-              **job, Value::object({{"objects", Value(1)},
-                                    {"nodes", Value::array({Value::object(
-                                                  {{"kind", Value(hostile)}, {"name", Value(hostile)}})})}}))
-          .ok());
+  ASSERT_TRUE(store_
+                  ->note_objects(
+                      **job,
+                      Value::object({{"objects", Value(1)},
+                                     {"nodes", Value::array({Value::object(
+                                                   {{"kind", Value(hostile)}, {"name", Value(hostile)}})})}}),
+                      report_of(hostile), objects("new"))
+                  .ok());
   ASSERT_TRUE(
       store_
           ->add_step(**job, {.name = hostile, .state = StepState::Failed, .summary = hostile, .log = hostile})
@@ -246,6 +271,8 @@ TEST_F(SiteTest, NoFieldOfAPackageIsMarkup) {
         std::string("/packages/etcd/1.0.0%2Bx"),
         "/packages/etcd/1.0.0%2Bx/inputs?" + http::escape_query(hostile) + "=" + http::escape_query(hostile),
         std::string("/packages/etcd/1.0.0%2Bx/test"), std::string("/packages/%3Cscript%3E"),
+        std::string("/packages/etcd/1.0.0%2Bx/changes?from=0.9.0"),
+        std::string("/packages/etcd/1.0.0%2Bx/changes?from=%3Cscript%3E"),
         std::string("/packages/%3Cscript%3E/badge.svg"), std::string("/%3Cscript%3E"),
         std::string("/packages/etcd/%3Cscript%3E")}) {
     WebAnswer answer = ask("GET", path);
@@ -317,14 +344,66 @@ TEST_F(SiteTest, APackagesPageDrawsItsObjects) {
   const auto job = store_->lease("w", std::chrono::seconds(30));
   ASSERT_TRUE(job.ok() && *job);
   EXPECT_THAT(ask("GET", "/packages/etcd").body, Not(HasSubstr("<svg")));
-  ASSERT_TRUE(
-      store_
-          ->note_objects(**job, *encoding::parse_json(
-                                    R"({"objects": 1, "nodes": [{"kind": "Service", "name": "web"}]})"))
-          .ok());
+  ASSERT_TRUE(store_
+                  ->note_objects(**job,
+                                 *encoding::parse_json(
+                                     R"({"objects": 1, "nodes": [{"kind": "Service", "name": "web"}]})"),
+                                 {}, {})
+                  .ok());
   EXPECT_THAT(ask("GET", "/packages/etcd").body, AllOf(HasSubstr("<svg"), HasSubstr("<li>Service web</li>")));
   EXPECT_THAT(ask("GET", "/api/v1/packages/etcd/versions/1.0.0/test").body,
               HasSubstr("\"objects\":{\"objects\":1"));
+}
+
+TEST_F(SiteTest, AVersionsPageSaysWhatItAsksFor) {
+  link("etcd");
+  ASSERT_TRUE(store_->submit(version_of("etcd", "1.0.0")).ok());
+  const auto job = store_->lease("w", std::chrono::seconds(30));
+  ASSERT_TRUE(job.ok() && *job);
+  EXPECT_THAT(ask("GET", "/packages/etcd").body, Not(HasSubstr("id=\"security\"")));
+  const Value report = *encoding::parse_json(
+      R"({"level": "baseline", "workloads": [{"object": "Deployment web", "level": "baseline", "because": ["a reason"]}],
+          "rights": [{"object": "Role web", "text": "get secrets", "broad": true}]})");
+  ASSERT_TRUE(store_->note_objects(**job, {}, report, {}).ok());
+  EXPECT_THAT(ask("GET", "/packages/etcd").body,
+              AllOf(HasSubstr("id=\"security\""), HasSubstr("Deployment web"), HasSubstr("<li>a reason</li>"),
+                    HasSubstr("get secrets <span class=\"state queued\">broad</span>")));
+  EXPECT_EQ(json_of(ask("GET", "/api/v1/packages/etcd/versions/1.0.0/test")).string_at({"security", "level"}),
+            "baseline");
+}
+
+TEST_F(SiteTest, VersionsAreComparedByTheirObjects) {
+  link("etcd");
+  const auto tested = [&](const std::string& number, const std::string& text, const std::string& defaults) {
+    NewVersion made = version_of("etcd", number);
+    made.facts.defaults = defaults;
+    ASSERT_TRUE(store_->submit(made).ok());
+    const auto job = store_->lease("w", std::chrono::seconds(30));
+    ASSERT_TRUE(job.ok() && *job);
+    ASSERT_TRUE(store_->note_objects(**job, {}, {}, text.empty() ? "" : kept(text)).ok());
+    ASSERT_TRUE(store_->finish(**job, true).ok());
+  };
+  tested("1.0.0", R"([{"object": "A a", "yaml": "x: 1\n"}, {"object": "B b", "yaml": "y: 1\n"}])",
+         "size: 1\n");
+  EXPECT_THAT(ask("GET", "/packages/etcd").body, Not(HasSubstr("/changes")));
+  EXPECT_EQ(ask("GET", "/packages/etcd/1.0.0/changes").status, 404);
+  tested("1.1.0", R"([{"object": "A a", "yaml": "x: 2\n"}, {"object": "C c", "yaml": "z: 1\n"}])",
+         "size: 2\n");
+  tested("1.2.0", "", "size: 2\n");
+  EXPECT_THAT(ask("GET", "/packages/etcd").body, HasSubstr("href=\"/packages/etcd/1.2.0/changes\""));
+  const std::string page = ask("GET", "/packages/etcd/1.1.0/changes").body;
+  EXPECT_THAT(page, AllOf(HasSubstr("etcd 1.1.0 since 1.0.0"), HasSubstr("3 objects changed, 0 stay"),
+                          HasSubstr("<span class=\"removed\">-x: 1</span>"),
+                          HasSubstr("<span class=\"added\">+x: 2</span>"),
+                          HasSubstr("<span class=\"added\">+z: 1</span>"),
+                          HasSubstr("<span class=\"added\">+size: 2</span>"),
+                          HasSubstr("href=\"/packages/etcd/1.1.0/changes?from=1.2.0\"")));
+  EXPECT_THAT(ask("GET", "/packages/etcd/1.2.0/changes").body, HasSubstr("can't be compared"));
+  EXPECT_EQ(ask("GET", "/packages/etcd/1.1.0/changes?from=9.9.9").status, 404);
+  const Value json = json_of(ask("GET", "/api/v1/packages/etcd/versions/1.1.0/changes?from=1.0.0"));
+  EXPECT_EQ(json.find("objects")->size(), 3U);
+  EXPECT_EQ(json.find("objects")->as_array()[1].string_at("change"), "removed");
+  EXPECT_EQ(ask("GET", "/api/v1/packages/etcd/versions/1.0.0/changes").status, 404);
 }
 
 TEST_F(SiteTest, AnAuthorLinksAndNobodyElseChangesIt) {

@@ -20,7 +20,7 @@ using sqlite::Database;
 using sqlite::Row;
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
-constexpr std::array<std::string_view, 2> kSchema{R"(
+constexpr std::array<std::string_view, 3> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -126,6 +126,10 @@ CREATE INDEX versions_by_state ON versions (state);
 CREATE TRIGGER listed_state AFTER UPDATE OF state ON versions BEGIN
   UPDATE listed SET state = new.state WHERE version = new.id;
 END;
+)",
+                                                  R"(
+ALTER TABLE runs ADD COLUMN security TEXT NOT NULL DEFAULT '';
+ALTER TABLE runs ADD COLUMN text TEXT NOT NULL DEFAULT '';
 )"};
 
 std::int64_t stamp(WallTime time) {
@@ -629,11 +633,13 @@ class SqliteStore final : public Store {
     });
   }
 
-  Status note_objects(const Job& job, const Value& graph) override {
+  Status note_objects(const Job& job, const Value& graph, const Value& security,
+                      const std::string& text) override {
     return writing([&](Database& db) -> Status {
       MIST_TRY_VOID(still_ours(db, job));
-      MIST_TRY_VOID(db.run("UPDATE runs SET objects = ? WHERE job = ? AND attempt = ?",
-                           {encoding::to_json(graph), job.id, job.attempt}));
+      MIST_TRY_VOID(
+          db.run("UPDATE runs SET objects = ?, security = ?, text = ? WHERE job = ? AND attempt = ?",
+                 {encoding::to_json(graph), encoding::to_json(security), text, job.id, job.attempt}));
       return {};
     });
   }
@@ -683,7 +689,8 @@ class SqliteStore final : public Store {
     Status done = db->reading([&]() -> Status {
       std::int64_t job = 0;
       MIST_TRY_VOID(db->query(
-          "SELECT j.id, j.attempt, coalesce(r.nodes, ''), coalesce(r.objects, '') FROM jobs j "
+          "SELECT j.id, j.attempt, coalesce(r.nodes, ''), coalesce(r.objects, ''), coalesce(r.security, ''), "
+          "coalesce(r.text, '') FROM jobs j "
           "JOIN versions v ON v.id = j.version "
           "JOIN projects p ON p.id = v.project LEFT JOIN runs r ON r.job = j.id AND r.attempt = j.attempt "
           "WHERE p.name = ? AND v.version = ? AND j.attempt > 0 ORDER BY j.id DESC LIMIT 1",
@@ -691,6 +698,9 @@ class SqliteStore final : public Store {
             job = row.integer(0);
             run = Run{.attempt = static_cast<int>(row.integer(1)), .nodes = row.text(2)};
             if (auto graph = encoding::parse_json(row.text(3)); graph.ok()) run->objects = *std::move(graph);
+            if (auto report = encoding::parse_json(row.text(4)); report.ok())
+              run->security = *std::move(report);
+            run->text = row.text(5);
           }));
       if (!run) return {};
       return db->query(

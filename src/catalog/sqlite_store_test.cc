@@ -385,7 +385,8 @@ TEST_F(StoreTest, ADatabaseOfTheFirstVersionIsBroughtUpToDate) {
         "DROP TRIGGER listed_state; DROP INDEX listed_facets; DROP INDEX listed_version; DROP INDEX "
         "versions_by_state;"
         "ALTER TABLE listed DROP COLUMN format; ALTER TABLE listed DROP COLUMN state;"
-        "ALTER TABLE runs DROP COLUMN objects; PRAGMA user_version = 1;");
+        "ALTER TABLE runs DROP COLUMN objects; ALTER TABLE runs DROP COLUMN security;"
+        "ALTER TABLE runs DROP COLUMN text; PRAGMA user_version = 1;");
     ASSERT_TRUE(back.ok()) << back.error().to_line();
   }
   store_ = opened();
@@ -400,11 +401,16 @@ TEST_F(StoreTest, TheObjectsOfARunAreKeptWithIt) {
   project("etcd");
   submit(version("etcd", "1.0.0"));
   const Job job = lease();
-  ASSERT_TRUE(store_->note_objects(job, encoding::Value::object({{"objects", encoding::Value(3)}})).ok());
-  EXPECT_EQ((*store_->last_run("etcd", "1.0.0"))->objects.find("objects")->as_int(), 3);
+  const encoding::Value graph = encoding::Value::object({{"objects", encoding::Value(3)}});
+  const encoding::Value report = encoding::Value::object({{"level", "baseline"}});
+  ASSERT_TRUE(store_->note_objects(job, graph, report, "sha256:text").ok());
+  const catalog::Run run = **store_->last_run("etcd", "1.0.0");
+  EXPECT_EQ(run.objects.find("objects")->as_int(), 3);
+  EXPECT_EQ(run.security.string_at("level"), "baseline");
+  EXPECT_EQ(run.text, "sha256:text");
   Job other = job;
   other.holder = "w2";
-  EXPECT_EQ(store_->note_objects(other, {}).error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(store_->note_objects(other, {}, {}, {}).error().kind, ErrorKind::Conflict);
 }
 
 TEST_F(StoreTest, ListsHavePages) {

@@ -157,8 +157,9 @@ class Store {
   /// Conflict as renew.
   virtual Status add_step(const Job& job, const Step& step) = 0;
   virtual Status note_nodes(const Job& job, const std::string& nodes) = 0;
-  /// Run::objects. Conflict as renew.
-  virtual Status note_objects(const Job& job, const encoding::Value& graph) = 0;
+  /// Run::objects, Run::security and Run::text. Conflict as renew.
+  virtual Status note_objects(const Job& job, const encoding::Value& graph, const encoding::Value& security,
+                              const std::string& text) = 0;
   /// Conflict as renew.
   virtual Status finish(const Job& job, bool passed) = 0;
   /// It waits again, and this try doesn't count: the worker can't go on, for reasons of its own.

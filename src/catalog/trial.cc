@@ -13,7 +13,6 @@
 #include "base/process_identity.h"
 #include "base/text.h"
 #include "base/tree.h"
-#include "catalog/object_graph.h"
 #include "catalog/step_log.h"
 #include "kpm/k3.h"
 #include "package/capabilities.h"
@@ -257,13 +256,13 @@ class Trial {
     return all;
   }
 
-  // A picture for its page. Where there is none, the steps that follow say why.
+  // For its page. Where there are none, the steps that follow say why.
   Status note_objects(const Context& context) {
     MIST_TRY(const package::Source* const package, source(context));
     package::Renderer renderer(world_.engines, log_);
-    const auto graph = object_graph(renderer, *package, default_request(*package), context);
+    const auto objects = version_objects(renderer, *package, default_request(*package), context);
     MIST_TRY_VOID(context_.check());
-    return graph.ok() ? report_.objects(*graph) : Status();
+    return objects.ok() ? report_.objects(*objects) : Status();
   }
 
   Status note_nodes() {

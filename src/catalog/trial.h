@@ -12,6 +12,7 @@
 #include "base/process.h"
 #include "catalog/blobs.h"
 #include "catalog/model.h"
+#include "catalog/version_objects.h"
 #include "config/paths.h"
 #include "kube/client.h"
 #include "package/renderer.h"
@@ -38,9 +39,9 @@ struct TrialWorld {
 
 /// Told what a trial finds. An error of any of them ends it.
 struct TrialReport {
-  std::function<Status(const Step&)> step;                ///< each, when it is over
-  std::function<Status(const std::string&)> nodes;        ///< once, which the cluster has: "simulated nodes"
-  std::function<Status(const encoding::Value&)> objects;  ///< once, as object_graph.h has them
+  std::function<Status(const Step&)> step;               ///< each, when it is over
+  std::function<Status(const std::string&)> nodes;       ///< once, which the cluster has: "simulated nodes"
+  std::function<Status(const VersionObjects&)> objects;  ///< once
 };
 
 /// Whether every step passed. Errors: those that say nothing of the package (the cluster can't be reached,

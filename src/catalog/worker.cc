@@ -58,10 +58,16 @@ Result<bool> work_once(Store& store, const TrialWorld& world, const WorkerOption
   if (!job) return false;
   events.info(fmt::format("{} {}: testing, attempt {}", job->package, job->version, job->attempt));
   Lease lease(store, *job, options, context);
-  const TrialReport report{
-      .step = [&](const Step& step) { return store.add_step(*job, step); },
-      .nodes = [&](const std::string& nodes) { return store.note_nodes(*job, nodes); },
-      .objects = [&](const encoding::Value& graph) { return store.note_objects(*job, graph); }};
+  const TrialReport report{.step = [&](const Step& step) { return store.add_step(*job, step); },
+                           .nodes = [&](const std::string& nodes) { return store.note_nodes(*job, nodes); },
+                           .objects = [&](const VersionObjects& objects) -> Status {
+                             std::string text;
+                             if (!objects.text.empty()) {
+                               MIST_TRY(const crypto::Digest digest, world.blobs.put(objects.text));
+                               text = digest.str();
+                             }
+                             return store.note_objects(*job, objects.graph, objects.security, text);
+                           }};
   const auto passed = run_trial(world, *job, report, context.with_stop(lease.token()));
   if (lease.is_lost()) {
     events.warn(fmt::format("{} {}: the lease was lost, another worker goes on", job->package, job->version));

@@ -36,6 +36,8 @@ constexpr std::array kRules{
     LintRule{"unchecked", LintLevel::Info, "nothing here says which fields a kind has"},
     LintRule{"namespace", LintLevel::Info, "an object is in a fixed namespace, not the release's"},
     LintRule{"image-tag", LintLevel::Warning, "an image has no tag, or one that changes"},
+    LintRule{"pod-security", LintLevel::Warning,
+             "a workload's Pods need a namespace of the Pod Security level privileged"},
     LintRule{"hook", LintLevel::Error, "a hook annotation has a word that Helm doesn't know"},
     LintRule{"drawn", LintLevel::Info, "a field is drawn at random: it stays as long as the release"},
     LintRule{"clock", LintLevel::Info,

@@ -64,6 +64,14 @@ def a_catalog_takes_a_tag_to_a_badge_and_kpm_installs_it(t):
     equal((failed(run), names(run)), ([], STEPS[:-1] + ["upgrade", "uninstall"]))
     equal([step["summary"] for step in run["steps"] if step["name"] == "upgrade"], ["from 1.0.0, 1 object ready"])
     contains(json.dumps(run), "Deployment catalog-", "deleted")
+    # What changed between both, and what it asks for.
+    page = catalog.page("/packages/etcd/1.1.0/changes")
+    contains(page, "etcd 1.1.0 since 1.0.0", "Deployment etcd <span class=\"state failed\">removed</span>",
+             "1 object changed, 1 stay as they are")
+    contains(catalog.page("/packages/etcd"), "href=\"/packages/etcd/1.1.0/changes\"", "It brings no Pods.")
+    contains(catalog.page("/packages/etcd/1.0.0"), "id=\"security\"", "Pod Security level", "Deployment etcd")
+    changes = json.loads(catalog.page("/api/v1/packages/etcd/versions/1.0.0/changes?from=1.1.0"))
+    equal([(c["object"], c["change"]) for c in changes["objects"]], [("Deployment etcd", "added")])
     # kpm reads the index with one request, and a second time with one that has no answer.
     t.run("kpm", "archive-add", "--service", "catalog", catalog.url)
     equal(t.run("kpm", "update").out, "---> Fetching updates...\n---> Done\n")

@@ -146,14 +146,17 @@ def a_catalogs_pages_can_be_read_by_everybody(t):
     repository.kube("1.0.0", web, config_map("settings"), description="A shop", values={"size": 3, "mode": "fast", "debug": False})
     repository.file("README.md", "# Shop\n\nIt *sells*.\n\n## More\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
     repository.tag("v1.0.0")
+    repository.kube("1.1.0", web, config_map("settings", {"a": "b"}), description="A shop", values={"size": 4, "mode": "fast"})
+    repository.tag("v1.1.0")
     catalog.link(token, "shop", repository.url)
-    catalog.wait_tested("shop", "1.0.0")
+    for version in ("1.0.0", "1.1.0"):
+        catalog.wait_tested("shop", version)
     browser = Browser(t)
     for scheme, width in (("light", 1200), ("dark", 1200), ("dark", 360)):
         browser.emulate(prefers_color_scheme=scheme)
         browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         for path in ("/", "/search", "/search?q=shop&format=Kube", "/packages/shop", "/packages/shop/1.0.0/inputs?size=x&mode=slow",
-                     "/packages/shop/1.0.0/test", "/submit", "/nothing"):
+                     "/packages/shop/1.0.0/test", "/packages/shop/1.1.0/changes", "/submit", "/nothing"):
             browser.open(catalog.url + path)
             equal(browser.value(STUMBLES), [], f"{path}, {scheme}, {width} pixels wide")
     browser.open(catalog.url + "/packages/shop")

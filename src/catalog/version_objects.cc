@@ -1,8 +1,10 @@
-#include "catalog/object_graph.h"
+#include "catalog/version_objects.h"
 
 #include "action/graph.h"
 #include "apply/desired.h"
 #include "apply/test_objects.h"
+#include "catalog/security_report.h"
+#include "catalog/version_changes.h"
 #include "encoding/json.h"
 #include "view/graph_drawing.h"
 
@@ -10,28 +12,32 @@ namespace mist::catalog {
 
 using encoding::Value;
 
-Result<Value> object_graph(package::Renderer& renderer, const package::Source& source,
-                           const package::RenderRequest& request, const Context& context) {
+Result<VersionObjects> version_objects(package::Renderer& renderer, const package::Source& source,
+                                       const package::RenderRequest& request, const Context& context) {
   MIST_TRY(package::Rendered rendered, renderer.render(source, request, context));
   const release::ReleaseId id{request.release_namespace, request.release_name};
   std::vector<release::RenderedObject> hooks;
   if (rendered.engine == apply::kChartEngine) hooks = apply::take_chart_parts(rendered.objects).hooks;
   MIST_TRY_VOID(apply::take_tests(rendered.objects));
+  std::vector<release::RenderedObject> all = rendered.objects;
+  all.insert(all.end(), hooks.begin(), hooks.end());
+  VersionObjects result{.security = security_report(all), .text = text_of(all)};
+  if (result.text.size() > kMostTextBytes) result.text.clear();
   MIST_TRY(std::vector<apply::DesiredObject> desired,
            apply::prepare_offline(std::move(rendered.objects), id));
   std::vector<release::RenderedObject> objects;
   objects.reserve(desired.size());
   for (apply::DesiredObject& object : desired) objects.push_back(std::move(object.rendered));
   const std::size_t count = objects.size() + hooks.size();
-  Value graph = Value::object({{"nodes", Value::array()}, {"edges", Value::array()}});
+  result.graph = Value::object({{"nodes", Value::array()}, {"edges", Value::array()}});
   if (count <= kMostGraphObjects) {
     MIST_TRY(const action::ReleaseGraph order,
              action::graph_of(id, -1, std::move(objects), hooks, apply::HookVerb::Install));
     Value whole = view::graph_value(order);
-    if (encoding::to_json(whole).size() <= kMostGraphBytes) graph = std::move(whole);
+    if (encoding::to_json(whole).size() <= kMostGraphBytes) result.graph = std::move(whole);
   }
-  graph.set("objects", Value(count));
-  return graph;
+  result.graph.set("objects", Value(count));
+  return result;
 }
 
 }  // namespace mist::catalog

@@ -1,0 +1,259 @@
+#include "catalog/security_report.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "apimachinery/pod_security.h"
+#include "apply/pod_template.h"
+#include "base/text.h"
+
+namespace mist::catalog {
+namespace {
+
+using apimachinery::Object;
+using apimachinery::PodSecurity;
+using encoding::Value;
+
+constexpr std::size_t kMost = 200;
+constexpr std::size_t kMostReasons = 20;
+
+std::vector<std::string> texts(const Value& rule, std::string_view key) {
+  std::vector<std::string> all;
+  if (const Value* const list = rule.find(key); list != nullptr && list->is_array())
+    for (const Value& each : list->as_array())
+      if (each.is_string()) all.push_back(each.as_string());
+  return all;
+}
+
+bool has(const std::vector<std::string>& list, std::string_view text) {
+  return std::ranges::find(list, text) != list.end();
+}
+
+// "read secrets", "everything": for people, and whether an account with it can become more than it is
+// (kubernetes.io/docs/concepts/security/rbac-good-practices).
+struct Right {
+  std::string words;
+  bool broad = false;
+};
+
+Right right_of(const Value& rule) {
+  const auto verbs = texts(rule, "verbs"), resources = texts(rule, "resources");
+  const auto urls = texts(rule, "nonResourceURLs");
+  if (!urls.empty()) return {fmt::format("{} {}", join(verbs, ", "), join(urls, ", ")), has(urls, "*")};
+  auto groups = texts(rule, "apiGroups");
+  std::erase(groups, "");
+  std::string words = fmt::format("{} {}", has(verbs, "*") ? "everything with" : join(verbs, ", "),
+                                  has(resources, "*") ? "all resources" : join(resources, ", "));
+  if (!groups.empty())
+    words += has(groups, "*") ? " of all API groups" : fmt::format(" of {}", join(groups, ", "));
+  const auto names = texts(rule, "resourceNames");
+  if (!names.empty()) words += fmt::format(", only {}", join(names, ", "));
+  const auto any = [&](std::initializer_list<std::string_view> wanted) {
+    return std::ranges::any_of(wanted, [&](std::string_view each) { return has(verbs, each); });
+  };
+  const bool reads = any({"*", "get", "list", "watch"}), makes = any({"*", "create", "update", "patch"});
+  const bool escalates = any({"escalate", "bind", "impersonate"});
+  const bool takes_over =
+      (makes && (has(resources, "pods/exec") || has(resources, "pods/attach") ||
+                 has(resources, "serviceaccounts/token") || has(resources, "nodes/proxy") ||
+                 has(resources, "mutatingwebhookconfigurations") || has(resources, "clusterrolebindings") ||
+                 has(resources, "rolebindings"))) ||
+      (reads && has(resources, "nodes/proxy"));
+  const bool secrets = reads && has(resources, "secrets") && names.empty();
+  return {std::move(words), has(verbs, "*") || has(resources, "*") || escalates || takes_over || secrets};
+}
+
+class Report {
+ public:
+  void look(const Object& object) {
+    const std::string name = object.key().display();
+    const auto& gvk = object.gvk();
+    if (const Value* const pod = apply::pod_template(object)) workload(name, *pod);
+    if (gvk.group == "rbac.authorization.k8s.io") rights(name, object);
+    for_cluster(name, object);
+    exposed(name, object);
+  }
+
+  Value take() {
+    Value report = Value::object();
+    if (!workloads_.empty()) report.set("level", apimachinery::to_string(level_));
+    const auto list = [&](std::string_view key, std::vector<Value>& items) {
+      std::ranges::stable_sort(items, {},
+                               [](const Value& each) { return std::string(each.string_at("object")); });
+      if (items.size() > kMost) items.resize(kMost);
+      report.set(key, Value(Value::Array(items.begin(), items.end())));
+    };
+    list("workloads", workloads_);
+    list("rights", rights_);
+    list("cluster", cluster_);
+    list("exposed", exposed_);
+    Value images = Value::array();
+    for (const std::string& image : images_) {
+      if (images.size() == kMost) break;
+      images.push_back(
+          Value::object({{"image", image}, {"fixed", Value(image.find("@sha256:") != std::string::npos)}}));
+    }
+    report.set("images", std::move(images));
+    return report;
+  }
+
+ private:
+  void workload(const std::string& name, const Value& pod) {
+    const auto faults = apimachinery::pod_security_faults(pod);
+    const PodSecurity level = apimachinery::level_of(faults);
+    level_ = std::max(level_, level);
+    std::set<std::string> reasons;
+    for (const auto& fault : faults)
+      if (fault.needs == level)
+        reasons.insert(fault.place.empty() ? fault.what : fmt::format("{}: {}", fault.place, fault.what));
+    Value because = Value::array();
+    for (const std::string& each : reasons) {
+      if (because.size() == kMostReasons) break;
+      because.push_back(each);
+    }
+    workloads_.push_back(Value::object(
+        {{"object", name}, {"level", apimachinery::to_string(level)}, {"because", std::move(because)}}));
+    for (const std::string_view list : {"initContainers", "containers"}) {
+      const Value* const containers = pod.at_path({"spec", list});
+      if (containers == nullptr || !containers->is_array()) continue;
+      for (const Value& each : containers->as_array())
+        if (const std::string_view image = each.string_at("image"); !image.empty()) images_.emplace(image);
+    }
+  }
+
+  void rights(const std::string& name, const Object& object) {
+    const Value& value = object.value();
+    if (const Value* const rules = value.find("rules"); rules != nullptr && rules->is_array()) {
+      for (const Value& rule : rules->as_array()) {
+        Right right = right_of(rule);
+        rights_.push_back(Value::object(
+            {{"object", name}, {"text", std::move(right.words)}, {"broad", Value(right.broad)}}));
+      }
+    }
+    // What it binds without bringing it.
+    const std::string_view role = value.string_at({"roleRef", "name"});
+    constexpr std::array<std::string_view, 3> kBroad{"cluster-admin", "admin", "edit"};
+    if (value.string_at({"roleRef", "kind"}) == "ClusterRole" &&
+        std::ranges::find(kBroad, role) != kBroad.end())
+      rights_.push_back(
+          Value::object({{"object", name},
+                         {"text", fmt::format("everything that the ClusterRole {} may do", role)},
+                         {"broad", Value(true)}}));
+  }
+
+  void for_cluster(const std::string& name, const Object& object) {
+    const std::string& kind = object.gvk().kind;
+    const std::string& group = object.gvk().group;
+    const Value& value = object.value();
+    std::string words;
+    if (group == "admissionregistration.k8s.io" && kind.ends_with("WebhookConfiguration"))
+      words = kind.starts_with("Mutating") ? "is asked about objects that others write, and may change them"
+                                           : "is asked about objects that others write, and may refuse them";
+    else if (group == "admissionregistration.k8s.io")
+      words = "decides about objects that others write";
+    else if (group == "apiregistration.k8s.io")
+      words = fmt::format("answers for the API {}", value.string_at({"spec", "group"}));
+    else if (group == "apiextensions.k8s.io")
+      words = fmt::format("defines the kind {} for the whole cluster",
+                          value.string_at({"spec", "names", "kind"}));
+    else if (kind == "PriorityClass" && group == "scheduling.k8s.io")
+      words = "decides which Pods make room for others";
+    else if (kind == "Namespace" && group.empty())
+      words = "is a namespace of its own";
+    if (!words.empty()) cluster_.push_back(Value::object({{"object", name}, {"text", std::move(words)}}));
+  }
+
+  void exposed(const std::string& name, const Object& object) {
+    const Value& value = object.value();
+    const std::string& kind = object.gvk().kind;
+    std::string words;
+    if (kind == "Service" && object.gvk().group.empty()) {
+      const std::string_view type = value.string_at({"spec", "type"});
+      if (type == "LoadBalancer") words = "has an address outside of the cluster (LoadBalancer)";
+      if (type == "NodePort") words = "has a port on every node (NodePort)";
+    } else if (kind == "Ingress" || kind == "HTTPRoute" || kind == "GRPCRoute" || kind == "Gateway") {
+      words = "takes requests from outside of the cluster";
+    }
+    if (!words.empty()) exposed_.push_back(Value::object({{"object", name}, {"text", std::move(words)}}));
+  }
+
+  PodSecurity level_ = PodSecurity::Restricted;
+  std::vector<Value> workloads_, rights_, cluster_, exposed_;
+  std::set<std::string> images_;
+};
+
+const Value::Array& items(const Value& report, std::string_view key) {
+  static const Value::Array kNone;
+  const Value* const found = report.find(key);
+  return found != nullptr && found->is_array() ? found->as_array() : kNone;
+}
+
+Markup table(std::string_view title, const Markup& rows) {
+  if (rows.empty()) return {};
+  return markup("<h3>{}</h3>\n<div class=\"wide\" tabindex=\"0\"><table>\n{}</table></div>\n", title, rows);
+}
+
+Markup rows_of(const Value& report, std::string_view key) {
+  Markup rows;
+  for (const Value& each : items(report, key)) {
+    const Value* const broad = each.find("broad");
+    rows += markup(
+        "<tr><th scope=\"row\">{}</th><td>{}{}</td></tr>\n", each.string_at("object"), each.string_at("text"),
+        broad != nullptr && *broad == Value(true) ? markup(" <span class=\"state queued\">broad</span>")
+                                                  : Markup());
+  }
+  return rows;
+}
+
+// A level, in the colour of how much it keeps apart.
+Markup level_mark(std::string_view level) {
+  const std::string_view tone = level == "restricted" ? "passed" : level == "baseline" ? "queued" : "failed";
+  return markup("<span class=\"state {}\">{}</span>", tone, level);
+}
+
+}  // namespace
+
+Value security_report(const std::vector<release::RenderedObject>& objects) {
+  Report report;
+  for (const release::RenderedObject& each : objects) report.look(each.object);
+  return report.take();
+}
+
+Markup security_section(const Value& report) {
+  if (!report.is_object()) return {};
+  Markup out = markup("<h2 id=\"security\">Security</h2>\n");
+  const std::string_view level = report.string_at("level");
+  if (level.empty())
+    out += markup("<p>It brings no Pods.</p>\n");
+  else
+    out += markup(
+        "<p>With its defaults its Pods need a namespace of the <a href=\"{}\">Pod Security level</a> "
+        "{}.</p>\n",
+        "https://kubernetes.io/docs/concepts/security/pod-security-standards/", level_mark(level));
+  Markup workloads;
+  for (const Value& each : items(report, "workloads")) {
+    Markup reasons;
+    for (const Value& because : items(each, "because"))
+      if (because.is_string()) reasons += markup("<li>{}</li>\n", because.as_string());
+    workloads += markup("<tr><th scope=\"row\">{}</th><td>{}{}</td></tr>\n", each.string_at("object"),
+                        level_mark(each.string_at("level")),
+                        reasons.empty() ? Markup() : markup("<ul>\n{}</ul>", reasons));
+  }
+  out += table("Pods", workloads);
+  out += table("Rights that it gives to its accounts", rows_of(report, "rights"));
+  out += table("What concerns the whole cluster", rows_of(report, "cluster"));
+  out += table("What it opens to the outside", rows_of(report, "exposed"));
+  Markup images;
+  for (const Value& each : items(report, "images")) {
+    const Value* const fixed = each.find("fixed");
+    images +=
+        markup("<li><code>{}</code>{}</li>\n", each.string_at("image"),
+               fixed != nullptr && *fixed == Value(true) ? "" : ", which may change: it names no digest");
+  }
+  if (!images.empty()) out += markup("<h3>Images</h3>\n<ul>\n{}</ul>\n", images);
+  return out;
+}
+
+}  // namespace mist::catalog

@@ -1,0 +1,143 @@
+#include "catalog/version_changes.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "base/text_diff.h"
+#include "encoding/json.h"
+#include "encoding/yaml.h"
+
+namespace mist::catalog {
+namespace {
+
+using encoding::Value;
+
+// Of one object, and of all: more is nothing to read in a browser.
+constexpr std::size_t kMostLines = 2'000;
+constexpr std::size_t kMostLinesOfAll = 20'000;
+
+using Texts = std::map<std::string, std::string>;
+
+Result<Texts> texts_in(std::string_view bytes) {
+  MIST_TRY(const Value list, encoding::parse_json(bytes));
+  Texts texts;
+  if (!list.is_array()) return error(ErrorKind::Invalid, "the objects of a version aren't a list");
+  for (const Value& each : list.as_array())
+    texts.emplace(std::string(each.string_at("object")), std::string(each.string_at("yaml")));
+  return texts;
+}
+
+std::vector<std::string> lines_with(char sign, std::string_view text) {
+  std::vector<std::string> lines;
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  for (const std::string_view line : split(text, '\n')) lines.push_back(sign + std::string(line));
+  return lines;
+}
+
+class Comparison {
+ public:
+  explicit Comparison(VersionChanges& changes) : changes_(changes) {}
+
+  void compare(const Texts& before, const Texts& after) {
+    for (const auto& [object, text] : before)
+      if (!after.contains(object)) add(object, ChangeOf::Removed, lines_with('-', text));
+    for (const auto& [object, text] : after) {
+      const auto was = before.find(object);
+      if (was == before.end())
+        add(object, ChangeOf::Added, lines_with('+', text));
+      else if (was->second != text)
+        add(object, ChangeOf::Changed, unified_diff(was->second, text));
+      else
+        ++changes_.unchanged;
+    }
+    std::ranges::sort(changes_.objects, {}, &ObjectChange::object);
+  }
+
+ private:
+  void add(const std::string& object, ChangeOf change, std::vector<std::string> lines) {
+    const std::size_t most = std::min(kMostLines, left_);
+    const bool cut = lines.size() > most;
+    if (cut) lines.resize(most);
+    left_ -= lines.size();
+    changes_.objects.push_back({object, change, std::move(lines), cut});
+  }
+
+  VersionChanges& changes_;
+  std::size_t left_ = kMostLinesOfAll;
+};
+
+std::string schema_text(const Value& schema) {
+  return schema.is_null() ? std::string() : encoding::to_yaml(schema);
+}
+
+std::vector<std::string> diff_of(std::string_view before, std::string_view after) {
+  std::vector<std::string> lines = unified_diff(before, after);
+  if (lines.size() > kMostLines) lines.resize(kMostLines);
+  return lines;
+}
+
+Value list_of(const std::vector<std::string>& lines) {
+  Value list = Value::array();
+  for (const std::string& line : lines) list.push_back(line);
+  return list;
+}
+
+}  // namespace
+
+std::string text_of(const std::vector<release::RenderedObject>& objects) {
+  // Charts may have an object twice: a hook that runs at several times.
+  std::map<std::string, std::string> texts;
+  for (const release::RenderedObject& each : objects) {
+    std::string& text = texts[each.object.key().display()];
+    text += fmt::format("{}{}", text.empty() ? "" : "---\n", encoding::to_yaml(each.object.value()));
+  }
+  Value list = Value::array();
+  for (auto& [object, text] : texts)
+    list.push_back(Value::object({{"object", object}, {"yaml", std::move(text)}}));
+  return encoding::to_json(list);
+}
+
+std::string_view to_string(ChangeOf change) {
+  switch (change) {
+    case ChangeOf::Added:
+      return "added";
+    case ChangeOf::Removed:
+      return "removed";
+    case ChangeOf::Changed:
+      return "changed";
+  }
+  return "changed";
+}
+
+Result<VersionChanges> changes_between(const Version& from, std::string_view before, const Version& to,
+                                       std::string_view after) {
+  VersionChanges changes{.from = from.version,
+                         .to = to.version,
+                         .objects_known = !before.empty() && !after.empty(),
+                         .defaults = diff_of(from.facts.defaults, to.facts.defaults),
+                         .inputs = diff_of(schema_text(from.facts.inputs), schema_text(to.facts.inputs))};
+  if (!changes.objects_known) return changes;
+  MIST_TRY(const Texts was, texts_in(before));
+  MIST_TRY(const Texts is, texts_in(after));
+  Comparison(changes).compare(was, is);
+  return changes;
+}
+
+Value to_value(const VersionChanges& changes) {
+  Value objects = Value::array();
+  for (const ObjectChange& each : changes.objects)
+    objects.push_back(Value::object({{"object", each.object},
+                                     {"change", to_string(each.change)},
+                                     {"lines", list_of(each.lines)},
+                                     {"cut", Value(each.cut)}}));
+  return Value::object({{"from", changes.from},
+                        {"to", changes.to},
+                        {"objectsKnown", Value(changes.objects_known)},
+                        {"objects", std::move(objects)},
+                        {"unchanged", Value(changes.unchanged)},
+                        {"defaults", list_of(changes.defaults)},
+                        {"inputs", list_of(changes.inputs)}});
+}
+
+}  // namespace mist::catalog
