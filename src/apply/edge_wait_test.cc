@@ -229,6 +229,7 @@ TEST_F(EdgeWaitTest, ASourceThatLosesOurLabelEndsTheWaitAndIsNotCalledDeleted) {
           {{"metadata", Value::object({{"labels", Value::object({{kPartOfLabel, Value()}})}})}});
       ASSERT_TRUE(cluster.merge_patch({*resource, db.ns, db.name}, patch, Context()).ok());
     }
+    set_ready("cache", 1);  // what can go on goes on
     const Execution execution = run.get();
     ASSERT_FALSE(execution.ok());
     EXPECT_THAT(execution.failure->message,

@@ -495,7 +495,7 @@ class Writer {
       MIST_TRY(const std::optional<Value> found, look_again(ref, action, action.uid));
       if (!found) return std::string();
       const Value there = owners_are_forgotten(*found)
-                              ? with_known_owners(client_, ref, *found, object, plan_.owner.manager, context_)
+                              ? with_known_owners(client_, ref, *found, plan_.owner.manager, context_)
                               : *found;
       const auto transfer =
           field_transfer(object, kube::with_present_owners(client_, ref.resource, there, context_), chosen,

@@ -17,10 +17,10 @@ inline constexpr std::string_view kForgottenOwner = "before-first-apply";
 /// Whether an object has no managedFields at all.
 bool owners_are_forgotten(const Value& live);
 
-/// `live` with the managers other than `manager` that it has after an apply of `wanted`. Sends one dry run of
-/// an apply, which creates nothing. As it is where the server refuses that: the apply will say why. Any
-/// thread.
-Value with_known_owners(kube::Client& client, const kube::ObjectRef& ref, Value live, Value wanted,
+/// `live` with the managers that it has after the next apply, but for `manager`, which applies. Sends one dry
+/// run of an apply that names no field. As it is where the server refuses that: the real apply will say why.
+/// Any thread.
+Value with_known_owners(kube::Client& client, const kube::ObjectRef& ref, Value live,
                         std::string_view manager, const Context& context);
 
 }  // namespace mist::apply

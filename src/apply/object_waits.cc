@@ -127,6 +127,7 @@ class ObjectWaits::Impl {
     while (true) {
       kube::ListOptions list;
       Context context;
+      std::stop_source own;  // of this watch
       {
         const std::scoped_lock lock(mutex_);
         group.seen.clear();
@@ -135,15 +136,13 @@ class ObjectWaits::Impl {
           group.running = false;
           return;
         }
-        group.stop = std::stop_source();
+        group.stop = own;
         list = selection(group);
         const auto first = std::ranges::min_element(group.pending, {}, &Pending::deadline);
-        context = context_.with_stop(group.stop.get_token()).with_deadline(first->deadline);
+        context = context_.with_stop(own.get_token()).with_deadline(first->deadline);
       }
-      const std::stop_callback forward(context_.stop(), [&] {
-        const std::scoped_lock lock(mutex_);
-        group.stop.request_stop();
-      });
+      // Without the lock, which whoever stops may hold: the listener that is told of a change.
+      const std::stop_callback forward(context_.stop(), [own]() mutable { own.request_stop(); });
       Status watched = client_.watch(
           group.resource, list, [&](const kube::WatchEvent& event) { return handle(group, event); }, context);
       if (watched.ok()) continue;  // nobody waits any more

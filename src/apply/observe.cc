@@ -337,8 +337,7 @@ Status find_forgotten_owners(kube::Client& client, const Owner& release,
   return parallel_for(forgotten.size(), 16, [&](std::size_t i) -> Status {
     const auto& [object, value] = forgotten[i];
     const kube::ObjectRef ref{object->resource, object->key.ns, object->key.name};
-    *value = with_known_owners(client, ref, std::move(*value), object->rendered.object.value(),
-                               release.manager, context);
+    *value = with_known_owners(client, ref, std::move(*value), release.manager, context);
     return context.check();
   });
 }

@@ -161,9 +161,15 @@ std::optional<std::vector<Segment>> segments_in(std::string_view content, std::s
   std::vector<Segment> segments;
   segments.reserve(*count);
   for (std::uint32_t i = 0; i < *count; ++i) {
-    if (take_number(content) != 0) return std::nullopt;  // active, of memory 0
+    constexpr std::uint32_t kActive = 0, kPassive = 1;  // active: of memory 0
+    const auto kind = take_number(content);
+    if (kind == kPassive) {
+      // What no module has written into its memory yet; those that were merged are empty.
+      if (take_number(content) != 0) return std::nullopt;
+      continue;
+    }
     InitialGlobal offset;
-    const bool fixed = content.starts_with('\x41') && take_initial(content, offset);
+    const bool fixed = kind == kActive && content.starts_with('\x41') && take_initial(content, offset);
     const auto length = fixed ? take_number(content) : std::nullopt;
     const auto bytes = length ? take_bytes(content, *length) : std::nullopt;
     if (!bytes) return std::nullopt;
