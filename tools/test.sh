@@ -158,7 +158,7 @@ first_packages() {
   $full && languages+=(rust)  # compiles its crates again
   tests/docs/first_packages.py build/dev/bin/mistctl "${languages[@]}"
 }
-go_format() { local files; files=$(gofmt -l devcluster tests/conformance engines sdk packages/templates) && [[ -z $files ]] || { echo "gofmt these: $files"; return 1; }; }
+go_format() { local files; files=$(gofmt -l devcluster tests/conformance tests/registries engines sdk packages/templates) && [[ -z $files ]] || { echo "gofmt these: $files"; return 1; }; }
 
 began=$SECONDS
 need "prerequisites" tools/prerequisites.sh $($full && echo --full)

@@ -2,12 +2,14 @@
 # Builds the program of tests/registries/NAME into the cache, unless it is there, and prints the program's path.
 # Progress and errors go to standard error. Safe to run several times at once.
 #
+# A folder without main.go has the program as the `tool` of its go.mod, because a main package can't be imported.
+#
 #   tests/registries/build.sh distribution
 set -eu
-name=${1:?which one: cosign, crane, distribution or flux}
+name=${1:?which one: cosign, crane, distribution, flux, kustomize-controller or source-controller}
 here=$(cd "$(dirname "$0")/$name" && pwd)
 cache=${MIST_CACHE:-$HOME/.cache/mistletoe-build}
-hash=$(cd "$here" && cat ./*.go go.mod go.sum | sha256sum | cut -c1-16)
+hash=$(cd "$here" && { find . -name '*.go' -o -path './*/go.mod' | LC_ALL=C sort | xargs cat; cat go.mod go.sum; } | sha256sum | cut -c1-16)
 binary=$cache/registry-$name-$hash
 if [ -x "$binary" ]; then
   touch -c "$binary" 2>/dev/null || :
@@ -20,10 +22,12 @@ mkdir -p "$cache"
 exec 9>"$cache/registry-$name.lock"
 flock 9
 if [ ! -x "$binary" ]; then
-  echo "registries: compiling $name; the first time takes about a minute" >&2
+  package=. minutes="about a minute"
+  [ -e "$here/main.go" ] || package=tool minutes="about ten minutes"
+  echo "registries: compiling $name; the first time takes $minutes" >&2
   work=$(mktemp "$cache/.registry-XXXXXX")
   trap 'rm -f "$work"' EXIT
-  (cd "$here" && GOTOOLCHAIN=local GOWORK=off CGO_ENABLED=0 go build -mod=readonly -trimpath -ldflags '-s -w' -o "$work" . >&2 9>&-)
+  (cd "$here" && GOTOOLCHAIN=local GOWORK=off CGO_ENABLED=0 go build -mod=readonly -trimpath -ldflags '-s -w' -o "$work" "$package" >&2 9>&-)
   chmod 755 "$work"
   mv "$work" "$binary"
   # What nobody asked for in two weeks.
