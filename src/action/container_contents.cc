@@ -43,12 +43,8 @@ bool is_looked_at(const kube::ResourceInfo& resource) {
          resource.gvk.group_kind() != GroupKind{"", "Endpoints"};
 }
 
-GroupKind kind_of_owner(const Value& owner) {
-  const std::string_view version = owner.string_at("apiVersion");
-  const auto slash = version.find('/');
-  return {slash == std::string_view::npos ? std::string() : std::string(version.substr(0, slash)),
-          std::string(owner.string_at("kind"))};
-}
+// Owners refer to each other in chains; longer ones than this are none that anybody made on purpose.
+constexpr int kLongestChain = 10;
 
 // Why an object stays, whoever asks for its container; empty: it needn't. What another release keeps its
 // record in is as much that release's as any object of it.
@@ -88,11 +84,20 @@ void ContainerView::add(const apply::Owner& id, const kube::ResourceInfo& resour
             .record = kind == GroupKind{"", "Secret"} && ns == id.ns &&
                       object.string_at({"metadata", "labels", apply::kRecordOfLabel}) == id.name,
             .harmless = belongs_to_the_namespace(kind, name),
-            .terminating = apimachinery::is_terminating(object)};
+            .terminating = apimachinery::is_terminating(object),
+            .claim = kind == GroupKind{"", "PersistentVolumeClaim"},
+            .ns = ns};
   if (const Value* owners = object.at_path({"metadata", "ownerReferences"});
       owners != nullptr && owners->is_array()) {
     for (const Value& owner : owners->as_array()) {
-      item.owners.push_back({std::string(owner.string_at("uid")), kind_of_owner(owner)});
+      const std::string_view version = owner.string_at("apiVersion");
+      const auto slash = version.find('/');
+      const bool core = slash == std::string_view::npos;
+      item.owners.push_back(
+          {std::string(owner.string_at("uid")),
+           {std::string(core ? "" : version.substr(0, slash)), std::string(owner.string_at("kind"))},
+           std::string(core ? version : version.substr(slash + 1)),
+           std::string(owner.string_at("name"))});
       item.copied |= owner.is_true_at("controller") && is_made_by_controllers(kind);
     }
   }
@@ -106,7 +111,7 @@ void ContainerView::add(const apply::Owner& id, const kube::ResourceInfo& resour
 bool ContainerView::is_tied(const std::string& uid, const std::set<std::string>& going, int depth) const {
   if (going.contains(uid)) return true;
   const auto found = items_.find(uid);
-  if (found == items_.end() || depth > 10) return false;
+  if (found == items_.end() || depth > kLongestChain) return false;
   // The garbage collector takes what has lost all its owners. One that isn't known here stays.
   const std::vector<Owner>& owners = found->second.owners;
   return found->second.record || (!owners.empty() && std::ranges::all_of(owners, [&](const Owner& owner) {
@@ -147,10 +152,61 @@ std::map<std::string, std::string> ContainerView::owners_of_kept(const Going& go
   for (const std::string& uid : kept_and_owned_) {
     const Item& item = items_.at(uid);
     if (item.terminating || going.uids.contains(uid) || !is_tied(uid, going.uids, 0)) continue;
-    for (const Owner& owner : item.owners)
-      result.emplace(owner.uid, fmt::format("{}, which {}", item.display, item.stays));
+    note_ancestors(item, fmt::format("{}, which {}", item.display, item.stays), result, 0);
   }
   return result;
+}
+
+void ContainerView::note_ancestors(const Item& item, const std::string& words,
+                                   std::map<std::string, std::string>& result, int depth) const {
+  for (const Owner& owner : item.owners) {
+    result.emplace(owner.uid, words);
+    const auto known = items_.find(owner.uid);
+    if (known != items_.end() && depth < kLongestChain)
+      note_ancestors(known->second, words, result, depth + 1);
+  }
+}
+
+std::map<std::string, std::vector<std::string>> ContainerView::claims_with_owners(const Going& going) const {
+  std::map<std::string, std::vector<std::string>> result;
+  for (const auto& [uid, item] : items_) {
+    const bool goes_by_itself = item.terminating || going.uids.contains(uid);
+    if (!item.claim || goes_by_itself || item.is_kept() || !is_tied(uid, going.uids, 0)) continue;
+    for (const Owner& owner : item.owners)
+      if (going.uids.contains(owner.uid)) result[owner.uid].push_back(item.display);
+  }
+  return result;
+}
+
+// What is between what stays and an object that goes may be of any kind. Whatever can't be read is unknown,
+// as before.
+void ContainerView::add_owners_of_kept(const Environment& environment, const apply::Owner& id,
+                                       const Context& context) {
+  constexpr std::size_t kMostOwners = 200;
+  std::vector<std::string> next = kept_and_owned_;
+  std::set<std::string> asked;
+  for (int depth = 0; depth < kLongestChain && !next.empty(); ++depth) {
+    std::vector<std::string> found;
+    for (const std::string& uid : next) {
+      const std::vector<Owner> owners = items_.at(uid).owners;
+      const std::string ns = items_.at(uid).ns;
+      for (const Owner& owner : owners) {
+        if (items_.contains(owner.uid)) {
+          if (asked.insert(owner.uid).second) found.push_back(owner.uid);
+          continue;
+        }
+        if (asked.size() >= kMostOwners || !asked.insert(owner.uid).second) continue;
+        const auto resource = environment.client.resource_for(owner.kind, owner.version, context);
+        if (!resource.ok()) continue;
+        const auto there = environment.client.get(
+            {*resource, resource->namespaced ? ns : std::string(), owner.name}, context);
+        if (!there.ok() || there->string_at({"metadata", "uid"}) != owner.uid) continue;
+        add(id, *resource, *there);
+        found.push_back(owner.uid);
+      }
+    }
+    next = std::move(found);
+  }
 }
 
 Result<ContainerView> ContainerView::of_data(const Environment& environment, const apply::Owner& id,
@@ -168,6 +224,7 @@ Result<ContainerView> ContainerView::of_data(const Environment& environment, con
     for (const Value& item : list->items) view.add(id, kData[i], item);
     return {};
   }));
+  view.add_owners_of_kept(environment, id, context);
   return view;
 }
 

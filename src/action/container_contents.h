@@ -43,7 +43,8 @@ class ContainerView {
   static Result<ContainerView> of_definition(const Environment& environment, const apply::Owner& id,
                                              const std::string& name, const Context& context);
 
-  /// The claims, Secrets and ConfigMaps of a namespace, as far as they can be listed. For owners_of_kept().
+  /// The claims, Secrets and ConfigMaps of a namespace, as far as they can be listed, and the owners of those
+  /// that stay. For owners_of_kept() and claims_with_owners().
   static Result<ContainerView> of_data(const Environment& environment, const apply::Owner& id,
                                        const std::string& ns, const Context& context);
 
@@ -53,14 +54,17 @@ class ContainerView {
   /// Neither foreign nor tied: what each namespace has by itself, the release's record, what is being
   /// deleted, and what the garbage collector is about to delete because all its owners are gone.
   Contents judge(const Going& going) const;
-  /// By the uid of an owner: what stays, in words, and would lose its last owner, so that the garbage
-  /// collector would take it.
+  /// By the uid of an owner, direct or not: what stays, in words, and would lose its last owner, so that the
+  /// garbage collector would take it.
   std::map<std::string, std::string> owners_of_kept(const Going& going) const;
+  /// By the uid of an owner that goes: the claims that the garbage collector takes along with it.
+  std::map<std::string, std::vector<std::string>> claims_with_owners(const Going& going) const;
 
  private:
   struct Owner {
     std::string uid;
     apimachinery::GroupKind kind;
+    std::string version, name;
   };
   struct Item {
     std::string display;
@@ -69,6 +73,8 @@ class ContainerView {
     bool harmless = false;   // nobody misses it
     bool terminating = false;
     bool copied = false;  // a controller made it with the labels and annotations of its owner
+    bool claim = false;
+    std::string ns = {};
     std::vector<Owner> owners = {};
 
     bool is_kept() const { return !stays.empty() && !copied; }
@@ -81,6 +87,9 @@ class ContainerView {
   void add(const apply::Owner& id, const kube::ResourceInfo& resource, const encoding::Value& object);
   bool is_tied(const std::string& uid, const std::set<std::string>& going, int depth) const;
   bool is_garbage(const Item& item) const;
+  void add_owners_of_kept(const Environment& environment, const apply::Owner& id, const Context& context);
+  void note_ancestors(const Item& item, const std::string& words, std::map<std::string, std::string>& result,
+                      int depth) const;
 
   std::map<std::string, Item> items_;        // by uid
   std::vector<std::string> kept_and_owned_;  // uids

@@ -18,6 +18,8 @@ namespace {
 
 const GroupKind kNamespaceKind{"", "Namespace"};
 const GroupKind kApiServiceKind{"apiregistration.k8s.io", "APIService"};
+const GroupKind kVolumeKind{"", "PersistentVolume"};
+constexpr std::string_view kAccountOfToken = "kubernetes.io/service-account.name";
 
 bool is_looked_into(const ObjectKey& key) {
   return key.group_kind == kNamespaceKind || key.group_kind == apimachinery::kCustomResourceDefinition;
@@ -65,9 +67,15 @@ std::string uid_of(const LiveState& live, const ObjectKey& key) {
 void Containers::stays(const ObjectKey& key, std::string version, std::string why, const LiveState& live,
                        bool rewritten) {
   const auto there = live.find(key);
-  staying_.push_back({key, std::move(version), std::move(why),
-                      there == live.end() ? std::vector<std::string>() : owners_of(there->second.value),
-                      rewritten});
+  Staying staying{key,
+                  std::move(version),
+                  std::move(why),
+                  there == live.end() ? std::vector<std::string>() : owners_of(there->second.value),
+                  "",
+                  rewritten};
+  if (there != live.end() && key.group_kind == GroupKind{"", "Secret"})
+    staying.made_for = there->second.value.string_at({"metadata", "annotations", kAccountOfToken});
+  staying_.push_back(std::move(staying));
 }
 
 void Containers::retain(PlannedAction& removal, std::string why, const LiveState& live) {
@@ -92,6 +100,10 @@ bool Containers::holds(const ObjectKey& container, const GroupKind& defined, con
   if (container.group_kind == kNamespaceKind) return staying.key.ns == container.name;
   if (container.group_kind == apimachinery::kCustomResourceDefinition)
     return staying.key.group_kind == defined;
+  if (container.group_kind == GroupKind{"", "ServiceAccount"})
+    return staying.key.ns == container.ns && !container.name.empty() && staying.made_for == container.name;
+  if (container.group_kind == GroupKind{"", "Service"})
+    return staying.key == ObjectKey{{"", "Endpoints"}, container.ns, container.name};
   return container.group_kind == kApiServiceKind &&
          container.name == fmt::format("{}.{}", staying.version, staying.key.group_kind.group);
 }
@@ -132,6 +144,20 @@ std::string Containers::kept_by(const ObjectKey& container, const Contents& cont
     return fmt::format("it may hold {}: {} removes it all the same", some_of(contents.unreadable, 2),
                        flag_of(container));
   return {};
+}
+
+// A claim holds its volume by a finalizer: deleted, the volume would be lost to it for ever, and never go.
+std::string Containers::bound_to_what_stays(const PlannedAction& action, const LiveState& live) const {
+  const auto there = live.find(action.key);
+  if (action.key.group_kind != kVolumeKind || there == live.end()) return {};
+  const Value& volume = there->second.value;
+  const std::string_view claim = volume.string_at({"spec", "claimRef", "uid"});
+  if (volume.string_at({"status", "phase"}) != "Bound" || claim.empty() ||
+      going_.uids.contains(std::string(claim)))
+    return {};
+  return fmt::format("PersistentVolumeClaim {}/{}, which stays, is bound to it",
+                     volume.string_at({"spec", "claimRef", "namespace"}),
+                     volume.string_at({"spec", "claimRef", "name"}));
 }
 
 // An object that only what goes with a container owns.
@@ -177,6 +203,9 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
   }
   Views views;
   Data data;
+  namespaces_ = {id_.ns};
+  for (const PlannedAction& removal : removals)
+    if (!removal.key.ns.empty()) namespaces_.insert(removal.key.ns);
   // What turns out to stay may keep the next container.
   for (bool again = true; again;) {
     again = false;
@@ -193,7 +222,9 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
         MIST_TRY(const ContainerView* view, view_of(environment, removal.key, views, context));
         defined = view->defined();
       }
-      if (std::string why = known_to_stay(removal, defined, false); !why.empty()) {
+      std::string why = known_to_stay(removal, defined, false);
+      if (why.empty()) why = bound_to_what_stays(removal, live);
+      if (!why.empty()) {
         retain(removal, std::move(why), live);
         again = true;
       }
@@ -220,7 +251,35 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
     MIST_TRY(const ContainerView* view, view_of(environment, removal.key, views, context));
     let_go(removal, view->judge(going_));
   }
+  tell_claims_that_go(removals, data);
   return {};
+}
+
+// A StatefulSet may own its claims (persistentVolumeClaimRetentionPolicy), as a package may have it: they go
+// with it, whatever --delete-pvcs says.
+void Containers::tell_claims_that_go(std::vector<PlannedAction>& removals, const Data& data) {
+  std::map<std::string, std::vector<std::string>> claims;
+  for (const auto& [ns, view] : data)
+    for (auto& [uid, names] : view.claims_with_owners(going_))
+      claims[uid].insert(claims[uid].end(), names.begin(), names.end());
+  for (PlannedAction& removal : removals) {
+    const auto with_it = claims.find(removal.uid);
+    if (removal.kind != ActionKind::Delete || is_looked_into(removal.key) || with_it == claims.end())
+      continue;
+    removal.reason += "; with it go, since it owns them: " + some_of(with_it->second, 20);
+    foreign_[removal.key] = with_it->second;
+    removal.with_it = with_it->second;
+  }
+}
+
+Result<const ContainerView*> Containers::data_of(const Environment& environment, const std::string& ns,
+                                                 Data& data, const Context& context) const {
+  auto view = data.find(ns);
+  if (view == data.end()) {
+    MIST_TRY(ContainerView seen, ContainerView::of_data(environment, id_, ns, context));
+    view = data.emplace(ns, std::move(seen)).first;
+  }
+  return &view->second;
 }
 
 // The garbage collector deletes an object with its last owner. Why `action`'s object has to stay as the last
@@ -228,15 +287,18 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
 Result<std::string> Containers::owning_what_is_kept(const Environment& environment,
                                                     const PlannedAction& action, const Going& going,
                                                     Data& data, const Context& context) const {
-  if (action.uid.empty() || action.key.ns.empty()) return std::string();
-  auto view = data.find(action.key.ns);
-  if (view == data.end()) {
-    MIST_TRY(ContainerView seen, ContainerView::of_data(environment, id_, action.key.ns, context));
-    view = data.emplace(action.key.ns, std::move(seen)).first;
+  if (action.uid.empty()) return std::string();
+  // Objects without a namespace may own some of any. Of all namespaces nobody lists all data: those count in
+  // which the release is.
+  std::set<std::string> namespaces{action.key.ns};
+  if (action.key.ns.empty()) namespaces = namespaces_;
+  for (const std::string& ns : namespaces) {
+    MIST_TRY(const ContainerView* view, data_of(environment, ns, data, context));
+    const std::map<std::string, std::string> kept = view->owners_of_kept(going);
+    if (const auto by_it = kept.find(action.uid); by_it != kept.end())
+      return would_go({by_it->second}) + " and has it as its owner";
   }
-  const std::map<std::string, std::string> kept = view->second.owners_of_kept(going);
-  const auto by_it = kept.find(action.uid);
-  return by_it == kept.end() ? std::string() : would_go({by_it->second}) + " and has it as its owner";
+  return std::string();
 }
 
 // Retains removals that are such last owners. True: there were some.
@@ -265,6 +327,7 @@ Status Containers::settle_replacements(const Environment& environment, apply::Pl
     std::string why;
     if (!is_looked_into(write.key)) {
       why = known_to_stay(write, {}, true);
+      if (why.empty()) why = bound_to_what_stays(write, live);
       Going going = going_;
       going.uids.insert(write.uid);
       if (why.empty()) {

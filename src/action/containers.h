@@ -1,7 +1,9 @@
 #pragma once
 // A container is never deleted while something in it stays, whatever flags say. A Namespace contains what is
 // in it, a CustomResourceDefinition all objects of its kind, an APIService all objects that it serves, and
-// any object what the garbage collector takes along with it, because only it owns that.
+// any object what the garbage collector takes along with it, because only it owns that. A PersistentVolume
+// can't be deleted while a claim is bound to it, and a token or the Endpoints of a Service go with the
+// ServiceAccount or the Service that their controllers make them for.
 //
 // Three things stay: what the release still wants or retains, with its record where that stays; other
 // releases' objects and records; and what carries mistletoe.dev/keep. What is nobody's goes with its
@@ -56,6 +58,7 @@ class Containers {
     std::string version;              // of its API
     std::string why;                  // "is still wanted"
     std::vector<std::string> owners;  // uids
+    std::string made_for = {};        // the ServiceAccount of a token
     bool rewritten = false;           // created again when its definition is replaced
   };
   using Views = std::map<apimachinery::ObjectKey, ContainerView>;
@@ -72,9 +75,13 @@ class Containers {
                             bool replaced) const;
   std::string kept_by(const apimachinery::ObjectKey& container, const Contents& contents) const;
   std::string owning_what_stays(const Contents& contents) const;
+  std::string bound_to_what_stays(const apply::PlannedAction& action, const apply::LiveState& live) const;
   bool allowed(const apimachinery::ObjectKey& container) const;
   Result<std::string> owning_what_is_kept(const Environment& environment, const apply::PlannedAction& action,
                                           const Going& going, Data& data, const Context& context) const;
+  Result<const ContainerView*> data_of(const Environment& environment, const std::string& ns, Data& data,
+                                       const Context& context) const;
+  void tell_claims_that_go(std::vector<apply::PlannedAction>& removals, const Data& data);
   Result<bool> settle_owners(const Environment& environment, std::vector<apply::PlannedAction>& removals,
                              const apply::LiveState& live, Data& data, const Context& context);
   Status settle_replacements(const Environment& environment, apply::Plan& plan, const apply::LiveState& live,
@@ -86,6 +93,7 @@ class Containers {
   RecordFate record_ = RecordFate::Stays;
   std::vector<Staying> staying_;
   Going going_;
+  std::set<std::string> namespaces_;  // of what goes, and the release's own
   std::map<apimachinery::ObjectKey, std::vector<std::string>> foreign_;
   std::set<apimachinery::ObjectKey> unread_;  // definitions whose objects, none of them read, were let go
 };

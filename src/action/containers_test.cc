@@ -45,6 +45,9 @@ std::string text(std::initializer_list<std::string_view> parts) {
 class ContainersTest : public testing::ReleaseWorld {
  protected:
   static DeployOptions all_flags() { return {.prune = {.delete_crds = true, .delete_namespaces = true}}; }
+  bool upgrade_or_install(const std::string& wanted) {
+    return (now().deployed ? upgrade_now(wanted) : install_now(wanted)).ok();
+  }
   encoding::Value put(std::string_view yaml) { return cluster.put(*encoding::parse_yaml(std::string(yaml))); }
   static const apply::PlannedAction& removal(const std::vector<apply::PlannedAction>& removals,
                                              std::string_view kind) {
@@ -261,7 +264,122 @@ TEST_F(ContainersTest, TheLastOwnerOfWhatIsKeptStaysThoughTheReleaseDoesNotKnowI
   cluster.put(owned("PersistentVolumeClaim", "default", *live, "labels: {a: b}"));
   const auto again = upgrade_now(std::string(kBase));
   ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_THAT(removal(again->plan.removals, "ConfigMap").reason,
+              HasSubstr("with it go, since it owns them: PersistentVolumeClaim default/data"));
   EXPECT_FALSE(cluster.has("ConfigMap", "default", "owner"));
+}
+
+// Between both may be anything, and the release need not know it.
+TEST_F(ContainersTest, AnOwnerStaysForWhatIsKeptAtTheEndOfAChain) {
+  const std::string owner = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}\n";
+  for (const std::string_view between : {"ConfigMap", "Service"}) {
+    ASSERT_TRUE(upgrade_or_install(text({kBase, owner})));
+    const auto middle = put(fmt::format(
+        "{{apiVersion: v1, kind: {}, metadata: {{name: middle, namespace: default, ownerReferences: "
+        "[{{apiVersion: v1, kind: ConfigMap, name: owner, uid: {}}}]}}}}",
+        between, cluster.find("ConfigMap", "default", "owner")->string_at({"metadata", "uid"})));
+    put(fmt::format(
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: data, namespace: default, ownerReferences: "
+        "[{{apiVersion: v1, kind: {}, name: middle, uid: {}}}], {}}}}}",
+        between, middle.string_at({"metadata", "uid"}), kKeep));
+    const auto report = upgrade_now(std::string(kBase));
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+    EXPECT_THAT(removal(report->plan.removals, "ConfigMap").reason,
+                HasSubstr("with it would go Secret default/data, which carries the annotation"))
+        << between;
+    cluster.drop({{"", "Secret"}, "default", "data"});
+    cluster.drop({{"", std::string(between)}, "default", "middle"});
+  }
+}
+
+TEST_F(ContainersTest, AnOwnerWithoutANamespaceStaysToo) {
+  const std::string role =
+      "---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: owner}, rules: "
+      "[]}\n";
+  ASSERT_TRUE(install_now(text({kBase, role})).ok());
+  put(fmt::format(
+      "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: data, namespace: default, "
+      "ownerReferences: [{{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, name: owner, uid: "
+      "{}}}], {}}}, spec: {{accessModes: [ReadWriteOnce]}}}}",
+      cluster.find("ClusterRole.rbac.authorization.k8s.io", "", "owner")->string_at({"metadata", "uid"}),
+      kKeep));
+  const auto report = upgrade_now(std::string(kBase));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(removal(report->plan.removals, "ClusterRole").reason,
+              HasSubstr("with it would go PersistentVolumeClaim default/data"));
+}
+
+constexpr std::string_view kVolumeAndClaim = R"(---
+{apiVersion: v1, kind: PersistentVolume, metadata: {name: disk}, spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce]}}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {volumeName: disk, accessModes: [ReadWriteOnce]}}
+)";
+
+class BoundVolumeTest : public ContainersTest {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(install_now(text({kBase, kVolumeAndClaim})).ok());
+    encoding::Value volume = *cluster.find("PersistentVolume", "", "disk");
+    volume["spec"].set(
+        "claimRef", encoding::Value::object({{"namespace", "default"},
+                                             {"name", "data"},
+                                             {"uid", cluster.find("PersistentVolumeClaim", "default", "data")
+                                                         ->string_at({"metadata", "uid"})}}));
+    cluster.put(std::move(volume), "controller");
+    cluster.set_status({{"", "PersistentVolume"}, "", "disk"}, encoding::Value::object({{"phase", "Bound"}}));
+  }
+};
+
+TEST_F(BoundVolumeTest, StaysWithItsClaim) {
+  const auto report = upgrade_now(std::string(kBase));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(removal(report->plan.removals, "PersistentVolume").kind, ActionKind::Retain);
+  EXPECT_EQ(removal(report->plan.removals, "PersistentVolume").reason,
+            "PersistentVolumeClaim default/data, which stays, is bound to it");
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_TRUE(cluster.has("PersistentVolume", "", "disk"));
+}
+
+TEST_F(BoundVolumeTest, GoesWithItsClaim) {
+  UninstallOptions options;
+  options.rules.delete_pvcs = true;
+  const auto gone = uninstall_now(options);
+  ASSERT_TRUE(gone.ok()) << gone.error().to_line();
+  EXPECT_FALSE(cluster.has("PersistentVolume", "", "disk"));
+}
+
+TEST_F(BoundVolumeTest, IsNotReplaced) {
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || !call.dry_run || call.key.name != "disk") return std::nullopt;
+    return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "spec: Forbidden: field is immutable");
+  });
+  std::string wanted(kVolumeAndClaim);
+  wanted.replace(wanted.find("1Gi"), 3, "2Gi");
+  const auto refused = upgrade_now(text({kBase, wanted}), {.replace = true});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().to_line(),
+              HasSubstr("PersistentVolumeClaim default/data, which stays, is bound to it"));
+  EXPECT_TRUE(cluster.has("PersistentVolume", "", "disk"));
+}
+
+// Their controllers delete them with what they are made for.
+TEST_F(ContainersTest, WhatControllersMakeOfThemStaysWithItsAccountAndService) {
+  const std::string wanted = R"(---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot}}
+---
+{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token, metadata: {name: token, annotations: {kubernetes.io/service-account.name: robot, mistletoe.dev/keep: 'true'}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: db}}
+---
+{apiVersion: v1, kind: Endpoints, metadata: {name: db, annotations: {mistletoe.dev/keep: 'true'}}}
+)";
+  ASSERT_TRUE(install_now(text({kBase, wanted})).ok());
+  const auto report = upgrade_now(std::string(kBase));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(removal(report->plan.removals, "ServiceAccount").reason,
+            "with it would go Secret default/token, which stays");
+  EXPECT_EQ(removal(report->plan.removals, "Service").reason,
+            "with it would go Endpoints default/db, which stays");
 }
 
 TEST_F(ContainersTest, TheLastOwnerOfWhatIsKeptIsNotReplaced) {

@@ -492,21 +492,20 @@ FieldPlace ownership(const Value& live, std::string_view manager) {
   return place;
 }
 
+// Of an item of a list by key; the server fills in the protocol of ports.
+bool has_key_members(const Value& item, const Value& key) {
+  return item.is_object() && std::ranges::all_of(key.as_object(), [&](const Value::Member& part) {
+           const Value* value = item.find(part.key);
+           return value == nullptr ? part.key == "protocol" : *value == part.value;
+         });
+}
+
 Value* find_item(Value& list, const Value& key, PathStep::Kind kind) {
   if (!list.is_array()) return nullptr;
-  for (Value& item : list.as_array()) {
-    if (kind == PathStep::Kind::Item) {
-      if (item == key) return &item;
-      continue;
-    }
-    const bool same =
-        item.is_object() && std::ranges::all_of(key.as_object(), [&](const Value::Member& part) {
-          const Value* value = item.find(part.key);
-          return value == nullptr ? part.key == "protocol" : *value == part.value;
-        });
-    if (same) return &item;
-  }
-  return nullptr;
+  const auto found = std::ranges::find_if(list.as_array(), [&](const Value& item) {
+    return kind == PathStep::Kind::Item ? item == key : has_key_members(item, key);
+  });
+  return found == list.as_array().end() ? nullptr : &*found;
 }
 
 void carry_out(Value& object, const FieldDifference& difference) {
@@ -589,6 +588,24 @@ std::vector<FieldDifference> differences(const Value& desired, const Value& live
   if (typed) place.typed = TypedPlace::object(group_of(live), live.string_at("kind"));
   comparison.compare_object(wanted, live, place);
   return std::move(comparison.found);
+}
+
+const Value* place_at(const Value& object, const std::vector<PathStep>& steps) {
+  const Value* at = &object;
+  for (const PathStep& step : steps) {
+    if (at == nullptr) return nullptr;
+    if (step.kind == PathStep::Kind::Index) return at;
+    if (step.kind == PathStep::Kind::Field) {
+      at = at->is_object() ? at->find(step.name) : nullptr;
+      continue;
+    }
+    if (!at->is_array()) return nullptr;
+    const auto found = std::ranges::find_if(at->as_array(), [&](const Value& item) {
+      return step.kind == PathStep::Kind::Item ? item == step.key : has_key_members(item, step.key);
+    });
+    at = found == at->as_array().end() ? nullptr : &*found;
+  }
+  return at;
 }
 
 Value with_differences(Value live, const std::vector<FieldDifference>& differences) {

@@ -62,6 +62,10 @@ struct FieldDifference {
 /// `uncertain` difference may be one that the server would find to be none.
 std::vector<FieldDifference> differences(const Value& desired, const Value& live, std::string_view manager);
 
+/// The place that a path leads to, exactly; null: it isn't there. Items by their position can't be followed:
+/// the list as a whole stands for them.
+const Value* place_at(const Value& object, const std::vector<PathStep>& steps);
+
 /// `live` with the differences carried out: what the object will look like.
 Value with_differences(Value live, const std::vector<FieldDifference>& differences);
 

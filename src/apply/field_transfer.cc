@@ -130,26 +130,6 @@ Value common_sets(const Value& fields, const Value& others) {
   return common;
 }
 
-// The place that a path leads to, exactly; null: it isn't there. Items by their position can't be followed:
-// the list as a whole stands for them.
-const Value* place_at(const Value& object, const std::vector<PathStep>& steps) {
-  const Value* at = &object;
-  for (const PathStep& step : steps) {
-    if (at == nullptr) return nullptr;
-    if (step.kind == PathStep::Kind::Index) return at;
-    if (step.kind == PathStep::Kind::Field) {
-      at = at->is_object() ? at->find(step.name) : nullptr;
-      continue;
-    }
-    if (!at->is_array()) return nullptr;
-    const auto found = std::ranges::find_if(at->as_array(), [&](const Value& item) {
-      return step.kind == PathStep::Kind::Item ? item == step.key : has_key(item, step.key);
-    });
-    at = found == at->as_array().end() ? nullptr : &*found;
-  }
-  return at;
-}
-
 }  // namespace
 
 ChosenFields predecessors_and(std::set<std::string> named) {

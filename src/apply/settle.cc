@@ -14,6 +14,13 @@
 namespace mist::apply {
 namespace {
 
+bool is_own_removal(const FieldDifference& difference) {
+  const bool by_position = std::ranges::any_of(
+      difference.steps, [](const PathStep& step) { return step.kind == PathStep::Kind::Index; });
+  return difference.removal() && !difference.in_whole && !difference.stays_with_others() &&
+         !difference.empties && !by_position;
+}
+
 const Value* value_at(const Value& object, const std::vector<PathStep>& steps) {
   const Value* at = &object;
   for (const PathStep& step : steps) {
@@ -42,6 +49,15 @@ void keep_real(std::vector<FieldDifference>& differences, const Value& live, con
     if (!difference.uncertain) return false;
     return same_value(value_at(live, difference.steps), value_at(after, difference.steps));
   });
+}
+
+// A field that is ours and no longer wanted may have a default: then it isn't removed, it becomes that.
+void show_defaults(std::vector<FieldDifference>& differences, const Value& after) {
+  for (FieldDifference& difference : differences) {
+    if (!is_own_removal(difference)) continue;
+    const Value* const now = place_at(after, difference.steps);
+    if (now != nullptr && *now != difference.before) difference.after = *now;
+  }
 }
 
 class Settler {
@@ -189,6 +205,7 @@ class Settler {
     } else {
       action.kind = action.adopting ? ActionKind::Adopt : ActionKind::Update;
       if (live.whole) keep_real(action.differences, live.value, after);
+      show_defaults(action.differences, after);
       if (action.cause != ConflictCause::None) action.reason = difference_words(action.differences);
     }
     action.cause = ConflictCause::None;
@@ -285,6 +302,7 @@ bool needs_the_server(const PlannedAction& action) {
       return true;
     case ActionKind::Update:
       return action.ask || action.transfer.has_value() ||
+             std::ranges::any_of(action.differences, is_own_removal) ||
              (!action.differences.empty() &&
               std::ranges::all_of(action.differences, [](const FieldDifference& d) { return d.uncertain; }));
     case ActionKind::Create:

@@ -125,6 +125,7 @@ Watcher::Connection Watcher::connect(const WatchHandler& handler, const Context&
     return connection;
   if (!response) {
     Error failure = std::move(response).error();
+    connection.away = true;
     (worth_waiting(failure.kind) ? connection.broken : connection.fatal) = std::move(failure);
   } else if (response->status < 200 || response->status > 299) {
     Error failure = answer_error(*response, asked_);
@@ -169,6 +170,9 @@ Status Watcher::run(const WatchHandler& handler, const Context& context) {
     }
     MIST_TRY_VOID(context.check());
     if (connection.fatal) return *std::move(connection.fatal);
+    // A server that was away may come back with an older state (etcd restored from a snapshot). Of a version
+    // that it hasn't reached yet it would tell nothing, and say nothing of that.
+    if (connection.away && failures > 0) relist = true;
     if (++failures == kFailuresBeforeWarning && connection.broken)
       world_.events.warn(fmt::format("the watch of {} is interrupted, trying again: {}", asked_.object,
                                      connection.broken->to_line()));

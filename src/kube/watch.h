@@ -1,7 +1,7 @@
 #pragma once
 // LIST and WATCH of one collection until somebody says stop: reconnects from the last resourceVersion after a
-// cut, a time-out or an idle connection, lists again after 410 Gone, and says Deleted for what disappeared
-// meanwhile. Blocking, on the calling thread.
+// cut, a time-out or an idle connection, lists again after 410 Gone and once it failed to reconnect, and says
+// Deleted for what disappeared meanwhile. Blocking, on the calling thread.
 
 #include <functional>
 #include <string>
@@ -42,6 +42,7 @@ class Watcher {
     bool handler_ended = false;
     bool relist = false;
     bool progressed = false;  // at least one good event
+    bool away = false;        // the server couldn't be reached, or went away
     std::optional<Error> broken;
     std::optional<Error> fatal;
   };

@@ -122,14 +122,30 @@ TEST_F(WatchTest, ListsAgainWhenTheConnectionIsAnsweredWithGone) {
 
 TEST_F(WatchTest, WaitsLongerAndLongerWhileTheServerIsAway) {
   listing({}, "10");
-  for (int i = 0; i < 12; ++i) connections.push_back({{}, error(ErrorKind::Retryable, "connection refused")});
+  const auto refused = [] { return error(ErrorKind::Retryable, "connection refused"); };
+  for (int i = 0; i < 2; ++i) connections.push_back({{}, refused()});
+  for (int i = 0; i < 10; ++i) lists.push_back(refused());
+  listing({}, "10");
   connections.push_back({{line("ADDED", "a", 11)}});
-  ASSERT_TRUE(run(2).ok());
+  ASSERT_TRUE(run(3).ok());
   const auto sleeps = clock.sleeps();
   ASSERT_EQ(sleeps.size(), 12u);
   EXPECT_LE(sleeps.front(), 400ms);
   EXPECT_GE(sleeps.back(), 15s);
   EXPECT_LE(sleeps.back(), 30s);
+}
+
+// Of a version that it hasn't reached yet the server tells nothing, for as long as it takes.
+TEST_F(WatchTest, ListsAgainWhenAServerThatWasAwayMayHaveAnOlderState) {
+  listing({pod("a", "90")}, "100");
+  connections.push_back({{line("MODIFIED", "a", 110)}, error(ErrorKind::Retryable, "connection reset")});
+  connections.push_back({{}, error(ErrorKind::Retryable, "connection refused")});
+  listing({pod("b", "40")}, "50");
+  connections.push_back({{line("ADDED", "c", 51)}});
+  ASSERT_TRUE(run(7).ok());
+  EXPECT_THAT(seen, ElementsAre("added a", "complete ", "modified a", "added b", "deleted a", "complete ",
+                                "added c"));
+  EXPECT_THAT(opened, ElementsAre("100", "110", "50"));
 }
 
 TEST_F(WatchTest, DoesNotSpinOnAServerThatEndsWatchesAtOnce) {

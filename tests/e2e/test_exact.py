@@ -360,3 +360,24 @@ def the_table_of_stored_forms_is_that_of_the_servers_schemas(t):
     extra = {place for place in set(rows) - served if place[0] in {p[0] for p in wanted}}
     equal({p for p in extra if not re.search("Device|Capacity|Resource|Counter|Certificate", p[0])}, set(),
           "the table says, and no schema does")
+
+
+@test
+def what_leaves_the_package_and_has_a_default_is_shown_as_that(t):
+    web = deployment()
+    web["spec"]["replicas"] = 8
+    t.run("install", "shop", "-p", t.package("eight", web))
+    del web["spec"]["replicas"]
+    less = t.package("less", web)
+    contains(t.run("diff", "shop", "-p", less).out, "-  replicas: 8", "+  replicas: 1")
+    t.run("upgrade", "shop", "-p", less)
+    equal(t.kube.get("Deployment", t.ns, "web")["spec"]["replicas"], 1)
+    equal(writes(t, "upgrade", "shop", "-p", less), [], "writes without a change")
+    # What somebody else owns by then stays, and the diff says so.
+    web["spec"]["replicas"] = 5
+    t.run("upgrade", "shop", "-p", t.package("five", web))
+    t.kube.apply("Deployment", t.ns, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+                                      "spec": {"replicas": 5}}, manager="handover")
+    check("replicas: 1" not in t.run("diff", "shop", "-p", less).out, "it would become the default")
+    t.run("upgrade", "shop", "-p", less)
+    equal(t.kube.get("Deployment", t.ns, "web")["spec"]["replicas"], 5)

@@ -172,3 +172,41 @@ def a_release_gets_past_its_own_webhook_that_is_down(t):
         t.run("upgrade", "shop", "-p", t.package("p", guard(t, **less), config_map("one", {"a": f"less-{number}"})))
         equal(t.kube.get("ConfigMap", t.ns, "one")["data"], {"a": f"less-{number}"})
         t.run("upgrade", "shop", "-p", t.package("p", guard(t), config_map("one", {"a": f"less-{number}"})))
+
+
+@test(waits=True)
+def a_volume_stays_with_the_claim_that_is_bound_to_it(t):
+    name = f"{t.ns}-disk"
+    t.cleanup(lambda: t.kube.delete("/api/v1/persistentvolumes", None, name))
+    volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": {
+        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": name,
+        "persistentVolumeReclaimPolicy": "Retain", "hostPath": {"path": "/none"}}}
+    data = claim("data")
+    data["spec"] = {"accessModes": ["ReadWriteOnce"], "storageClassName": name, "volumeName": name,
+                    "resources": {"requests": {"storage": "1Gi"}}}
+
+    def there():
+        return t.kube.checked("GET", f"/api/v1/persistentvolumes/{name}")
+    t.run("install", "db", "-p", t.package("both", volume, data, config_map("a")))
+    t.kube.wait("it is bound", lambda: there().get("status", {}).get("phase") == "Bound")
+    contains(t.run("upgrade", "db", "-p", t.package("none", config_map("a")), "--dry-run").out, "which stays, is bound to it")
+    t.run("upgrade", "db", "-p", t.package("none", config_map("a")))
+    volume["spec"]["hostPath"]["path"] = "/other"
+    t.refused("upgrade", "db", "-p", t.package("other", volume, data, config_map("a")), "--replace", says=["is bound to it"])
+    contains(t.run("uninstall", "db", "--yes").out, "retained")
+    check("deletionTimestamp" not in there()["metadata"], "the volume is being deleted under its claim")
+
+
+@test(waits=True)
+def claims_that_go_with_their_stateful_set_are_named(t):
+    db = workload("StatefulSet", "db")
+    db["spec"]["persistentVolumeClaimRetentionPolicy"] = {"whenDeleted": "Delete", "whenScaled": "Retain"}
+    db["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": {
+        "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}]
+    t.run("install", "shop", "-p", t.package("p", db))
+
+    def owned():
+        data = t.kube.get("PersistentVolumeClaim", t.ns, "data-db-0")
+        return data and data["metadata"].get("ownerReferences")
+    t.kube.wait("its claim is its own", owned)
+    contains(t.run("uninstall", "shop", "--dry-run").out, "with it go, since it owns them: PersistentVolumeClaim", "data-db-0")
