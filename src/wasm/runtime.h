@@ -127,7 +127,8 @@ class Runtime {
 
   /// As load(). A module that prepare_module() made of `base`, whoever did that, runs the compiled code of
   /// `base`: nothing is compiled for it, and only where it begins is kept. Any other is compiled.
-  Result<PreparedModule> load_prepared(const ModuleBytes& wasm, std::string_view name, const BaseModule& base);
+  Result<PreparedModule> load_prepared(const ModuleBytes& wasm, std::string_view name,
+                                       const BaseModule& base);
 
  private:
   struct Impl;
