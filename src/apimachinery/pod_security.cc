@@ -83,6 +83,8 @@ class Faults {
     for (const Value& volume : list_at(spec_, "volumes")) of_volume(volume);
     const Value& context = member(spec_, "securityContext");
     of_context("", context);
+    if (const Value* const own = context.find("runAsNonRoot"); is_false(own))
+      baseline("", "securityContext.runAsNonRoot is false", own);
     for (const Value& sysctl : list_at(context, "sysctls"))
       if (const std::string_view name = sysctl.string_at("name"); !has(kSafeSysctls, name))
         privileged("", fmt::format("the sysctl {} is set", name), &sysctl);

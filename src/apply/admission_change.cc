@@ -45,6 +45,8 @@ bool only_lets_pass(const GroupKind& kind, const std::vector<FieldDifference>& d
   bool found = false;
   for (const FieldDifference& difference : differences) {
     const std::span<const PathStep> steps(difference.steps);
+    // The server made it of the same wanted value before: a rule's scope.
+    if (difference.made) continue;
     if (!steps.empty() && is_field(steps[0], "metadata")) continue;
     const bool in_one = steps.size() >= 2 && is_field(steps[0], "webhooks") &&
                         steps[1].kind == PathStep::Kind::Key && !difference.stays_with_others();

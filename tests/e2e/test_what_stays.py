@@ -143,7 +143,7 @@ def guard(t, **members):
     nobody = base64.b64encode(pathlib.Path(t.kube.ca).read_bytes()).decode()
     return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
             "metadata": {"name": f"{t.ns}-guard"}, "webhooks": [{
-                "name": "guard.example.com", "failurePolicy": "Fail", "sideEffects": "None", "timeoutSeconds": 1,
+                "name": f"guard.{t.ns}.example.com", "failurePolicy": "Fail", "sideEffects": "None", "timeoutSeconds": 1,
                 "admissionReviewVersions": ["v1"], "clientConfig": {"url": "https://127.0.0.1:1/none", "caBundle": nobody},
                 "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": t.ns}},
                 "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"]}],
