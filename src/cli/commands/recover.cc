@@ -58,8 +58,8 @@ void print_report(const Invocation& invocation, World& world, const RecoverRepor
   switch (report.outcome) {
     case Recovered::Nothing:
       world.out.write(fmt::format(
-          "{} has nothing unfinished, at revision {}: there is nothing to recover (its objects were "
-          "not looked at: {} does that)\n",
+          "{} has nothing unfinished, at revision {}: there is nothing to recover (whether its objects are "
+          "well is not asked: {} shows that)\n",
           name, report.revision, command_hint(invocation, "status", report.id)));
       return;
     case Recovered::Settled:
