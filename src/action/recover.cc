@@ -139,7 +139,8 @@ Intent undo_intent() {
           .check = {},
           .render = render,
           .may_change_nothing = false,
-          .hooks = apply::HookVerb::Rollback};
+          .hooks = apply::HookVerb::Rollback,
+          .leaves_refused = true};
 }
 
 class Recovery {
