@@ -11,6 +11,7 @@
 #include "action/recover.h"
 #include "action/rollback.h"
 #include "action/server_dry_run.h"
+#include "apply/left_as_is.h"
 #include "apply/readiness.h"
 #include "apply/wait.h"
 #include "base/text.h"
@@ -159,6 +160,10 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
     removal.kind = apply::ActionKind::Retain;
     removal.reason = stayed->second;
   }
+  for (apply::PlannedAction& write : seen->plan.writes) {
+    if (const auto left = deployment.left().find(write.key); left != deployment.left().end())
+      apply::leave(write, left->second);
+  }
   return {report_of(*std::move(seen))};
 }
 
@@ -193,9 +198,13 @@ Error rolled_back(const Environment& environment, const release::ReleaseId& id,
     failure.hint = fmt::format("fix the cause, then try that again with {}", by_hand);
     return failure;
   }
-  if (undone->deployment)
-    failure.frames.push_back(fmt::format("rolled back to v{}, as v{}", undone->deployment->restores,
-                                         undone->deployment->revision));
+  if (undone->deployment) {
+    const apply::Plan& plan = undone->deployment->plan;
+    failure.frames.push_back(fmt::format("rolled back to v{}, as v{}{}", undone->deployment->restores,
+                                         undone->deployment->revision, apply::but_for_left(plan)));
+    for (const apply::PlannedAction& write : plan.writes)
+      if (write.left) failure.frames.push_back(apply::left_words(write));
+  }
   if (undone->removal)
     failure.frames.push_back(fmt::format("rolled back: {}", count_words(*undone->removal)));
   failure.hint = "run the command again once the cause is fixed";
@@ -203,6 +212,8 @@ Error rolled_back(const Environment& environment, const release::ReleaseId& id,
 }
 
 }  // namespace
+
+std::string DeployReport::but_for_left() const { return apply::but_for_left(plan); }
 
 Status refuse_uninstalling(const ReleaseState& state) {
   if (!state.anchor || !is_uninstalling(state)) return {};

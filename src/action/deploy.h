@@ -80,6 +80,10 @@ struct Intent {
   apply::HookVerb hooks = apply::HookVerb::None;
   /// Of the deployed revision it needs nothing but what the release owns.
   LostRevision lost = LostRevision::Refused;
+  /// Goes back as far as it can: what the server refuses to change back is left as it is
+  /// (apply/left_as_is.h). For verbs that apply a recorded revision, where nobody can change what a package
+  /// makes.
+  bool leaves_refused = false;
   /// The last word on the plan before anything is written; empty: agrees with all.
   std::function<Status(const apply::Plan&)> agree = {};
 
@@ -113,6 +117,9 @@ struct DeployReport {
   std::vector<PackageChange> packages;  ///< in other versions than before; of a first install none
   std::string message;                  ///< of the package to its user; may hold anything
   int restores = -1;  ///< the revision whose record was applied; -1: the package was rendered
+
+  /// ", but for 1 object", of those that were left as they are (apply/left_as_is.h); empty: there are none.
+  std::string but_for_left() const;
 };
 
 /// Waits for the release's lock, looks, and does what is to be done, again if the release moved meanwhile.

@@ -9,6 +9,7 @@
 #include "action/recorded_options.h"
 #include "apply/announce.h"
 #include "apply/finished_job.h"
+#include "apply/left_as_is.h"
 #include "apply/remove.h"
 #include "apply/wait.h"
 #include "base/diagnosis.h"
@@ -84,6 +85,7 @@ Status Deployment::run(const Context& context) {
   if (jobs_ended_) note_completed_jobs();
   if (execution.ok()) note_failed_jobs();
   if (execution.failure) return stop(*std::move(execution.failure));
+  note_left(execution);
   MIST_TRY_VOID(finish(RevisionStatus::Deployed));
   if (take_over_) take_over_->let_go(environment_, look_.plan.writes);
   return {};
@@ -192,12 +194,15 @@ apply::Execution Deployment::write() {
   for (const auto* actions : {&look_.plan.writes, &look_.plan.removals}) {
     for (const std::string& words : look_.containers.warnings(*actions)) environment_.events.warn(words);
   }
+  for (const apply::PlannedAction& write : look_.plan.writes)
+    if (write.left) environment_.events.warn(apply::left_words(write));
   Activity activity(environment_.events,
                     fmt::format("applying {}", plural(look_.plan.writes.size(), "object")));
   apply::ExecuteOptions execute_options;
   execute_options.force_conflicts = look_.options.force_conflicts;
   execute_options.edge_timeout = look_.options.timeout;
   execute_options.urgent = look_.options.wait;
+  execute_options.leave_refused = look_.leaves_refused;
   execute_options.before_replacing = [this](const apply::PlannedAction& action) -> Status {
     MIST_TRY(const std::string why, look_.containers.last_look(environment_, action.key, lock_->context()));
     if (why.empty()) return {};
@@ -241,6 +246,22 @@ void Deployment::note_failed_jobs() {
     if (write.failed && write.kind == apply::ActionKind::Unchanged && !look_.plan.is_hook(write))
       revision_.inventory[i].ended = true;
   }
+}
+
+// For the history: the revision is deployed, and not everything is as it has it.
+void Deployment::note_left(const apply::Execution& execution) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
+    const apply::PlannedAction& write = look_.plan.writes[i];
+    if (!execution.left[i].empty()) left_.emplace(write.key, execution.left[i]);
+    if (write.left || !execution.left[i].empty()) names.push_back(write.key.display());
+  }
+  if (names.empty()) return;
+  constexpr std::size_t kShown = 3;
+  const std::size_t more = names.size() - std::min(names.size(), kShown);
+  names.resize(names.size() - more);
+  revision_.message = fmt::format("left as it was: {}{}", join(names, ", "),
+                                  more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 // What goes back to other releases leaves ours.

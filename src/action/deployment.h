@@ -32,6 +32,9 @@ class Deployment {
   };
   const std::optional<Recorded>& failed() const { return failed_; }
 
+  /// What was to be changed back and the server refused only then, and why.
+  const std::map<apimachinery::ObjectKey, std::string>& left() const { return left_; }
+
   /// What was to be deleted and was kept by its last look, and why.
   const std::map<apimachinery::ObjectKey, std::string>& stayed() const { return stayed_; }
 
@@ -47,6 +50,7 @@ class Deployment {
   std::optional<Error> wait(const apply::Execution& execution);
   void note_completed_jobs();
   void note_failed_jobs();
+  void note_left(const apply::Execution& execution);
   Status give_back(apply::Execution& execution);
   Result<std::string> return_adopted(const apply::PlannedAction& action,
                                      const std::set<apply::ObjectKey>& in_vain);
@@ -72,6 +76,7 @@ class Deployment {
   bool unclear_ = false;     // it may have been stored, though nobody said so
   std::optional<Recorded> failed_;
   std::map<apimachinery::ObjectKey, std::string> stayed_;
+  std::map<apimachinery::ObjectKey, std::string> left_;
 };
 
 }  // namespace mist::action

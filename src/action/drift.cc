@@ -67,8 +67,12 @@ ObjectDrift object_drift(const Look& look, const PlannedAction& action) {
   if (live == look.live.end()) return drift;
   const std::vector<ForeignField> foreign =
       apply::foreign_fields(desired.rendered.object.value(), live->second.value, kManager);
-  for (const apply::FieldDifference& difference : action.differences)
+  for (const apply::FieldDifference& difference : action.differences) {
     drift.fields.push_back(field_drift(difference, foreign));
+    // The plan would write its own revision there.
+    if (difference.path == apply::version_label_path())
+      drift.fields.back().recorded = Value(fmt::format("v{}", action.previous_revision));
+  }
   for (const ForeignField& each : foreign) {
     const bool told = std::ranges::any_of(
         drift.fields, [&](const FieldDrift& field) { return apply::paths_touch(field.path, each.path); });
@@ -169,7 +173,9 @@ Result<DeployReport> fix_drift(const Environment& environment, const release::Re
   options.force_conflicts = true;
   options.adopt = adopt;
   options.leave_fields = !adopt;
-  return deploy(environment, id, reapply_intent(), options, context);
+  Intent intent = reapply_intent();
+  intent.leaves_refused = true;
+  return deploy(environment, id, intent, options, context);
 }
 
 }  // namespace mist::action

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "apply/marks.h"
 #include "package/objects.h"
 #include "testing/fake_cluster.h"
 
@@ -89,6 +90,16 @@ TEST_F(DriftTest, ChangedAndRemovedFieldsNameWhoDidIt) {
   EXPECT_EQ(report.found[1].fields[0].path, ".data.size");
   EXPECT_TRUE(report.found[1].fields[0].live.is_null());
   EXPECT_TRUE(report.drifted(false));
+}
+
+// The plan would write the label of the revision that repairs it.
+TEST_F(DriftTest, OfTheVersionLabelTheDeployedRevisionsIsRecorded) {
+  edit("ConfigMap", "settings",
+       [](Value& settings) { settings["metadata"]["labels"].erase(apply::kVersionLabel); });
+  const DriftReport report = drifted();
+  ASSERT_EQ(report.found.size(), 1u);
+  ASSERT_EQ(report.found[0].fields.size(), 1u);
+  EXPECT_EQ(report.found[0].fields[0].recorded, Value("v0"));
 }
 
 TEST_F(DriftTest, FieldsThatOnlyOthersSetAreToldButAreNoDriftUnlessAskedFor) {

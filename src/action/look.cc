@@ -10,6 +10,7 @@
 #include "action/take_over.h"
 #include "apply/custom_schema.h"
 #include "apply/finished_job.h"
+#include "apply/left_as_is.h"
 #include "apply/observe.h"
 #include "apply/schema_check.h"
 #include "apply/settle.h"
@@ -220,6 +221,15 @@ Status observe(const Environment& environment, Look& look, const std::vector<app
   return {};
 }
 
+// No package makes anything of what is recorded.
+void hint_at_undoing(Look& look) {
+  for (apply::PlannedAction& write : look.plan.writes) {
+    if (write.kind != ActionKind::Conflict || write.cause != apply::ConflictCause::Refused) continue;
+    write.hint = fmt::format("upgrade with a package that makes it otherwise, or undo the revision: {}",
+                             release::command_text("recover", look.state.id, "--undo"));
+  }
+}
+
 Status make_plan(const Environment& environment, Look& look, std::vector<apply::DesiredObject> desired,
                  const Owned& owned, const Context& context) {
   apply::PlanRules rules = look.options.plan_rules();
@@ -232,9 +242,14 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
                                        look.state.next_revision(), rules, look.waiting));
   MIST_TRY_VOID(plan_returns(environment, look.state, look.plan.removals, context));
+  if (look.leaves_refused) apply::ask_about_all_changes(look.plan);
   MIST_TRY_VOID(apply::settle(environment.client, look.plan, look.live, look.options.plan_rules(), context));
   MIST_TRY(look.containers,
            Containers::of_plan(environment, look.plan, look.live, look.options.prune, context));
+  if (look.leaves_refused)
+    apply::leave_refused(look.plan, look.live, look.options.plan_rules());
+  else if (look.rendered.restores >= 0)
+    hint_at_undoing(look);
   // What is recorded was checked when it was made.
   const bool rendered = look.rendered.restores < 0;
   if (rendered && look.rendered.package.engine == apply::kChartEngine && !look.options.force_crds)
@@ -299,6 +314,7 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
                        const DeployOptions& options, Unreadable unreadable, const Context& context) {
   Look result;
   result.state = std::move(state);
+  result.leaves_refused = intent.leaves_refused;
   if (intent.check) {
     if (Status refused = intent.check(result.state); !refused) {
       if (!result.state.anchor) MIST_TRY_VOID(refuse_lost_anchor(environment, result.state.id, context));

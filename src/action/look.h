@@ -31,6 +31,7 @@ struct Look {
   std::vector<render::DrawnChange> drawn_changes = {};  ///< what accept_drawn() refuses; examine.h
   std::vector<render::AgingCertificate> aging = {};     ///< drawn certificates that want to be drawn again
   bool namespace_missing = false;  ///< of the release: to be created before anything else
+  bool leaves_refused = false;     ///< Intent::leaves_refused
   bool made_namespace = false;     ///< by this run, and not by somebody else meanwhile
   /// Nothing differs: neither objects nor package nor values, and no revision is unfinished.
   bool nothing_new = false;

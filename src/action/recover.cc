@@ -1,9 +1,14 @@
 #include "action/recover.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "action/late_deletes.h"
 #include "action/record_head.h"
 #include "action/recorded_options.h"
 #include "action/rollback.h"
+#include "action/take_over.h"
+#include "action/untold_moves.h"
 #include "base/text.h"
 #include "release/command_text.h"
 
@@ -20,6 +25,7 @@ namespace {
 struct Unfinished {
   Recovered todo = Recovered::Nothing;
   std::string found;
+  std::vector<UntoldMove> untold = {};  // to and from the release
 };
 
 std::string words_of(const Revision& revision) {
@@ -81,6 +87,30 @@ Result<Unfinished> find_unfinished(const ReleaseState& state, bool undo) {
                     words_of(newest)};
 }
 
+std::string words_of(const UntoldMove& move, const ReleaseState& state) {
+  const std::string objects = plural(move.items.size(), "object");
+  return move.to == state.id ? fmt::format("the record of release {} still names {} that it took from there",
+                                           move.from.display(), objects)
+                             : fmt::format("its record still names {} that release {} took from it", objects,
+                                           move.to.display());
+}
+
+// Of a release with nothing else to recover: what it took from others, or others from it, by a run that died
+// before both records said so. With `undo` whoever took may still be about to give back.
+Status find_untold(const Environment& environment, const ReleaseState& state, bool undo, Unfinished& finding,
+                   const Context& context) {
+  if (finding.todo != Recovered::Nothing && finding.todo != Recovered::Settled) return {};
+  MIST_TRY(finding.untold, untold_moves_to(environment, state, context));
+  MIST_TRY(std::vector<UntoldMove> from, untold_moves_from(environment, state, context));
+  std::ranges::copy_if(from, std::back_inserter(finding.untold),
+                       [&](const UntoldMove& move) { return !undo || !move.head_behind; });
+  for (const UntoldMove& move : finding.untold) {
+    finding.todo = Recovered::Settled;
+    finding.found += fmt::format("{}{}", finding.found.empty() ? "" : "; ", words_of(move, state));
+  }
+  return {};
+}
+
 Intent finish_intent() {
   const auto render = [](const ReleaseState& state) -> Result<RenderedRelease> {
     const Revision& newest = state.unfinished.back();
@@ -109,7 +139,8 @@ Intent undo_intent() {
           .check = {},
           .render = render,
           .may_change_nothing = false,
-          .hooks = apply::HookVerb::Rollback};
+          .hooks = apply::HookVerb::Rollback,
+          .leaves_refused = true};
 }
 
 class Recovery {
@@ -128,7 +159,8 @@ class Recovery {
       case Recovered::Rebuilt:
         return report;
       case Recovered::Settled: {
-        MIST_TRY(report.revision, settle(state));
+        report.revision = settled_revision(state)->number;
+        if (!dry()) MIST_TRY_VOID(settle(state, finding.untold));
         return report;
       }
       case Recovered::Finished:
@@ -155,24 +187,47 @@ class Recovery {
  private:
   bool dry() const { return options_.deploy.dry_run != DryRun::No; }
 
+  Status settle(const ReleaseState& state, const std::vector<UntoldMove>& untold) {
+    std::vector<UntoldMove> to, from;
+    for (const UntoldMove& move : untold) (move.to == state.id ? to : from).push_back(move);
+    // Until its anchor says that it is deployed, undoing it would give the objects back to this record.
+    for (const UntoldMove& move : from) {
+      if (!move.head_behind) continue;
+      MIST_TRY_VOID(settle_taker(move.to).in(
+          fmt::format("while settling release {}, which took objects", move.to.display())));
+    }
+    MIST_TRY_VOID(settle_head(state, from));
+    return TakeOver::tell(environment_, state, to, context_);
+  }
+
+  Status settle_taker(const ReleaseId& id) {
+    MIST_TRY(const ReleaseState state, read_release_to_write(environment_, id, "recover", context_));
+    if (!state.anchor || is_uninstalling(state) || state.unfinished.empty() ||
+        state.unfinished.back().status != RevisionStatus::Deployed)
+      return release::as_anchor_moved(
+          error(ErrorKind::Conflict, "release {} changed just now", id.display()));
+    return settle_head(state, {});
+  }
+
   // Makes the head say what the newest stored revision says; what nobody recorded was never begun.
-  Result<int> settle(const ReleaseState& state) {
-    const Revision& newest = state.unfinished.empty() ? *state.deployed : state.unfinished.back();
-    if (dry()) return newest.number;
+  Status settle_head(const ReleaseState& state, const std::vector<UntoldMove>& given_away) {
+    Revision newest = *settled_revision(state);
     MIST_TRY_VOID(outdate_late_deletes(environment_, state, {}, context_));
     release::Store store(environment_.client);
     MIST_TRY(const std::unique_ptr<ReleaseLock> lock,
              ReleaseLock::acquire(lock_world(environment_, store), *state.anchor, {},
                                   lock_options(environment_, "recover", state), context_));
+    bool forgot = false;
+    for (const UntoldMove& move : given_away) forgot |= forget(newest.inventory, move);
+    if (forgot) MIST_TRY_VOID(store.finish_revision(lock->anchor(), newest, lock->context()));
     MIST_TRY_VOID(store.sweep_chunks(state.id, lock->context()));
     release::Head head = head_of(newest, newest.finished.empty() ? newest.created : newest.finished);
     head.latest = head.deployed = newest.number;
     head.status = RevisionStatus::Deployed;
-    MIST_TRY_VOID(lock->finish({.head = head,
-                                .lock = {},
-                                .group_kinds = group_kinds_of(newest.inventory),
-                                .additional_namespaces = namespaces_of(newest.inventory, state.id.ns)}));
-    return newest.number;
+    return lock->finish({.head = head,
+                         .lock = {},
+                         .group_kinds = group_kinds_of(newest.inventory),
+                         .additional_namespaces = namespaces_of(newest.inventory, state.id.ns)});
   }
 
   Result<UninstallReport> remove(ReleaseState state, Recovered todo) {
@@ -262,7 +317,8 @@ Result<RecoverReport> recover(const Environment& environment, const ReleaseId& i
     const auto work = [&]() -> Result<RecoverReport> {
       if (options.from_labels) return recover_from_labels(environment, std::move(state), options, context);
       if (!state.anchor) return missing_release(environment, id, context);
-      MIST_TRY(const Unfinished finding, find_unfinished(state, options.undo));
+      MIST_TRY(Unfinished finding, find_unfinished(state, options.undo));
+      MIST_TRY_VOID(find_untold(environment, state, options.undo, finding, context));
       return Recovery(environment, options, context).run(std::move(state), finding);
     };
     auto report = work();

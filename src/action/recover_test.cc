@@ -6,8 +6,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
+#include "action/drift.h"
 #include "action/history.h"
+#include "action/status.h"
 #include "encoding/json.h"
+#include "testing/api_refusal.h"
 #include "testing/release_world.h"
 
 namespace mist::action {
@@ -63,6 +68,27 @@ class RecoverTest : public testing::ReleaseWorld {
       if (call.verb == "apply" && call.key.name == name) return error(ErrorKind::Forbidden, "quota exceeded");
       return std::nullopt;
     });
+  }
+  static Error invalid() {
+    return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "it may not shrink");
+  }
+  enum class Answers : std::uint8_t { Always, ToWrites };
+  void find_invalid(std::string name, Answers answers) {
+    cluster.set_before([name = std::move(name), answers](const FakeCall& call) -> std::optional<Error> {
+      if (call.verb != "apply" || call.key.name != name) return std::nullopt;
+      return answers == Answers::ToWrites && call.dry_run ? std::nullopt : std::optional(invalid());
+    });
+  }
+  static std::string left(const DeployReport& report) {
+    std::string names;
+    for (const apply::PlannedAction& write : report.plan.writes)
+      if (write.left) names += write.key.name;
+    return names;
+  }
+  static std::string left_of(const release::Revision& revision, std::string_view name) {
+    for (const apply::InventoryItem& item : revision.inventory)
+      if (item.key.name == name) return item.left;
+    return "no such object";
   }
   std::string text(std::string_view name) {
     const auto object = cluster.find("ConfigMap", "default", name);
@@ -352,6 +378,115 @@ TEST_F(RecoverTest, AFailingUpgradeRollsItselfBackAndStillFails) {
   EXPECT_THAT(texts(), ElementsAre("first", "x", "absent"));
   EXPECT_EQ(now().deployed->number, 2);
   EXPECT_TRUE(now().unfinished.empty());
+}
+
+// What the server refuses to change back doesn't keep everything else.
+
+TEST_F(RecoverTest, RollbackLeavesWhatTheServerRefusesAndEverybodyIsTold) {
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
+  ASSERT_TRUE(upgrade_now(kSecondYaml, "2").ok());
+  find_invalid("shared", Answers::Always);
+  const auto dry = rollback_now({}, {.dry_run = DryRun::Client});
+  ASSERT_TRUE(dry.ok()) << dry.error().to_line();
+  EXPECT_EQ(left(*dry), "shared");
+  const auto report = rollback_now();
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(texts(), ElementsAre("second", "x", "absent"));
+  EXPECT_EQ(left(*report), "shared");
+  EXPECT_THAT(left_of(*now().deployed, "shared"), HasSubstr("may not shrink"));
+  EXPECT_EQ(left_of(*now().deployed, "only-first"), "");
+  EXPECT_EQ(history(environment(), id, Context())->entries.back().revision.message,
+            "left as it was: ConfigMap default/shared");
+  const auto seen = status(environment(), id, Context());
+  ASSERT_TRUE(seen.ok());
+  EXPECT_TRUE(std::ranges::any_of(seen->objects, [](const ObjectStatus& each) {
+    return each.key.name == "shared" && each.revision == 1 && each.detail.find("left as it was") == 0;
+  }));
+  const auto drifted = drift(environment(), id, Context());
+  ASSERT_TRUE(drifted.ok());
+  ASSERT_EQ(drifted->found.size(), 1u);
+  EXPECT_EQ(drifted->found[0].kind, DriftKind::Changed);
+  // Once more it changes nothing and says the same.
+  const auto again = rollback_now(0);
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_FALSE(again->changed);
+  EXPECT_EQ(left(*again), "shared");
+  const auto fixed = fix_drift(environment(), id, false, Context());
+  ASSERT_TRUE(fixed.ok()) << fixed.error().to_line();
+  EXPECT_EQ(left(*fixed), "shared");
+  // And when the server takes it, it is as recorded.
+  cluster.set_before({});
+  const auto done = fix_drift(environment(), id, false, Context());
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_EQ(left(*done), "");
+  EXPECT_EQ(text("shared"), "first");
+  EXPECT_EQ(left_of(*now().deployed, "shared"), "");
+}
+
+TEST_F(RecoverTest, WhatTheServerRefusesOnlyWhenItIsWrittenIsLeftToo) {
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
+  ASSERT_TRUE(upgrade_now(kSecondYaml, "2").ok());
+  find_invalid("shared", Answers::ToWrites);
+  const auto report = rollback_now();
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(texts(), ElementsAre("second", "x", "absent"));
+  EXPECT_EQ(left(*report), "shared");
+  EXPECT_THAT(left_of(*now().deployed, "shared"), HasSubstr("may not shrink"));
+}
+
+TEST_F(RecoverTest, AFailingUpgradeRollsBackAllButWhatTheServerRefuses) {
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply") return std::nullopt;
+    if (call.key.name == "only-second") return error(ErrorKind::Forbidden, "quota exceeded");
+    return std::nullopt;
+  });
+  ASSERT_FALSE(upgrade_now(kSecondYaml, "2").ok());
+  ASSERT_EQ(text("shared"), "second");
+  find_invalid("shared", Answers::Always);
+  const auto undone = recover_now({.undo = true, .deploy = {}});
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  EXPECT_EQ(undone->outcome, Recovered::Undone);
+  EXPECT_EQ(left(*undone->deployment), "shared");
+  EXPECT_TRUE(now().unfinished.empty());
+  // The same, asked for before.
+  std::atomic<bool> failed{false};
+  cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply") return std::nullopt;
+    if (call.key.name == "only-third") failed = true;
+    if (call.key.name == "only-third") return error(ErrorKind::Forbidden, "quota exceeded");
+    return failed && call.key.name == "shared" ? std::optional(invalid()) : std::nullopt;
+  });
+  const auto report = upgrade_now(text_map("shared", "third") +
+                                      "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: only-third, "
+                                      "annotations: {mistletoe.dev/after: ConfigMap/shared}}}\n",
+                                  "3", {.rollback_on_failure = true});
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.error().frames, Contains(HasSubstr(", but for 1 object")));
+  EXPECT_THAT(report.error().frames, Contains(HasSubstr("ConfigMap default/shared is left as it is: ")));
+  EXPECT_TRUE(now().unfinished.empty());
+}
+
+TEST_F(RecoverTest, FinishingARevisionLeavesNothing) {
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
+  find_invalid("shared", Answers::Always);
+  ASSERT_FALSE(upgrade_now(kSecondYaml, "2").ok());
+  const auto finished = recover_now();
+  ASSERT_FALSE(finished.ok());
+  EXPECT_THAT(finished.error().to_line(), HasSubstr("may not shrink"));
+}
+
+// Whose an object is, is no matter of what the server takes.
+TEST_F(RecoverTest, RollbackStillRefusesWhatBelongsToOthers) {
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
+  ASSERT_TRUE(upgrade_now(kSecondYaml, "2").ok());
+  auto taken = *cluster.find("ConfigMap", "default", "shared");
+  taken["data"].set("text", "theirs");
+  cluster.put(taken, "kubectl-edit");
+  const auto refused = rollback_now();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().to_line(), HasSubstr("kubectl-edit"));
+  EXPECT_THAT(texts(), ElementsAre("theirs", "absent", "x"));
 }
 
 TEST_F(RecoverTest, AFailingFirstInstallRemovesAllThatItMade) {

@@ -106,7 +106,8 @@ Intent rollback_intent(const Environment& environment, std::optional<int> to, co
           .check = check,
           .render = render,
           .hooks = apply::HookVerb::Rollback,
-          .lost = LostRevision::Allowed};
+          .lost = LostRevision::Allowed,
+          .leaves_refused = true};
 }
 
 }  // namespace mist::action

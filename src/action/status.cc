@@ -73,6 +73,8 @@ ObjectStatus object_status(const apply::InventoryItem& item, const apply::LiveSt
   const apply::Readiness readiness = apply::readiness(object, binds_late);
   result.health = health_of(readiness.health);
   result.detail = readiness.detail;
+  if (!item.left.empty())
+    result.detail += fmt::format("{}left as it was: {}", result.detail.empty() ? "" : "; ", item.left);
   return result;
 }
 

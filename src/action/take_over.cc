@@ -15,6 +15,7 @@
 #include "base/parallel.h"
 #include "kube/api_failure.h"
 #include "kube/deletion.h"
+#include "release/command_text.h"
 
 namespace mist::action {
 
@@ -40,10 +41,8 @@ std::set<ReleaseId> sources(const std::vector<Revision>& revisions) {
 
 std::string still_names(const ReleaseId& id) {
   return fmt::format(
-      "the record of release {} still names objects that are no longer its own; the next upgrade of one of "
-      "the "
-      "two repairs that",
-      id.display());
+      "the record of release {} still names objects that are no longer its own; {} repairs that",
+      id.display(), release::command_text("recover", id));
 }
 
 // What a release has in its record: found by key or, as a server may serve a kind under two API groups, by
@@ -239,6 +238,22 @@ Status check_plan(const Environment& environment, const ReleaseState& other,
   });
 }
 
+// Of what is deployed: what this run deletes, and what is gone already. What goes back is not among it.
+std::vector<InventoryItem> dropped_items(const ReleaseState& ours, const std::vector<PlannedAction>& writes,
+                                         const std::vector<PlannedAction>& removals) {
+  std::set<ObjectKey> stay;
+  for (const PlannedAction& write : writes) stay.insert(write.key);
+  for (const PlannedAction& removal : removals) {
+    if (is_return(removal)) stay.insert(removal.key);
+  }
+  std::vector<InventoryItem> dropped;
+  if (!ours.deployed) return dropped;
+  for (const InventoryItem& item : ours.deployed->inventory) {
+    if (!item.taken_from.empty() && !stay.contains(item.key)) dropped.push_back(item);
+  }
+  return dropped;
+}
+
 }  // namespace
 
 Status plan_returns(const Environment& environment, const ReleaseState& state,
@@ -311,7 +326,7 @@ Result<std::optional<TakeOver>> TakeOver::begin(const Environment& environment, 
         std::ranges::any_of(removals,
                             [&](const PlannedAction& each) { return is_return(each) && its(each); });
     if (!moves) {
-      if (!writes.empty()) result.repair(environment, id, state, writes, context);
+      result.repair(environment, id, state, writes, removals, context);
       continue;
     }
     auto locked = lock(environment, id, state, context);
@@ -335,20 +350,30 @@ void TakeOver::note_named(const ReleaseState& other, const std::vector<PlannedAc
 }
 
 // A run that died, or one that failed, left that release with what is ours. That is repaired along the way,
-// if we may. Who ends such a run's move waits for its lock, as for any; else nobody waits.
+// if we may. Who ends such a run's move waits for its lock, as for any, and so does who drops what was moved:
+// afterwards no record of ours tells of it. Else nobody waits.
 void TakeOver::repair(const Environment& environment, const ReleaseId& id, const ReleaseState& ours,
-                      const std::vector<PlannedAction>& writes, const Context& context) {
+                      const std::vector<PlannedAction>& writes, const std::vector<PlannedAction>& removals,
+                      const Context& context) {
   auto state = read_release(environment, id, context);
   if (!state.ok() || !state->anchor) return;
   const std::size_t before = named_.size();
   note_named(*state, writes);
-  if (named_.size() == before) return;
-  const bool ends_move = std::ranges::any_of(
-      writes, [&](const PlannedAction& write) { return write.taken_from == id.display(); });
+  UntoldMove dropped{.from = id, .to = ours.id, .items = dropped_items(ours, writes, removals)};
+  if (auto named = still_named(environment, ours.id, dropped.items, *state, context); named.ok())
+    dropped.items = *std::move(named);
+  else
+    dropped.items.clear();
+  if (named_.size() == before && dropped.items.empty()) return;
+  const bool ends_move =
+      !dropped.items.empty() || std::ranges::any_of(writes, [&](const PlannedAction& write) {
+        return write.taken_from == id.display();
+      });
   const auto locked = [&]() -> Result<Other> {
     const std::string operation = fmt::format("take-over by {}", ours.id.display());
     Other other;
     other.repaired = true;
+    other.dropped = std::move(dropped);
     other.state = *std::move(state);
     if (other.state.anchor->lock && ends_move) {
       MIST_TRY(other.state, read_release_to_write(environment, id, operation, context));
@@ -493,17 +518,33 @@ void TakeOver::let_go(const Environment& environment, const std::vector<PlannedA
     moved.insert(write.key);
     if (!write.uid.empty()) uids.insert(write.uid);
   }
-  const auto forget = [&](std::vector<InventoryItem>& inventory) {
-    return std::erase_if(inventory, [&](const InventoryItem& item) {
-             return moved.contains(item.key) || uids.contains(item.uid);
-           }) > 0;
-  };
   for (Other& other : others_) {
-    Status done = change_inventories(other, forget);
+    Status done = change_inventories(other, [&](std::vector<InventoryItem>& inventory) {
+      const std::size_t gone = std::erase_if(inventory, [&](const InventoryItem& item) {
+        return moved.contains(item.key) || uids.contains(item.uid);
+      });
+      return forget(inventory, other.dropped) || gone > 0;
+    });
     if (done.ok()) done = other.lock->finish({});
     if (!done.ok())
       environment.events.warn(fmt::format("{}: {}", still_names(other.state.id), done.error().to_line()));
   }
+}
+
+Status TakeOver::tell(const Environment& environment, const ReleaseState& ours,
+                      const std::vector<UntoldMove>& moves, const Context& context) {
+  for (const UntoldMove& move : moves) {
+    const auto work = [&]() -> Status {
+      MIST_TRY(std::optional<Other> other, lock(environment, move.from, ours, context));
+      if (!other) return {};
+      MIST_TRY_VOID(change_inventories(
+          *other, [&](std::vector<InventoryItem>& inventory) { return forget(inventory, move); }));
+      return other->lock->finish({});
+    };
+    MIST_TRY_VOID(
+        work().in(fmt::format("while release {} forgets what is no longer its own", move.from.display())));
+  }
+  return {};
 }
 
 }  // namespace mist::action

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "action/environment.h"
+#include "action/untold_moves.h"
 #include "apply/plan.h"
 
 namespace mist::action {
@@ -38,8 +39,8 @@ class TakeOver {
  public:
   /// nullopt: what is planned concerns no other release, or it is no more. Otherwise each that objects move
   /// from or to is locked; Conflict when somebody is writing to it. `from`: of --take-over-from. One that
-  /// merely never forgot what is ours by now is locked to be repaired, and left alone with a warning if it
-  /// can't be.
+  /// merely never forgot what is ours by now, and is written or dropped, is locked to be repaired, and left
+  /// alone with a warning if it can't be.
   static Result<std::optional<TakeOver>> begin(const Environment& environment, const ReleaseState& state,
                                                const std::vector<apply::PlannedAction>& writes,
                                                const std::vector<apply::PlannedAction>& removals,
@@ -58,9 +59,15 @@ class TakeOver {
                                                const std::vector<apply::PlannedAction>& removals,
                                                GiveBackOptions options, const Context& context);
 
-  /// Our revision is deployed: what it wrote leaves the other releases' records, and their locks are given
-  /// back. A failure loses nothing: they see by the label that the objects are no longer their own.
+  /// Our revision is deployed, or our uninstall is about to delete our record: what it wrote or dropped
+  /// leaves the other releases' records, and their locks are given back. A failure loses nothing: they see by
+  /// the label that the objects are no longer their own.
   void let_go(const Environment& environment, const std::vector<apply::PlannedAction>& writes);
+
+  /// For a run that died before it let go: the records that `moves` come from forget their items. `ours` is
+  /// where they went. Conflict when somebody is writing to one of those releases.
+  static Status tell(const Environment& environment, const ReleaseState& ours,
+                     const std::vector<UntoldMove>& moves, const Context& context);
 
  private:
   struct Other {
@@ -68,11 +75,13 @@ class TakeOver {
     std::unique_ptr<release::Store> store;  // the lock refers to it
     std::unique_ptr<release::ReleaseLock> lock;
     bool repaired = false;  // nothing moves from or to it: should its lock run out, ours goes on
+    UntoldMove dropped;     // what its record names, and ours has no more
   };
   static Result<std::optional<Other>> lock(const Environment& environment, const release::ReleaseId& id,
                                            const ReleaseState& ours, const Context& context);
   void repair(const Environment& environment, const release::ReleaseId& id, const ReleaseState& ours,
-              const std::vector<apply::PlannedAction>& writes, const Context& context);
+              const std::vector<apply::PlannedAction>& writes,
+              const std::vector<apply::PlannedAction>& removals, const Context& context);
   void note_named(const ReleaseState& other, const std::vector<apply::PlannedAction>& writes);
   static Status change_inventories(Other& other,
                                    const std::function<bool(std::vector<apply::InventoryItem>&)>& change);

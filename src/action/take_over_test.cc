@@ -10,6 +10,7 @@
 #include "action/drift.h"
 #include "action/recover.h"
 #include "action/status.h"
+#include "action/untold_moves.h"
 #include "apply/marks.h"
 #include "testing/api_refusal.h"
 #include "testing/laptop_clock.h"
@@ -480,6 +481,100 @@ TEST_F(TakeOverTest, WhereverTheProcessDiesUndoingGivesBack) {
     }
     EXPECT_TRUE(survived);
   }
+}
+
+// Killed at each request in turn. Once ours is deployed, its objects leave the other record with whatever is
+// done next on either of the two.
+TEST_F(TakeOverTest, WhereverTheProcessDiesOnceOursIsDeployedTheOtherRecordForgets) {
+  enum class Next : std::uint8_t { RecoverTheirs, RecoverOurs, Drop, Uninstall };
+  for (const Next next : {Next::RecoverTheirs, Next::RecoverOurs, Next::Drop, Next::Uninstall}) {
+    std::size_t deployed = 0;
+    bool survived = false;
+    for (std::size_t point = 1; point < 60 && !survived; ++point) {
+      FakeCluster fresh;
+      const Environment here{fresh,
+                             untiring,
+                             random,
+                             events,
+                             "tester",
+                             std::chrono::milliseconds(100),
+                             std::chrono::seconds(60)};
+      ASSERT_TRUE(deploy(here, theirs, install_intent(rendering(kTheirs)), {}, Context()).ok());
+      const std::size_t begin = fresh.calls().size();
+      std::atomic<bool> dead{false};
+      fresh.set_before([&](const FakeCall& call) -> std::optional<Error> {
+        if (call.number >= begin + point) dead = true;
+        if (dead) return error(ErrorKind::Retryable, "the process is gone");
+        return std::nullopt;
+      });
+      (void)deploy(here, id, install_intent(rendering(kTaken)), taking(), Context());
+      fresh.set_before({});
+      survived = !dead;
+      const auto ours = read_release(here, id, Context());
+      ASSERT_TRUE(ours.ok());
+      const release::Revision* const settled = ours->anchor ? settled_revision(*ours) : nullptr;
+      if (settled == nullptr) continue;
+      ++deployed;
+      const bool behind = !ours->deployed;
+      if (next == Next::RecoverTheirs || next == Next::RecoverOurs) {
+        const release::ReleaseId& which = next == Next::RecoverTheirs ? theirs : id;
+        const auto recovered = recover(here, which, {}, Context());
+        ASSERT_TRUE(recovered.ok()) << point << ": " << recovered.error().to_line();
+        EXPECT_TRUE(fresh.has("ConfigMap", "default", "two"));
+        const auto again = recover(here, which, {}, Context());
+        ASSERT_TRUE(again.ok()) << point << ": " << again.error().to_line();
+        EXPECT_EQ(again->outcome, Recovered::Nothing) << point << ": " << again->found;
+        EXPECT_EQ(read_release(here, id, Context())->deployed->number, 0) << point;
+      } else if (next == Next::Drop) {
+        const auto dropped =
+            deploy(here, id, upgrade_intent(rendering(config_map("mine", "1"))), {}, Context());
+        ASSERT_TRUE(dropped.ok()) << point << ": " << dropped.error().to_line();
+        // What is not known to be deployed goes back.
+        EXPECT_EQ(fresh.has("ConfigMap", "default", "two"), behind) << point;
+        if (behind) continue;
+      } else {
+        const auto plan = plan_uninstall(here, id, {}, Context());
+        ASSERT_TRUE(plan.ok()) << point << ": " << plan.error().to_line();
+        ASSERT_TRUE(uninstall(here, *plan, {}, Context()).ok()) << point;
+        EXPECT_EQ(fresh.has("ConfigMap", "default", "two"), behind) << point;
+        if (behind) continue;
+      }
+      const auto state = read_release_to_write(here, theirs, "test", Context());
+      ASSERT_TRUE(state.ok());
+      const std::vector<apply::InventoryItem> owned = state->owned();
+      ASSERT_EQ(owned.size(), 1u) << point << " " << static_cast<int>(next);
+      EXPECT_EQ(owned[0].key.name, "one");
+      const auto drifted = drift(here, theirs, Context());
+      ASSERT_TRUE(drifted.ok()) << drifted.error().to_line();
+      EXPECT_THAT(drifted->found, IsEmpty()) << point;
+    }
+    EXPECT_TRUE(survived);
+    EXPECT_GE(deployed, 4u);
+  }
+}
+
+// Taken back by a run that died as well: both records name it as taken from the other, and its label decides.
+TEST_F(TakeOverTest, RecoverForgetsNothingThatCameBack) {
+  install_theirs();
+  const auto forgets = [this](std::string record) {
+    cluster.set_before([record = std::move(record)](const FakeCall& call) -> std::optional<Error> {
+      const bool writes = call.writes() && call.verb != "apply" && call.key.name == record;
+      return writes ? std::optional(error(ErrorKind::Retryable, "connection reset")) : std::nullopt;
+    });
+  };
+  forgets("mistletoe.theirs.v0");
+  ASSERT_TRUE(install_now(kTaken + config_map("mine", "1"), taking()).ok());
+  forgets("mistletoe.web.v0");
+  ASSERT_TRUE(upgrade_theirs(kTheirs, {.take_over_from = id}).ok());
+  cluster.set_before({});
+  EXPECT_EQ(owner("two"), "default/theirs");
+  for (const release::ReleaseId& which : {id, theirs}) {
+    const auto recovered = recover(environment(), which, {}, Context());
+    ASSERT_TRUE(recovered.ok()) << recovered.error().to_line();
+    EXPECT_EQ(recovered->outcome, which == id ? Recovered::Settled : Recovered::Nothing);
+  }
+  EXPECT_THAT(inventory(theirs), UnorderedElementsAre("one", "two"));
+  EXPECT_THAT(inventory(id), ElementsAre("mine"));
 }
 
 // Dead between the end of ours and the other's forgetting: the next upgrade of ours makes up for that.

@@ -476,6 +476,8 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     MIST_TRY_VOID(remove(first, options.wait || more));
     MIST_TRY_VOID(give_back());
     MIST_TRY_VOID(return_adopted());
+    // Once the record is gone, nothing tells any more what was taken from whom.
+    if (others) others->let_go(environment, {});
     MIST_TRY(left, hooks.run(HookPhase::After, containers));
     MIST_TRY_VOID(ended(HookPhase::After, kAfterEnded));
     MIST_TRY_VOID(remove(left, options.wait));

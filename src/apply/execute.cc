@@ -12,6 +12,7 @@
 #include "apply/field_place.h"
 #include "apply/forgotten_owners.h"
 #include "apply/hooks.h"
+#include "apply/left_as_is.h"
 #include "apply/marks.h"
 #include "apply/order.h"
 #include "apply/pod_logs.h"
@@ -23,6 +24,7 @@
 #include "apply/settle.h"
 #include "apply/wait.h"
 #include "apply/waiting_rules.h"
+#include "base/one_line.h"
 #include "base/text.h"
 #include "kube/api_down.h"
 #include "kube/api_failure.h"
@@ -84,7 +86,8 @@ class Writer {
         part_of_(apply_set_id(plan.owner)),
         redefined_(redefined_kinds(plan)),
         eased_(eased_webhooks(plan)),
-        deleted_(plan.writes.size(), 0) {}
+        deleted_(plan.writes.size(), 0),
+        left_(plan.writes.size()) {}
 
   std::vector<std::string> take_uids() { return std::move(uids_); }
   std::vector<std::string> still_versions() const {
@@ -96,6 +99,7 @@ class Writer {
   std::vector<std::vector<ServerMade>> take_server_made() { return std::move(server_made_); }
   std::map<std::size_t, kube::ObjectRef> take_late() { return std::move(late_); }
   std::vector<char> take_deleted() { return std::move(deleted_); }
+  std::vector<std::string> take_left() { return std::move(left_); }
   /// After its write.
   WaitSource source(Node node) const {
     return {.version = versions_[node], .uid = uids_[node], .earlier_failure = earlier_failures_[node]};
@@ -107,9 +111,17 @@ class Writer {
     uids_[node] = action.uid;
     server_made_[node] = action.server_made;
     if (action.kind == ActionKind::Unchanged) {
-      events_.object({action.key.display(), "unchanged", {}});
+      events_.object({action.key.display(), action.left ? "left as it is" : "unchanged", {}});
     } else {
       Status sent = send(node, action);
+      if (!sent && options_.leave_refused && may_be_left(plan_, action, sent.error())) {
+        left_[node] =
+            fmt::format("it is refused by the server ({})",
+                        one_line(sent.error().because.empty() ? sent.error().message : sent.error().because));
+        events_.object({action.key.display(), "left as it is", {}});
+        events_.warn(fmt::format("{} is left as it is: {}", action.key.display(), left_[node]));
+        return {};
+      }
       if (!sent) {
         events_.object(failed_progress(action.key, sent.error()));
         Error failure =
@@ -607,6 +619,7 @@ class Writer {
   const std::set<GroupKind> redefined_;
   const std::set<std::string, std::less<>> eased_;
   std::vector<char> deleted_;
+  std::vector<std::string> left_;
 };
 
 // About how long it takes until an object is what those behind it, or somebody who waits for the release,
@@ -679,6 +692,7 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
   execution.writes = outcomes_of(run, plan.writes.size());
   delete_after_failure(plan, order, run, writer, events);
   execution.deleted = writer.take_deleted();
+  execution.left = writer.take_left();
   execution.versions = writer.still_versions();
   execution.uids = writer.take_uids();
   execution.earlier_failures = writer.take_earlier_failures();
@@ -700,7 +714,9 @@ std::vector<InventoryItem> inventory_after(const Plan& plan, const Execution& ex
     if (i < plan.writes.size()) {
       const bool deleted = !execution.deleted.empty() && execution.deleted[i] != 0;
       const bool replaced = plan.writes[i].kind == ActionKind::Replace;
-      const bool done = execution.writes[i] == Outcome::Done;
+      const bool left = i < execution.left.size() && !execution.left[i].empty();
+      const bool done = execution.writes[i] == Outcome::Done && !left;
+      if (left) inventory[i].left = execution.left[i];
       if (!execution.uids[i].empty() && (!replaced || done)) inventory[i].uid = execution.uids[i];
       if (const auto sent = execution.late.find(i); sent != execution.late.end())
         inventory[i].key.ns = sent->second.ns;
@@ -709,7 +725,7 @@ std::vector<InventoryItem> inventory_after(const Plan& plan, const Execution& ex
       if (done) inventory[i].fields_taken = plan.writes[i].fields_taken;
       if (deleted) inventory[i].uid.clear();
       // What was refused or never sent was last changed when it was before.
-      if (execution.writes[i] != Outcome::Done) inventory[i].revision = plan.writes[i].previous_revision;
+      if (!done) inventory[i].revision = plan.writes[i].previous_revision;
     } else if (i < plan.writes.size() + plan.removals.size() &&
                execution.removals[i - plan.writes.size()] == Outcome::Done) {
       continue;

@@ -25,6 +25,9 @@ struct ExecuteOptions {
   Duration edge_timeout = std::chrono::minutes(5);
   /// Asked right before the old object of a Replace is deleted; its failure keeps that where it is.
   std::function<Status(const PlannedAction&)> before_replacing = {};
+  /// What the server finds invalid is left as it is, if it is there and ours: everything else goes on
+  /// (left_as_is.h).
+  bool leave_refused = false;
   bool urgent = false;  ///< somebody waits until all is ready: what takes long to become so begins first
   /// Called once all ordinary objects are written, before the hooks that come after them; not if there are
   /// none. It is given where late kinds were sent. Its failure keeps them from running.
@@ -42,8 +45,9 @@ struct Execution {
   std::vector<std::optional<std::string>> earlier_failures = {};
   /// Beside Plan::writes: what the server made of each object; of those that weren't written, earlier.
   std::vector<std::vector<ServerMade>> server_made = {};
-  std::vector<Outcome> removals;  ///< beside Plan::removals; retained ones are NotStarted
-  std::optional<Error> failure;   ///< the first by position; nullopt: everything was done
+  std::vector<std::string> left = {};  ///< beside Plan::writes: why it was left as it is; empty: it was not
+  std::vector<Outcome> removals;       ///< beside Plan::removals; retained ones are NotStarted
+  std::optional<Error> failure;        ///< the first by position; nullopt: everything was done
   /// Where objects of late kinds were sent, by position in Plan::writes.
   std::map<std::size_t, kube::ObjectRef> late = {};
   std::vector<char> deleted =

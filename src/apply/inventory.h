@@ -35,6 +35,8 @@ struct InventoryItem {
   bool fields_taken = false;
   /// Owner::display() of the one that it was taken over from, as long as that one names it too.
   std::string taken_from = {};
+  /// Why it isn't as the revision has it: it couldn't be changed back (apply/left_as_is.h). Empty: it is.
+  std::string left = {};
   std::vector<ServerMade> server_made = {};  ///< when it was last applied
 };
 

@@ -21,8 +21,6 @@ namespace {
 
 const GroupKind kNamespaceKind{"", "Namespace"};
 
-std::string version_label_path() { return fmt::format(".metadata.labels[\"{}\"]", kVersionLabel); }
-
 std::string_view mark_of(const Value& live) { return live.string_at({"metadata", "labels", kPartOfLabel}); }
 
 // Whose a live object is, by its marks.
@@ -475,6 +473,8 @@ Status refuse_same_objects(const Plan& plan) {
 
 }  // namespace
 
+std::string version_label_path() { return fmt::format(".metadata.labels[\"{}\"]", kVersionLabel); }
+
 Marks marks_of(const Value& live) {
   return {std::string(mark_of(live)),
           std::string(live.string_at({"metadata", "annotations", kReleaseAnnotation}))};
@@ -761,6 +761,7 @@ std::vector<InventoryItem> inventory_of(const Plan& plan) {
                            .ended = action.ended && !replaced,
                            .fields_taken = action.fields_taken && !action.transfer,
                            .taken_from = action.taken_from,
+                           .left = action.left ? action.reason : std::string(),
                            .server_made = action.server_made});
     }
   }

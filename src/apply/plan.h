@@ -83,6 +83,7 @@ struct PlannedAction {
   bool finished = false;    ///< of unchanged Jobs: they have ended and are gone (finished_job.h)
   bool ended = false;       ///< InventoryItem::ended, after this plan
   bool failed = false;      ///< of Jobs that are there: they have ended, and not well
+  bool left = false;        ///< of unchanged objects: it differs and can't be changed back (left_as_is.h)
   bool ask = false;         ///< only the server knows whether its fields may change so (settle.h)
   /// Of deletes and replaces: what goes with it although the release doesn't own it.
   std::vector<std::string> with_it = {};
@@ -177,6 +178,9 @@ void plan_replacement(PlannedAction& action, const DesiredObject& desired, const
 /// says when the object last changed, so it is not a change by itself.
 std::vector<FieldDifference> differences_of(const DesiredObject& desired, const Value& live,
                                             std::string_view manager);
+
+/// Of the label that says which revision last changed the object.
+std::string version_label_path();
 
 /// ".spec.replicas differs", "3 fields differ".
 std::string difference_words(const std::vector<FieldDifference>& differences);

@@ -19,7 +19,7 @@ enum class ExitCode : std::uint8_t {
   Ok = 0,
   Failed = 1,
   Usage = 2,
-  Differences = 3,  ///< only where the user asked for it
+  Differences = 3,  ///< only where the user asked for it, or where something that was to go back could not
   Interrupted = 130,
 };
 

@@ -9,6 +9,7 @@
 
 #include "apply/announce.h"
 #include "apply/field_owners.h"
+#include "apply/left_as_is.h"
 #include "apply/readiness.h"
 #include "base/process_identity.h"
 #include "base/text.h"
@@ -262,6 +263,10 @@ Result<render::RenderChoices> render_choices(const Invocation& invocation, const
   return choices;
 }
 
+ExitCode exit_code_of(const action::DeployReport& report) {
+  return apply::count_left(report.plan) == 0 ? ExitCode::Ok : ExitCode::Differences;
+}
+
 void print_deploy_report(const Invocation& invocation, World& world, const action::DeployReport& report,
                          std::string_view did) {
   const Duration elapsed = world.clock.steady_now() - world.began;
@@ -276,6 +281,11 @@ void print_deploy_report(const Invocation& invocation, World& world, const actio
   else if (dry && report.changed)
     world.out.write(view::plan_table(report.plan).render(world.color_out));
   world.out.write(view::deploy_text(report, did, elapsed));
+  // A dry run, and one that writes nothing, warns of nothing.
+  if (!dry && !report.changed) {
+    for (const apply::PlannedAction& write : report.plan.writes)
+      if (write.left) world.out.write(fmt::format("  {}\n", escape_controls(apply::left_words(write))));
+  }
   if (dry || !report.changed) return;
   if (!invocation.enabled("quiet")) world.out.write(what_next(invocation, report));
   if (!report.message.empty()) world.out.write("\n" + escape_controls(report.message, true) + "\n");

@@ -246,6 +246,10 @@ Result<action::DeployOptions> plan_options(const Invocation& invocation, const r
 /// none.
 Result<render::RenderChoices> render_choices(const Invocation& invocation, const World& world);
 
+/// Of a release that went back to a recorded revision: Differences, where the server kept something as it
+/// was.
+ExitCode exit_code_of(const action::DeployReport& report);
+
 /// Prints what a deployment did, or would do.
 void print_deploy_report(const Invocation& invocation, World& world, const action::DeployReport& report,
                          std::string_view did);

@@ -102,6 +102,7 @@ Value to_value(const std::vector<InventoryItem>& inventory) {
     if (item.ended) value.set("ended", true);
     if (item.fields_taken) value.set("fieldsTaken", true);
     if (!item.taken_from.empty()) value.set("takenFrom", item.taken_from);
+    if (!item.left.empty()) value.set("left", item.left);
     if (!item.server_made.empty()) value.set("serverMade", to_value(item.server_made));
     items.push_back(std::move(value));
   }
@@ -129,6 +130,7 @@ Result<std::vector<InventoryItem>> inventory_from_value(const Value& value) {
     item.ended = entry.is_true_at("ended");
     item.fields_taken = entry.is_true_at("fieldsTaken");
     item.taken_from = entry.string_at("takenFrom");
+    item.left = entry.string_at("left");
     if (const Value* made = entry.find("serverMade"); made != nullptr && made->is_array()) {
       for (const Value& each : made->as_array())
         item.server_made.push_back(

@@ -29,15 +29,19 @@ constexpr std::array kCounts{Count{ActionKind::Create, "created", "to create"},
                              Count{ActionKind::Delete, "deleted", "to delete"},
                              Count{ActionKind::Retain, "retained", "to retain"}};
 
+std::string_view action_word(const apply::PlannedAction& action) {
+  return action.left ? "leave" : apply::to_string(action.kind);
+}
+
 Value actions_value(const apply::Plan& plan) {
   Value::Array actions;
   for (const auto* list : {&plan.writes, &plan.removals}) {
     for (const apply::PlannedAction& action : *list) {
       Value::Array paths;
       for (const apply::FieldDifference& difference : action.differences) paths.emplace_back(difference.path);
-      actions.push_back(identity_value(action.key, {{"action", apply::to_string(action.kind)},
-                                                    {"reason", action.reason},
-                                                    {"fields", Value(std::move(paths))}}));
+      actions.push_back(identity_value(
+          action.key,
+          {{"action", action_word(action)}, {"reason", action.reason}, {"fields", Value(std::move(paths))}}));
     }
   }
   return Value(std::move(actions));
@@ -45,7 +49,9 @@ Value actions_value(const apply::Plan& plan) {
 
 void add_actions(Table& table, const std::vector<apply::PlannedAction>& actions) {
   for (const apply::PlannedAction& action : actions)
-    table.add({{std::string(apply::to_string(action.kind))}, {action.key.display()}, {action.reason}});
+    table.add({{std::string(action_word(action))},
+               {action.key.display()},
+               {action.left ? fmt::format("left as it is: {}", action.reason) : action.reason}});
 }
 
 }  // namespace
@@ -56,9 +62,13 @@ std::string plan_counts(const apply::Plan& plan, bool planned) {
     if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, words);
   };
   const auto returns = static_cast<std::size_t>(std::ranges::count_if(plan.removals, action::is_return));
+  const auto left = static_cast<std::size_t>(std::ranges::count_if(plan.writes, &apply::PlannedAction::left));
   for (const Count& each : kCounts)
-    add(plan.count(each.kind) - (each.kind == ActionKind::Retain ? returns : 0),
+    add(plan.count(each.kind) - (each.kind == ActionKind::Retain      ? returns
+                                 : each.kind == ActionKind::Unchanged ? left
+                                                                      : 0),
         planned ? each.planned : each.done);
+  add(left, planned ? "to leave as it is" : "left as it is");
   add(returns, planned ? "to give back" : "given back");
   return text.empty() ? "no objects" : text;
 }
@@ -106,8 +116,8 @@ Value deploy_value(const action::DeployReport& report, Duration elapsed) {
 
 std::string deploy_text(const action::DeployReport& report, std::string_view did, Duration elapsed) {
   if (!report.changed)
-    return fmt::format("{} is as wanted, at revision {}: nothing was written\n", report.id.name,
-                       report.revision);
+    return fmt::format("{} is as wanted{}, at revision {}: nothing was written\n", report.id.name,
+                       report.but_for_left(), report.revision);
   const std::string packages = packages_text(report.packages);
   if (report.dry_run != action::DryRun::No)
     return fmt::format("{}{}: {}; nothing was written\n", packages, report.id.name,

@@ -33,7 +33,8 @@ class DriftPrinter {
     Value::Array objects;
     if (outcome.report) {
       hidden_ = &outcome.report->hidden;
-      for (const ObjectDrift& object : outcome.report->found) objects.push_back(object_value(object));
+      for (const ObjectDrift& object : outcome.report->found)
+        objects.push_back(object_value(object, outcome));
     }
     const bool known = outcome.report.has_value();
     return Value::object({{"name", outcome.id.name},
@@ -51,7 +52,7 @@ class DriftPrinter {
     if (!outcome.report) return;  // the error is told at the end
     const DriftReport& report = *outcome.report;
     hidden_ = &report.hidden;
-    for (const ObjectDrift& object : report.found) print(object);
+    for (const ObjectDrift& object : report.found) print(object, outcome);
     const std::size_t unknown = report.count(DriftKind::Unknown);
     const std::size_t drifted =
         report.found.size() - report.count(DriftKind::Foreign) - report.count(DriftKind::Finished) - unknown;
@@ -61,9 +62,9 @@ class DriftPrinter {
                            seen == 1 ? "1 object is" : fmt::format("{} objects are", seen), report.revision,
                            seen == 1 ? "it" : "them");
     else
-      text_ += fmt::format("{}: {} of {} drifted from v{}{}\n", name, drifted,
-                           plural(report.objects, "object"), report.revision,
-                           outcome.fixed_by ? fmt::format(", fixed by v{}", *outcome.fixed_by) : "");
+      text_ +=
+          fmt::format("{}: {} of {} drifted from v{}{}\n", name, drifted, plural(report.objects, "object"),
+                      report.revision, fixed_words(outcome, drifted) + foreign_words(outcome));
     if (unknown > 0)
       text_ += fmt::format("{}: {} could not be looked at: you may not read {}\n", name,
                            plural(unknown, "object"), unknown == 1 ? "it" : "them");
@@ -73,6 +74,24 @@ class DriftPrinter {
   }
 
  private:
+  // Of what is fixed: what isn't the release's to take away.
+  static std::string foreign_words(const DriftOutcome& outcome) {
+    std::size_t fields = 0;
+    for (const ObjectDrift& object : outcome.report->found) fields += object.foreign.size();
+    if (!outcome.fixing || fields == 0) return {};
+    return fmt::format("; {} that only others set {}", plural(fields, "field"),
+                       fields == 1 ? "stays" : "stay");
+  }
+
+  static std::string fixed_words(const DriftOutcome& outcome, std::size_t drifted) {
+    const std::size_t left = outcome.left.size();
+    const std::string fixed = outcome.fixed_by ? fmt::format("fixed by v{}", *outcome.fixed_by) : "";
+    if (left == 0) return fixed.empty() ? "" : ", " + fixed;
+    const std::string rest = fmt::format("{} left as {}", left, left == 1 ? "it is" : "they are");
+    return fixed.empty() || left >= drifted ? ": " + rest
+                                            : fmt::format(": {} {}, {}", drifted - left, fixed, rest);
+  }
+
   // Short values in one line; others as JSON, cut off.
   std::string text(const ObjectDrift& object, std::string_view path, const Value& value) const {
     if (value.is_null()) return "nothing";
@@ -94,7 +113,7 @@ class DriftPrinter {
     return then ? fmt::format(", {} ago", format_age(now_ - *then)) : "";
   }
 
-  void print(const ObjectDrift& object) {
+  void print(const ObjectDrift& object, const DriftOutcome& outcome) {
     if (object.kind == DriftKind::Finished) {
       text_ += fmt::format("{}  {}\n", escape_controls(object.key.display()),
                            paint(options_.color, Tone::Faint, escape_controls(object.reason)));
@@ -106,6 +125,8 @@ class DriftPrinter {
                          object.fields.empty() && object.kind != DriftKind::Foreign
                              ? ": " + escape_controls(object.reason)
                              : "");
+    if (const auto left = outcome.left.find(object.key); left != outcome.left.end())
+      text_ += fmt::format("  left as it is: {}\n", escape_controls(left->second));
     for (const FieldDrift& field : object.fields)
       text_ += fmt::format(
           "  {}: {}, recorded is {}{}\n", escape_controls(field.path), text(object, field.path, field.live),
@@ -114,9 +135,9 @@ class DriftPrinter {
               ? ""
               : fmt::format(" (by {}{})", escape_controls(join(field.managers, ", ")), ago(field.time)));
     for (const apply::ForeignField& field : object.foreign)
-      text_ +=
-          fmt::format("  {}: {}, set by {}{}\n", escape_controls(field.path),
-                      text(object, field.path, field.live), escape_controls(field.manager), ago(field.time));
+      text_ += fmt::format("  {}: {}, set by {}{}{}\n", escape_controls(field.path),
+                           text(object, field.path, field.live), escape_controls(field.manager),
+                           ago(field.time), outcome.fixing ? "; not recorded, so it stays" : "");
   }
 
   // A part of an object that holds one is hidden as a whole.
@@ -133,7 +154,8 @@ class DriftPrinter {
                : Value("***");
   }
 
-  Value object_value(const ObjectDrift& object) const {
+  Value object_value(const ObjectDrift& object, const DriftOutcome& outcome) const {
+    const auto left = outcome.left.find(object.key);
     Value::Array fields, foreign;
     for (const FieldDrift& field : object.fields) {
       Value::Array managers(field.managers.begin(), field.managers.end());
@@ -154,6 +176,7 @@ class DriftPrinter {
                                        {"reason", object.reason},
                                        {"file", text_or_null(object.file)},
                                        {"line", object.line > 0 ? Value(object.line) : Value()},
+                                       {"left", left == outcome.left.end() ? Value() : Value(left->second)},
                                        {"fields", Value(std::move(fields))},
                                        {"foreign", Value(std::move(foreign))}});
   }

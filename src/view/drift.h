@@ -1,6 +1,7 @@
 #pragma once
 // How releases differ from what they recorded, and what fixing it did. Pure; any thread.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,9 @@ struct DriftOutcome {
   release::ReleaseId id;
   std::optional<action::DriftReport> report = {};
   std::optional<Error> failure = {};
-  std::optional<int> fixed_by = {};  ///< revision
+  bool fixing = false;                                       ///< it was to be fixed
+  std::optional<int> fixed_by = {};                          ///< revision; nullopt: nothing was written
+  std::map<apimachinery::ObjectKey, std::string> left = {};  ///< what could not be fixed, and why
 };
 
 struct DriftOptions {

@@ -41,7 +41,8 @@ def drift_names_what_changed_and_who_did_it(t):
     check("c3RvbGVu" not in text, text)
 
     fixed = t.run("drift", "shop", "--fix", "--exit-code")
-    contains(fixed.out, "4 of 5 objects drifted from v0, fixed by v1")
+    contains(fixed.out, "4 of 5 objects drifted from v0, fixed by v1; 2 fields that only others set stay",
+             "extra: \"x\", set by", "not recorded, so it stays")
     settings = t.kube.get("ConfigMap", t.ns, "settings")["data"]
     equal(settings, {"a": "1", "b": "2", "extra": "x"}, "what is not ours stays")
     equal(t.kube.get("Deployment", t.ns, "web")["spec"]["replicas"], 1)

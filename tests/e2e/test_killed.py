@@ -377,10 +377,35 @@ class TakeOverSweep(Sweep):
         is_whole(self.t, release, self.objects(release, 1), 5)
         left = {f"ConfigMap/{release}-only-0"}
         equal(self.t.owned(old), left, "what the old release still has")
-        if end in ("done again", "finished"):
+        if end != "was done":
             revisions = self.t.run("inspect", "release", old, "-o", "json").json["revisions"]
             equal({f"{item['kind']}/{item['name']}" for item in revisions[-1]["inventory"]}, left,
                   "what the old release's record names")
+
+
+    def at_the_end(self, last):
+        """Killed at each of its `last` requests: once the new release is deployed, recovering either of the two is enough."""
+        total = self.measure()
+        moments = [(k, answered, which) for k in range(total - last + 1, total + 1) for answered in (False, True)
+                   for which in ("old", "new")]
+        ends = at_all(moments, self.ended_by_one, f"take-over killed at request {{}} of {total}")
+        check("nothing" not in ends[:4] and ends.count("settled") >= 4, "recover found nothing to do:", ends)
+
+    def ended_by_one(self, k, answered, which):
+        t, release = self.t, f"e{k}{'b' if answered else 'a'}{which[0]}"
+        old = f"{release}-old"
+        self.prepare(release)
+        Killer(t, k, answered).run(*self.command(release))
+        status = t.run("status", release, "-o", "json", code=None)
+        recovered = t.run("recover", old if which == "old" else release, "--lock-wait", "20s", "-o", "json")
+        if status.json["unfinished"] and status.json["unfinished"][-1]["status"] != "deployed":
+            return "unfinished"
+        self.moved(release, recovered.json["outcome"])
+        # What its new release deletes isn't missing in the old one.
+        t.run("uninstall", release, "--yes", "--lock-wait", "20s")
+        t.run("drift", old, "--exit-code")
+        t.run("uninstall", old, "--yes", "--lock-wait", "20s")
+        return recovered.json["outcome"]
 
 
 class TestsSweep:
@@ -509,6 +534,11 @@ def killed_in_uninstall_with_hooks(t):
 @test
 def killed_in_take_over(t):
     TakeOverSweep(t).run(False, 6)
+
+
+@test
+def killed_at_the_end_of_a_take_over(t):
+    TakeOverSweep(t).at_the_end(8)
 
 
 @test

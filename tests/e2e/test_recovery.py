@@ -65,6 +65,53 @@ def a_failing_upgrade_rolls_itself_back(t):
 
 
 @test
+def going_back_leaves_what_the_server_refuses_to_change_back(t):
+    grows = f"grows-{t.ns}"
+    t.kube.checked("POST", "/apis/storage.k8s.io/v1/storageclasses",
+                   {"metadata": {"name": grows}, "provisioner": "devcluster.mistletoe.dev/volume",
+                    "allowVolumeExpansion": True})
+    t.cleanup(lambda: t.kube.checked("DELETE", f"/apis/storage.k8s.io/v1/storageclasses/{grows}"))
+
+    def disk(size):
+        return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "disk"},
+                "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": grows,
+                         "resources": {"requests": {"storage": size}}}}
+
+    def asked():
+        return t.kube.get("PersistentVolumeClaim", t.ns, "disk")["spec"]["resources"]["requests"]["storage"]
+
+    fixed = config_map("fixed", {"key": "first"})
+    package = t.package("shop", disk("1Gi"), fixed, config_map("shared", {"key": "first"}))
+    t.run("install", "shop", "-p", package, "--wait")
+    t.package("shop", disk("2Gi"), {**fixed, "immutable": True}, config_map("shared", {"key": "second"}), refused("bad"))
+    outcome = t.refused("upgrade", "shop", "--rollback-on-failure",
+                        says=["70000", "rolled back to v0, as v2, but for 2 objects", "PersistentVolumeClaim", "ConfigMap"])
+    contains(outcome.err, "disk is left as it is: it is refused by the server", "status.capacity",
+             "fixed is left as it is: it can't change .immutable in place")
+    equal((data(t)["shared"], asked()), ("first", "2Gi"), "what could be undone is")
+    status = t.run("status", "shop", "-o", "json").json
+    equal((status["status"], status["deployedRevision"], status["unfinished"]), ("deployed", 2, []), "status")
+    equal({o["name"] for o in status["objects"] if "left as it was" in (o["detail"] or "")}, {"disk", "fixed"}, "status")
+    contains(t.run("history", "shop").out, "left as it was: PersistentVolumeClaim")
+    release, = t.run("drift", "shop", "-o", "json", "--exit-code", code=3).json["releases"]
+    equal({o["name"]: o["drift"] for o in release["objects"]}, {"disk": "changed", "fixed": "changed"}, "drift")
+    contains(t.run("drift", "shop", "--fix", code=3).out, "2 of 3 objects drifted from v2: 2 left as they are")
+
+    # By hand; a plan shows it first.
+    t.package("shop", disk("2Gi"), fixed, config_map("shared", {"key": "third"}))
+    t.run("upgrade", "shop", "--replace")
+    plan = t.run("rollback", "shop", "0", "--dry-run", "-o", "json", code=3).json
+    equal({o["name"]: o["action"] for o in plan["objects"]}, {"disk": "leave", "fixed": "unchanged", "shared": "update"})
+    contains(t.run("rollback", "shop", "0", "--dry-run", code=3).out, "left as it is: ", "1 to leave as it is")
+    contains(t.run("rollback", "shop", "0", code=3).out, "is rolled back to v0, but for 1 object, at revision 4")
+    equal((data(t)["shared"], asked()), ("first", "2Gi"), "what could be changed back is")
+    t.kube.patch("ConfigMap", t.ns, "shared", {"data": {"key": "edited"}})
+    contains(t.run("drift", "shop", "--fix", code=3).out, "2 of 3 objects drifted from v4: 1 fixed by v5, 1 left as it is")
+    equal(data(t)["shared"], "first", "drift --fix")
+    t.run("uninstall", "shop", "--yes", "--delete-pvcs")
+
+
+@test
 def a_failing_first_install_leaves_nothing(t):
     package = t.package("shop", config_map("shared"), claim("data"), refused("bad"))
     t.refused("install", "shop", "-p", package, "--rollback-on-failure", says=["70000", "rolled back: "])

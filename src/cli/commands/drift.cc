@@ -23,7 +23,9 @@ constexpr Flag kFlags[] = {
     {.name = "fix", .help = "Apply what is recorded once more, over what others changed"},
     {.name = "all", .help = "Every release of the namespace"},
     {.name = "all-namespaces", .letter = 'A', .help = "Every release of every namespace"},
-    {.name = "exit-code", .help = "Exit with 3 when something drifted and was not fixed"},
+    {.name = "exit-code",
+     .help = "Exit with 3 when something drifted and was not fixed; --fix does so by itself where the server "
+             "refuses to change something back"},
     {.name = "strict", .help = "Fields that only others set, and what you may not read, count as drift too"},
     {.name = "adopt", .help = "With --fix, also over objects of the same name that belong to nobody"},
     {.name = "show-secrets", .help = "Print the data of Secrets instead of ***"},
@@ -63,6 +65,12 @@ Result<std::vector<ReleaseId>> chosen(const Invocation& invocation, World& world
   return ids;
 }
 
+void take_fix(view::DriftOutcome& outcome, const action::DeployReport& fixed) {
+  if (fixed.changed) outcome.fixed_by = fixed.revision;
+  for (const apply::PlannedAction& write : fixed.plan.writes)
+    if (write.left) outcome.left.emplace(write.key, write.reason);
+}
+
 Result<ExitCode> run_drift(const Invocation& invocation, World& world) {
   if (invocation.enabled("adopt") && !invocation.enabled("fix"))
     return error(ErrorKind::Usage, "--adopt goes with --fix only");
@@ -79,21 +87,23 @@ Result<ExitCode> run_drift(const Invocation& invocation, World& world) {
     return {};
   });
   const bool strict = invocation.enabled("strict");
-  bool drifted = false;
+  bool drifted = false, kept = false;
   for (view::DriftOutcome& outcome : outcomes) {
     if (!outcome.report || !outcome.report->drifted(strict)) continue;
     if (invocation.enabled("fix") && outcome.report->drifted(false)) {
       auto fixed =
           action::fix_drift(cluster.environment, outcome.id, invocation.enabled("adopt"), world.context);
+      outcome.fixing = true;
       if (fixed.ok())
-        outcome.fixed_by = fixed->revision;
+        take_fix(outcome, *fixed);
       else
         outcome.failure = std::move(fixed).error();
     }
+    kept = kept || !outcome.left.empty();
     // Others' fields stay where they are: they are not ours to take away.
     const std::size_t stay =
         outcome.report->count(DriftKind::Foreign) + outcome.report->count(DriftKind::Unknown);
-    drifted = drifted || !outcome.fixed_by || (strict && stay > 0);
+    drifted = drifted || !outcome.fixed_by || !outcome.left.empty() || (strict && stay > 0);
   }
   const view::DriftOptions options{.show_secrets = invocation.enabled("show-secrets"),
                                    .strict = strict,
@@ -115,7 +125,7 @@ Result<ExitCode> run_drift(const Invocation& invocation, World& world) {
   for (view::DriftOutcome& outcome : outcomes)
     if (outcome.failure) failures.push_back({outcome.id, *std::move(outcome.failure)});
   if (auto failure = failure_of_several(std::move(failures))) return *std::move(failure);
-  return drifted && invocation.enabled("exit-code") ? ExitCode::Differences : ExitCode::Ok;
+  return kept || (drifted && invocation.enabled("exit-code")) ? ExitCode::Differences : ExitCode::Ok;
 }
 
 }  // namespace

@@ -58,8 +58,8 @@ void print_report(const Invocation& invocation, World& world, const RecoverRepor
   switch (report.outcome) {
     case Recovered::Nothing:
       world.out.write(fmt::format(
-          "{} has nothing unfinished, at revision {}: there is nothing to recover (its objects were "
-          "not looked at: {} does that)\n",
+          "{} has nothing unfinished, at revision {}: there is nothing to recover (whether its objects are "
+          "well is not asked: {} shows that)\n",
           name, report.revision, command_hint(invocation, "status", report.id)));
       return;
     case Recovered::Settled:
@@ -70,8 +70,9 @@ void print_report(const Invocation& invocation, World& world, const RecoverRepor
       print_deploy_report(invocation, world, *report.deployment, "is finished");
       return;
     case Recovered::Undone:
-      print_deploy_report(invocation, world, *report.deployment,
-                          fmt::format("is back to v{},", report.deployment->restores));
+      print_deploy_report(
+          invocation, world, *report.deployment,
+          fmt::format("is back to v{}{},", report.deployment->restores, report.deployment->but_for_left()));
       return;
     case Recovered::Rebuilt:
       world.out.write(fmt::format("{}{} {} at revision {}, with {}\n", rebuild_words(*report.rebuilt), name,
@@ -117,7 +118,7 @@ Result<ExitCode> run_recover(const Invocation& invocation, World& world) {
     print_value(world, format, view::recover_value(report, world.clock.steady_now() - world.began, dry));
   else
     print_report(invocation, world, report, dry);
-  return ExitCode::Ok;
+  return report.deployment ? exit_code_of(*report.deployment) : ExitCode::Ok;
 }
 
 }  // namespace

@@ -31,8 +31,9 @@ Result<ExitCode> run_rollback(const Invocation& invocation, World& world) {
       const action::DeployReport report,
       action::deploy(cluster.environment, id, action::rollback_intent(cluster.environment, to, world.context),
                      deploy_options(invocation), world.context));
-  print_deploy_report(invocation, world, report, fmt::format("is rolled back to v{},", report.restores));
-  return ExitCode::Ok;
+  print_deploy_report(invocation, world, report,
+                      fmt::format("is rolled back to v{}{},", report.restores, report.but_for_left()));
+  return exit_code_of(report);
 }
 
 }  // namespace
