@@ -1,5 +1,7 @@
 #include "action/deploy.h"
 
+#include <algorithm>
+#include <array>
 #include <set>
 
 #include "action/adopted.h"
@@ -226,7 +228,7 @@ Status refuse_uninstalling(const ReleaseState& state) {
 Status refuse_missing(const ReleaseState& state) {
   if (state.anchor) return {};
   return error(ErrorKind::NotFound, "release {} does not exist", state.id.display())
-      .with_hint("see " + release::list_text(state.id));
+      .with_hint(missing_hint(state.id));
 }
 
 Intent install_intent(Render render) {
@@ -295,8 +297,32 @@ Result<DeployReport> deploy_once(const Environment& environment, ReleaseState st
   return try_deploy(environment, std::move(state), intent, options, context).report;
 }
 
+namespace {
+
+// Two that take from each other lock each other out at the same moment, and again as soon as they try again:
+// each steps back for another while.
+void step_back(const Environment& environment, int look, const Context& context) {
+  if (look < 2) return;
+  std::array<std::byte, 2> drawn;
+  environment.random.fill(drawn);
+  const auto part = (std::to_integer<unsigned>(drawn[0]) << 8U | std::to_integer<unsigned>(drawn[1])) % 1000U;
+  const int most = 50 << std::min(look, 5);  // milliseconds
+  environment.clock.sleep(std::chrono::milliseconds(most) * part / 1000, context.stop());
+}
+
+Error moves_on(const release::ReleaseId& id, const Error& last) {
+  return error(ErrorKind::Conflict, "release {} was changed by others each time it was looked at",
+               id.display())
+      .with_because(last.to_line())
+      .with_hint("wait for them, or let this command wait with --lock-wait 5m");
+}
+
+}  // namespace
+
 Result<DeployReport> deploy(const Environment& environment, const release::ReleaseId& id,
                             const Intent& intent, const DeployOptions& options, const Context& context) {
+  const SteadyTime give_up = environment.clock.steady_now() +
+                             std::chrono::duration_cast<SteadyTime::duration>(environment.lock_wait);
   for (int look = 1;; ++look) {
     MIST_TRY(ReleaseState state,
              options.dry_run == DryRun::No
@@ -313,8 +339,12 @@ Result<DeployReport> deploy(const Environment& environment, const release::Relea
     if (result.failed && options.rollback_on_failure)
       return rolled_back(environment, id, *result.failed, options, std::move(result.report).error(), context);
     // Somebody changed the release between our look and our lock.
-    if (!release::anchor_moved(result.report.error()) || look == kLooks) return std::move(result.report);
+    if (!release::anchor_moved(result.report.error())) return std::move(result.report);
+    if (look >= kLooks && environment.clock.steady_now() >= give_up)
+      return moves_on(id, result.report.error());
     environment.events.debug(fmt::format("release {} changed meanwhile, looking again", id.display()));
+    step_back(environment, look, context);
+    MIST_TRY_VOID(context.check());
   }
 }
 

@@ -260,10 +260,14 @@ Status refuse_lost_anchor(const Environment& environment, const release::Release
                              apply::anchor_name(id), release::command_text("recover", id, "--from-labels")));
 }
 
+std::string missing_hint(const release::ReleaseId& id) {
+  return fmt::format("see {}; if its record went with the namespace, recover --from-labels rebuilds it",
+                     release::list_text(id));
+}
+
 Error missing_release(const Environment& environment, const release::ReleaseId& id, const Context& context) {
   if (Status lost = refuse_lost_anchor(environment, id, context); !lost) return std::move(lost).error();
-  return error(ErrorKind::NotFound, "release {} does not exist", id.display())
-      .with_hint("see " + release::list_text(id));
+  return error(ErrorKind::NotFound, "release {} does not exist", id.display()).with_hint(missing_hint(id));
 }
 
 release::LockWorld lock_world(const Environment& environment, release::Store& store) {

@@ -10,11 +10,13 @@
 #include "action/record_head.h"
 #include "apply/field_owners.h"
 #include "base/text.h"
+#include "kube/api_failure.h"
 #include "release/command_text.h"
 
 namespace mist::action {
 
 using apply::InventoryItem;
+using release::ReleaseId;
 using release::ReleaseLock;
 using release::Revision;
 using release::RevisionStatus;
@@ -68,6 +70,22 @@ std::vector<release::RenderedObject> applied_objects(const Labelled& labelled) {
   return objects;
 }
 
+// The objects of a release may outlive the namespace of its record. Who may not look at it may still write.
+Status check_namespace(const Environment& environment, const ReleaseId& id, const Context& context) {
+  const kube::ResourceInfo namespaces{{"", "v1", "Namespace"}, "namespaces", false, {}};
+  const auto there = environment.client.get({namespaces, "", id.ns}, context);
+  const std::string again = fmt::format("kubectl create namespace {}, then {}", id.ns,
+                                        release::command_text("recover", id, "--from-labels"));
+  if (there.ok() && apimachinery::is_terminating(*there))
+    return error(ErrorKind::Conflict, "the namespace {}, which is to hold the record, is being deleted",
+                 id.ns)
+        .with_hint(fmt::format("wait until it is gone, and create it again: {}", again));
+  if (!there.ok() && kube::is_absent(there.error()))
+    return error(ErrorKind::NotFound, "the namespace {}, which is to hold the record, does not exist", id.ns)
+        .with_hint(fmt::format("create it again: {}", again));
+  return {};
+}
+
 }  // namespace
 
 Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState state, bool trust,
@@ -85,6 +103,7 @@ Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState st
                  "neither a record of release {} is there, nor an object that carries its marks",
                  seen.id.display())
         .with_hint("see " + release::list_text(seen.id));
+  if (!seen.anchor) MIST_TRY_VOID(check_namespace(environment, seen.id, context));
   const int newest = newest_good(seen, kept);
   MIST_TRY(const std::optional<Revision> good, last_good(environment, seen, newest, trust, context));
   if (!good && newest >= 0 && !trust) plan.unproven = newest;

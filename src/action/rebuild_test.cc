@@ -186,6 +186,33 @@ TEST_F(RebuildTest, AnAnchorThatLostTheKeyOfItsSealsIsRefusedAndGetsANewOne) {
   EXPECT_FALSE(has("two"));
 }
 
+// The objects are in another namespace than the record was.
+TEST_F(RebuildTest, FromLabelsSaysThatTheNamespaceOfTheRecordIsNotThere) {
+  ASSERT_TRUE(
+      install_now("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: one}, "
+                  "rules: []}\n")
+          .ok());
+  drop("mistletoe.web");
+  drop("mistletoe.web.v0");
+  const auto missing = status(environment(), id, Context());
+  ASSERT_FALSE(missing.ok());
+  EXPECT_THAT(missing.error().hint, HasSubstr("recover --from-labels rebuilds it"));
+  cluster.set_hold_namespaces(true);
+  ASSERT_TRUE(
+      cluster.remove({{{"", "v1", "Namespace"}, "namespaces", false, {}}, "", "default"}, {}, Context())
+          .ok());
+  const auto terminating = from_labels();
+  ASSERT_FALSE(terminating.ok());
+  EXPECT_EQ(terminating.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(terminating.error().message, HasSubstr("is being deleted"));
+  cluster.finish_namespaces();
+  ASSERT_FALSE(cluster.has("Namespace", "", "default"));
+  const auto gone = from_labels();
+  ASSERT_FALSE(gone.ok());
+  EXPECT_EQ(gone.error().kind, ErrorKind::NotFound);
+  EXPECT_THAT(gone.error().hint, HasSubstr("kubectl create namespace default"));
+}
+
 TEST_F(RebuildTest, FromLabelsMakesARecordOfObjectsAlone) {
   install();
   drop("mistletoe.web");

@@ -925,6 +925,34 @@ TEST_F(TakeOverTest, AMoveThatFailedIsNotMadeByUndoingIt) {
   }
 }
 
+// Two that take from each other lock each other out again and again, each between the other's look and lock.
+TEST_F(TakeOverTest, WhoWaitsForLocksOutlastsManyChangesOfItsRelease) {
+  ASSERT_TRUE(install_now(config_map("mine", "1")).ok());
+  install_theirs();
+  for (const Duration wait : {Duration(0), Duration(std::chrono::seconds(20))}) {
+    std::atomic<int> moves{0};
+    cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+      if (call.verb != "patch" || call.key.name != "mistletoe.web" || moves.fetch_add(1) >= 6)
+        return std::nullopt;
+      Value anchor = *cluster.find("Secret", "default", "mistletoe.web");
+      anchor["metadata"]["annotations"].set("moved", fmt::format("{}", moves.load()));
+      cluster.put(anchor);
+      return std::nullopt;
+    });
+    Environment here = environment();
+    here.lock_wait = wait;
+    const auto done = deploy(here, id, upgrade_intent(rendering(kTaken)), taking(), Context());
+    cluster.set_before({});
+    EXPECT_EQ(done.ok(), wait > Duration(0)) << (done.ok() ? "" : done.error().to_line());
+    if (done.ok()) continue;
+    EXPECT_EQ(done.error().kind, ErrorKind::Conflict);
+    EXPECT_THAT(done.error().message, HasSubstr("was changed by others each time"));
+    EXPECT_EQ(owner("two"), "default/theirs");
+    EXPECT_FALSE(read_release(environment(), theirs, Context())->anchor->lock.has_value());
+  }
+  EXPECT_EQ(owner("two"), "default/web");
+}
+
 // Nothing moves: its record is repaired when it can be, and until then the upgrade is none of its business.
 TEST_F(TakeOverTest, AnUpgradeGoesOnWhileTheOtherReleaseIsBusy) {
   install_theirs();

@@ -168,6 +168,9 @@ Error bare_error(const http::Response& response, const Asked& asked) {
 }  // namespace
 
 Error status_error(const Value& status, int http_status, const Asked& asked) {
+  const auto is_of_terminating = [](const ApiFailure::Cause& cause) {
+    return cause.reason == "NamespaceTerminating";
+  };
   // Inside of a watch there is no HTTP status but the one in the object.
   if (const Value* code = status.find("code"); http_status == 0 && code != nullptr && code->is_int())
     http_status = static_cast<int>(code->as_int());
@@ -189,9 +192,12 @@ Error status_error(const Value& status, int http_status, const Asked& asked) {
   // PUT and DELETE answer 409.
   if (fact.other_object) kind = ErrorKind::Conflict;
   if (because.empty()) because = fmt::format("HTTP {}: {}", http_status, meaning(http_status));
+  const std::string hint = std::ranges::any_of(fact.causes, is_of_terminating)
+                               ? "wait until the namespace is gone, or choose another"
+                               : hint_for(http_status, reason, status.string_at("message"), asked);
   return error(kind, "cannot {} {} on {}", asked.verb, asked.object, asked.server)
       .with_because(std::move(because))
-      .with_hint(hint_for(http_status, reason, status.string_at("message"), asked))
+      .with_hint(hint)
       .with_detail(std::move(fact));
 }
 

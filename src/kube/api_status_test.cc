@@ -74,6 +74,14 @@ TEST(ApiStatus, HintOfA403IsOfPermissionsOnlyWhereTheyAreMissing) {
   EXPECT_THAT(anonymous, ::testing::HasSubstr("--context"));
 }
 
+TEST(ApiStatus, OfATerminatingNamespaceNoRuleIsToBlame) {
+  const auto result = decode_answer(
+      answer(403, status_body(R"("message":"secrets \"a\" is forbidden","reason":"Forbidden","details":)"
+                              R"({"causes":[{"reason":"NamespaceTerminating","message":"it ends"}]})")),
+      kAsked);
+  EXPECT_THAT(result.error().hint, HasSubstr("wait until the namespace is gone"));
+}
+
 TEST(ApiStatus, NotFoundOfThePathIsAKindThatIsNotServed) {
   const std::string named = status_body(R"("reason":"NotFound","details":{"name":"api"})");
   const std::string unnamed = status_body(R"("message":"the server could not find the requested resource",
