@@ -83,18 +83,18 @@ Preview Previews::of(const Version& version) {
   if (version.digest.empty())
     return {.state = PreviewState::Impossible, .problem = "its files couldn't be read"};
   const std::string key = key_of(version);
+  Preview told;  // what is made again is told as it was until then
   {
     const std::scoped_lock lock(mutex_);
     const auto found = known_.find(key);
-    if (found != known_.end() && found->second.again > std::chrono::steady_clock::now())
-      return found->second.preview;
-    if (queue_.size() < kMostQueued) {
-      known_.insert_or_assign(key, Known{});
-      queue_.push_back({key, version.package, version.version, version.digest});
-    }
+    if (found != known_.end()) told = found->second.preview;
+    const bool due = found == known_.end() || found->second.again <= std::chrono::steady_clock::now();
+    if (!due || queue_.size() >= kMostQueued) return told;
+    known_.insert_or_assign(key, Known{.preview = told});
+    queue_.push_back({key, version.package, version.version, version.digest});
   }
   more_.notify_one();
-  return {};
+  return told;
 }
 
 void Previews::work(const std::stop_token& stop) {

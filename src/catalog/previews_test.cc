@@ -166,7 +166,10 @@ TEST_F(PreviewsTest, WhatFailedForReasonsOfTheCatalogIsTriedAgain) {
   EXPECT_EQ(failed.problem, "the catalog can't make it now");
   ASSERT_TRUE(files_.write(engine, bytes).ok());
   Preview now = made(version);
-  for (int i = 0; i < 600 && now.state != PreviewState::Ready; ++i) now = made(version);
+  for (int i = 0; i < 600 && now.state != PreviewState::Ready; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    now = made(version);
+  }
   EXPECT_EQ(now.state, PreviewState::Ready) << now.problem;
 }
 
