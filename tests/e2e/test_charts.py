@@ -42,7 +42,7 @@ def hook(name, events, state=None, log=None, weight=0, policy=None, log_policy=N
 def written(t, mark):
     """What was applied and deleted since, in this order: "+name", "-name"."""
     return [("-" if r.verb == "delete" else "+") + r.name for r in t.requests(mark)
-            if r.verb in ("patch", "delete") and r.name and not r.name.startswith("mistletoe.")]
+            if r.writes and r.verb in ("patch", "delete") and r.name and not r.name.startswith("mistletoe.")]
 
 
 BAD = """{{- if true }}
