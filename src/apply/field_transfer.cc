@@ -51,14 +51,6 @@ void append(Value& object, const std::string& key, Value value) {
   member.value = std::move(value);
 }
 
-// Of an item of a list by key; the server fills in the protocol of ports.
-bool has_key(const Value& item, const Value& key) {
-  return item.is_object() && std::ranges::all_of(key.as_object(), [&](const Value::Member& part) {
-           const Value* value = item.find(part.key);
-           return value == nullptr ? part.key == "protocol" : *value == part.value;
-         });
-}
-
 bool owns_our_mark(const Value& fields) {
   return fields.at_path({"f:metadata", "f:annotations", fmt::format("f:{}", kReleaseAnnotation)}) != nullptr;
 }
@@ -68,12 +60,9 @@ const Value* step_into(const Value& at, const encoding::MemberFinder& members, s
   if (step.starts_with("f:")) return members.find(step.substr(2));
   const auto key = encoding::parse_json(step.substr(std::min<std::size_t>(2, step.size())));
   if (!at.is_array() || !key.ok()) return nullptr;
-  const Value::Array& items = at.as_array();
   if (step.starts_with("i:")) return &at;
-  const auto found = std::ranges::find_if(items, [&](const Value& item) {
-    return step.starts_with("k:") && key->is_object() ? has_key(item, *key) : item == *key;
-  });
-  return found == items.end() ? nullptr : &*found;
+  const bool by_key = step.starts_with("k:") && key->is_object();
+  return place_at(at, {{.kind = by_key ? PathStep::Kind::Key : PathStep::Kind::Item, .key = *key}});
 }
 
 // Maps to which people and controllers add entries of their own.
