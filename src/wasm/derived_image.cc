@@ -12,16 +12,15 @@
 #include "wasm/snapshot.h"
 
 namespace mist::wasm {
-namespace prepared {
 namespace {
 
 // Numbers of sections.
 constexpr std::uint8_t kMemory = 5, kGlobal = 6, kExport = 7, kStart = 8, kData = 11, kDataCount = 12;
 // Kinds of exports.
 constexpr std::uint8_t kMemoryKind = 2, kGlobalKind = 3;
-constexpr std::string_view kInstrumentation = "__wizer_";
-constexpr std::string_view kInitialize = "_initialize";
-constexpr std::size_t kWasmPage = 65536, kPage = 4096;
+constexpr std::string_view kPreparedExports = "__wizer_";
+constexpr std::string_view kStartUp = "_initialize";
+constexpr std::size_t kGuestPage = 65536, kHostPage = 4096;
 // More than any engine may have.
 constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 30;
 
@@ -220,8 +219,8 @@ Image image_of(const std::vector<Segment>& segments, std::size_t size, std::vect
   for (const Segment& segment : segments) {
     if (segment.bytes.empty()) continue;
     std::memcpy(image.get() + segment.offset, segment.bytes.data(), segment.bytes.size());
-    for (std::size_t page = segment.offset / kPage;
-         page <= (segment.offset + segment.bytes.size() - 1) / kPage; ++page)
+    for (std::size_t page = segment.offset / kHostPage;
+         page <= (segment.offset + segment.bytes.size() - 1) / kHostPage; ++page)
       touched[page] = true;
   }
   return image;
@@ -231,10 +230,10 @@ std::vector<StartImage::Page> changed(const Image& before, const Image& now,
                                       const std::vector<bool>& touched) {
   std::vector<StartImage::Page> pages;
   for (std::size_t page = 0; page < touched.size(); ++page) {
-    const std::size_t at = page * kPage;
-    if (!touched[page] || std::memcmp(before.get() + at, now.get() + at, kPage) == 0) continue;
+    const std::size_t at = page * kHostPage;
+    if (!touched[page] || std::memcmp(before.get() + at, now.get() + at, kHostPage) == 0) continue;
     if (pages.empty() || pages.back().offset + pages.back().bytes.size() != at) pages.push_back({at, {}});
-    pages.back().bytes.insert(pages.back().bytes.end(), now.get() + at, now.get() + at + kPage);
+    pages.back().bytes.insert(pages.back().bytes.end(), now.get() + at, now.get() + at + kHostPage);
   }
   return pages;
 }
@@ -246,11 +245,9 @@ bool same_sections(const std::vector<NumberedSection>& a, const std::vector<Numb
 }
 
 }  // namespace
-}  // namespace prepared
 
 std::optional<StartImage> StartImage::of_module(std::span<const std::byte> wasm,
                                                 std::span<const std::byte> base) {
-  using namespace prepared;
   const auto own = parts_of(wasm), parent = parts_of(base);
   if (!own || !parent || own->globals.has_value() != parent->globals.has_value() ||
       !same_sections(own->fixed, parent->fixed))
@@ -258,11 +255,11 @@ std::optional<StartImage> StartImage::of_module(std::span<const std::byte> wasm,
   const auto memory = memory_in(*own->memory), before = memory_in(*parent->memory);
   if (!memory || !before || memory->most != before->most || memory->least < before->least)
     return std::nullopt;
-  const std::uint64_t size = std::uint64_t{memory->least} * prepared::kWasmPage;
-  if (size > prepared::kMostMemory) return std::nullopt;
+  const std::uint64_t size = std::uint64_t{memory->least} * kGuestPage;
+  if (size > kMostMemory) return std::nullopt;
 
   const auto exports = exports_in(*own->exports), all = exports_in(*parent->exports);
-  if (!exports || !all || exports->contains(prepared::kInitialize)) return std::nullopt;
+  if (!exports || !all || exports->contains(kStartUp)) return std::nullopt;
   for (const auto& [name, each] : *exports) {
     const auto same = all->find(name);
     if (same == all->end() || same->second != each) return std::nullopt;
@@ -270,9 +267,9 @@ std::optional<StartImage> StartImage::of_module(std::span<const std::byte> wasm,
   StartImage image;
   std::map<std::uint32_t, std::string> global_names;
   for (const auto& [name, each] : *all) {
-    if (!name.starts_with(prepared::kInstrumentation)) continue;
-    if (each.kind == prepared::kMemoryKind) image.memory_ = name;
-    if (each.kind == prepared::kGlobalKind) global_names.emplace(each.index, name);
+    if (!name.starts_with(kPreparedExports)) continue;
+    if (each.kind == kMemoryKind) image.memory_ = name;
+    if (each.kind == kGlobalKind) global_names.emplace(each.index, name);
   }
   if (image.memory_.empty()) return std::nullopt;
 
@@ -289,16 +286,15 @@ std::optional<StartImage> StartImage::of_module(std::span<const std::byte> wasm,
   }
 
   const auto data = segments_in(*own->data, size);
-  const auto data_before = segments_in(*parent->data, std::uint64_t{before->least} * prepared::kWasmPage);
+  const auto data_before = segments_in(*parent->data, std::uint64_t{before->least} * kGuestPage);
   if (!data || !data_before) return std::nullopt;
-  std::vector<bool> touched(size / prepared::kPage);
+  std::vector<bool> touched(size / kHostPage);
   const Image then = image_of(*data_before, size, touched), now = image_of(*data, size, touched);
   image.memory_size_ = size;
   image.pages_ = changed(then, now, touched);
   return image;
 }
 
-namespace prepared {
 namespace {
 
 constexpr std::string_view kImageMagic = "mistletoe start image 1\n";
@@ -331,10 +327,8 @@ struct Reader {
 };
 
 }  // namespace
-}  // namespace prepared
 
 std::string StartImage::to_bytes() const {
-  using namespace prepared;
   std::string out(kImageMagic);
   out.reserve(bytes() + 4096);
   append(out, memory_);
@@ -353,7 +347,6 @@ std::string StartImage::to_bytes() const {
 }
 
 std::optional<StartImage> StartImage::from_bytes(std::string_view bytes) {
-  using namespace prepared;
   if (!bytes.starts_with(kImageMagic)) return std::nullopt;
   Reader reader{bytes.substr(kImageMagic.size())};
   StartImage image;
