@@ -32,7 +32,7 @@ class Deployment {
   };
   const std::optional<Recorded>& failed() const { return failed_; }
 
-  /// What was to be changed back and the server refused only then, and why.
+  /// Objects that were to be changed back, and why the server refused it only then.
   const std::map<apimachinery::ObjectKey, std::string>& left() const { return left_; }
 
   /// What was to be deleted and was kept by its last look, and why.

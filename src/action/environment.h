@@ -109,7 +109,7 @@ Result<ReleaseState> read_release_to_write(const Environment& environment, const
 Status refuse_lost_anchor(const Environment& environment, const release::ReleaseId& id,
                           const Context& context);
 
-/// What to do where a release isn't found: look elsewhere, or for what an unrecorded one left.
+/// The hint where a release isn't found: look elsewhere, or for objects without a record.
 std::string missing_hint(const release::ReleaseId& id);
 /// NotFound: there is no such release, or nothing but revisions of it.
 Error missing_release(const Environment& environment, const release::ReleaseId& id, const Context& context);

@@ -380,7 +380,7 @@ TEST_F(RecoverTest, AFailingUpgradeRollsItselfBackAndStillFails) {
   EXPECT_TRUE(now().unfinished.empty());
 }
 
-// What the server refuses to change back doesn't keep everything else.
+// One object that can't be changed back doesn't keep the others from going back.
 
 TEST_F(RecoverTest, RollbackLeavesWhatTheServerRefusesAndEverybodyIsTold) {
   ASSERT_TRUE(install_now(kFirstYaml).ok());
@@ -476,7 +476,7 @@ TEST_F(RecoverTest, FinishingARevisionLeavesNothing) {
   EXPECT_THAT(finished.error().to_line(), HasSubstr("may not shrink"));
 }
 
-// Whose an object is, is no matter of what the server takes.
+// Conflicts of ownership stay errors: no refusal of the server decides them.
 TEST_F(RecoverTest, RollbackStillRefusesWhatBelongsToOthers) {
   ASSERT_TRUE(install_now(kFirstYaml).ok());
   ASSERT_TRUE(upgrade_now(kSecondYaml, "2").ok());

@@ -21,7 +21,7 @@ bool is_same(const InventoryItem& one, const InventoryItem& other) {
   return one.key == other.key || (!one.uid.empty() && one.uid == other.uid);
 }
 
-// What an object's label says of the release that it was taken from.
+// Whether an object is its source's still, by its label.
 enum class Label : std::uint8_t { OfSource, OfAnother, Gone, Unknown };
 
 Label label_of(const Environment& environment, const ReleaseId& source, const InventoryItem& item,

@@ -106,7 +106,7 @@ class Faults {
         baseline("", fmt::format("the volume {} is of the type {}", name, source.key), &volume);
   }
 
-  // What a Pod's security context and a container's have in common.
+  // The fields that the security contexts of Pods and containers share.
   void of_context(const std::string& place, const Value& context) {
     if (const Value* const host = context.at_path({"windowsOptions", "hostProcess"}); is_true(host))
       privileged(place, "securityContext.windowsOptions.hostProcess is true", host);
@@ -171,7 +171,7 @@ class Faults {
       look(member(member(container, "lifecycle"), hook), hook);
   }
 
-  // What the level Restricted asks of each container.
+  // The level Restricted asks this of each container.
   void of_identity(const std::string& place, const Value& context, const Value* near) {
     const Value& whole = member(spec_, "securityContext");
     if (!windows_ && !is_false(context.find("allowPrivilegeEscalation")))

@@ -23,8 +23,8 @@ struct PodSecurityFault {
   encoding::Position position = {};           ///< of the value, or of what lacks it
 };
 
-/// What keeps a Pod from the level Restricted. `pod`: with `metadata` and `spec`, a Pod or the template of
-/// one. Empty: nothing. Members of a wrong type count as absent.
+/// The reasons why a Pod needs more than Restricted. `pod`: with `metadata` and `spec`, a Pod or the template
+/// of one. Empty: nothing. Members of a wrong type count as absent.
 std::vector<PodSecurityFault> pod_security_faults(const encoding::Value& pod);
 
 /// The strictest level that allows all of them.

@@ -19,7 +19,7 @@ void replace_members(Value& object, const Value* members) {
   for (const Value::Member& each : members->as_object()) object.set(each.key, each.value);
 }
 
-// What a real API server says of the same Pods: tests/e2e/test_pod_security.py.
+// tests/e2e/test_pod_security.py asks a real API server about the same Pods.
 TEST(PodSecurity, IsThatOfKubernetes) {
   const auto text =
       HostFileSystem().read(testing::source_dir() / "tests/conformance/pod-security/cases.json");

@@ -235,7 +235,7 @@ class EdgeWaiter::Impl {
     const Begun& begun = begun_[index];
     if (is_awaited_hook(edge)) tell_of_hook(edge, end);
     Status status = status_of(edge, begun, end);
-    // Who waits until something is gone isn't helped by why it isn't ready.
+    // A wait for absence isn't helped by the reason why the object isn't ready.
     const bool has_state = end.how == WaitEnd::How::Failed ||
                            (end.how == WaitEnd::How::Late && edge.predicate != EdgePredicate::Absent);
     if (!status.ok() && has_state && !end.live.is_null())

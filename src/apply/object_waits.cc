@@ -259,7 +259,7 @@ class ObjectWaits::Impl {
     return fmt::format("lost the label {}, by which it is the release's", kPartOfLabel);
   }
 
-  // What the watch doesn't list, or no longer lists, was deleted, or is there without the label by which the
+  // An object that the watch doesn't list, or no longer lists, was deleted, or lost the label by which the
   // watch selects; neither comes back by waiting.
   bool end_unlisted(Group& group, const ObjectKey& key, std::vector<Ended>& ended) {
     const auto there = client_.get({group.resource, key.ns, key.name}, context_);
