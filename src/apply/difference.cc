@@ -11,7 +11,9 @@
 #include <unordered_map>
 
 #include "apimachinery/built_in_groups.h"
+#include "apply/field_path.h"
 #include "apply/stored_forms.h"
+#include "apply/unowned_empty.h"
 #include "encoding/json.h"
 #include "encoding/member_finder.h"
 #include "kube/managed_fields.h"
@@ -138,10 +140,6 @@ bool zero(const Value& value) {
   return value.empty() || value == Value(false) || (value.is_number() && value.as_double() == 0);
 }
 
-std::string number_text(const Value& value) {
-  return value.is_string() ? value.as_string() : encoding::to_json(value);
-}
-
 // What is known of a place while walking down.
 struct FieldPlace {
   Owned owned = nullptr;
@@ -170,7 +168,6 @@ class Comparison {
   std::vector<FieldDifference> found;
 
   void compare_object(const Value& desired, const Value& live, const FieldPlace& place) {
-    const std::size_t first = found.size();
     const encoding::MemberFinder there(&live);
     for (const Value::Member& member : desired.as_object()) {
       push({.kind = PathStep::Kind::Field, .name = member.key});
@@ -179,6 +176,7 @@ class Comparison {
     }
     if (place.whole) return compare_leftovers(desired, live, place);
     if (place.owned == nullptr || !place.owned->is_object()) return;
+    const std::size_t first = found.size();
     const encoding::MemberFinder wanted(&desired);
     for (const Value::Member& entry : place.owned->as_object()) {
       if (!entry.key.starts_with("f:")) continue;
@@ -188,7 +186,7 @@ class Comparison {
       removed(there.find(name), below(place, name));
       pop();
     }
-    if (desired.empty() && may_resist_emptying()) mark_emptied_map(first, live.size());
+    if (may_resist_emptying() && may_own_nothing(desired)) mark_emptied_map(first);
   }
 
  private:
@@ -196,14 +194,10 @@ class Comparison {
   // refuses that, or fills in its default. The built-in types know the empty ones.
   bool may_resist_emptying() const { return !typed_ && !steps_.empty() && steps_.front().name != "metadata"; }
 
-  // Differences from `first` on are the members that go, of a map that has `members`.
-  void mark_emptied_map(std::size_t first, std::size_t members) {
-    const std::span gone(found.begin() + static_cast<std::ptrdiff_t>(first), found.end());
-    const bool all = gone.size() == members && std::ranges::all_of(gone, [](const FieldDifference& each) {
-                       return each.managers.empty();
-                     });
-    if (!all) return;
-    for (FieldDifference& each : gone) each.empties = true;
+  // Differences from `first` on are the members that go, of a map in which we own nothing afterwards: an
+  // apply would take the map with them, and in it what is nobody's.
+  void mark_emptied_map(std::size_t first) {
+    for (FieldDifference& each : std::span(found).subspan(first)) each.empties = each.managers.empty();
   }
 
   void push(PathStep step) { steps_.push_back(std::move(step)); }
@@ -243,38 +237,9 @@ class Comparison {
     return stored_as(place.typed.form(), wanted, live);
   }
 
-  std::string path() const {
-    std::string text;
-    for (const PathStep& step : steps_) {
-      switch (step.kind) {
-        case PathStep::Kind::Field: {
-          const bool plain = std::ranges::all_of(step.name, [](char c) {
-            return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
-          });
-          text += plain ? "." + step.name : "[\"" + step.name + "\"]";
-          break;
-        }
-        case PathStep::Kind::Index:
-          text += fmt::format("[{}]", step.index);
-          break;
-        case PathStep::Kind::Key: {
-          std::string label;
-          for (const Value::Member& part : step.key.as_object())
-            label += fmt::format("{}{}={}", label.empty() ? "" : ",", part.key, number_text(part.value));
-          text += fmt::format("[{}]", label);
-          break;
-        }
-        case PathStep::Kind::Item:
-          text += "[]";
-          break;
-      }
-    }
-    return text;
-  }
-
   void differ(const Value* desired, const Value* live, const FieldPlace& place, bool uncertain) {
     FieldDifference difference;
-    difference.path = path();
+    difference.path = path_text(steps_);
     difference.before = live == nullptr ? Value() : *live;
     difference.after = desired == nullptr ? Value() : *desired;
     difference.steps = steps_;

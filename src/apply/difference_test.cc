@@ -385,10 +385,25 @@ TEST(Emptied, IsAMapThatLosesItsLastMember) {
   ASSERT_EQ(last.size(), 1U);
   EXPECT_EQ(last[0].path, ".spec.sel.a");
   EXPECT_TRUE(last[0].empties);
-  // A member that another manager owns stays, so the map is not emptied.
-  const auto shared = of_custom("{sel: {}}", "{sel: {a: x, b: y}}", fmt::format("[{}]", ours));
+  // With its last owned member an apply takes the map, and what nobody owns in it.
+  const auto defaulted = of_custom("{sel: {}}", "{sel: {a: x, b: y}}", fmt::format("[{}]", ours));
+  ASSERT_EQ(defaulted.size(), 1U);
+  EXPECT_TRUE(defaulted[0].empties);
+  const std::string theirs = owned_by("other", "Apply", "{f:sel: {f:a: {}}}");
+  const auto shared = of_custom("{sel: {}}", "{sel: {a: x}}", fmt::format("[{}, {}]", ours, theirs));
   ASSERT_EQ(shared.size(), 1U);
+  EXPECT_TRUE(shared[0].stays_with_others());
   EXPECT_FALSE(shared[0].empties);
+}
+
+TEST(Emptied, IsAMapInWhichOnlyEmptyListsStay) {
+  const std::string ours = owned_by("mistctl", "Apply", "{f:sel: {f:a: {}}}");
+  const auto rest = of_custom("{sel: {l: []}}", "{sel: {a: x}}", fmt::format("[{}]", ours));
+  ASSERT_EQ(rest.size(), 2U);
+  EXPECT_EQ(rest[1].path, ".spec.sel.a");
+  EXPECT_TRUE(rest[1].empties);
+  const auto owned = of_custom("{sel: {l: [], b: 1}}", "{sel: {a: x}}", fmt::format("[{}]", ours));
+  EXPECT_TRUE(std::ranges::none_of(owned, &FieldDifference::empties));
 }
 
 TEST(Emptied, IsNothingThatApplyingEmpties) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "apimachinery/built_in_groups.h"
 #include "apply/admission_change.h"
 #include "apply/conversion.h"
 #include "apply/earlier_failure.h"
@@ -372,10 +373,27 @@ class Writer {
       MIST_TRY(const std::string version, empty_first(ref, action, desired, uids_[node]));
       if (!version.empty()) versions_[node] = version;
     }
+    if (takes_wanted(action, desired, left)) {
+      object["metadata"].erase("resourceVersion");
+      MIST_TRY(*applied, client_.apply(ref, object, apply, context_));
+      versions_[node] = applied->string_at({"metadata", "resourceVersion"});
+      left = differences_of(desired, *applied, plan_.owner.manager);
+    }
     server_made_[node] = server_made(left);
     MIST_TRY_VOID(is_where_meant(node, ref, *applied));
     MIST_TRY_VOID(has_our_marks(desired, *applied));
     return is_no_other(node, uids_[node], true);
+  }
+
+  // With the last field of a custom resource's map that we own, an apply takes the map, and what is wanted in
+  // it that has no owner. Then the next apply puts that there.
+  static bool takes_wanted(const PlannedAction& action, const DesiredObject& desired,
+                           const std::vector<FieldDifference>& left) {
+    return !apimachinery::is_built_in_group(desired.key.group_kind.group) &&
+           std::ranges::any_of(action.differences,
+                               [](const FieldDifference& each) { return each.removal() || each.empties; }) &&
+           std::ranges::any_of(
+               left, [](const FieldDifference& each) { return each.before.is_null() && !each.removal(); });
   }
 
   // Without its marks nobody would find the object again: no wait, no upgrade, no uninstall.
@@ -525,6 +543,22 @@ class Writer {
     }
   }
 
+  // As the object is now; with the lists that only the record knows of (unowned_empty.h), if they are as
+  // planned.
+  std::vector<FieldDifference> still_to_empty(const PlannedAction& action, const DesiredObject& desired,
+                                              const Value& there) const {
+    std::vector<FieldDifference> emptied = emptied_among(differences_of(desired, there, plan_.owner.manager));
+    for (FieldDifference planned : emptied_among(action.differences)) {
+      const Value* const now = place_at(there, planned.steps);
+      if (now == nullptr || *now != planned.before ||
+          std::ranges::find(emptied, planned.path, &FieldDifference::path) != emptied.end())
+        continue;
+      planned.after = Value();
+      emptied.push_back(std::move(planned));
+    }
+    return emptied;
+  }
+
   // Returns the version that has it; empty: there is nothing to empty any more.
   Result<std::string> empty_first(const kube::ObjectRef& ref, const PlannedAction& action,
                                   const DesiredObject& desired, const std::string& uid) {
@@ -532,7 +566,7 @@ class Writer {
       MIST_TRY(const std::optional<Value> found, look_again(ref, action, uid));
       if (!found) return std::string();
       const Value& there = *found;
-      const auto emptied = emptied_among(differences_of(desired, there, plan_.owner.manager));
+      const auto emptied = still_to_empty(action, desired, there);
       if (emptied.empty()) return std::string();
       if (const std::string others = fields_of_others(emptied); !others.empty() && !options_.force_conflicts)
         return error(ErrorKind::Conflict, "{} has fields that other managers own: {}", action.key.display(),

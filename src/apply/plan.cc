@@ -12,6 +12,7 @@
 #include "apply/marks.h"
 #include "apply/order.h"
 #include "apply/server_made.h"
+#include "apply/unowned_empty.h"
 #include "base/text.h"
 #include "kube/managed_fields.h"
 
@@ -328,6 +329,23 @@ class Planner {
       action.transfer->copied = true;
   }
 
+  // What an earlier revision emptied and this one doesn't name is nobody's: no apply removes it.
+  void drop_left_empty(PlannedAction& action, const DesiredObject& object, const Value& there) const {
+    const auto goes_already = [&](const FieldDifference& left) {
+      return std::ranges::any_of(action.differences, [&](const FieldDifference& each) {
+        return each.removal() && !each.stays_with_others() && each.steps.size() <= left.steps.size() &&
+               left.path.starts_with(each.path) &&
+               (left.path.size() == each.path.size() ||
+                std::string_view(".[").contains(left.path[each.path.size()]));
+      });
+    };
+    const auto [first, last] = rules_.recorded.equal_range(action.key);
+    for (auto it = first; it != last; ++it) {
+      for (FieldDifference& left : lists_left_empty(*it->second, object.rendered.object.value(), there))
+        if (!goes_already(left)) action.differences.push_back(std::move(left));
+    }
+  }
+
   // An object of ours: is there anything to write? One that was made `again` from a copy has to become our
   // manager's again, and its uid recorded.
   void compare(PlannedAction& action, const DesiredObject& object, const LiveObject& live, Whose owner,
@@ -342,6 +360,7 @@ class Planner {
     action.differences = real_differences(action, object, live.value);
     catch_up(action, object, live.value, owner);
     if (owner == Whose::Ours) take_back(action, object, live.value);
+    if (owner == Whose::Ours) drop_left_empty(action, object, live.value);
     if (owner != Whose::Ours) {
       action.reason = "its ownership label was removed";
       return judge(action, object, live.value);

@@ -21,6 +21,10 @@ bool is_own_removal(const FieldDifference& difference) {
          !difference.empties && !by_position;
 }
 
+bool may_be_filled_again(const FieldDifference& difference) {
+  return difference.empties && (difference.made || difference.removal());
+}
+
 const Value* value_at(const Value& object, const std::vector<PathStep>& steps) {
   const Value* at = &object;
   for (const PathStep& step : steps) {
@@ -172,17 +176,33 @@ class Settler {
   }
 
   // Whether a list or a map becomes empty, which applying, and so its dry run, can't do. What the server
-  // filled in again when it was emptied before, it may fill in again: it is asked for that too.
+  // filled in again when it was emptied before, and what has a default, it may fill in again: it is asked for
+  // that, with all that goes.
   bool empties_something(PlannedAction& action, const kube::ObjectRef& ref, const Value& live) const {
-    const std::vector<FieldDifference> all = emptied_among(action.differences);
-    if (std::ranges::any_of(all, &FieldDifference::made)) {
-      const auto after = client_.merge_patch(ref, emptying_patch(live, all), context_, kube::DryRun::Server);
-      std::erase_if(action.differences, [&](const FieldDifference& each) {
-        return each.empties && each.made && after.ok() &&
-               same_value(value_at(live, each.steps), value_at(*after, each.steps));
-      });
+    if (std::ranges::any_of(action.differences, may_be_filled_again)) {
+      std::vector<FieldDifference> going;
+      std::ranges::copy_if(action.differences, std::back_inserter(going), goes_for_now);
+      const auto after =
+          client_.merge_patch(ref, emptying_patch(live, going), context_, kube::DryRun::Server);
+      if (after.ok()) see_filled_again(action.differences, live, *after);
     }
     return std::ranges::any_of(action.differences, &FieldDifference::empties);
+  }
+
+  static bool goes_for_now(const FieldDifference& difference) {
+    return difference.empties || is_own_removal(difference);
+  }
+
+  static void see_filled_again(std::vector<FieldDifference>& differences, const Value& live,
+                               const Value& after) {
+    std::erase_if(differences, [&](const FieldDifference& each) {
+      return (may_be_filled_again(each) || is_own_removal(each)) &&
+             same_value(value_at(live, each.steps), value_at(after, each.steps));
+    });
+    for (FieldDifference& each : differences) {
+      if (!each.removal() || !goes_for_now(each)) continue;
+      if (const Value* const now = place_at(after, each.steps)) each.after = *now;
+    }
   }
 
   // No dry run of the other fields: the object is written anyway.
@@ -303,6 +323,7 @@ bool needs_the_server(const PlannedAction& action) {
     case ActionKind::Update:
       return action.ask || action.transfer.has_value() ||
              std::ranges::any_of(action.differences, is_own_removal) ||
+             std::ranges::any_of(action.differences, may_be_filled_again) ||
              (!action.differences.empty() &&
               std::ranges::all_of(action.differences, [](const FieldDifference& d) { return d.uncertain; }));
     case ActionKind::Create:

@@ -207,6 +207,35 @@ def what_a_custom_resource_wants_empty_becomes_empty(t):
 
 
 @test
+def what_was_emptied_and_is_wanted_no_longer_goes(t):
+    path, gate = gates(t)
+    t.run("install", "shop", "-p", t.package("full", gate(plain=["p"], rules=[{"name": "r"}], labels={"k": "v"})))
+    t.run("upgrade", "shop", "-p", t.package("empty", gate(**EMPTY)))
+    dropped = t.package("dropped", gate(labels={"k": "w"}))
+    shown = t.run("diff", "shop", "-p", dropped, code=0).out
+    for gone in ("plain", "rules", "allow", "labels"):
+        contains(shown, f"-  {gone}: []" if gone != "labels" else "-  labels: {}")
+    contains(shown, "+  - everyone")
+    check("-  sel" not in shown, "what has the default already is no change")
+    t.run("upgrade", "shop", "-p", dropped)
+    defaults = {"allow": ["everyone"], "rules": [{"name": "all"}], "sel": {"b": "all"}}
+    live = t.kube.checked("GET", path)
+    equal(live["spec"], defaults | {"labels": {"k": "w"}})
+    equal([(e["manager"], e["operation"]) for e in live["metadata"]["managedFields"]], [("mistctl", "Apply")])
+    equal(writes(t, "upgrade", "shop", "-p", dropped), [], "writes without a change")
+    # With the last field that anybody owns, nothing else goes, and what is wanted empty comes.
+    bare = t.package("bare", gate(plain=[]))
+    t.run("upgrade", "shop", "-p", bare)
+    equal(t.kube.checked("GET", path)["spec"], defaults | {"plain": []})
+    equal(writes(t, "upgrade", "shop", "-p", bare), [], "writes without a change")
+    nothing = t.package("nothing", gate())
+    t.run("upgrade", "shop", "-p", nothing)
+    equal(t.kube.checked("GET", path)["spec"], defaults)
+    equal(writes(t, "upgrade", "shop", "-p", nothing), [], "writes without a change")
+    t.run("drift", "shop", "--exit-code")
+
+
+@test
 def what_others_add_to_an_empty_list_of_a_custom_resource_is_drift(t):
     path, gate = gates(t)
     empty = t.package("empty", gate(**EMPTY))
