@@ -173,15 +173,9 @@ std::string words(const Value& before, const Value& now) {
 
 // The first that adopted it knew it as it was.
 const Value* recorded_before(const ReleaseState& state, const PlannedAction& action) {
-  for (const release::Revision& revision : state.unfinished) {
-    const Value* all = revision.options.is_object() ? revision.options.find(kBeforeAdoption) : nullptr;
-    if (all == nullptr || !all->is_array()) continue;
-    for (const Value& before : all->as_array()) {
-      if (before.string_at({"metadata", "uid"}) == action.uid &&
-          before.string_at("kind") == action.key.group_kind.kind)
-        return &before;
-    }
-  }
+  for (const release::Revision& revision : state.unfinished)
+    if (const Value* before = before_adoption(revision, action.key.group_kind.kind, action.uid))
+      return before;
   return nullptr;
 }
 
@@ -259,23 +253,36 @@ Value before_adoption(const apply::Plan& plan, const apply::LiveState& live) {
   return all.empty() ? Value() : all;
 }
 
+const Value* before_adoption(const release::Revision& revision, std::string_view kind, std::string_view uid) {
+  const Value* all = revision.options.is_object() ? revision.options.find(kBeforeAdoption) : nullptr;
+  if (all == nullptr || !all->is_array()) return nullptr;
+  const auto found = std::ranges::find_if(all->as_array(), [&](const Value& before) {
+    return before.string_at({"metadata", "uid"}) == uid && before.string_at("kind") == kind;
+  });
+  return found == all->as_array().end() ? nullptr : &*found;
+}
+
 Result<std::string> give_adopted_back(const Environment& environment, const ReleaseState& state,
                                       const PlannedAction& action, const Context& context) {
   const Value* before = recorded_before(state, action);
-  if (before == nullptr) return std::string();
+  return before == nullptr ? std::string()
+                           : give_adopted_back(environment, state.id, *before, action, context);
+}
+
+Result<std::string> give_adopted_back(const Environment& environment, const release::ReleaseId& id,
+                                      const Value& before, const PlannedAction& action,
+                                      const Context& context) {
   const auto gvk =
-      apimachinery::GroupVersionKind::parse(before->string_at("apiVersion"), before->string_at("kind"));
+      apimachinery::GroupVersionKind::parse(before.string_at("apiVersion"), before.string_at("kind"));
   const apply::InventoryItem item{
       .key = action.key, .version = gvk ? gvk->version : std::string(), .uid = action.uid};
   MIST_TRY(const std::optional<kube::ResourceInfo> resource,
            apply::resource_of(environment.client, item, context));
   if (!resource) return std::string("it is gone");
   const kube::ObjectRef ref{*resource, action.key.ns, action.key.name};
-  return until_no_conflict(environment, context,
-                           [&] {
-                             return give_back_once(environment, ref, apply::apply_set_id(state.id), *before,
-                                                   context);
-                           })
+  return until_no_conflict(
+             environment, context,
+             [&] { return give_back_once(environment, ref, apply::apply_set_id(id), before, context); })
       .in(fmt::format("while giving back {}", action.key.display()));
 }
 

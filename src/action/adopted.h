@@ -1,11 +1,12 @@
 #pragma once
 // Returns adopted objects to the state they had before their adoption, when the revision that adopted them is
-// undone. Before an object is adopted, it is written into the revision's record, with its managedFields.
-// Undoing applies the fields that its earlier managers owned and we took, as ours, so that what we added goes
-// and what we changed or removed comes back; then these fields get their owners again. What others changed
-// since is left as it is. Any thread.
+// undone or gone back over. Before an object is adopted, it is written into the revision's record, with its
+// managedFields. Undoing applies the fields that its earlier managers owned and we took, as ours, so that
+// what we added goes and what we changed or removed comes back; then these fields get their owners again.
+// What others changed since is left as it is. Any thread.
 
 #include <string>
+#include <string_view>
 
 #include "action/environment.h"
 #include "apply/observe.h"
@@ -19,10 +20,19 @@ inline constexpr std::string_view kBeforeAdoption = "beforeAdoption";  ///< of a
 /// null: there are none.
 encoding::Value before_adoption(const apply::Plan& plan, const apply::LiveState& live);
 
-/// Gives back one object that an unfinished revision of `state` adopted. Again after a run that died, it goes
-/// on. Returns in words what is there now and how that differs from before, without values; empty: no record
-/// tells what it was, so nothing was written. Errors: of the server, but for what it finds invalid and what
-/// others own meanwhile: those are words.
+/// What a revision recorded of the object with that uid, which it adopted; null: nothing.
+const encoding::Value* before_adoption(const release::Revision& revision, std::string_view kind,
+                                       std::string_view uid);
+
+/// Makes an adopted object what it was `before`. Again after a run that died, it goes on. Returns in words
+/// what is there now and how that differs from before, without values. Errors: of the server, but for what it
+/// finds invalid and what others own meanwhile: those are words.
+Result<std::string> give_adopted_back(const Environment& environment, const release::ReleaseId& id,
+                                      const encoding::Value& before, const apply::PlannedAction& action,
+                                      const Context& context);
+
+/// The same of what an unfinished revision of `state` adopted. Empty: no record tells what it was, so nothing
+/// was written.
 Result<std::string> give_adopted_back(const Environment& environment, const ReleaseState& state,
                                       const apply::PlannedAction& action, const Context& context);
 

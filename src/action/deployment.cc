@@ -280,13 +280,19 @@ Status Deployment::give_back(apply::Execution& execution) {
   return {};
 }
 
-// What revisions adopted that are undone, or were never deployed, leaves the release as it was before. Empty:
-// it is none of those.
+// What revisions adopted that are undone, were never deployed, or are gone back over, leaves the release as
+// it was before. Empty: it is none of those.
 Result<std::string> Deployment::return_adopted(const apply::PlannedAction& action,
                                                const std::set<apply::ObjectKey>& in_vain) {
   if (!action.adopted || is_return(action)) return std::string();
   if (!look_.options.keep_adopted && !in_vain.contains(action.key)) return std::string();
-  return give_adopted_back(environment_, look_.state, action, lock_->context());
+  const auto since = look_.rendered.adopted_since.find(action.key);
+  if (since == look_.rendered.adopted_since.end())
+    return give_adopted_back(environment_, look_.state, action, lock_->context());
+  if (!since->second.is_null())
+    return give_adopted_back(environment_, look_.state.id, since->second, action, lock_->context());
+  MIST_TRY_VOID(leave_adopted(environment_, look_.state.id, action, lock_->context()));
+  return action.reason + "; it keeps what the release wrote";
 }
 
 void Deployment::prune(apply::Execution& execution) {
@@ -298,7 +304,7 @@ void Deployment::prune(apply::Execution& execution) {
   // Created under one API group, an object may turn out to be what was to go under another.
   const std::set<std::string> written(execution.uids.begin(), execution.uids.end());
   const auto earlier = recorded();
-  const std::set<apply::ObjectKey> in_vain = look_.state.adopted_in_vain();
+  const std::set<apply::ObjectKey> in_vain = look_.adopted_in_vain();
   std::vector<apply::Removal> removals;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < look_.plan.removals.size(); ++i) {

@@ -111,14 +111,15 @@ Status find_untold(const Environment& environment, const ReleaseState& state, bo
   return {};
 }
 
-Intent finish_intent() {
-  const auto render = [](const ReleaseState& state) -> Result<RenderedRelease> {
+Intent finish_intent(const Environment& environment, const Context& context) {
+  const auto render = [&environment, context](const ReleaseState& state) -> Result<RenderedRelease> {
     const Revision& newest = state.unfinished.back();
     RenderedRelease recorded = kept_release(newest, state.id.ns);
     recorded.restores = newest.number;
     recorded.hooks = recorded_hooks(newest.options);
     recorded.hooks_resume = state.unfinished.front().number;
     recorded.description = fmt::format("finishes v{} ({})", newest.number, newest.action);
+    MIST_TRY_VOID(note_adoptions_gone_back_over(environment, state, recorded, context));
     return recorded;
   };
   return {.action = "recover", .check = {}, .render = render, .may_change_nothing = false};
@@ -165,7 +166,8 @@ class Recovery {
       }
       case Recovered::Finished:
       case Recovered::Undone: {
-        const Intent intent = finding.todo == Recovered::Finished ? finish_intent() : undo_intent();
+        const Intent intent =
+            finding.todo == Recovered::Finished ? finish_intent(environment_, context_) : undo_intent();
         DeployOptions deploy = options_.deploy;
         deploy.keep_adopted = finding.todo == Recovered::Undone;
         // A move that failed is undone too, and not made again.

@@ -1,8 +1,11 @@
 #include "action/rollback.h"
 
 #include <algorithm>
+#include <map>
 #include <ranges>
+#include <set>
 
+#include "action/adopted.h"
 #include "action/recorded_options.h"
 #include "base/text.h"
 #include "release/command_text.h"
@@ -68,6 +71,44 @@ Result<int> target(const ReleaseState& state, const std::vector<RevisionSummary>
   return *to;
 }
 
+// What the release has of adoptions that are gone back over. By uid too: an object may have another API group
+// by now.
+std::vector<apply::InventoryItem> adopted_since(const release::Revision& revision,
+                                                const ReleaseState& state) {
+  std::set<apimachinery::ObjectKey> known;
+  std::set<std::string> uids;
+  for (const apply::InventoryItem& item : revision.inventory) {
+    known.insert(item.key);
+    uids.insert(item.uid);
+  }
+  std::vector<apply::InventoryItem> adopted = state.owned();
+  std::erase_if(adopted, [&](const apply::InventoryItem& item) {
+    return !item.adopted || known.contains(item.key) || uids.contains(item.uid);
+  });
+  return adopted;
+}
+
+// As the revisions after `number` recorded them: the first that adopted an object knew it as it was.
+Result<std::map<apimachinery::ObjectKey, encoding::Value>> as_they_were(
+    release::Store& store, const ReleaseState& state, const std::vector<RevisionSummary>& kept, int number,
+    const std::vector<apply::InventoryItem>& adopted, const Context& context) {
+  std::map<apimachinery::ObjectKey, encoding::Value> before;
+  for (const apply::InventoryItem& item : adopted) before.emplace(item.key, encoding::Value());
+  std::set<int> since;
+  for (const RevisionSummary& each : kept)
+    if (each.number > number) since.insert(each.number);
+  for (const int each : adopted.empty() ? std::set<int>() : since) {
+    MIST_TRY(const std::optional<release::Revision> revision,
+             store.read_revision(*state.anchor, each, context));
+    if (!revision) continue;
+    for (const apply::InventoryItem& item : adopted) {
+      const encoding::Value* was = before_adoption(*revision, item.key.group_kind.kind, item.uid);
+      if (was != nullptr && before[item.key].is_null()) before[item.key] = *was;
+    }
+  }
+  return before;
+}
+
 }  // namespace
 
 RenderedRelease restored_release(const release::Revision& revision, const std::string& ns) {
@@ -100,6 +141,8 @@ Intent rollback_intent(const Environment& environment, std::optional<int> to, co
     const release::Revision* const now = state.facts().stored;
     restored.lookups = now == nullptr ? render::LookupGrants() : render::LookupGrants::recorded(now->options);
     restored.description = fmt::format("back to v{}", number);
+    MIST_TRY(restored.adopted_since,
+             as_they_were(store, state, kept, number, adopted_since(*revision, state), context));
     return restored;
   };
   return {.action = "rollback",
@@ -108,6 +151,23 @@ Intent rollback_intent(const Environment& environment, std::optional<int> to, co
           .hooks = apply::HookVerb::Rollback,
           .lost = LostRevision::Allowed,
           .leaves_refused = true};
+}
+
+Status note_adoptions_gone_back_over(const Environment& environment, const ReleaseState& state,
+                                     RenderedRelease& finished, const Context& context) {
+  // Whoever finished it before may have died as well.
+  int number = state.unfinished.back().restores;
+  for (const release::Revision& each : state.unfinished | std::views::reverse)
+    if (each.number == number) number = each.restores;
+  if (number < 0) return {};
+  release::Store store(environment.client);
+  MIST_TRY(const std::vector<RevisionSummary> kept, store.list_revisions(state.id, context));
+  MIST_TRY(const std::optional<release::Revision> revision,
+           store.read_revision(*state.anchor, number, context));
+  if (!revision) return {};
+  MIST_TRY(finished.adopted_since,
+           as_they_were(store, state, kept, number, adopted_since(*revision, state), context));
+  return {};
 }
 
 }  // namespace mist::action

@@ -42,8 +42,7 @@ TEST(ListsLeftEmpty, AreFoundInMapsAndInItemsThatHaveAKey) {
   EXPECT_THAT(left("{m: {l: []}}", "{}", box("{m: {l: [], d: 1}}")), ElementsAre(".spec.m.l"))
       << "the server filled in d";
   const Value keyed = box("{k: [{name: x, l: []}]}", "{'f:k': {'k:{\"name\":\"x\"}': {'f:name': {}}}}");
-  EXPECT_THAT(left("{k: [{name: x, l: []}]}", "{k: [{name: x}]}", keyed),
-              ElementsAre(".spec.k[name=x].l"));
+  EXPECT_THAT(left("{k: [{name: x, l: []}]}", "{k: [{name: x}]}", keyed), ElementsAre(".spec.k[name=x].l"));
   EXPECT_THAT(left("{k: [{name: x, l: []}]}", "{k: [{name: z}]}", keyed), IsEmpty()) << "the item goes";
 }
 

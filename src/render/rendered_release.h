@@ -40,6 +40,9 @@ struct RenderedRelease {
   /// One sentence for the release's history, where the verb alone doesn't say enough: "back to v1".
   std::string description = {};
   int restores = -1;  ///< the revision whose record this is; -1: it was rendered
+  /// Of a rollback: what was adopted since that revision, so that it was there before the release had it; as
+  /// it was, null where no record tells.
+  std::map<apimachinery::ObjectKey, encoding::Value> adopted_since = {};
   /// Options of a recorded revision that hold beside those given now; null: none.
   encoding::Value recorded_options = {};
   /// Seed and clock that it was rendered with, for a release that isn't there yet; nullopt: the release's.

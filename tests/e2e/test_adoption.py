@@ -223,6 +223,40 @@ def what_only_a_failed_upgrade_adopted_is_deleted_by_no_later_one(t):
 
 
 @test
+def going_back_over_an_adoption_leaves_what_was_there_before(t):
+    own = config_map("own", {"a": "1"})
+    t.run("install", "shop", "-p", t.package("v0", own))
+    adopted_things(t)
+    before = {name: as_it_is(t, kind, name) for kind, name in (("Deployment", "web"), ("ConfigMap", "cfg"))}
+    wanted = [own, workload("Deployment", "web"), config_map("cfg", {"a": "other", "new": "1"})]
+    t.run("upgrade", "shop", "-p", t.package("v1", *wanted), "--adopt")
+    t.run("upgrade", "shop", "-p", t.package("v2", *wanted, config_map("more", {"a": "1"})))
+    diff = t.run("rollback", "shop", "0", "--dry-run")
+    contains(diff.out + diff.err, "it was there before the release")
+    done = t.run("rollback", "shop", "0")
+    contains(done.out + done.err, "is as it was")
+    for kind, name in (("Deployment", "web"), ("ConfigMap", "cfg")):
+        equal(as_it_is(t, kind, name), before[name], f"{kind} {name}")
+    equal(t.kube.get("ConfigMap", t.ns, "more"), None)
+    equal([o["name"] for o in t.run("status", "shop", "-o", "json").json["objects"]], ["own"])
+    t.run("uninstall", "shop", "--yes")
+    equal(as_it_is(t, "ConfigMap", "cfg"), before["cfg"])
+
+
+@test
+def going_back_over_a_finished_take_over_deletes_nothing(t):
+    moved, own = config_map("moved", {"years": "of data"}), config_map("own", {"a": "1"})
+    t.run("install", "first", "-p", t.package("first", moved, config_map("rest", {"a": "1"})))
+    t.run("install", "shop", "-p", t.package("v0", own))
+    t.run("upgrade", "shop", "-p", t.package("v1", own, moved), "--take-over-from", f"{t.ns}/first")
+    t.run("rollback", "shop", "0")
+    live = t.kube.get("ConfigMap", t.ns, "moved")
+    equal(live["data"], {"years": "of data"})
+    check("labels" not in live["metadata"], "it belongs to nobody")
+    t.run("upgrade", "first", "-p", t.package("first", moved, config_map("rest", {"a": "1"})), "--adopt")
+
+
+@test
 def what_only_a_failed_install_adopted_is_deleted_by_no_later_one(t):
     before = adopt_in_vain(t, "install", config_map("own", {"a": "2"}))
     t.run("install", "shop", "-p", t.package("good", config_map("own", {"a": "1"})))
