@@ -271,7 +271,8 @@ Intent preview_intent(Render render) {
   return {.action = "preview",
           .check = refuse_uninstalling,
           .render = std::move(render),
-          .hooks = apply::HookVerb::Upgrade};
+          .hooks = apply::HookVerb::Upgrade,
+          .only_looks = true};
 }
 
 Intent reapply_intent() {

@@ -84,6 +84,8 @@ struct Intent {
   /// (apply/left_as_is.h). For verbs that apply a recorded revision, where nobody can change what a package
   /// makes.
   bool leaves_refused = false;
+  bool only_looks = false;         ///< nothing is to be written, whatever the options say
+  bool asks_about_changes = true;  ///< whether the server would refuse one (apply::ask_about_all_changes)
   /// The last word on the plan before anything is written; empty: agrees with all.
   std::function<Status(const apply::Plan&)> agree = {};
 

@@ -132,7 +132,10 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
   DeployOptions options;
   options.force_conflicts = true;  // what others took is a difference, and no reason to stop looking
   options.leave_fields = true;
-  MIST_TRY(const Look seen, look_at_what_may_be_read(environment, id, reapply_intent(), options, context));
+  Intent intent = reapply_intent();
+  intent.only_looks = true;
+  intent.asks_about_changes = false;  // what differs is told, whether it can be changed back or not
+  MIST_TRY(const Look seen, look_at_what_may_be_read(environment, id, intent, options, context));
   DriftReport report;
   report.id = id;
   report.hidden = seen.hidden;

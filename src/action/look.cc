@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "action/dangling_owners.h"
 #include "action/definitions.h"
 #include "action/examine.h"
 #include "action/finished_jobs.h"
@@ -233,17 +234,18 @@ void hint_at_undoing(Look& look) {
 Status make_plan(const Environment& environment, Look& look, std::vector<apply::DesiredObject> desired,
                  const Owned& owned, const Context& context) {
   apply::PlanRules rules = look.options.plan_rules();
+  rules.only_looks = look.only_looks;
   rules.resumes = look.rendered.hooks_resume;
   rules.made_namespace = look.made_namespace;
   rules.unreadable = look.unconverted;
   rules.recorded = recorded_objects(look.state);
-  rules.adopted_in_vain = look.state.adopted_in_vain();
+  rules.adopted_in_vain = look.adopted_in_vain();
   rules.finished_jobs = finished_jobs_of(environment, look, desired, owned, context);
   MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
                                        look.state.next_revision(), rules, look.waiting));
   MIST_TRY_VOID(plan_returns(environment, look.state, look.plan.removals, context));
-  if (look.leaves_refused) apply::ask_about_all_changes(look.plan);
-  MIST_TRY_VOID(apply::settle(environment.client, look.plan, look.live, look.options.plan_rules(), context));
+  if (look.asks_about_changes) apply::ask_about_all_changes(look.plan);
+  MIST_TRY_VOID(apply::settle(environment.client, look.plan, look.live, rules, context));
   MIST_TRY(look.containers,
            Containers::of_plan(environment, look.plan, look.live, look.options.prune, context));
   if (look.leaves_refused)
@@ -255,6 +257,7 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   if (rendered && look.rendered.package.engine == apply::kChartEngine && !look.options.force_crds)
     MIST_TRY_VOID(check_definitions(environment, look.plan, look.live, context));
   MIST_TRY_VOID(check_namespaces(environment, look, context));
+  if (rendered) MIST_TRY_VOID(refuse_dangling_owners(environment, look.plan, context));
   look.nothing_new = nothing_new(look);
   if (look.nothing_new) rest_hooks(look.plan);
   return {};
@@ -315,6 +318,8 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
   Look result;
   result.state = std::move(state);
   result.leaves_refused = intent.leaves_refused;
+  result.asks_about_changes = intent.asks_about_changes;
+  result.only_looks = intent.only_looks || options.dry_run != DryRun::No;
   if (intent.check) {
     if (Status refused = intent.check(result.state); !refused) {
       if (!result.state.anchor) MIST_TRY_VOID(refuse_lost_anchor(environment, result.state.id, context));
@@ -355,6 +360,12 @@ Result<Look> look_until_it_agrees(const Environment& environment, const release:
 }
 
 }  // namespace
+
+std::set<apimachinery::ObjectKey> Look::adopted_in_vain() const {
+  std::set<apimachinery::ObjectKey> keys = state.adopted_in_vain();
+  for (const auto& [key, before] : rendered.adopted_since) keys.insert(key);
+  return keys;
+}
 
 bool Look::tests_differ() const {
   return state.deployed ? !same_objects(state.deployed->tests, tests) : !tests.empty();

@@ -32,10 +32,15 @@ struct Look {
   std::vector<render::AgingCertificate> aging = {};     ///< drawn certificates that want to be drawn again
   bool namespace_missing = false;  ///< of the release: to be created before anything else
   bool leaves_refused = false;     ///< Intent::leaves_refused
+  bool only_looks = false;         ///< apply::PlanRules::only_looks
+  bool asks_about_changes = true;  ///< Intent::asks_about_changes
   bool made_namespace = false;     ///< by this run, and not by somebody else meanwhile
   /// Nothing differs: neither objects nor package nor values, and no revision is unfinished.
   bool nothing_new = false;
 
+  /// What was there before the release, and stays although it isn't wanted: ReleaseState::adopted_in_vain()
+  /// and RenderedRelease::adopted_since.
+  std::set<apimachinery::ObjectKey> adopted_in_vain() const;
   /// The tests that would be recorded are not those of the deployed revision.
   bool tests_differ() const;
 };

@@ -8,11 +8,6 @@
 
 namespace mist::apply {
 
-void ask_about_all_changes(Plan& plan) {
-  for (PlannedAction& action : plan.writes)
-    if (action.kind == ActionKind::Update && !action.unreadable && !plan.is_hook(action)) action.ask = true;
-}
-
 void leave(PlannedAction& action, std::string_view why) {
   action.kind = ActionKind::Unchanged;
   action.left = true;
@@ -25,6 +20,11 @@ void leave(PlannedAction& action, std::string_view why) {
 
 void leave_refused(Plan& plan, const LiveState& live, const PlanRules& rules) {
   for (PlannedAction& action : plan.writes) {
+    if (action.kind == ActionKind::Conflict && action.cause == ConflictCause::Denied) {
+      action.kind = action.adopting ? ActionKind::Adopt : ActionKind::Update;
+      action.cause = ConflictCause::None;
+      action.hint.clear();
+    }
     const bool refused = action.cause == ConflictCause::Refused || action.cause == ConflictCause::Immutable;
     if (action.kind != ActionKind::Conflict || !refused || action.adopting || plan.is_hook(action)) continue;
     const auto there = live.find(action.key);

@@ -12,13 +12,9 @@
 
 namespace mist::apply {
 
-/// Before settle(): has the server asked about every object that would be changed, so that what it refuses is
-/// known before anything is written.
-void ask_about_all_changes(Plan& plan);
-
 /// After settle(): the release's own objects that the server refuses to change, or whose fields can't be
-/// changed in place and that may not be replaced, become Unchanged with PlannedAction::left. What is about
-/// ownership stays a Conflict.
+/// changed in place and that may not be replaced, become Unchanged with PlannedAction::left. What it forbids
+/// is tried all the same, and what is about ownership stays a Conflict.
 void leave_refused(Plan& plan, const LiveState& live, const PlanRules& rules);
 
 /// For what the server refused only when it was written: what leave_refused() would have made of it.

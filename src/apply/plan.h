@@ -38,6 +38,7 @@ enum class ConflictCause : std::uint8_t {
   Immutable,  ///< fields differ that can't be changed
   Fields,     ///< fields differ that other field managers own
   Refused,    ///< the server finds it invalid
+  Denied,     ///< the server forbids it: its admission, or the rights of who asks
 };
 
 /// Whose a live object is.
@@ -84,7 +85,7 @@ struct PlannedAction {
   bool ended = false;       ///< InventoryItem::ended, after this plan
   bool failed = false;      ///< of Jobs that are there: they have ended, and not well
   bool left = false;        ///< of unchanged objects: it differs and can't be changed back (left_as_is.h)
-  bool ask = false;         ///< only the server knows whether its fields may change so (settle.h)
+  bool ask = false;         ///< the server is to say whether its fields may change so (settle.h)
   /// Of deletes and replaces: what goes with it although the release doesn't own it.
   std::vector<std::string> with_it = {};
   bool arguable = false;    ///< of refusals: not of its own fields, so the order may answer it (refusal.h)
@@ -117,7 +118,9 @@ struct PlanRules {
   bool force_conflicts = false;              ///< fields that other managers own are taken
   std::optional<Owner> take_over_from = {};  ///< that release's objects become ours
   bool keep_adopted = false;                 ///< what was there before the release stays: for going back
-  std::set<ObjectKey> adopted_in_vain = {};  ///< by revisions that were never deployed: it stays as well
+  /// By revisions that never were deployed, or are gone back over: it stays as well.
+  std::set<ObjectKey> adopted_in_vain = {};
+  bool only_looks = false;  ///< nothing is to be written: who may not write is shown the plan all the same
   bool made_namespace = false;  ///< the Namespace of the record is there only since this run made it
   /// Jobs that removed themselves when they had ended, and are wanted as they were (finished_job.h).
   std::set<ObjectKey> finished_jobs = {};

@@ -119,7 +119,7 @@ class Settler {
     }
     if (Status alive = context_.check(); !alive.ok()) return alive;
     // The apply gets over it, which a dry run can't.
-    if (kube::is_lost_version(answer.error())) return {};
+    if (kube::is_lost_version(answer.error()) || kube::is_without_dry_run(answer.error())) return {};
     // It is about the object as it would be if nothing had emptied it first.
     if (empties && answer.error().kind == ErrorKind::Invalid) return {};
     // The server doesn't take back what it made itself: a Job's selector, say.
@@ -252,6 +252,7 @@ class Settler {
       action.hint = std::string(kForceHint);
       return;
     }
+    if (failure.kind == ErrorKind::Forbidden) return denied(action, failure);
     if (failure.kind != ErrorKind::Invalid) return;
     if (action.cause == ConflictCause::Immutable || action.kind == ActionKind::Replace) {
       action.reason += fmt::format(" ({})", first_line(failure.because));
@@ -269,6 +270,18 @@ class Settler {
     action.reason = fmt::format("it is refused by the server ({})", first_line(failure.because));
     action.hint = "change what the package makes of it";
     action.arguable = !kube::names_invalid_fields(failure);
+  }
+
+  // Of a write that would only be found out about in the middle of all the others. What is in conflict anyway
+  // keeps its reason.
+  void denied(PlannedAction& action, const Error& failure) const {
+    if (rules_.only_looks && kube::is_without_right(failure)) return;
+    if (action.kind != ActionKind::Update && action.kind != ActionKind::Adopt) return;
+    action.kind = ActionKind::Conflict;
+    action.cause = ConflictCause::Denied;
+    action.reason = fmt::format("it is forbidden by the server ({})", first_line(failure.because));
+    action.hint = failure.hint;
+    action.arguable = true;
   }
 
   // "Apply failed with 2 conflicts: conflicts with "kubectl" using v1:\n- .data.a\n- .data.b", in one line
@@ -333,6 +346,11 @@ bool needs_the_server(const PlannedAction& action) {
       return false;
   }
   return false;
+}
+
+void ask_about_all_changes(Plan& plan) {
+  for (PlannedAction& action : plan.writes)
+    if (action.kind == ActionKind::Update && !action.unreadable && !plan.is_hook(action)) action.ask = true;
 }
 
 Status settle(kube::Client& client, Plan& plan, const LiveState& live, const PlanRules& rules,

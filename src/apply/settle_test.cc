@@ -39,7 +39,8 @@ TEST(OurLabel, IsTheOnlyFieldOrNot) {
 }
 
 // A plan that asks about a ConfigMap that is as wanted, while `meanwhile` happens behind the look.
-PlannedAction asked_about(const std::function<void(testing::FakeCluster&)>& meanwhile) {
+PlannedAction asked_about(const std::function<void(testing::FakeCluster&)>& meanwhile,
+                          const std::optional<Error>& refusal = std::nullopt, const PlanRules& rules = {}) {
   constexpr std::string_view kMap = R"(
 apiVersion: v1
 kind: ConfigMap
@@ -60,9 +61,9 @@ data: {a: "1"}
   bool done = false;
   cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
     if (call.dry_run && !std::exchange(done, true)) meanwhile(cluster);
-    return std::nullopt;
+    return call.dry_run ? refusal : std::nullopt;
   });
-  EXPECT_TRUE(settle(cluster, plan, live, {}, Context()).ok());
+  EXPECT_TRUE(settle(cluster, plan, live, rules, Context()).ok());
   return plan.writes.front();
 }
 
@@ -83,6 +84,36 @@ TEST(Settle, SeesWhatSomebodyChangesMeanwhile) {
     cluster.put(std::move(map), "kubectl-edit");
   };
   EXPECT_EQ(asked_about(change).kind, ActionKind::Conflict);
+}
+
+Error refused_with(ErrorKind kind, std::string words) {
+  return testing::api_refusal(kind, "cannot apply it", std::move(words));
+}
+
+TEST(Settle, WhatTheServerForbidsIsKnownBeforeAnythingIsWritten) {
+  const Error policy =
+      refused_with(ErrorKind::Forbidden, "configmaps \"plain\" is forbidden: not on Fridays");
+  const PlannedAction denied = asked_about([](auto&) {}, policy);
+  EXPECT_EQ(denied.kind, ActionKind::Conflict);
+  EXPECT_EQ(denied.cause, ConflictCause::Denied);
+  EXPECT_THAT(denied.reason, ::testing::HasSubstr("not on Fridays"));
+  EXPECT_EQ(asked_about([](auto&) {}, policy, {.only_looks = true}).kind, ActionKind::Conflict);
+}
+
+TEST(Settle, RightsThatAreMissingStopAWriteAndNoLook) {
+  const Error rights =
+      refused_with(ErrorKind::Forbidden,
+                   "configmaps \"plain\" is forbidden: User \"ann\" cannot patch resource \"configmaps\"");
+  EXPECT_EQ(asked_about([](auto&) {}, rights).cause, ConflictCause::Denied);
+  EXPECT_EQ(asked_about([](auto&) {}, rights, {.only_looks = true}).kind, ActionKind::Update);
+}
+
+TEST(Settle, AWebhookThatNoDryRunMayCallSaysNothing) {
+  const Error webhook = refused_with(
+      ErrorKind::Invalid, "admission webhook \"a.b\" does not support dry run because the sideEffects field");
+  EXPECT_EQ(asked_about([](auto&) {}, webhook).kind, ActionKind::Update);
+  const Error invalid = refused_with(ErrorKind::Invalid, "ConfigMap \"plain\" is invalid: x: too long");
+  EXPECT_EQ(asked_about([](auto&) {}, invalid).cause, ConflictCause::Refused);
 }
 
 }  // namespace

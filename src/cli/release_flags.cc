@@ -214,12 +214,12 @@ Result<std::optional<release::ReleaseId>> take_over_from(const Invocation& invoc
                                                          const release::ReleaseId& ours) {
   const std::string other = invocation.text("take-over-from");
   if (other.empty()) return std::optional<release::ReleaseId>();
-  auto id = release::ReleaseId::parse(other);
+  auto id = release::ReleaseId::parse(other.contains('/') ? other : fmt::format("{}/{}", ours.ns, other));
   if (id && *id == ours)
     return error(ErrorKind::Usage, "--take-over-from {} is the release itself", other)
         .with_hint("name the release that has the objects now; see " + release::list_text(ours));
   if (id) return id;
-  return error(ErrorKind::Usage, "--take-over-from {} is no NAMESPACE/NAME", escape_controls(other))
+  return error(ErrorKind::Usage, "--take-over-from {} is no [NAMESPACE/]NAME", escape_controls(other))
       .with_hint("see " + release::list_text(ours));
 }
 

@@ -19,6 +19,10 @@ constexpr std::string_view kLostVersion = "request to convert CR to an invalid g
 // rest.DefaultUpdatedObjectInfo, of an apply that names a uid where nothing is there.
 constexpr std::string_view kOtherUid = "uid mismatch: ";
 constexpr std::string_view kUnanswered = "failed calling webhook \"";
+// forbiddenMessage of apiserver's responsewriters: `User "ann" cannot patch resource "pods"`.
+constexpr std::string_view kUser = "User \"", kCannot = "\" cannot ";
+// NewDryRunUnsupportedErr of apiserver's admission.
+constexpr std::string_view kNoDryRun = "does not support dry run";
 constexpr std::string_view kUidField = "metadata.uid";
 
 constexpr std::string_view kFieldManagerConflict = "FieldManagerConflict";
@@ -53,6 +57,11 @@ std::string webhook_in(std::string_view words) {
   return escape_controls(name.substr(0, name.find('"')));
 }
 
+bool says_no_right(std::string_view words) {
+  const auto user = words.find(kUser);
+  return user != std::string_view::npos && words.find(kCannot, user) != std::string_view::npos;
+}
+
 const ApiFailure& fact(const Error& failure) {
   static const ApiFailure kNothing;
   const ApiFailure* const known = failure.detail<ApiFailure>();
@@ -65,6 +74,8 @@ ApiFailure read_failure(const Value& status, ErrorKind kind) {
   ApiFailure failure;
   const std::string_view message = status.string_at("message");
   failure.webhook = webhook_in(message);
+  failure.no_right = kind == ErrorKind::Forbidden && says_no_right(message);
+  failure.no_dry_run = kind == ErrorKind::Invalid && message.contains(kNoDryRun);
   bool immutable = says_immutable(message);
   const Value* const causes = status.at_path({"details", "causes"});
   if (causes != nullptr && causes->is_array()) {
@@ -120,6 +131,8 @@ bool is_other_object(const Error& failure) { return fact(failure).other_object; 
 bool is_immutable(const Error& failure) { return fact(failure).immutable; }
 bool names_invalid_fields(const Error& failure) { return fact(failure).invalid_fields; }
 std::string_view unanswering_webhook(const Error& failure) { return fact(failure).webhook; }
+bool is_without_right(const Error& failure) { return fact(failure).no_right; }
+bool is_without_dry_run(const Error& failure) { return fact(failure).no_dry_run; }
 std::string_view refused_field(const Error& failure) { return fact(failure).field; }
 
 }  // namespace mist::kube

@@ -34,6 +34,10 @@ struct ApiFailure {
   std::string field;
   /// The admission webhook that couldn't be asked and must be; empty: there is none.
   std::string webhook = {};
+  /// Whoever asks has no right to do this (RBAC or another authorizer), whatever the object.
+  bool no_right = false;
+  /// A webhook that a dry run may not call: that says nothing about the object.
+  bool no_dry_run = false;
 };
 
 /// Of a metav1.Status that became an error of this kind. Pure.
@@ -62,6 +66,10 @@ bool is_immutable(const Error& failure);
 bool names_invalid_fields(const Error& failure);
 /// The admission webhook that it couldn't ask, by its name in its configuration; empty: that isn't why.
 std::string_view unanswering_webhook(const Error& failure);
+/// Whether it refused a request for want of rights: admission wasn't asked.
+bool is_without_right(const Error& failure);
+/// Whether it refused a dry run only because one of its webhooks can't be asked in one.
+bool is_without_dry_run(const Error& failure);
 /// The first field that it found wrong, "spec.containers[0].image"; empty: it named none.
 std::string_view refused_field(const Error& failure);
 

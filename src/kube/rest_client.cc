@@ -237,6 +237,7 @@ Result<Value> RestClient::exchange_with_body(std::string method, const std::stri
 Error RestClient::with_configuration(Error failure, const Context& context) {
   constexpr auto kLimit = std::chrono::seconds(5);
   const std::string webhook(unanswering_webhook(failure));
+  std::vector<std::string> places, commands;
   for (const auto& [kind, plural] :
        {std::pair("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
         std::pair("MutatingWebhookConfiguration", "mutatingwebhookconfigurations")}) {
@@ -249,13 +250,15 @@ Error RestClient::with_configuration(Error failure, const Context& context) {
       const auto has_name = [&](const Value& one) { return one.string_at("name") == webhook; };
       if (std::ranges::none_of(webhooks->as_array(), has_name)) continue;
       const std::string name = escape_controls(each.string_at({"metadata", "name"}));
-      return std::move(failure).with_hint(
-          fmt::format("repair what answers for the webhook {} of {} {}; or, if it may be done without, "
-                      "kubectl delete {} {}",
-                      webhook, kind, name, lower_case(kind), name));
+      places.push_back(fmt::format("{} {}", kind, name));
+      commands.push_back(fmt::format("kubectl delete {} {}", lower_case(kind), name));
     }
   }
-  return failure;
+  if (places.empty()) return failure;
+  // Several may have one of that name, and the server doesn't say which it asked.
+  return std::move(failure).with_hint(
+      fmt::format("repair what answers for the webhook {} of {}; or, if it may be done without, {}", webhook,
+                  join(places, " or of "), join(commands, " or ")));
 }
 
 Result<ResourceInfo> RestClient::resource_for(const GroupKind& kind, const std::string& version,

@@ -2,9 +2,10 @@
 import base64
 import json
 
-from harness import certificate, check, config_map, contains, equal, kubeconfig_text, test
+from harness import certificate, check, config_map, contains, equal, kubeconfig_text, test, workload
 from proxy import Proxy, Refuse
 from quiet_server import QuietHandler, QuietServer
+from test_rbac import Deployer
 
 
 def through(t, name="proxy", **hooks):
@@ -104,6 +105,43 @@ def a_revision_that_a_quota_forbids_leaves_the_release_as_it_was(t):
     allow_secrets(t, 5)
     t.run("upgrade", "web", "-p", other)
     contains(t.run("status", "web").out, "v1")
+
+
+# -- what the server refuses of an update
+
+def rolling(replicas, strategy):
+    body = workload("Deployment", "web")
+    body["spec"].update(replicas=replicas, strategy=strategy)
+    return body
+
+
+@test
+def an_update_that_the_server_refuses_is_known_before_anything_is_written(t):
+    good = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}
+    t.run("install", "shop", "-p", t.package("v0", config_map("cfg", {"a": "1"}), rolling(1, good)))
+    for about, refused, words in (
+            ("a strategy with another's fields", [rolling(1, {"type": "Recreate", "rollingUpdate": {"maxSurge": 1}})], "rollingUpdate"),
+            ("too many annotations", [config_map("cfg", {"a": "2"}, annotations={f"a{i}": "x" * 30000 for i in range(10)})], "annotations")):
+        package = t.package("bad", config_map("other"), *refused, *([config_map("cfg", {"a": "2"})] if refused[0]["kind"] != "ConfigMap" else []))
+        mark = t.mark()
+        contains(t.run("diff", "shop", "-p", package).out, "it is refused by the server", words)
+        t.refused("upgrade", "shop", "-p", package, says=["is refused by the server", words])
+        equal([r for r in t.requests(mark) if r.writes], [], about)
+    equal(t.kube.get("ConfigMap", t.ns, "cfg")["data"], {"a": "1"})
+
+
+@test
+def who_may_not_change_all_of_it_changes_nothing_and_sees_what_would(t):
+    t.run("install", "shop", "-p", t.package("v0", config_map("cfg", {"a": "1"}), rolling(1, {"type": "Recreate"})))
+    verbs = ["get", "list", "watch", "create", "patch", "delete"]
+    deployer = Deployer(t, "half", [
+        {"apiGroups": [""], "resources": [kind], "verbs": verbs} for kind in ("secrets", "configmaps")] + [
+        {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "list"]}])
+    changed = t.package("v1", config_map("cfg", {"a": "2"}), rolling(2, {"type": "Recreate"}))
+    contains(t.run("diff", "shop", "-p", changed, kubeconfig=deployer.kubeconfig).out, "+  replicas: 2")
+    mark = t.mark()
+    t.refused("upgrade", "shop", "-p", changed, kubeconfig=deployer.kubeconfig, says=["Deployment", "forbidden", "cannot patch"])
+    equal([r for r in t.requests(mark) if r.writes], [], "writes")
 
 
 # -- 404
