@@ -24,5 +24,5 @@ build() {
 }
 
 command -v npm >/dev/null || { echo "packages: no npm; run tools/prerequisites.sh" >&2; exit 1; }
-hash=$(node --version | hash_of sdk/typescript schemas/wit packages/platform-in-typescript src/action/build_program.cc src/cli/commands/package.cc)
+hash=$(node --version | hash_of sdk/typescript schemas/wit packages/platform-in-typescript src/action/authoring/build_program.cc src/cli/commands/package.cc)
 cached platform-in-typescript "$hash" build

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "action/drift.h"
-#include "action/status.h"
+#include "action/query/drift.h"
+#include "action/query/status.h"
 #include "action/uninstall.h"
 #include "kube/api_down.h"
 #include "testing/release_world.h"

@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "action/recover.h"
+#include "action/recover/recover.h"
 #include "action/uninstall.h"
 #include "testing/recorded_events.h"
 #include "testing/release_world.h"

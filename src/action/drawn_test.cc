@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "action/deploy.h"
-#include "action/status.h"
+#include "action/deploy/deploy.h"
+#include "action/query/status.h"
 #include "base/text.h"
 #include "encoding/yaml.h"
 #include "package/objects.h"

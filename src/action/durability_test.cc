@@ -9,8 +9,8 @@
 #include <map>
 #include <mutex>
 
-#include "action/recover.h"
-#include "action/rollback.h"
+#include "action/recover/recover.h"
+#include "action/recover/rollback.h"
 #include "apply/marks.h"
 #include "base/parallel.h"
 #include "package/objects.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <map>
 
-#include "action/labelled.h"
+#include "action/recover/labelled.h"
 #include "base/text.h"
 #include "kube/api_down.h"
 #include "release/command_text.h"
@@ -34,7 +34,7 @@ Result<std::vector<int>> later_revisions(release::Store& store, const release::R
 }
 
 // What a run that died was about to create of kinds that it also brought is recorded without a namespace
-// (apply/desired.h). Those kinds may be served by now, and say whether it needed one.
+// (apply/plan/desired.h). Those kinds may be served by now, and say whether it needed one.
 Status add_namespaces(const Environment& environment, std::vector<Revision>& revisions,
                       const release::ReleaseId& id, const Context& context) {
   using apimachinery::GroupVersionKind;

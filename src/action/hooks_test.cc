@@ -1,17 +1,17 @@
 // Hooks of a chart through the life of its release: which run, when, what becomes of them, and what is left
 // when they fail.
 
-#include "apply/hooks.h"
+#include "apply/plan/hooks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "action/drift.h"
-#include "action/graph.h"
-#include "action/look.h"
-#include "action/recover.h"
-#include "action/saved_plan.h"
-#include "action/status.h"
+#include "action/deploy/look.h"
+#include "action/deploy/saved_plan.h"
+#include "action/query/drift.h"
+#include "action/query/graph.h"
+#include "action/query/status.h"
+#include "action/recover/recover.h"
 #include "encoding/yaml.h"
 #include "testing/client_with_logs.h"
 #include "testing/release_world.h"

@@ -6,17 +6,17 @@
 #include <mutex>
 #include <set>
 
-#include "action/deploy.h"
-#include "apply/finished_job.h"
-#include "apply/hooks.h"
-#include "apply/observe.h"
-#include "apply/pod_logs.h"
-#include "apply/pod_trouble.h"
-#include "apply/remove.h"
-#include "apply/root_cause.h"
-#include "apply/test_objects.h"
-#include "apply/wait.h"
-#include "apply/waiting_rules.h"
+#include "action/deploy/deploy.h"
+#include "apply/execute/remove.h"
+#include "apply/plan/finished_job.h"
+#include "apply/plan/hooks.h"
+#include "apply/plan/observe.h"
+#include "apply/plan/test_objects.h"
+#include "apply/wait/pod_logs.h"
+#include "apply/wait/pod_trouble.h"
+#include "apply/wait/root_cause.h"
+#include "apply/wait/wait.h"
+#include "apply/wait/waiting_rules.h"
 #include "base/text.h"
 #include "release/command_text.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "action/environment.h"
-#include "apply/pod_logs.h"
+#include "apply/wait/pod_logs.h"
 #include "base/diagnosis.h"
 
 namespace mist::action {

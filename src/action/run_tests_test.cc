@@ -5,9 +5,9 @@
 
 #include <atomic>
 
-#include "action/saved_plan.h"
-#include "action/status.h"
-#include "apply/test_objects.h"
+#include "action/deploy/saved_plan.h"
+#include "action/query/status.h"
+#include "apply/plan/test_objects.h"
 #include "testing/client_with_logs.h"
 #include "testing/release_world.h"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "action/look.h"
+#include "action/deploy/look.h"
 #include "apply/marks.h"
 #include "encoding/yaml.h"
 #include "testing/release_world.h"

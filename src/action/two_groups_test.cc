@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "action/drift.h"
-#include "action/recover.h"
-#include "action/status.h"
+#include "action/query/drift.h"
+#include "action/query/status.h"
+#include "action/recover/recover.h"
 #include "apply/marks.h"
 #include "testing/release_world.h"
 

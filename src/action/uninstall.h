@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "action/containers.h"
+#include "action/deploy/containers.h"
 #include "action/environment.h"
-#include "apply/plan.h"
+#include "apply/plan/plan.h"
 
 namespace mist::action {
 

@@ -1,6 +1,6 @@
 #pragma once
 // Hooks of Helm charts as their annotations write them: the names, their words and how those are read. What
-// becomes of hooks, apply/hooks.h knows. Pure; any thread.
+// becomes of hooks, apply/plan/hooks.h knows. Pure; any thread.
 
 #include <array>
 #include <cstdint>

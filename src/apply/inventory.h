@@ -12,7 +12,7 @@ namespace mist::apply {
 using apimachinery::ObjectKey;
 using apimachinery::RenderedObject;
 
-/// A field that the server stored otherwise than it was applied (apply/server_made.h).
+/// A field that the server stored otherwise than it was applied (apply/fields/server_made.h).
 struct ServerMade {
   std::string path = {};
   std::string digest = {};  ///< of the wanted and the stored value
@@ -30,12 +30,13 @@ struct InventoryItem {
   bool replacing = false;  ///< being deleted and recreated: what carries our mark is it, whatever its uid
   bool hook = false;       ///< of a chart: it comes and goes, and its absence says nothing
   bool ended = false;      ///< of Jobs that remove themselves: it was seen to have completed
-  /// Of adopted ones: what its earlier managers owned became ours (apply/field_transfer.h). False in records
-  /// of a Mistletoe that left it to them.
+  /// Of adopted ones: what its earlier managers owned became ours (apply/fields/field_transfer.h). False in
+  /// records of a Mistletoe that left it to them.
   bool fields_taken = false;
   /// Owner::display() of the one that it was taken over from, as long as that one names it too.
   std::string taken_from = {};
-  /// Why it isn't as the revision has it: it couldn't be changed back (apply/left_as_is.h). Empty: it is.
+  /// Why it isn't as the revision has it: it couldn't be changed back (apply/plan/left_as_is.h). Empty: it
+  /// is.
   std::string left = {};
   std::vector<ServerMade> server_made = {};  ///< when it was last applied
 };

@@ -7,8 +7,8 @@
 
 #include <cstdlib>
 
-#include "apply/difference.h"
-#include "apply/server_made.h"
+#include "apply/fields/difference.h"
+#include "apply/fields/server_made.h"
 #include "base/random.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"

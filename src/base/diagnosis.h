@@ -1,7 +1,7 @@
 #pragma once
 // Why something isn't as it should be, as a tree from the whole to its part that is to blame: release,
-// object, ReplicaSet, Pod, container. Data without Kubernetes' rules; apply/root_cause.h makes it,
-// cli/report.cc draws it. A plain value; any thread.
+// object, ReplicaSet, Pod, container. Data without Kubernetes' rules; apply/wait/root_cause.h makes it,
+// cli/output/report.cc draws it. A plain value; any thread.
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
 // The one error type of Mistletoe. It carries what the caller needs to act (`kind`) and what a person needs
-// to understand (message, frames, place, because, hint). cli/report.cc is the only code that draws it. Any
-// thread; a plain value.
+// to understand (message, frames, place, because, hint). cli/output/report.cc is the only code that draws it.
+// Any thread; a plain value.
 
 #include <fmt/core.h>
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "apimachinery/pod_security.h"
-#include "apply/pod_template.h"
+#include "apply/order/pod_template.h"
 #include "base/text.h"
 
 namespace mist::catalog {

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "action/authoring/lint_package.h"
 #include "action/cluster_lookup.h"
-#include "action/container_contents.h"
-#include "action/deploy.h"
-#include "action/lint_package.h"
+#include "action/deploy/container_contents.h"
+#include "action/deploy/deploy.h"
 #include "action/run_tests.h"
 #include "action/uninstall.h"
-#include "apply/wait.h"
+#include "apply/wait/wait.h"
 #include "base/process_identity.h"
 #include "base/text.h"
 #include "base/tree.h"

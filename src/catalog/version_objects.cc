@@ -1,8 +1,8 @@
 #include "catalog/version_objects.h"
 
-#include "action/graph.h"
-#include "apply/desired.h"
-#include "apply/test_objects.h"
+#include "action/query/graph.h"
+#include "apply/plan/desired.h"
+#include "apply/plan/test_objects.h"
 #include "catalog/security_report.h"
 #include "catalog/version_changes.h"
 #include "encoding/json.h"

@@ -1,9 +1,9 @@
 #pragma once
 // What the commands for authors of blueprints share. One thread.
 
-#include "action/blueprint_source.h"
-#include "cli/command.h"
-#include "cli/invocation.h"
+#include "action/authoring/blueprint_source.h"
+#include "cli/parse/command.h"
+#include "cli/parse/invocation.h"
 #include "cli/world.h"
 #include "reconcile/scenario.h"
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "cli/invocation.h"
+#include "cli/parse/invocation.h"
 #include "cli/world.h"
 #include "kube/client.h"
 

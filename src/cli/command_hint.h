@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/invocation.h"
+#include "cli/parse/invocation.h"
 #include "release/record.h"
 
 namespace mist::cli {

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/parse.h"
+#include "cli/parse/parse.h"
 
 namespace mist::cli {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // Every command of mistctl, in one visible list (commands.cc).
 
-#include "cli/command.h"
+#include "cli/parse/command.h"
 
 namespace mist::cli {
 

@@ -9,9 +9,9 @@
 
 #include "base/duration.h"
 #include "base/text.h"
-#include "cli/flags.h"
-#include "cli/help.h"
-#include "cli/manual.h"
+#include "cli/output/help.h"
+#include "cli/output/manual.h"
+#include "cli/parse/flags.h"
 #include "testing/fake_world.h"
 #include "view/display_width.h"
 

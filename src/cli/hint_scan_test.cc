@@ -12,8 +12,8 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/invocation.h"
-#include "cli/parse.h"
+#include "cli/parse/invocation.h"
+#include "cli/parse/parse.h"
 #include "testing/source_dir.h"
 
 namespace mist::cli {
@@ -163,7 +163,7 @@ TEST(HintScan, CommandTextBuildsEveryHintThatNamesARelease) {
       const bool of_release = names_release(*named.command) || named.command->path == "install";
       EXPECT_FALSE(filled_in && of_release) << "use release::command_text\n" << literal.place();
       const bool example = source.file.starts_with("src/cli/commands/");
-      EXPECT_FALSE(!example && named.command->path == "list" && source.file != "src/cli/peers.cc")
+      EXPECT_FALSE(!example && named.command->path == "list" && source.file != "src/cli/parse/peers.cc")
           << "use release::list_text\n"
           << literal.place();
     }

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "base/handle.h"
-#include "cli/style.h"
+#include "cli/output/style.h"
 
 namespace mist::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "action/host_script.h"
+#include "action/authoring/host_script.h"
 #include "base/text.h"
 #include "cli/places.h"
 #include "cli/release_flags.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cli/invocation.h"
+#include "cli/parse/invocation.h"
 #include "cli/world.h"
 #include "package/pre_install.h"
 #include "package/values.h"

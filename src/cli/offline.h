@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/invocation.h"
+#include "cli/parse/command.h"
+#include "cli/parse/invocation.h"
 #include "cli/world.h"
 #include "package/capabilities.h"
 #include "package/type_store.h"

@@ -2,9 +2,9 @@
 // The package that its author's commands are about: a directory or module on disk, with its test cases. One
 // thread.
 
-#include "action/package_cases.h"
-#include "cli/invocation.h"
+#include "action/authoring/package_cases.h"
 #include "cli/package_flags.h"
+#include "cli/parse/invocation.h"
 #include "cli/world.h"
 
 namespace mist::cli {

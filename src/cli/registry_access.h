@@ -1,8 +1,8 @@
 #pragma once
 // How commands reach registries. One thread.
 
-#include "cli/command.h"
-#include "cli/invocation.h"
+#include "cli/parse/command.h"
+#include "cli/parse/invocation.h"
 #include "cli/world.h"
 #include "http/retry.h"
 #include "http/transport.h"

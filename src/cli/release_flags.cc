@@ -7,15 +7,15 @@
 #include <cstdlib>
 #include <set>
 
-#include "apply/announce.h"
-#include "apply/field_owners.h"
-#include "apply/left_as_is.h"
-#include "apply/readiness.h"
+#include "apply/fields/field_owners.h"
+#include "apply/plan/announce.h"
+#include "apply/plan/left_as_is.h"
+#include "apply/wait/readiness.h"
 #include "base/process_identity.h"
 #include "base/text.h"
 #include "cli/cluster.h"
 #include "cli/command_hint.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
 #include "release/command_text.h"
 #include "view/deployments.h"
 #include "view/explain.h"

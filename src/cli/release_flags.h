@@ -4,11 +4,11 @@
 #include <set>
 #include <string>
 
-#include "action/deploy.h"
+#include "action/deploy/deploy.h"
 #include "action/uninstall.h"
-#include "cli/command.h"
-#include "cli/invocation.h"
 #include "cli/package_flags.h"
+#include "cli/parse/command.h"
+#include "cli/parse/invocation.h"
 #include "cli/world.h"
 #include "render/release_renderer.h"
 

@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "cli/help.h"
-#include "cli/jsonl_progress.h"
-#include "cli/parse.h"
-#include "cli/progress.h"
-#include "cli/report.h"
-#include "cli/style.h"
+#include "cli/output/help.h"
+#include "cli/output/jsonl_progress.h"
+#include "cli/output/progress.h"
+#include "cli/output/report.h"
+#include "cli/output/style.h"
+#include "cli/parse/parse.h"
 #include "encoding/json.h"
 
 namespace mist::cli {

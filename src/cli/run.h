@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "cli/command.h"
+#include "cli/parse/command.h"
 #include "cli/world.h"
 
 namespace mist::cli {

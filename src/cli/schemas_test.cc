@@ -6,7 +6,7 @@
 #include "base/diagnosis.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/report.h"
+#include "cli/output/report.h"
 #include "encoding/json.h"
 #include "encoding/schema.h"
 #include "kube/client.h"

@@ -1,9 +1,9 @@
 #include "cli/signing.h"
 
 #include "base/text.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
+#include "cli/output/prompt.h"
 #include "cli/places.h"
-#include "cli/prompt.h"
 #include "trust/key_file.h"
 
 namespace mist::cli {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/invocation.h"
+#include "cli/parse/command.h"
+#include "cli/parse/invocation.h"
 #include "cli/world.h"
 #include "encoding/value.h"
 #include "registry/oci_signatures.h"

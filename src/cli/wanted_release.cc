@@ -1,7 +1,7 @@
 #include "cli/wanted_release.h"
 
 #include "action/cluster_lookup.h"
-#include "action/examine.h"
+#include "action/deploy/examine.h"
 #include "cli/kube_questions.h"
 #include "render/local_birth.h"
 

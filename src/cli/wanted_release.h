@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "action/look.h"
+#include "action/deploy/look.h"
 #include "cli/package_flags.h"
 #include "cli/registry_access.h"
 #include "cli/release_flags.h"

@@ -1,6 +1,7 @@
 #pragma once
 // Which nodes of a Sequence graph may start now: everything whose predecessors are done, all at once. Failure
-// blocks descendants only. Pure bookkeeping without threads; apply/run_graph.cc adds those. One owner.
+// blocks descendants only. Pure bookkeeping without threads; apply/execute/run_graph.cc adds those. One
+// owner.
 
 #include <vector>
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "apply/give_namespaces.h"
+#include "apply/plan/give_namespaces.h"
 #include "base/text.h"
 #include "operator/actors.h"
 #include "operator/revisions.h"

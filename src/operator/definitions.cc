@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "apimachinery/conditions.h"
-#include "apply/difference.h"
+#include "apply/fields/difference.h"
 #include "base/text.h"
 #include "blueprint/schema_change.h"
 #include "crypto/digest.h"

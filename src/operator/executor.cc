@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "apply/empty_first.h"
-#include "apply/server_made.h"
-#include "apply/settle.h"
+#include "apply/fields/empty_first.h"
+#include "apply/fields/server_made.h"
+#include "apply/plan/settle.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "kube/api_failure.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "apply/readiness.h"
-#include "apply/server_made.h"
+#include "apply/fields/server_made.h"
+#include "apply/wait/readiness.h"
 #include "base/text.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "apply/difference.h"
+#include "apply/fields/difference.h"
 #include "reconcile/world.h"
 
 namespace mist::reconcile {

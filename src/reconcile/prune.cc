@@ -1,6 +1,6 @@
 #include "reconcile/prune.h"
 
-#include "apply/readiness.h"
+#include "apply/wait/readiness.h"
 #include "base/text.h"
 #include "reconcile/release_node.h"
 

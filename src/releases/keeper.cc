@@ -4,8 +4,8 @@
 #include <set>
 
 #include "action/cluster_lookup.h"
-#include "action/deploy.h"
-#include "action/drift.h"
+#include "action/deploy/deploy.h"
+#include "action/query/drift.h"
 #include "action/uninstall.h"
 #include "apimachinery/conditions.h"
 #include "base/diagnosis.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "action/deploy.h"
+#include "action/deploy/deploy.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "encoding/value.h"

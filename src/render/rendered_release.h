@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "apply/hooks.h"
+#include "apply/plan/hooks.h"
 #include "base/context.h"
 #include "base/secret.h"
 #include "render/answers.h"

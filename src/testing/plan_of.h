@@ -5,9 +5,9 @@
 
 #include <string_view>
 
-#include "apply/desired.h"
-#include "apply/observe.h"
-#include "apply/plan.h"
+#include "apply/plan/desired.h"
+#include "apply/plan/observe.h"
+#include "apply/plan/plan.h"
 #include "encoding/yaml.h"
 #include "testing/fake_cluster.h"
 

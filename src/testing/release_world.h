@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "action/deploy.h"
-#include "action/rollback.h"
+#include "action/deploy/deploy.h"
+#include "action/recover/rollback.h"
 #include "action/uninstall.h"
 #include "package/objects.h"
 #include "testing/fake_cluster.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "action/blueprint_live.h"
+#include "action/authoring/blueprint_live.h"
 #include "encoding/value.h"
 
 namespace mist::view {

@@ -4,7 +4,7 @@
 #include <array>
 #include <map>
 
-#include "action/take_over.h"
+#include "action/deploy/take_over.h"
 #include "base/duration.h"
 #include "base/text.h"
 #include "view/values.h"

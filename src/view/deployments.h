@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "action/recover.h"
+#include "action/recover/recover.h"
 #include "view/table.h"
 
 namespace mist::view {

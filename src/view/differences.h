@@ -1,10 +1,10 @@
 #pragma once
 // What a look found that would change: as a unified diff, a table or a document. Pure; any thread.
 
-#include "action/diff.h"
-#include "action/look.h"
-#include "action/publish.h"
-#include "action/revision_diff.h"
+#include "action/authoring/publish.h"
+#include "action/deploy/look.h"
+#include "action/query/diff.h"
+#include "action/query/revision_diff.h"
 
 namespace mist::view {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "action/drift.h"
+#include "action/query/drift.h"
 
 namespace mist::view {
 

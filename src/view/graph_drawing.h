@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "action/graph.h"
+#include "action/query/graph.h"
 #include "encoding/value.h"
 
 namespace mist::view {

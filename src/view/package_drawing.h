@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "action/package_graph.h"
+#include "action/query/package_graph.h"
 #include "encoding/value.h"
 
 namespace mist::view {

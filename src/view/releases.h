@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "action/history.h"
+#include "action/query/history.h"
 #include "view/table.h"
 
 namespace mist::view {

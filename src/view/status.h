@@ -1,7 +1,7 @@
 #pragma once
 // How a release is doing. Pure; any thread.
 
-#include "action/status.h"
+#include "action/query/status.h"
 
 namespace mist::view {
 

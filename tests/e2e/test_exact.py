@@ -5,7 +5,7 @@ import re
 
 from harness import check, config_map, contains, equal, test
 
-TABLE = pathlib.Path(__file__).parents[2] / "src/apply/stored_forms.cc"
+TABLE = pathlib.Path(__file__).parents[2] / "src/apply/fields/stored_forms.cc"
 
 
 def writes(t, *command, **options):

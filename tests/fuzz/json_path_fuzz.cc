@@ -1,7 +1,7 @@
 // JSONPath of mistletoe.dev/ready-when: the path stands on the first line, the object after it.
 #include "apimachinery/json_path.h"
 
-#include "apply/waiting_rules.h"
+#include "apply/wait/waiting_rules.h"
 #include "encoding/json.h"
 #include "targets.h"
 

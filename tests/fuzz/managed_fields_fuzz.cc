@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "apply/difference.h"
+#include "apply/fields/difference.h"
 #include "encoding/json.h"
 #include "targets.h"
 

@@ -1,8 +1,8 @@
-#include "action/saved_plan.h"
+#include "action/deploy/saved_plan.h"
 #include "base/text.h"
 #include "cli/command_hint.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
+#include "cli/parse/flags.h"
 #include "cli/release_flags.h"
 
 namespace mist::cli {

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "action/blueprint_cases.h"
+#include "action/authoring/blueprint_cases.h"
 #include "base/text.h"
 #include "blueprint/check.h"
 #include "cli/blueprint_flags.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
 #include "cli/package_flags.h"
+#include "cli/parse/flags.h"
 #include "view/blueprint_drawing.h"
 
 namespace mist::cli {

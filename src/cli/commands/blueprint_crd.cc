@@ -1,11 +1,11 @@
 // mistctl blueprint crd.
 
-#include "action/blueprint_cases.h"
+#include "action/authoring/blueprint_cases.h"
 #include "base/text.h"
 #include "blueprint/evaluator.h"
 #include "cli/blueprint_flags.h"
 #include "cli/commands.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
 #include "cli/package_flags.h"
 #include "encoding/yaml.h"
 

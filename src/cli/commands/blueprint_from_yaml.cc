@@ -1,11 +1,11 @@
 // mistctl blueprint from-yaml.
 
-#include "action/blueprint_draft.h"
+#include "action/authoring/blueprint_draft.h"
 #include "base/text.h"
 #include "cli/blueprint_flags.h"
 #include "cli/commands.h"
-#include "cli/invocation.h"
 #include "cli/new_files.h"
+#include "cli/parse/invocation.h"
 #include "cli/templates.h"
 #include "encoding/json.h"
 

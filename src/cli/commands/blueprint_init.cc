@@ -3,8 +3,8 @@
 #include "base/text.h"
 #include "cli/blueprint_flags.h"
 #include "cli/commands.h"
-#include "cli/invocation.h"
 #include "cli/new_files.h"
+#include "cli/parse/invocation.h"
 #include "cli/templates.h"
 
 namespace mist::cli {

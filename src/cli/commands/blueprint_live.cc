@@ -1,12 +1,12 @@
 // mistctl blueprint status, why.
 
-#include "action/blueprint_live.h"
+#include "action/authoring/blueprint_live.h"
 #include "cli/cluster.h"
 #include "cli/command_hint.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
 #include "cli/package_flags.h"
+#include "cli/parse/flags.h"
 #include "view/blueprint_status.h"
 
 namespace mist::cli {

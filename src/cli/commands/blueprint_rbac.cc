@@ -1,10 +1,10 @@
 // mistctl blueprint rbac.
 
-#include "action/blueprint_rights.h"
+#include "action/authoring/blueprint_rights.h"
 #include "base/text.h"
 #include "cli/blueprint_flags.h"
 #include "cli/commands.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
 #include "cli/package_flags.h"
 #include "encoding/yaml.h"
 

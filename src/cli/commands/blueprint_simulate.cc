@@ -1,12 +1,12 @@
 // mistctl blueprint simulate, test.
 
-#include "action/blueprint_cases.h"
+#include "action/authoring/blueprint_cases.h"
 #include "cli/blueprint_flags.h"
-#include "cli/case_results.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/case_results.h"
+#include "cli/output/output.h"
 #include "cli/package_flags.h"
+#include "cli/parse/flags.h"
 #include "package/test_case.h"
 #include "view/blueprint_rounds.h"
 

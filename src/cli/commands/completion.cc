@@ -2,9 +2,9 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/complete.h"
-#include "cli/invocation.h"
-#include "cli/names.h"
+#include "cli/parse/complete.h"
+#include "cli/parse/invocation.h"
+#include "cli/parse/names.h"
 #include "view/display_width.h"
 
 namespace mist::cli {

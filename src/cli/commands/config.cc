@@ -1,7 +1,7 @@
 #include "config/config.h"
 
 #include "cli/commands.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
 #include "cli/places.h"
 
 namespace mist::cli {

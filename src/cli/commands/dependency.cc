@@ -1,10 +1,10 @@
 // mistctl dependency build, update and list.
 
-#include "action/subcharts.h"
+#include "action/authoring/subcharts.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
+#include "cli/parse/flags.h"
 #include "cli/registry_access.h"
 #include "config/redact.h"
 

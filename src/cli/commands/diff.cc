@@ -2,9 +2,9 @@
 #include <array>
 
 #include "cli/commands.h"
-#include "cli/flags.h"
 #include "cli/offline.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
+#include "cli/parse/flags.h"
 #include "cli/registry_access.h"
 #include "cli/wanted_release.h"
 #include "view/differences.h"

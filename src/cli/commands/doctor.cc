@@ -1,4 +1,4 @@
-#include "action/doctor.h"
+#include "action/query/doctor.h"
 
 #include <algorithm>
 #include <iterator>
@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "cli/cluster.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
+#include "cli/parse/flags.h"
 #include "cli/places.h"
 #include "kube/server_clock.h"
 

@@ -1,11 +1,11 @@
-#include "action/drift.h"
+#include "action/query/drift.h"
 
 #include "base/parallel.h"
 #include "base/text.h"
 #include "cli/command_hint.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
+#include "cli/parse/flags.h"
 #include "cli/release_flags.h"
 #include "view/drift.h"
 

@@ -2,8 +2,8 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/help.h"
-#include "cli/manual.h"
+#include "cli/output/help.h"
+#include "cli/output/manual.h"
 #include "cli/world.h"
 
 namespace mist::cli {

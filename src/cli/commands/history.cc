@@ -1,10 +1,10 @@
-#include "action/history.h"
+#include "action/query/history.h"
 
-#include "action/status.h"
+#include "action/query/status.h"
 #include "cli/command_hint.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
+#include "cli/parse/flags.h"
 #include "cli/release_flags.h"
 #include "view/releases.h"
 

@@ -1,11 +1,11 @@
 #include <algorithm>
 
-#include "action/revision_diff.h"
+#include "action/query/revision_diff.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
 #include "cli/package_flags.h"
+#include "cli/parse/flags.h"
 #include "cli/registry_access.h"
 #include "cli/release_flags.h"
 #include "cli/signing.h"

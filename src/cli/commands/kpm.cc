@@ -6,17 +6,17 @@
 #include <map>
 #include <optional>
 
-#include "action/look.h"
+#include "action/deploy/look.h"
 #include "action/run_tests.h"
 #include "action/uninstall.h"
-#include "apply/wait.h"
+#include "apply/wait/wait.h"
 #include "base/text.h"
 #include "cli/command_hint.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
 #include "cli/kpm_home.h"
 #include "cli/kube_questions.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
+#include "cli/parse/flags.h"
 #include "cli/release_flags.h"
 #include "cli/wanted_release.h"
 #include "config/redact.h"

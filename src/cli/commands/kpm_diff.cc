@@ -4,9 +4,9 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
 #include "cli/kpm_home.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
+#include "cli/parse/flags.h"
 
 namespace mist::cli {
 namespace {

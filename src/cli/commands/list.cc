@@ -1,8 +1,8 @@
-#include "action/release_filter.h"
+#include "action/query/release_filter.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
+#include "cli/parse/flags.h"
 #include "cli/release_flags.h"
 #include "view/releases.h"
 

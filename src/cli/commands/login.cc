@@ -1,7 +1,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/prompt.h"
+#include "cli/output/prompt.h"
+#include "cli/parse/flags.h"
 #include "cli/registry_access.h"
 #include "registry/docker_config.h"
 

@@ -1,11 +1,11 @@
-#include "action/mirror.h"
+#include "action/authoring/mirror.h"
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/copy_report.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/copy_report.h"
+#include "cli/output/output.h"
 #include "cli/package_flags.h"
+#include "cli/parse/flags.h"
 #include "cli/registry_access.h"
 
 namespace mist::cli {

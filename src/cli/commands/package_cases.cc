@@ -1,10 +1,10 @@
 // mistctl package test.
 
-#include "cli/case_results.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/case_results.h"
+#include "cli/output/output.h"
 #include "cli/package_source.h"
+#include "cli/parse/flags.h"
 
 namespace mist::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/new_files.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
 #include "cli/templates.h"
 #include "encoding/yaml.h"
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "action/lint_package.h"
+#include "action/authoring/lint_package.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
 #include "cli/offline.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
 #include "cli/package_source.h"
+#include "cli/parse/flags.h"
 
 namespace mist::cli {
 namespace {

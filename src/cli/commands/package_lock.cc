@@ -1,14 +1,14 @@
 // mistctl package lock, outdated and why.
 
-#include "action/package_lock.h"
+#include "action/authoring/package_lock.h"
 
 #include <algorithm>
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
 #include "cli/package_flags.h"
+#include "cli/parse/flags.h"
 #include "cli/registry_access.h"
 #include "view/deployments.h"
 

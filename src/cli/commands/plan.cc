@@ -1,11 +1,11 @@
 #include <algorithm>
 
-#include "action/saved_plan.h"
+#include "action/deploy/saved_plan.h"
 #include "base/text.h"
 #include "cli/command_hint.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
+#include "cli/parse/flags.h"
 #include "cli/wanted_release.h"
 #include "view/differences.h"
 

@@ -1,11 +1,11 @@
-#include "action/publish.h"
+#include "action/authoring/publish.h"
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
 #include "cli/offline.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
 #include "cli/package_flags.h"
+#include "cli/parse/flags.h"
 #include "cli/registry_access.h"
 #include "cli/release_flags.h"
 

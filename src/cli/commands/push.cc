@@ -1,10 +1,10 @@
-#include "action/push_package.h"
+#include "action/authoring/push_package.h"
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
 #include "cli/package_flags.h"
+#include "cli/parse/flags.h"
 #include "cli/registry_access.h"
 #include "cli/signing.h"
 

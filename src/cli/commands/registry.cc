@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "action/search.h"
+#include "action/query/search.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
+#include "cli/parse/flags.h"
 #include "cli/places.h"
 #include "cli/registry_access.h"
 #include "config/redact.h"

@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
+#include "cli/parse/flags.h"
 #include "cli/places.h"
 #include "config/redact.h"
 #include "registry/mirror_settings.h"

@@ -1,9 +1,9 @@
-#include "action/rollback.h"
+#include "action/recover/rollback.h"
 
 #include "apply/marks.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
+#include "cli/parse/flags.h"
 #include "cli/release_flags.h"
 
 namespace mist::cli {

@@ -1,14 +1,14 @@
 // Finding packages: search, registry index.
 
-#include "action/search.h"
+#include "action/query/search.h"
 
-#include "action/build_index.h"
-#include "action/index_artifact.h"
+#include "action/authoring/build_index.h"
+#include "action/authoring/index_artifact.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
 #include "cli/package_flags.h"
+#include "cli/parse/flags.h"
 #include "cli/places.h"
 #include "cli/registry_access.h"
 

@@ -2,8 +2,8 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
+#include "cli/parse/flags.h"
 #include "cli/registry_access.h"
 #include "cli/signing.h"
 #include "registry/file_trust.h"

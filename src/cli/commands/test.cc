@@ -2,8 +2,8 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
+#include "cli/parse/flags.h"
 #include "cli/release_flags.h"
 #include "view/tests.h"
 

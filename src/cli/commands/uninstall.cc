@@ -6,9 +6,9 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
-#include "cli/prompt.h"
+#include "cli/output/output.h"
+#include "cli/output/prompt.h"
+#include "cli/parse/flags.h"
 #include "cli/release_flags.h"
 #include "view/deployments.h"
 

@@ -1,5 +1,5 @@
 #include "cli/commands.h"
-#include "cli/flags.h"
+#include "cli/parse/flags.h"
 #include "cli/wanted_release.h"
 
 namespace mist::cli {

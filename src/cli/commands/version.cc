@@ -1,7 +1,7 @@
 #include "cli/cluster.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/output.h"
+#include "cli/output/output.h"
+#include "cli/parse/flags.h"
 
 namespace mist::cli {
 namespace {

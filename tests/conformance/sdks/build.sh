@@ -49,5 +49,5 @@ command -v go >/dev/null || fail "no go; run tools/prerequisites.sh"
 command -v npm >/dev/null || fail "no npm; run tools/prerequisites.sh"
 
 hash=$({ "$CLANGXX" --version | head -n1; go env GOVERSION; node --version; rustc --version 2>/dev/null || true; } |
-  hash_of sdk engines/python tools/wasm-toolchain tests/conformance/sdks schemas/wit src/action/build_program.cc src/cli/commands/package.cc)
+  hash_of sdk engines/python tools/wasm-toolchain tests/conformance/sdks schemas/wit src/action/authoring/build_program.cc src/cli/commands/package.cc)
 cached sdks "$hash" build

@@ -1,0 +1,216 @@
+#include "action/authoring/blueprint_rights.h"
+
+#include <algorithm>
+
+#include "action/authoring/blueprint_cases.h"
+#include "apimachinery/built_in_groups.h"
+#include "blueprint/check.h"
+#include "reconcile/release_node.h"
+
+namespace mist::action {
+namespace {
+
+using blueprint::NodeType;
+using encoding::Value;
+using reconcile::GroupKind;
+using reconcile::NodeKinds;
+using reconcile::Permission;
+
+constexpr std::string_view kRbacGroup = "rbac.authorization.k8s.io";
+
+void add_kinds(const Value& made, std::set<GroupKind>& kinds) {
+  if (made.is_array()) {
+    for (const Value& each : made.as_array()) add_kinds(each, kinds);
+    return;
+  }
+  const reconcile::ObjectId id = reconcile::id_of(made);
+  if (!id.kind.empty() && !id.api_version.empty()) kinds.insert(id.gvk().group_kind());
+}
+
+Value texts(const std::vector<std::string>& all) { return Value(Value::Array(all.begin(), all.end())); }
+
+// In the order in which people write them.
+std::vector<std::string> in_order(const std::set<std::string>& verbs) {
+  std::vector<std::string> ordered;
+  for (const char* verb : {"get", "list", "watch", "create", "patch", "delete"})
+    if (verbs.contains(verb)) ordered.emplace_back(verb);
+  return ordered;
+}
+
+Value rule(const std::string& group, const std::string& resource, const std::vector<std::string>& verbs) {
+  return Value::object(
+      {{"apiGroups", texts({group})}, {"resources", texts({resource})}, {"verbs", texts(verbs)}});
+}
+
+Value role(std::string_view kind, const std::string& name, const std::string& ns, Value::Array rules) {
+  Value metadata = Value::object({{"name", name}});
+  if (!ns.empty()) metadata.set("namespace", ns);
+  return Value::object({{"apiVersion", fmt::format("{}/v1", kRbacGroup)},
+                        {"kind", kind},
+                        {"metadata", std::move(metadata)},
+                        {"rules", Value(std::move(rules))}});
+}
+
+Value binding(const Value& role, const std::string& account, const std::string& ns) {
+  return Value::object(
+      {{"apiVersion", fmt::format("{}/v1", kRbacGroup)},
+       {"kind", fmt::format("{}Binding", role.string_at("kind"))},
+       {"metadata", *role.find("metadata")},
+       {"roleRef", Value::object({{"apiGroup", kRbacGroup},
+                                  {"kind", role.string_at("kind")},
+                                  {"name", role.string_at({"metadata", "name"})}})},
+       {"subjects",
+        Value::array({Value::object({{"kind", "ServiceAccount"}, {"name", account}, {"namespace", ns}})})}});
+}
+
+// What the functions of nodes make, whatever they are given.
+Result<NodeKinds> kinds_without_instance(const blueprint::Blueprint& blueprint,
+                                         blueprint::Evaluator& evaluator, const Context& context) {
+  NodeKinds kinds;
+  for (graph::Node node = 0; node < blueprint.nodes().size(); ++node) {
+    const blueprint::Node& told = blueprint.nodes()[node];
+    if (told.type == NodeType::Value || told.type == NodeType::Http) continue;
+    auto found =
+        evaluator.kinds(told.name, Value::object(), blueprint::given_names(blueprint, node), context);
+    if (!found.ok() && found.error().kind != ErrorKind::Invalid) return std::move(found).error();
+    // What fails with every value is found by `check`; here nothing is known of it.
+    if (found.ok() && *found) add_kinds(**found, kinds[told.name]);
+  }
+  return kinds;
+}
+
+Result<NodeKinds> kinds_of_scenario(const blueprint::Blueprint& blueprint, blueprint::Evaluator& evaluator,
+                                    const reconcile::Scenario& scenario, const Context& context) {
+  NodeKinds kinds;
+  reconcile::Simulation::Functions functions = reconcile::functions_of(evaluator, context);
+  functions.make = [&kinds, make = std::move(functions.make)](const std::string& node,
+                                                              const Value& environment) {
+    Result<Value> made = make(node, environment);
+    if (made.ok()) add_kinds(*made, kinds[node]);
+    return made;
+  };
+  MIST_TRY_VOID(reconcile::play(blueprint, scenario, std::move(functions)));
+  MIST_TRY_VOID(context.check());
+  std::erase_if(kinds, [](const auto& entry) { return entry.second.empty(); });
+  return kinds;
+}
+
+Value::Array rules_of(const blueprint::Blueprint& blueprint, const std::vector<Permission>& permissions,
+                      const BlueprintSource& source, BlueprintRights& rights) {
+  auto plurals = source.plurals();
+  if (blueprint.resource()) plurals[blueprint.instances().group_kind()] = blueprint.resource()->plural;
+  Value::Array rules;
+  for (const Permission& each : permissions) {
+    const auto known = plurals.find(each.kind);
+    const std::string resource =
+        known == plurals.end() ? reconcile::usual_resource(each.kind.kind) : known->second;
+    const bool is_ours =
+        each.kind.group == reconcile::kReleaseGroup && each.kind.kind == reconcile::kReleaseKind;
+    if (known == plurals.end() && !is_ours && !apimachinery::is_built_in_group(each.kind.group))
+      rights.guessed.push_back(fmt::format("{}.{}", resource, each.kind.group));
+    rules.push_back(rule(each.kind.group, resource, in_order(each.verbs)));
+    if (each.status) rules.push_back(rule(each.kind.group, resource + "/status", {"patch"}));
+  }
+  return rules;
+}
+
+// What seeing to the CRD takes: a watch of that one alone, and where the operator applies it, that.
+void add_crd_rules(const blueprint::Blueprint& blueprint, const std::string& name, Value::Array& own,
+                   Value::Array& all) {
+  if (!blueprint.resource()) return;
+  const blueprint::CustomResource& resource = *blueprint.resource();
+  const bool manages = resource.mode == blueprint::CrdMode::Manage;
+  const std::string group = "apiextensions.k8s.io", crds = "customresourcedefinitions";
+  Value one = rule(group, crds,
+                   manages ? std::vector<std::string>{"list", "watch", "patch"}
+                           : std::vector<std::string>{"list", "watch"});
+  one.set("resourceNames", texts({resource.crd_name(blueprint.instances().group)}));
+  all.push_back(std::move(one));
+  // What isn't there has no name that a rule could give.
+  if (manages) all.push_back(rule(group, crds, {"create"}));
+  if (resource.mode != blueprint::CrdMode::Publish) return;
+  Value map = rule("", "configmaps", {"get", "patch"});
+  map.set("resourceNames", texts({fmt::format("{}-crd", name)}));
+  own.push_back(std::move(map));
+  own.push_back(rule("", "configmaps", {"create"}));
+}
+
+// What HTTP nodes ask is asked through the API server. Where it depends on values, either may be.
+Status add_proxy_rules(const blueprint::Blueprint& blueprint, blueprint::Evaluator& evaluator,
+                       const Context& context, Value::Array& rules) {
+  std::set<std::string> resources;
+  for (graph::Node node = 0; node < blueprint.nodes().size(); ++node) {
+    const blueprint::Node& told = blueprint.nodes()[node];
+    if (told.type != NodeType::Http) continue;
+    const auto fields =
+        evaluator.fields(told.name, Value::object(), blueprint::given_names(blueprint, node), context);
+    if (!fields.ok() && fields.error().kind != ErrorKind::Invalid) return fields.error();
+    const auto gives = [&](std::string_view field) {
+      return !fields.ok() || !*fields ||
+             std::ranges::find((*fields)->as_array(), Value(field)) != (*fields)->as_array().end();
+    };
+    if (gives("service")) resources.insert("services/proxy");
+    if (gives("pod")) resources.insert("pods/proxy");
+  }
+  for (const std::string& each : resources) rules.push_back(rule("", each, {"get"}));
+  return {};
+}
+
+}  // namespace
+
+Result<BlueprintRights> blueprint_rights(package::Renderer& renderer, const BlueprintSource& source,
+                                         const std::optional<reconcile::Scenario>& scenario,
+                                         const OperatorAccount& account, const Context& context) {
+  MIST_TRY(blueprint::Evaluator evaluator, blueprint::Evaluator::of(source.name, source.files, renderer));
+  auto described = evaluator.describe(context);
+  if (!described.ok()) return shown_error(source, std::move(described).error());
+  const blueprint::Blueprint& blueprint = *described;
+  BlueprintRights rights;
+  MIST_TRY(NodeKinds kinds, kinds_without_instance(blueprint, evaluator, context));
+  NodeKinds examples;
+  if (scenario) {
+    reconcile::Scenario example = *scenario;
+    source.fill_defaults(blueprint, example.instance);
+    MIST_TRY(examples, kinds_of_scenario(blueprint, evaluator, example, context));
+  }
+  for (const blueprint::Node& node : blueprint.nodes()) {
+    if (node.type == NodeType::Package) rights.packages.push_back(node.name);
+    if (node.type == NodeType::Value || node.type == NodeType::Http || kinds.contains(node.name)) continue;
+    const auto example = examples.find(node.name);
+    if (example == examples.end()) {
+      rights.unknown.push_back(node.name);
+      continue;
+    }
+    rights.by_example.push_back(node.name);
+    kinds[node.name] = example->second;
+  }
+  const std::string name = fmt::format("mistletoe-operator-{}", source.name);
+  Value maps = rule("", "configmaps", {"patch"});
+  maps.set("resourceNames", texts({source.name}));
+  Value::Array own_rules{rule("", "configmaps", {"list", "watch"}), std::move(maps)}, place_rules;
+  Value::Array all_rules = rules_of(blueprint, reconcile::permissions(blueprint, kinds), source, rights);
+  add_crd_rules(blueprint, source.name, place_rules, all_rules);
+  MIST_TRY_VOID(add_proxy_rules(blueprint, evaluator, context, all_rules));
+  const bool is_own = account.run_as.empty();
+  const std::string& worker = is_own ? account.name : account.run_as;
+  if (is_own) {
+    std::ranges::move(place_rules, std::back_inserter(own_rules));
+    place_rules.clear();
+  } else {
+    Value act = rule("", "serviceaccounts", {"impersonate"});
+    act.set("resourceNames", texts({account.run_as}));
+    own_rules.push_back(rule("", "events", {"create"}));
+    own_rules.push_back(std::move(act));
+  }
+  const Value own = role("Role", name, account.ns, std::move(own_rules));
+  const Value all = role("ClusterRole", name, {}, std::move(all_rules));
+  rights.manifests = {own, binding(own, account.name, account.ns), all, binding(all, worker, account.ns)};
+  if (!place_rules.empty()) {
+    const Value place = role("Role", name + "-work", account.ns, std::move(place_rules));
+    rights.manifests.push_back(place);
+    rights.manifests.push_back(binding(place, worker, account.ns));
+  }
+  return rights;
+}
+
+}  // namespace mist::action

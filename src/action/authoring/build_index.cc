@@ -1,0 +1,203 @@
+#include "action/authoring/build_index.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "action/authoring/index_artifact.h"
+#include "base/text.h"
+#include "encoding/yaml.h"
+#include "oci/tags.h"
+#include "package/capabilities.h"
+#include "registry/chart_archive.h"
+#include "registry/directory_registry.h"
+
+namespace mist::action {
+namespace {
+
+using encoding::Value;
+using search::Entry;
+
+constexpr std::size_t kMostVersions = 20;
+constexpr std::size_t kMostRepositories = 20'000;
+constexpr std::string_view kChartFileName = "Chart.yaml";
+
+class IndexBuilder {
+ public:
+  IndexBuilder(const IndexWorld& world, const std::vector<Entry>& before, const Context& context)
+      : world_(world), context_(context) {
+    for (const Entry& entry : before) before_.emplace(entry.path, &entry);
+  }
+
+  // `versions`: newest first. `digest`: of the newest one. `reference`: that gives it.
+  Status add(const std::string& path, std::vector<std::string> versions, const std::string& version,
+             const std::string& digest, const std::string& reference) {
+    if (versions.size() > kMostVersions) versions.resize(kMostVersions);
+    const auto known = before_.find(path);
+    if (known != before_.end() && known->second->version == version && !digest.empty() &&
+        known->second->digest == digest) {
+      built_.entries.push_back(*known->second);
+      built_.entries.back().versions = std::move(versions);
+      return {};
+    }
+    Result<Entry> entry = read(path, version, reference);
+    MIST_TRY_VOID(context_.check());
+    if (!entry) {
+      if (entry.error().kind == ErrorKind::Retryable || entry.error().kind == ErrorKind::Forbidden)
+        return std::move(entry).error().with_frame(fmt::format("while reading {}", reference));
+      built_.left_out.push_back(fmt::format("{}: {}", path, escape_controls(entry.error().to_line())));
+      return {};
+    }
+    entry->digest = digest;
+    entry->versions = std::move(versions);
+    built_.entries.push_back(*std::move(entry));
+    ++built_.read;
+    return {};
+  }
+
+  BuiltIndex finish() && { return std::move(built_); }
+
+ private:
+  Result<Entry> read(const std::string& path, const std::string& version, const std::string& reference) {
+    MIST_TRY(package::Source source, world_.packages.fetch(reference, {}, context_));
+    source.name = path.substr(path.rfind('/') + 1);
+    source.version = version;
+    MIST_TRY(const package::Inspection inspection, world_.renderer.inspect(source, context_));
+    Entry entry;
+    entry.path = path;
+    entry.version = version;
+    entry.title = inspection.metadata.name;
+    entry.description = inspection.metadata.description;
+    entry.home = inspection.metadata.home;
+    entry.format = inspection.format;
+    entry.maintainers = inspection.metadata.maintainers;
+    entry.keywords = keywords_of(source, inspection.metadata);
+    entry.kinds = kinds_of(source);
+    return entry;
+  }
+
+  // Of a chart those of its Chart.yaml; of others those of the label "keywords", separated by commas.
+  static std::vector<std::string> keywords_of(const package::Source& source,
+                                              const package::Metadata& metadata) {
+    std::vector<std::string> keywords;
+    const std::string chart = chart_text(source);
+    const Result<Value> document = chart.empty() ? Value() : encoding::parse_yaml(chart);
+    const Value* const list = document ? document->find("keywords") : nullptr;
+    if (list != nullptr && list->is_array())
+      for (const Value& each : list->as_array())
+        if (each.is_string()) keywords.push_back(each.as_string());
+    if (const auto label = metadata.labels.find("keywords"); label != metadata.labels.end())
+      for (const std::string_view each : split(label->second, ','))
+        if (!trim(each).empty()) keywords.emplace_back(trim(each));
+    return keywords;
+  }
+
+  static std::string chart_text(const package::Source& source) {
+    const auto* const files = std::get_if<package::Files>(&source.content);
+    if (files == nullptr) return {};
+    if (const auto chart = files->find(std::string(kChartFileName)); chart != files->end())
+      return chart->second;
+    const std::string* const archive = package::packed_chart(*files);
+    if (archive == nullptr) return {};
+    const Result<registry::ChartFiles> chart = registry::unpack_chart(*archive, source.reference);
+    if (!chart) return {};
+    const auto file = std::ranges::find(chart->tree.files, kChartFileName, &registry::PackageFile::path);
+    return file == chart->tree.files.end() ? std::string() : file->bytes;
+  }
+
+  // With its default values, without a cluster; one that needs a value makes nobody knows what.
+  std::vector<std::string> kinds_of(const package::Source& source) {
+    package::RenderRequest request;
+    request.release_name = "example";
+    request.release_namespace = "default";
+    request.user_values = Value::object();
+    request.revision = 1;
+    request.quiet = true;
+    package::assume_cluster(request, {}, {});
+    const Result<package::Rendered> rendered = world_.renderer.render(source, request, context_);
+    if (!rendered) {
+      ++built_.without_kinds;
+      world_.events.debug(fmt::format("{} doesn't render with its default values: {}", source.reference,
+                                      escape_controls(rendered.error().to_line())));
+      return {};
+    }
+    std::set<std::string> kinds;
+    for (const apimachinery::RenderedObject& each : rendered->objects) kinds.insert(each.object.gvk().kind);
+    return {kinds.begin(), kinds.end()};
+  }
+
+  const IndexWorld& world_;
+  const Context& context_;
+  std::map<std::string, const Entry*> before_;
+  BuiltIndex built_;
+};
+
+// Stable versions before prereleases. `versions`: newest first, not empty.
+const std::string& newest_version(const std::vector<std::string>& versions) {
+  const auto stable = std::ranges::find_if(
+      versions, [](const std::string& version) { return version.find('-') == std::string::npos; });
+  return stable == versions.end() ? versions.front() : *stable;
+}
+
+Result<std::vector<std::string>> listed_below(registry::OciClient& client, const std::string& url,
+                                              const Context& context) {
+  MIST_TRY(const oci::Repository some, registry::repository_below(url, "x"));
+  const std::string prefix = some.path.substr(0, some.path.size() - 1);
+  MIST_TRY(const std::vector<std::string> all, client.repositories(some.host, context));
+  std::vector<std::string> names;
+  for (const std::string& path : all)
+    if (path.starts_with(prefix) && path.size() > prefix.size()) names.push_back(path.substr(prefix.size()));
+  if (names.size() > kMostRepositories)
+    return error(ErrorKind::Invalid, "{} has {} repositories; {} can be indexed", url, names.size(),
+                 kMostRepositories);
+  if (names.empty())
+    return error(ErrorKind::NotFound, "{} lists no repositories below {}", some.host, url)
+        .with_hint("name them: --package web --package databases/mariadb");
+  return names;
+}
+
+}  // namespace
+
+Result<BuiltIndex> index_directory(const IndexWorld& world, const Path& directory,
+                                   const std::vector<Entry>& before, const Context& context) {
+  const registry::DirectoryRegistry registry(world.files, directory);
+  MIST_TRY(const registry::PackageIndex index, registry.index());
+  IndexBuilder builder(world, before, context);
+  for (const auto& [path, ascending] : index.packages()) {
+    const std::vector<std::string> versions(ascending.rbegin(), ascending.rend());
+    if (versions.empty()) continue;
+    const std::string& newest = newest_version(versions);
+    const registry::RegistryRef reference{
+        .registry = "index", .path = path, .version = newest, .digest = std::nullopt};
+    MIST_TRY(const registry::PackageContent content, registry.read(reference));
+    MIST_TRY_VOID(builder.add(path, versions, newest, registry::digest_of(content).str(),
+                              std::filesystem::absolute(registry.origin(reference)).string()));
+  }
+  return std::move(builder).finish();
+}
+
+Result<BuiltIndex> index_oci(const IndexWorld& world, registry::OciClient& client, const std::string& url,
+                             std::vector<std::string> names, const std::vector<Entry>& before,
+                             const Context& context) {
+  if (names.empty()) {
+    MIST_TRY(names, listed_below(client, url, context));
+  }
+  IndexBuilder builder(world, before, context);
+  for (const std::string& name : names) {
+    if (name == search::kIndexRepository) continue;
+    MIST_TRY(const oci::Repository repository, registry::repository_below(url, name));
+    MIST_TRY(const std::vector<std::string> tags, client.tags(repository, context));
+    std::vector<std::string> versions;
+    for (const std::string& tag : oci::newest_first(tags)) versions.push_back(oci::version_of_tag(tag));
+    if (versions.empty()) continue;
+    const std::string newest = newest_version(versions);
+    const std::string tag = oci::tag_of_version(newest);
+    MIST_TRY(const std::optional<crypto::Digest> digest,
+             client.digest_of(repository, tag, context, oci::Access::Pull));
+    MIST_TRY_VOID(builder.add(name, versions, newest, digest ? digest->str() : std::string(),
+                              fmt::format("{}:{}", repository.str(), tag)));
+  }
+  return std::move(builder).finish();
+}
+
+}  // namespace mist::action

@@ -1,0 +1,203 @@
+#include "action/authoring/build_program.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "encoding/json.h"
+#include "package/engine.h"
+
+namespace mist::action {
+namespace {
+
+constexpr std::string_view kNode[] = {"node"};
+constexpr std::string_view kGo[] = {"go"};
+constexpr std::string_view kCargo[] = {"cargo"};
+constexpr std::string_view kClangxx[] = {"clang++-19", "clang++"};
+constexpr std::string_view kClang[] = {"clang-19", "clang"};
+
+constexpr std::string_view kNpmSdk = "mistletoe";  // in package.json and node_modules
+constexpr std::string_view kCompileFlags = "compile_flags.txt";
+constexpr std::string_view kOutput = ".mistletoe-build.wasm";  // for as long as it takes to read it
+constexpr std::string_view kRustTarget = "wasm32-wasip1";
+constexpr std::uint64_t kMostModule = std::uint64_t{256} << 20;
+constexpr std::size_t kMostWords = 16u << 10;  // of a compiler that fails
+
+Error not_installed(const Path& directory, std::string because) {
+  return error(ErrorKind::NotFound, "what {} needs from npm isn't installed", directory.string())
+      .with_because(std::move(because))
+      .with_hint(fmt::format("run npm ci in {}", directory.string()));
+}
+
+// Node itself would only say that it can't find a file.
+Status check_npm(const FileSystem& files, const Path& directory) {
+  const Path manifest = directory / "package.json";
+  MIST_TRY(const std::string text, files.read(manifest, 1u << 20));
+  MIST_TRY(const encoding::Value document, encoding::parse_json(text, {.file = manifest.string()}));
+  const encoding::Value* const dependencies = document.find("dependencies");
+  if (dependencies == nullptr || dependencies->find(kNpmSdk) == nullptr)
+    return error(ErrorKind::Invalid, "{} depends on no {}", manifest.string(), kNpmSdk)
+        .with_because("that is the SDK for packages in TypeScript, which makes the component")
+        .with_hint("mistctl package init NAME --template typescript writes a package that has it");
+  const Path modules = directory / "node_modules";
+  if (!files.is_directory(modules))
+    return not_installed(directory, fmt::format("there is no {}", modules.string()));
+  if (!files.exists(modules / kNpmSdk / "bin/build.mjs"))
+    return not_installed(directory, fmt::format("there is no {}", (modules / kNpmSdk).string()));
+  return {};
+}
+
+Result<std::vector<std::string>> sources_of(const FileSystem& files, const Path& directory,
+                                            std::string_view extension) {
+  MIST_TRY(const auto entries, files.list(directory));
+  std::vector<std::string> sources;
+  for (const DirectoryEntry& entry : entries) {
+    if (entry.name.ends_with(extension)) sources.push_back(entry.name);
+  }
+  return sources;
+}
+
+// Clang's own file of flags, which editors read too.
+Result<std::vector<std::string>> clang_arguments(const FileSystem& files, const Path& directory,
+                                                 std::vector<std::string> flags, std::string_view extension,
+                                                 const std::string& output) {
+  flags.insert(flags.begin(), {"--target=wasm32-wasi", "-Os", "-Wl,--strip-all", "-o", output});
+  if (files.exists(directory / kCompileFlags)) flags.push_back(fmt::format("@{}", kCompileFlags));
+  MIST_TRY(const auto sources, sources_of(files, directory, extension));
+  flags.insert(flags.end(), sources.begin(), sources.end());
+  return flags;
+}
+
+Result<Command> typescript_command(const FileSystem& files, const Path& directory,
+                                   const std::string& output) {
+  MIST_TRY_VOID(check_npm(files, directory));
+  Command command;
+  command.arguments = {fmt::format("node_modules/{}/bin/build.mjs", kNpmSdk), ".", "-o", output};
+  return command;
+}
+
+Result<Command> go_command(const FileSystem&, const Path&, const std::string& output) {
+  Command command;
+  command.env = {{"CGO_ENABLED", "0"}, {"GOOS", "wasip1"}, {"GOARCH", "wasm"}, {"GOFLAGS", std::nullopt}};
+  command.arguments = {"build", "-trimpath", "-ldflags=-s -w -buildid=", "-o", output, "."};
+  return command;
+}
+
+// Cargo decides itself where its module goes, and says so.
+Result<Command> rust_command(const FileSystem&, const Path&, const std::string&) {
+  Command command;
+  command.arguments = {"build",
+                       "--release",
+                       "--quiet",
+                       "--target",
+                       std::string(kRustTarget),
+                       "--message-format",
+                       "json-render-diagnostics"};
+  return command;
+}
+
+Result<Command> cpp_command(const FileSystem& files, const Path& directory, const std::string& output) {
+  Command command;
+  MIST_TRY(command.arguments,
+           clang_arguments(files, directory, {"-std=c++20", "-fno-exceptions"}, ".cpp", output));
+  return command;
+}
+
+Result<Command> c_command(const FileSystem& files, const Path& directory, const std::string& output) {
+  Command command;
+  MIST_TRY(command.arguments, clang_arguments(files, directory, {}, ".c", output));
+  return command;
+}
+
+constexpr std::array kToolchains{
+    Toolchain{"TypeScript", kNode, "Node.js 20 or newer: https://nodejs.org", "", InputsFrom::Metadata,
+              typescript_command},
+    Toolchain{"Go", kGo, "Go 1.24 or newer: https://go.dev/dl", "", InputsFrom::Program, go_command},
+    Toolchain{"Rust", kCargo, "Rust 1.95 or newer: https://rustup.rs",
+              "if the target isn't installed: rustup target add wasm32-wasip1", InputsFrom::Module,
+              rust_command},
+    Toolchain{"C++", kClangxx,
+              "clang 19 or newer, wasi-libc and libc++ for wasm32; Debian: apt-get install clang-19 lld-19 "
+              "wasi-libc "
+              "libclang-rt-19-dev-wasm32 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32",
+              "if headers of the standard library are missing, on Debian: apt-get install wasi-libc "
+              "libclang-rt-19-dev-wasm32 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32",
+              InputsFrom::Program, cpp_command},
+    Toolchain{"C", kClang,
+              "clang 19 or newer and wasi-libc; Debian: apt-get install clang-19 lld-19 wasi-libc "
+              "libclang-rt-19-dev-wasm32",
+              "if headers of the standard library are missing, on Debian: apt-get install wasi-libc "
+              "libclang-rt-19-dev-wasm32",
+              InputsFrom::Metadata, c_command},
+};
+
+// Of the lines of JSON that Cargo prints, the last module: that of the package, after its dependencies.
+Result<Path> module_of_cargo(std::string_view printed, const Path& directory) {
+  std::string found;
+  for (const std::string_view line : split(printed, '\n')) {
+    const auto message = encoding::parse_json(line);
+    if (!message.ok() || message->string_at("reason") != "compiler-artifact") continue;
+    const encoding::Value* const names = message->find("filenames");
+    if (names == nullptr || !names->is_array()) continue;
+    for (const encoding::Value& name : names->as_array()) {
+      if (name.is_string() && name.as_string().ends_with(".wasm")) found = name.as_string();
+    }
+  }
+  if (found.empty())
+    return error(ErrorKind::Invalid, "cargo made no module of {}", directory.string())
+        .with_hint("the package needs src/main.rs, or crate-type = [\"cdylib\"] and src/lib.rs");
+  return Path(found);
+}
+
+std::string words_of(std::string_view text) {
+  const std::string_view kept = trim(text).substr(0, kMostWords);
+  return escape_controls(kept, true);
+}
+
+Result<ProcessResult> run_first(const Toolchain& toolchain, ProcessRunner& processes, Command command,
+                                const Context& context) {
+  for (const std::string_view program : toolchain.programs) {
+    command.program = program;
+    Result<ProcessResult> ended = processes.run(command, context);
+    if (ended.ok() || ended.error().kind != ErrorKind::NotFound) return ended;
+  }
+  const std::vector<std::string> names(toolchain.programs.begin(), toolchain.programs.end());
+  return error(ErrorKind::NotFound, "a package in {} is built with {}, which isn't in the PATH",
+               toolchain.language, join(names, " or "))
+      .with_hint(fmt::format("install {}", toolchain.needs));
+}
+
+}  // namespace
+
+const Toolchain* find_toolchain(const FileSystem& files, const Path& directory) {
+  const auto marks = package::program_marks();
+  const auto mark = std::ranges::find_if(
+      marks, [&](const package::ProgramMark& each) { return files.exists(directory / each.file); });
+  return mark == marks.end() ? nullptr : std::ranges::find(kToolchains, mark->language, &Toolchain::language);
+}
+
+Result<std::string> compile_program(const Toolchain& toolchain, FileSystem& files, ProcessRunner& processes,
+                                    EventSink& events, const Path& directory, const Context& context) {
+  const Path output = std::filesystem::absolute(directory).lexically_normal() / kOutput;
+  MIST_TRY(Command command, toolchain.command(files, directory, output.string()));
+  command.directory = directory;
+  const Activity activity(events,
+                          fmt::format("compiling {} with {}", directory.string(), toolchain.programs[0]));
+  const Result<ProcessResult> ended = run_first(toolchain, processes, std::move(command), context);
+  // Whatever came of it, nothing stays there.
+  auto made = files.read(output, kMostModule);
+  MIST_TRY_VOID(files.remove(output));
+  if (!ended.ok()) return ended.error();
+  if (ended->exit_code != 0) {
+    Error failure = error(ErrorKind::Invalid, "{} doesn't compile", directory.string())
+                        .with_because(words_of(trim(ended->err).empty() ? ended->out : ended->err));
+    failure.hint = toolchain.advice;
+    return failure;
+  }
+  if (const std::string words = words_of(ended->err); !words.empty()) events.warn(words);
+  if (toolchain.inputs != InputsFrom::Module) return made;
+  MIST_TRY(const Path module, module_of_cargo(ended->out, directory));
+  return files.read(module, kMostModule);
+}
+
+}  // namespace mist::action

@@ -1,0 +1,150 @@
+#include "action/authoring/build_program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "testing/temp_dir.h"
+
+namespace mist::action {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Programs in the PATH are those that it has an answer for.
+class Compilers final : public ProcessRunner {
+ public:
+  Result<ProcessResult> run(const Command& command, const Context&) override {
+    asked.push_back(command.program);
+    if (!there.contains(command.program))
+      return error(ErrorKind::NotFound, "there is no program {}", command.program);
+    last = command;
+    for (std::size_t i = 0; i + 1 < command.arguments.size(); ++i) {
+      if (command.arguments[i] != "-o" || answer.exit_code != 0) continue;
+      const Status written = HostFileSystem().write(command.arguments[i + 1], "module");
+      EXPECT_TRUE(written.ok());
+    }
+    return answer;
+  }
+  std::set<std::string> there;
+  ProcessResult answer;
+  std::vector<std::string> asked;
+  Command last;
+};
+
+class BuildProgram : public ::testing::Test {
+ protected:
+  void write(const std::string& path, std::string_view text = "") {
+    ASSERT_TRUE(files.write(directory.path() / path, text).ok());
+  }
+  Result<std::string> compile() {
+    const Toolchain* const toolchain = find_toolchain(files, directory.path());
+    EXPECT_NE(toolchain, nullptr);
+    return compile_program(*toolchain, files, compilers, events, directory.path(), {});
+  }
+  bool left_anything() const { return files.exists(directory.path() / ".mistletoe-build.wasm"); }
+
+  const testing::TempDir directory;
+  HostFileSystem files;
+  NullEventSink events;
+  Compilers compilers;
+};
+
+TEST_F(BuildProgram, AFileShowsTheLanguage) {
+  EXPECT_EQ(find_toolchain(files, directory.path()), nullptr);
+  for (const auto& [mark, language] : {std::pair{"main.c", "C"}, {"main.cpp", "C++"}, {"go.mod", "Go"}}) {
+    write(mark);
+    ASSERT_NE(find_toolchain(files, directory.path()), nullptr) << mark;
+    EXPECT_EQ(find_toolchain(files, directory.path())->language, language);
+  }
+}
+
+TEST_F(BuildProgram, GivesWhatTheCompilerMadeAndLeavesNothing) {
+  write("go.mod");
+  compilers.there = {"go"};
+  const auto module = compile();
+  ASSERT_TRUE(module.ok()) << module.error().to_line();
+  EXPECT_EQ(*module, "module");
+  EXPECT_EQ(compilers.last.directory, directory.path());
+  EXPECT_EQ(compilers.last.env.at("GOOS"), "wasip1");
+  EXPECT_FALSE(left_anything());
+}
+
+TEST_F(BuildProgram, ACompilerThatIsMissingIsNamedWithWhereItComesFrom) {
+  write("go.mod");
+  const auto module = compile();
+  ASSERT_FALSE(module.ok());
+  EXPECT_EQ(module.error().kind, ErrorKind::NotFound);
+  EXPECT_THAT(module.error().message, AllOf(HasSubstr("Go"), HasSubstr("go, which isn't in the PATH")));
+  EXPECT_THAT(module.error().hint, HasSubstr("https://go.dev/dl"));
+}
+
+TEST_F(BuildProgram, TakesTheFirstCompilerThatIsThere) {
+  write("main.cpp");
+  write("parts.cpp");
+  write("compile_flags.txt", "-Wall\n");
+  compilers.there = {"clang++"};
+  ASSERT_TRUE(compile().ok());
+  EXPECT_THAT(compilers.asked, ElementsAre("clang++-19", "clang++"));
+  EXPECT_THAT(compilers.last.arguments,
+              AllOf(Contains("main.cpp"), Contains("parts.cpp"), Contains("@compile_flags.txt")));
+}
+
+TEST_F(BuildProgram, WhatTheCompilerSaysIsTheReason) {
+  write("go.mod");
+  compilers.there = {"go"};
+  compilers.answer = {.exit_code = 1, .out = "", .err = "./main.go:3: undefined: x\n"};
+  const auto module = compile();
+  ASSERT_FALSE(module.ok());
+  EXPECT_THAT(module.error().message, HasSubstr("doesn't compile"));
+  EXPECT_EQ(module.error().because, "./main.go:3: undefined: x");
+  EXPECT_FALSE(left_anything());
+}
+
+TEST_F(BuildProgram, NpmThatWasNotRunIsNoSecretOfNode) {
+  write("package.json", R"({"dependencies": {"mistletoe": "file:mistletoe"}})");
+  compilers.there = {"node"};
+  auto module = compile();
+  ASSERT_FALSE(module.ok());
+  EXPECT_EQ(module.error().kind, ErrorKind::NotFound);
+  EXPECT_THAT(module.error().hint, HasSubstr("npm ci"));
+  EXPECT_THAT(module.error().because, HasSubstr("node_modules"));
+  EXPECT_TRUE(compilers.asked.empty());
+
+  write("node_modules/mistletoe/bin/build.mjs");
+  module = compile();
+  ASSERT_TRUE(module.ok()) << module.error().to_line();
+}
+
+TEST_F(BuildProgram, ANodeProjectWithoutTheSdkIsNoPackage) {
+  write("package.json", R"({"dependencies": {"express": "5"}})");
+  const auto module = compile();
+  ASSERT_FALSE(module.ok());
+  EXPECT_THAT(module.error().message, HasSubstr("depends on no mistletoe"));
+}
+
+TEST_F(BuildProgram, CargoSaysWhereItsModuleIs) {
+  write("Cargo.toml");
+  write("target/shop.wasm", "of Cargo");
+  compilers.there = {"cargo"};
+  const std::string module = (directory.path() / "target/shop.wasm").string();
+  compilers.answer.out =
+      "{\"reason\":\"compiler-artifact\",\"filenames\":[\"/x/libserde.rlib\"]}\n"
+      "{\"reason\":\"compiler-artifact\",\"filenames\":[\"" +
+      module +
+      "\"]}\n"
+      "{\"reason\":\"build-finished\",\"success\":true}\n";
+  const auto made = compile();
+  ASSERT_TRUE(made.ok()) << made.error().to_line();
+  EXPECT_EQ(*made, "of Cargo");
+
+  compilers.answer.out.clear();
+  EXPECT_THAT(compile().error().message, HasSubstr("cargo made no module"));
+}
+
+}  // namespace
+}  // namespace mist::action

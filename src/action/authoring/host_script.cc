@@ -1,0 +1,148 @@
+#include "action/authoring/host_script.h"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <array>
+
+#include "base/text.h"
+#include "config/paths.h"
+#include "registry/local_source.h"
+
+namespace mist::action {
+namespace {
+
+using package::Files;
+using package::HostScript;
+
+constexpr std::string_view kBubblewrap = "bwrap";
+constexpr std::string_view kManifests = "manifests";
+constexpr std::chrono::minutes kLongest{5};
+constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20;
+constexpr std::size_t kMostLines = 200;
+
+// Of this machine, read-only: what programs need to run.
+constexpr std::array kSystem{
+    "/usr",     "/bin",    "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache",
+    "/etc/ssl", "/etc/pki"};
+
+std::vector<std::string> bubblewrap(const Path& package, const Path& manifests) {
+  std::vector<std::string> arguments{"--unshare-all", "--die-with-parent", "--new-session", "--clearenv"};
+  const auto add = [&](std::initializer_list<std::string> more) { arguments.insert(arguments.end(), more); };
+  add({"--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin", "--setenv", "HOME", "/tmp", "--setenv", "LANG",
+       "C.UTF-8", "--setenv", "PYTHONDONTWRITEBYTECODE", "1"});
+  for (const char* const each : kSystem) add({"--ro-bind-try", each, each});
+  add({"--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"});
+  add({"--ro-bind", package.string(), "/package"});
+  add({"--bind", manifests.string(), fmt::format("/package/{}", kManifests)});
+  add({"--remount-ro", "/", "--chdir", "/package", "python3", std::string(package::kPreInstallScript)});
+  return arguments;
+}
+
+// Gone with what it holds, however its owner ends.
+class ScratchDirectory {
+ public:
+  ScratchDirectory(FileSystem& files, Path path) : files_(files), path_(std::move(path)) {}
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  ~ScratchDirectory() { (void)files_.remove_all(path_); }
+
+  const Path& path() const { return path_; }
+
+ private:
+  FileSystem& files_;
+  Path path_;
+};
+
+Status write_files(FileSystem& files, const Path& directory, const Files& content) {
+  for (const auto& [path, text] : content) {
+    const Path file = directory / path;
+    MIST_TRY_VOID(files.make_directories(file.parent_path(), 0700));
+    MIST_TRY_VOID(files.write(file, text));
+  }
+  return {};
+}
+
+Files files_of_part(const Files& files, std::string_view directory, bool inside) {
+  const std::string prefix = fmt::format("{}/", directory);
+  Files found;
+  for (const auto& [path, text] : files) {
+    if (path.starts_with(prefix) != inside) continue;
+    found.emplace(inside ? path.substr(prefix.size()) : path, text);
+  }
+  return found;
+}
+
+}  // namespace
+
+crypto::Digest host_script_digest(const Files& files) {
+  crypto::Hasher hasher;
+  for (const auto& [path, content] : files) hasher.field(path).field(content);
+  return hasher.finish();
+}
+
+bool HostScripts::is_allowed(const crypto::Digest& digest) const {
+  return files_.exists(remembered_ / digest.hex());
+}
+
+Status HostScripts::allow(const crypto::Digest& digest) {
+  MIST_TRY_VOID(config::make_private_directory(files_, remembered_));
+  return files_.write(remembered_ / digest.hex(), "");
+}
+
+Result<Files> HostScripts::run(const HostScript& script, const Consent& consent, const Context& context) {
+  const crypto::Digest digest = host_script_digest(script.files);
+  if (!is_allowed(digest)) {
+    MIST_TRY_VOID(consent(script, digest));
+    MIST_TRY_VOID(allow(digest));
+  }
+  MIST_TRY_VOID(config::make_private_directory(files_, scratch_));
+  // One process has one name here, and one thread of it renders.
+  const ScratchDirectory scratch(files_,
+                                 scratch_ / fmt::format("{}-{}", digest.hex().substr(0, 16), ::getpid()));
+  MIST_TRY_VOID(files_.remove_all(scratch.path()));
+  const Activity activity(
+      events_, fmt::format("running {} of {} on this machine", package::kPreInstallScript, script.package));
+  return run_in(script, scratch.path(), context);
+}
+
+Result<Files> HostScripts::run_in(const HostScript& script, const Path& directory, const Context& context) {
+  const Path package = directory / "package";
+  const Path manifests = directory / kManifests;
+  MIST_TRY_VOID(files_.make_directories(package / kManifests, 0700));
+  MIST_TRY_VOID(files_.make_directories(manifests, 0700));
+  MIST_TRY_VOID(write_files(files_, package, files_of_part(script.files, kManifests, false)));
+  MIST_TRY_VOID(write_files(files_, manifests, files_of_part(script.files, kManifests, true)));
+  Command command;
+  command.program = kBubblewrap;
+  command.arguments = bubblewrap(package, manifests);
+  command.input = script.input;
+  command.output_limit = std::uint64_t{4} << 20;
+  command.file_limit = kLargestFile;
+  auto ran = processes_.run(command, context.with_timeout(kLongest));
+  if (!ran.ok() && ran.error().kind == ErrorKind::NotFound)
+    return error(ErrorKind::NotFound, "{} can't run on this machine without bubblewrap",
+                 package::kPreInstallScript)
+        .with_because("no script of a package runs here unconfined, and there is no program bwrap in PATH")
+        .with_hint("install it: apt-get install bubblewrap, or dnf install bubblewrap");
+  const std::string frame =
+      fmt::format("while running {} of {} on this machine", package::kPreInstallScript, script.package);
+  if (!ran.ok()) return std::move(ran).error().with_frame(frame);
+  if (ran->exit_code != 0)
+    return error(ErrorKind::Invalid, "{} ended with the exit code {}", package::kPreInstallScript,
+                 ran->exit_code)
+        .with_because(escape_controls(trim(ran->err.empty() ? ran->out : ran->err), true))
+        .with_frame(frame);
+  std::size_t shown = 0;
+  for (const std::string_view line : split(ran->out, '\n'))
+    if (!line.empty() && ++shown <= kMostLines) events_.info(escape_controls(line));
+  // Links that lead out of it are refused.
+  MIST_TRY(const registry::PackageTree tree, registry::read_directory_tree(files_, manifests).in(frame));
+  Files made;
+  for (const registry::PackageFile& file : tree.files)
+    made.emplace(fmt::format("{}/{}", kManifests, file.path), file.bytes);
+  return made;
+}
+
+}  // namespace mist::action

@@ -1,0 +1,116 @@
+#include "action/authoring/host_script.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "testing/temp_dir.h"
+
+namespace mist::action {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+// Does what a script would do: writes into what is bound to /package/manifests.
+class FakeBubblewrap final : public ProcessRunner {
+ public:
+  Result<ProcessResult> run(const Command& command, const Context&) override {
+    ++runs;
+    last = command;
+    if (!is_there) return error(ErrorKind::NotFound, "no such program");
+    const auto bind = std::ranges::find(command.arguments, "--bind");
+    writable = std::ranges::count(command.arguments, "--bind");
+    const Path manifests = *(bind + 1);
+    if (!link.empty()) std::filesystem::create_symlink(link, manifests / "link.yaml");
+    (void)HostFileSystem().write(manifests / "made.yaml", "made");
+    return result;
+  }
+
+  bool is_there = true;
+  ProcessResult result;
+  Path link;
+  int runs = 0;
+  std::ptrdiff_t writable = 0;
+  Command last;
+};
+
+class HostScriptTest : public ::testing::Test {
+ protected:
+  Result<package::Files> run() {
+    return scripts.run(
+        {"./shop", "subprocess", kube, "{}"},
+        [&](const package::HostScript&, const crypto::Digest&) {
+          ++asked;
+          return allows ? Status() : Status(error(ErrorKind::Forbidden, "no"));
+        },
+        Context());
+  }
+
+  testing::TempDir temp;
+  HostFileSystem files;
+  FakeBubblewrap bubblewrap;
+  NullEventSink events;
+  HostScripts scripts{files, bubblewrap, events, temp.path() / "state", temp.path() / "cache"};
+  package::Files kube{
+      {"K3.yaml", "k"}, {"manifests/old.yaml", "old"}, {"scripts/pre-install.py", "import subprocess"}};
+  bool allows = true;
+  int asked = 0;
+};
+
+TEST_F(HostScriptTest, GivesWhatManifestsHoldsAfterwards) {
+  const auto made = run();
+  ASSERT_TRUE(made.ok()) << made.error().to_line();
+  EXPECT_THAT(*made, ElementsAre(Pair("manifests/made.yaml", "made"), Pair("manifests/old.yaml", "old")));
+  EXPECT_EQ(bubblewrap.last.program, "bwrap");
+  for (const char* const each : {"--unshare-all", "--clearenv", "--die-with-parent", "--new-session"})
+    EXPECT_THAT(bubblewrap.last.arguments, Contains(each));
+  EXPECT_EQ(bubblewrap.writable, 1) << "only manifests/ can be written";
+  EXPECT_TRUE(std::filesystem::is_empty(temp.path() / "cache")) << "what the script saw is gone";
+}
+
+TEST_F(HostScriptTest, ConsentIsForExactlyTheseBytes) {
+  ASSERT_TRUE(run().ok());
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(asked, 1) << "it is remembered";
+  kube["scripts/helper.py"] = "evil";
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(asked, 2) << "a file beside the script counts";
+}
+
+TEST_F(HostScriptTest, WithoutConsentNothingRuns) {
+  allows = false;
+  EXPECT_EQ(run().error().kind, ErrorKind::Forbidden);
+  EXPECT_EQ(run().error().kind, ErrorKind::Forbidden);
+  EXPECT_EQ(asked, 2) << "a no isn't remembered as a yes";
+  EXPECT_EQ(bubblewrap.runs, 0);
+}
+
+TEST_F(HostScriptTest, NeedsBubblewrap) {
+  bubblewrap.is_there = false;
+  const auto failed = run();
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().message, HasSubstr("without bubblewrap"));
+  EXPECT_THAT(failed.error().hint, HasSubstr("install"));
+}
+
+TEST_F(HostScriptTest, AFailureHasTheScriptsWords) {
+  bubblewrap.result = {.exit_code = 1, .out = "", .err = "Traceback\n\x1b[31mno"};
+  const auto failed = run();
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().because, HasSubstr("Traceback\n"));
+  EXPECT_THAT(failed.error().because, ::testing::Not(HasSubstr("\x1b")));
+}
+
+TEST_F(HostScriptTest, ALinkOutOfManifestsIsNotFollowed) {
+  bubblewrap.link = "/etc/passwd";
+  const auto failed = run();
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().message, HasSubstr("leads out of the package"));
+}
+
+}  // namespace
+}  // namespace mist::action

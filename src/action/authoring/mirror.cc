@@ -1,0 +1,337 @@
+#include "action/authoring/mirror.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "action/authoring/package_lock.h"
+#include "action/authoring/subcharts.h"
+#include "base/text.h"
+#include "config/redact.h"
+#include "oci/tags.h"
+#include "registry/chart_lock.h"
+#include "registry/oci_layout_store.h"
+
+namespace mist::action {
+namespace {
+
+using registry::OciPlace;
+
+constexpr std::uint64_t kMostChartText = 16u << 20;
+
+bool is_path(std::string_view reference) { return reference.starts_with('.') || reference.starts_with('/'); }
+
+bool is_package(const registry::RawManifest& raw, const std::string& name) {
+  const Result<oci::Document> document = oci::parse_document(raw.bytes, raw.content_type, name);
+  if (!document) return false;
+  if (const auto* index = std::get_if<oci::Index>(&*document)) return oci::package_in(*index, name).ok();
+  return oci::content_of(std::get<oci::Manifest>(*document), name).ok();
+}
+
+class SourceFinder {
+ public:
+  SourceFinder(const MirrorWorld& world, const Context& context) : world_(world), context_(context) {}
+
+  Status add(const std::string& text) {
+    MIST_TRY_VOID(context_.check());
+    MIST_TRY(const registry::PackageRef parsed, world_.registries.parse(text));
+    if (const auto* reference = std::get_if<oci::Reference>(&parsed.form())) return add_artifact(*reference);
+    if (const auto* local = std::get_if<registry::LocalRef>(&parsed.form())) return add_local(local->path);
+    return add_package(text);
+  }
+
+  MirrorSources finish() && {
+    MirrorSources sources;
+    for (auto& [name, reference] : found_) sources.artifacts.push_back(std::move(reference));
+    sources.left_out = std::move(left_out_);
+    return sources;
+  }
+
+ private:
+  Status add_artifact(const oci::Reference& wanted) {
+    MIST_TRY(registry::OciClient* const client, world_.registries.oci_client());
+    MIST_TRY(oci::Reference reference, registry::with_tag(*client, wanted, context_));
+    MIST_TRY(const registry::RawManifest raw,
+             client->manifest(reference.repository,
+                              reference.digest ? reference.digest->str() : reference.tag, context_));
+    if (is_package(raw, reference.str())) return add_package(reference.str());
+    reference.digest = raw.digest;
+    found_.emplace(reference.str(), reference);
+    return {};
+  }
+
+  // With what it calls.
+  Status add_package(const std::string& text) {
+    MIST_TRY(const package::Source source, world_.packages.fetch(text, {}, context_));
+    MIST_TRY(const bool is_there, add_source(source));
+    if (!is_there)
+      return error(ErrorKind::Invalid, "{} is in no OCI registry, so it can't be mirrored", text)
+          .with_hint("mistctl push publishes it in one; a git repository is mirrored with git");
+    return add_called(source.dependencies, source.name);
+  }
+
+  // False: it is in no OCI registry.
+  Result<bool> add_source(const package::Source& source) {
+    if (!source.reference.starts_with(oci::kScheme)) return false;
+    MIST_TRY(oci::Reference reference, oci::Reference::parse(source.reference));
+    if (!found_.emplace(reference.str(), reference).second) return true;
+    MIST_TRY_VOID(add_remote_bases(source));
+    return true;
+  }
+
+  Status add_called(const package::Dependencies& dependencies, const std::string& caller) {
+    for (const auto& [name, called] : dependencies) {
+      if (!seen_.insert(called.get()).second) continue;
+      MIST_TRY_VOID(add_dependency(called->id, called->source, caller));
+      MIST_TRY_VOID(add_called(called->source.dependencies, called->source.name));
+    }
+    return {};
+  }
+
+  Status add_dependency(const std::string& id, const package::Source& source, const std::string& caller) {
+    if (is_path(id)) return {};
+    MIST_TRY(const bool is_there, add_source(source));
+    if (!is_there)
+      left_out_.push_back({config::redact_urls(source.reference), caller, "it is in no OCI registry"});
+    return {};
+  }
+
+  // A kustomization fetches its remote bases when it is rendered, so they are not mirrored.
+  Status add_remote_bases(const package::Source& source) {
+    if (!std::holds_alternative<package::Files>(source.content)) return {};
+    MIST_TRY(const std::vector<resolve::LockedRemote> remotes,
+             world_.packages.remotes(source.reference, {}, false, context_));
+    for (const resolve::LockedRemote& each : remotes)
+      left_out_.push_back({config::redact_urls(each.name), source.name,
+                           "its kustomization names it, and it is fetched when it is rendered"});
+    return {};
+  }
+
+  // Sources on this machine: their dependencies, as far as they aren't beside them.
+  Status add_local(const Path& path) {
+    if (!world_.files.exists(path))
+      return error(ErrorKind::NotFound, "there is no file or directory {}", escape_controls(path.string()))
+          .with_hint("check the path; a package of a registry is written <registry>/<path>:<version>");
+    if (world_.files.exists(path / registry::kChartFile)) return add_chart(path);
+    MIST_TRY(const LockedSource locked, read_locked_source(world_.files, path));
+    render::DependencyRules rules;
+    rules.lock = locked.lock;
+    MIST_TRY(const render::Resolution resolution,
+             world_.packages.solve(locked.source, locked.directory.string(), rules, context_));
+    for (const auto& [id, source] : resolution.sources)
+      MIST_TRY_VOID(add_dependency(id, source, locked.source.name));
+    return {};
+  }
+
+  Result<std::optional<std::string>> text_of(const Path& file) const {
+    if (!world_.files.exists(file)) return std::optional<std::string>();
+    MIST_TRY(std::string text, world_.files.read(file, kMostChartText));
+    return std::optional(std::move(text));
+  }
+
+  // As Chart.lock has them, else as Chart.yaml asks for them. What charts/ holds comes with the chart.
+  Status add_chart(const Path& chart) {
+    const std::string place = chart.string();
+    MIST_TRY(const std::optional<std::string> text, text_of(chart / registry::kChartFile));
+    MIST_TRY(const std::optional<std::string> requirements, text_of(chart / registry::kRequirementsFile));
+    MIST_TRY(const registry::ChartManifest manifest,
+             registry::read_chart_manifest(text.value_or(""), requirements, place));
+    MIST_TRY(const std::optional<std::string> lock_text, text_of(chart / manifest.lock_file()));
+    std::vector<registry::ChartDependency> wanted = manifest.dependencies;
+    if (lock_text) {
+      MIST_TRY(const registry::ChartLock lock, registry::ChartLock::parse(*lock_text, place));
+      wanted = lock.dependencies;
+    }
+    MIST_TRY(const SubchartList there, list_subcharts(world_.files, chart));
+    for (const registry::ChartDependency& each : wanted)
+      MIST_TRY_VOID(add_subchart(each, manifest.name, there));
+    return {};
+  }
+
+  Status add_subchart(const registry::ChartDependency& wanted, const std::string& chart,
+                      const SubchartList& there) {
+    std::string_view repository = wanted.repository;
+    while (repository.ends_with('/')) repository.remove_suffix(1);
+    if (repository.starts_with(oci::kScheme)) {
+      const std::string version = wanted.version.empty() ? "*" : oci::tag_of_version(wanted.version);
+      return add(fmt::format("{}/{}:{}", repository, wanted.name, version));
+    }
+    const bool is_here = std::ranges::any_of(there.rows, [&](const SubchartList::Row& row) {
+      return row.name == wanted.name && (row.status == "ok" || row.status == "unpacked");
+    });
+    if (is_here || repository.empty() || repository.starts_with("file://")) return {};
+    left_out_.push_back({fmt::format("{} {}", wanted.name, wanted.version), chart,
+                         fmt::format("{} is no OCI registry; mistctl dependency build puts it into charts/",
+                                     config::redact_urls(wanted.repository))});
+    return {};
+  }
+
+  const MirrorWorld& world_;
+  const Context& context_;
+  std::map<std::string, oci::Reference> found_;
+  std::set<const package::ResolvedPackage*> seen_;
+  std::vector<NotMirrored> left_out_;
+};
+
+// Copies one after the other.
+Result<std::vector<registry::CopyReport>> copy_all(
+    const MirrorWorld& world, registry::OciTarget& target, const std::vector<oci::Reference>& artifacts,
+    const std::function<Result<oci::Repository>(const oci::Repository&)>& repository_of,
+    const registry::CopyOptions& options, const Context& context) {
+  MIST_TRY(registry::OciClient* const client, world.registries.oci_client());
+  std::vector<registry::CopyReport> reports;
+  for (std::size_t i = 0; i < artifacts.size(); ++i) {
+    const oci::Reference& from = artifacts[i];
+    MIST_TRY(oci::Repository repository, repository_of(from.repository));
+    const oci::Reference to{.repository = std::move(repository), .tag = from.tag, .range = {}, .digest = {}};
+    Activity activity(world.events,
+                      fmt::format("mirroring {} ({} of {})", from.str(), i + 1, artifacts.size()));
+    Result<registry::CopyReport> report =
+        registry::copy_artifact(*client, target, from, to, options, context);
+    if (!report) {
+      activity.fail();
+      return std::move(report).error();
+    }
+    reports.push_back(*std::move(report));
+  }
+  return reports;
+}
+
+Result<oci::Repository> same_repository(const oci::Repository& repository) { return repository; }
+
+using Reports = Result<std::vector<registry::CopyReport>>;
+
+Reports into_registry(const MirrorWorld& world, const std::string& prefix,
+                      const std::vector<oci::Reference>& artifacts, const registry::CopyOptions& options,
+                      const Context& context) {
+  MIST_TRY(registry::OciClient* const client, world.registries.oci_client());
+  const auto below = [&](const oci::Repository& repository) {
+    return registry::mirror_repository(prefix, repository);
+  };
+  return copy_all(world, *client, artifacts, below, options, context);
+}
+
+Reports into_directory(const MirrorWorld& world, const Path& directory,
+                       const std::vector<oci::Reference>& artifacts, const registry::CopyOptions& options,
+                       const Context& context) {
+  MIST_TRY(const std::unique_ptr<registry::LayoutWriter> layout,
+           registry::LayoutWriter::open(world.files, directory, context));
+  Reports reports = copy_all(world, *layout, artifacts, same_repository, options, context);
+  if (reports) MIST_TRY_VOID(layout->finish());
+  return reports;
+}
+
+// What is there already, read as a layout; nothing is written.
+Reports preview_layout(const MirrorWorld& world, const OciPlace& to,
+                       const std::vector<oci::Reference>& artifacts, const registry::CopyOptions& options,
+                       const Context& context) {
+  std::unique_ptr<registry::LayoutReader> reader;
+  if (world.files.exists(to.path)) {
+    MIST_TRY(std::unique_ptr<registry::LayoutFiles> files, registry::layout_at(world.files, to));
+    MIST_TRY(reader, registry::LayoutReader::open(std::move(files), escape_controls(to.str())));
+  }
+  registry::LayoutPreview preview(std::move(reader));
+  return copy_all(world, preview, artifacts, same_repository, options, context);
+}
+
+// Which archive a directory was unpacked from; empty: there is none.
+std::string stamp_of(const Path& archive) {
+  std::error_code missing;
+  const auto size = std::filesystem::file_size(archive, missing);
+  if (missing) return {};
+  const auto time = std::filesystem::last_write_time(archive, missing);
+  return missing ? std::string() : fmt::format("{} {}\n", size, time.time_since_epoch().count());
+}
+
+// The parts that a stopped run left are those of the archive that is there now; otherwise they are of no use.
+Status prepare_parts(const MirrorWorld& world, const Path& archive, const Path& partial,
+                     const Context& context) {
+  constexpr std::string_view kStampFile = "unpacked-from";
+  const std::string stamp = stamp_of(archive);
+  const Path stamp_file = partial / kStampFile;
+  const auto before = world.files.read(stamp_file);
+  if (stamp == (before.ok() ? *before : std::string())) return {};
+  MIST_TRY_VOID(world.files.remove_all(partial));
+  if (stamp.empty()) return {};
+  Activity activity(world.events, fmt::format("unpacking {}", archive.string()));
+  MIST_TRY_VOID(registry::unpack_layout_archive(world.files, archive, partial, context));
+  return world.files.write(stamp_file, stamp);
+}
+
+// Collected in a directory beside it, so that a run that was stopped is continued. One run at a time: the
+// lock stays beside both, since others may wait for it.
+Reports into_archive(const MirrorWorld& world, const Path& archive,
+                     const std::vector<oci::Reference>& artifacts, const registry::CopyOptions& options,
+                     const Context& context) {
+  Path partial = archive;
+  partial += ".partial";
+  const Path directory = archive.parent_path();
+  if (!directory.empty()) MIST_TRY_VOID(world.files.make_directories(directory));
+  MIST_TRY(const FileLock lock,
+           FileLock::acquire(directory / fmt::format(".{}.lock", archive.filename().string()), context));
+  MIST_TRY_VOID(prepare_parts(world, archive, partial, context));
+  MIST_TRY(std::vector<registry::CopyReport> reports,
+           into_directory(world, partial, artifacts, options, context));
+  Activity activity(world.events, fmt::format("writing {}", archive.string()));
+  MIST_TRY(std::unique_ptr<registry::LayoutFiles> files, registry::directory_layout(world.files, partial));
+  MIST_TRY(const std::unique_ptr<registry::LayoutReader> layout,
+           registry::LayoutReader::open(std::move(files), escape_controls(partial.string())));
+  MIST_TRY_VOID(registry::write_layout_archive(*layout, archive, context));
+  MIST_TRY_VOID(world.files.remove_all(partial));
+  return reports;
+}
+
+std::vector<config::Mirror> mirrors_for(const std::vector<oci::Reference>& artifacts, const OciPlace& to) {
+  std::set<std::string> hosts;
+  for (const oci::Reference& each : artifacts) hosts.insert(oci::canonical_host(each.repository.host));
+  std::vector<config::Mirror> mirrors;
+  for (const std::string& host : hosts) {
+    const bool is_registry = to.kind == OciPlace::Kind::Registry;
+    mirrors.push_back(
+        {.prefix = host,
+         .places = {is_registry ? fmt::format("{}/{}", to.prefix, registry::mirror_host_segment(host))
+                                : to.str()}});
+  }
+  return mirrors;
+}
+
+}  // namespace
+
+Result<MirrorSources> find_mirror_sources(const MirrorWorld& world,
+                                          const std::vector<std::string>& references,
+                                          const Context& context) {
+  SourceFinder finder(world, context);
+  for (const std::string& each : references) {
+    Activity activity(world.events, fmt::format("resolving {}", config::redact_urls(each)));
+    if (Status added = finder.add(each); !added) {
+      activity.fail();
+      return std::move(added).error();
+    }
+  }
+  return std::move(finder).finish();
+}
+
+Result<MirrorReport> mirror_artifacts(const MirrorWorld& world, const std::vector<oci::Reference>& artifacts,
+                                      const OciPlace& to, const registry::CopyOptions& options,
+                                      const Context& context) {
+  MirrorReport report;
+  report.mirrors = mirrors_for(artifacts, to);
+  const auto copy = [&]() -> Reports {
+    switch (to.kind) {
+      case OciPlace::Kind::Registry:
+        return into_registry(world, to.prefix, artifacts, options, context);
+      case OciPlace::Kind::Directory:
+        return options.dry_run ? preview_layout(world, to, artifacts, options, context)
+                               : into_directory(world, to.path, artifacts, options, context);
+      case OciPlace::Kind::Archive:
+        return options.dry_run ? preview_layout(world, to, artifacts, options, context)
+                               : into_archive(world, to.path, artifacts, options, context);
+    }
+    return error(ErrorKind::Internal, "{} is of no kind", to.str());
+  };
+  MIST_TRY(report.artifacts, copy().in(fmt::format("while mirroring to {}", escape_controls(to.str()))));
+  return report;
+}
+
+}  // namespace mist::action

@@ -1,0 +1,258 @@
+#include "action/authoring/package_lock.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "encoding/json.h"
+#include "encoding/yaml.h"
+#include "registry/kustomization.h"
+
+namespace mist::action {
+
+using encoding::Value;
+using resolve::LockFile;
+
+namespace {
+
+constexpr std::uint64_t kMostText = 16u << 20;
+
+// The Rust SDK takes what a MistPackage document says without its two levels.
+Value as_document(Value sources) {
+  if (!sources.is_object() || sources.find("kind") != nullptr) return sources;
+  Value spec = Value::object();
+  if (const Value* const dependencies = sources.find("dependencies")) spec.set("dependencies", *dependencies);
+  return Value::object({{"apiVersion", "mistletoe.dev/v1"},
+                        {"kind", "MistPackage"},
+                        {"metadata", Value::object({{"name", sources.string_at("name")}})},
+                        {"spec", std::move(spec)}});
+}
+
+bool has_kustomization(FileSystem& files, const Path& directory) {
+  const auto entries = files.list(directory);
+  return entries.ok() && std::ranges::any_of(*entries, [](const DirectoryEntry& entry) {
+           return !entry.is_directory && registry::is_kustomization_file(entry.name);
+         });
+}
+
+Result<package::Source> read_sources(FileSystem& files, const Path& directory) {
+  const Path file = directory / package::kPackageFile;
+  if (!files.exists(file) && has_kustomization(files, directory)) {
+    package::Source source;
+    source.reference = directory.string();
+    source.name = directory.filename().string();
+    source.content = package::Files{};
+    return source;
+  }
+  if (!files.exists(file))
+    return error(ErrorKind::NotFound, "{} has no {}", escape_controls(directory.string()),
+                 package::kPackageFile)
+        .with_hint("dependencies are declared there, in spec.dependencies");
+  MIST_TRY(const std::string text, files.read(file, kMostText));
+  encoding::YamlOptions options;
+  options.file = file.string();
+  options.strict = true;
+  MIST_TRY(Value document, encoding::parse_yaml(text, options));
+  document = as_document(std::move(document));
+  package::Source source;
+  source.reference = directory.string();
+  source.name = document.string_at({"metadata", "name"});
+  if (source.name.empty()) source.name = directory.filename().string();
+  source.content = package::Files{{std::string(package::kPackageFile), encoding::to_json(document)}};
+  return source;
+}
+
+Result<package::Source> read_module(FileSystem& files, const Path& file) {
+  MIST_TRY(std::string module, files.read(file, registry::kMaxPackageBytes));
+  package::Source source;
+  source.reference = file.string();
+  source.name = file.stem().string();
+  source.content = wasm::ModuleBytes(std::move(module));
+  return source;
+}
+
+release::PackageInfo as_calls(const LockFile& lock) {
+  release::PackageInfo info;
+  for (const resolve::LockedPackage& each : lock.packages())
+    info.calls.push_back({each.name, each.version.to_string(), each.origin.digest});
+  return info;
+}
+
+// The first digits of a commit or digest.
+std::string shown_version(const resolve::LockedRemote& remote) {
+  constexpr std::size_t kShown = 12;
+  return remote.commit.empty() ? remote.digest.substr(remote.digest.find(':') + 1, kShown)
+                               : remote.commit.substr(0, kShown);
+}
+
+void add_remote_changes(const LockFile& before, const LockFile& after, std::vector<PackageChange>& changes) {
+  for (const resolve::LockedRemote& now : after.remotes()) {
+    const resolve::LockedRemote* const then = before.find_remote(now.name);
+    if (then != nullptr && *then == now) continue;
+    changes.push_back({.package = now.name,
+                       .before = then == nullptr ? "" : shown_version(*then),
+                       .after = shown_version(now),
+                       .called_before = then != nullptr,
+                       .is_remote = true});
+  }
+  for (const resolve::LockedRemote& then : before.remotes())
+    if (after.find_remote(then.name) == nullptr)
+      changes.push_back({.package = then.name,
+                         .before = shown_version(then),
+                         .after = {},
+                         .called_after = false,
+                         .is_remote = true});
+}
+
+std::string newest_of(const std::vector<std::string>& texts) {
+  std::optional<resolve::Version> newest;
+  std::optional<resolve::Version> newest_prerelease;
+  for (const std::string& text : texts) {
+    auto version = resolve::Version::parse_lenient(text);
+    if (!version.ok()) continue;
+    std::optional<resolve::Version>& best = version->prerelease.empty() ? newest : newest_prerelease;
+    if (!best || *best < *version) best = *std::move(version);
+  }
+  if (!newest) newest = std::move(newest_prerelease);
+  return newest ? newest->to_string() : std::string();
+}
+
+Result<render::Resolution> resolution_of(const LockedSource& source, bool with_lock,
+                                         render::Packages& packages, const Context& context) {
+  render::DependencyRules rules;
+  rules.lock = with_lock && source.lock ? source.lock : LockFile();
+  return packages.solve(source.source, source.directory.string(), rules, context);
+}
+
+}  // namespace
+
+Result<LockedSource> read_locked_source(FileSystem& files, const Path& given) {
+  Path path = std::filesystem::absolute(given).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  const bool is_directory = files.is_directory(path);
+  LockedSource locked;
+  MIST_TRY(locked.source, is_directory ? read_sources(files, path) : read_module(files, path));
+  locked.is_directory = is_directory;
+  locked.directory = is_directory ? path : path.parent_path();
+  locked.lock_file = locked.directory / package::kLockFile;
+  std::optional<std::string> text;
+  if (files.exists(locked.lock_file)) {
+    MIST_TRY(text, files.read(locked.lock_file, kMostText));
+  } else if (!is_directory) {
+    MIST_TRY(text, package::lock_text(locked.source));
+  }
+  if (!text) return locked;
+  MIST_TRY(locked.lock, LockFile::parse(*text, locked.lock_file.string()));
+  return locked;
+}
+
+Result<LockReport> resolve_lock(const LockedSource& source, const LockChoices& choices,
+                                render::Packages& packages, const Context& context) {
+  const LockFile before = source.lock.value_or(LockFile());
+  for (const std::string& id : choices.update) {
+    if (before.find(id) != nullptr || before.find_remote(id) != nullptr) continue;
+    std::vector<std::string_view> known;
+    for (const resolve::LockedPackage& each : before.packages()) known.emplace_back(each.name);
+    for (const resolve::LockedRemote& each : before.remotes()) known.emplace_back(each.name);
+    Error failure =
+        error(ErrorKind::NotFound, "{} is not in {}", escape_controls(id), source.lock_file.string());
+    if (const auto near = nearest(id, known); !near.empty())
+      failure.hint = fmt::format("did you mean {}?", near);
+    return failure;
+  }
+  render::DependencyRules rules;
+  rules.lock = choices.update_all ? LockFile() : before;
+  rules.update = choices.update;
+  rules.locked = choices.locked;
+  MIST_TRY(render::Resolution resolution,
+           packages.solve(source.source, source.directory.string(), rules, context));
+  if (source.is_directory) {
+    LockFile known;
+    std::vector<resolve::LockedRemote> keep;
+    if (!choices.update_all)
+      for (const resolve::LockedRemote& each : before.remotes())
+        if (!choices.update.contains(each.name)) keep.push_back(each);
+    known.set_remotes(std::move(keep));
+    MIST_TRY(std::vector<resolve::LockedRemote> remotes,
+             packages.remotes(source.directory.string() + "/", known, choices.locked, context));
+    resolution.lock.set_remotes(std::move(remotes));
+  }
+  LockReport report;
+  report.changes = package_changes(as_calls(before), as_calls(resolution.lock));
+  add_remote_changes(before, resolution.lock, report.changes);
+  report.lock = std::move(resolution.lock);
+  return report;
+}
+
+Result<std::vector<OutdatedPackage>> outdated_packages(const LockedSource& source, render::Packages& packages,
+                                                       const Context& context) {
+  MIST_TRY(const render::Resolution fresh, resolution_of(source, false, packages, context));
+  std::map<std::string, OutdatedPackage> by_id;
+  for (const resolve::LockedPackage& each : fresh.lock.packages())
+    by_id[each.name].fits = each.version.to_string();
+  if (source.lock) {
+    for (const resolve::LockedPackage& each : source.lock->packages())
+      by_id[each.name].locked = each.version.to_string();
+  }
+  std::vector<OutdatedPackage> all;
+  for (auto& [id, each] : by_id) {
+    MIST_TRY(const std::vector<std::string> versions, packages.versions(id, context));
+    each.package = id;
+    each.newest = newest_of(versions);
+    all.push_back(std::move(each));
+  }
+  return all;
+}
+
+Result<PackageReasons> why_package(const LockedSource& source, std::string_view package,
+                                   render::Packages& packages, const Context& context) {
+  MIST_TRY(const render::Resolution resolution, resolution_of(source, true, packages, context));
+  std::map<std::string_view, const resolve::Selected*> by_id;
+  std::vector<std::string_view> ids;
+  for (const resolve::Selected& each : resolution.solution.packages) {
+    by_id.emplace(each.package, &each);
+    ids.emplace_back(each.package);
+  }
+  const auto found = by_id.find(package);
+  if (found == by_id.end()) {
+    Error failure = error(ErrorKind::NotFound, "{} does not call {}, nor does a package that it calls",
+                          source.source.name, escape_controls(package));
+    if (const auto near = nearest(package, ids); !near.empty())
+      failure.hint = fmt::format("did you mean {}?", near);
+    return failure;
+  }
+  // The shortest way to each asker; a resolution has cycles only where rendering refuses them.
+  std::map<std::string_view, std::vector<std::string>> ways;
+  const std::function<std::vector<std::string>(const resolve::Selected&, std::set<std::string_view>)> way =
+      [&](const resolve::Selected& to, std::set<std::string_view> seen) {
+        std::vector<std::string> best;
+        for (const resolve::Asker& asker : to.askers) {
+          std::vector<std::string> path;
+          if (asker.package.empty()) {
+            path = {source.source.name};
+          } else if (seen.insert(asker.package).second) {
+            path = way(*by_id.at(asker.package), seen);
+            if (path.empty()) continue;
+            path.push_back(fmt::format("{} {}", asker.package, by_id.at(asker.package)->version.to_string()));
+          }
+          if (!path.empty() && (best.empty() || path.size() < best.size())) best = std::move(path);
+        }
+        return best;
+      };
+  const resolve::Selected& selected = *found->second;
+  PackageReasons reasons{selected.package, selected.version.to_string(), {}};
+  for (const resolve::Asker& asker : selected.askers) {
+    std::vector<std::string> path{source.source.name};
+    if (!asker.package.empty()) {
+      const resolve::Selected& by = *by_id.at(asker.package);
+      path = way(by, {asker.package});
+      path.push_back(fmt::format("{} {}", by.package, by.version.to_string()));
+    }
+    reasons.askers.push_back({std::move(path), asker.range.to_string()});
+  }
+  return reasons;
+}
+
+}  // namespace mist::action

@@ -1,0 +1,71 @@
+#pragma once
+// mistletoe.lock for authors: writing it, what is newer than it, and who asks for a package. Versions come
+// from registries through render::Packages. One thread.
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "action/authoring/package_changes.h"
+#include "base/context.h"
+#include "base/fs.h"
+#include "render/packages.h"
+
+namespace mist::action {
+
+/// What an author's command is about: a package's sources or its module, as far as its dependencies go.
+struct LockedSource {
+  package::Source source;
+  Path directory;                              ///< of paths among its dependencies
+  Path lock_file;                              ///< which need not exist
+  std::optional<resolve::LockFile> lock = {};  ///< its content; nullopt: there is none
+  bool is_directory = false;
+};
+
+/// Of a directory its mistletoe.yaml: a MistPackage document, or as the Rust SDK takes it; a Kustomize
+/// directory needs none. Of a module what is in it; its lock is the file beside it, else its own section.
+/// Errors: of files, NotFound (neither a mistletoe.yaml nor a kustomization), Invalid.
+Result<LockedSource> read_locked_source(FileSystem& files, const Path& path);
+
+struct LockChoices {
+  std::set<std::string> update = {};  ///< ids and names of remotes of which what is locked is forgotten
+  bool update_all = false;
+  bool locked = false;  ///< an error if anything would change
+};
+struct LockReport {
+  resolve::LockFile lock;
+  std::vector<PackageChange> changes;  ///< from the lock that there was; commits and digests of remotes too
+};
+/// Resolves again; versions that still fit are kept, and so are commits of what a kustomization names
+/// elsewhere, but for those that are to be updated. Errors: as render::solve_dependencies and
+/// Packages::remotes; NotFound: what is to be updated isn't in the lock.
+Result<LockReport> resolve_lock(const LockedSource& source, const LockChoices& choices,
+                                render::Packages& packages, const Context& context);
+
+struct OutdatedPackage {
+  std::string package;  ///< its id
+  std::string locked;   ///< empty: it isn't in the lock
+  std::string fits;     ///< the version that a resolution without a lock takes
+  std::string newest;   ///< of all, prereleases only if there is nothing else
+  bool outdated() const { return locked != fits || fits != newest; }
+};
+/// All packages of registries that it calls, and that those call, sorted by id.
+Result<std::vector<OutdatedPackage>> outdated_packages(const LockedSource& source, render::Packages& packages,
+                                                       const Context& context);
+
+/// Who asks for a package, and for what of it.
+struct PackageAsker {
+  std::vector<std::string> path;  ///< from the package itself to the asker: "platform", "m/web 0.1.0"
+  std::string range;
+};
+struct PackageReasons {
+  std::string package;
+  std::string version;
+  std::vector<PackageAsker> askers;
+};
+/// NotFound: nobody asks for it; the nearest name is the hint.
+Result<PackageReasons> why_package(const LockedSource& source, std::string_view package,
+                                   render::Packages& packages, const Context& context);
+
+}  // namespace mist::action

@@ -1,0 +1,131 @@
+#include "action/authoring/push_package.h"
+
+#include "base/text.h"
+#include "base/tree.h"
+#include "oci/tags.h"
+
+namespace mist::action {
+namespace {
+
+using registry::PackageModule;
+using registry::PackageTree;
+
+package::Source source_of(const registry::Fetched& package, const oci::Reference& destination) {
+  package::Source source;
+  source.reference = package.resolved.recorded();
+  source.name = destination.repository.name();
+  source.version = oci::version_of_tag(destination.tag);
+  source.digest = package.digest.str();
+  if (const auto* module = std::get_if<PackageModule>(&package.content)) {
+    source.content = *module;
+    return source;
+  }
+  package::Files files;
+  for (const registry::PackageFile& file : std::get<PackageTree>(package.content).files)
+    files.emplace(file.path, file.bytes);
+  source.content = std::move(files);
+  return source;
+}
+
+// What the package says of itself; of a chart its engine isn't asked: registry::artifact_of reads Chart.yaml.
+Result<oci::About> about(package::Renderer& renderer, const package::Source& source, const Context& context) {
+  MIST_TRY(const package::EngineKind* const engine, package::engine_of(source));
+  if (package::has_chart_values(engine) && std::holds_alternative<package::Files>(source.content))
+    return oci::About{};
+  MIST_TRY(const package::Inspection inspection, renderer.inspect(source, context));
+  const package::Metadata& metadata = inspection.metadata;
+  return oci::About{.title = metadata.name, .version = metadata.version, .description = metadata.description};
+}
+
+// As the artifact says it; empty: it says none.
+std::string version_in(const oci::Artifact& artifact) {
+  const Result<oci::Document> document =
+      oci::parse_document(artifact.manifest, oci::kManifestType, "the manifest");
+  const auto* manifest = document.ok() ? std::get_if<oci::Manifest>(&*document) : nullptr;
+  if (manifest == nullptr) return {};
+  const auto version = manifest->annotations.find(std::string(oci::kVersionAnnotation));
+  return version == manifest->annotations.end() ? std::string() : version->second;
+}
+
+std::string_view without_v(std::string_view version) {
+  return version.starts_with('v') ? version.substr(1) : version;
+}
+
+Status check_tag(const package::Source& source, const std::string& version,
+                 const oci::Reference& destination) {
+  const std::string tag = oci::tag_of_version(version);
+  const bool same = without_v(tag) == without_v(destination.tag);
+  if (!oci::is_fixed_version(destination.tag) || version.empty() || same) return {};
+  return error(ErrorKind::Invalid, "{} says that it is version {}, not {}", source.reference, version,
+               oci::version_of_tag(destination.tag))
+      .with_hint(fmt::format("push it to {}:{}, or change the version in the package",
+                             destination.repository.str(), version));
+}
+
+}  // namespace
+
+Result<registry::PushReport> push_package(registry::OciClient& client, package::Renderer& renderer,
+                                          const registry::Fetched& package, const oci::Reference& destination,
+                                          const PushOptions& options, const Context& context) {
+  const package::Source source = source_of(package, destination);
+  MIST_TRY(const oci::About said, about(renderer, source, context));
+  MIST_TRY(const oci::Artifact artifact, registry::artifact_of(package.content, said));
+  const std::string version = version_in(artifact);
+  oci::Reference tagged = destination;
+  if (tagged.tag.empty()) {
+    if (version.empty())
+      return error(ErrorKind::Invalid, "{} doesn't say its version, and {} names none", source.reference,
+                   destination.str())
+          .with_hint(fmt::format("name one: {}:1.0.0", destination.repository.str()));
+    tagged.tag = oci::tag_of_version(version);
+  }
+  MIST_TRY_VOID(check_tag(source, version, tagged));
+  return registry::push_artifact(client, tagged, artifact, options.overwrite, context)
+      .in(fmt::format("while pushing to {}", tagged.str()));
+}
+
+namespace {
+
+// An editor or a shell that opens the directory would run what hidden files tell it to.
+Status write_directory(FileSystem& files, const PackageTree& tree, SavedPackage& saved) {
+  std::vector<TreeFile> shown;
+  for (const registry::PackageFile& file : tree.files)
+    if (is_hidden_path(file.path))
+      saved.left_out.push_back(file.path);
+    else
+      shown.push_back({file.path, file.bytes});
+  Status written = write_tree(files, saved.path, shown, {.hidden = true, .durable = false});
+  if (!written && written.error().kind == ErrorKind::Conflict)
+    return std::move(written).error().with_hint("name another directory with -o, or remove it");
+  return written;
+}
+
+}  // namespace
+
+Result<SavedPackage> save_package(FileSystem& files, const registry::Fetched& package,
+                                  const oci::Reference& reference, Path target) {
+  const auto* module = std::get_if<PackageModule>(&package.content);
+  const auto* tree = std::get_if<PackageTree>(&package.content);
+  const bool is_chart =
+      tree != nullptr && tree->files.size() == 1 && tree->files.front().path.ends_with(".tgz");
+  if (target.empty()) {
+    const std::string version =
+        reference.tag.empty() ? reference.digest->hex().substr(0, 12) : oci::version_of_tag(reference.tag);
+    target = fmt::format("{}-{}{}", reference.repository.name(), version,
+                         module != nullptr ? ".wasm"
+                         : is_chart        ? ".tgz"
+                                           : "");
+  }
+  SavedPackage saved{std::move(target), {}};
+  if (module != nullptr) {
+    MIST_TRY(const auto bytes, module->bytes());
+    MIST_TRY_VOID(files.write(saved.path, *bytes));
+  } else if (is_chart) {
+    MIST_TRY_VOID(files.write(saved.path, tree->files.front().bytes));
+  } else {
+    MIST_TRY_VOID(write_directory(files, *tree, saved));
+  }
+  return saved;
+}
+
+}  // namespace mist::action

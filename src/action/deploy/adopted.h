@@ -1,0 +1,45 @@
+#pragma once
+// Returns adopted objects to the state they had before their adoption, when the revision that adopted them is
+// undone or gone back over. Before an object is adopted, it is written into the revision's record, with its
+// managedFields. Undoing applies the fields that its earlier managers owned and we took, as ours, so that
+// what we added goes and what we changed or removed comes back; then these fields get their owners again.
+// What others changed since is left as it is. Any thread.
+
+#include <string>
+#include <string_view>
+
+#include "action/environment.h"
+#include "apply/plan/observe.h"
+#include "apply/plan/plan.h"
+
+namespace mist::action {
+
+inline constexpr std::string_view kBeforeAdoption = "beforeAdoption";  ///< of a revision's options
+
+/// The objects that a plan adopts, and that belong to no other release, as they are: without their status.
+/// null: there are none.
+encoding::Value before_adoption(const apply::Plan& plan, const apply::LiveState& live);
+
+/// What a revision recorded of the object with that uid, which it adopted; null: nothing.
+const encoding::Value* before_adoption(const release::Revision& revision, std::string_view kind,
+                                       std::string_view uid);
+
+/// Makes an adopted object what it was `before`. Again after a run that died, it goes on. Returns in words
+/// what is there now and how that differs from before, without values. Errors: of the server, but for what it
+/// finds invalid and what others own meanwhile: those are words.
+Result<std::string> give_adopted_back(const Environment& environment, const release::ReleaseId& id,
+                                      const encoding::Value& before, const apply::PlannedAction& action,
+                                      const Context& context);
+
+/// The same of what an unfinished revision of `state` adopted. Empty: no record tells what it was, so nothing
+/// was written.
+Result<std::string> give_adopted_back(const Environment& environment, const ReleaseState& state,
+                                      const apply::PlannedAction& action, const Context& context);
+
+/// Takes our marks off an adopted object that outlives the release, so that it is nobody's again. What else
+/// we wrote stays. Errors: of the server, but what it refuses is only warned of: the release goes all the
+/// same.
+Status leave_adopted(const Environment& environment, const release::ReleaseId& id,
+                     const apply::PlannedAction& action, const Context& context);
+
+}  // namespace mist::action

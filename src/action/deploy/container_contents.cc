@@ -1,0 +1,306 @@
+#include "action/deploy/container_contents.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+
+#include "apply/marks.h"
+#include "apply/plan/test_objects.h"
+#include "base/parallel.h"
+#include "base/text.h"
+#include "kube/api_failure.h"
+#include "kube/definitions.h"
+
+namespace mist::action {
+
+using apimachinery::GroupKind;
+using apimachinery::ObjectKey;
+using encoding::Value;
+
+namespace {
+
+// What every namespace has by itself, or what isn't worth keeping it for.
+bool belongs_to_the_namespace(const GroupKind& kind, std::string_view name) {
+  return kind == GroupKind{"", "Event"} || kind == GroupKind{"events.k8s.io", "Event"} ||
+         (kind == GroupKind{"", "ServiceAccount"} && name == "default") ||
+         (kind == GroupKind{"", "ConfigMap"} && name == "kube-root-ca.crt") ||
+         kind == GroupKind{"coordination.k8s.io", "Lease"};
+}
+
+// Kinds whose objects controllers create with labels and annotations copied from a template or an owner.
+bool is_made_by_controllers(const GroupKind& kind) {
+  return kind == GroupKind{"", "Pod"} || kind == GroupKind{"apps", "ReplicaSet"} ||
+         kind == GroupKind{"apps", "ControllerRevision"} || kind == GroupKind{"batch", "Job"} ||
+         kind == GroupKind{"discovery.k8s.io", "EndpointSlice"};
+}
+
+// Endpoints is deprecated, and each is mirrored by EndpointSlices, which are looked at.
+bool is_looked_at(const kube::ResourceInfo& resource) {
+  const auto can = [&](std::string_view verb) {
+    return std::ranges::find(resource.verbs, verb) != resource.verbs.end();
+  };
+  return resource.namespaced && can("list") && can("delete") &&
+         resource.gvk.group_kind() != GroupKind{"", "Endpoints"};
+}
+
+// Owners refer to each other in chains; longer ones than this are none that anybody made on purpose.
+constexpr int kLongestChain = 10;
+
+// Why an object stays, whoever asks for its container; empty: it needn't. What another release keeps its
+// record in is as much that release's as any object of it.
+std::string why_it_stays(const apply::Owner& id, const GroupKind& kind, const Value& object) {
+  const std::string_view keep = object.string_at({"metadata", "annotations", apply::kKeepAnnotation});
+  if (!keep.empty() && keep != "false") return "carries the annotation mistletoe.dev/keep";
+  const std::string_view part_of = object.string_at({"metadata", "labels", apply::kPartOfLabel});
+  const std::string_view owner = object.string_at({"metadata", "annotations", apply::kReleaseAnnotation});
+  const bool ours = part_of.empty() ? owner == id.display()
+                                    : part_of == apply::apply_set_id(id) ||
+                                          part_of == apply::apply_set_id(apply::test_set(id));
+  if (!ours && !owner.empty()) return fmt::format("belongs to release {}", owner);
+  if (!ours && !part_of.empty()) return fmt::format("belongs to ApplySet {}", part_of);
+  const std::string_view record = object.string_at({"metadata", "labels", apply::kRecordOfLabel});
+  const std::string_view ns = object.string_at({"metadata", "namespace"});
+  if (kind == GroupKind{"", "Secret"} && !record.empty() && (record != id.name || ns != id.ns))
+    return fmt::format("is of the record of release {}/{}", ns, record);
+  return {};
+}
+
+std::string reason_of(const Error& failure) {
+  return failure.because.empty() ? failure.message : failure.because.substr(0, failure.because.find('\n'));
+}
+
+std::string api_service_of(const kube::GroupVersionKind& gvk) {
+  return fmt::format("{}.{}", gvk.version, gvk.group);
+}
+
+}  // namespace
+
+void ContainerView::add(const apply::Owner& id, const kube::ResourceInfo& resource, const Value& object) {
+  const std::string name(object.string_at({"metadata", "name"})),
+      ns(object.string_at({"metadata", "namespace"})), uid(object.string_at({"metadata", "uid"}));
+  const GroupKind kind = resource.gvk.group_kind();
+  Item item{.display = ObjectKey{kind, ns, name}.display(),
+            .stays = why_it_stays(id, kind, object),
+            .record = kind == GroupKind{"", "Secret"} && ns == id.ns &&
+                      object.string_at({"metadata", "labels", apply::kRecordOfLabel}) == id.name,
+            .harmless = belongs_to_the_namespace(kind, name),
+            .terminating = apimachinery::is_terminating(object),
+            .claim = kind == GroupKind{"", "PersistentVolumeClaim"},
+            .ns = ns};
+  if (const Value* owners = object.at_path({"metadata", "ownerReferences"});
+      owners != nullptr && owners->is_array()) {
+    for (const Value& owner : owners->as_array()) {
+      const std::string_view version = owner.string_at("apiVersion");
+      const auto slash = version.find('/');
+      const bool core = slash == std::string_view::npos;
+      item.owners.push_back(
+          {std::string(owner.string_at("uid")),
+           {std::string(core ? "" : version.substr(0, slash)), std::string(owner.string_at("kind"))},
+           std::string(core ? version : version.substr(slash + 1)),
+           std::string(owner.string_at("name"))});
+      item.copied |= owner.is_true_at("controller") && is_made_by_controllers(kind);
+    }
+  }
+  // One object may be served by two groups; aggregated APIs may have none of our uids.
+  const std::string key = uid.empty() ? item.display : uid;
+  if (item.is_kept() && !item.owners.empty()) kept_and_owned_.push_back(key);
+  items_.insert_or_assign(key, std::move(item));
+}
+
+// As far up as owners go: a Pod by its ReplicaSet's Deployment, an EndpointSlice by its Service.
+bool ContainerView::is_tied(const std::string& uid, const std::set<std::string>& going, int depth) const {
+  if (going.contains(uid)) return true;
+  const auto found = items_.find(uid);
+  if (found == items_.end() || depth > kLongestChain) return false;
+  // The garbage collector takes what has lost all its owners. One that isn't known here stays.
+  const std::vector<Owner>& owners = found->second.owners;
+  return found->second.record || (!owners.empty() && std::ranges::all_of(owners, [&](const Owner& owner) {
+           return is_tied(owner.uid, going, depth + 1);
+         }));
+}
+
+bool ContainerView::is_garbage(const Item& item) const {
+  return !item.owners.empty() && std::ranges::all_of(item.owners, [&](const Owner& owner) {
+    return kinds_.contains(owner.kind) && !items_.contains(owner.uid);
+  });
+}
+
+Contents ContainerView::judge(const Going& going) const {
+  Contents result;
+  for (const auto& [uid, item] : items_) {
+    const bool kept = item.is_kept() && !going.uids.contains(uid);
+    if (!kept && is_tied(uid, going.uids, 0))
+      result.tied.insert(uid);
+    else if (item.terminating)
+      continue;
+    else if (!item.stays.empty())
+      result.staying.push_back(fmt::format("{}, which {}", item.display, item.stays));
+    else if (!item.harmless && !is_garbage(item))
+      result.foreign.push_back({item.display, uid});
+  }
+  for (const Unreadable& each : unreadable_) {
+    if (!going.api_services.contains(each.api_service)) result.unreadable.push_back(each.words);
+  }
+  std::ranges::sort(result.staying);
+  std::ranges::sort(result.unreadable);
+  std::ranges::sort(result.foreign, {}, &Contents::Foreign::display);
+  return result;
+}
+
+std::map<std::string, std::string> ContainerView::owners_of_kept(const Going& going) const {
+  std::map<std::string, std::string> result;
+  for (const std::string& uid : kept_and_owned_) {
+    const Item& item = items_.at(uid);
+    if (item.terminating || going.uids.contains(uid) || !is_tied(uid, going.uids, 0)) continue;
+    note_ancestors(item, fmt::format("{}, which {}", item.display, item.stays), result, 0);
+  }
+  return result;
+}
+
+void ContainerView::note_ancestors(const Item& item, const std::string& words,
+                                   std::map<std::string, std::string>& result, int depth) const {
+  for (const Owner& owner : item.owners) {
+    result.emplace(owner.uid, words);
+    const auto known = items_.find(owner.uid);
+    if (known != items_.end() && depth < kLongestChain)
+      note_ancestors(known->second, words, result, depth + 1);
+  }
+}
+
+std::map<std::string, std::vector<std::string>> ContainerView::claims_with_owners(const Going& going) const {
+  std::map<std::string, std::vector<std::string>> result;
+  for (const auto& [uid, item] : items_) {
+    const bool goes_by_itself = item.terminating || going.uids.contains(uid);
+    if (!item.claim || goes_by_itself || item.is_kept() || !is_tied(uid, going.uids, 0)) continue;
+    for (const Owner& owner : item.owners)
+      if (going.uids.contains(owner.uid)) result[owner.uid].push_back(item.display);
+  }
+  return result;
+}
+
+// What is between what stays and an object that goes may be of any kind. Whatever can't be read is unknown,
+// as before.
+void ContainerView::add_owners_of_kept(const Environment& environment, const apply::Owner& id,
+                                       const Context& context) {
+  constexpr std::size_t kMostOwners = 200;
+  std::vector<std::string> next = kept_and_owned_;
+  std::set<std::string> asked;
+  for (int depth = 0; depth < kLongestChain && !next.empty(); ++depth) {
+    std::vector<std::string> found;
+    for (const std::string& uid : next) {
+      const std::vector<Owner> owners = items_.at(uid).owners;
+      const std::string ns = items_.at(uid).ns;
+      for (const Owner& owner : owners) {
+        if (items_.contains(owner.uid)) {
+          if (asked.insert(owner.uid).second) found.push_back(owner.uid);
+          continue;
+        }
+        if (asked.size() >= kMostOwners || !asked.insert(owner.uid).second) continue;
+        const auto resource = environment.client.resource_for(owner.kind, owner.version, context);
+        if (!resource.ok()) continue;
+        const auto there = environment.client.get(
+            {*resource, resource->namespaced ? ns : std::string(), owner.name}, context);
+        if (!there.ok() || there->string_at({"metadata", "uid"}) != owner.uid) continue;
+        add(id, *resource, *there);
+        found.push_back(owner.uid);
+      }
+    }
+    next = std::move(found);
+  }
+}
+
+Result<ContainerView> ContainerView::of_data(const Environment& environment, const apply::Owner& id,
+                                             const std::string& ns, const Context& context) {
+  static const std::array<kube::ResourceInfo, 3> kData{
+      {{{"", "v1", "PersistentVolumeClaim"}, "persistentvolumeclaims", true, {}},
+       {{"", "v1", "Secret"}, "secrets", true, {}},
+       {{"", "v1", "ConfigMap"}, "configmaps", true, {}}}};
+  std::mutex mutex;
+  ContainerView view;  // guarded by mutex
+  MIST_TRY_VOID(parallel_for(kData.size(), kData.size(), [&](std::size_t i) -> Status {
+    const auto list = environment.client.list(kData[i], {.ns = ns, .metadata_only = true}, context);
+    if (!list.ok()) return context.check();
+    const std::scoped_lock lock(mutex);
+    for (const Value& item : list->items) view.add(id, kData[i], item);
+    return {};
+  }));
+  view.add_owners_of_kept(environment, id, context);
+  return view;
+}
+
+Result<ContainerView> ContainerView::of_namespace(const Environment& environment, const apply::Owner& id,
+                                                  const std::string& ns, const Context& context) {
+  environment.client.invalidate_discovery();
+  MIST_TRY(std::vector<kube::ResourceInfo> resources, environment.client.all_resources(context));
+  MIST_TRY(const std::vector<kube::DownApi> down, environment.client.apis_down(context));
+  std::erase_if(resources, [](const kube::ResourceInfo& resource) { return !is_looked_at(resource); });
+  std::mutex mutex;
+  ContainerView view;  // guarded by mutex
+  for (const kube::DownApi& api : down)
+    view.unreadable_.push_back(
+        {fmt::format("objects of the API service {}, which doesn't answer ({})", api.service(), api.because),
+         api.service()});
+  Status looked = parallel_for(resources.size(), 16, [&](std::size_t i) -> Status {
+    const kube::ResourceInfo& resource = resources[i];
+    const auto list = environment.client.list(resource, {.ns = ns, .metadata_only = true}, context);
+    if (!list.ok() && list.error().kind == ErrorKind::NotFound) return {};
+    // Our own end is no answer of the cluster.
+    if (!list.ok()) MIST_TRY_VOID(context.check());
+    const std::scoped_lock lock(mutex);
+    if (!list.ok()) {
+      const std::string service = api_service_of(resource.gvk);
+      const auto same = [&](const kube::DownApi& api) { return api.service() == service; };
+      if (std::ranges::none_of(down, same))
+        view.unreadable_.push_back({fmt::format("{} objects, which can't be listed ({})", resource.gvk.kind,
+                                                reason_of(list.error())),
+                                    service});
+      return {};
+    }
+    view.kinds_.insert(resource.gvk.group_kind());
+    for (const Value& item : list->items) view.add(id, resource, item);
+    return {};
+  });
+  if (!looked.ok())
+    return std::move(looked).error().with_frame(fmt::format("while looking what is in namespace {}", ns));
+  return view;
+}
+
+Result<ContainerView> ContainerView::of_definition(const Environment& environment, const apply::Owner& id,
+                                                   const std::string& name, const Context& context) {
+  ContainerView view;
+  const auto definition = environment.client.get({kube::kDefinitions, "", name}, context);
+  if (!definition.ok() && definition.error().kind == ErrorKind::NotFound &&
+      !kube::is_not_served(definition.error()))
+    return view;
+  if (!definition.ok()) return Error(definition.error());
+  view.defined_ = apimachinery::defined_kind(*definition);
+  kube::ResourceInfo resource{{view.defined_.group, "", view.defined_.kind},
+                              std::string(definition->string_at({"spec", "names", "plural"})),
+                              definition->string_at({"spec", "scope"}) == "Namespaced",
+                              {}};
+  std::string why = "none of its versions is served";
+  for (const std::string& version : kube::served_versions(*definition)) {
+    resource.gvk.version = version;
+    const auto list = environment.client.list(resource, {.metadata_only = true}, context);
+    if (list.ok()) {
+      view.kinds_.insert(view.defined_);
+      for (const Value& item : list->items) view.add(id, resource, item);
+      return view;
+    }
+    // Not established: nothing was ever made of it.
+    if (list.error().kind == ErrorKind::NotFound) return view;
+    MIST_TRY_VOID(context.check());
+    why = reason_of(list.error());
+  }
+  view.unreadable_.push_back(
+      {fmt::format("{} objects, which can't be listed ({})", view.defined_.kind, why), {}});
+  return view;
+}
+
+std::string foreign_words(const std::vector<Contents::Foreign>& foreign) {
+  return fmt::format("{} in it {} not the release's ({}{})", plural(foreign.size(), "object"),
+                     foreign.size() == 1 ? "is" : "are", foreign.front().display,
+                     foreign.size() > 1 ? ", …" : "");
+}
+
+}  // namespace mist::action

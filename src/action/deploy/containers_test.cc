@@ -1,0 +1,504 @@
+// A container is never deleted while something in it stays, by any command and whatever flags say.
+
+#include "action/deploy/containers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "action/recover/recover.h"
+#include "encoding/yaml.h"
+#include "testing/api_refusal.h"
+#include "testing/release_world.h"
+
+namespace mist::action {
+namespace {
+
+using apply::ActionKind;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::string_view kBase = "{apiVersion: v1, kind: ConfigMap, metadata: {name: base}}\n";
+constexpr std::string_view kNamespace = "---\n{apiVersion: v1, kind: Namespace, metadata: {name: extra}}\n";
+constexpr std::string_view kInside =
+    "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: inside, namespace: extra}}\n";
+constexpr std::string_view kDefinition = R"(---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Thing, plural: things}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+)";
+constexpr std::string_view kThing =
+    "---\n{apiVersion: example.com/v1, kind: Thing, metadata: {name: one, namespace: default}}\n";
+
+std::string text(std::initializer_list<std::string_view> parts) {
+  std::string all;
+  for (const std::string_view part : parts) all += part;
+  return all;
+}
+
+class ContainersTest : public testing::ReleaseWorld {
+ protected:
+  static DeployOptions all_flags() { return {.prune = {.delete_crds = true, .delete_namespaces = true}}; }
+  bool upgrade_or_install(const std::string& wanted) {
+    return (now().deployed ? upgrade_now(wanted) : install_now(wanted)).ok();
+  }
+  encoding::Value put(std::string_view yaml) { return cluster.put(*encoding::parse_yaml(std::string(yaml))); }
+  static const apply::PlannedAction& removal(const std::vector<apply::PlannedAction>& removals,
+                                             std::string_view kind) {
+    static const apply::PlannedAction kNone;
+    const auto found = std::ranges::find_if(
+        removals, [&](const apply::PlannedAction& each) { return each.key.group_kind.kind == kind; });
+    return found == removals.end() ? kNone : *found;
+  }
+  /// An upgrade to `wanted` with every flag that deletes containers keeps the one of `kind` for that reason.
+  void expect_kept(std::string_view wanted, std::string_view kind, std::string_view reason) {
+    const auto report = upgrade_now(std::string(wanted), all_flags());
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+    const apply::PlannedAction& kept = removal(report->plan.removals, kind);
+    EXPECT_EQ(kept.kind, ActionKind::Retain);
+    EXPECT_THAT(kept.reason, HasSubstr(reason));
+    const auto owned = now().owned();
+    EXPECT_TRUE(std::ranges::any_of(owned, [&](const apply::InventoryItem& item) {
+      return item.key.group_kind.kind == kind && item.retained;
+    }));
+  }
+};
+
+TEST_F(ContainersTest, ANamespaceOfWhatIsStillWantedStays) {
+  ASSERT_TRUE(install_now(text({kBase, kNamespace, kInside})).ok());
+  expect_kept(text({kBase, kInside}), "Namespace", "with it would go ConfigMap extra/inside, which is still");
+  EXPECT_TRUE(cluster.has("ConfigMap", "extra", "inside"));
+  EXPECT_TRUE(cluster.has("Namespace", "", "extra"));
+  // Nothing is new about it.
+  const auto again = upgrade_now(text({kBase, kInside}), all_flags());
+  ASSERT_TRUE(again.ok());
+  EXPECT_FALSE(again->changed);
+  // Without it the namespace goes.
+  ASSERT_TRUE(upgrade_now(text({kBase}), all_flags()).ok());
+  EXPECT_FALSE(cluster.has("Namespace", "", "extra"));
+}
+
+TEST_F(ContainersTest, TheNamespaceOfTheRecordStaysOnAnUpgrade) {
+  id.ns = "home";
+  const std::string home = "---\n{apiVersion: v1, kind: Namespace, metadata: {name: home}}\n";
+  ASSERT_TRUE(install_now(text({kBase, home}), {.create_namespace = true}).ok());
+  expect_kept(kBase, "Namespace", "the record of the release");
+  EXPECT_TRUE(cluster.has("Secret", "home", "mistletoe.web"));
+}
+
+TEST_F(ContainersTest, WhatIsRetainedKeepsItsNamespace) {
+  for (const std::string_view kept :
+       {"---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: extra}}\n",
+        "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: data, namespace: extra, annotations: "
+        "{mistletoe.dev/keep: 'true'}}}\n"}) {
+    ASSERT_TRUE(install_now(text({kBase, kNamespace, kInside, kept})).ok());
+    expect_kept(kBase, "Namespace", "extra/data, which stays");
+    EXPECT_FALSE(cluster.has("ConfigMap", "extra", "inside"));
+    // An uninstall forgets it, but deletes it as little.
+    const auto gone = uninstall_now({.rules = all_flags().prune});
+    ASSERT_TRUE(gone.ok()) << gone.error().to_line();
+    EXPECT_TRUE(cluster.has("PersistentVolumeClaim", "extra", "data") ||
+                cluster.has("ConfigMap", "extra", "data"));
+    cluster.drop({{"", "PersistentVolumeClaim"}, "extra", "data"});
+    cluster.drop({{"", "ConfigMap"}, "extra", "data"});
+    cluster.drop({{"", "Namespace"}, "", "extra"});
+  }
+}
+
+TEST_F(ContainersTest, OtherReleasesKeepTheirNamespaceWhateverFlagsSay) {
+  const release::ReleaseId ours = id;
+  ASSERT_TRUE(install_now(text({kBase, kNamespace, kInside})).ok());
+  id = {"extra", "other"};
+  ASSERT_TRUE(install_now(std::string(kBase)).ok());
+  id = ours;
+  expect_kept(kBase, "Namespace", "belongs to release extra/other");
+  ASSERT_TRUE(upgrade_now(text({kBase, kNamespace})).ok());
+  const auto removed = uninstall_now({.rules = all_flags().prune});
+  ASSERT_TRUE(removed.ok()) << removed.error().to_line();
+  EXPECT_TRUE(cluster.has("ConfigMap", "extra", "base"));
+  EXPECT_TRUE(cluster.has("Secret", "extra", "mistletoe.other"));
+}
+
+TEST_F(ContainersTest, WhatIsNobodysGoesWithItsNamespaceAndIsListed) {
+  ASSERT_TRUE(install_now(text({kBase, kNamespace, kInside})).ok());
+  put("{apiVersion: v1, kind: ConfigMap, metadata: {name: theirs, namespace: extra}}");
+  DeployOptions dry = all_flags();
+  dry.dry_run = DryRun::Client;
+  const auto plan = upgrade_now(std::string(kBase), dry);
+  ASSERT_TRUE(plan.ok());
+  const apply::PlannedAction& planned = removal(plan->plan.removals, "Namespace");
+  EXPECT_EQ(planned.kind, ActionKind::Delete);
+  EXPECT_THAT(planned.with_it, ElementsAre("ConfigMap extra/theirs"));
+  EXPECT_THAT(planned.reason,
+              HasSubstr("with it go, though the release does not own them: ConfigMap extra/theirs"));
+  // What comes after the plan wasn't agreed to.
+  cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "delete" && call.key.name == "inside")
+      put("{apiVersion: v1, kind: ConfigMap, metadata: {name: late, namespace: extra}}");
+    return std::nullopt;
+  });
+  const auto report = upgrade_now(std::string(kBase), all_flags());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(removal(report->plan.removals, "Namespace").kind, ActionKind::Retain);
+  EXPECT_THAT(removal(report->plan.removals, "Namespace").reason,
+              HasSubstr("since the plan, 1 object in it is not the release's (ConfigMap extra/late)"));
+  EXPECT_TRUE(cluster.has("ConfigMap", "extra", "late"));
+  cluster.set_before({});
+  ASSERT_TRUE(upgrade_now(std::string(kBase), all_flags()).ok());
+  EXPECT_FALSE(cluster.has("Namespace", "", "extra"));
+}
+
+TEST_F(ContainersTest, ADefinitionOfWhatIsStillWantedStays) {
+  ASSERT_TRUE(install_now(text({kBase, kDefinition, kThing})).ok());
+  expect_kept(text({kBase, kThing}), "CustomResourceDefinition",
+              "with it would go Thing default/one, which is still wanted");
+  EXPECT_TRUE(cluster.has("Thing.example.com", "default", "one"));
+}
+
+TEST_F(ContainersTest, OtherReleasesAndKeptObjectsKeepTheirDefinition) {
+  ASSERT_TRUE(install_now(text({kBase, kDefinition})).ok());
+  const release::ReleaseId ours = id;
+  id.name = "other";
+  ASSERT_TRUE(install_now(std::string(kThing)).ok());
+  id = ours;
+  expect_kept(kBase, "CustomResourceDefinition", "which belongs to release default/other");
+  id.name = "other";
+  ASSERT_TRUE(uninstall_now().ok());
+  id = ours;
+  put("{apiVersion: example.com/v1, kind: Thing, metadata: {name: two, namespace: default, annotations: "
+      "{mistletoe.dev/keep: 'true'}}}");
+  const auto kept = uninstall_now({.rules = all_flags().prune});
+  ASSERT_TRUE(kept.ok()) << kept.error().to_line();
+  EXPECT_THAT(removal(kept->plan.removals, "CustomResourceDefinition").reason,
+              HasSubstr("which carries the annotation mistletoe.dev/keep"));
+  EXPECT_TRUE(cluster.has("Thing.example.com", "default", "two"));
+}
+
+TEST_F(ContainersTest, WhatIsNobodysGoesWithItsDefinitionAndIsListed) {
+  ASSERT_TRUE(install_now(text({kBase, kDefinition})).ok());
+  put("{apiVersion: example.com/v1, kind: Thing, metadata: {name: two, namespace: default}}");
+  const auto report = upgrade_now(std::string(kBase), all_flags());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(removal(report->plan.removals, "CustomResourceDefinition").with_it,
+              ElementsAre("Thing default/two"));
+  EXPECT_FALSE(cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "things.example.com"));
+}
+
+// Nothing else tells whether other releases' objects are among what can't be looked at.
+TEST_F(ContainersTest, WhatCannotBeLookedAtKeepsANamespaceUnlessAFlagSaysOtherwise) {
+  cluster.register_kind({{"tally.example.com", "v1", "Tally"}, "tallies", true, {"list", "delete"}});
+  ASSERT_TRUE(install_now(text({kBase, kNamespace, kInside})).ok());
+  cluster.set_api_down("tally.example.com");
+  auto plan = plan_uninstall(environment(), id, {}, Context());
+  ASSERT_TRUE(plan.ok()) << plan.error().to_line();
+  EXPECT_EQ(removal(plan->removals, "Namespace").kind, ActionKind::Retain);
+  EXPECT_THAT(removal(plan->removals, "Namespace").reason,
+              AllOf(HasSubstr("v1.tally.example.com, which doesn't answer (FailedDiscoveryCheck"),
+                    HasSubstr("--delete-namespaces")));
+  cluster.set_api_down("");
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "list" || call.key.group_kind.kind != "Tally") return std::nullopt;
+    return error(ErrorKind::Retryable, "cannot list").with_because("conversion webhook failed");
+  });
+  plan = plan_uninstall(environment(), id, {}, Context());
+  ASSERT_TRUE(plan.ok()) << plan.error().to_line();
+  EXPECT_THAT(removal(plan->removals, "Namespace").reason,
+              HasSubstr("it may hold Tally objects, which can't be listed (conversion webhook failed)"));
+  plan = plan_uninstall(environment(), id, {.rules = {.delete_namespaces = true}}, Context());
+  ASSERT_TRUE(plan.ok()) << plan.error().to_line();
+  EXPECT_EQ(removal(plan->removals, "Namespace").kind, ActionKind::Delete);
+  EXPECT_THAT(removal(plan->removals, "Namespace").reason, HasSubstr("Tally objects"));
+  cluster.set_before({});
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_FALSE(cluster.has("Namespace", "", "extra"));
+}
+
+TEST_F(ContainersTest, AnOwnerOfWhatStaysStays) {
+  const std::string owner = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}\n";
+  ASSERT_TRUE(install_now(text({kBase, owner})).ok());
+  const auto live = cluster.find("ConfigMap", "default", "owner");
+  encoding::Value base = *cluster.find("ConfigMap", "default", "base");
+  base["metadata"].set(
+      "ownerReferences",
+      encoding::Value::array({encoding::Value::object({{"apiVersion", "v1"},
+                                                       {"kind", "ConfigMap"},
+                                                       {"name", "owner"},
+                                                       {"uid", live->string_at({"metadata", "uid"})}})}));
+  cluster.put(std::move(base), "controller");
+  const auto report = upgrade_now(std::string(kBase));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(removal(report->plan.removals, "ConfigMap").reason,
+              HasSubstr("ConfigMap default/base, which is still wanted and has it as its owner"));
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "base"));
+}
+
+// An object in `ns` whose only owner is ConfigMap default/owner, or the one of that name in `ns`.
+encoding::Value owned(std::string_view kind, std::string_view ns, const encoding::Value& owner,
+                      std::string_view metadata) {
+  return *encoding::parse_yaml(
+      fmt::format("{{apiVersion: v1, kind: {}, metadata: {{name: data, namespace: {}, ownerReferences: "
+                  "[{{apiVersion: v1, kind: "
+                  "ConfigMap, name: owner, uid: {}}}], {}}}, spec: {{accessModes: [ReadWriteOnce]}}}}",
+                  kind, ns, owner.string_at({"metadata", "uid"}), metadata));
+}
+constexpr std::string_view kKeep = "annotations: {mistletoe.dev/keep: 'true'}";
+
+TEST_F(ContainersTest, TheLastOwnerOfWhatIsKeptStaysThoughTheReleaseDoesNotKnowIt) {
+  const std::string owner = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}\n";
+  ASSERT_TRUE(install_now(text({kBase, owner})).ok());
+  const auto live = cluster.find("ConfigMap", "default", "owner");
+  cluster.put(owned("PersistentVolumeClaim", "default", *live, kKeep));
+  const auto report = upgrade_now(std::string(kBase));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(removal(report->plan.removals, "ConfigMap").reason,
+              HasSubstr("with it would go PersistentVolumeClaim default/data, which carries the annotation"));
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "owner"));
+  // A claim without the annotation is garbage-collected with its owner, as usual.
+  cluster.drop({{"", "PersistentVolumeClaim"}, "default", "data"});
+  cluster.put(owned("PersistentVolumeClaim", "default", *live, "labels: {a: b}"));
+  const auto again = upgrade_now(std::string(kBase));
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_THAT(removal(again->plan.removals, "ConfigMap").reason,
+              HasSubstr("with it go, since it owns them: PersistentVolumeClaim default/data"));
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "owner"));
+}
+
+// Between both may be anything, and the release need not know it.
+TEST_F(ContainersTest, AnOwnerStaysForWhatIsKeptAtTheEndOfAChain) {
+  const std::string owner = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}\n";
+  for (const std::string_view between : {"ConfigMap", "Service"}) {
+    ASSERT_TRUE(upgrade_or_install(text({kBase, owner})));
+    const auto middle = put(fmt::format(
+        "{{apiVersion: v1, kind: {}, metadata: {{name: middle, namespace: default, ownerReferences: "
+        "[{{apiVersion: v1, kind: ConfigMap, name: owner, uid: {}}}]}}}}",
+        between, cluster.find("ConfigMap", "default", "owner")->string_at({"metadata", "uid"})));
+    put(fmt::format(
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: data, namespace: default, ownerReferences: "
+        "[{{apiVersion: v1, kind: {}, name: middle, uid: {}}}], {}}}}}",
+        between, middle.string_at({"metadata", "uid"}), kKeep));
+    const auto report = upgrade_now(std::string(kBase));
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+    EXPECT_THAT(removal(report->plan.removals, "ConfigMap").reason,
+                HasSubstr("with it would go Secret default/data, which carries the annotation"))
+        << between;
+    cluster.drop({{"", "Secret"}, "default", "data"});
+    cluster.drop({{"", std::string(between)}, "default", "middle"});
+  }
+}
+
+TEST_F(ContainersTest, AnOwnerWithoutANamespaceStaysToo) {
+  const std::string role =
+      "---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: owner}, rules: "
+      "[]}\n";
+  ASSERT_TRUE(install_now(text({kBase, role})).ok());
+  put(fmt::format(
+      "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: data, namespace: default, "
+      "ownerReferences: [{{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, name: owner, uid: "
+      "{}}}], {}}}, spec: {{accessModes: [ReadWriteOnce]}}}}",
+      cluster.find("ClusterRole.rbac.authorization.k8s.io", "", "owner")->string_at({"metadata", "uid"}),
+      kKeep));
+  const auto report = upgrade_now(std::string(kBase));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(removal(report->plan.removals, "ClusterRole").reason,
+              HasSubstr("with it would go PersistentVolumeClaim default/data"));
+}
+
+constexpr std::string_view kVolumeAndClaim = R"(---
+{apiVersion: v1, kind: PersistentVolume, metadata: {name: disk}, spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce]}}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {volumeName: disk, accessModes: [ReadWriteOnce]}}
+)";
+
+class BoundVolumeTest : public ContainersTest {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(install_now(text({kBase, kVolumeAndClaim})).ok());
+    encoding::Value volume = *cluster.find("PersistentVolume", "", "disk");
+    volume["spec"].set(
+        "claimRef", encoding::Value::object({{"namespace", "default"},
+                                             {"name", "data"},
+                                             {"uid", cluster.find("PersistentVolumeClaim", "default", "data")
+                                                         ->string_at({"metadata", "uid"})}}));
+    cluster.put(std::move(volume), "controller");
+    cluster.set_status({{"", "PersistentVolume"}, "", "disk"}, encoding::Value::object({{"phase", "Bound"}}));
+  }
+};
+
+TEST_F(BoundVolumeTest, StaysWithItsClaim) {
+  const auto report = upgrade_now(std::string(kBase));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(removal(report->plan.removals, "PersistentVolume").kind, ActionKind::Retain);
+  EXPECT_EQ(removal(report->plan.removals, "PersistentVolume").reason,
+            "PersistentVolumeClaim default/data, which stays, is bound to it");
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_TRUE(cluster.has("PersistentVolume", "", "disk"));
+}
+
+TEST_F(BoundVolumeTest, GoesWithItsClaim) {
+  UninstallOptions options;
+  options.rules.delete_pvcs = true;
+  const auto gone = uninstall_now(options);
+  ASSERT_TRUE(gone.ok()) << gone.error().to_line();
+  EXPECT_FALSE(cluster.has("PersistentVolume", "", "disk"));
+}
+
+TEST_F(BoundVolumeTest, IsNotReplaced) {
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || !call.dry_run || call.key.name != "disk") return std::nullopt;
+    return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "spec: Forbidden: field is immutable");
+  });
+  std::string wanted(kVolumeAndClaim);
+  wanted.replace(wanted.find("1Gi"), 3, "2Gi");
+  const auto refused = upgrade_now(text({kBase, wanted}), {.replace = true});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().to_line(),
+              HasSubstr("PersistentVolumeClaim default/data, which stays, is bound to it"));
+  EXPECT_TRUE(cluster.has("PersistentVolume", "", "disk"));
+}
+
+// Their controllers delete them with what they are made for.
+TEST_F(ContainersTest, WhatControllersMakeOfThemStaysWithItsAccountAndService) {
+  const std::string wanted = R"(---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot}}
+---
+{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token, metadata: {name: token, annotations: {kubernetes.io/service-account.name: robot, mistletoe.dev/keep: 'true'}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: db}}
+---
+{apiVersion: v1, kind: Endpoints, metadata: {name: db, annotations: {mistletoe.dev/keep: 'true'}}}
+)";
+  ASSERT_TRUE(install_now(text({kBase, wanted})).ok());
+  const auto report = upgrade_now(std::string(kBase));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(removal(report->plan.removals, "ServiceAccount").reason,
+            "with it would go Secret default/token, which stays");
+  EXPECT_EQ(removal(report->plan.removals, "Service").reason,
+            "with it would go Endpoints default/db, which stays");
+}
+
+TEST_F(ContainersTest, TheLastOwnerOfWhatIsKeptIsNotReplaced) {
+  const auto fixed = [](int value) {
+    return fmt::format(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: owner}}, immutable: true, data: {{a: '{}'}}}}",
+        value);
+  };
+  ASSERT_TRUE(install_now(fixed(1)).ok());
+  cluster.put(
+      owned("PersistentVolumeClaim", "default", *cluster.find("ConfigMap", "default", "owner"), kKeep));
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || !call.dry_run || call.key.name != "owner") return std::nullopt;
+    return testing::api_refusal(
+        ErrorKind::Invalid, "cannot apply",
+        "ConfigMap \"owner\" is invalid: data: Forbidden: field is immutable when `immutable` is set");
+  });
+  const auto refused = upgrade_now(fixed(2), {.replace = true});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().to_line(), HasSubstr("PersistentVolumeClaim default/data"));
+  cluster.drop({{"", "PersistentVolumeClaim"}, "default", "data"});
+  EXPECT_TRUE(upgrade_now(fixed(2), {.replace = true}).ok());
+}
+
+TEST_F(ContainersTest, WhatStaysKeepsItsNamespaceThoughWhatGoesOwnsIt) {
+  const std::string owner =
+      "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: owner, namespace: extra}}\n";
+  for (const std::string_view mark :
+       {kKeep, std::string_view(
+                   "labels: {applyset.kubernetes.io/part-of: other}, annotations: {mistletoe.dev/release: "
+                   "default/other}")}) {
+    ASSERT_TRUE(install_now(text({kBase, kNamespace, owner})).ok());
+    cluster.put(owned("PersistentVolumeClaim", "extra", *cluster.find("ConfigMap", "extra", "owner"), mark));
+    const auto removed = uninstall_now({.rules = all_flags().prune});
+    ASSERT_TRUE(removed.ok()) << removed.error().to_line();
+    EXPECT_TRUE(cluster.has("Namespace", "", "extra")) << mark;
+    EXPECT_TRUE(cluster.has("ConfigMap", "extra", "owner")) << mark;
+    for (const std::string_view kind : {"PersistentVolumeClaim", "ConfigMap"})
+      for (const std::string_view name : {"data", "owner"})
+        cluster.drop({{"", std::string(kind)}, "extra", std::string(name)});
+    cluster.drop({{"", "Namespace"}, "", "extra"});
+  }
+}
+
+// A controller copies the owner's annotations to the objects it creates: nobody asked to keep those.
+TEST_F(ContainersTest, CopiesOfMarksKeepNothing) {
+  ASSERT_TRUE(install_now(text({kBase, kNamespace, kInside})).ok());
+  const auto live = cluster.find("ConfigMap", "extra", "inside");
+  put(fmt::format(
+      "{{apiVersion: v1, kind: Pod, metadata: {{name: data, namespace: extra, {}, ownerReferences: "
+      "[{{apiVersion: v1, kind: ConfigMap, name: inside, uid: {}, controller: true}}]}}, spec: {{}}}}",
+      kKeep, live->string_at({"metadata", "uid"})));
+  const auto removed = uninstall_now({.rules = all_flags().prune});
+  ASSERT_TRUE(removed.ok()) << removed.error().to_line();
+  EXPECT_FALSE(cluster.has("Namespace", "", "extra"));
+}
+
+TEST_F(ContainersTest, AFailingFirstInstallLeavesAKindThatOthersUseByNow) {
+  cluster.set_before([this](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || call.key.name != "one") return std::nullopt;
+    put("{apiVersion: example.com/v1, kind: Thing, metadata: {name: theirs, namespace: default}}");
+    return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "no");
+  });
+  const auto failed = install_now(text({kBase, kDefinition, kThing}), {.rollback_on_failure = true});
+  cluster.set_before({});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_TRUE(cluster.has("Thing.example.com", "default", "theirs")) << failed.error().to_line();
+  EXPECT_TRUE(cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "things.example.com"));
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "base"));
+}
+
+TEST_F(ContainersTest, RollingBackAndUndoingKeepThemToo) {
+  ASSERT_TRUE(install_now(std::string(kBase)).ok());
+  ASSERT_TRUE(upgrade_now(text({kBase, kNamespace, kInside})).ok());
+  const release::ReleaseId ours = id;
+  id = {"extra", "other"};
+  ASSERT_TRUE(install_now(std::string(kBase)).ok());
+  id = ours;
+  const auto back = rollback_now({}, all_flags());
+  ASSERT_TRUE(back.ok()) << back.error().to_line();
+  EXPECT_THAT(removal(back->plan.removals, "Namespace").reason, HasSubstr("release extra/other"));
+  // An upgrade that ends half way, with the namespace in it again.
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.key.name == "inside")
+      return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "no");
+    return std::nullopt;
+  });
+  ASSERT_FALSE(upgrade_now(text({kBase, kNamespace, kInside})).ok());
+  cluster.set_before({});
+  const auto undone = recover(environment(), id, {.undo = true, .deploy = all_flags()}, Context());
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  EXPECT_TRUE(cluster.has("ConfigMap", "extra", "base"));
+  EXPECT_TRUE(cluster.has("Secret", "extra", "mistletoe.other"));
+}
+
+TEST_F(ContainersTest, ADefinitionIsReplacedOnlyIfAllOfItsObjectsComeBack) {
+  ASSERT_TRUE(install_now(text({kBase, kDefinition, kThing})).ok());
+  std::string cluster_wide(kDefinition);
+  cluster_wide.replace(cluster_wide.find("Namespaced"), 10, "Cluster");
+  const std::string wide_thing = "---\n{apiVersion: example.com/v1, kind: Thing, metadata: {name: one}}\n";
+  const release::ReleaseId ours = id;
+  id.name = "other";
+  ASSERT_TRUE(
+      install_now("{apiVersion: example.com/v1, kind: Thing, metadata: {name: two, namespace: default}}")
+          .ok());
+  id = ours;
+  // As the API server says it; the cluster in memory has no such rules.
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || !call.dry_run || call.key.name != "things.example.com") return std::nullopt;
+    return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "spec.scope: field is immutable");
+  });
+  DeployOptions options = all_flags();
+  options.replace = true;
+  const auto refused = upgrade_now(text({kBase, cluster_wide, wide_thing}), options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(refused.error().message, HasSubstr("which belongs to release default/other"));
+  EXPECT_TRUE(cluster.has("Thing.example.com", "default", "two"));
+}
+
+}  // namespace
+}  // namespace mist::action

@@ -1,0 +1,53 @@
+#include "action/deploy/dangling_owners.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testing/release_world.h"
+#include "testing/yaml.h"
+
+namespace mist::action {
+namespace {
+
+using ::testing::HasSubstr;
+
+class DanglingOwners : public testing::ReleaseWorld {
+ protected:
+  void SetUp() override {
+    cluster.put(
+        testing::yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: owner, namespace: default}}"));
+    uid_ = cluster.find("ConfigMap", "default", "owner")->string_at({"metadata", "uid"});
+  }
+  static std::string owned(std::string_view name, std::string_view uid) {
+    return fmt::format(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: owned\n  ownerReferences:\n  - {{apiVersion: "
+        "v1, kind: "
+        "ConfigMap, name: {}, uid: {}}}\ndata: {{a: \"1\"}}\n",
+        name, uid);
+  }
+  std::string uid_;
+};
+
+TEST_F(DanglingOwners, AreRefusedBeforeAnythingIsWritten) {
+  const auto missing = install_now(owned("gone", "u-old"));
+  ASSERT_FALSE(missing.ok());
+  EXPECT_THAT(missing.error().to_line(),
+              HasSubstr("names an owner that is not there: ConfigMap gone with uid u-old"));
+  EXPECT_EQ(missing.error().where.value().line, 6U);
+  const auto another = install_now(owned("owner", "u-old"));
+  ASSERT_FALSE(another.ok());
+  EXPECT_THAT(another.error().to_line(), HasSubstr("ConfigMap owner is another one"));
+  EXPECT_FALSE(cluster.find("ConfigMap", "default", "owned"));
+}
+
+TEST_F(DanglingOwners, OwnersThatAreThereAndKindsThatNobodyKnowsPass) {
+  EXPECT_TRUE(install_now(owned("owner", uid_)).ok());
+  id.name = "other";
+  std::string unknown = owned("x", "u");
+  unknown.replace(unknown.find("kind: ConfigMap, name"), 15, "kind: Unheard");
+  unknown.replace(unknown.find("name: owned"), 11, "name: strange");
+  EXPECT_TRUE(install_now(unknown).ok());
+}
+
+}  // namespace
+}  // namespace mist::action

@@ -1,0 +1,537 @@
+#include "action/deploy/deployment.h"
+
+#include <algorithm>
+#include <set>
+
+#include "action/deploy/adopted.h"
+#include "action/deploy/recorded_options.h"
+#include "action/recover/labelled.h"
+#include "action/recover/record_head.h"
+#include "apply/execute/remove.h"
+#include "apply/plan/announce.h"
+#include "apply/plan/finished_job.h"
+#include "apply/plan/left_as_is.h"
+#include "apply/wait/wait.h"
+#include "base/diagnosis.h"
+#include "base/one_line.h"
+#include "base/parallel.h"
+#include "base/text.h"
+#include "release/command_text.h"
+#include "release/history.h"
+
+namespace mist::action {
+
+using apply::InventoryItem;
+using release::AnchorChange;
+using release::ReleaseId;
+using release::ReleaseLock;
+using release::Revision;
+using release::RevisionStatus;
+
+namespace {
+
+// What a reader of the history needs: not what was being done, and not the tree that the reasons came from.
+std::string recorded_message(const Error& failure) {
+  std::string text = failure.message;
+  if (!failure.because.empty()) text += fmt::format(" ({})", one_line(failure.because));
+  if (failure.cause && diagnosis_of(failure) == nullptr) text += ": " + failure.cause->to_line();
+  return text;
+}
+
+}  // namespace
+
+Deployment::Deployment(const Environment& environment, const Look& look, std::string action,
+                       encoding::Value before_adoption)
+    : environment_(environment), look_(look), store_(environment.client) {
+  revision_.number = look.plan.revision;
+  revision_.action = std::move(action);
+  revision_.created = format_time(environment.clock.now());
+  revision_.attempt = environment.random.token(4);
+  revision_.package = look.rendered.package;
+  revision_.user_values = look.rendered.user_values;
+  revision_.drawn = look.rendered.drawn;
+  revision_.options = recorded_options(look.options.plan_rules());
+  revision_.description = look.rendered.description;
+  revision_.notes = look.rendered.message;
+  revision_.restores = look.rendered.restores;
+  revision_.options.set(kHooks, apply::to_string(look.verb));
+  look.rendered.lookups.record(revision_.options);
+  look.rendered.answers.record(revision_.options);
+  if (look.options.force_crds) revision_.options.set(kForceCrds, true);
+  if (!before_adoption.is_null()) revision_.options.set(kBeforeAdoption, std::move(before_adoption));
+  for (const apply::DesiredObject& object : look.plan.desired) {
+    if (!object.hook) revision_.objects.push_back(object.rendered);
+  }
+  revision_.tests = look.tests;
+  revision_.hooks = look.hooks;
+  revision_.inventory = apply::inventory_of(look.plan);
+}
+
+Status Deployment::run(const Context& context) {
+  MIST_TRY(take_over_, TakeOver::begin(environment_, look_.state, look_.plan.writes, look_.plan.removals,
+                                       look_.options.take_over_from, context));
+  if (Status journalled = begin(context); !journalled) {
+    if (!lock_) return std::move(journalled).error();
+    return stop(std::move(journalled).error());
+  }
+  apply::Execution execution = write();
+  // Before hooks that come last it was waited already.
+  if (execution.ok() && look_.options.wait && !look_.plan.order.written) execution.failure = wait(execution);
+  // What is replaced goes only after what replaces it works.
+  if (execution.ok()) prune(execution);
+  if (execution.ok()) prune_late_arrivals(execution);
+  revision_.inventory = apply::inventory_after(look_.plan, execution);
+  for (InventoryItem& item : revision_.inventory) item.retained |= stayed_.contains(item.key);
+  if (jobs_ended_) note_completed_jobs();
+  if (execution.ok()) note_failed_jobs();
+  if (execution.failure) return stop(*std::move(execution.failure));
+  note_left(execution);
+  MIST_TRY_VOID(finish(RevisionStatus::Deployed));
+  if (take_over_) take_over_->let_go(environment_, look_.plan.writes);
+  return {};
+}
+
+release::Head Deployment::head(RevisionStatus status) const {
+  release::Head result = head_of(revision_, format_time(environment_.clock.now()));
+  result.latest = revision_.number;
+  result.deployed = deployed_before();
+  if (status == RevisionStatus::Deployed) result.deployed = revision_.number;
+  result.status = status;
+  result.kept_by = environment_.keeper;
+  if (result.kept_by.empty() && look_.state.anchor) result.kept_by = look_.state.anchor->head.kept_by;
+  return result;
+}
+
+int Deployment::deployed_before() const {
+  return look_.state.anchor ? look_.state.anchor->head.deployed : -1;
+}
+
+// The anchor names every kind and namespace that it may have members in before there are any (KEP-3659).
+AnchorChange Deployment::announcement() const {
+  std::vector<InventoryItem> all = look_.state.owned();
+  all.insert(all.end(), revision_.inventory.begin(), revision_.inventory.end());
+  return {.head = head(RevisionStatus::Pending),
+          .lock = {},
+          .group_kinds = group_kinds_of(all),
+          .additional_namespaces = namespaces_of(all, look_.state.id.ns),
+          .seals = new_seals(environment_, look_.state, revision_.number)};
+}
+
+Status Deployment::lock(const Context& context) {
+  const ReleaseState& state = look_.state;
+  const release::LockWorld world = lock_world(environment_, store_);
+  const release::LockOptions options = lock_options(environment_, revision_.action, state);
+  if (state.anchor) {
+    MIST_TRY(lock_, ReleaseLock::acquire(world, *state.anchor, announcement(), options, context));
+    return {};
+  }
+  const AnchorChange change = announcement();
+  release::Anchor anchor;
+  anchor.id = state.id;
+  anchor.seed = state.birth.seed;
+  anchor.frozen_clock = state.birth.frozen_clock;
+  anchor.seals = *change.seals;
+  anchor.head = *change.head;
+  anchor.group_kinds = *change.group_kinds;
+  anchor.additional_namespaces = *change.additional_namespaces;
+  MIST_TRY(lock_, ReleaseLock::create(world, std::move(anchor), options, context));
+  return {};
+}
+
+// Takes the lock and stores the pending revision.
+Status Deployment::begin(const Context& context) {
+  const Activity activity(environment_.events, fmt::format("recording revision v{}", revision_.number));
+  // Both only read the revision; who is far away answers when the record is made.
+  std::string packed;
+  MIST_TRY_VOID(parallel_for(2, 2, [&](std::size_t what) -> Status {
+    if (what == 0) return lock(context);
+    MIST_TRY(packed, release::Store::pack(revision_));
+    return {};
+  }));
+  return journal(packed);
+}
+
+Status Deployment::journal(const std::string& packed) {
+  const Context context = lock_->context();
+  if (look_.state.anchor) {
+    MIST_TRY(kept_, store_.sweep_chunks(look_.state.id, context));
+  }
+  Status stored = store_.create_revision(lock_->anchor(), revision_, packed, context);
+  if (!stored.ok() && stored.error().kind == ErrorKind::Conflict && !look_.state.anchor) {
+    // Nothing of us is left but the anchor, which would stand for what isn't ours.
+    if (store_.delete_anchor(lock_->anchor(), context).ok()) lock_->drop();
+    return std::move(stored)
+        .error()
+        .with_because("revisions of an earlier record of that release are there, and its anchor is not")
+        .with_hint(fmt::format("restore the Secret {}/{} from a backup, or record what is there with {}",
+                               look_.state.id.ns, apply::anchor_name(look_.state.id),
+                               release::command_text("recover", look_.state.id, "--from-labels")));
+  }
+  unclear_ = !stored.ok() && !is_refusal(stored.error());
+  if (!stored.ok() && stored.error().kind == ErrorKind::Conflict && !lock_->lost())
+    return std::move(stored)
+        .error()
+        .with_because(
+            fmt::format("the Secret {} is there already, and the record of the release knows no such "
+                        "revision",
+                        release::revision_name(look_.state.id, revision_.number)))
+        .with_hint(fmt::format("look at it, and delete it if nobody needs it: kubectl delete secret {} -n {}",
+                               release::revision_name(look_.state.id, revision_.number), look_.state.id.ns));
+  MIST_TRY_VOID(std::move(stored));
+  stored_ = true;
+  revision_.objects.clear();  // recorded by now; the plan has them
+  return {};
+}
+
+// What is taken over is also written under the locks of those who have it.
+Context Deployment::writing_context() const {
+  if (!take_over_) return lock_->context();
+  return lock_->context().with_guard([this] { return take_over_->check(); });
+}
+
+apply::Execution Deployment::write() {
+  environment_.events.planned(apply::announcement(look_.plan, look_.state.id, revision_.action));
+  for (const auto* actions : {&look_.plan.writes, &look_.plan.removals}) {
+    for (const std::string& words : look_.containers.warnings(*actions)) environment_.events.warn(words);
+  }
+  for (const apply::PlannedAction& write : look_.plan.writes)
+    if (write.left) environment_.events.warn(apply::left_words(write));
+  Activity activity(environment_.events,
+                    fmt::format("applying {}", plural(look_.plan.writes.size(), "object")));
+  apply::ExecuteOptions execute_options;
+  execute_options.force_conflicts = look_.options.force_conflicts;
+  execute_options.edge_timeout = look_.options.timeout;
+  execute_options.urgent = look_.options.wait;
+  execute_options.leave_refused = look_.leaves_refused;
+  execute_options.before_replacing = [this](const apply::PlannedAction& action) -> Status {
+    MIST_TRY(const std::string why, look_.containers.last_look(environment_, action.key, lock_->context()));
+    if (why.empty()) return {};
+    return error(ErrorKind::Conflict, "{} is not replaced: {}", action.key.display(), why)
+        .with_hint("run the command again to see what can be done");
+  };
+  if (look_.options.wait)
+    execute_options.before_last_hooks = [this](const apply::Execution& execution) -> Status {
+      std::optional<Error> failure = wait(execution);
+      return failure ? Status(*std::move(failure)) : Status();
+    };
+  apply::Execution execution = apply::execute_writes(environment_.client, look_.plan, execute_options,
+                                                     environment_.events, writing_context());
+  if (execution.failure) activity.fail();
+  return execution;
+}
+
+std::optional<Error> Deployment::wait(const apply::Execution& execution) {
+  Status ready = apply::wait_until_ready(
+      environment_.client, look_.state.id, apply::awaited_objects(look_.plan, execution),
+      {.timeout = look_.options.timeout, .jobs_end = look_.options.wait_for_jobs}, environment_.events,
+      lock_->context());
+  jobs_ended_ = ready.ok() && look_.options.wait_for_jobs;
+  if (ready.ok()) return std::nullopt;
+  return std::move(ready).error().with_frame("while waiting for the release to become ready");
+}
+
+// Whoever comes when they have removed themselves shall know that they had ended.
+void Deployment::note_completed_jobs() {
+  for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
+    const apply::PlannedAction& write = look_.plan.writes[i];
+    const encoding::Value& wanted = look_.plan.desired[write.desired].rendered.object.value();
+    if (!look_.plan.is_hook(write) && apply::removes_itself(wanted)) revision_.inventory[i].ended = true;
+  }
+}
+
+// Of a deployed revision they are not run again, either (finished_jobs.h).
+void Deployment::note_failed_jobs() {
+  for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
+    const apply::PlannedAction& write = look_.plan.writes[i];
+    if (write.failed && write.kind == apply::ActionKind::Unchanged && !look_.plan.is_hook(write))
+      revision_.inventory[i].ended = true;
+  }
+}
+
+// For the history: the revision is deployed, and not everything is as it has it.
+void Deployment::note_left(const apply::Execution& execution) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
+    const apply::PlannedAction& write = look_.plan.writes[i];
+    if (!execution.left[i].empty()) left_.emplace(write.key, execution.left[i]);
+    if (write.left || !execution.left[i].empty()) names.push_back(write.key.display());
+  }
+  if (names.empty()) return;
+  constexpr std::size_t kShown = 3;
+  const std::size_t more = names.size() - std::min(names.size(), kShown);
+  names.resize(names.size() - more);
+  revision_.message = fmt::format("left as it was: {}{}", join(names, ", "),
+                                  more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+// What goes back to other releases leaves ours.
+Status Deployment::give_back(apply::Execution& execution) {
+  const std::vector<apply::PlannedAction>& removals = look_.plan.removals;
+  if (!take_over_ || std::ranges::none_of(removals, is_return)) return {};
+  MIST_TRY(const std::set<apply::ObjectKey> given,
+           take_over_->give_back(environment_, look_.state, removals,
+                                 {.force_conflicts = look_.options.force_conflicts,
+                                  .timeout = look_.options.timeout,
+                                  .replace = look_.options.replace},
+                                 lock_->context()));
+  for (std::size_t i = 0; i < removals.size(); ++i) {
+    if (given.contains(removals[i].key)) execution.removals[i] = apply::Outcome::Done;
+  }
+  return {};
+}
+
+// What revisions adopted that are undone, were never deployed, or are gone back over, leaves the release as
+// it was before. Empty: it is none of those.
+Result<std::string> Deployment::return_adopted(const apply::PlannedAction& action,
+                                               const std::set<apply::ObjectKey>& in_vain) {
+  if (!action.adopted || is_return(action)) return std::string();
+  if (!look_.options.keep_adopted && !in_vain.contains(action.key)) return std::string();
+  const auto since = look_.rendered.adopted_since.find(action.key);
+  if (since == look_.rendered.adopted_since.end())
+    return give_adopted_back(environment_, look_.state, action, lock_->context());
+  if (!since->second.is_null())
+    return give_adopted_back(environment_, look_.state.id, since->second, action, lock_->context());
+  MIST_TRY_VOID(leave_adopted(environment_, look_.state.id, action, lock_->context()));
+  return action.reason + "; it keeps what the release wrote";
+}
+
+void Deployment::prune(apply::Execution& execution) {
+  if (Status given = give_back(execution); !given) {
+    execution.failure = std::move(given).error();
+    return;
+  }
+  if (look_.plan.removals.empty()) return;
+  // Created under one API group, an object may turn out to be what was to go under another.
+  const std::set<std::string> written(execution.uids.begin(), execution.uids.end());
+  const auto earlier = recorded();
+  const std::set<apply::ObjectKey> in_vain = look_.adopted_in_vain();
+  std::vector<apply::Removal> removals;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < look_.plan.removals.size(); ++i) {
+    const apply::PlannedAction& action = look_.plan.removals[i];
+    if (execution.removals[i] == apply::Outcome::Done) continue;
+    if (!action.uid.empty() && written.contains(action.uid)) {
+      execution.removals[i] = apply::Outcome::Done;
+      continue;
+    }
+    if (action.kind != apply::ActionKind::Delete) {
+      auto given = return_adopted(action, in_vain);
+      if (!given.ok()) {
+        execution.failure = std::move(given).error();
+        return;
+      }
+      if (!given->empty()) execution.removals[i] = apply::Outcome::Done;
+      environment_.events.object({action.key.display(), "retained", given->empty() ? action.reason : *given});
+      continue;
+    }
+    const auto known = earlier.find(action.key);
+    removals.push_back({action.key, action.resource.gvk.version, action.uid,
+                        known == earlier.end() ? nullptr : known->second, action.unreadable, action.seen});
+    places.push_back(i);
+  }
+  if (removals.empty()) return;
+  const apply::RemovalReport report = apply::execute_removals(
+      environment_.client, removals, apply::apply_set_id(look_.state.id),
+      {.timeout = look_.options.timeout,
+       .last_look =
+           [this](const apply::Removal& removal) {
+             return look_.containers.last_look(environment_, removal.key, lock_->context());
+           }},
+      environment_.events, lock_->context());
+  for (std::size_t i = 0; i < places.size(); ++i) execution.removals[places[i]] = report.outcomes[i];
+  for (const auto& [position, why] : report.stayed) stayed_.emplace(removals[position].key, why);
+  // An object that a finalizer holds stays in the inventory until it is gone: nothing else would name it.
+  for (const auto& [position, held] : report.held) {
+    if (!held.by_others) continue;
+    const apply::ObjectKey& key = removals[position].key;
+    execution.removals[places[position]] = apply::Outcome::NotStarted;
+    stayed_.emplace(key, fmt::format("it is being deleted: {}", held.why));
+    environment_.events.warn(fmt::format("{} is not gone yet: {}", key.display(), held.why));
+  }
+  execution.failure = report.failure;
+}
+
+// What a holder that was stopped wanted, had sent, and nobody wants any more: it was not there when the plan
+// was made.
+void Deployment::prune_late_arrivals(apply::Execution& execution) {
+  if (!look_.state.silent_lock) return;
+  std::set<apimachinery::ObjectKey> wanted;
+  for (const apply::PlannedAction& write : look_.plan.writes) wanted.insert(write.key);
+  std::set<std::string> seen = look_.seen_uids;
+  // What this run wrote may be known to an earlier revision under another API group.
+  seen.insert(execution.uids.begin(), execution.uids.end());
+  std::vector<InventoryItem> others = look_.state.owned();
+  std::erase_if(others, [&](const InventoryItem& item) { return wanted.contains(item.key); });
+  auto late =
+      late_arrivals(environment_, look_.state.id, others, seen, look_.options.prune, lock_->context());
+  if (!late.ok()) {
+    execution.failure = std::move(late).error();
+    return;
+  }
+  if (late->empty()) return;
+  apply::RemovalReport report = apply::execute_removals(
+      environment_.client, *late, apply::apply_set_id(look_.state.id),
+      {.timeout = look_.options.timeout,
+       .last_look =
+           [this](const apply::Removal& removal) {
+             return look_.containers.last_look(environment_, removal.key, lock_->context());
+           }},
+      environment_.events, lock_->context());
+  if (report.failure) execution.failure = std::move(report.failure);
+}
+
+// The objects as earlier revisions rendered them: they know what they referred to.
+std::map<apimachinery::ObjectKey, const apimachinery::Object*> Deployment::recorded() const {
+  std::map<apimachinery::ObjectKey, const apimachinery::Object*> found;
+  const auto look = [&](const Revision& revision) {
+    for (const auto* list : {&revision.objects, &revision.hooks}) {
+      for (const release::RenderedObject& rendered : *list)
+        found.insert_or_assign(rendered.object.key(), &rendered.object);
+    }
+  };
+  if (look_.state.deployed) look(*look_.state.deployed);
+  for (const Revision& revision : look_.state.unfinished) look(revision);
+  return found;
+}
+
+Status Deployment::finish(RevisionStatus status) {
+  if (lock_->lost()) return lock_->loss();
+  const Activity activity(environment_.events, "recording the outcome");
+  revision_.status = status;
+  if (status == RevisionStatus::Deployed) {
+    // The moves have ended. Who did not let go yet is still to be told.
+    for (InventoryItem& item : revision_.inventory)
+      item.taken_from = take_over_ ? take_over_->also_named_by(item.key) : std::string();
+  }
+  revision_.finished = format_time(environment_.clock.now());
+  // The record must tell what is there.
+  const Context brief = lock_->closing_context(std::chrono::seconds(30));
+  MIST_TRY_VOID(store_.finish_revision(lock_->anchor(), revision_, brief));
+  trim(brief);
+  return lock_->finish({.head = head(status),
+                        .lock = {},
+                        .group_kinds = group_kinds_of(revision_.inventory),
+                        .additional_namespaces = namespaces_of(revision_.inventory, look_.state.id.ns)});
+}
+
+// What the head still points to stays too: until it moves, it must find its revision.
+void Deployment::trim(const Context& context) {
+  std::vector<release::RevisionSummary> all = kept_;
+  // Nobody may push out what is the release's by numbers that it has not come to yet.
+  std::erase_if(all, [&](const release::RevisionSummary& each) { return each.number >= revision_.number; });
+  all.emplace_back();
+  all.back().number = revision_.number;
+  for (const int number :
+       release::surplus_revisions(all, {deployed_before(), revision_.number}, look_.options.history_max)) {
+    if (!lock_->check()) return;
+    const auto known = std::ranges::find(all, number, &release::RevisionSummary::number);
+    const Status removed = store_.delete_revision(look_.state.id, *known, context);
+    if (removed.ok()) continue;
+    environment_.events.warn(
+        fmt::format("revision v{} is still kept: {}", number, removed.error().to_line()));
+    return;
+  }
+}
+
+// What was on its way when the lock ran out may have arrived after its taker had looked. Where a record is
+// left, its next writer finds it; where the taker undid the release, nobody else ever would.
+void Deployment::clean_up_after_loss() {
+  std::vector<InventoryItem> created;
+  const std::vector<InventoryItem> planned = apply::inventory_of(look_.plan);
+  for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
+    if (look_.plan.writes[i].kind == apply::ActionKind::Create) created.push_back(planned[i]);
+  }
+  if (!stored_ || created.empty()) return;
+  const ReleaseId& id = look_.state.id;
+  const Context brief = Context().with_timeout(std::chrono::seconds(30));
+  const auto work = [&]() -> Status {
+    MIST_TRY(const ReleaseState now, read_release(environment_, id, brief, LostRevision::Allowed));
+    std::set<apimachinery::ObjectKey> named;
+    for (const InventoryItem& item : now.owned()) named.insert(item.key);
+    std::erase_if(created, [&](const InventoryItem& item) { return named.contains(item.key); });
+    MIST_TRY(const std::vector<apply::Removal> late, late_arrivals(environment_, id, created, {}, {}, brief));
+    if (late.empty()) return {};
+    // Who undoes a release deletes its revisions first: while one is there, the anchor alone was lost.
+    MIST_TRY(const std::vector<release::RevisionSummary> left, store_.list_revisions(id, brief));
+    if (now.anchor || !left.empty()) {
+      std::vector<std::string> names;
+      for (const apply::Removal& each : late) names.push_back(each.key.display());
+      environment_.events.warn(fmt::format(
+          "{} arrived after the lock had run out, and no record names {}: {} records what is there",
+          join(names, ", "), names.size() == 1 ? "it" : "them",
+          release::command_text("recover", id, "--from-labels")));
+      return {};
+    }
+    return remove_nobodys(late, brief);
+  };
+  if (const Status done = work(); !done.ok())
+    environment_.events.warn(fmt::format(
+        "what arrived after the lock of {} had run out may be left: {}; {} looks for it", id.display(),
+        done.error().to_line(), release::command_text("recover", id, "--from-labels")));
+}
+
+// Under a lock of its own, so that nobody takes them up meanwhile: whoever installs looks again after it.
+Status Deployment::remove_nobodys(const std::vector<apply::Removal>& removals, const Context& context) {
+  release::Anchor anchor;
+  anchor.id = look_.state.id;
+  anchor.seed = look_.state.birth.seed;
+  anchor.frozen_clock = look_.state.birth.frozen_clock;
+  anchor.head = head(RevisionStatus::Uninstalling);
+  anchor.head.latest = anchor.head.deployed = -1;
+  anchor.head.action = "undo";
+  anchor.group_kinds = group_kinds_of(revision_.inventory);
+  anchor.additional_namespaces = namespaces_of(revision_.inventory, look_.state.id.ns);
+  MIST_TRY(const std::unique_ptr<ReleaseLock> lock,
+           ReleaseLock::create(lock_world(environment_, store_), std::move(anchor),
+                               lock_options(environment_, "undo", {}), context));
+  apply::RemovalReport report =
+      apply::execute_removals(environment_.client, removals, apply::apply_set_id(look_.state.id), {},
+                              environment_.events, lock->context());
+  if (report.failure) return *std::move(report.failure);
+  MIST_TRY_VOID(store_.delete_anchor(lock->anchor(), lock->context()));
+  lock->drop();
+  environment_.events.warn(fmt::format("deleted {} that arrived after release {} had been undone",
+                                       plural(removals.size(), "object"), look_.state.id.display()));
+  return {};
+}
+
+// The release is as it was before us: nothing says that a revision is there, or a release.
+void Deployment::take_announcement_back() {
+  if (look_.state.anchor) {
+    const Status taken = lock_->finish(as_it_was(look_.state));
+    if (!taken.ok())
+      environment_.events.warn(fmt::format(
+          "the record announces v{}, which was never stored, until the next run takes that number: {}",
+          revision_.number, taken.error().to_line()));
+    return;
+  }
+  const Context brief = lock_->closing_context(std::chrono::seconds(30));
+  if (store_.delete_anchor(lock_->anchor(), brief).ok()) lock_->drop();
+}
+
+// Records the failure, if we may still write, and returns it.
+Status Deployment::stop(Error failure) {
+  failure = look_.hidden.masked(std::move(failure));
+  if (lock_->lost() || !lock_->check().ok()) clean_up_after_loss();
+  if (lock_->lost()) return lock_->loss();
+  // What failed before its revision was stored has nothing to finish. Where nobody knows whether it was, the
+  // announcement stays: its number is taken again or, should it have been stored, seen as unfinished.
+  if (!stored_ && !unclear_) take_announcement_back();
+  if (!stored_) return failure;
+  revision_.message = recorded_message(failure);
+  if (const Status finished = finish(RevisionStatus::Failed); finished.ok())
+    failed_ = Recorded{revision_.number, revision_.attempt};
+  else
+    environment_.events.warn(
+        fmt::format("the failure could not be recorded: {}", finished.error().to_line()));
+  if (failure.hint.empty() && failure.kind == ErrorKind::Cancelled)
+    failure.hint = fmt::format(
+        "what was written stays: the same command goes on from there, {} goes back; {} shows what is there",
+        release::command_text("recover", look_.state.id, "--undo"), command_text("status", look_.state.id));
+  if (failure.hint.empty())
+    failure.hint = fmt::format("run the command again once the cause is fixed; {} shows what is there",
+                               release::command_text("status", look_.state.id));
+  return failure;
+}
+
+}  // namespace mist::action

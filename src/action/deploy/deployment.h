@@ -1,0 +1,82 @@
+#pragma once
+// One run under the lock: lock, journal, write, wait, prune, finish. docs/formats/release.md has the order of
+// its writes, and what each leaves when the process dies after it. One thread.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "action/deploy/look.h"
+#include "action/deploy/take_over.h"
+#include "apply/execute/execute.h"
+#include "apply/execute/remove.h"
+
+namespace mist::action {
+
+class Deployment {
+ public:
+  /// `look` was just made and outlives this.
+  /// `before_adoption`: adopted.h
+  Deployment(const Environment& environment, const Look& look, std::string action,
+             encoding::Value before_adoption);
+
+  /// release::anchor_moved(error): the release changed since the look, and nothing was written. Any other
+  /// failure after the journal is in the record, unless the lock was lost.
+  Status run(const Context& context);
+
+  /// After a failed run: the revision whose failure is in the record.
+  struct Recorded {
+    int number = -1;
+    std::string attempt;
+  };
+  const std::optional<Recorded>& failed() const { return failed_; }
+
+  /// Objects that were to be changed back, and why the server refused it only then.
+  const std::map<apimachinery::ObjectKey, std::string>& left() const { return left_; }
+
+  /// What was to be deleted and was kept by its last look, and why.
+  const std::map<apimachinery::ObjectKey, std::string>& stayed() const { return stayed_; }
+
+ private:
+  int deployed_before() const;
+  release::Head head(release::RevisionStatus status) const;
+  release::AnchorChange announcement() const;
+  Status lock(const Context& context);
+  Status begin(const Context& context);
+  Status journal(const std::string& packed);
+  Context writing_context() const;
+  apply::Execution write();
+  std::optional<Error> wait(const apply::Execution& execution);
+  void note_completed_jobs();
+  void note_failed_jobs();
+  void note_left(const apply::Execution& execution);
+  Status give_back(apply::Execution& execution);
+  Result<std::string> return_adopted(const apply::PlannedAction& action,
+                                     const std::set<apply::ObjectKey>& in_vain);
+  void prune(apply::Execution& execution);
+  std::map<apimachinery::ObjectKey, const apimachinery::Object*> recorded() const;
+  Status finish(release::RevisionStatus status);
+  void trim(const Context& context);
+  void prune_late_arrivals(apply::Execution& execution);
+  Status stop(Error failure);
+  void take_announcement_back();
+  void clean_up_after_loss();
+  Status remove_nobodys(const std::vector<apply::Removal>& removals, const Context& context);
+
+  const Environment& environment_;
+  const Look& look_;
+  release::Store store_;
+  release::Revision revision_;
+  std::optional<TakeOver> take_over_;  ///< other releases, locked until objects have moved or not
+  std::unique_ptr<release::ReleaseLock> lock_;
+  std::vector<release::RevisionSummary> kept_;  // revisions that were there before this one
+  bool stored_ = false;
+  bool jobs_ended_ = false;  // it was waited for their end
+  bool unclear_ = false;     // it may have been stored, though nobody said so
+  std::optional<Recorded> failed_;
+  std::map<apimachinery::ObjectKey, std::string> stayed_;
+  std::map<apimachinery::ObjectKey, std::string> left_;
+};
+
+}  // namespace mist::action

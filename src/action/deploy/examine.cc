@@ -1,0 +1,114 @@
+#include "action/deploy/examine.h"
+
+#include <algorithm>
+
+#include "apply/plan/desired.h"
+#include "apply/plan/test_objects.h"
+#include "release/command_text.h"
+
+namespace mist::action {
+
+using release::Drawn;
+using release::Revision;
+using render::AgingCertificate;
+using render::DrawnRender;
+using render::ObjectView;
+using render::RenderVariant;
+
+namespace {
+
+using Desired = std::vector<apply::DesiredObject>;
+
+ObjectView view_of_desired(const Desired& desired) {
+  ObjectView view;
+  for (const apply::DesiredObject& object : desired) {
+    // A hook is recreated for each run.
+    if (!object.hook) view.emplace(object.key, &object.rendered.object.value());
+  }
+  return view;
+}
+
+bool same_objects(const ObjectView& a, const ObjectView& b) {
+  return a.size() == b.size() && std::ranges::equal(a, b, [](const auto& x, const auto& y) {
+           return x.first == y.first && *x.second == *y.second;
+         });
+}
+
+// Nothing to find out: what is wanted is what is deployed, made from the same.
+bool is_as_deployed(const Look& look, const ObjectView& wanted) {
+  if (!look.state.deployed) return false;
+  Drawn before = look.state.deployed->drawn;
+  before.fields.clear();
+  before.looked_up.clear();
+  return before == look.rendered.drawn && same_objects(wanted, render::view_of(look.state.deployed->objects));
+}
+
+Result<Desired> render_again(const Environment& environment, const Look& look, const RenderVariant& variant,
+                             const Context& context) {
+  auto objects = look.rendered.again(variant, context);
+  if (!objects.ok())
+    return std::move(objects).error().with_frame("while rendering once more to see what is drawn");
+  if (look.rendered.package.engine == apply::kChartEngine) apply::take_chart_parts(*objects);
+  MIST_TRY_VOID(apply::take_tests(*objects));
+  return apply::prepare(*std::move(objects), look.state.id, environment.client, context);
+}
+
+Status compare_with_deployed(const Environment& environment, Look& look, const DrawnRender& render,
+                             const ObjectView& other_seed, const Context& context) {
+  if (!look.state.deployed) return {};
+  const Revision& deployed = *look.state.deployed;
+  look.drawn_changes = drawn_changes(deployed, render, other_seed, look.options.rotate);
+  const Drawn& now = render.drawn;
+  if (look.drawn_changes.empty() ||
+      (now.rotations == deployed.drawn.rotations && now.clock == deployed.drawn.clock))
+    return {};
+  MIST_TRY(const Desired as_before,
+           render_again(environment, look,
+                        {.rotations = deployed.drawn.rotations, .clock = deployed.drawn.clock}, context));
+  remove_wanted(look.drawn_changes, deployed, view_of_desired(as_before));
+  return {};
+}
+
+}  // namespace
+
+Status examine_drawn(const Environment& environment, Look& look, const Context& context) {
+  Drawn& drawn = look.rendered.drawn;
+  const ObjectView wanted = view_of_desired(look.plan.desired);
+  look.drawn_changes.clear();
+  if (look.rendered.again) drawn.looked_up.clear();
+  // What a revision has recorded was examined when it was made, and brings its own fields along.
+  if (look.rendered.again) {
+    const Revision* const deployed = look.state.deployed ? &*look.state.deployed : nullptr;
+    MIST_TRY_VOID(check_rotated_names(look.options.rotate, drawn, deployed));
+    if (is_as_deployed(look, wanted)) {
+      drawn.fields = deployed->drawn.fields;
+    } else {
+      const DrawnRender render{drawn, look.rendered.secrets, wanted};
+      Desired other;
+      if (drawn.anything() || !drawn.clock.empty()) {
+        MIST_TRY(other, render_again(environment, look,
+                                     {.other_seed = true, .rotations = drawn.rotations, .clock = drawn.clock},
+                                     context));
+        drawn.fields = drawn_fields(render, view_of_desired(other));
+      }
+      MIST_TRY_VOID(compare_with_deployed(environment, look, render, view_of_desired(other), context));
+    }
+    render::HiddenValues looked_up;
+    looked_up.add(look.rendered.looked_up);
+    ObjectView all = wanted;
+    all.merge(render::view_of(look.tests));
+    all.merge(render::view_of(look.hooks));
+    drawn.looked_up = looked_up.fields_in(all);
+  }
+  look.aging = render::aging_certificates(drawn.fields, wanted, environment.clock.now());
+  return {};
+}
+
+Status accept_drawn(const Environment& environment, const Look& look) {
+  for (const AgingCertificate& certificate : look.aging)
+    environment.events.warn(fmt::format("{}; {} makes a new one", to_string(certificate),
+                                        release::command_text("upgrade", look.state.id, "--clock now")));
+  return refuse_drawn_changes(look.drawn_changes, look.state.id);
+}
+
+}  // namespace mist::action

@@ -1,0 +1,237 @@
+// A run is stopped with a DELETE on its way, somebody else takes over, and then the DELETE arrives.
+
+#include "action/deploy/late_deletes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "action/recover/recover.h"
+#include "encoding/yaml.h"
+#include "testing/api_refusal.h"
+#include "testing/release_world.h"
+
+namespace mist::action {
+namespace {
+
+using encoding::Value;
+using testing::FakeCall;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+constexpr std::string_view kClaim =
+    "---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: "
+    "[ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}\n";
+constexpr std::string_view kHook =
+    "---\n{apiVersion: v1, kind: Secret, metadata: {name: hooked, annotations: {helm.sh/hook: "
+    "pre-install}}, stringData: {p: x}}\n";
+// Of another selector: that can't be changed.
+std::string web(std::string_view app) {
+  return fmt::format(
+      "---\n{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web, namespace: default}}, spec: "
+      "{{selector: {{matchLabels: "
+      "{{app: {0}}}}}, template: {{metadata: {{labels: {{app: {0}}}}}, spec: {{containers: [{{name: c, "
+      "image: i}}]}}}}}}}}\n",
+      app);
+}
+
+class LateDeletesTest : public testing::ReleaseWorld {
+ protected:
+  const std::string kRest{testing::kTwoConfigMaps};
+
+  Environment brief() {
+    return {cluster,
+            untiring,
+            random,
+            events,
+            "tester",
+            std::chrono::milliseconds(100),
+            std::chrono::seconds(60)};
+  }
+  Intent with(Intent (*verb)(Render), std::string yaml, std::string engine = "") {
+    return verb(rendering(std::move(yaml), {"test:1", "test", "1", "sha256:1", std::move(engine)}));
+  }
+
+  // `run` sends a DELETE of this, which doesn't arrive, and nothing more.
+  template <typename Run>
+  void stop_at_delete(std::string_view kind, const std::string& name, Run&& run) {
+    std::atomic<bool> stopped{false};
+    cluster.set_before([&, name](const FakeCall& call) -> std::optional<Error> {
+      if (call.verb == "delete" && call.key.name == name) stopped = true;
+      if (stopped) return error(ErrorKind::Retryable, "the process is stopped");
+      // As the API server says it; the cluster in memory has no such rules.
+      if (call.verb == "apply" && call.dry_run && call.key.group_kind.kind == "Deployment")
+        return testing::api_refusal(
+            ErrorKind::Invalid, "cannot apply",
+            "Deployment.apps \"web\" is invalid: spec.selector: Invalid value: field is immutable");
+      return std::nullopt;
+    });
+    const auto before = cluster.find(kind, "default", name);
+    ASSERT_TRUE(before);
+    EXPECT_FALSE(run());
+    cluster.set_before({});
+    ASSERT_TRUE(stopped) << "it sent no DELETE of " << name;
+    const bool is_web = kind == "Deployment.apps";
+    ref_ = {*cluster.resource_for({is_web ? "apps" : "", is_web ? "Deployment" : std::string(kind)}, "v1",
+                                  Context()),
+            "default", name};
+    sent_ = {.uid = std::string(before->string_at({"metadata", "uid"})),
+             .resource_version = std::string(before->string_at({"metadata", "resourceVersion"}))};
+  }
+
+  // And is refused; nothing else became of what it was for.
+  void arrives_in_vain() {
+    const auto late = cluster.remove(ref_, sent_, Context());
+    ASSERT_FALSE(late.ok()) << "it was deleted";
+    EXPECT_EQ(late.error().kind, ErrorKind::Conflict) << late.error().to_line();
+    auto there = cluster.get(ref_, Context());
+    ASSERT_TRUE(there.ok());
+    const Value* const marks = there->at_path({"metadata", "annotations"});
+    EXPECT_TRUE(marks == nullptr || marks->find("mistletoe.dev/touched") == nullptr);
+    EXPECT_EQ(there->string_at({"metadata", "uid"}), sent_.uid);
+  }
+
+  bool deploys(const Intent& intent, const DeployOptions& options = {}) {
+    return deploy(brief(), id, intent, options, Context()).ok();
+  }
+  bool uninstalls(const UninstallOptions& options) {
+    auto plan = plan_uninstall(brief(), id, options, Context());
+    return plan.ok() && uninstall(brief(), *plan, options, Context()).ok();
+  }
+  void undo() {
+    const auto undone = recover(brief(), id, {.undo = true, .deploy = {}}, Context());
+    ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  }
+  std::vector<std::string> at_risk() {
+    std::vector<std::string> names;
+    for (const apply::InventoryItem& item : may_be_deleted_late(now())) names.push_back(item.key.name);
+    return names;
+  }
+
+  kube::ObjectRef ref_;
+  kube::DeleteOptions sent_;
+};
+
+TEST_F(LateDeletesTest, OfAnUninstallSpareARetainedClaim) {
+  ASSERT_TRUE(install_now(kRest + std::string(kClaim)).ok());
+  ASSERT_TRUE(upgrade_now(kRest).ok());
+  stop_at_delete("PersistentVolumeClaim", "data",
+                 [&] { return uninstalls({.rules = {.delete_pvcs = true}}); });
+  undo();
+  arrives_in_vain();
+}
+
+TEST_F(LateDeletesTest, OfAnUpgradeSpareARetainedClaim) {
+  ASSERT_TRUE(install_now(kRest + std::string(kClaim)).ok());
+  ASSERT_TRUE(upgrade_now(kRest).ok());
+  stop_at_delete("PersistentVolumeClaim", "data",
+                 [&] { return deploys(with(upgrade_intent, kRest), {.prune = {.delete_pvcs = true}}); });
+  ASSERT_TRUE(deploys(with(upgrade_intent, kRest)));
+  EXPECT_TRUE(cluster.has("PersistentVolumeClaim", "default", "data"));
+  arrives_in_vain();
+}
+
+TEST_F(LateDeletesTest, SpareWhatIsWantedAgain) {
+  ASSERT_TRUE(install_now(kRest + std::string(kClaim)).ok());
+  stop_at_delete("ConfigMap", "two", [&] { return deploys(with(upgrade_intent, std::string(kClaim))); });
+  EXPECT_THAT(at_risk(), UnorderedElementsAre("one", "two"));
+  undo();
+  arrives_in_vain();
+}
+
+TEST_F(LateDeletesTest, OfAnUninstallSpareAHookThatNobodyRunsAgain) {
+  ASSERT_TRUE(deploys(with(install_intent, kRest + std::string(kHook), "helm")));
+  stop_at_delete("Secret", "hooked", [&] { return uninstalls({}); });
+  undo();
+  arrives_in_vain();
+}
+
+TEST_F(LateDeletesTest, OfAHookThatWasToRunAgainSpareItWhereItIsKept) {
+  const std::string hook =
+      "---\n{apiVersion: v1, kind: Secret, metadata: {name: hooked, annotations: {helm.sh/hook: "
+      "'pre-install,pre-upgrade'}}, stringData: {p: x}}\n";
+  ASSERT_TRUE(deploys(with(install_intent, kRest + hook, "helm")));
+  stop_at_delete("Secret", "hooked",
+                 [&] { return deploys(with(upgrade_intent, std::string(kClaim) + hook, "helm")); });
+  undo();
+  arrives_in_vain();
+}
+
+TEST_F(LateDeletesTest, OfAReplacementSpareWhatIsKeptAfterAll) {
+  ASSERT_TRUE(install_now(kRest + web("x")).ok());
+  stop_at_delete("Deployment.apps", "web",
+                 [&] { return deploys(with(upgrade_intent, kRest + web("y")), {.replace = true}); });
+  undo();
+  arrives_in_vain();
+}
+
+TEST_F(LateDeletesTest, OfAReplacementSpareWhatIsNobodysAfterAll) {
+  cluster.put(*encoding::parse_yaml(web("x")));
+  stop_at_delete("Deployment.apps", "web", [&] {
+    return deploys(with(install_intent, kRest + web("y")), {.adopt = true, .replace = true});
+  });
+  undo();
+  arrives_in_vain();
+}
+
+// Their record tells nothing of what the taker replaces.
+TEST_F(LateDeletesTest, OfAMoveSpareWhatDidNotMove) {
+  ASSERT_TRUE(install_now(kRest + web("x")).ok());
+  const release::ReleaseId ours = std::exchange(id, {"default", "taker"});
+  stop_at_delete("Deployment.apps", "web", [&] {
+    return deploys(with(install_intent, web("y")), {.replace = true, .take_over_from = ours});
+  });
+  id = ours;
+  const auto settled = recover(brief(), id, {}, Context());
+  ASSERT_TRUE(settled.ok()) << settled.error().to_line();
+  arrives_in_vain();
+}
+
+TEST_F(LateDeletesTest, OfAMoveSpareWhatItsUndoingLeaves) {
+  ASSERT_TRUE(install_now(kRest + web("x")).ok());
+  const release::ReleaseId theirs = std::exchange(id, {"default", "taker"});
+  stop_at_delete("Deployment.apps", "web", [&] {
+    return deploys(with(install_intent, web("y")), {.replace = true, .take_over_from = theirs});
+  });
+  undo();
+  arrives_in_vain();
+}
+
+// The second run fails, and says so: that the first one may still delete something is true all the same.
+TEST_F(LateDeletesTest, AreOutdatedByWhoeverKeepsTheObjectHoweverManyFailedBefore) {
+  ASSERT_TRUE(install_now(kRest + std::string(kClaim)).ok());
+  stop_at_delete("ConfigMap", "two", [&] { return deploys(with(upgrade_intent, std::string(kClaim))); });
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.key.name == "three")
+      return error(ErrorKind::Forbidden, "quota exceeded");
+    return std::nullopt;
+  });
+  EXPECT_FALSE(
+      deploys(with(upgrade_intent, std::string(kClaim) +
+                                       "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: three}}\n")));
+  cluster.set_before({});
+  undo();
+  arrives_in_vain();
+}
+
+TEST_F(LateDeletesTest, OfARunThatEndedThereAreNone) {
+  ASSERT_TRUE(install_now(kRest + std::string(kClaim)).ok());
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.key.name == "three")
+      return error(ErrorKind::Forbidden, "quota exceeded");
+    return std::nullopt;
+  });
+  ASSERT_FALSE(upgrade_now("---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: three}}\n").ok());
+  EXPECT_THAT(at_risk(), IsEmpty());
+}
+
+TEST_F(LateDeletesTest, OfAClaimThereAreNoneWhereItsFlagWasNotGiven) {
+  ASSERT_TRUE(install_now(kRest + std::string(kClaim)).ok());
+  ASSERT_TRUE(upgrade_now(kRest).ok());
+  stop_at_delete("ConfigMap", "two", [&] { return uninstalls({}); });
+  EXPECT_THAT(at_risk(), UnorderedElementsAre("one", "two"));
+}
+
+}  // namespace
+}  // namespace mist::action

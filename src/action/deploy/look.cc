@@ -1,0 +1,407 @@
+#include "action/deploy/look.h"
+
+#include <algorithm>
+
+#include "action/deploy/dangling_owners.h"
+#include "action/deploy/definitions.h"
+#include "action/deploy/examine.h"
+#include "action/deploy/finished_jobs.h"
+#include "action/deploy/recorded_options.h"
+#include "action/deploy/take_over.h"
+#include "action/recover/labelled.h"
+#include "apply/plan/custom_schema.h"
+#include "apply/plan/finished_job.h"
+#include "apply/plan/left_as_is.h"
+#include "apply/plan/observe.h"
+#include "apply/plan/schema_check.h"
+#include "apply/plan/settle.h"
+#include "apply/plan/test_objects.h"
+#include "base/parallel.h"
+#include "kube/api_failure.h"
+#include "release/command_text.h"
+
+namespace mist::action {
+
+using apply::ActionKind;
+using apply::HookVerb;
+
+namespace {
+
+const kube::ResourceInfo kNamespaces{{"", "v1", "Namespace"}, "namespaces", false, {}};
+
+// Whether the release's namespace has to be made first.
+Result<bool> namespace_is_missing(const Environment& environment, const release::ReleaseId& id,
+                                  const DeployOptions& options, const Context& context) {
+  auto there = environment.client.get({kNamespaces, "", id.ns}, context);
+  if (there.ok()) {
+    if (apimachinery::is_terminating(*there))
+      return error(ErrorKind::Conflict, "the namespace {} is being deleted", id.ns)
+          .with_hint("wait until it is gone, or choose another with -n");
+    return false;
+  }
+  // Who may not look at namespaces may still be allowed to write into this one; then the first write will
+  // tell.
+  if (there.error().kind == ErrorKind::Forbidden) return false;
+  if (!kube::is_absent(there.error())) return std::move(there).error();
+  if (!options.create_namespace)
+    return error(ErrorKind::NotFound, "the namespace {} does not exist", id.ns)
+        .with_hint("create it with --create-namespace, or choose another with -n");
+  return true;
+}
+
+bool same_objects(const std::vector<release::RenderedObject>& a,
+                  const std::vector<release::RenderedObject>& b) {
+  return std::ranges::equal(a, b,
+                            [](const release::RenderedObject& one, const release::RenderedObject& other) {
+                              return one.object.value() == other.object.value();
+                            });
+}
+
+// A release that is as wanted runs no hooks.
+void rest_hooks(apply::Plan& plan) {
+  for (apply::PlannedAction& action : plan.writes) {
+    if (!plan.is_hook(action)) continue;
+    action.kind = ActionKind::Unchanged;
+    action.differences.clear();
+    action.revision = action.previous_revision;
+    action.reason =
+        fmt::format("{}; nothing changes, so it does not run", plan.desired[action.desired].hook->words);
+  }
+}
+
+// What a chart has in crds/ isn't applied, and isn't deleted as something that nobody wants any more either.
+void leave_definitions(Look& look) {
+  std::erase_if(look.rendered.objects, [&](const release::RenderedObject& each) {
+    if (!apply::is_chart_definition(each)) return false;
+    look.options.prune.left_crds.emplace(each.object.name());
+    return true;
+  });
+}
+
+// Hooks and tests of a chart, and of anybody the tests that are annotated so.
+Status take_parts(const Environment& environment, Look& look, const Intent& intent) {
+  RenderedRelease& rendered = look.rendered;
+  if (rendered.package.engine == apply::kChartEngine) {
+    if (look.options.skip_crds) leave_definitions(look);
+    apply::ChartParts parts = apply::take_chart_parts(rendered.objects);
+    look.hooks = std::move(parts.hooks);
+    look.tests = std::move(parts.tests);
+    for (const std::string& ignored : parts.ignored)
+      environment.events.warn(fmt::format("not applied: {}", ignored));
+  }
+  MIST_TRY(std::vector<release::RenderedObject> tests, apply::take_tests(rendered.objects));
+  for (release::RenderedObject& test : tests) look.tests.push_back(std::move(test));
+  // Not applied now, and so checked by nobody else before they are.
+  for (const auto* list : {&look.tests, &look.hooks}) {
+    for (const release::RenderedObject& each : *list) MIST_TRY_VOID(apply::refuse_reserved(each));
+  }
+  look.verb = look.options.no_hooks ? HookVerb::None : rendered.hooks.value_or(intent.hooks);
+  if (look.verb == HookVerb::Upgrade && !look.state.deployed) look.verb = HookVerb::Install;
+  return {};
+}
+
+bool nothing_new(const Look& look) {
+  const ReleaseState& state = look.state;
+  if (!state.deployed || !state.unfinished.empty() || !look.plan.changes_nothing()) return false;
+  if (state.anchor->head.status != release::RevisionStatus::Deployed) return false;
+  return state.deployed->package.digest == look.rendered.package.digest &&
+         state.deployed->package.reference == look.rendered.package.reference &&
+         state.deployed->package.calls == look.rendered.package.calls &&
+         state.deployed->user_values == look.rendered.user_values &&
+         render::LookupGrants::recorded(state.deployed->options) == look.rendered.lookups &&
+         !look.tests_differ() && same_objects(state.deployed->hooks, look.hooks);
+}
+
+// Namespaces beside the release's own of which nothing tells that they are there: nothing of the release was
+// seen in them, and it doesn't bring them.
+std::map<std::string, const apply::PlannedAction*> unproven_namespaces(const Look& look) {
+  std::map<std::string, const apply::PlannedAction*> unproven;
+  std::set<std::string> proven{look.state.id.ns, ""};
+  for (const apply::PlannedAction& action : look.plan.writes) {
+    const apimachinery::ObjectKey& key = action.key;
+    if (key.group_kind == apimachinery::GroupKind{"", "Namespace"}) proven.insert(key.name);
+    if (action.kind != ActionKind::Create) proven.insert(key.ns);
+    unproven.emplace(key.ns, &action);
+  }
+  for (const std::string& each : proven) unproven.erase(each);
+  return unproven;
+}
+
+// Half of a release would be written before the server said so.
+Status check_namespaces(const Environment& environment, const Look& look, const Context& context) {
+  const auto unproven = unproven_namespaces(look);
+  const std::vector<std::pair<std::string, const apply::PlannedAction*>> asked(unproven.begin(),
+                                                                               unproven.end());
+  return parallel_for(asked.size(), 16, [&](std::size_t i) -> Status {
+    const auto& [name, action] = asked[i];
+    auto there = environment.client.get({kNamespaces, "", name}, context);
+    // As with the release's own: who may not look at it may still write into it.
+    if (!there.ok() && there.error().kind == ErrorKind::Forbidden) return {};
+    if (!there.ok() && !kube::is_absent(there.error())) return std::move(there).error();
+    if (there.ok() && !apimachinery::is_terminating(*there)) return {};
+    const release::RenderedObject& rendered = look.plan.desired[action->desired].rendered;
+    Error failure =
+        there.ok() ? error(ErrorKind::Conflict, "the namespace of {} is being deleted", action->key.display())
+                         .with_hint("wait until it is gone")
+                   : error(ErrorKind::NotFound, "the namespace of {} does not exist", action->key.display())
+                         .with_hint(fmt::format("put the Namespace into the package, or create it: "
+                                                "kubectl create namespace {}",
+                                                name));
+    failure.where = rendered.place();
+    return failure;
+  });
+}
+
+// What a recorded revision was allowed to do, it may do when it is applied again.
+DeployOptions with_recorded(DeployOptions options, const encoding::Value& recorded) {
+  apply_recorded(recorded, options.prune);
+  options.force_conflicts = options.force_conflicts || recorded.is_true_at("forceConflicts");
+  options.adopt = options.adopt || recorded.is_true_at("adopt");
+  options.adopt_from.merge(recorded_names(recorded, kAdoptFrom));
+  options.replace = options.replace || recorded.is_true_at("replace");
+  options.force_crds = options.force_crds || recorded.is_true_at(kForceCrds);
+  return options;
+}
+
+// What none of its outputs may show.
+render::HiddenValues hidden_values(const Look& look) {
+  render::HiddenValues hidden;
+  hidden.add(look.rendered.looked_up);
+  hidden.add(look.rendered.drawn.looked_up, render::view_of(look.rendered.objects));
+  if (look.state.deployed) hidden.add(*look.state.deployed);
+  for (const release::Revision& revision : look.state.unfinished) hidden.add(revision);
+  return hidden;
+}
+
+using Owned = std::vector<apply::InventoryItem>;
+
+// What the release applied, or began to. Refers to the state.
+std::multimap<apimachinery::ObjectKey, const encoding::Value*> recorded_objects(const ReleaseState& state) {
+  std::multimap<apimachinery::ObjectKey, const encoding::Value*> objects;
+  const auto add = [&](const release::Revision& revision) {
+    for (const apimachinery::RenderedObject& each : revision.objects)
+      objects.emplace(each.object.key(), &each.object.value());
+  };
+  if (state.deployed) add(*state.deployed);
+  std::ranges::for_each(state.unfinished, add);
+  return objects;
+}
+
+// Those that are wanted and gone.
+std::set<apimachinery::ObjectKey> finished_jobs_of(const Environment& environment, const Look& look,
+                                                   const std::vector<apply::DesiredObject>& desired,
+                                                   const Owned& owned, const Context& context) {
+  std::map<apimachinery::ObjectKey, const encoding::Value*> jobs;
+  for (const apply::DesiredObject& object : desired) {
+    const encoding::Value& wanted = object.rendered.object.value();
+    if (!object.hook && apply::removes_itself(wanted)) jobs.emplace(object.key, &wanted);
+  }
+  if (jobs.empty()) return {};
+  return finished_jobs(
+      environment, look.state, look.live, owned,
+      [&](const apimachinery::ObjectKey& key) {
+        const auto found = jobs.find(key);
+        return found == jobs.end() ? nullptr : found->second;
+      },
+      context);
+}
+
+enum class Unreadable : std::uint8_t { Fails, IsNamed };
+
+Status observe(const Environment& environment, Look& look, const std::vector<apply::DesiredObject>& desired,
+               const Owned& owned, Unreadable unreadable, const Context& context,
+               std::set<apimachinery::GroupKind>* vanished = nullptr) {
+  look.unconverted.clear();
+  MIST_TRY(look.live,
+           apply::observe(environment.client, look.state.id, desired, owned, context,
+                          {.adopt = look.options.adopt,
+                           .take_over_from = look.options.take_over_from,
+                           .forbidden = unreadable == Unreadable::IsNamed ? &look.unreadable : nullptr,
+                           .unconverted = &look.unconverted,
+                           .vanished = vanished}));
+  return {};
+}
+
+// No package makes anything of what is recorded.
+void hint_at_undoing(Look& look) {
+  for (apply::PlannedAction& write : look.plan.writes) {
+    if (write.kind != ActionKind::Conflict || write.cause != apply::ConflictCause::Refused) continue;
+    write.hint = fmt::format("upgrade with a package that makes it otherwise, or undo the revision: {}",
+                             release::command_text("recover", look.state.id, "--undo"));
+  }
+}
+
+Status make_plan(const Environment& environment, Look& look, std::vector<apply::DesiredObject> desired,
+                 const Owned& owned, const Context& context) {
+  apply::PlanRules rules = look.options.plan_rules();
+  rules.only_looks = look.only_looks;
+  rules.resumes = look.rendered.hooks_resume;
+  rules.made_namespace = look.made_namespace;
+  rules.unreadable = look.unconverted;
+  rules.recorded = recorded_objects(look.state);
+  rules.adopted_in_vain = look.adopted_in_vain();
+  rules.finished_jobs = finished_jobs_of(environment, look, desired, owned, context);
+  MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
+                                       look.state.next_revision(), rules, look.waiting));
+  MIST_TRY_VOID(plan_returns(environment, look.state, look.plan.removals, context));
+  if (look.asks_about_changes) apply::ask_about_all_changes(look.plan);
+  MIST_TRY_VOID(apply::settle(environment.client, look.plan, look.live, rules, context));
+  MIST_TRY(look.containers,
+           Containers::of_plan(environment, look.plan, look.live, look.options.prune, context));
+  if (look.leaves_refused)
+    apply::leave_refused(look.plan, look.live, look.options.plan_rules());
+  else if (look.rendered.restores >= 0)
+    hint_at_undoing(look);
+  // What is recorded was checked when it was made.
+  const bool rendered = look.rendered.restores < 0;
+  if (rendered && look.rendered.package.engine == apply::kChartEngine && !look.options.force_crds)
+    MIST_TRY_VOID(check_definitions(environment, look.plan, look.live, context));
+  MIST_TRY_VOID(check_namespaces(environment, look, context));
+  if (rendered) MIST_TRY_VOID(refuse_dangling_owners(environment, look.plan, context));
+  look.nothing_new = nothing_new(look);
+  if (look.nothing_new) rest_hooks(look.plan);
+  return {};
+}
+
+// What was answered because --adopt takes it is taken. A hook or a test of that name takes nothing, and would
+// let a chart read every Secret of the cluster.
+Status refuse_untaken(const RenderedRelease& rendered, const std::vector<apply::DesiredObject>& desired) {
+  if (rendered.to_be_taken.empty()) return {};
+  std::set<apimachinery::ObjectKey> taken;
+  for (const apply::DesiredObject& each : desired)
+    if (!each.hook) taken.insert(each.key);
+  for (const apimachinery::ObjectKey& key : rendered.to_be_taken)
+    if (!taken.contains(key))
+      return render::lookup_not_granted(key.group_kind, key.ns, key.name, rendered.scope);
+  return {};
+}
+
+// Of what is wanted: what is there, and what is to be done.
+Status look_at_cluster(const Environment& environment, Look& result, const Intent& intent,
+                       const DeployOptions& options, Unreadable unreadable, const Context& context) {
+  const release::ReleaseId& id = result.state.id;
+  MIST_TRY_VOID(take_parts(environment, result, intent));
+  std::optional<Activity> reading(std::in_place, environment.events, "reading the cluster");
+  MIST_TRY(apply::WithHooks wanted,
+           apply::prepare_with_hooks(std::move(result.rendered.objects), result.hooks, result.verb, id,
+                                     environment.client, context));
+  std::vector<apply::DesiredObject> desired = std::move(wanted.desired);
+  result.waiting = std::move(wanted.waiting);
+  MIST_TRY_VOID(refuse_untaken(result.rendered, desired));
+  // What is recorded was warned of when it was rendered.
+  if (result.rendered.restores < 0) apply::warn_of_left_out(desired, environment.events);
+  MIST_TRY_VOID(
+      apply::check_custom_resources(desired, apply::changes_by(desired, environment.client, context)));
+  const Owned owned = result.state.owned();
+  std::set<apimachinery::GroupKind> vanished;
+  // None needs another's answer: one round trip to a far server. A release that seems new may be one that
+  // lost its anchor: another seed would change all its passwords.
+  const std::size_t questions = result.state.anchor ? 2 : 3;
+  MIST_TRY_VOID(parallel_for(questions, 3, [&](std::size_t question) -> Status {
+    if (question == 2) return refuse_lost_anchor(environment, id, context);
+    if (question == 1) return observe(environment, result, desired, owned, unreadable, context, &vanished);
+    MIST_TRY(result.namespace_missing, namespace_is_missing(environment, id, options, context));
+    return {};
+  }));
+  if (!vanished.empty()) {
+    MIST_TRY_VOID(apply::renew_kinds(desired, vanished, environment.client, context));
+    MIST_TRY_VOID(observe(environment, result, desired, owned, unreadable, context));
+  }
+  warn_of_strays(environment, id, result.live, desired, owned);
+  MIST_TRY_VOID(make_plan(environment, result, std::move(desired), owned, context));
+  reading.reset();
+  return examine_drawn(environment, result, context);
+}
+
+Result<Look> look_with(const Environment& environment, ReleaseState state, const Intent& intent,
+                       const DeployOptions& options, Unreadable unreadable, const Context& context) {
+  Look result;
+  result.state = std::move(state);
+  result.leaves_refused = intent.leaves_refused;
+  result.asks_about_changes = intent.asks_about_changes;
+  result.only_looks = intent.only_looks || options.dry_run != DryRun::No;
+  if (intent.check) {
+    if (Status refused = intent.check(result.state); !refused) {
+      if (!result.state.anchor) MIST_TRY_VOID(refuse_lost_anchor(environment, result.state.id, context));
+      return std::move(refused).error();
+    }
+  }
+  // An install that never ended is gone on with, and so is what somebody else may have put there.
+  if (intent.action_for(result.state) == "install" && result.state.anchor &&
+      result.state.anchor->head.deployed < 0)
+    environment.events.warn(fmt::format(
+        "release {} has a record since {}, of an install that did not end: its seed is used again. If "
+        "that was not yours, remove it first: {}",
+        result.state.id.display(), result.state.anchor->created,
+        release::command_text("uninstall", result.state.id)));
+  MIST_TRY(result.rendered, intent.render(result.state));
+  if (result.rendered.birth) result.state.birth = *result.rendered.birth;
+  result.hidden = hidden_values(result);
+  result.options = with_recorded(options, result.rendered.recorded_options);
+  // What was being taken over when a run died is still to be taken over; going back to a revision takes
+  // nothing.
+  if (!options.take_over_from && !result.state.unfinished.empty())
+    result.options.take_over_from = recorded_take_over(result.rendered.recorded_options);
+  if (Status seen = look_at_cluster(environment, result, intent, options, unreadable, context); !seen.ok())
+    return result.hidden.masked(with_line(result.rendered, std::move(seen).error()));
+  return result;
+}
+
+// What discovery said may turn out to be old news in the midst of it.
+Result<Look> look_until_it_agrees(const Environment& environment, const release::ReleaseId& id,
+                                  const Intent& intent, const DeployOptions& options, Unreadable unreadable,
+                                  const Context& context) {
+  for (int tries = 1;; ++tries) {
+    MIST_TRY(ReleaseState state, read_release(environment, id, context));
+    auto seen = look_with(environment, std::move(state), intent, options, unreadable, context);
+    if (seen.ok() || !apply::has_other_scope(seen.error()) || tries == kLooks) return seen;
+    environment.client.invalidate_discovery();
+  }
+}
+
+}  // namespace
+
+std::set<apimachinery::ObjectKey> Look::adopted_in_vain() const {
+  std::set<apimachinery::ObjectKey> keys = state.adopted_in_vain();
+  for (const auto& [key, before] : rendered.adopted_since) keys.insert(key);
+  return keys;
+}
+
+bool Look::tests_differ() const {
+  return state.deployed ? !same_objects(state.deployed->tests, tests) : !tests.empty();
+}
+
+Result<Look> look(const Environment& environment, const release::ReleaseId& id, const Intent& intent,
+                  const DeployOptions& options, const Context& context) {
+  return look_until_it_agrees(environment, id, intent, options, Unreadable::Fails, context);
+}
+
+Result<Look> look(const Environment& environment, ReleaseState state, const Intent& intent,
+                  const DeployOptions& options, const Context& context) {
+  return look_with(environment, std::move(state), intent, options, Unreadable::Fails, context);
+}
+
+Result<Look> look_at_what_may_be_read(const Environment& environment, const release::ReleaseId& id,
+                                      const Intent& intent, const DeployOptions& options,
+                                      const Context& context) {
+  return look_until_it_agrees(environment, id, intent, options, Unreadable::IsNamed, context);
+}
+
+// Half of a release would be written before the server said what it can't read.
+Status check_look(const Environment& environment, const Look& look, const Context& context) {
+  Status fits =
+      apply::check_against_server(environment.client, look.plan,
+                                  apply::changes_by(look.plan.desired, environment.client, context), context);
+  if (fits.ok()) return fits;
+  return look.hidden.masked(with_line(look.rendered, std::move(fits).error()));
+}
+
+Status look_again(const Environment& environment, Look& look, const Context& context) {
+  std::vector<apply::DesiredObject> desired = std::move(look.plan.desired);
+  const Owned owned = look.state.owned();
+  const Activity reading(environment.events, "reading the cluster");
+  MIST_TRY_VOID(observe(environment, look, desired, owned, Unreadable::Fails, context));
+  return make_plan(environment, look, std::move(desired), owned, context);
+}
+
+}  // namespace mist::action

@@ -1,0 +1,68 @@
+#pragma once
+// What a deployment sees before it locks anything: the release, what is wanted, what is live, and the plan
+// made of them. Reads only: diff and dry runs end here. Blocking; any thread.
+
+#include <map>
+
+#include "action/deploy/containers.h"
+#include "action/deploy/deploy.h"
+#include "render/hidden_values.h"
+
+namespace mist::action {
+
+struct Look {
+  ReleaseState state;
+  RenderedRelease rendered;                         ///< its objects were moved into plan.desired
+  render::HiddenValues hidden;                      ///< of looked-up Secrets, now and in revisions
+  DeployOptions options;                            ///< as given, with what the rendered release brings along
+  std::vector<release::RenderedObject> tests = {};  ///< of the rendered objects: recorded, not applied
+  std::vector<release::RenderedObject> hooks = {};  ///< of a chart, for all verbs; as rendered
+  apply::HookVerb verb = apply::HookVerb::None;     ///< whose hooks run
+  std::vector<apply::InventoryItem> waiting = {};   ///< hooks, for the plan
+  apply::LiveState live;                            ///< what is there of wanted and owned objects
+  /// uids of `live`, kept for what compares with them later; only after a holder of the lock fell silent.
+  std::set<std::string> seen_uids = {};
+  apply::Plan plan;
+  Containers containers;  ///< what keeps what the plan removes
+  /// Of look_at_what_may_be_read(): the others. The plan takes them for missing.
+  std::map<apimachinery::ObjectKey, std::string> unreadable = {};
+  /// What can't be read because of its conversion webhook. The plan writes it last, and tries for long.
+  std::map<apimachinery::ObjectKey, apply::Unconverted> unconverted = {};
+  std::vector<render::DrawnChange> drawn_changes = {};  ///< what accept_drawn() refuses; examine.h
+  std::vector<render::AgingCertificate> aging = {};     ///< drawn certificates that want to be drawn again
+  bool namespace_missing = false;  ///< of the release: to be created before anything else
+  bool leaves_refused = false;     ///< Intent::leaves_refused
+  bool only_looks = false;         ///< apply::PlanRules::only_looks
+  bool asks_about_changes = true;  ///< Intent::asks_about_changes
+  bool made_namespace = false;     ///< by this run, and not by somebody else meanwhile
+  /// Nothing differs: neither objects nor package nor values, and no revision is unfinished.
+  bool nothing_new = false;
+
+  /// What was there before the release, and stays although it isn't wanted: ReleaseState::adopted_in_vain()
+  /// and RenderedRelease::adopted_since.
+  std::set<apimachinery::ObjectKey> adopted_in_vain() const;
+  /// The tests that would be recorded are not those of the deployed revision.
+  bool tests_differ() const;
+};
+
+/// NotFound: the release's namespace does not exist, and nobody asked to create it. Other errors: those of
+/// deploy() up to its lock.
+Result<Look> look(const Environment& environment, const release::ReleaseId& id, const Intent& intent,
+                  const DeployOptions& options, const Context& context);
+/// The same with a release that was just read.
+Result<Look> look(const Environment& environment, ReleaseState state, const Intent& intent,
+                  const DeployOptions& options, const Context& context);
+
+/// For who will not write: what we may not read is no error, but named in Look::unreadable.
+Result<Look> look_at_what_may_be_read(const Environment& environment, const release::ReleaseId& id,
+                                      const Intent& intent, const DeployOptions& options,
+                                      const Context& context);
+
+/// Refuses what a deployment would refuse before it writes anything: objects that don't fit the cluster's
+/// schemas. So a plan or preview reports the same errors. Conflicts are in the plan itself.
+Status check_look(const Environment& environment, const Look& look, const Context& context);
+
+/// Reads the cluster and plans once more, for the same wanted objects.
+Status look_again(const Environment& environment, Look& look, const Context& context);
+
+}  // namespace mist::action

@@ -1,0 +1,15 @@
+#pragma once
+// Lets the API server check the writes of a plan without storing any of them: admission, validation,
+// conflicts of field managers. Blocking; any thread.
+
+#include "action/environment.h"
+#include "apply/plan/plan.h"
+
+namespace mist::action {
+
+/// The server's first refusal. What depends on something that a dry run doesn't create (a new namespace or
+/// kind) is left out with a warning.
+Status dry_run_on_server(const Environment& environment, const apply::Plan& plan, bool force_conflicts,
+                         const Context& context);
+
+}  // namespace mist::action

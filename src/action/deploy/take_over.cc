@@ -1,0 +1,550 @@
+#include "action/deploy/take_over.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "action/deploy/containers.h"
+#include "action/deploy/late_deletes.h"
+#include "action/deploy/recorded_options.h"
+#include "apply/execute/remove.h"
+#include "apply/marks.h"
+#include "apply/plan/observe.h"
+#include "apply/plan/settle.h"
+#include "apply/wait/wait.h"
+#include "base/parallel.h"
+#include "kube/api_failure.h"
+#include "kube/deletion.h"
+#include "release/command_text.h"
+
+namespace mist::action {
+
+using apply::ActionKind;
+using apply::InventoryItem;
+using apply::ObjectKey;
+using apply::PlannedAction;
+using release::ReleaseId;
+using release::RenderedObject;
+using release::Revision;
+
+namespace {
+
+bool is_taken(const PlannedAction& write) { return write.adopting && !write.owner.empty(); }
+
+std::set<ReleaseId> sources(const std::vector<Revision>& revisions) {
+  std::set<ReleaseId> ids;
+  for (const Revision& revision : revisions) {
+    if (auto id = recorded_take_over(revision.options)) ids.insert(*std::move(id));
+  }
+  return ids;
+}
+
+std::string still_names(const ReleaseId& id) {
+  return fmt::format(
+      "the record of release {} still names objects that are no longer its own; {} repairs that",
+      id.display(), release::command_text("recover", id));
+}
+
+// What a release has in its record: found by key or, as a server may serve a kind under two API groups, by
+// uid.
+class OwnedItems {
+ public:
+  explicit OwnedItems(const ReleaseState& state) : items_(state.owned()) {
+    for (const InventoryItem& item : items_) {
+      by_key_.emplace(item.key, &item);
+      if (!item.uid.empty()) by_uid_.emplace(item.uid, &item);
+    }
+  }
+  OwnedItems(const OwnedItems&) = delete;
+  OwnedItems& operator=(const OwnedItems&) = delete;
+
+  /// Null: it doesn't name it.
+  const InventoryItem* find(const PlannedAction& action) const {
+    if (const auto known = by_key_.find(action.key); known != by_key_.end()) return known->second;
+    const auto known = by_uid_.find(action.uid);
+    return known == by_uid_.end() ? nullptr : known->second;
+  }
+
+ private:
+  const std::vector<InventoryItem> items_;
+  std::map<ObjectKey, const InventoryItem*> by_key_;
+  std::map<std::string, const InventoryItem*> by_uid_;
+};
+
+using ObjectsByKey = std::map<ObjectKey, const RenderedObject*>;
+
+ObjectsByKey objects_by_key(const Revision& revision) {
+  ObjectsByKey objects;
+  for (const RenderedObject& each : revision.objects) objects.emplace(each.object.key(), &each);
+  return objects;
+}
+
+const RenderedObject* find_object(const ObjectsByKey& objects, const ObjectKey& key) {
+  const auto found = objects.find(key);
+  return found == objects.end() ? nullptr : found->second;
+}
+
+// What is to be written so that objects are the other release's again.
+class RecordedObjects {
+ public:
+  RecordedObjects(const ReleaseState& theirs, const ReleaseState& ours) : theirs_(theirs) {
+    for (const Revision& revision : theirs.unfinished)
+      unfinished_.emplace_back(revision.number, objects_by_key(revision));
+    if (theirs.deployed) deployed_ = objects_by_key(*theirs.deployed);
+    for (const Revision& revision : ours.unfinished) {
+      for (const auto& [key, object] : objects_by_key(revision)) ours_.insert_or_assign(key, object);
+    }
+  }
+
+  std::optional<RenderedObject> find(const InventoryItem& item) const {
+    if (const RenderedObject* recorded = recorded_object(item)) return *recorded;
+    const RenderedObject* written = find_object(ours_, item.key);
+    if (written == nullptr) return std::nullopt;
+    // What a release only retains has no object in its record: it goes back as it is now, by its marks.
+    RenderedObject marked = *written;
+    encoding::Value& metadata = marked.object.mutable_value()["metadata"];
+    metadata["labels"].set(apply::kPartOfLabel, apply::apply_set_id(theirs_.id));
+    metadata["labels"].set(apply::kNameLabel, theirs_.id.name);
+    metadata["annotations"].set(apply::kReleaseAnnotation, theirs_.id.display());
+    return marked;
+  }
+
+ private:
+  // As the revision made it that last changed it; if that isn't at hand, as it is deployed: it is the same
+  // then.
+  const RenderedObject* recorded_object(const InventoryItem& item) const {
+    for (const auto& [number, objects] : unfinished_) {
+      if (number == item.revision) return find_object(objects, item.key);
+    }
+    if (theirs_.deployed) return find_object(deployed_, item.key);
+    return unfinished_.empty() ? nullptr : find_object(unfinished_.back().second, item.key);
+  }
+
+  const ReleaseState& theirs_;
+  std::vector<std::pair<int, ObjectsByKey>> unfinished_;
+  ObjectsByKey deployed_;
+  ObjectsByKey ours_;  // as our latest unfinished revision wrote them
+};
+
+// One object on its way back.
+struct Return {
+  std::size_t other = 0;  ///< its place in others_
+  ObjectKey key;          ///< in our release
+  InventoryItem item;     ///< of the release that it goes to
+  std::string uid;        ///< of the live object
+  std::string seen;       ///< its resourceVersion when it was looked at
+  std::string part_of;    ///< the mark of our release, which it has
+  encoding::Value object;
+  bool force_conflicts = false;
+  Duration timeout{};    ///< until what is replaced is gone
+  bool replace = false;  ///< it may be deleted and recreated
+  bool holds = false;    ///< other things, so it may not, whatever the user allows
+};
+
+// What it replaced while taking over can't be turned into what it was in place.
+Result<encoding::Value> replace_back(const Environment& environment, const kube::ObjectRef& ref,
+                                     const Return& going, const kube::ApplyOptions& options,
+                                     const Context& context) {
+  const apimachinery::GroupKind& kind = going.item.key.group_kind;
+  // Nobody agreed to losing what is in it.
+  MIST_TRY(const std::string held,
+           Containers({}, {}, RecordFate::Stays).last_look(environment, going.item.key, context));
+  if (!held.empty())
+    return error(ErrorKind::Conflict, "{} can't be changed back in place, and it is not replaced: {}",
+                 going.item.key.display(), held)
+        .with_hint("remove what would go with it, or change it back by hand");
+  // The Pods of the one end before those of the other begin.
+  const bool one_after_another = kind.kind == "Job" || kind.kind == "StatefulSet";
+  const kube::Doomed replaced{
+      .uid = going.uid,
+      .resource_version = going.seen,
+      .propagation = one_after_another ? kube::Propagation::Foreground : kube::Propagation::Background,
+      .still_goes = [&](const encoding::Value& now) -> Status {
+        const apply::Marks marks = apply::marks_of(now);
+        if (marks.part_of == going.part_of) return {};
+        if (marks.part_of.empty())
+          return error(ErrorKind::Conflict, "{} is not deleted", going.item.key.display())
+              .with_because(std::string(apply::kUnmarked))
+              .with_hint("change it back by hand, then run the command again");
+        return error(ErrorKind::Conflict, "{} belongs to {} as of just now", going.item.key.display(),
+                     marks.release.empty() ? fmt::format("ApplySet {}", marks.part_of)
+                                           : fmt::format("release {}", marks.release))
+            .with_hint("run the command again to see what can be done");
+      }};
+  MIST_TRY_VOID(kube::delete_object(environment.client, ref, replaced, context));
+  MIST_TRY_VOID(apply::wait_until_gone(environment.client, ref, going.uid, going.timeout, context)
+                    .in("while waiting until the object that replaced it is gone"));
+  encoding::Value fresh = going.object;
+  fresh["metadata"].erase("uid");
+  fresh["metadata"].set("resourceVersion", "1");  // no object's: what appeared meanwhile isn't overwritten
+  return environment.client.apply(ref, fresh, options, context);
+}
+
+// Its uid; nullopt: it is gone, or another object by now.
+Result<std::optional<std::string>> write_back(const Environment& environment, const Return& going,
+                                              const Context& context) {
+  MIST_TRY(const std::optional<kube::ResourceInfo> resource,
+           apply::resource_of(environment.client, going.item, context));
+  if (!resource) return std::optional<std::string>();
+  const kube::ObjectRef ref{*resource, going.item.key.ns, going.item.key.name};
+  const kube::ApplyOptions options{.force = going.force_conflicts};
+  auto written = environment.client.apply(ref, going.object, options, context);
+  if (!written.ok() && kube::is_immutable(written.error())) {
+    if (!going.replace)
+      return std::move(written).error().with_hint(
+          going.holds
+              ? "it is not replaced, because what it holds would be lost: change it back by hand, then run "
+                "the command again"
+              : "have it deleted and recreated, as its release has it, with --replace");
+    written = replace_back(environment, ref, going, options, context);
+  }
+  if (written.ok()) return std::optional(std::string(written->string_at({"metadata", "uid"})));
+  if (kube::is_absent(written.error()) || kube::is_other_object(written.error()))
+    return std::optional<std::string>();
+  if (kube::is_field_conflict(written.error())) written.error().hint = std::string(apply::kForceHint);
+  return std::move(written).error();
+}
+
+}  // namespace
+
+bool is_return(const PlannedAction& removal) {
+  return removal.kind == ActionKind::Retain && !removal.owner.empty();
+}
+
+namespace {
+
+// What the other release's record names under its lock is nobody else's to take. What it doesn't name, or
+// under another uid, may have gone to somebody else since the plan was made; or it never named it, and an
+// earlier life of that release left it.
+Status check_plan(const Environment& environment, const ReleaseState& other,
+                  const std::vector<PlannedAction>& writes, const Context& context) {
+  const OwnedItems theirs(other);
+  std::vector<const PlannedAction*> open;
+  for (const PlannedAction& write : writes) {
+    if (!is_taken(write) || write.owner != other.id.display()) continue;
+    const InventoryItem* const known = theirs.find(write);
+    if (known == nullptr || known->uid != write.uid) open.push_back(&write);
+  }
+  return parallel_for(open.size(), 16, [&](std::size_t i) -> Status {
+    const PlannedAction& write = *open[i];
+    auto live = environment.client.get({write.resource, write.key.ns, write.key.name}, context);
+    if (!live.ok() && !kube::is_absent(live.error())) return std::move(live).error();
+    if (live.ok() && live->string_at({"metadata", "uid"}) == write.uid &&
+        apply::marks_of(*live) == write.marks)
+      return {};
+    return release::as_anchor_moved(error(ErrorKind::Conflict,
+                                          "{} was taken from release {} since it was looked at",
+                                          write.key.display(), other.id.display()));
+  });
+}
+
+// Of what is deployed: what this run deletes, and what is gone already. What goes back is not among it.
+std::vector<InventoryItem> dropped_items(const ReleaseState& ours, const std::vector<PlannedAction>& writes,
+                                         const std::vector<PlannedAction>& removals) {
+  std::set<ObjectKey> stay;
+  for (const PlannedAction& write : writes) stay.insert(write.key);
+  for (const PlannedAction& removal : removals) {
+    if (is_return(removal)) stay.insert(removal.key);
+  }
+  std::vector<InventoryItem> dropped;
+  if (!ours.deployed) return dropped;
+  for (const InventoryItem& item : ours.deployed->inventory) {
+    if (!item.taken_from.empty() && !stay.contains(item.key)) dropped.push_back(item);
+  }
+  return dropped;
+}
+
+}  // namespace
+
+Status plan_returns(const Environment& environment, const ReleaseState& state,
+                    std::vector<PlannedAction>& removals, const Context& context) {
+  // Records of earlier versions don't tell item by item: there it is what was there before an unfinished
+  // revision that took something over, and is the very object that the other one names.
+  std::set<ObjectKey> deployed;
+  std::set<std::string> deployed_uids;
+  if (state.deployed) {
+    for (const InventoryItem& item : state.deployed->inventory) {
+      deployed.insert(item.key);
+      deployed_uids.insert(item.uid);
+    }
+  }
+  const auto says_nothing = [&](const PlannedAction& removal) {
+    return removal.taken_from.empty() && removal.adopted && !deployed.contains(removal.key) &&
+           !deployed_uids.contains(removal.uid);
+  };
+  std::set<ReleaseId> ids;
+  for (const PlannedAction& removal : removals) {
+    if (auto id = ReleaseId::parse(removal.taken_from)) ids.insert(*std::move(id));
+  }
+  if (std::ranges::any_of(removals, says_nothing)) ids.merge(sources(state.unfinished));
+  ids.erase(state.id);
+  for (const ReleaseId& id : ids) {
+    auto other = read_release(environment, id, context);
+    if (!other.ok())
+      return std::move(other).error().with_frame(
+          fmt::format("while looking what goes back to release {}", id.display()));
+    if (!other->anchor || is_uninstalling(*other)) continue;
+    const OwnedItems theirs(*other);
+    for (PlannedAction& removal : removals) {
+      const InventoryItem* const known = theirs.find(removal);
+      if (known == nullptr || removal.uid.empty()) continue;
+      if (removal.taken_from != id.display() && !(says_nothing(removal) && known->uid == removal.uid))
+        continue;
+      removal.kind = ActionKind::Retain;
+      removal.owner = id.display();
+      removal.reason =
+          fmt::format("it goes back to release {}: taking it over from there did not end", id.display());
+    }
+  }
+  return {};
+}
+
+Result<std::optional<TakeOver>> TakeOver::begin(const Environment& environment, const ReleaseState& state,
+                                                const std::vector<PlannedAction>& writes,
+                                                const std::vector<PlannedAction>& removals,
+                                                const std::optional<ReleaseId>& from,
+                                                const Context& context) {
+  std::set<ReleaseId> ids = sources(state.unfinished);
+  const auto add = [&](std::string_view display) {
+    if (auto id = ReleaseId::parse(display)) ids.insert(*std::move(id));
+  };
+  if (state.deployed) {
+    if (auto id = recorded_take_over(state.deployed->options)) ids.insert(*std::move(id));
+    for (const InventoryItem& item : state.deployed->inventory) add(item.taken_from);
+  }
+  for (const PlannedAction& write : writes) add(write.taken_from);
+  for (const PlannedAction& removal : removals) {
+    if (is_return(removal)) add(removal.owner);
+  }
+  if (from) ids.insert(*from);
+  ids.erase(state.id);
+  TakeOver result;
+  for (const ReleaseId& id : ids) {
+    const auto its = [&](const PlannedAction& action) { return action.owner == id.display(); };
+    const bool moves =
+        std::ranges::any_of(writes, [&](const PlannedAction& each) { return is_taken(each) && its(each); }) ||
+        std::ranges::any_of(removals,
+                            [&](const PlannedAction& each) { return is_return(each) && its(each); });
+    if (!moves) {
+      result.repair(environment, id, state, writes, removals, context);
+      continue;
+    }
+    auto locked = lock(environment, id, state, context);
+    if (!locked.ok())
+      return std::move(locked).error().with_frame(
+          fmt::format("while taking over objects from release {}", id.display()));
+    if (!*locked) continue;
+    MIST_TRY_VOID(check_plan(environment, (*locked)->state, writes, context));
+    result.note_named((*locked)->state, writes);
+    result.others_.push_back(**std::move(locked));
+  }
+  if (result.others_.empty() && result.named_.empty()) return std::optional<TakeOver>();
+  return std::optional<TakeOver>(std::move(result));
+}
+
+void TakeOver::note_named(const ReleaseState& other, const std::vector<PlannedAction>& writes) {
+  const OwnedItems theirs(other);
+  for (const PlannedAction& write : writes) {
+    if (theirs.find(write) != nullptr) named_.insert_or_assign(write.key, other.id.display());
+  }
+}
+
+// A run that died, or one that failed, left that release with what is ours. That is repaired along the way,
+// if we may. Who ends such a run's move waits for its lock, as for any, and so does who drops what was moved:
+// afterwards no record of ours tells of it. Else nobody waits.
+void TakeOver::repair(const Environment& environment, const ReleaseId& id, const ReleaseState& ours,
+                      const std::vector<PlannedAction>& writes, const std::vector<PlannedAction>& removals,
+                      const Context& context) {
+  auto state = read_release(environment, id, context);
+  if (!state.ok() || !state->anchor) return;
+  const std::size_t before = named_.size();
+  note_named(*state, writes);
+  UntoldMove dropped{.from = id, .to = ours.id, .items = dropped_items(ours, writes, removals)};
+  if (auto named = still_named(environment, ours.id, dropped.items, *state, context); named.ok())
+    dropped.items = *std::move(named);
+  else
+    dropped.items.clear();
+  if (named_.size() == before && dropped.items.empty()) return;
+  const bool ends_move =
+      !dropped.items.empty() || std::ranges::any_of(writes, [&](const PlannedAction& write) {
+        return write.taken_from == id.display();
+      });
+  const auto locked = [&]() -> Result<Other> {
+    const std::string operation = fmt::format("take-over by {}", ours.id.display());
+    Other other;
+    other.repaired = true;
+    other.dropped = std::move(dropped);
+    other.state = *std::move(state);
+    if (other.state.anchor->lock && ends_move) {
+      MIST_TRY(other.state, read_release_to_write(environment, id, operation, context));
+      MIST_TRY_VOID(outdate_late_deletes(environment, other.state, {}, context, operation));
+    } else if (const auto& held = other.state.anchor->lock) {
+      return error(ErrorKind::Conflict, "{} has been running \"{}\" since {}", held->holder, held->operation,
+                   held->acquired);
+    }
+    if (!other.state.anchor)
+      return error(ErrorKind::NotFound, "release {} was uninstalled just now", id.display());
+    other.store = std::make_unique<release::Store>(environment.client);
+    MIST_TRY(other.lock,
+             release::ReleaseLock::acquire(lock_world(environment, *other.store), *other.state.anchor, {},
+                                           lock_options(environment, operation, other.state), context));
+    return other;
+  };
+  auto other = locked();
+  if (other.ok())
+    others_.push_back(*std::move(other));
+  else
+    environment.events.warn(fmt::format("{}: {}", still_names(id), other.error().to_line()));
+}
+
+Result<std::optional<TakeOver::Other>> TakeOver::lock(const Environment& environment, const ReleaseId& id,
+                                                      const ReleaseState& ours, const Context& context) {
+  const std::string operation = fmt::format("take-over by {}", ours.id.display());
+  for (int look = 1;; ++look) {
+    Other other;
+    MIST_TRY(other.state, read_release_to_write(environment, id, operation, context));
+    if (!other.state.anchor) return std::optional<Other>();
+    // Nobody would know any more that its lock had a silent holder.
+    if (other.state.silent_lock)
+      MIST_TRY_VOID(outdate_late_deletes(environment, other.state, {}, context, operation));
+    other.store = std::make_unique<release::Store>(environment.client);
+    auto lock = release::ReleaseLock::acquire(lock_world(environment, *other.store), *other.state.anchor, {},
+                                              lock_options(environment, operation, other.state), context);
+    if (!lock.ok() && release::anchor_moved(lock.error()) && look < kLooks) continue;
+    MIST_TRY(other.lock, std::move(lock));
+    return std::optional<Other>(std::move(other));
+  }
+}
+
+Status TakeOver::check() const {
+  for (const Other& other : others_) {
+    if (!other.repaired) MIST_TRY_VOID(other.lock->check());
+  }
+  return {};
+}
+
+std::string TakeOver::also_named_by(const ObjectKey& key) const {
+  const auto found = named_.find(key);
+  return found == named_.end() ? std::string() : found->second;
+}
+
+Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, const ReleaseState& state,
+                                                const std::vector<PlannedAction>& removals,
+                                                GiveBackOptions options, const Context& context) {
+  std::vector<Return> work;
+  for (std::size_t i = 0; i < others_.size(); ++i) {
+    const Other& other = others_[i];
+    if (is_uninstalling(other.state)) continue;
+    const OwnedItems theirs(other.state);
+    const RecordedObjects recorded(other.state, state);
+    const bool force = options.force_conflicts ||
+                       (other.state.deployed && other.state.deployed->options.is_true_at("forceConflicts"));
+    for (const PlannedAction& removal : removals) {
+      if (!is_return(removal) || removal.owner != other.state.id.display()) continue;
+      const InventoryItem* const known = theirs.find(removal);
+      const bool same = known != nullptr && known->uid == removal.uid;
+      if (known == nullptr || (!same && removal.taken_from.empty())) continue;
+      const std::optional<RenderedObject> rendered = recorded.find(*known);
+      if (!rendered) continue;
+      encoding::Value object = apply::with_version(*rendered, known->revision);
+      object["metadata"].set("uid", removal.uid);
+      const bool holds = !apply::kept_because(removal.key, nullptr, {}).empty();
+      const bool replace = (options.replace || !same) && !holds;
+      work.push_back({i, removal.key, *known, removal.uid, removal.seen, apply::apply_set_id(state.id),
+                      std::move(object), force, options.timeout, replace, holds});
+    }
+  }
+  std::mutex mutex;
+  std::set<ObjectKey> given;                                      // guarded by mutex
+  std::map<std::size_t, std::map<ObjectKey, std::string>> fresh;  // uids that the others don't know; by mutex
+  const Context guarded = context.with_guard([this] { return check(); });
+  const Status done = parallel_for(work.size(), 16, [&](std::size_t i) -> Status {
+    const std::string name = work[i].item.key.display();
+    const std::string owner = others_[work[i].other].state.id.display();
+    auto written = write_back(environment, work[i], guarded);
+    if (!written.ok())
+      return std::move(written).error().with_frame(
+          fmt::format("while giving {} back to release {}", name, owner));
+    if (!*written) return {};
+    environment.events.object({name, "given back", "to release " + owner});
+    const std::scoped_lock lock(mutex);
+    given.insert(work[i].key);
+    if (**written != work[i].item.uid) fresh[work[i].other].emplace(work[i].item.key, **written);
+    return {};
+  });
+  for (const auto& [other, uids] : fresh) {
+    const auto learn = [&known = uids](std::vector<InventoryItem>& inventory) {
+      bool changed = false;
+      for (InventoryItem& item : inventory) {
+        const auto found = known.find(item.key);
+        if (found == known.end() || found->second == item.uid) continue;
+        item.uid = found->second;
+        item.replacing = false;
+        changed = true;
+      }
+      return changed;
+    };
+    // Its mark says whose it is. Only the next upgrade there would find it recreated, and write it again.
+    if (const Status learnt = change_inventories(others_[other], learn); !learnt.ok())
+      environment.events.debug(fmt::format("the record of release {} has uids of old: {}",
+                                           others_[other].state.id.display(), learnt.error().to_line()));
+  }
+  MIST_TRY_VOID(done);
+  return given;
+}
+
+// Those of the revisions that count. Chunks of the inventories as they were go too; what stays of them goes
+// with that release's next write.
+Status TakeOver::change_inventories(Other& other,
+                                    const std::function<bool(std::vector<InventoryItem>&)>& change) {
+  const Context brief = other.lock->closing_context(std::chrono::seconds(30));
+  bool any = false;
+  const auto one = [&](Revision& revision) -> Status {
+    if (!change(revision.inventory)) return {};
+    any = true;
+    if (other.lock->lost()) return other.lock->loss();
+    return other.store->finish_revision(other.lock->anchor(), revision, brief);
+  };
+  if (other.state.deployed) MIST_TRY_VOID(one(*other.state.deployed));
+  for (Revision& revision : other.state.unfinished) MIST_TRY_VOID(one(revision));
+  if (any) (void)other.store->sweep_chunks(other.state.id, brief);
+  return {};
+}
+
+void TakeOver::let_go(const Environment& environment, const std::vector<PlannedAction>& writes) {
+  std::set<ObjectKey> moved;
+  std::set<std::string> uids;
+  for (const PlannedAction& write : writes) {
+    moved.insert(write.key);
+    if (!write.uid.empty()) uids.insert(write.uid);
+  }
+  for (Other& other : others_) {
+    Status done = change_inventories(other, [&](std::vector<InventoryItem>& inventory) {
+      const std::size_t gone = std::erase_if(inventory, [&](const InventoryItem& item) {
+        return moved.contains(item.key) || uids.contains(item.uid);
+      });
+      return forget(inventory, other.dropped) || gone > 0;
+    });
+    if (done.ok()) done = other.lock->finish({});
+    if (!done.ok())
+      environment.events.warn(fmt::format("{}: {}", still_names(other.state.id), done.error().to_line()));
+  }
+}
+
+Status TakeOver::tell(const Environment& environment, const ReleaseState& ours,
+                      const std::vector<UntoldMove>& moves, const Context& context) {
+  for (const UntoldMove& move : moves) {
+    const auto work = [&]() -> Status {
+      MIST_TRY(std::optional<Other> other, lock(environment, move.from, ours, context));
+      if (!other) return {};
+      MIST_TRY_VOID(change_inventories(
+          *other, [&](std::vector<InventoryItem>& inventory) { return forget(inventory, move); }));
+      return other->lock->finish({});
+    };
+    MIST_TRY_VOID(
+        work().in(fmt::format("while release {} forgets what is no longer its own", move.from.display())));
+  }
+  return {};
+}
+
+}  // namespace mist::action

@@ -1,0 +1,203 @@
+#include "action/query/search.h"
+
+#include <algorithm>
+
+#include "action/authoring/index_artifact.h"
+#include "base/text.h"
+#include "crypto/digest.h"
+
+namespace mist::action {
+namespace {
+
+using search::Database;
+using search::Shard;
+using search::Source;
+
+constexpr auto kOld = std::chrono::hours(24);
+/// A registry's packages, as far as their names tell, where it has no index.
+constexpr std::string_view kNames = "names";
+constexpr std::string_view kWhole = "whole";
+
+// Where the registry is, before what is kept as its state: one that was removed and added at another address
+// is another registry, though its name is the same.
+std::string place_of(const config::Registry& registry) {
+  const auto& source = registry.remote().source;
+  if (const auto* oci = std::get_if<config::OciSource>(&source)) return fmt::format("oci {}\n", oci->url);
+  if (const auto* git = std::get_if<config::GitSource>(&source)) return fmt::format("git {}\n", git->url);
+  if (const auto* helm = std::get_if<config::HelmSource>(&source)) return fmt::format("helm {}\n", helm->url);
+  return fmt::format("directory {}\n", std::get<config::DirectorySource>(source).path);
+}
+
+// What is known of the registry, if it is still where it was. Of another one nothing stays.
+Result<Source> known_of(Database& database, const search::Sources& sources,
+                        const config::Registry& registry) {
+  const auto found = sources.find(registry.name);
+  if (found == sources.end()) return Source();
+  const std::string place = place_of(registry);
+  if (!found->second.state.starts_with(place)) {
+    MIST_TRY_VOID(database.forget(registry.name));
+    return Source();
+  }
+  Source known = found->second;
+  known.state.erase(0, place.size());
+  return known;
+}
+
+void tell_left_out(const SearchWorld& world, const std::string& registry, std::size_t count) {
+  if (count > 0)
+    world.events.warn(fmt::format("the index of {} has {} that no reference could name; they are left out",
+                                  registry, plural(count, "package")));
+}
+
+Status refresh_oci(const SearchWorld& world, Database& database, const config::Registry& registry,
+                   const std::string& url, const Source& known, Freshness freshness, const Context& context) {
+  const std::string& name = registry.name;
+  if (!known.state.empty() && freshness == Freshness::Known) {
+    const auto age = world.clock.now() - known.checked;
+    if (age > kOld)
+      world.events.info(fmt::format("the index of {} was read {} ago; --refresh asks for what is new", name,
+                                    format_age(age)));
+    return {};
+  }
+  Activity activity(world.events, fmt::format("reading the index of {}", name));
+  const auto read = [&]() -> Result<FetchedIndex> {
+    MIST_TRY(registry::OciSource* const client, world.registries.oci_source());
+    return fetch_index(*client, url, known, context);
+  };
+  const Result<FetchedIndex> fetched = read();
+  if (!fetched) {
+    activity.fail();
+    return fetched.error();
+  }
+  if (!fetched->changed) return database.touch(name, world.clock.now());
+  tell_left_out(world, name, fetched->left_out);
+  return database.store(name, place_of(registry) + fetched->state, world.clock.now(), fetched->shards,
+                        fetched->all);
+}
+
+// The newest version is the last one that isn't a prerelease, if there is any.
+search::Entry named_entry(const registry::PackageVersions& package) {
+  search::Entry entry;
+  entry.path = package.path;
+  entry.versions.assign(package.versions.rbegin(), package.versions.rend());
+  const auto stable = std::ranges::find_if(
+      entry.versions, [](const std::string& version) { return version.find('-') == std::string::npos; });
+  entry.version = stable == entry.versions.end() ? entry.versions.front() : *stable;
+  return entry;
+}
+
+// `commit`: of the registry, if that is in git.
+Status refresh_names(const SearchWorld& world, Database& database, const config::Registry& registry,
+                     const Source& known, const std::string& commit, const Context& context) {
+  MIST_TRY(const std::vector<registry::PackageVersions> packages,
+           world.registries.list_packages(registry.name, context));
+  std::vector<search::Entry> entries;
+  for (const registry::PackageVersions& each : packages)
+    if (!each.versions.empty()) entries.push_back(named_entry(each));
+  const std::string digest = crypto::sha256(search::to_index(entries)).str();
+  const std::string& state = commit.empty() ? digest : commit;
+  if (known.state == state) return {};
+  const std::string shard(kNames);
+  return database.store(registry.name, place_of(registry) + state, world.clock.now(),
+                        {{shard, digest, std::move(entries)}}, {shard});
+}
+
+Status refresh_local(const SearchWorld& world, Database& database, const config::Registry& registry,
+                     const Source& known, const Context& context) {
+  const std::string& name = registry.name;
+  MIST_TRY(const registry::RegistryFile file,
+           world.registries.read_file(name, std::string(search::kIndexFile), known.state, context));
+  if (file.is_known) return {};
+  if (!file.bytes) return refresh_names(world, database, registry, known, file.state, context);
+  MIST_TRY(search::Index index,
+           search::parse_index(*file.bytes, fmt::format("{} of {}", search::kIndexFile, name)));
+  tell_left_out(world, name, index.left_out);
+  const std::string shard(kWhole);
+  return database.store(name, place_of(registry) + file.state, world.clock.now(),
+                        {{shard, file.state, std::move(index.entries)}}, {shard});
+}
+
+Status refresh_in(const SearchWorld& world, Database& database, const config::Registry& registry,
+                  const Source& known, Freshness freshness, const Context& context) {
+  if (const auto* oci = std::get_if<config::OciSource>(&registry.remote().source))
+    return refresh_oci(world, database, registry, oci->url, known, freshness, context);
+  return refresh_local(world, database, registry, known, context);
+}
+
+Status check_names(const std::vector<config::Registry>& registries, const search::Query& query) {
+  for (const std::string& name : query.registries) {
+    if (std::ranges::find(registries, name, &config::Registry::name) != registries.end()) continue;
+    std::vector<std::string_view> names;
+    for (const config::Registry& each : registries) names.push_back(each.name);
+    const std::string_view near = nearest(name, names);
+    return error(ErrorKind::NotFound, "no registry is called {}", escape_controls(name))
+        .with_hint(near.empty() ? std::string("mistctl registry list shows them")
+                                : fmt::format("did you mean {}?", near));
+  }
+  return {};
+}
+
+// What is wrong with the file itself ends it; of a registry, its packages are missing, and a warning says so.
+Status refresh_all(const SearchWorld& world, Database& database,
+                   const std::vector<config::Registry>& registries, const search::Query& query,
+                   Freshness freshness, const Context& context) {
+  MIST_TRY(const search::Sources sources, database.sources());
+  for (const config::Registry& each : registries) {
+    if (!query.registries.empty() && std::ranges::find(query.registries, each.name) == query.registries.end())
+      continue;
+    MIST_TRY(const Source known, known_of(database, sources, each));
+    const Status refreshed = refresh_in(world, database, each, known, freshness, context);
+    if (refreshed) continue;
+    const Error& failure = refreshed.error();
+    if (failure.detail<search::DamagedDatabase>() != nullptr || failure.kind == ErrorKind::Cancelled)
+      return failure;
+    world.events.warn(fmt::format(
+        "{} {}: {}{}", each.name,
+        known.state.empty() ? "can't be searched" : "is searched as it was read last",
+        escape_controls(failure.to_line()), failure.hint.empty() ? "" : fmt::format("; {}", failure.hint)));
+  }
+  for (const auto& [name, source] : sources)
+    if (std::ranges::find(registries, name, &config::Registry::name) == registries.end())
+      MIST_TRY_VOID(database.forget(name));
+  return {};
+}
+
+Result<std::vector<search::Hit>> searched(const SearchWorld& world,
+                                          const std::vector<config::Registry>& registries,
+                                          const search::Query& query, Freshness freshness,
+                                          const Context& context) {
+  MIST_TRY(Database database, Database::open(world.files, world.database));
+  MIST_TRY_VOID(refresh_all(world, database, registries, query, freshness, context));
+  return database.find(query);
+}
+
+}  // namespace
+
+Status refresh_index(const SearchWorld& world, const config::Registry& registry, Freshness freshness,
+                     const Context& context) {
+  MIST_TRY(Database database, Database::open(world.files, world.database));
+  MIST_TRY(const search::Sources sources, database.sources());
+  MIST_TRY(const Source known, known_of(database, sources, registry));
+  return refresh_in(world, database, registry, known, freshness, context);
+}
+
+Result<std::vector<FoundPackage>> search_packages(const SearchWorld& world, const search::Query& query,
+                                                  Freshness freshness, const Context& context) {
+  MIST_TRY(const std::vector<config::Registry> registries, world.registries.list());
+  MIST_TRY_VOID(check_names(registries, query));
+  Result<std::vector<search::Hit>> hits = searched(world, registries, query, freshness, context);
+  if (!hits && hits.error().detail<search::DamagedDatabase>() != nullptr) {
+    world.events.debug(fmt::format("the search index is made anew: {}", hits.error().to_line()));
+    MIST_TRY_VOID(Database::remove(world.files, world.database));
+    hits = searched(world, registries, query, freshness, context);
+  }
+  if (!hits) return std::move(hits).error();
+  std::vector<FoundPackage> found;
+  for (search::Hit& hit : *hits) {
+    std::string reference = fmt::format("{}/{}:{}", hit.registry, hit.entry.path, hit.entry.version);
+    found.push_back({std::move(hit), std::move(reference)});
+  }
+  return found;
+}
+
+}  // namespace mist::action

@@ -1,0 +1,229 @@
+#include "action/recover/labelled.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "apimachinery/built_in_groups.h"
+#include "apply/execute/conversion.h"
+#include "base/parallel.h"
+#include "base/text.h"
+#include "kube/api_failure.h"
+#include "release/command_text.h"
+
+namespace mist::action {
+
+using apimachinery::GroupKind;
+using apimachinery::ObjectKey;
+using apply::InventoryItem;
+using encoding::Value;
+using release::ReleaseId;
+
+namespace {
+
+// One LIST. Empty namespace: all, or a kind without.
+struct Place {
+  kube::ResourceInfo resource;
+  std::string ns;
+};
+
+bool can_list(const kube::ResourceInfo& resource) {
+  return std::ranges::find(resource.verbs, "list") != resource.verbs.end();
+}
+
+bool names_its_kinds(const release::Anchor* anchor) {
+  return anchor != nullptr && !anchor->group_kinds.empty() && !anchor->cut;
+}
+
+Result<std::vector<Place>> places_of(const Environment& environment, const ReleaseId& id,
+                                     const release::Anchor* anchor, const Context& context) {
+  std::vector<Place> places;
+  if (!names_its_kinds(anchor)) {
+    MIST_TRY(const std::vector<kube::ResourceInfo> all, environment.client.all_resources(context));
+    for (const kube::ResourceInfo& resource : all) {
+      if (can_list(resource)) places.push_back({resource, ""});
+    }
+    return places;
+  }
+  std::vector<std::string> namespaces = anchor->additional_namespaces;
+  namespaces.push_back(id.ns);
+  for (const std::string& name : anchor->group_kinds) {
+    auto resource = environment.client.resource_for(apimachinery::parse_group_kind(name), "", context);
+    // Its definition is gone, and its objects with it.
+    if (!resource.ok() && resource.error().kind == ErrorKind::NotFound) continue;
+    if (!resource.ok()) return std::move(resource).error();
+    if (!resource->namespaced) {
+      places.push_back({*resource, ""});
+      continue;
+    }
+    for (const std::string& ns : namespaces) places.push_back({*resource, ns});
+  }
+  return places;
+}
+
+struct Listed {
+  Result<kube::ObjectList> list;
+  std::string version;      // in which it was read
+  std::string unconverted;  // why it can be read in none; empty: that is not the reason
+};
+
+Listed list_ours(const Environment& environment, const ReleaseId& id, const Place& place,
+                 const Context& context) {
+  kube::Client& client = environment.client;
+  const kube::ResourceInfo& resource = place.resource;
+  kube::ListOptions ours;
+  ours.ns = place.ns;
+  ours.label_selector = fmt::format("{}={}", apply::kPartOfLabel, apply::apply_set_id(id));
+  const bool custom = !apimachinery::is_built_in_group(resource.gvk.group);
+  auto listed = client.list(resource, ours, custom ? context.with_timeout(apply::kUntilConversion) : context);
+  if (!listed.ok() && listed.error().kind == ErrorKind::Forbidden && resource.namespaced && ours.ns.empty()) {
+    ours.ns = id.ns;
+    listed = client.list(resource, ours, context);
+  }
+  const bool fails =
+      custom && !listed.ok() && context.check().ok() &&
+      (listed.error().kind == ErrorKind::Retryable || listed.error().kind == ErrorKind::Timeout);
+  if (!fails) return {std::move(listed), resource.gvk.version, {}};
+  const auto webhook = apply::conversion_webhook(client, resource, context);
+  if (!webhook) {
+    if (listed.error().kind == ErrorKind::Timeout) listed = client.list(resource, ours, context);
+    return {std::move(listed), resource.gvk.version, {}};
+  }
+  // What is stored in another version needs no conversion there.
+  for (const std::string& version : webhook->versions) {
+    if (version == resource.gvk.version) continue;
+    kube::ResourceInfo other = resource;
+    other.gvk.version = version;
+    auto there = client.list(other, ours, context.with_timeout(apply::kUntilConversion));
+    if (there.ok()) return {std::move(there), version, {}};
+  }
+  std::string words = apply::conversion_words(*webhook, listed.error());
+  Error failure = std::move(listed).error().with_hint(apply::conversion_hint(*webhook)).with_frame(words);
+  return {std::move(failure), resource.gvk.version, std::move(words)};
+}
+
+int revision_of(const Value& object) {
+  const std::string_view label = object.string_at({"metadata", "labels", apply::kVersionLabel});
+  int number = 0;
+  if (label.size() > 1) std::from_chars(label.data() + 1, label.data() + label.size(), number);
+  return std::max(number, 0);
+}
+
+}  // namespace
+
+bool carries_marks(const ReleaseId& id, const Value& object) {
+  if (object.string_at({"metadata", "labels", apply::kPartOfLabel}) != apply::apply_set_id(id) ||
+      object.string_at({"metadata", "annotations", apply::kReleaseAnnotation}) != id.display())
+    return false;
+  const Value* owners = object.at_path({"metadata", "ownerReferences"});
+  if (owners == nullptr || !owners->is_array()) return true;
+  return std::ranges::none_of(owners->as_array(),
+                              [](const Value& owner) { return owner.is_true_at("controller"); });
+}
+
+Result<Labelled> labelled_objects(const Environment& environment, const ReleaseId& id,
+                                  const release::Anchor* anchor, const Context& context) {
+  const Activity looking(environment.events,
+                         fmt::format("looking for what carries the labels of {}", id.display()));
+  MIST_TRY(const std::vector<Place> places, places_of(environment, id, anchor, context));
+  std::mutex mutex;
+  std::map<ObjectKey, std::pair<InventoryItem, Value>> found;  // guarded by mutex
+  std::set<std::string> forbidden;                             // guarded by mutex
+  std::set<std::string> unconverted;                           // guarded by mutex
+  const bool named = names_its_kinds(anchor);
+  MIST_TRY_VOID(parallel_for(places.size(), 16, [&](std::size_t i) -> Status {
+    const Place& place = places[i];
+    auto [listed, version, why] = list_ours(environment, id, place, context);
+    const std::scoped_lock lock(mutex);
+    if (!why.empty() && !named) {
+      unconverted.insert(std::move(why));
+      return {};
+    }
+    if (!listed.ok()) {
+      const ErrorKind kind = listed.error().kind;
+      if (kind != ErrorKind::Forbidden && kind != ErrorKind::NotFound && kind != ErrorKind::Invalid)
+        return std::move(listed).error();
+      if (kind == ErrorKind::Forbidden) forbidden.insert(place.resource.resource);
+      return {};
+    }
+    for (Value& object : listed->items) {
+      if (!carries_marks(id, object)) continue;
+      InventoryItem item;
+      item.key = {place.resource.gvk.group_kind(), std::string(object.string_at({"metadata", "namespace"})),
+                  std::string(object.string_at({"metadata", "name"}))};
+      item.version = version;
+      item.uid = object.string_at({"metadata", "uid"});
+      item.revision = revision_of(object);
+      // No mark tells whether the release made it or found it, so it is not deleted with the release.
+      item.adopted = item.fields_taken = item.key.group_kind == GroupKind{"", "Namespace"};
+      ObjectKey key = item.key;
+      found.insert_or_assign(std::move(key), std::pair{std::move(item), std::move(object)});
+    }
+    return {};
+  }));
+  if (!forbidden.empty())
+    environment.events.warn(
+        fmt::format("you may not list {}: what the release has of that isn't seen",
+                    join(std::vector<std::string>(forbidden.begin(), forbidden.end()), ", ")));
+  for (const std::string& why : unconverted)
+    environment.events.warn(
+        fmt::format("{}: what the release has of that isn't seen; once it is repaired, {} "
+                    "records that too",
+                    why, release::command_text("recover", id, "--from-labels")));
+  Labelled result;
+  for (auto& [key, each] : found) {
+    result.items.push_back(std::move(each.first));
+    result.objects.push_back(std::move(each.second));
+  }
+  return result;
+}
+
+Result<std::vector<apply::Removal>> late_arrivals(const Environment& environment, const ReleaseId& id,
+                                                  const std::vector<InventoryItem>& owned,
+                                                  const std::set<std::string>& seen,
+                                                  const apply::PruneRules& rules, const Context& context) {
+  MIST_TRY(const apply::LiveState live, apply::observe(environment.client, id, {}, owned, context));
+  std::vector<apply::Removal> late;
+  for (const InventoryItem& item : owned) {
+    const auto there = live.find(item.key);
+    if (there == live.end() || !carries_marks(id, there->second.value)) continue;
+    if (apimachinery::is_terminating(there->second.value)) continue;
+    if (!apply::kept_because(item.key, &there->second.value, rules).empty()) continue;
+    const std::string uid(there->second.value.string_at({"metadata", "uid"}));
+    if (seen.contains(uid)) continue;
+    late.push_back(
+        {.key = item.key,
+         .version = item.version,
+         .uid = uid,
+         .resource_version = std::string(there->second.value.string_at({"metadata", "resourceVersion"}))});
+  }
+  return late;
+}
+
+void warn_of_strays(const Environment& environment, const ReleaseId& id, const apply::LiveState& live,
+                    const std::vector<apply::DesiredObject>& desired,
+                    const std::vector<InventoryItem>& owned) {
+  std::set<ObjectKey> known;
+  for (const apply::DesiredObject& object : desired) known.insert(object.key);
+  for (const InventoryItem& item : owned) known.insert(item.key);
+  std::vector<std::string> strays;
+  for (const auto& [key, object] : live) {
+    if (known.contains(key) || !carries_marks(id, object.value)) continue;
+    if (!apimachinery::is_terminating(object.value)) strays.push_back(key.display());
+  }
+  if (strays.empty()) return;
+  constexpr std::size_t kShown = 5;
+  const std::size_t count = strays.size();
+  if (count > kShown) {
+    strays.resize(kShown);
+    strays.push_back(fmt::format("{} more", count - kShown));
+  }
+  environment.events.warn(
+      fmt::format("no record names {}, though the marks of release {} are on {}: {} records what is there",
+                  join(strays, ", "), id.display(), count == 1 ? "it" : "them",
+                  release::command_text("recover", id, "--from-labels")));
+}
+
+}  // namespace mist::action

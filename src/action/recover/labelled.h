@@ -1,0 +1,46 @@
+#pragma once
+// What carries a release's marks, whatever its record says: for records that are damaged or lost, and for
+// what no record names. Blocking; any thread.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "action/environment.h"
+#include "apply/execute/remove.h"
+#include "apply/plan/observe.h"
+#include "apply/plan/plan.h"
+
+namespace mist::action {
+
+/// Whether a live object says that it is the release's: by its label and its annotation, and nobody else's
+/// controller made it. Controllers copy labels of what they work for, but no annotations.
+bool carries_marks(const release::ReleaseId& id, const encoding::Value& object);
+
+struct Labelled {
+  std::vector<apply::InventoryItem> items;  ///< by key
+  std::vector<encoding::Value> objects;     ///< of the same order, whole
+};
+
+/// By a LIST for each kind and namespace that the anchor names (KEP-3659); without an anchor, or if it names
+/// none, for each kind that the server lists, in all namespaces. Kinds that may not be listed are left out,
+/// with a warning. Where a kind's conversion webhook is down, another version of it is read; if none can be,
+/// that is an error of a kind that the anchor names, and else left out with a warning.
+Result<Labelled> labelled_objects(const Environment& environment, const release::ReleaseId& id,
+                                  const release::Anchor* anchor, const Context& context);
+
+/// What of `owned` is there by now with the release's mark, under another uid than those that were `seen`: a
+/// process that was stopped had sent it before its lock was taken over, and it arrived later.
+/// Never what pruning keeps by `rules`, or by its annotation: it may hold data.
+Result<std::vector<apply::Removal>> late_arrivals(const Environment& environment,
+                                                  const release::ReleaseId& id,
+                                                  const std::vector<apply::InventoryItem>& owned,
+                                                  const std::set<std::string>& seen,
+                                                  const apply::PruneRules& rules, const Context& context);
+
+/// Warns of what was seen that carries the release's marks and is in neither.
+void warn_of_strays(const Environment& environment, const release::ReleaseId& id,
+                    const apply::LiveState& live, const std::vector<apply::DesiredObject>& desired,
+                    const std::vector<apply::InventoryItem>& owned);
+
+}  // namespace mist::action

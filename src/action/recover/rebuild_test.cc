@@ -1,0 +1,294 @@
+// Records that are damaged or lost, on a cluster in memory. tests/e2e/test_backup.py does the same with a
+// real garbage collector.
+
+#include "action/recover/rebuild.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "action/query/status.h"
+#include "action/recover/recover.h"
+#include "encoding/yaml.h"
+#include "testing/recorded_events.h"
+#include "testing/release_world.h"
+
+namespace mist::action {
+namespace {
+
+using encoding::Value;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class RebuildTest : public testing::ReleaseWorld {
+ protected:
+  static std::string map(std::string_view name, std::string_view text = "x") {
+    return fmt::format(
+        "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}, data: {{text: '{}'}}}}\n", name,
+        text);
+  }
+  void install() {
+    const auto done = install_now(map("one") + map("two"));
+    ASSERT_TRUE(done.ok()) << done.error().to_line();
+  }
+  Result<RecoverReport> from_labels(bool trust = false) {
+    RecoverOptions options;
+    options.from_labels = true;
+    options.trust_record = trust;
+    return recover(environment(), id, options, Context());
+  }
+  Value secret(const std::string& name) { return *cluster.find("Secret", "default", name); }
+  void lose_head() {
+    Value anchor = secret("mistletoe.web");
+    anchor["metadata"]["annotations"].erase("mistletoe.dev/head");
+    cluster.put(anchor);
+  }
+  void damage(const std::string& revision) {
+    Value broken = secret(revision);
+    broken["data"].set("record", "bm9uc2Vuc2U=");
+    cluster.put(broken);
+  }
+  void drop(const std::string& secret_name) { cluster.drop({{"", "Secret"}, "default", secret_name}); }
+  bool has(std::string_view name) { return cluster.has("ConfigMap", "default", name); }
+};
+
+TEST_F(RebuildTest, AnAnchorWithoutItsHeadIsReadFromItsRevisions) {
+  install();
+  ASSERT_TRUE(upgrade_now(map("one") + map("three")).ok());
+  lose_head();
+  const auto seen = status(environment(), id, Context());
+  ASSERT_TRUE(seen.ok()) << seen.error().to_line();
+  EXPECT_EQ(seen->anchor.head.latest, 1);
+  EXPECT_EQ(seen->anchor.head.deployed, 1);
+  EXPECT_EQ(seen->objects.size(), 2u);
+  const auto listed = release::Store(cluster).list_anchors("", Context());
+  EXPECT_EQ(listed->at(0).head.status, release::RevisionStatus::Deployed);
+  ASSERT_TRUE(upgrade_now(map("one")).ok());
+  EXPECT_FALSE(has("three"));
+  EXPECT_THAT(now().anchor->damage, IsEmpty());
+}
+
+TEST_F(RebuildTest, UninstallingWithoutAHeadDeletesWhatTheReleaseHas) {
+  install();
+  lose_head();
+  const auto gone = uninstall_now();
+  ASSERT_TRUE(gone.ok()) << gone.error().to_line();
+  EXPECT_EQ(gone->deleted, 2u);
+  EXPECT_THAT(cluster.objects(), IsEmpty());
+}
+
+TEST_F(RebuildTest, UninstallingWithNeitherHeadNorRevisionsGoesByTheLabels) {
+  install();
+  lose_head();
+  drop("mistletoe.web.v0");
+  const auto gone = uninstall_now();
+  ASSERT_TRUE(gone.ok()) << gone.error().to_line();
+  EXPECT_EQ(gone->deleted, 2u);
+  EXPECT_THAT(cluster.objects(), IsEmpty());
+}
+
+TEST_F(RebuildTest, ADamagedDeployedRevisionStopsOnlyWhatNeedsIt) {
+  install();
+  ASSERT_TRUE(upgrade_now(map("one", "changed") + map("three")).ok());
+  damage("mistletoe.web.v1");
+  const auto refused = upgrade_now(map("one"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().because, HasSubstr("mistletoe.web.v1"));
+  EXPECT_THAT(refused.error().hint, HasSubstr("mistctl recover web -n default --from-labels"));
+  EXPECT_TRUE(has("three"));
+  const auto seen = status(environment(), id, Context());
+  ASSERT_TRUE(seen.ok()) << seen.error().to_line();
+  EXPECT_EQ(seen->objects.size(), 2u);
+  // Back to what can be read; what only the damaged one brought goes.
+  const auto back = rollback_now(0);
+  ASSERT_TRUE(back.ok()) << back.error().to_line();
+  EXPECT_TRUE(has("two"));
+  EXPECT_FALSE(has("three"));
+  EXPECT_TRUE(upgrade_now(map("one")).ok());
+}
+
+TEST_F(RebuildTest, ADamagedDeployedRevisionIsUninstalledByTheLabels) {
+  install();
+  damage("mistletoe.web.v0");
+  const auto gone = uninstall_now();
+  ASSERT_TRUE(gone.ok()) << gone.error().to_line();
+  EXPECT_THAT(cluster.objects(), IsEmpty());
+}
+
+TEST_F(RebuildTest, FromLabelsRecordsWhatIsThereAndEverythingWorksAgain) {
+  install();
+  damage("mistletoe.web.v0");
+  const auto rebuilt = from_labels();
+  ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();
+  EXPECT_EQ(rebuilt->outcome, Recovered::Rebuilt);
+  EXPECT_EQ(rebuilt->revision, 1);
+  const ReleaseState state = now();
+  ASSERT_TRUE(state.deployed.has_value());
+  EXPECT_EQ(state.deployed->objects.size(), 2u);
+  EXPECT_EQ(state.deployed->objects[0].object.value().string_at({"data", "text"}), "x");
+  EXPECT_FALSE(state.anchor->lock.has_value());
+  ASSERT_TRUE(upgrade_now(map("one") + map("three")).ok());
+  EXPECT_FALSE(has("two"));
+  // What was recorded can be gone back to.
+  ASSERT_TRUE(rollback_now(1).ok());
+  EXPECT_TRUE(has("two"));
+  EXPECT_FALSE(has("three"));
+  EXPECT_EQ(from_labels()->outcome, Recovered::Nothing);
+}
+
+TEST_F(RebuildTest, FromLabelsMakesALostAnchorAnewFromTheRevisions) {
+  install();
+  drop("mistletoe.web");
+  const auto again = install_now(map("one"));
+  ASSERT_FALSE(again.ok());
+  EXPECT_THAT(again.error().hint, HasSubstr("--from-labels"));
+  EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web"));
+  const auto rebuilt = from_labels(true);
+  ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();
+  EXPECT_TRUE(rebuilt->rebuilt->new_seed);
+  EXPECT_FALSE(rebuilt->rebuilt->values_lost);
+  EXPECT_EQ(rebuilt->rebuilt->unproven, -1);
+  EXPECT_EQ(now().deployed->package.reference, "test:1");
+  EXPECT_EQ(now().birth.seed.reveal().size(), 32u);
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_THAT(cluster.objects(), IsEmpty());
+}
+
+// The key of its seals went with the anchor, so whoever may write Secrets may have written it.
+TEST_F(RebuildTest, ARevisionThatNothingProvesIsNotUsedUnlessItsUserVouchesForIt) {
+  install();
+  drop("mistletoe.web");
+  const auto rebuilt = from_labels();
+  ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();
+  EXPECT_EQ(rebuilt->rebuilt->unproven, 0);
+  EXPECT_TRUE(rebuilt->rebuilt->values_lost);
+  EXPECT_EQ(now().deployed->number, 1);
+  EXPECT_EQ(now().deployed->objects.size(), 2u) << "as the objects tell";
+  const auto refused = rollback_now(0);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().because, HasSubstr("doesn't have the release's seal"));
+  ASSERT_TRUE(upgrade_now(map("one")).ok());
+  EXPECT_FALSE(has("two"));
+}
+
+TEST_F(RebuildTest, AnAnchorThatLostTheKeyOfItsSealsIsRefusedAndGetsANewOne) {
+  install();
+  Value anchor = secret("mistletoe.web");
+  anchor["data"].erase("key");
+  cluster.put(anchor);
+  const auto refused = upgrade_now(map("one"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().hint, HasSubstr("--from-labels"));
+  ASSERT_TRUE(from_labels().ok());
+  EXPECT_TRUE(now().anchor->seals.has_key());
+  EXPECT_THAT(now().anchor->damage, IsEmpty());
+  ASSERT_TRUE(upgrade_now(map("one")).ok());
+  EXPECT_FALSE(has("two"));
+}
+
+// The objects are in another namespace than the record was.
+TEST_F(RebuildTest, FromLabelsSaysThatTheNamespaceOfTheRecordIsNotThere) {
+  ASSERT_TRUE(
+      install_now("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: one}, "
+                  "rules: []}\n")
+          .ok());
+  drop("mistletoe.web");
+  drop("mistletoe.web.v0");
+  const auto missing = status(environment(), id, Context());
+  ASSERT_FALSE(missing.ok());
+  EXPECT_THAT(missing.error().hint, HasSubstr("recover --from-labels rebuilds it"));
+  cluster.set_hold_namespaces(true);
+  ASSERT_TRUE(
+      cluster.remove({{{"", "v1", "Namespace"}, "namespaces", false, {}}, "", "default"}, {}, Context())
+          .ok());
+  const auto terminating = from_labels();
+  ASSERT_FALSE(terminating.ok());
+  EXPECT_EQ(terminating.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(terminating.error().message, HasSubstr("is being deleted"));
+  cluster.finish_namespaces();
+  ASSERT_FALSE(cluster.has("Namespace", "", "default"));
+  const auto gone = from_labels();
+  ASSERT_FALSE(gone.ok());
+  EXPECT_EQ(gone.error().kind, ErrorKind::NotFound);
+  EXPECT_THAT(gone.error().hint, HasSubstr("kubectl create namespace default"));
+}
+
+TEST_F(RebuildTest, FromLabelsMakesARecordOfObjectsAlone) {
+  install();
+  drop("mistletoe.web");
+  drop("mistletoe.web.v0");
+  const auto rebuilt = from_labels();
+  ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();
+  EXPECT_TRUE(rebuilt->rebuilt->values_lost);
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_THAT(cluster.objects(), IsEmpty());
+  EXPECT_EQ(from_labels().error().kind, ErrorKind::NotFound);
+}
+
+TEST_F(RebuildTest, ANamespaceOfWhichNobodyKnowsWhoMadeItOutlivesTheRelease) {
+  cluster.put(*encoding::parse_yaml("{apiVersion: v1, kind: Namespace, metadata: {name: extra}}"));
+  ASSERT_TRUE(install_now(map("one") + "---\n{apiVersion: v1, kind: Namespace, metadata: {name: extra}}\n",
+                          {.adopt = true})
+                  .ok());
+  drop("mistletoe.web");
+  drop("mistletoe.web.v0");
+  ASSERT_TRUE(from_labels().ok());
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_FALSE(has("one"));
+  EXPECT_TRUE(cluster.has("Namespace", "", "extra"));
+}
+
+TEST_F(RebuildTest, ALostSeedIsDrawnAnewOnlyWhenThatIsAskedFor) {
+  install();
+  Value anchor = secret("mistletoe.web");
+  anchor["data"].erase("seed");
+  cluster.put(anchor);
+  ASSERT_TRUE(now().anchor.has_value());
+  EXPECT_TRUE(now().birth.seed.reveal().empty());
+  const auto rebuilt = from_labels();
+  ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();
+  EXPECT_EQ(now().birth.seed.reveal().size(), 32u);
+  EXPECT_THAT(now().anchor->damage, IsEmpty());
+}
+
+// What a stopped process sent too late, or somebody copied with its marks.
+TEST_F(RebuildTest, WhatNoRecordNamesIsReportedAndTakenUp) {
+  install();
+  Value stray = *cluster.find("ConfigMap", "default", "one");
+  for (const char* field : {"uid", "resourceVersion", "creationTimestamp", "managedFields"})
+    stray["metadata"].erase(field);
+  stray["metadata"].set("name", "stray");
+  cluster.put(stray, "mistctl");
+  testing::RecordedEvents heard;
+  Environment world{cluster, clock, random, heard, "tester"};
+  ASSERT_TRUE(status(world, id, Context()).ok());
+  EXPECT_THAT(heard.messages, Contains(HasSubstr("ConfigMap default/stray")));
+  const auto rebuilt = from_labels();
+  ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();
+  ASSERT_EQ(rebuilt->rebuilt->discovered.size(), 1u);
+  EXPECT_EQ(rebuilt->rebuilt->discovered[0].name, "stray");
+  // It is the release's and not wanted: the next write prunes it, as anything of that sort.
+  ASSERT_TRUE(upgrade_now(map("one") + map("two")).ok());
+  EXPECT_FALSE(has("stray"));
+  EXPECT_TRUE(has("one"));
+}
+
+TEST_F(RebuildTest, RevisionsAreTiedToNothingThatARestoreWouldChange) {
+  install();
+  EXPECT_EQ(secret("mistletoe.web.v0").at_path({"metadata", "ownerReferences"}), nullptr);
+  // Those of earlier versions lose their ties with the next write.
+  Value tied = secret("mistletoe.web.v0");
+  tied["metadata"].set(
+      "ownerReferences",
+      Value::array({Value::object({{"apiVersion", "v1"},
+                                   {"kind", "Secret"},
+                                   {"name", "mistletoe.web"},
+                                   {"uid", secret("mistletoe.web").string_at({"metadata", "uid"})}})}));
+  cluster.put(tied);
+  ASSERT_TRUE(upgrade_now(map("one")).ok());
+  const Value* left = secret("mistletoe.web.v0").at_path({"metadata", "ownerReferences"});
+  EXPECT_TRUE(left == nullptr || left->size() == 0);
+}
+
+}  // namespace
+}  // namespace mist::action

@@ -1,0 +1,173 @@
+#include "action/recover/rollback.h"
+
+#include <algorithm>
+#include <map>
+#include <ranges>
+#include <set>
+
+#include "action/deploy/adopted.h"
+#include "action/deploy/recorded_options.h"
+#include "base/text.h"
+#include "release/command_text.h"
+#include "release/history.h"
+
+namespace mist::action {
+
+using release::RevisionStatus;
+using release::RevisionSummary;
+
+namespace {
+
+std::string choices(const std::vector<RevisionSummary>& good, const release::ReleaseId& id) {
+  constexpr std::size_t kShown = 10;
+  if (good.empty())
+    return fmt::format("no revision of it ever became good; {} shows them",
+                       release::command_text("history", id));
+  std::vector<std::string> names;
+  for (const RevisionSummary& revision : good | std::views::reverse) {
+    if (names.size() == kShown) {
+      names.emplace_back("…");
+      break;
+    }
+    names.push_back(fmt::format("v{} ({})", revision.number, revision.package));
+  }
+  return fmt::format("choose among {}; {} tells more", join(names, ", "),
+                     release::command_text("history", id));
+}
+
+// The revision to go back to, or why there is none.
+Result<int> target(const ReleaseState& state, const std::vector<RevisionSummary>& kept,
+                   std::optional<int> to) {
+  const release::Head& head = state.anchor->head;
+  std::vector<RevisionSummary> good;
+  std::ranges::copy_if(kept, std::back_inserter(good), [](const RevisionSummary& revision) {
+    return revision.status == RevisionStatus::Deployed;
+  });
+  std::ranges::sort(good, {}, &RevisionSummary::number);
+  if (!to) {
+    const auto before =
+        std::ranges::find_if(good | std::views::reverse,
+                             [&](const RevisionSummary& revision) { return revision.number < head.latest; });
+    if (before != std::ranges::rend(good)) return before->number;
+    return error(ErrorKind::Conflict, "release {} has no earlier good revision to go back to",
+                 state.id.display())
+        .with_hint(choices(good, state.id));
+  }
+  const auto known = std::ranges::find(kept, *to, &RevisionSummary::number);
+  if (known == kept.end()) {
+    const bool was = *to <= head.latest;
+    Error failure =
+        was ? error(ErrorKind::NotFound, "revision v{} of release {} is not kept any more", *to,
+                    state.id.display())
+            : error(ErrorKind::NotFound, "release {} has no revision v{}", state.id.display(), *to);
+    failure.hint = choices(good, state.id);
+    return failure;
+  }
+  if (known->status != RevisionStatus::Deployed)
+    return error(ErrorKind::Conflict, "revision v{} of release {} {}, so it is nothing to go back to", *to,
+                 state.id.display(), known->status == RevisionStatus::Failed ? "failed" : "did not end")
+        .with_because(known->message)
+        .with_hint(choices(good, state.id));
+  return *to;
+}
+
+// What the release has of adoptions that are gone back over. By uid too: an object may have another API group
+// by now.
+std::vector<apply::InventoryItem> adopted_since(const release::Revision& revision,
+                                                const ReleaseState& state) {
+  std::set<apimachinery::ObjectKey> known;
+  std::set<std::string> uids;
+  for (const apply::InventoryItem& item : revision.inventory) {
+    known.insert(item.key);
+    uids.insert(item.uid);
+  }
+  std::vector<apply::InventoryItem> adopted = state.owned();
+  std::erase_if(adopted, [&](const apply::InventoryItem& item) {
+    return !item.adopted || known.contains(item.key) || uids.contains(item.uid);
+  });
+  return adopted;
+}
+
+// As the revisions after `number` recorded them: the first that adopted an object knew it as it was.
+Result<std::map<apimachinery::ObjectKey, encoding::Value>> as_they_were(
+    release::Store& store, const ReleaseState& state, const std::vector<RevisionSummary>& kept, int number,
+    const std::vector<apply::InventoryItem>& adopted, const Context& context) {
+  std::map<apimachinery::ObjectKey, encoding::Value> before;
+  for (const apply::InventoryItem& item : adopted) before.emplace(item.key, encoding::Value());
+  std::set<int> since;
+  for (const RevisionSummary& each : kept)
+    if (each.number > number) since.insert(each.number);
+  for (const int each : adopted.empty() ? std::set<int>() : since) {
+    MIST_TRY(const std::optional<release::Revision> revision,
+             store.read_revision(*state.anchor, each, context));
+    if (!revision) continue;
+    for (const apply::InventoryItem& item : adopted) {
+      const encoding::Value* was = before_adoption(*revision, item.key.group_kind.kind, item.uid);
+      if (was != nullptr && before[item.key].is_null()) before[item.key] = *was;
+    }
+  }
+  return before;
+}
+
+}  // namespace
+
+RenderedRelease restored_release(const release::Revision& revision, const std::string& ns) {
+  RenderedRelease restored = kept_release(revision, ns);
+  // --force-conflicts was meant for that run: taking fields from other managers now has to be asked for
+  // again.
+  restored.recorded_options =
+      recorded_options({.prune = {.left_crds = recorded_left_crds(revision.options)}});
+  return restored;
+}
+
+Intent rollback_intent(const Environment& environment, std::optional<int> to, const Context& context) {
+  const auto check = [](const ReleaseState& state) -> Status {
+    MIST_TRY_VOID(refuse_missing(state));
+    return refuse_uninstalling(state);
+  };
+  const auto render = [&environment, to, context](const ReleaseState& state) -> Result<RenderedRelease> {
+    release::Store store(environment.client);
+    MIST_TRY(const std::vector<RevisionSummary> kept, store.list_revisions(state.id, context));
+    MIST_TRY(const int number, target(state, kept, to));
+    MIST_TRY(const std::optional<release::Revision> revision,
+             store.read_revision(*state.anchor, number, context));
+    if (!revision)
+      return error(ErrorKind::Conflict, "revision v{} of release {} was removed just now", number,
+                   state.id.display())
+          .with_hint("run the command again");
+    RenderedRelease restored = restored_release(*revision, state.id.ns);
+    restored.restores = number;
+    // Going back grants nothing that was taken back since.
+    const release::Revision* const now = state.facts().stored;
+    restored.lookups = now == nullptr ? render::LookupGrants() : render::LookupGrants::recorded(now->options);
+    restored.description = fmt::format("back to v{}", number);
+    MIST_TRY(restored.adopted_since,
+             as_they_were(store, state, kept, number, adopted_since(*revision, state), context));
+    return restored;
+  };
+  return {.action = "rollback",
+          .check = check,
+          .render = render,
+          .hooks = apply::HookVerb::Rollback,
+          .lost = LostRevision::Allowed,
+          .leaves_refused = true};
+}
+
+Status note_adoptions_gone_back_over(const Environment& environment, const ReleaseState& state,
+                                     RenderedRelease& finished, const Context& context) {
+  // Whoever finished it before may have died as well.
+  int number = state.unfinished.back().restores;
+  for (const release::Revision& each : state.unfinished | std::views::reverse)
+    if (each.number == number) number = each.restores;
+  if (number < 0) return {};
+  release::Store store(environment.client);
+  MIST_TRY(const std::vector<RevisionSummary> kept, store.list_revisions(state.id, context));
+  MIST_TRY(const std::optional<release::Revision> revision,
+           store.read_revision(*state.anchor, number, context));
+  if (!revision) return {};
+  MIST_TRY(finished.adopted_since,
+           as_they_were(store, state, kept, number, adopted_since(*revision, state), context));
+  return {};
+}
+
+}  // namespace mist::action

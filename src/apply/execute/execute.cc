@@ -1,0 +1,772 @@
+#include "apply/execute/execute.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "apimachinery/built_in_groups.h"
+#include "apply/execute/conversion.h"
+#include "apply/execute/remove.h"
+#include "apply/execute/run_graph.h"
+#include "apply/execute/run_report.h"
+#include "apply/fields/empty_first.h"
+#include "apply/fields/field_place.h"
+#include "apply/fields/forgotten_owners.h"
+#include "apply/fields/server_made.h"
+#include "apply/marks.h"
+#include "apply/order/order.h"
+#include "apply/order/pod_template.h"
+#include "apply/plan/admission_change.h"
+#include "apply/plan/hooks.h"
+#include "apply/plan/left_as_is.h"
+#include "apply/plan/settle.h"
+#include "apply/wait/earlier_failure.h"
+#include "apply/wait/edge_wait.h"
+#include "apply/wait/pod_logs.h"
+#include "apply/wait/wait.h"
+#include "apply/wait/waiting_rules.h"
+#include "base/one_line.h"
+#include "base/text.h"
+#include "kube/api_down.h"
+#include "kube/api_failure.h"
+#include "kube/deletion.h"
+#include "kube/lost_version.h"
+
+namespace mist::apply {
+
+using graph::Node;
+
+namespace {
+
+constexpr auto kLogLimit = std::chrono::seconds(30);  // of reading what a hook printed
+
+std::string_view progress_word(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::Create:
+      return "created";
+    case ActionKind::Replace:
+      return "replaced";
+    case ActionKind::Adopt:
+      return "adopted";
+    case ActionKind::Update:
+    case ActionKind::Unchanged:
+    case ActionKind::Conflict:
+    case ActionKind::Delete:
+    case ActionKind::Retain:
+      return "configured";
+  }
+  return "configured";
+}
+
+// By their names in their configurations: those that the plan makes refuse less.
+std::set<std::string, std::less<>> eased_webhooks(const Plan& plan) {
+  std::set<std::string, std::less<>> names;
+  for (const PlannedAction& action : plan.writes) {
+    if (action.kind != ActionKind::Update || !only_lets_pass(action.key.group_kind, action.differences))
+      continue;
+    for (const FieldDifference& difference : action.differences)
+      if (difference.steps.size() >= 2 && difference.steps[1].kind == PathStep::Kind::Key)
+        names.emplace(difference.steps[1].key.string_at("name"));
+  }
+  return names;
+}
+
+class Writer {
+ public:
+  Writer(kube::Client& client, const Plan& plan, const ExecuteOptions& options, EventSink& events,
+         const Context& context)
+      : client_(client),
+        plan_(plan),
+        options_(options),
+        events_(events),
+        context_(context),
+        uids_(plan.writes.size()),
+        versions_(plan.writes.size()),
+        earlier_failures_(plan.writes.size()),
+        server_made_(plan.writes.size()),
+        part_of_(apply_set_id(plan.owner)),
+        redefined_(redefined_kinds(plan)),
+        eased_(eased_webhooks(plan)),
+        deleted_(plan.writes.size(), 0),
+        left_(plan.writes.size()) {}
+
+  std::vector<std::string> take_uids() { return std::move(uids_); }
+  std::vector<std::string> still_versions() const {
+    std::vector<std::string> versions;
+    for (Node node = 0; node < plan_.writes.size(); ++node) versions.push_back(still_version(node));
+    return versions;
+  }
+  std::vector<std::optional<std::string>> take_earlier_failures() { return std::move(earlier_failures_); }
+  std::vector<std::vector<ServerMade>> take_server_made() { return std::move(server_made_); }
+  std::map<std::size_t, kube::ObjectRef> take_late() { return std::move(late_); }
+  std::vector<char> take_deleted() { return std::move(deleted_); }
+  std::vector<std::string> take_left() { return std::move(left_); }
+  /// After its write.
+  WaitSource source(Node node) const {
+    return {.version = versions_[node], .uid = uids_[node], .earlier_failure = earlier_failures_[node]};
+  }
+
+  Status write(Node node) {
+    if (node >= plan_.writes.size()) return pass(node);
+    const PlannedAction& action = plan_.writes[node];
+    uids_[node] = action.uid;
+    server_made_[node] = action.server_made;
+    if (action.kind == ActionKind::Unchanged) {
+      events_.object({action.key.display(), action.left ? "left as it is" : "unchanged", {}});
+    } else {
+      Status sent = send(node, action);
+      if (!sent && options_.leave_refused && may_be_left(plan_, action, sent.error())) {
+        left_[node] =
+            fmt::format("it is refused by the server ({})",
+                        one_line(sent.error().because.empty() ? sent.error().message : sent.error().because));
+        events_.object({action.key.display(), "left as it is", {}});
+        events_.warn(fmt::format("{} is left as it is: {}", action.key.display(), left_[node]));
+        return {};
+      }
+      if (!sent) {
+        events_.object(failed_progress(action.key, sent.error()));
+        Error failure =
+            std::move(sent).error().with_frame(fmt::format("while applying {}", action.key.display()));
+        const RenderedObject& rendered = plan_.desired[action.desired].rendered;
+        return at_refused_field(std::move(failure), rendered);
+      }
+      events_.object({action.key.display(), std::string(progress_word(action.kind)), {}});
+    }
+    return {};
+  }
+
+  /// Deletes what a hook left, if it is there: once.
+  Status delete_hook(Node node) {
+    const PlannedAction& action = plan_.writes[node];
+    const Value& wanted = plan_.desired[action.desired].rendered.object.value();
+    // Definitions and namespaces hold what others made.
+    const bool kept = !kept_because(action.key, &wanted, {.delete_pvcs = true}).empty();
+    if (deleted_[node] != 0 || uids_[node].empty() || kept) return {};
+
+    const kube::ObjectRef ref = written_at(node);
+    const auto gone =
+        kube::delete_object(client_, ref,
+                            {.uid = uids_[node],
+                             .resource_version = still_version(node),
+                             .still_goes = [&](const Value& now) { return may_be_deleted(action, now); }},
+                            context_);
+    if (!gone.ok())
+      return Error(gone.error()).with_frame(fmt::format("while deleting the hook {}", action.key.display()));
+    MIST_TRY_VOID(wait_until_gone(client_, ref, uids_[node], options_.edge_timeout, context_)
+                      .in(fmt::format("while waiting until the hook {} is gone", action.key.display())));
+    deleted_[node] = 1;
+    events_.object({action.key.display(), "deleted", "its hook has ended"});
+    return {};
+  }
+
+  /// What a hook that ended printed, where its annotation helm.sh/hook-output-log-policy wants it; not of one
+  /// that an earlier run of ours began. From any thread, after its write.
+  void show_logs(Node node, const Status& ended) {
+    const auto& hook = plan_.desired[plan_.writes[node].desired].hook;
+    if (!hook || versions_[node].empty() || !(ended.ok() ? hook->log_succeeded : hook->log_failed)) return;
+    const kube::ObjectRef ref = written_at(node);
+    const ObjectKey key{ref.resource.gvk.group_kind(), ref.ns, ref.name};
+    const Context context = context_.with_timeout(kLogLimit);
+    auto pods = pods_of(key, node, context);
+    if (!pods.ok()) {
+      if (context_.check().ok())
+        events_.warn(
+            fmt::format("what the hook {} printed can't be read: {}", key.display(), pods.error().to_line()));
+      return;
+    }
+    for (const Value& pod : *pods) {
+      for (const ContainerLog& log : pod_logs(client_, pod, events_, context)) show(key, log);
+    }
+  }
+
+ private:
+  Result<std::vector<Value>> pods_of(const ObjectKey& key, Node node, const Context& context) {
+    if (key.group_kind == GroupKind{"batch", "Job"}) return pods_of_job(client_, key, uids_[node], context);
+    if (key.group_kind != GroupKind{"", "Pod"}) return std::vector<Value>();
+    MIST_TRY(Value pod, client_.get(written_at(node), context));
+    return std::vector<Value>{std::move(pod)};
+  }
+
+  void show(const ObjectKey& key, const ContainerLog& log) {
+    std::string_view text = log.text;
+    if (text.ends_with('\n')) text.remove_suffix(1);
+    for (const std::string_view line : split(text, '\n'))
+      events_.info(fmt::format("{}, {} │ {}", key.display(), log.container, line));
+    if (log.cut) events_.info(fmt::format("{}, {} │ … (there is more)", key.display(), log.container));
+  }
+
+  kube::ObjectRef written_at(Node node) {
+    const PlannedAction& action = plan_.writes[node];
+    const std::scoped_lock lock(late_mutex_);
+    const auto late = late_.find(node);
+    return late == late_.end() ? kube::ObjectRef{action.resource, action.key.ns, action.key.name}
+                               : late->second;
+  }
+
+  // A barrier: what happens when everything before it is so.
+  Status pass(Node node) {
+    const Order& order = plan_.order;
+    if (node == order.before_ended) return delete_succeeded(HookPhase::Before);
+    if (node == order.after_ended) return delete_succeeded(HookPhase::After);
+    if (node != order.written || !options_.before_last_hooks) return {};
+    Execution execution;
+    {
+      const std::scoped_lock lock(late_mutex_);
+      execution.late = late_;
+    }
+    return options_.before_last_hooks(execution);
+  }
+
+  // The last one first, as Helm does.
+  Status delete_succeeded(HookPhase phase) {
+    for (Node node = plan_.writes.size(); node-- > 0;) {
+      const auto& hook = plan_.desired[plan_.writes[node].desired].hook;
+      if (hook && hook->phase == phase && hook->delete_succeeded) MIST_TRY_VOID(delete_hook(node));
+    }
+    return {};
+  }
+
+  // The handler of a new kind appears a moment after its definition is established or its API service
+  // available, and nothing announces it: what it takes is tried again for this long, about ten seconds.
+  class Moment {
+   public:
+    explicit Moment(const Context& context) : context_(context) {}
+    /// False: it is over, or the work is stopped.
+    bool pause() {
+      if (++tries_ > 54 || !SystemClock().sleep(pause_, context_.stop())) return false;
+      pause_ = std::min(pause_ * 2, std::chrono::milliseconds(200));
+      return context_.check().ok();
+    }
+
+   private:
+    const Context& context_;
+    int tries_ = 0;
+    std::chrono::milliseconds pause_{20};
+  };
+
+  // Of a kind that a definition in this release brings: as that says, unless the server says more by now.
+  // Of one that an API service brings: as the server says.
+  Result<kube::ObjectRef> reference(const PlannedAction& action, Moment& moment) {
+    kube::ResourceInfo resource = action.resource;
+    while (resource.resource.empty()) {
+      auto served = client_.resource_for(action.key.group_kind, resource.gvk.version, context_);
+      if (served.ok()) {
+        resource = *std::move(served);
+      } else if (served.error().kind != ErrorKind::NotFound && !kube::is_api_down(served.error())) {
+        return std::move(served).error();
+      } else if (!moment.pause()) {
+        MIST_TRY_VOID(context_.check());
+        return kube::is_api_down(served.error()) ? std::move(served).error()
+                                                 : not_served(action, served.error());
+      }
+    }
+    if (!action.late && resource.namespaced == action.key.ns.empty())
+      return error(ErrorKind::Conflict, "{} can't be written where it was looked for: its kind {}",
+                   action.key.display(), resource.namespaced ? "has namespaces" : "has no namespaces")
+          .with_detail(OtherScope())
+          .with_hint("run the command again");
+    if (!resource.namespaced && !action.key.ns.empty())
+      events_.warn(fmt::format("{} is applied without metadata.namespace (its kind has no namespace)",
+                               action.key.display()));
+    return place_of(plan_, action, std::move(resource));
+  }
+
+  static Error not_served(const PlannedAction& action, const Error& failure) {
+    const kube::GroupVersionKind& gvk = action.resource.gvk;
+    return error(ErrorKind::NotFound, "the API service {}.{} is available, but it serves no kind {}",
+                 gvk.version, gvk.group, gvk.kind)
+        .with_because(failure.to_line())
+        .with_hint(
+            fmt::format("check apiVersion and kind, and that the server behind it is of the version that "
+                        "has {}",
+                        gvk.kind));
+  }
+
+  kube::ObjectRef served_reference(const PlannedAction& action, const kube::ObjectRef& before) {
+    client_.invalidate_discovery();
+    auto served = client_.resource_for(action.key.group_kind, action.resource.gvk.version, context_);
+    return served.ok() ? place_of(plan_, action, *std::move(served)) : before;
+  }
+
+  // A new kind may have no handler yet, and a changed one may still have that of its definition as it was,
+  // which was established all the time. A webhook that this run has just made refuse less may still be asked.
+  bool is_too_early(const PlannedAction& action, const Error& failure) const {
+    if (eased_.contains(kube::unanswering_webhook(failure))) return true;
+    if (action.late) return failure.kind == ErrorKind::NotFound;
+    return failure.kind == ErrorKind::Invalid && redefined_.contains(action.key.group_kind);
+  }
+
+  Status send(Node node, const PlannedAction& action) {
+    const DesiredObject& desired = plan_.desired[action.desired];
+    Value object = with_version(desired.rendered, action.revision);
+    const bool create = action.kind == ActionKind::Create || action.kind == ActionKind::Replace;
+    // resourceVersion "1" can't be any object's: the server creates, or answers 409 and writes nothing.
+    if (create)
+      object["metadata"].set("resourceVersion", "1");
+    else
+      object["metadata"].set("uid", action.uid);
+    Moment moment(context_);
+    MIST_TRY(kube::ObjectRef ref, reference(action, moment));
+    if (action.late && ref.resource.namespaced) object["metadata"].set("namespace", ref.ns);
+    if (!ref.resource.namespaced) object["metadata"].erase("namespace");
+    if (action.kind == ActionKind::Replace) {
+      const std::string uid = action.again ? uids_[*action.again] : action.uid;
+      if (!uid.empty() && !(action.again && deleted_[*action.again] != 0))
+        MIST_TRY_VOID(delete_old(ref, action, uid));
+    }
+    kube::ApplyOptions apply;
+    apply.field_manager = plan_.owner.manager;
+    apply.force = options_.force_conflicts;
+    bool guarded = !create && !action.version.empty();
+    if (guarded) object["metadata"].set("resourceVersion", action.version);
+    if (action.transfer && !create) {
+      MIST_TRY(const std::string version, take_fields(ref, action, object));
+      guarded = guarded || !version.empty();
+      if (!version.empty()) object["metadata"].set("resourceVersion", version);
+    }
+    const bool empties = !create && std::ranges::any_of(action.differences, &FieldDifference::empties);
+    if (empties) {
+      MIST_TRY(const std::string version, empty_first(ref, action, desired, action.uid));
+      if (guarded && !version.empty()) object["metadata"].set("resourceVersion", version);
+    }
+    auto applied = action.unreadable ? apply_when_converted(ref, action, object, apply)
+                                     : kube::apply_over_lost_version(client_, ref, object, apply, context_);
+    // Read from the server's cache, or not there before: only now its webhook is asked.
+    if (!action.unreadable && !applied.ok() && needs_conversion(ref, applied.error()))
+      applied = apply_when_converted(ref, action, object, apply);
+    while (!applied.ok()) {
+      const bool outdated = guarded && is_outdated(applied.error());
+      if (!outdated && !is_too_early(action, applied.error())) break;
+      if (!moment.pause()) break;
+      if (outdated) MIST_TRY_VOID(renew_version(ref, action, object));
+      if (action.late) ref = served_reference(action, ref);
+      applied = client_.apply(ref, object, apply, context_);
+    }
+    if (action.late) {
+      const std::scoped_lock lock(late_mutex_);
+      late_.insert_or_assign(node, ref);
+    }
+    if (!applied.ok() && create && applied.error().kind == ErrorKind::Conflict) {
+      auto there = client_.get(ref, context_);
+      // Ours by its mark: our own first try, whose answer was lost, or that of an earlier attempt.
+      const bool ours = there.ok() && there->string_at({"metadata", "labels", kPartOfLabel}) ==
+                                          desired.rendered.object.label(kPartOfLabel);
+      if (ours) {
+        MIST_TRY_VOID(is_no_other(node, std::string(there->string_at({"metadata", "uid"}))));
+        object["metadata"].erase("resourceVersion");
+        object["metadata"].set("uid", there->string_at({"metadata", "uid"}));
+        applied = client_.apply(ref, object, apply, context_);
+      } else if (there.ok()) {
+        return error(ErrorKind::Conflict, "{} appeared while the plan was carried out", action.key.display())
+            .with_hint("run the command again to see what it belongs to");
+      }
+    }
+    if (!applied.ok() && is_about_our_label(applied.error()))
+      applied = take_label_back(ref, action, object, apply);
+    if (!applied.ok()) return explain(std::move(applied).error());
+    uids_[node] = applied->string_at({"metadata", "uid"});
+    versions_[node] = applied->string_at({"metadata", "resourceVersion"});
+    earlier_failures_[node] = passing_failure(*applied);
+    std::vector<FieldDifference> left = differences_of(desired, *applied, plan_.owner.manager);
+    // Of what could not be read before, or was filled meanwhile.
+    if (!empties && std::erase_if(left, &FieldDifference::empties) > 0) {
+      MIST_TRY(const std::string version, empty_first(ref, action, desired, uids_[node]));
+      if (!version.empty()) versions_[node] = version;
+    }
+    if (takes_wanted(action, desired, left)) {
+      object["metadata"].erase("resourceVersion");
+      MIST_TRY(*applied, client_.apply(ref, object, apply, context_));
+      versions_[node] = applied->string_at({"metadata", "resourceVersion"});
+      left = differences_of(desired, *applied, plan_.owner.manager);
+    }
+    server_made_[node] = server_made(left);
+    MIST_TRY_VOID(is_where_meant(node, ref, *applied));
+    MIST_TRY_VOID(has_our_marks(desired, *applied));
+    return is_no_other(node, uids_[node], true);
+  }
+
+  // With the last field of a custom resource's map that we own, an apply takes the map, and what is wanted in
+  // it that has no owner. Then the next apply puts that there.
+  static bool takes_wanted(const PlannedAction& action, const DesiredObject& desired,
+                           const std::vector<FieldDifference>& left) {
+    return !apimachinery::is_built_in_group(desired.key.group_kind.group) &&
+           std::ranges::any_of(action.differences,
+                               [](const FieldDifference& each) { return each.removal() || each.empties; }) &&
+           std::ranges::any_of(
+               left, [](const FieldDifference& each) { return each.before.is_null() && !each.removal(); });
+  }
+
+  // Without its marks nobody would find the object again: no wait, no upgrade, no uninstall.
+  static Status has_our_marks(const DesiredObject& desired, const Value& written) {
+    const Marks ours = marks_of(desired.rendered.object.value()), now = marks_of(written);
+    // An answer without a name tells nothing of the object.
+    if (written.string_at({"metadata", "name"}).empty() || now == ours) return {};
+    const std::string mark = now.part_of == ours.part_of ? fmt::format("annotation {}", kReleaseAnnotation)
+                                                         : fmt::format("label {}", kPartOfLabel);
+    return error(ErrorKind::Invalid, "{} was stored without the {}, by which it is the release's",
+                 desired.key.display(), mark)
+        .with_because("the cluster's admission (a policy or a webhook) removed or changed it")
+        .with_hint(fmt::format("have admission leave the {} as it is, then run the command again", mark));
+  }
+
+  // The record is to name what the server wrote, not what was asked for.
+  Status is_where_meant(Node node, const kube::ObjectRef& ref, const Value& written) {
+    const std::string ns(written.string_at({"metadata", "namespace"}));
+    if (written.string_at({"metadata", "name"}).empty() || ns == ref.ns) return {};
+    const std::scoped_lock lock(late_mutex_);
+    late_.insert_or_assign(node, kube::ObjectRef{ref.resource, ns, ref.name});
+    return error(ErrorKind::Conflict, "{} was written {}", plan_.writes[node].key.display(),
+                 ns.empty() ? "without a namespace" : fmt::format("into the namespace {}", ns))
+        .with_detail(OtherScope())
+        .with_hint("run the command again");
+  }
+
+  // What this run wrote under another API group is not to be written over.
+  Status is_no_other(Node node, const std::string& uid, bool written = false) {
+    const std::scoped_lock lock(written_mutex_);
+    const auto known = written_.find(uid);
+    if (known != written_.end() && plan_.writes[known->second].key != plan_.writes[node].key)
+      return same_object_error(plan_, plan_.writes[known->second], plan_.writes[node]);
+    if (written) written_.insert_or_assign(uid, node);
+    return {};
+  }
+
+  // Until the conversion webhook of its kind answers, the server can't write it either. What repairs the
+  // webhook was just written, and takes its time.
+  Result<Value> apply_when_converted(const kube::ObjectRef& ref, const PlannedAction& action,
+                                     const Value& object, const kube::ApplyOptions& apply) {
+    const Context limited = context_.with_timeout(options_.edge_timeout);
+    std::string last;
+    for (;;) {
+      auto applied = client_.apply(ref, object, apply, limited);
+      if (applied.ok() || !context_.check().ok()) return applied;
+      const Error& failure = applied.error();
+      if (failure.kind != ErrorKind::Retryable && failure.kind != ErrorKind::Timeout) return applied;
+      if (failure.kind == ErrorKind::Retryable) last = failure.because;
+      const bool more = limited.check().ok() && SystemClock().sleep(kPauseToConvert, limited.stop());
+      if (more && limited.check().ok()) continue;
+      Error late = error(ErrorKind::Timeout, "{} could not be written within {} s", action.key.display(),
+                         std::chrono::duration_cast<std::chrono::seconds>(options_.edge_timeout).count())
+                       .with_because(last);
+      if (const auto webhook = conversion_webhook(client_, ref.resource, context_))
+        return std::move(late)
+            .with_frame(conversion_words(*webhook, failure))
+            .with_hint(conversion_hint(*webhook));
+      return late;
+    }
+  }
+
+  bool needs_conversion(const kube::ObjectRef& ref, const Error& failure) const {
+    return failure.kind == ErrorKind::Retryable && context_.check().ok() &&
+           conversion_webhook(client_, ref.resource, context_).has_value();
+  }
+
+  // A 409 that is about neither fields nor the uid: the object changed since it was looked at.
+  static bool is_outdated(const Error& failure) {
+    return failure.kind == ErrorKind::Conflict && !kube::is_field_conflict(failure) &&
+           !kube::is_other_object(failure);
+  }
+
+  // Whoever writes last would have it, whatever the other release was told: all that we write, `mistctl`
+  // writes. So what isn't ours is written at a version at which it is still whose it was. It changes all the
+  // time for other reasons: its status, for one.
+  Status is_still_whose_it_was(const PlannedAction& action, const Value& there) const {
+    const Marks now = marks_of(there);
+    // Ours: our own first try, whose answer was lost.
+    if (now == action.marks || now.part_of == part_of_) return {};
+    // It was ours, and merely lost its label.
+    if (action.version.empty() && now.part_of.empty()) return {};
+    const std::string words =
+        now.release.empty()
+            ? now.part_of.empty() ? std::string("nobody") : fmt::format("ApplySet {}", now.part_of)
+            : fmt::format("release {}", now.release);
+    return error(ErrorKind::Conflict, "{} belongs to {} as of just now", action.key.display(), words)
+        .with_hint("run the command again to see what can be done");
+  }
+
+  // An object that lost our label is written again, and not deleted.
+  Status may_be_deleted(const PlannedAction& action, const Value& there) const {
+    MIST_TRY_VOID(is_still_whose_it_was(action, there));
+    if (action.adopting || !marks_of(there).part_of.empty()) return {};
+    return error(ErrorKind::Conflict, "{} is not deleted", action.key.display())
+        .with_because(std::string(kUnmarked))
+        .with_hint("run the command again to see what can be done");
+  }
+
+  // At which a written object can be deleted without another look; empty: it changes by itself.
+  std::string still_version(Node node) const {
+    const apimachinery::Object& object = plan_.desired[plan_.writes[node].desired].rendered.object;
+    return pod_template(object) != nullptr ? std::string() : versions_[node];
+  }
+
+  Status renew_version(const kube::ObjectRef& ref, const PlannedAction& action, Value& object) {
+    MIST_TRY(const Value there, client_.get(ref, context_));
+    MIST_TRY_VOID(is_still_whose_it_was(action, there));
+    object["metadata"].set("resourceVersion", there.string_at({"metadata", "resourceVersion"}));
+    return {};
+  }
+
+  // Nullopt: another object is there, as the apply will say, which names the uid.
+  Result<std::optional<Value>> look_again(const kube::ObjectRef& ref, const PlannedAction& action,
+                                          const std::string& uid) {
+    MIST_TRY(Value there, client_.get(ref, context_));
+    if (there.string_at({"metadata", "uid"}) != uid) return std::optional<Value>();
+    MIST_TRY_VOID(is_still_whose_it_was(action, there));
+    return std::optional(std::move(there));
+  }
+
+  // What the earlier managers of an adopted object own becomes ours, as it was planned. Returns the version
+  // that has it; empty: there is nothing to take any more, by a run that died or a lost answer. Should we die
+  // here, the journal names the object, and what we own and don't want goes with the next apply.
+  Result<std::string> take_fields(const kube::ObjectRef& ref, const PlannedAction& action,
+                                  const Value& object) {
+    const ChosenFields chosen = fields_of(*action.transfer);
+    for (Moment moment(context_);;) {
+      MIST_TRY(const std::optional<Value> found, look_again(ref, action, action.uid));
+      if (!found) return std::string();
+      const Value there = owners_are_forgotten(*found)
+                              ? with_known_owners(client_, ref, *found, plan_.owner.manager, context_)
+                              : *found;
+      const auto transfer =
+          field_transfer(object, kube::with_present_owners(client_, ref.resource, there, context_), chosen,
+                         plan_.owner.manager);
+      if (!transfer) return std::string();
+      if (transfer->fields != action.transfer->fields)
+        return error(ErrorKind::Conflict, "{} was written by {} since it was looked at", action.key.display(),
+                     managers_words(*transfer))
+            .with_hint("run the command again to see what changes now");
+      auto patched = client_.merge_patch(ref, transfer_patch(there, *transfer), context_);
+      if (patched.ok()) return std::string(patched->string_at({"metadata", "resourceVersion"}));
+      if (patched.error().kind != ErrorKind::Conflict || !moment.pause())
+        return std::move(patched).error().with_frame(
+            fmt::format("while taking over the fields of {}", managers_words(*transfer)));
+    }
+  }
+
+  // As the object is now; with the lists that only the record knows of (unowned_empty.h), if they are as
+  // planned.
+  std::vector<FieldDifference> still_to_empty(const PlannedAction& action, const DesiredObject& desired,
+                                              const Value& there) const {
+    std::vector<FieldDifference> emptied = emptied_among(differences_of(desired, there, plan_.owner.manager));
+    for (FieldDifference planned : emptied_among(action.differences)) {
+      const Value* const now = place_at(there, planned.steps);
+      if (now == nullptr || *now != planned.before ||
+          std::ranges::find(emptied, planned.path, &FieldDifference::path) != emptied.end())
+        continue;
+      planned.after = Value();
+      emptied.push_back(std::move(planned));
+    }
+    return emptied;
+  }
+
+  // Returns the version that has it; empty: there is nothing to empty any more.
+  Result<std::string> empty_first(const kube::ObjectRef& ref, const PlannedAction& action,
+                                  const DesiredObject& desired, const std::string& uid) {
+    for (Moment moment(context_);;) {
+      MIST_TRY(const std::optional<Value> found, look_again(ref, action, uid));
+      if (!found) return std::string();
+      const Value& there = *found;
+      const auto emptied = still_to_empty(action, desired, there);
+      if (emptied.empty()) return std::string();
+      if (const std::string others = fields_of_others(emptied); !others.empty() && !options_.force_conflicts)
+        return error(ErrorKind::Conflict, "{} has fields that other managers own: {}", action.key.display(),
+                     others)
+            .with_hint(std::string(kForceHint));
+      auto patched = empty_fields(client_, ref, there, emptied, context_);
+      if (patched.ok()) return std::string(patched->string_at({"metadata", "resourceVersion"}));
+      if (!is_outdated(patched.error()) || !moment.pause())
+        return std::move(patched).error().with_frame(fmt::format("while emptying {}", emptied.front().path));
+    }
+  }
+
+  // Forced at exactly the version at which nothing else is in conflict.
+  Result<Value> take_label_back(const kube::ObjectRef& ref, const PlannedAction& action, Value& object,
+                                kube::ApplyOptions apply) {
+    MIST_TRY(const Value there, client_.get(ref, context_));
+    MIST_TRY_VOID(is_still_whose_it_was(action, there));
+    object["metadata"].set("resourceVersion", there.string_at({"metadata", "resourceVersion"}));
+    auto applied = client_.apply(ref, object, apply, context_);
+    if (applied.ok() || !is_about_our_label(applied.error())) return applied;
+    apply.force = true;
+    return client_.apply(ref, object, apply, context_);
+  }
+
+  // The first half of a replacement. Should we die after it, the object is in the inventory and not there,
+  // and the next write creates it.
+  Status delete_old(const kube::ObjectRef& ref, const PlannedAction& action, const std::string& uid) {
+    if (options_.before_replacing) MIST_TRY_VOID(options_.before_replacing(action));
+    const auto deleted =
+        kube::delete_object(client_, ref,
+                            {.uid = uid,
+                             .resource_version = action.again ? still_version(*action.again) : action.seen,
+                             .propagation = replacement_propagation(action),
+                             .still_goes = [&](const Value& now) { return may_be_deleted(action, now); }},
+                            context_);
+    if (deleted.ok() && *deleted == kube::Deletion::Other)
+      return error(ErrorKind::Conflict, "{} was replaced by somebody else meanwhile", action.key.display())
+          .with_hint("run the command again");
+    // With its definition, which is replaced too, the kind goes and all objects of it.
+    const bool kind_is_gone = !deleted.ok() && action.late && kube::is_not_served(deleted.error());
+    if (!deleted.ok() && !kind_is_gone) return deleted.error();
+    if (deleted.ok()) events_.object({action.key.display(), "deleting", {}});
+    return wait_until_gone(client_, ref, uid, options_.edge_timeout, context_)
+        .in(fmt::format("while waiting until the old {} is gone", action.key.display()));
+  }
+
+  // The new StatefulSet takes over the Pods of the old one, unless it selects others. The Pods of a Job end
+  // before the new ones begin.
+  static kube::Propagation replacement_propagation(const PlannedAction& action) {
+    const GroupKind& kind = action.key.group_kind;
+    const bool selects_others = std::ranges::any_of(
+        action.differences,
+        [](const FieldDifference& difference) { return difference.path.starts_with(".spec.selector"); });
+    if (kind == GroupKind{"apps", "StatefulSet"})
+      return selects_others ? kube::Propagation::Foreground : kube::Propagation::Orphan;
+    if (kind == GroupKind{"batch", "Job"}) return kube::Propagation::Foreground;
+    return kube::Propagation::Background;
+  }
+
+  static Error explain(Error failure) {
+    if (failure.kind != ErrorKind::Conflict || !failure.hint.empty()) return failure;
+    failure.hint =
+        kube::is_field_conflict(failure)
+            ? "another field manager owns these fields: let it, or take them with --force-conflicts"
+        : kube::is_other_object(failure) ? "it was deleted or recreated since the plan: run the command again"
+                                         : "somebody else was writing it: run the command again";
+    return failure;
+  }
+
+  kube::Client& client_;
+  const Plan& plan_;
+  const ExecuteOptions& options_;
+  EventSink& events_;
+  const Context& context_;
+  std::vector<std::string> uids_;      // each element has one writer, like those of versions_
+  std::vector<std::string> versions_;  // the resourceVersion that this run wrote; empty: it wrote nothing
+  std::vector<std::optional<std::string>> earlier_failures_;
+  std::vector<std::vector<ServerMade>> server_made_;
+  std::mutex late_mutex_;
+  std::map<std::size_t, kube::ObjectRef> late_;  // guarded by late_mutex_
+  std::mutex written_mutex_;
+  std::map<std::string, Node> written_;  // by uid; guarded by written_mutex_
+  const std::string part_of_;
+  const std::set<GroupKind> redefined_;
+  const std::set<std::string, std::less<>> eased_;
+  std::vector<char> deleted_;
+  std::vector<std::string> left_;
+};
+
+// About how long it takes until an object is what those behind it, or somebody who waits for the release,
+// want it to be; in requests. A Job runs to its end, Pods must start, a controller has to look at the rest.
+constexpr std::size_t kRequest = 1, kController = 5, kPods = 50, kJob = 200;
+
+std::size_t cost_of(const apimachinery::Object& object, bool awaited) {
+  if (!awaited || !is_worth_waiting(object.value())) return kRequest;
+  if (object.gvk().group_kind() == GroupKind{"batch", "Job"}) return kJob;
+  return pod_template(object) != nullptr ? kPods : kController;
+}
+
+std::vector<std::size_t> costs_of(const Plan& plan, const RunOrder& order, bool urgent) {
+  std::vector<std::size_t> costs(order.graph.size(), 0);
+  const auto object = [&](Node node) -> const apimachinery::Object& {
+    return plan.desired[plan.writes[node].desired].rendered.object;
+  };
+  for (Node node = 0; node < plan.writes.size(); ++node) costs[node] = cost_of(object(node), urgent);
+  for (std::size_t i = 0; i < order.waits.size(); ++i) {
+    const std::optional<std::size_t>& source = order.waits[i].write;
+    costs[order.first_wait + i] =
+        source ? std::max(kController, cost_of(object(*source), true)) : kController;
+  }
+  return costs;
+}
+
+// A hook failed: what its policy and those of the hooks before it say of that. What can't be deleted now is
+// the release's still.
+void delete_after_failure(const Plan& plan, const RunOrder& order, const GraphRun& run, Writer& writer,
+                          EventSink& events) {
+  for (const auto& [node, failure] : run.failures) {
+    if (!order.is_wait(node) || failure.kind == ErrorKind::Cancelled) continue;
+    const EdgeWait& wait = order.waits[node - order.first_wait];
+    if (wait.predicate != EdgePredicate::Done || !wait.write) continue;
+    const auto& failed = plan.desired[plan.writes[*wait.write].desired].hook;
+    for (Node each = 0; failed && each <= *wait.write; ++each) {
+      const auto& hook = plan.desired[plan.writes[each].desired].hook;
+      if (!hook || hook->phase != failed->phase) continue;
+      if (each == *wait.write ? !hook->delete_failed : !hook->delete_succeeded) continue;
+      if (const Status deleted = writer.delete_hook(each); !deleted.ok())
+        events.warn(deleted.error().to_line());
+    }
+  }
+}
+
+}  // namespace
+
+Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOptions& options,
+                         EventSink& events, const Context& context) {
+  Writer writer(client, plan, options, events, context);
+  const RunOrder order = run_order(plan);
+  EdgeWaiter waiter(client, plan, order.waits, {.limit = options.edge_timeout}, events, context);
+  NodeWork work{.costs = costs_of(plan, order, options.urgent),
+                .work = [&](Node node) { return writer.write(node); },
+                .waits = [&](Node node) { return order.is_wait(node); },
+                .begin =
+                    [&](Node node, NodeDone done) {
+                      const EdgeWait& wait = order.waits[node - order.first_wait];
+                      waiter.begin(node - order.first_wait,
+                                   wait.write ? writer.source(*wait.write) : WaitSource(),
+                                   [&client, &writer, &wait, done = std::move(done)](Status status) {
+                                     if (wait.predicate == EdgePredicate::Done && wait.write)
+                                       writer.show_logs(*wait.write, status);
+                                     client.invalidate_discovery();  // new kinds may be served now
+                                     done(std::move(status));
+                                   });
+                    }};
+  const GraphRun run = run_graph(order.graph, options.parallel, work, context);
+  Execution execution;
+  execution.writes = outcomes_of(run, plan.writes.size());
+  delete_after_failure(plan, order, run, writer, events);
+  execution.deleted = writer.take_deleted();
+  execution.left = writer.take_left();
+  execution.versions = writer.still_versions();
+  execution.uids = writer.take_uids();
+  execution.earlier_failures = writer.take_earlier_failures();
+  execution.server_made = writer.take_server_made();
+  execution.late = writer.take_late();
+  execution.removals.assign(plan.removals.size(), Outcome::NotStarted);
+  const auto name_of = [&](Node node) -> std::string {
+    if (node < plan.writes.size()) return plan.writes[node].key.display();
+    return order.is_wait(node) ? waiter.source_name(node - order.first_wait) : std::string();
+  };
+  execution.failure = failure_of(run, order.graph, plan.writes.size(), name_of, "are written", context);
+  return execution;
+}
+
+std::vector<InventoryItem> inventory_after(const Plan& plan, const Execution& execution) {
+  std::vector<InventoryItem> inventory = inventory_of(plan);
+  std::vector<InventoryItem> after;
+  for (std::size_t i = 0; i < inventory.size(); ++i) {
+    if (i < plan.writes.size()) {
+      const bool deleted = !execution.deleted.empty() && execution.deleted[i] != 0;
+      const bool replaced = plan.writes[i].kind == ActionKind::Replace;
+      const bool left = i < execution.left.size() && !execution.left[i].empty();
+      const bool done = execution.writes[i] == Outcome::Done && !left;
+      if (left) inventory[i].left = execution.left[i];
+      if (!execution.uids[i].empty() && (!replaced || done)) inventory[i].uid = execution.uids[i];
+      if (const auto sent = execution.late.find(i); sent != execution.late.end())
+        inventory[i].key.ns = sent->second.ns;
+      if (done) inventory[i].replacing = false;
+      if (done && i < execution.server_made.size()) inventory[i].server_made = execution.server_made[i];
+      if (done) inventory[i].fields_taken = plan.writes[i].fields_taken;
+      if (deleted) inventory[i].uid.clear();
+      // What was refused or never sent was last changed when it was before.
+      if (!done) inventory[i].revision = plan.writes[i].previous_revision;
+    } else if (i < plan.writes.size() + plan.removals.size() &&
+               execution.removals[i - plan.writes.size()] == Outcome::Done) {
+      continue;
+    }
+    after.push_back(std::move(inventory[i]));
+  }
+  return after;
+}
+
+}  // namespace mist::apply

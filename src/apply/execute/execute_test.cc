@@ -1,0 +1,221 @@
+// In which order a Plan is carried out where the graph leaves a choice. What each write says and what becomes
+// of failures: action/deploy/deploy_test.cc and action/durability_test.cc.
+
+#include "apply/execute/execute.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "apply/marks.h"
+#include "testing/client_with_logs.h"
+#include "testing/definition.h"
+#include "testing/plan_of.h"
+#include "testing/yaml.h"
+
+namespace mist::apply {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::FakeCall;
+using testing::FakeCluster;
+using ::testing::HasSubstr;
+
+// The Job's Pods are in the network policy's hands, so it comes after it.
+constexpr std::string_view kMixed = R"(
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: b}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: c}, spec: {template: {spec: {serviceAccountName: e}}}}
+---
+{apiVersion: batch/v1, kind: Job, metadata: {name: d}, spec: {template: {spec: {containers: [{name: c}]}}}}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: e}}
+---
+{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: f}, spec: {podSelector: {}}}
+)";
+
+// One after another, so that the order can be seen.
+std::vector<std::string> written(bool urgent) {
+  FakeCluster cluster;
+  NullEventSink events;
+  const Plan plan = testing::plan_of(cluster, {"default", "shop"}, kMixed);
+  const Execution done = execute_writes(cluster, plan, {.parallel = 1, .urgent = urgent}, events, Context());
+  EXPECT_TRUE(done.ok()) << done.failure->to_line();
+  std::vector<std::string> names;
+  for (const FakeCall& call : cluster.calls())
+    if (call.verb == "apply") names.push_back(call.key.name);
+  return names;
+}
+
+TEST(Execute, WhatTakesLongToBecomeReadyBeginsFirstWhenThatIsWaitedFor) {
+  EXPECT_THAT(written(true), ElementsAre("f", "d", "e", "c", "a", "b"));
+}
+
+TEST(Execute, TheLongestChainBeginsFirstWhenNothingIsWaitedFor) {
+  EXPECT_THAT(written(false), ElementsAre("e", "f", "a", "b", "c", "d"));
+}
+
+// The hint for a 409 depends on what the server says it is about.
+TEST(Execute, OnlyFieldsOfOtherManagersAreToBeForced) {
+  constexpr std::string_view kOne =
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: '1'}}";
+  const Owner id{"default", "shop"};
+  FakeCluster cluster;
+  NullEventSink events;
+  const Plan first = testing::plan_of(cluster, id, kOne);
+  ASSERT_TRUE(execute_writes(cluster, first, {}, events, Context()).ok());
+  const auto changed = [&] {
+    Plan plan = testing::plan_of(cluster, id,
+                                 "{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: '2'}}");
+    EXPECT_EQ(plan.writes[0].kind, ActionKind::Update);
+    return plan;
+  };
+  const auto hint = [&](const Plan& plan) {
+    const Execution done = execute_writes(cluster, plan, {}, events, Context());
+    EXPECT_FALSE(done.ok());
+    return done.failure ? done.failure->hint : std::string();
+  };
+  const Plan edited = changed(), again = changed(), gone = changed();
+
+  auto object = *cluster.find("ConfigMap", "default", "one");
+  object["data"].set("a", "theirs");
+  cluster.put(object, "kubectl-edit");
+  EXPECT_THAT(hint(edited), HasSubstr("--force-conflicts"));
+
+  const ObjectKey key{{"", "ConfigMap"}, "default", "one"};
+  cluster.drop(key);
+  EXPECT_EQ(hint(gone), "it was deleted or recreated since the plan: run the command again");
+  object["metadata"].erase("uid");
+  cluster.put(object, "kubectl-edit");
+  EXPECT_EQ(hint(again), "it was deleted or recreated since the plan: run the command again");
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply") return std::nullopt;
+    return error(ErrorKind::Conflict, "refused").with_because("the object has been modified");
+  });
+  EXPECT_EQ(hint(again), "somebody else was writing it: run the command again");
+}
+
+std::string gate(std::string_view secrets) {
+  return fmt::format(
+      "{{apiVersion: example.com/v1, kind: Gate, metadata: {{name: g}}, spec: {{secrets: {}}}}}", secrets);
+}
+
+struct Gates : ::testing::Test {
+  Gates() {
+    cluster.put(testing::yaml(testing::definition_yaml("Gate", "gates")));
+    EXPECT_TRUE(carried_out(gate("[{name: alice}]"), {}).ok());
+  }
+  Execution carried_out(std::string_view yaml, const ExecuteOptions& options) {
+    return execute_writes(cluster, testing::plan_of(cluster, id, yaml), options, events, Context());
+  }
+  Value secrets() {
+    const Value live = *cluster.find("Gate.example.com", "default", "g");
+    const Value* found = live.at_path({"spec", "secrets"});
+    return found == nullptr ? Value() : *found;
+  }
+  const Owner id{"default", "shop"};
+  FakeCluster cluster;
+  NullEventSink events;
+};
+
+TEST_F(Gates, AListOfACustomResourceIsEmptiedFirst) {
+  cluster.clear_calls();
+  const Execution done = carried_out(gate("[]"), {});
+  ASSERT_TRUE(done.ok()) << done.failure->to_line();
+  EXPECT_EQ(secrets(), testing::yaml("[]"));
+  EXPECT_EQ(cluster.count("patch"), 1U);
+  EXPECT_EQ(testing::plan_of(cluster, id, gate("[]")).writes[0].kind, ActionKind::Unchanged);
+}
+
+std::string config_maps(int count) {
+  std::string yaml;
+  for (int i = 0; i < count; ++i)
+    yaml += fmt::format("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c{}}}}}\n", i);
+  return yaml;
+}
+
+// An admission that takes our label away.
+class Stripping final : public testing::ClientWithLogs {
+ public:
+  using ClientWithLogs::ClientWithLogs;
+  Result<Value> apply(const kube::ObjectRef& ref, const Value& object, const kube::ApplyOptions& options,
+                      const Context& context) override {
+    Value stripped = object;
+    stripped["metadata"]["labels"].erase(kPartOfLabel);
+    return ClientWithLogs::apply(ref, stripped, options, context);
+  }
+};
+
+TEST(Execute, AnObjectThatIsStoredWithoutOurLabelIsAFailure) {
+  FakeCluster cluster;
+  NullEventSink events;
+  Stripping client(cluster);
+  const Plan plan = testing::plan_of(cluster, {"default", "shop"}, config_maps(1));
+  const Execution done = execute_writes(client, plan, {}, events, Context());
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(
+      done.failure->message,
+      "ConfigMap default/c0 was stored without the label applyset.kubernetes.io/part-of, by which it is the "
+      "release's");
+  EXPECT_THAT(done.failure->hint, HasSubstr("have admission leave the label"));
+  EXPECT_FALSE(done.uids[0].empty()) << "it is there, and recorded";
+}
+
+class ObjectStates final : public EventSink {
+ public:
+  void message(const Message&) override {}
+  void began(const ActivityBegan&) override {}
+  void ended(const ActivityEnded&) override {}
+  void object(const ObjectProgress& event) override {
+    const std::scoped_lock lock(mutex_);
+    told.push_back(fmt::format("{}: {} ({})", event.object, event.state, event.detail));
+  }
+  std::vector<std::string> told;
+
+ private:
+  std::mutex mutex_;
+};
+
+TEST(Execute, AReasonIsToldAtEachObjectAndOnceInTheEnd) {
+  FakeCluster cluster;
+  ObjectStates events;
+  const Plan plan = testing::plan_of(cluster, {"default", "shop"}, config_maps(9));
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply") return std::nullopt;
+    return error(ErrorKind::Forbidden, "cannot apply ConfigMap {} on http://x", call.key.name)
+        .with_because(call.key.name == "c8"
+                          ? "something else"
+                          : fmt::format("configmaps \"{}\" is forbidden:\nno quota", call.key.name));
+  });
+  const Execution done = execute_writes(cluster, plan, {}, events, Context());
+  ASSERT_FALSE(done.ok());
+  EXPECT_THAT(events.told, ::testing::Contains(
+                               "ConfigMap default/c3: failed (configmaps \"c3\" is forbidden:; no quota)"));
+  EXPECT_EQ(done.failure->because, "configmaps \"c0\" is forbidden:\nno quota");
+  EXPECT_THAT(done.failure->frames,
+              ElementsAre("while applying ConfigMap default/c0",
+                          "also failed, for the same reason: ConfigMap default/c1, ConfigMap default/c2, "
+                          "ConfigMap default/c3, ConfigMap default/c4, ConfigMap default/c5 and 2 more",
+                          ::testing::StartsWith("also failed: ")));
+}
+
+TEST(Execute, WhatBecameOfARequestThatWasCutOffIsUnknown) {
+  FakeCluster cluster;
+  ObjectStates events;
+  const Plan plan = testing::plan_of(cluster, {"default", "shop"}, config_maps(1));
+  std::stop_source stop;
+  cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply") return std::nullopt;
+    stop.request_stop();
+    return error(ErrorKind::Cancelled, "stopped on request");
+  });
+  const Execution done = execute_writes(cluster, plan, {}, events, Context(stop.get_token()));
+  ASSERT_FALSE(done.ok());
+  EXPECT_THAT(events.told, ElementsAre("ConfigMap default/c0: unknown (stopped on request)"));
+}
+
+}  // namespace
+}  // namespace mist::apply

@@ -1,0 +1,308 @@
+#include "apply/execute/remove.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+
+#include "apply/execute/conversion.h"
+#include "apply/execute/run_report.h"
+#include "apply/marks.h"
+#include "apply/order/order.h"
+#include "apply/plan/observe.h"
+#include "apply/plan/plan.h"
+#include "apply/wait/wait.h"
+#include "kube/api_failure.h"
+#include "kube/deletion.h"
+
+namespace mist::apply {
+
+using graph::Node;
+
+namespace {
+
+// Finalizers that the API server or the controller-manager removes by itself.
+bool is_of_kubernetes(std::string_view finalizer) {
+  constexpr std::array<std::string_view, 5> kOwn{
+      "customresourcecleanup.apiextensions.k8s.io", "kubernetes.io/pvc-protection",
+      "kubernetes.io/pv-protection", "foregroundDeletion", "orphan"};
+  return std::ranges::find(kOwn, finalizer) != kOwn.end();
+}
+
+bool waits_for_others(const Value& object) {
+  const Value* const finalizers = object.at_path({"metadata", "finalizers"});
+  return finalizers != nullptr && finalizers->is_array() &&
+         std::ranges::any_of(finalizers->as_array(), [](const Value& each) {
+           return each.is_string() && !is_of_kubernetes(each.as_string());
+         });
+}
+
+class Remover {
+ public:
+  Remover(kube::Client& client, const std::vector<Removal>& removals, const graph::SequenceGraph& order,
+          std::string part_of, const RemovalOptions& options, EventSink& events, const Context& context)
+      : client_(client),
+        removals_(removals),
+        order_(order),
+        part_of_(std::move(part_of)),
+        options_(options),
+        events_(events),
+        context_(context) {
+    keys_.reserve(removals.size());
+    for (const Removal& removal : removals) keys_.push_back(removal.key);
+  }
+
+  Status remove(Node node) {
+    if (node >= removals_.size()) return {};  // a barrier
+    const Removal& removal = removals_[node];
+    Status removed = look_and_remove(node, removal);
+    if (!removed) {
+      events_.object(failed_progress(removal.key, removed.error()));
+      return std::move(removed).error().with_frame(fmt::format("while deleting {}", removal.key.display()));
+    }
+    return {};
+  }
+
+  std::map<std::size_t, std::string> take_stayed() { return std::move(stayed_); }
+
+  /// Objects that finalizers still hold after all deletes were sent, by position, with the reason. Asked at
+  /// the end, since controllers remove most finalizers within a moment.
+  std::map<std::size_t, RemovalReport::Held> look_at_held() {
+    std::map<std::size_t, RemovalReport::Held> result;
+    for (const auto& [node, held] : held_) {
+      const ObjectKey& key = removals_[node].key;
+      const auto now = client_.get(held.ref, context_);
+      const bool here =
+          now.ok() ? now->string_at({"metadata", "uid"}) == held.uid && apimachinery::has_finalizers(*now)
+                   : !kube::is_absent(now.error());
+      if (here)
+        result.emplace(node, now.ok() ? RemovalReport::Held{why_terminating(*now), waits_for_others(*now)}
+                                      : RemovalReport::Held{"whether it is gone can't be read"});
+      else
+        events_.object({key.display(), "deleted", {}});
+    }
+    return result;
+  }
+
+ private:
+  struct Held {
+    kube::ObjectRef ref;
+    std::string uid;
+  };
+
+  Status look_and_remove(Node node, const Removal& removal) {
+    if (options_.last_look) {
+      MIST_TRY(std::string why, options_.last_look(removal));
+      if (!why.empty()) return stays(node, removal, std::move(why));
+    }
+    if (removal.unreadable) {
+      MIST_TRY(std::string why, look_when_converted(removal));
+      if (!why.empty()) return stays(node, removal, std::move(why));
+    }
+    std::string why;
+    std::optional<Held> held;
+    Status removed = remove(removal, options_.wait || !order_.edges_out(node).empty(), why, held);
+    if (!why.empty()) return stays(node, removal, std::move(why));
+    if (held) {
+      const std::scoped_lock lock(mutex_);
+      held_.emplace(node, *std::move(held));
+    }
+    return removed;
+  }
+
+  Status stays(Node node, const Removal& removal, std::string why) {
+    events_.object({removal.key.display(), "retained", why});
+    const std::scoped_lock lock(mutex_);
+    stayed_.emplace(node, std::move(why));
+    return {};
+  }
+
+  // Nobody could say before whether it is marked to be kept.
+  Result<std::string> look_when_converted(const Removal& removal) {
+    const Context limited = context_.with_timeout(options_.timeout);
+    const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
+    for (;;) {
+      auto found = resource_of(client_, item, context_);
+      if (!found.ok() && goes_with_its_definition(found.error())) return std::string();
+      MIST_TRY(const std::optional<kube::ResourceInfo> resource, std::move(found));
+      if (!resource) return std::string();
+      const auto live = client_.get({*resource, removal.key.ns, removal.key.name}, limited);
+      if (live.ok()) {
+        const std::string_view kept = kept_because(removal.key, &*live, {});
+        return kept.empty() ? stays_since(*live) : std::string(kept);
+      }
+      if (kube::is_absent(live.error())) return std::string();
+      MIST_TRY_VOID(context_.check());
+      const bool passes =
+          live.error().kind == ErrorKind::Retryable || live.error().kind == ErrorKind::Timeout;
+      if (passes && SystemClock().sleep(kPauseToConvert, limited.stop()) && limited.check().ok()) continue;
+      if (const auto webhook = conversion_webhook(client_, *resource, context_))
+        return unconverted(live.error(), *webhook);
+      return live.error();
+    }
+  }
+
+  static Error unconverted(const Error& failure, const ConversionWebhook& webhook) {
+    return Error(failure).with_frame(conversion_words(webhook, failure)).with_hint(conversion_hint(webhook));
+  }
+
+  // Objects of a kind that isn't served can only be deleted with its definition, which this run deletes too.
+  bool goes_with_its_definition(const Error& failure) const {
+    const auto* const unserved = failure.detail<UnservedDefinition>();
+    return unserved != nullptr && std::ranges::find(keys_, ObjectKey{apimachinery::kCustomResourceDefinition,
+                                                                     "", unserved->name}) != keys_.end();
+  }
+
+  // What was planned may have become somebody else's, or somebody may want to keep it, since then.
+  std::string stays_since(const Value& now) const {
+    const Marks marks = marks_of(now);
+    if (marks.part_of.empty()) return std::string(kUnmarked);
+    if (marks.part_of != part_of_)
+      return fmt::format("it belongs to {} by now", marks.release.empty()
+                                                        ? fmt::format("ApplySet {}", marks.part_of)
+                                                        : fmt::format("release {}", marks.release));
+    const PruneRules all{.delete_crds = true, .delete_pvcs = true, .delete_namespaces = true};
+    return std::string(kept_because({}, &now, all));
+  }
+
+  // The server reads objects from its cache, which was converted before the webhook went away, and deletes
+  // them where they are stored. `why_it_stays` is set where it does: nothing was deleted then.
+  Status remove(const Removal& removal, bool until_gone, std::string& why_it_stays,
+                std::optional<Held>& held) {
+    const Context limited = context_.with_timeout(options_.timeout);
+    const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
+    for (;;) {
+      Status removed = remove_where_served(removal, until_gone, why_it_stays, held);
+      if (removed.ok() || removed.error().kind != ErrorKind::Retryable) return removed;
+      MIST_TRY_VOID(context_.check());
+      const auto resource = resource_of(client_, item, context_);
+      if (!resource.ok() || !*resource) return removed;
+      const auto webhook = conversion_webhook(client_, **resource, context_);
+      if (!webhook) return removed;
+      if (SystemClock().sleep(kPauseToConvert, limited.stop()) && limited.check().ok()) continue;
+      return unconverted(removed.error(), *webhook);
+    }
+  }
+
+  Status remove_where_served(const Removal& removal, bool until_gone, std::string& why_it_stays,
+                             std::optional<Held>& held) {
+    for (int tries = 0;; ++tries) {
+      Status removed = remove_as_served(removal, until_gone, why_it_stays, held);
+      // Discovery was out of date: the kind is gone, or served in other versions.
+      if (removed.ok() || !kube::is_not_served(removed.error()) || tries == kTriesToAgree) return removed;
+      SystemClock().sleep(kPauseToAgree, context_.stop());
+      MIST_TRY_VOID(context_.check());
+    }
+  }
+
+  Status remove_as_served(const Removal& removal, bool until_gone, std::string& why_it_stays,
+                          std::optional<Held>& held) {
+    const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
+    auto found = resource_of(client_, item, context_);
+    if (!found.ok() && (never_seen(found.error(), item, keys_) || goes_with_its_definition(found.error())))
+      return gone(removal);
+    MIST_TRY(const std::optional<kube::ResourceInfo> resource, std::move(found));
+    if (!resource) return gone(removal);  // its kind is gone, and it with it
+    const kube::ObjectRef ref{*resource, removal.key.ns, removal.key.name};
+    std::string uid = removal.uid, version = removal.resource_version;
+    if (uid.empty()) {
+      // Planned to be created by a run that died: ours if it carries our mark.
+      auto there = client_.get(ref, context_);
+      if (!there.ok())
+        return kube::is_absent(there.error()) ? gone(removal) : Status(std::move(there).error());
+      if (there->string_at({"metadata", "labels", kPartOfLabel}) != part_of_) return gone(removal);
+      uid = there->string_at({"metadata", "uid"});
+      version = there->string_at({"metadata", "resourceVersion"});
+    }
+    const auto still_goes = [&](const Value& now) -> Status {
+      why_it_stays = stays_since(now);
+      if (why_it_stays.empty()) return {};
+      return error(ErrorKind::Conflict, "{} stays", removal.key.display()).with_because(why_it_stays);
+    };
+    Value going;
+    MIST_TRY(
+        const kube::Deletion deletion,
+        kube::delete_object(
+            client_, ref,
+            {.uid = uid, .resource_version = version, .still_goes = still_goes, .going = &going}, context_));
+    // Another uid under that name: ours is gone, and this one isn't ours to delete.
+    if (deletion != kube::Deletion::Going) return gone(removal);
+    events_.object({removal.key.display(), "deleting", {}});
+    if (!until_gone) {
+      if (apimachinery::has_finalizers(going)) held = Held{ref, uid};
+      return {};
+    }
+    MIST_TRY_VOID(wait_until_gone(client_, ref, uid, options_.timeout, context_)
+                      .in(fmt::format("while waiting until {} is gone", removal.key.display())));
+    return gone(removal);
+  }
+
+  Status gone(const Removal& removal) {
+    events_.object({removal.key.display(), "deleted", {}});
+    return {};
+  }
+
+  kube::Client& client_;
+  const std::vector<Removal>& removals_;
+  const graph::SequenceGraph& order_;
+  const std::string part_of_;
+  const RemovalOptions& options_;
+  EventSink& events_;
+  const Context& context_;
+  std::vector<ObjectKey> keys_;
+  std::mutex mutex_;
+  std::map<std::size_t, std::string> stayed_;  // guarded by mutex_
+  std::map<std::size_t, Held> held_;           // guarded by mutex_
+};
+
+// The order of what is known of the objects; those of which only the key is known still follow namespaces.
+Result<graph::SequenceGraph> order_of(const std::vector<Removal>& removals) {
+  std::vector<apimachinery::Object> placeholders;
+  placeholders.reserve(removals.size());
+  std::vector<const apimachinery::Object*> objects;
+  for (const Removal& removal : removals) {
+    if (removal.object != nullptr) {
+      objects.push_back(removal.object);
+      continue;
+    }
+    const std::string api_version = removal.key.group_kind.group.empty()
+                                        ? removal.version
+                                        : removal.key.group_kind.group + "/" + removal.version;
+    Value metadata = Value::object({{"name", removal.key.name}});
+    if (!removal.key.ns.empty()) metadata.set("namespace", removal.key.ns);
+    MIST_TRY(auto object,
+             apimachinery::Object::from_value(Value::object({{"apiVersion", api_version},
+                                                             {"kind", removal.key.group_kind.kind},
+                                                             {"metadata", std::move(metadata)}})));
+    placeholders.push_back(std::move(object));
+    objects.push_back(&placeholders.back());
+  }
+  return removal_order(objects);
+}
+
+}  // namespace
+
+RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>& removals,
+                               const std::string& part_of, const RemovalOptions& options, EventSink& events,
+                               const Context& context) {
+  RemovalReport report;
+  auto order = order_of(removals);
+  if (!order.ok()) {
+    report.outcomes.assign(removals.size(), Outcome::NotStarted);
+    report.failure = std::move(order).error();
+    return report;
+  }
+  Remover remover(client, removals, *order, part_of, options, events, context);
+  const GraphRun run =
+      run_graph(*order, kMostAtOnce, [&](Node node) { return remover.remove(node); }, context);
+  report.outcomes = outcomes_of(run, removals.size());
+  report.stayed = remover.take_stayed();
+  report.held = remover.look_at_held();
+  for (const auto& [position, why] : report.stayed) report.outcomes[position] = Outcome::NotStarted;
+  const auto name_of = [&](Node node) {
+    return node < removals.size() ? removals[node].key.display() : std::string();
+  };
+  report.failure = failure_of(run, *order, removals.size(), name_of, "are deleted", context);
+  return report;
+}
+
+}  // namespace mist::apply

@@ -1,0 +1,57 @@
+#pragma once
+// Deletes along the reversed Sequence graph, as parallel as it allows. Every request is guarded
+// (kube/deletion.h), and repeating one whose outcome is unknown is harmless. Blocking; any thread.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apply/execute/run_report.h"
+#include "apply/plan/desired.h"
+#include "base/context.h"
+#include "base/event.h"
+#include "kube/client.h"
+
+namespace mist::apply {
+
+/// One thing to delete.
+struct Removal {
+  ObjectKey key;
+  std::string version;                           ///< API version it was written with
+  std::string uid;                               ///< empty: whatever is live and carries `part_of`
+  const apimachinery::Object* object = nullptr;  ///< as it was rendered, for the order; may be null
+  bool unreadable = false;                       ///< when it was planned: it goes once it can be read
+                                                 ///< (conversion.h)
+  std::string resource_version = {};             ///< when it was planned; empty: it is looked at first
+};
+
+struct RemovalOptions {
+  bool wait = false;  ///< also until the last ones are gone
+  /// Of each wait until something is gone, and of trying again what can't be read or deleted for now.
+  Duration timeout = std::chrono::minutes(5);
+  /// Asked right before each removal, by any thread: why it stays after all, in
+  /// one sentence; empty: it goes.
+  std::function<Result<std::string>(const Removal&)> last_look = {};
+};
+
+struct RemovalReport {
+  std::vector<Outcome> outcomes;  ///< beside the removals; Done: gone, or being deleted by the server
+  std::map<std::size_t, std::string> stayed;  ///< by position, what the last look said; they are NotStarted
+  struct Held {
+    std::string why;         ///< what still keeps it, in one sentence
+    bool by_others = false;  ///< somebody has to take a finalizer from it: Kubernetes' own go by themselves
+  };
+  /// By position, of what is Done, not waited for and not gone yet.
+  std::map<std::size_t, Held> held = {};
+  std::optional<Error> failure;
+};
+
+/// Deletes dependents first: what something else in the set was ordered after stays until that is gone. What
+/// changed since it was planned and belongs to somebody else by now, or is marked to be kept, stays.
+RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>& removals,
+                               const std::string& part_of, const RemovalOptions& options, EventSink& events,
+                               const Context& context);
+
+}  // namespace mist::apply

@@ -1,0 +1,26 @@
+#pragma once
+// What the server made of an object when we applied it: its defaults, the forms in which it stores values,
+// what admission changed. Each is a difference between what was sent and what came back. It is kept with the
+// object in the inventory, so that the same difference, with the same wanted and the same live value, is
+// known at the next plan; a value that somebody changed later still is one, and so is a new wanted value.
+//
+// What was admission's doing may end: then the wanted value has to be written at last. So where nothing else
+// is written, a known difference is kept and marked, and the server is asked what it makes of the object now
+// (settle.h). Pure; any thread.
+
+#include <vector>
+
+#include "apply/fields/difference.h"
+#include "apply/inventory.h"
+#include "apply/owner.h"
+
+namespace mist::apply {
+
+/// `differences` between what was applied and the server's answer to that; never the marks by which the
+/// object is the release's.
+std::vector<ServerMade> server_made(const std::vector<FieldDifference>& differences);
+
+/// Removes the differences that are `made`, if others are left that are written anyway; else marks them.
+void leave_out(std::vector<FieldDifference>& differences, const std::vector<ServerMade>& made);
+
+}  // namespace mist::apply

@@ -1,0 +1,419 @@
+#include "apply/plan/custom_schema.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include "apply/fields/keyed_lists.h"
+#include "base/text.h"
+#include "encoding/member_finder.h"
+#include "encoding/schema.h"
+
+namespace mist::apply {
+namespace {
+
+using apimachinery::GroupKind;
+
+// What may change an object before the server compares it with its schema. A policy changes nothing without a
+// binding, but those come and go.
+constexpr std::array<std::string_view, 2> kMutatingKinds{"MutatingWebhookConfiguration",
+                                                         "MutatingAdmissionPolicy"};
+
+bool flag(const Value& schema, std::string_view name) {
+  const Value* found = schema.find(name);
+  return found != nullptr && *found == Value(true);
+}
+
+// Keywords that mean the same in both dialects, and hold no schemas.
+constexpr std::array<std::string_view, 12> kPlain{"enum",          "pattern",  "minLength",   "maxLength",
+                                                  "minItems",      "maxItems", "uniqueItems", "minProperties",
+                                                  "maxProperties", "required", "multipleOf",  "type"};
+
+// OpenAPI 3.0 as CustomResourceDefinitions have it → JSON Schema 2020-12.
+class Translation {
+ public:
+  static Value of(const Value& schema) {
+    if (!schema.is_object()) return Value(true);
+    Value result = Value::object();
+    for (const std::string_view name : kPlain) {
+      if (const Value* value = schema.find(name)) result.set(name, *value);
+    }
+    bound(schema, result, "minimum", "exclusiveMinimum");
+    bound(schema, result, "maximum", "exclusiveMaximum");
+    members(schema, result);
+    for (const std::string_view name : {"allOf", "anyOf", "oneOf"}) {
+      const Value* parts = schema.find(name);
+      if (parts == nullptr || !parts->is_array()) continue;
+      Value::Array translated;
+      for (const Value& part : parts->as_array()) translated.push_back(of(part));
+      result.set(name, Value(std::move(translated)));
+    }
+    if (const Value* other = schema.find("not")) result.set("not", of(*other));
+    if (const Value* items = schema.find("items")) result.set("items", of(*items));
+    if (flag(schema, "x-kubernetes-int-or-string")) {
+      result.erase("type");
+      result.erase("anyOf");
+      result.set("type", Value::array({"integer", "string"}));
+    }
+    if (flag(schema, "nullable")) allow_null(result);
+    return result;
+  }
+
+ private:
+  static void bound(const Value& schema, Value& result, std::string_view name, std::string_view exclusive) {
+    const Value* value = schema.find(name);
+    if (value != nullptr) result.set(flag(schema, exclusive) ? exclusive : name, *value);
+  }
+
+  static void members(const Value& schema, Value& result) {
+    if (const Value* properties = schema.find("properties");
+        properties != nullptr && properties->is_object()) {
+      Value translated = Value::object();
+      for (const Value::Member& member : properties->as_object())
+        translated.set(member.key, of(member.value));
+      result.set("properties", std::move(translated));
+    }
+    if (const Value* others = schema.find("additionalProperties"); others != nullptr && others->is_object())
+      result.set("additionalProperties", of(*others));
+  }
+
+  static void allow_null(Value& result) {
+    const Value* type = result.find("type");
+    if (type == nullptr) return;
+    Value::Array types = type->is_array() ? type->as_array() : Value::Array{*type};
+    types.emplace_back("null");
+    result.set("type", Value(std::move(types)));
+    if (Value* choices = result.find("enum"); choices != nullptr && choices->is_array())
+      choices->push_back(Value());
+  }
+};
+
+const Value* default_in(const Value* schema) { return schema == nullptr ? nullptr : schema->find("default"); }
+
+// The schema of a member of an object; null: it has none.
+class SchemasOfMembers {
+ public:
+  explicit SchemasOfMembers(const Value& schema)
+      : properties_(schema.find("properties")), others_(schema.find("additionalProperties")) {}
+
+  const Value* of(std::string_view name) const {
+    if (const Value* const own = properties_.find(name)) return own;
+    return others_ != nullptr && others_->is_object() ? others_ : nullptr;
+  }
+
+ private:
+  encoding::MemberFinder properties_;
+  const Value* others_;
+};
+
+// What a POST takes out before values are looked at: each null that its schema neither allows nor has a
+// default for (PruneNonNullableNullsWithoutDefaults). Server-side apply leaves them in, and then refuses
+// them.
+void take_nulls(const Value& schema, Value& value) {
+  if (value.is_array()) {
+    const Value* const items = schema.find("items");
+    if (items == nullptr) return;
+    for (Value& item : value.as_array()) take_nulls(*items, item);
+  }
+  if (!value.is_object()) return;
+  const SchemasOfMembers schemas(schema);
+  std::erase_if(value.as_object(), [&](const Value::Member& member) {
+    const Value* const known = schemas.of(member.key);
+    return member.value.is_null() && known != nullptr && !flag(*known, "nullable") &&
+           default_in(known) == nullptr;
+  });
+  for (Value::Member& member : value.as_object()) {
+    if (const Value* const known = schemas.of(member.key)) take_nulls(*known, member.value);
+  }
+}
+
+// Then it fills in defaults: for what is missing, and for null where that isn't allowed.
+void fill_in(const Value& schema, Value& value) {
+  const auto fill_null = [](const Value& known, Value& at) {
+    const Value* const fallback = default_in(&known);
+    if (at.is_null() && !flag(known, "nullable") && fallback != nullptr) at = *fallback;
+  };
+  if (value.is_array()) {
+    const Value* const items = schema.find("items");
+    if (items == nullptr) return;
+    for (Value& item : value.as_array()) {
+      fill_null(*items, item);
+      fill_in(*items, item);
+    }
+  }
+  if (!value.is_object()) return;
+  if (const Value* properties = schema.find("properties"); properties != nullptr && properties->is_object()) {
+    encoding::lay_members_over(
+        value, *properties, [](Value&, const Value&) {},
+        [](const Value& schema_of_it) {
+          const Value* const fallback = default_in(&schema_of_it);
+          return fallback == nullptr ? std::nullopt : std::optional(*fallback);
+        });
+  }
+  const SchemasOfMembers schemas(schema);
+  for (Value::Member& member : value.as_object()) {
+    const Value* const known = schemas.of(member.key);
+    if (known == nullptr) continue;
+    fill_null(*known, member.value);
+    fill_in(*known, member.value);
+  }
+}
+
+// One value that isn't as it must be.
+struct Issue {
+  std::string message;
+  std::uint32_t line = 0;
+  bool before_admission = false;  // the server finds it before it lets anybody change the object
+};
+
+constexpr std::size_t kMost = 20;
+
+// Fields that no schema knows: server-side apply refuses them.
+void find_unknown(const Value& schema, const Value& value, const std::string& path, bool root,
+                  std::vector<Issue>& issues) {
+  if (issues.size() >= kMost) return;
+  if (value.is_array()) {
+    const Value* items = schema.find("items");
+    if (items == nullptr) return;
+    for (std::size_t i = 0; i < value.size(); ++i)
+      find_unknown(*items, value.as_array()[i], fmt::format("{}[{}]", path, i), false, issues);
+    return;
+  }
+  if (!value.is_object()) return;
+  const Value* properties = schema.find("properties");
+  const Value* others = schema.find("additionalProperties");
+  const bool free =
+      flag(schema, "x-kubernetes-preserve-unknown-fields") || (others != nullptr && *others == Value(true));
+  const bool whole_object = root || flag(schema, "x-kubernetes-embedded-resource");
+  const encoding::MemberFinder fields(properties);
+  for (const Value::Member& member : value.as_object()) {
+    if (issues.size() >= kMost) return;
+    if (whole_object && (member.key == "apiVersion" || member.key == "kind" || member.key == "metadata"))
+      continue;
+    const std::string below = path.empty() ? member.key : path + "." + member.key;
+    const Value* known = fields.find(member.key);
+    if (known == nullptr && others != nullptr && others->is_object()) known = others;
+    if (known != nullptr) {
+      find_unknown(*known, member.value, below, false, issues);
+      continue;
+    }
+    if (free) continue;
+    std::vector<std::string_view> candidates;
+    if (properties != nullptr && properties->is_object()) {
+      for (const Value::Member& each : properties->as_object()) candidates.push_back(each.key);
+    }
+    const std::string_view close = nearest(member.key, candidates);
+    issues.push_back({fmt::format("{}: the schema has no such field{}", below,
+                                  close.empty() ? "" : fmt::format(" (did you mean {}?)", close)),
+                      member.value.position().line, true});
+  }
+}
+
+// Items of one key: server-side apply refuses them.
+void find_duplicate_items(const Value& schema, const Value& value, const std::string& path,
+                          std::vector<Issue>& issues) {
+  if (issues.size() >= kMost) return;
+  if (value.is_array()) {
+    const std::string_view type = schema.string_at("x-kubernetes-list-type");
+    std::vector<std::string_view> keys;
+    if (const Value* const named = schema.find("x-kubernetes-list-map-keys");
+        type == "map" && named != nullptr && named->is_array()) {
+      for (const Value& key : named->as_array()) {
+        if (key.is_string()) keys.push_back(key.as_string());
+      }
+    }
+    std::vector<DuplicateItem> found;
+    if (type == "set" || !keys.empty()) find_duplicates(value, keys, path, found);
+    for (const DuplicateItem& item : found)
+      issues.push_back({fmt::format("{} has {} twice", item.list, item.key), item.line, true});
+    const Value* const items = schema.find("items");
+    if (items == nullptr) return;
+    for (std::size_t i = 0; i < value.size(); ++i)
+      find_duplicate_items(*items, value.as_array()[i], fmt::format("{}[{}]", path, i), issues);
+    return;
+  }
+  if (!value.is_object()) return;
+  const SchemasOfMembers schemas(schema);
+  for (const Value::Member& member : value.as_object()) {
+    if (const Value* const known = schemas.of(member.key))
+      find_duplicate_items(*known, member.value, path.empty() ? member.key : path + "." + member.key, issues);
+  }
+}
+
+// One version of a definition.
+struct Version {
+  const Value* schema = nullptr;
+  bool own_status = false;  // written by controllers through a subresource
+  std::optional<encoding::Schema> compiled;
+};
+
+struct Definition {
+  std::string name;
+  std::map<std::string, Version, std::less<>> versions;
+};
+
+std::map<GroupKind, Definition> definitions(const std::vector<DesiredObject>& desired) {
+  std::map<GroupKind, Definition> result;
+  for (const DesiredObject& object : desired) {
+    if (object.key.group_kind != apimachinery::kCustomResourceDefinition) continue;
+    const Value& crd = object.rendered.object.value();
+    const Value* versions = crd.at_path({"spec", "versions"});
+    if (versions == nullptr || !versions->is_array()) continue;
+    Definition definition{object.key.name, {}};
+    for (const Value& each : versions->as_array()) {
+      Version version;
+      version.schema = each.at_path({"schema", "openAPIV3Schema"});
+      version.own_status = each.at_path({"subresources", "status"}) != nullptr;
+      if (version.schema != nullptr && version.schema->is_object()) {
+        auto compiled = encoding::Schema::compile(Translation::of(*version.schema));
+        // A schema that can't be understood here is for the server to judge.
+        if (compiled.ok()) version.compiled.emplace(*std::move(compiled));
+      }
+      definition.versions.emplace(std::string(each.string_at("name")), std::move(version));
+    }
+    result.insert_or_assign(apimachinery::defined_kind(crd), std::move(definition));
+  }
+  return result;
+}
+
+std::vector<Issue> issues_of(const Definition& definition, const DesiredObject& object) {
+  const std::string& wanted = object.rendered.object.gvk().version;
+  const auto version = definition.versions.find(wanted);
+  if (version == definition.versions.end())
+    return {{fmt::format("the definition {} of this release has no version {}", definition.name, wanted),
+             object.rendered.line, true}};
+  std::vector<Issue> issues;
+  if (!version->second.compiled) return issues;
+  Value value = object.rendered.object.value();
+  if (version->second.own_status) value.erase("status");
+  find_unknown(*version->second.schema, value, "", true, issues);
+  find_duplicate_items(*version->second.schema, value, "", issues);
+  Value filled = value;
+  fill_in(*version->second.schema, filled);
+  for (const encoding::SchemaIssue& issue : version->second.compiled->validate(filled)) {
+    if (issues.size() >= kMost) break;
+    issues.push_back(
+        {issue.message, encoding::line_at(value, issue.fault()), issue.schema_path.ends_with("/type")});
+  }
+  return issues;
+}
+
+}  // namespace
+
+void take_nulls_of_custom_resources(std::vector<DesiredObject>& desired) {
+  std::map<apimachinery::GroupVersionKind, const Value*> schemas;
+  for (const DesiredObject& object : desired) {
+    if (object.key.group_kind != apimachinery::kCustomResourceDefinition) continue;
+    const Value& crd = object.rendered.object.value();
+    const GroupKind kind = apimachinery::defined_kind(crd);
+    const Value* const versions = crd.at_path({"spec", "versions"});
+    if (versions == nullptr || !versions->is_array()) continue;
+    for (const Value& version : versions->as_array()) {
+      const Value* const schema = version.at_path({"schema", "openAPIV3Schema"});
+      if (schema != nullptr)
+        schemas[{kind.group, std::string(version.string_at("name")), kind.kind}] = schema;
+    }
+  }
+  for (DesiredObject& object : desired) {
+    const auto schema = schemas.find(object.rendered.object.gvk());
+    if (schema != schemas.end()) take_nulls(*schema->second, object.rendered.object.mutable_value());
+  }
+}
+
+Status check_custom_resources(const std::vector<DesiredObject>& desired, const ChangesOnAdmission& changes) {
+  const std::map<GroupKind, Definition> kinds = definitions(desired);
+  if (kinds.empty()) return {};
+  std::optional<Error> failure;
+  std::size_t count = 0;
+  std::map<GroupKind, bool> changed;
+  for (const DesiredObject& object : desired) {
+    const auto kind = kinds.find(object.key.group_kind);
+    if (kind == kinds.end()) continue;
+    for (const Issue& issue : issues_of(kind->second, object)) {
+      if (!issue.before_admission) {
+        auto known = changed.find(object.key.group_kind);
+        if (known == changed.end()) {
+          MIST_TRY(const bool answer, changes(object));
+          known = changed.emplace(object.key.group_kind, answer).first;
+        }
+        if (known->second) continue;
+      }
+      ++count;
+      SourceLocation where = object.rendered.place({.line = issue.line});
+      if (!failure) {
+        failure = error(ErrorKind::Invalid, "{} does not match its definition: {}", object.key.display(),
+                        issue.message);
+        failure->where = std::move(where);
+        failure->hint = fmt::format("the schema is in CustomResourceDefinition {}", kind->second.name);
+      } else if (count <= kMost) {
+        failure->frames.push_back(
+            fmt::format("also: {}: {} ({})", object.key.display(), issue.message, where.text()));
+      }
+    }
+  }
+  if (!failure) return {};
+  if (count > kMost) failure->frames.push_back(fmt::format("and {} more", count - kMost));
+  return *std::move(failure);
+}
+
+bool changes_on_admission(const Value& configuration, std::string_view group, std::string_view resource) {
+  const auto names = [](const Value& rule, std::string_view list, std::string_view name) {
+    const Value* const all = rule.find(list);
+    return all != nullptr && all->is_array() && std::ranges::any_of(all->as_array(), [&](const Value& each) {
+             const std::string_view text = each.is_string() ? std::string_view(each.as_string()) : "";
+             return text == "*" || text == "*/*" || text == name;
+           });
+  };
+  const auto matches = [&](const Value* rules) {
+    return rules != nullptr && rules->is_array() &&
+           std::ranges::any_of(rules->as_array(), [&](const Value& rule) {
+             return names(rule, "apiGroups", group) && names(rule, "resources", resource) &&
+                    (names(rule, "operations", "CREATE") || names(rule, "operations", "UPDATE"));
+           });
+  };
+  if (matches(configuration.at_path({"spec", "matchConstraints", "resourceRules"}))) return true;
+  const Value* const webhooks = configuration.find("webhooks");
+  return webhooks != nullptr && webhooks->is_array() &&
+         std::ranges::any_of(webhooks->as_array(),
+                             [&](const Value& webhook) { return matches(webhook.find("rules")); });
+}
+
+bool is_mutating_configuration(const GroupKind& kind) {
+  return kind.group == "admissionregistration.k8s.io" &&
+         std::ranges::find(kMutatingKinds, kind.kind) != kMutatingKinds.end();
+}
+
+ChangesOnAdmission changes_by(const std::vector<DesiredObject>& desired) {
+  return [&desired](const DesiredObject& object) -> Result<bool> {
+    return std::ranges::any_of(desired, [&](const DesiredObject& each) {
+      return is_mutating_configuration(each.key.group_kind) &&
+             changes_on_admission(each.rendered.object.value(), object.key.group_kind.group,
+                                  object.resource.resource);
+    });
+  };
+}
+
+ChangesOnAdmission changes_by(const std::vector<DesiredObject>& desired, kube::Client& client,
+                              const Context& context) {
+  return [&desired, &client, &context](const DesiredObject& object) -> Result<bool> {
+    MIST_TRY(const bool own, changes_by(desired)(object));
+    if (own) return true;
+    for (const std::string_view kind : kMutatingKinds) {
+      auto resource = client.resource_for({"admissionregistration.k8s.io", std::string(kind)}, "", context);
+      if (!resource.ok() && resource.error().kind == ErrorKind::NotFound) continue;
+      if (!resource.ok()) return std::move(resource).error();
+      const auto listed = client.list(*resource, {}, context);
+      // Without a look at them nobody knows; the server does.
+      if (!listed.ok() && listed.error().kind == ErrorKind::Forbidden) return true;
+      if (!listed.ok()) return listed.error();
+      const bool found = std::ranges::any_of(listed->items, [&](const Value& each) {
+        return changes_on_admission(each, object.key.group_kind.group, object.resource.resource);
+      });
+      if (found) return true;
+    }
+    return false;
+  };
+}
+
+}  // namespace mist::apply

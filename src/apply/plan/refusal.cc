@@ -1,0 +1,126 @@
+#include "apply/plan/refusal.h"
+
+#include <deque>
+#include <set>
+
+namespace mist::apply {
+
+using graph::Node;
+
+namespace {
+
+bool is_written(const PlannedAction& action) {
+  switch (action.kind) {
+    case ActionKind::Create:
+    case ActionKind::Update:
+    case ActionKind::Replace:
+    case ActionKind::Adopt:
+      return true;
+    case ActionKind::Unchanged:
+    case ActionKind::Conflict:
+    case ActionKind::Delete:
+    case ActionKind::Retain:
+      return false;
+  }
+  return false;
+}
+
+// All that comes before `node`, or after it: the nearest first.
+std::vector<Node> reached(const graph::SequenceGraph& graph, Node node, bool before) {
+  std::vector<Node> found;
+  std::set<Node> known{node};
+  std::deque<Node> open{node};
+  while (!open.empty()) {
+    const Node at = open.front();
+    open.pop_front();
+    for (const std::size_t index : before ? graph.edges_in(at) : graph.edges_out(at)) {
+      const graph::Edge& edge = graph.edges()[index];
+      const Node next = before ? edge.before : edge.after;
+      if (!known.insert(next).second) continue;
+      found.push_back(next);
+      open.push_back(next);
+    }
+  }
+  return found;
+}
+
+// The kinds that policies of the release take parameters of.
+std::set<GroupKind> parameter_kinds(const Plan& plan) {
+  std::set<GroupKind> kinds;
+  for (const DesiredObject& desired : plan.desired) {
+    if (desired.key.group_kind.group != "admissionregistration.k8s.io") continue;
+    const Value& object = desired.rendered.object.value();
+    const std::string_view version = object.string_at({"spec", "paramKind", "apiVersion"});
+    const std::string_view kind = object.string_at({"spec", "paramKind", "kind"});
+    const auto slash = version.find('/');
+    if (!kind.empty())
+      kinds.insert(
+          {std::string(slash == std::string_view::npos ? std::string_view() : version.substr(0, slash)),
+           std::string(kind)});
+  }
+  return kinds;
+}
+
+// Whether admission of an object in `ns` may depend on it.
+bool is_looked_at(const PlannedAction& action, const std::set<GroupKind>& parameters, const std::string& ns) {
+  const GroupKind& kind = action.key.group_kind;
+  if (kind.group == "admissionregistration.k8s.io" || kind.group == "rbac.authorization.k8s.io") return true;
+  if (kind == apimachinery::kCustomResourceDefinition || parameters.contains(kind)) return true;
+  if (kind == GroupKind{"", "ResourceQuota"} || kind == GroupKind{"", "LimitRange"})
+    return action.key.ns == ns;
+  return kind == GroupKind{"", "Namespace"} && action.key.name == ns;  // its labels
+}
+
+}  // namespace
+
+std::string may_be_judged_otherwise(const Plan& plan, std::size_t write) {
+  const graph::SequenceGraph& graph = plan.order.graph;
+  for (const Node node : reached(graph, write, true)) {
+    if (node < plan.writes.size() && is_written(plan.writes[node]))
+      return fmt::format("it is written after {}", plan.writes[node].key.display());
+  }
+  const std::set<GroupKind> parameters = parameter_kinds(plan);
+  const std::vector<Node> later = reached(graph, write, false);
+  const std::set<Node> after(later.begin(), later.end());
+  for (Node node = 0; node < plan.writes.size(); ++node) {
+    const PlannedAction& other = plan.writes[node];
+    if (node != write && !after.contains(node) && is_written(other) &&
+        is_looked_at(other, parameters, plan.writes[write].key.ns))
+      return fmt::format("{} changes with it", other.key.display());
+  }
+  return {};
+}
+
+const PlannedAction* judged_by_later(const Plan& plan, std::size_t write) {
+  const std::set<GroupKind> parameters = parameter_kinds(plan);
+  for (const Node node : reached(plan.order.graph, write, false)) {
+    if (node < plan.writes.size() && is_written(plan.writes[node]) &&
+        is_looked_at(plan.writes[node], parameters, plan.writes[write].key.ns))
+      return &plan.writes[node];
+  }
+  return nullptr;
+}
+
+void leave_to_the_order(Plan& plan) {
+  for (std::size_t i = 0; i < plan.writes.size(); ++i) {
+    PlannedAction& action = plan.writes[i];
+    if (!action.arguable) continue;
+    action.arguable = false;
+    const bool refused = action.cause == ConflictCause::Refused || action.cause == ConflictCause::Denied;
+    if (action.kind != ActionKind::Conflict || !refused) continue;
+    if (const std::string why = may_be_judged_otherwise(plan, i); !why.empty()) {
+      action.kind = action.adopting ? ActionKind::Adopt : ActionKind::Update;
+      action.cause = ConflictCause::None;
+      action.hint.clear();
+      action.reason += fmt::format("; {}, so the server decides when its turn comes", why);
+      continue;
+    }
+    if (const PlannedAction* const later = judged_by_later(plan, i))
+      action.hint = fmt::format(
+          "it would be written before {}: if it is to be written after it, say so with the "
+          "annotation {}: {}/{}",
+          later->key.display(), kAfterAnnotation, later->key.group_kind.kind, later->key.name);
+  }
+}
+
+}  // namespace mist::apply

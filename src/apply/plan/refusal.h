@@ -1,0 +1,24 @@
+#pragma once
+// Whether a refusal is the server's last word: what it refuses as things are, it may take once what comes
+// before it is written. Admission may look at a ConfigMap, at a policy, at a quota of the same release. Pure;
+// any thread.
+
+#include <string>
+
+#include "apply/plan/plan.h"
+
+namespace mist::apply {
+
+/// Why the server may judge plan.writes[write] otherwise when its turn comes: "it is written after ConfigMap
+/// shop/limits", "ResourceQuota shop/all changes with it". Empty: what this plan writes before it can't
+/// change the answer.
+std::string may_be_judged_otherwise(const Plan& plan, std::size_t write);
+
+/// Something of this plan that admission looks at, and that is written after it. Null: nothing.
+const PlannedAction* judged_by_later(const Plan& plan, std::size_t write);
+
+/// Conflicts that settle() found arguable and that the order may answer become what they were, with the
+/// refusal as their reason.
+void leave_to_the_order(Plan& plan);
+
+}  // namespace mist::apply

@@ -1,0 +1,120 @@
+#include "apply/plan/settle.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kube/api_failure.h"
+#include "testing/api_refusal.h"
+#include "testing/definition.h"
+#include "testing/plan_of.h"
+
+namespace mist::apply {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(RedefinedKinds, AreThoseWhoseDefinitionsAreWritten) {
+  testing::FakeCluster cluster;
+  Plan plan = testing::plan_of(cluster, {"default", "web"},
+                               testing::definition_yaml("Tally", "tallies") +
+                                   "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: plain}}\n");
+  EXPECT_THAT(redefined_kinds(plan), ElementsAre(GroupKind{"example.com", "Tally"}));
+  for (PlannedAction& action : plan.writes) action.kind = ActionKind::Unchanged;
+  EXPECT_THAT(redefined_kinds(plan), IsEmpty());
+}
+
+TEST(OurLabel, IsTheOnlyFieldOrNot) {
+  const auto refused = [](const std::vector<std::string>& fields) {
+    std::vector<kube::ApiFailure::Cause> causes;
+    for (const std::string& field : fields) causes.push_back({"FieldManagerConflict", field});
+    return testing::api_refusal(ErrorKind::Conflict, "x can't be written", "Apply failed", causes);
+  };
+  const std::string label = ".metadata.labels.mistletoe.dev/tied-to-install-version";
+  EXPECT_TRUE(is_about_our_label(refused({label})));
+  EXPECT_TRUE(is_about_our_label(refused({label, label})));
+  EXPECT_FALSE(is_about_our_label(refused({".data.x", label})));
+  EXPECT_FALSE(is_about_our_label(refused({".data.x"})));
+  EXPECT_FALSE(is_about_our_label(refused({})));
+}
+
+// A plan that asks about a ConfigMap that is as wanted, while `meanwhile` happens behind the look.
+PlannedAction asked_about(const std::function<void(testing::FakeCluster&)>& meanwhile,
+                          const std::optional<Error>& refusal = std::nullopt, const PlanRules& rules = {}) {
+  constexpr std::string_view kMap = R"(
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: plain}
+data: {a: "1"}
+)";
+  const Owner id{"default", "web"};
+  testing::FakeCluster cluster;
+  Plan plan = testing::plan_of(cluster, id, kMap);
+  PlannedAction& action = plan.writes.front();
+  const kube::ObjectRef ref{action.resource, action.key.ns, action.key.name};
+  const Value wanted = with_version(plan.desired[action.desired].rendered, 0);
+  Value there = *cluster.apply(ref, wanted, {}, Context());
+  action.kind = ActionKind::Update;
+  action.ask = true;
+  action.uid = there.string_at({"metadata", "uid"});
+  const LiveState live{{action.key, {std::move(there), true}}};
+  bool done = false;
+  cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.dry_run && !std::exchange(done, true)) meanwhile(cluster);
+    return call.dry_run ? refusal : std::nullopt;
+  });
+  EXPECT_TRUE(settle(cluster, plan, live, rules, Context()).ok());
+  return plan.writes.front();
+}
+
+TEST(Settle, TakesWhatControllersWriteMeanwhileForNoChangeOfOurs) {
+  const auto annotate = [](testing::FakeCluster& cluster) {
+    Value map = *cluster.find("ConfigMap", "default", "plain");
+    map["metadata"]["annotations"].set("example.com/seen", "yes");
+    cluster.put(std::move(map), "controller");
+  };
+  EXPECT_EQ(asked_about([](auto&) {}).kind, ActionKind::Unchanged);
+  EXPECT_EQ(asked_about(annotate).kind, ActionKind::Unchanged);
+}
+
+TEST(Settle, SeesWhatSomebodyChangesMeanwhile) {
+  const auto change = [](testing::FakeCluster& cluster) {
+    Value map = *cluster.find("ConfigMap", "default", "plain");
+    map["data"].set("a", "2");
+    cluster.put(std::move(map), "kubectl-edit");
+  };
+  EXPECT_EQ(asked_about(change).kind, ActionKind::Conflict);
+}
+
+Error refused_with(ErrorKind kind, std::string words) {
+  return testing::api_refusal(kind, "cannot apply it", std::move(words));
+}
+
+TEST(Settle, WhatTheServerForbidsIsKnownBeforeAnythingIsWritten) {
+  const Error policy =
+      refused_with(ErrorKind::Forbidden, "configmaps \"plain\" is forbidden: not on Fridays");
+  const PlannedAction denied = asked_about([](auto&) {}, policy);
+  EXPECT_EQ(denied.kind, ActionKind::Conflict);
+  EXPECT_EQ(denied.cause, ConflictCause::Denied);
+  EXPECT_THAT(denied.reason, ::testing::HasSubstr("not on Fridays"));
+  EXPECT_EQ(asked_about([](auto&) {}, policy, {.only_looks = true}).kind, ActionKind::Conflict);
+}
+
+TEST(Settle, RightsThatAreMissingStopAWriteAndNoLook) {
+  const Error rights =
+      refused_with(ErrorKind::Forbidden,
+                   "configmaps \"plain\" is forbidden: User \"ann\" cannot patch resource \"configmaps\"");
+  EXPECT_EQ(asked_about([](auto&) {}, rights).cause, ConflictCause::Denied);
+  EXPECT_EQ(asked_about([](auto&) {}, rights, {.only_looks = true}).kind, ActionKind::Update);
+}
+
+TEST(Settle, AWebhookThatNoDryRunMayCallSaysNothing) {
+  const Error webhook = refused_with(
+      ErrorKind::Invalid, "admission webhook \"a.b\" does not support dry run because the sideEffects field");
+  EXPECT_EQ(asked_about([](auto&) {}, webhook).kind, ActionKind::Update);
+  const Error invalid = refused_with(ErrorKind::Invalid, "ConfigMap \"plain\" is invalid: x: too long");
+  EXPECT_EQ(asked_about([](auto&) {}, invalid).cause, ConflictCause::Refused);
+}
+
+}  // namespace
+}  // namespace mist::apply

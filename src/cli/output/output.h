@@ -1,0 +1,30 @@
+#pragma once
+// Printing results to stdout: Values as JSON or YAML; how they look is of view/. One thread.
+
+#include <cstdint>
+
+#include "cli/output/style.h"
+#include "cli/parse/invocation.h"
+#include "cli/world.h"
+#include "view/table.h"
+#include "view/values.h"
+
+namespace mist::cli {
+
+using view::identity_value;
+using view::number_or_null;
+using view::Table;
+using view::text_or_null;
+
+enum class OutputFormat : std::uint8_t { Table, Json, Yaml };
+
+/// What kOutputFlags gave (flags.h).
+OutputFormat output_format(const Invocation& invocation);
+
+/// What kLinesFlag gave (flags.h).
+std::size_t context_lines(const Invocation& invocation);
+
+/// JSON (pretty, a newline at the end) or YAML. Table is a defect: the command draws that itself.
+void print_value(World& world, OutputFormat format, const encoding::Value& value);
+
+}  // namespace mist::cli
