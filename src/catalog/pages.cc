@@ -6,9 +6,7 @@
 #include "base/text.h"
 #include "catalog/graph_picture.h"
 #include "catalog/preview_script.h"
-#include "catalog/script.h"
 #include "catalog/security_report.h"
-#include "crypto/digest.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"
 #include "http/url.h"
@@ -18,158 +16,6 @@ namespace {
 
 using encoding::Value;
 
-constexpr std::string_view kStyle = R"(:root {
-  color-scheme: light dark;
-  --back: #fff; --front: #1b1f24; --soft: #57606a; --line: #d0d7de; --box: #f6f8fa; --link: #0550ae;
-  --good: #1a7f37; --bad: #b42318; --wait: #8a5a00;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --back: #0d1117; --front: #e6edf3; --soft: #9aa4b0; --line: #30363d; --box: #161b22; --link: #79b8ff;
-    --good: #3fb950; --bad: #ff8178; --wait: #d9a514;
-  }
-}
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--back); color: var(--front);
-  font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
-header, main, footer { max-width: 70rem; margin-left: auto; margin-right: auto; padding: 0 1.25rem; }
-header { display: flex; flex-wrap: wrap; align-items: center; gap: .6rem 1.25rem;
-  padding-top: .9rem; padding-bottom: .9rem; border-bottom: 1px solid var(--line); }
-header .name { font-weight: 700; font-size: 1.15rem; color: var(--front); text-decoration: none; }
-header form { flex: 1 1 16rem; }
-footer { margin-top: 3rem; padding-top: 1rem; padding-bottom: 2rem; border-top: 1px solid var(--line);
-  color: var(--soft); font-size: .9rem; }
-a { color: var(--link); }
-a:focus-visible, button:focus-visible, input:focus-visible, pre:focus-visible, summary:focus-visible,
-.wide:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: 1.8rem 0 .4rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.3rem; margin: 2rem 0 .6rem; }
-h3 { font-size: 1.08rem; margin: 1.4rem 0 .4rem; }
-h4, h5, h6 { margin: 1.1rem 0 .3rem; }
-.lead { font-size: 1.12rem; color: var(--soft); margin: .2rem 0 1rem; overflow-wrap: anywhere; }
-.skip { position: absolute; left: -100rem; }
-.skip:focus { left: 1rem; top: .5rem; background: var(--back); padding: .3rem .6rem; }
-.search { display: flex; gap: .5rem; }
-input[type=search] { flex: 1; min-width: 0; font: inherit; padding: .45rem .7rem; color: var(--front);
-  background: var(--back); border: 1px solid var(--soft); border-radius: .4rem; }
-button { font: inherit; padding: .45rem .95rem; border: 1px solid var(--link); border-radius: .4rem;
-  background: var(--link); color: var(--back); cursor: pointer; }
-pre { background: var(--box); border: 1px solid var(--line); border-radius: .4rem; padding: .7rem .9rem;
-  overflow-x: auto; font-size: .88rem; line-height: 1.45; }
-code { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, monospace; }
-:not(pre) > code { background: var(--box); padding: .1em .3em; border-radius: .25rem; overflow-wrap: anywhere; }
-table { border-collapse: collapse; width: 100%; }
-.wide { overflow-x: auto; }
-th, td { text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; border-bottom: 1px solid var(--line); }
-th { font-weight: 600; }
-ul.plain { list-style: none; padding: 0; margin: 0; }
-ul.plain > li { padding: .75rem 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
-ul.plain p { margin: .15rem 0 0; color: var(--soft); }
-.columns { display: grid; grid-template-columns: minmax(0, 1fr) 21rem; gap: 0 2.5rem; }
-.columns > * { min-width: 0; }
-.columns h2:first-child { margin-top: 1rem; }
-@media (max-width: 55rem) { .columns { grid-template-columns: minmax(0, 1fr); } }
-aside th, aside td { white-space: nowrap; padding-right: .6rem; }
-dl { margin: 0; }
-dt { font-weight: 600; margin-top: .8rem; }
-dd { margin: 0; overflow-wrap: anywhere; }
-.state { display: inline-block; font-size: .85rem; font-weight: 600; padding: 0 .55em; border-radius: 1em;
-  border: 1.5px solid currentColor; white-space: nowrap; }
-.passed { color: var(--good); } .failed { color: var(--bad); }
-.queued, .testing { color: var(--wait); } .skipped { color: var(--soft); }
-.note { border-left: .3rem solid var(--wait); background: var(--box); padding: .6rem 1rem; margin: 1rem 0; }
-.soft { color: var(--soft); }
-details { margin: .3rem 0; }
-summary { cursor: pointer; padding: .25rem 0; }
-summary .time { color: var(--soft); font-size: .9rem; }
-blockquote { margin: 1rem 0; padding: 0 1rem; border-left: .25rem solid var(--line); color: var(--soft); }
-.facets { display: grid; grid-template-columns: 13rem minmax(0, 1fr); gap: 0 2rem; }
-@media (max-width: 45rem) { .facets { grid-template-columns: minmax(0, 1fr); } }
-.facets h2 { font-size: 1rem; margin: 1rem 0 .2rem; }
-.facets nav ul { list-style: none; padding: 0; margin: 0; }
-.facets nav a { display: flex; justify-content: space-between; gap: .5rem; padding: .2rem .4rem;
-  text-decoration: none; }
-.facets nav a span:first-child { text-decoration: underline; overflow-wrap: anywhere; }
-.facets nav a[aria-current] { font-weight: 700; background: var(--box); border-radius: .3rem; }
-.found:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
-.field { margin: 0 0 1rem; }
-.field p { margin: .15rem 0 0; color: var(--soft); font-size: .92rem; overflow-wrap: anywhere; }
-.field label { display: block; font-weight: 600; overflow-wrap: anywhere; }
-.field input, .field select, .field textarea { width: 100%; font: inherit; padding: .4rem .6rem;
-  color: var(--front); background: var(--back); border: 1px solid var(--soft); border-radius: .4rem; }
-.field [aria-invalid] { border-color: var(--bad); border-width: 2px; }
-.field ::placeholder { color: var(--soft); opacity: 1; }
-select:focus-visible, textarea:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
-.beside { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 2.5rem; }
-.beside > * { min-width: 0; }
-@media (max-width: 55rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
-#rendered-output pre { max-height: 40rem; overflow: auto; }
-.graph { font: .85rem system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
-.graph text { fill: var(--front); }
-.graph .kind { fill: var(--soft); font-size: .78rem; }
-.graph rect { fill: var(--box); stroke: var(--soft); }
-.graph .outside rect { stroke-dasharray: 4 3; }
-.graph .edge { fill: none; stroke: var(--soft); stroke-width: 1.4; }
-.graph marker path { fill: var(--soft); }
-.diff span { display: block; white-space: pre; }
-.diff .added { color: var(--good); } .diff .removed { color: var(--bad); } .diff .place { color: var(--soft); }
-.figures { display: flex; flex-wrap: wrap; gap: .4rem 2.2rem; padding: 0; list-style: none; }
-.figures b { font-size: 1.4rem; display: block; line-height: 1.2; }
-)";
-
-enum class Live : std::uint8_t { No, Yes };
-
-// `form`: the search of all pages, as this one has it; live pages have the script.
-Markup frame_of(const PageFrame& frame, std::string_view title, const Markup& form, const Markup& content,
-                Live live = Live::No) {
-  return markup(
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>{}</title>\n<link rel=\"stylesheet\" href=\"{}\">\n"
-      "<link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\">\n{}</head>\n<body>\n"
-      "<a class=\"skip\" href=\"#content\">Skip to the content</a>\n"
-      "<header><a class=\"name\" href=\"/\">Mistletoe catalog</a>\n"
-      "{}"
-      "<nav aria-label=\"Catalog\"><a href=\"/search\">All packages</a> &nbsp; <a "
-      "href=\"/submit\">Submit</a></nav>"
-      "</header>\n<main id=\"content\">\n{}</main>\n"
-      "<footer>{} &middot; <a href=\"/api/v1/openapi.json\">REST API</a></footer>\n</body>\n</html>\n",
-      title, style_path(),
-      live == Live::Yes ? markup("<script src=\"{}\" defer></script>\n", script_path()) : Markup(), form,
-      content, frame.url);
-}
-
-Markup hidden(std::string_view name, std::string_view value) {
-  return value.empty() ? Markup() : markup("<input type=\"hidden\" name=\"{}\" value=\"{}\">", name, value);
-}
-
-std::string_view state_text(const Narrowing& narrowing) {
-  return narrowing.state ? to_string(*narrowing.state) : std::string_view();
-}
-
-// A search that is narrowed stays so while other words are typed.
-Markup search_form(const Search& search, Live live) {
-  return markup(
-      "<form class=\"search\" action=\"/search\" role=\"search\"{}><input type=\"search\" name=\"q\" "
-      "value=\"{}\" aria-label=\"Search packages\" placeholder=\"Search packages\" autocomplete=\"off\">{}{}"
-      "<button>Search</button></form>\n",
-      live == Live::Yes ? markup(" data-live=\"heading count results\"") : Markup(), search.query,
-      hidden("format", search.narrowing.format), hidden("state", state_text(search.narrowing)));
-}
-
-Markup frame_of(const PageFrame& frame, std::string_view title, const Markup& content, Live live = Live::No) {
-  return frame_of(frame, title, search_form({}, Live::No), content, live);
-}
-
-Markup state_mark(VersionState state) {
-  return markup("<span class=\"state {}\">{}</span>", to_string(state), to_string(state));
-}
-
-std::string package_path(std::string_view package) { return "/packages/" + http::escape_segment(package); }
-std::string version_path(const Version& version) {
-  return package_path(version.package) + "/" + http::escape_segment(version.version);
-}
-
 Markup listing(const std::vector<Listed>& found) {
   Markup items;
   for (const Listed& each : found)
@@ -177,10 +23,6 @@ Markup listing(const std::vector<Listed>& found) {
                     package_path(each.package), each.package, each.version, state_mark(each.state),
                     each.description.empty() ? "No description." : each.description);
   return markup("<ul class=\"plain\">\n{}</ul>\n", items);
-}
-
-Markup code_block(std::string_view text) {
-  return markup("<pre tabindex=\"0\"><code>{}</code></pre>\n", text);
 }
 
 // How git+… references name it.
@@ -459,27 +301,6 @@ Markup yanked_note(const Version& shown) {
 
 }  // namespace
 
-const std::string& style_sheet() {
-  static const std::string text(kStyle);
-  return text;
-}
-
-const std::string& style_path() {
-  static const std::string path =
-      fmt::format("/assets/style-{}.css", crypto::sha256(kStyle).hex().substr(0, 16));
-  return path;
-}
-
-const std::string& icon() {
-  static const std::string svg =
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 32 32\"><rect width=\"32\" height=\"32\" "
-      "rx=\"7\" "
-      "fill=\"#1a7f37\"/><g fill=\"#fff\"><ellipse rx=\"4.5\" cx=\"11\" cy=\"21\" ry=\"4.5\"/><ellipse "
-      "rx=\"4.5\" cx=\"21\" cy=\"21\" "
-      "ry=\"4.5\"/><ellipse rx=\"4.5\" cx=\"16\" cy=\"12.5\" ry=\"4.5\"/></g></svg>\n";
-  return svg;
-}
-
 std::string home_page(const PageFrame& frame, const Store::Counts& counts,
                       const std::vector<Listed>& newest) {
   Markup content = markup(
@@ -670,10 +491,6 @@ std::string submit_page(const PageFrame& frame) {
       "The "
       "package's page shows the result of each step with its log.</p>\n");
   return frame_of(frame, "Submit a package", content).text();
-}
-
-std::string message_page(const PageFrame& frame, const std::string& title, const std::string& words) {
-  return frame_of(frame, title, {}, markup("<h1>{}</h1>\n<p>{}</p>\n", title, words)).text();
 }
 
 }  // namespace mist::catalog

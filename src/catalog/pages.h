@@ -8,22 +8,14 @@
 #include "catalog/input_form.h"
 #include "catalog/markup.h"
 #include "catalog/model.h"
+#include "catalog/page_frame.h"
 #include "catalog/previews.h"
 #include "catalog/store.h"
 #include "catalog/version_changes.h"
 
 namespace mist::catalog {
 
-/// The frame that all pages share.
-struct PageFrame {
-  std::string url;  ///< of this catalog, as others reach it: "https://catalog.example.com"
-};
-
 std::string home_page(const PageFrame& frame, const Store::Counts& counts, const std::vector<Listed>& newest);
-struct Search {
-  std::string query;
-  Narrowing narrowing;
-};
 /// "q=etcd&format=Kube&state=passed", with what isn't empty.
 std::string query_of(const Search& search);
 std::string search_page(const PageFrame& frame, const Search& search, const Facets& facets,
@@ -42,11 +34,5 @@ std::string test_page(const PageFrame& frame, const Version& shown, const std::o
 std::string changes_page(const PageFrame& frame, const Version& shown, const std::vector<Version>& versions,
                          const VersionChanges& changes);
 std::string submit_page(const PageFrame& frame);
-std::string message_page(const PageFrame& frame, const std::string& title, const std::string& words);
-
-/// The one style sheet; its path names its content, so that it may be kept for ever.
-const std::string& style_sheet();
-const std::string& style_path();
-const std::string& icon();
 
 }  // namespace mist::catalog

@@ -10,11 +10,11 @@
 #include "catalog/json_views.h"
 #include "catalog/preview_script.h"
 #include "catalog/script.h"
+#include "catalog/web_answers.h"
 #include "catalog/webhook.h"
 #include "encoding/gzip.h"
 #include "encoding/json.h"
 #include "http/url.h"
-#include "registry/reference.h"
 
 namespace mist::catalog {
 namespace {
@@ -24,14 +24,12 @@ using http::WebAnswer;
 using http::WebRequest;
 
 constexpr std::string_view kApi = "/api/";
-constexpr std::string_view kHtml = "text/html; charset=utf-8";
 constexpr std::string_view kSvg = "image/svg+xml";
 constexpr std::string_view kForEver = "public, max-age=31536000, immutable";
 constexpr std::size_t kMostJsonValues = 1000;
 constexpr int kMostOnAPage = 100;
 constexpr int kNewest = 12;
 constexpr std::size_t kLongestQuery = 200;
-constexpr std::size_t kLongestReason = 500;
 
 // Pages run the script of this program and no other, and nothing comes from elsewhere.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSafety{{
@@ -45,95 +43,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSafety{{
     {"Cross-Origin-Opener-Policy", "same-origin"},
 }};
 
-int status_of(const Error& failure) {
-  using enum ErrorKind;
-  switch (failure.kind) {
-    case NotFound:
-      return 404;
-    case Conflict:
-      return 409;
-    case Gone:
-      return 410;
-    case Forbidden:
-      return 403;
-    case Invalid:
-    case Usage:
-      return 400;
-    case Retryable:
-    case Timeout:
-    case Cancelled:
-      return 503;
-    case Trap:
-    case Internal:
-      return 500;
-  }
-  return 500;
-}
-
-WebAnswer json(const Value& value, int status = 200) {
-  return {.status = status,
-          .content_type = "application/json",
-          .body = encoding::to_json(value) + "\n",
-          .headers = {}};
-}
-
-WebAnswer html(std::string text, int status = 200) {
-  return {.status = status, .content_type = std::string(kHtml), .body = std::move(text), .headers = {}};
-}
-
-WebAnswer nothing(int status) {
-  return {.status = status, .content_type = "text/plain", .body = {}, .headers = {}};
-}
-
-WebAnswer too_often(int seconds) {
-  WebAnswer answer = json(to_value(error(ErrorKind::Retryable, "too many requests")
-                                       .with_hint(fmt::format("try again in {} seconds", seconds))),
-                          429);
-  answer.headers.push_back({"Retry-After", std::to_string(seconds)});
-  return answer;
-}
-
-Error no_such(std::string_view what, std::string_view name) {
-  return error(ErrorKind::NotFound, "there is no {} {}", what, escape_controls(name));
-}
-
 WebAnswer asset(std::string_view type, const std::string& body) {
   return {
       .content_type = std::string(type), .body = body, .headers = {{"Cache-Control", std::string(kForEver)}}};
-}
-
-// The parts of a path as they are meant. Parts that only look like others (".", "..", escaped slashes) are no
-// names of anything here.
-std::optional<std::vector<std::string>> parts_of(std::string_view path) {
-  std::vector<std::string> parts;
-  path.remove_prefix(1);
-  if (path.empty()) return parts;
-  for (const std::string_view each : split(path, '/')) {
-    std::string part = http::unescape(each);
-    if (part.empty() || part == "." || part == ".." || part.size() > 300 || !is_valid_utf8(part) ||
-        std::ranges::any_of(
-            part, [](char c) { return c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20; }))
-      return std::nullopt;
-    parts.push_back(std::move(part));
-  }
-  return parts;
-}
-
-std::multimap<std::string, std::string, std::less<>> query_parts(std::string_view query) {
-  std::multimap<std::string, std::string, std::less<>> parts;
-  if (query.empty()) return parts;
-  for (const std::string_view each : split(query, '&')) {
-    if (parts.size() >= 200) break;
-    const auto equals = each.find('=');
-    const auto meant = [](std::string_view text) {
-      std::string plain(text);
-      std::ranges::replace(plain, '+', ' ');
-      return http::unescape(plain);
-    };
-    std::string value = equals == each.npos ? std::string() : meant(each.substr(equals + 1));
-    if (is_valid_utf8(value)) parts.emplace(meant(each.substr(0, equals)), std::move(value));
-  }
-  return parts;
 }
 
 // Whether `path` is of that endpoint; then what its parts in braces are.
@@ -219,6 +131,10 @@ std::string token_digest(std::string_view token) { return crypto::sha256(token).
 Site::Site(World world, SiteOptions options)
     : world_(std::move(world)),
       options_(std::move(options)),
+      actions_({.store = world_.store,
+                .random = world_.random,
+                .wake_poller = world_.wake_poller,
+                .allowed = options_.allowed}),
       frame_{options_.url},
       openapi_(encoding::to_json(openapi_document(options_.url), encoding::JsonStyle::Pretty) + "\n"),
       reads_(world_.clock, options_.reads_per_second, options_.reads_per_second * 5),
@@ -379,14 +295,6 @@ Result<Search> Site::search_asked(const Call& call) {
   return search;
 }
 
-Status Site::audit(const Call& call, std::string_view what, const std::string& subject) {
-  return world_.store.audit({.when = {},
-                             .who = call.account ? call.account->name : "webhook",
-                             .what = std::string(what),
-                             .subject = subject,
-                             .peer = call.peer});
-}
-
 // One conditional request of kpm: whoever has the present state gets a 304, without a look at the versions.
 Site::Reply Site::index(const Call& call) {
   MIST_TRY(const std::int64_t revision, world_.store.index_revision());
@@ -484,14 +392,11 @@ Site::Reply Site::changes(const Call& call) {
 }
 
 Site::Reply Site::test_again(const Call& call) {
-  MIST_TRY_VOID(project_of(call, Role::Moderator));
-  MIST_TRY_VOID(world_.store.test_again(call.name("name"), call.name("version")));
-  MIST_TRY_VOID(audit(call, "test again", call.name("name") + " " + call.name("version")));
+  MIST_TRY_VOID(actions_.test_again(call.actor(), call.name("name"), call.name("version")));
   return nothing(202);
 }
 
 Site::Reply Site::yank(const Call& call, bool on) {
-  MIST_TRY_VOID(project_of(call, Role::Moderator));
   std::optional<std::string> why;
   if (on) {
     why = "";
@@ -499,12 +404,9 @@ Site::Reply Site::yank(const Call& call, bool on) {
       MIST_TRY(const Value body, body_of(call.request));
       MIST_TRY_VOID(only_members(body, {"reason"}));
       why = body.string_at("reason");
-      if (why->size() > kLongestReason)
-        return error(ErrorKind::Invalid, "the reason has more than {} bytes", kLongestReason);
     }
   }
-  MIST_TRY_VOID(world_.store.yank(call.name("name"), call.name("version"), why));
-  MIST_TRY_VOID(audit(call, on ? "yank" : "unyank", call.name("name") + " " + call.name("version")));
+  MIST_TRY_VOID(actions_.yank(call.actor(), call.name("name"), call.name("version"), why));
   return nothing(204);
 }
 
@@ -585,18 +487,9 @@ Site::Reply Site::module(const Call& call) {
 Site::Reply Site::add_project(const Call& call) {
   MIST_TRY(const Value body, body_of(call.request));
   MIST_TRY_VOID(only_members(body, {"name", "url", "path"}));
-  NewProject wanted{.name = std::string(body.string_at("name")),
-                    .owner = call.account->name,
-                    .url = std::string(body.string_at("url")),
-                    .path = std::string(body.string_at("path")),
-                    .webhook_secret = SecretString(world_.random.token(32))};
-  if (!wanted.path.empty())
-    if (const std::string why = registry::path_objection(wanted.path); !why.empty())
-      return error(ErrorKind::Invalid, "path can't be that: {}", why);
-  MIST_TRY_VOID(repository_url(wanted.url, options_.allowed));
-  MIST_TRY(const Project made, world_.store.add_project(wanted));
-  MIST_TRY_VOID(audit(call, "link", fmt::format("{} to {}", made.name, made.url)));
-  world_.wake_poller();
+  MIST_TRY(const Project made, actions_.link(call.actor(), {.name = std::string(body.string_at("name")),
+                                                            .url = std::string(body.string_at("url")),
+                                                            .path = std::string(body.string_at("path"))}));
   Value shown = to_value(made);
   // Shown now, and never again.
   shown.set("webhook",
@@ -615,31 +508,18 @@ Site::Reply Site::projects(const Call& call) {
       found, fmt::format("/api/v1/projects?limit={}&after={}", page.limit, http::escape_query(found.next))));
 }
 
-// The project of that name, if it is the caller's, or the caller's role is enough.
-Result<Project> Site::project_of(const Call& call, Role or_at_least) {
-  MIST_TRY(std::optional<Project> found, world_.store.project(call.name("name")));
-  if (!found) return no_such("project", call.name("name"));
-  if (found->owner != call.account->name && call.account->role < or_at_least)
-    return error(ErrorKind::Forbidden, "{} is a project of {}", found->name, found->owner);
-  return *std::move(found);
-}
-
 Site::Reply Site::project(const Call& call) {
-  MIST_TRY(const Project found, project_of(call, Role::Moderator));
+  MIST_TRY(const Project found, actions_.project(call.actor(), call.name("name"), Role::Moderator));
   return json(to_value(found));
 }
 
 Site::Reply Site::remove_project(const Call& call) {
-  MIST_TRY(const Project found, project_of(call, Role::Administrator));
-  MIST_TRY_VOID(world_.store.remove_project(found.name));
-  MIST_TRY_VOID(audit(call, "unlink", found.name));
+  MIST_TRY_VOID(actions_.unlink(call.actor(), call.name("name")));
   return nothing(204);
 }
 
 Site::Reply Site::poll_project(const Call& call) {
-  MIST_TRY(const Project found, project_of(call, Role::Moderator));
-  MIST_TRY_VOID(world_.store.ask_poll(found.name));
-  world_.wake_poller();
+  MIST_TRY_VOID(actions_.poll(call.actor(), call.name("name")));
   return nothing(202);
 }
 

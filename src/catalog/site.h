@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/event.h"
 #include "base/random.h"
+#include "catalog/author_actions.h"
 #include "catalog/blobs.h"
 #include "catalog/openapi.h"
 #include "catalog/pages.h"
@@ -19,6 +20,7 @@
 #include "catalog/rate_limit.h"
 #include "catalog/store.h"
 #include "catalog/version_changes.h"
+#include "catalog/web_answers.h"
 #include "http/web_server.h"
 
 namespace mist::catalog {
@@ -56,15 +58,13 @@ class Site {
   struct Call {
     const http::WebRequest& request;
     std::map<std::string, std::string, std::less<>> names;  // of the path's parts in braces
-    std::multimap<std::string, std::string, std::less<>> query;
+    Fields query;
     std::string peer;
     std::optional<Account> account;
 
     std::string name(std::string_view key) const { return names.find(key)->second; }
-    std::string asked(std::string_view key) const {
-      const auto found = query.find(key);
-      return found == query.end() ? std::string() : found->second;
-    }
+    std::string asked(std::string_view key) const { return field(query, key); }
+    Actor actor() const { return {*account, peer}; }  // of endpoints with a role
   };
   using Reply = Result<http::WebAnswer>;
 
@@ -99,11 +99,10 @@ class Site {
   Reply poll_project(const Call& call);
   Reply webhook(const Call& call);
   Reply audit_log(const Call& call);
-  Result<Project> project_of(const Call& call, Role or_at_least);
-  Status audit(const Call& call, std::string_view what, const std::string& subject);
 
   World world_;
   const SiteOptions options_;
+  AuthorActions actions_;
   const PageFrame frame_;
   const std::string openapi_;
   RateLimit reads_, writes_;

@@ -1,13 +1,11 @@
 #include "catalog/sqlite_store.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <condition_variable>
-#include <map>
-#include <mutex>
 
 #include "base/text.h"
+#include "catalog/sqlite_connections.h"
+#include "catalog/sqlite_rows.h"
+#include "catalog/sqlite_schema.h"
 #include "encoding/json.h"
 #include "encoding/semver.h"
 #include "sqlite/database.h"
@@ -18,127 +16,6 @@ namespace {
 using encoding::Value;
 using sqlite::Database;
 using sqlite::Row;
-
-// Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
-constexpr std::array<std::string_view, 3> kSchema{R"(
-CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
-INSERT INTO counters VALUES ('index', 1), ('served', 0);
-
-CREATE TABLE accounts (
-  id INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE,
-  role INTEGER NOT NULL,
-  created INTEGER NOT NULL,
-  served INTEGER NOT NULL DEFAULT 0) STRICT;
-CREATE TABLE tokens (
-  id INTEGER PRIMARY KEY,
-  account INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
-  digest TEXT NOT NULL UNIQUE,
-  label TEXT NOT NULL,
-  created INTEGER NOT NULL,
-  expires INTEGER) STRICT;
-CREATE INDEX tokens_of_account ON tokens (account);
-
-CREATE TABLE projects (
-  id INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE,
-  account INTEGER NOT NULL REFERENCES accounts (id),
-  url TEXT NOT NULL,
-  path TEXT NOT NULL,
-  webhook_secret TEXT NOT NULL,
-  created INTEGER NOT NULL,
-  polled INTEGER,
-  due INTEGER,
-  problem TEXT NOT NULL DEFAULT '',
-  linked INTEGER NOT NULL DEFAULT 1) STRICT;
-CREATE INDEX projects_due ON projects (due) WHERE linked = 1;
-
-CREATE TABLE versions (
-  id INTEGER PRIMARY KEY,
-  project INTEGER NOT NULL REFERENCES projects (id),
-  version TEXT NOT NULL,
-  place INTEGER NOT NULL,
-  tag TEXT NOT NULL,
-  "commit" TEXT NOT NULL,
-  digest TEXT NOT NULL,
-  state INTEGER NOT NULL,
-  yanked TEXT,
-  created INTEGER NOT NULL,
-  facts TEXT NOT NULL,
-  readme TEXT NOT NULL,
-  UNIQUE (project, version)) STRICT;
-CREATE INDEX versions_by_digest ON versions (digest);
-CREATE INDEX versions_by_time ON versions (created);
-
-CREATE TABLE listed (
-  project INTEGER PRIMARY KEY REFERENCES projects (id),
-  name TEXT NOT NULL UNIQUE,
-  version INTEGER NOT NULL REFERENCES versions (id),
-  description TEXT NOT NULL) STRICT;
-CREATE VIRTUAL TABLE words USING fts5 (name, description, details, tokenize = 'unicode61', prefix = '2 3');
-
-CREATE TABLE jobs (
-  id INTEGER PRIMARY KEY,
-  version INTEGER NOT NULL REFERENCES versions (id),
-  open INTEGER NOT NULL DEFAULT 1,
-  attempt INTEGER NOT NULL DEFAULT 0,
-  holder TEXT,
-  until INTEGER,
-  created INTEGER NOT NULL) STRICT;
-CREATE INDEX jobs_open ON jobs (version) WHERE open = 1;
-CREATE INDEX jobs_of_version ON jobs (version);
-CREATE TABLE runs (
-  job INTEGER NOT NULL REFERENCES jobs (id),
-  attempt INTEGER NOT NULL,
-  nodes TEXT NOT NULL DEFAULT '',
-  PRIMARY KEY (job, attempt)) STRICT, WITHOUT ROWID;
-CREATE TABLE steps (
-  job INTEGER NOT NULL REFERENCES jobs (id),
-  attempt INTEGER NOT NULL,
-  number INTEGER NOT NULL,
-  name TEXT NOT NULL,
-  state INTEGER NOT NULL,
-  summary TEXT NOT NULL,
-  log TEXT NOT NULL,
-  began INTEGER NOT NULL,
-  elapsed INTEGER NOT NULL,
-  PRIMARY KEY (job, attempt, number)) STRICT, WITHOUT ROWID;
-
-CREATE TABLE audit (
-  id INTEGER PRIMARY KEY,
-  time INTEGER NOT NULL,
-  who TEXT NOT NULL,
-  what TEXT NOT NULL,
-  subject TEXT NOT NULL,
-  peer TEXT NOT NULL) STRICT;
-)",
-                                                  R"(
-ALTER TABLE runs ADD COLUMN objects TEXT NOT NULL DEFAULT '';
-ALTER TABLE listed ADD COLUMN format TEXT NOT NULL DEFAULT '';
-ALTER TABLE listed ADD COLUMN state INTEGER NOT NULL DEFAULT 0;
-UPDATE listed SET
-  format = coalesce((SELECT facts ->> '$.format' FROM versions WHERE id = listed.version), ''),
-  state = (SELECT state FROM versions WHERE id = listed.version);
-CREATE INDEX listed_facets ON listed (format, state);
-CREATE INDEX listed_version ON listed (version);
-CREATE INDEX versions_by_state ON versions (state);
-CREATE TRIGGER listed_state AFTER UPDATE OF state ON versions BEGIN
-  UPDATE listed SET state = new.state WHERE version = new.id;
-END;
-)",
-                                                  R"(
-ALTER TABLE runs ADD COLUMN security TEXT NOT NULL DEFAULT '';
-ALTER TABLE runs ADD COLUMN text TEXT NOT NULL DEFAULT '';
-)"};
-
-std::int64_t stamp(WallTime time) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
-}
-WallTime time_of(std::int64_t stamp) { return WallTime(std::chrono::milliseconds(stamp)); }
-std::int64_t milliseconds(Duration duration) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
-}
 
 // Every word as the beginning of one, quoted, so that none is an operator of FTS5.
 std::string match_of(std::string_view query) {
@@ -157,16 +34,6 @@ std::string match_of(std::string_view query) {
   }
   add();
   return match;
-}
-
-std::int64_t number_in(std::string_view text) {
-  std::int64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return std::max<std::int64_t>(number, 0);
-}
-
-Error not_there(std::string_view what, std::string_view name) {
-  return error(ErrorKind::NotFound, "there is no {} {}", what, escape_controls(name));
 }
 
 constexpr std::string_view kProject =
@@ -227,7 +94,7 @@ int number_of(const std::optional<VersionState>& state) { return state ? static_
 class SqliteStore final : public Store {
  public:
   SqliteStore(Path file, Database writer, const Clock& clock)
-      : file_(std::move(file)), writer_(std::move(writer)), clock_(clock) {}
+      : connections_(std::move(file), std::move(writer)), clock_(clock) {}
 
   Status create(Random& random) {
     return writing([&](Database& db) -> Status {
@@ -539,7 +406,7 @@ class SqliteStore final : public Store {
 
   Result<std::pair<std::int64_t, std::vector<IndexEntry>>> index() override {
     std::pair<std::int64_t, std::vector<IndexEntry>> index;
-    const Reader reader(*this);
+    const SqliteConnections::Reader reader(connections_);
     MIST_TRY(Database* const db, reader.database());
     Status done = db->reading([&]() -> Status {
       MIST_TRY_VOID(db->query("SELECT value FROM counters WHERE name = 'index'", {},
@@ -684,7 +551,7 @@ class SqliteStore final : public Store {
 
   Result<std::optional<Run>> last_run(const std::string& package, const std::string& version) override {
     std::optional<Run> run;
-    const Reader reader(*this);
+    const SqliteConnections::Reader reader(connections_);
     MIST_TRY(Database* const db, reader.database());
     Status done = db->reading([&]() -> Status {
       std::int64_t job = 0;
@@ -745,79 +612,19 @@ class SqliteStore final : public Store {
   }
 
  private:
-  static constexpr std::size_t kMostReaders = 8;
-
   struct Found {
     std::int64_t version = 0, project = 0;
     std::string digest;
   };
 
-  // A connection that reads, for as long as this lives.
-  class Reader {
-   public:
-    explicit Reader(SqliteStore& store) : store_(store) {
-      std::unique_lock lock(store_.readers_mutex_);
-      store_.reader_free_.wait(lock, [&] { return !store_.readers_.empty() || store_.lent_ < kMostReaders; });
-      ++store_.lent_;
-      if (store_.readers_.empty()) return;
-      database_ = std::move(store_.readers_.back());
-      store_.readers_.pop_back();
-    }
-    Reader(const Reader&) = delete;
-    Reader& operator=(const Reader&) = delete;
-    ~Reader() {
-      const std::scoped_lock lock(store_.readers_mutex_);
-      --store_.lent_;
-      if (database_) store_.readers_.push_back(std::move(database_));
-      store_.reader_free_.notify_one();
-    }
-    Result<Database*> database() const {
-      if (!database_) {
-        MIST_TRY(Database opened, Database::open(store_.file_));
-        database_ = std::make_unique<Database>(std::move(opened));
-      }
-      return database_.get();
-    }
-
-   private:
-    SqliteStore& store_;
-    mutable std::unique_ptr<Database> database_;
-  };
-
   std::int64_t now() const { return stamp(clock_.now()); }
 
   Status read(std::string_view sql, sqlite::Params params, const sqlite::OnRow& row) {
-    const Reader reader(*this);
-    MIST_TRY(Database* const db, reader.database());
-    return db->query(sql, params, row);
+    return connections_.read(sql, params, row);
   }
-
-  Status writing(const std::function<Status(Database&)>& work) {
-    const std::scoped_lock lock(writer_mutex_);
-    return writer_.transaction([&] { return work(writer_); });
-  }
-
-  Status changes_one(std::string_view sql, sqlite::Params params, Error otherwise) {
-    return writing([&](Database& db) -> Status {
-      MIST_TRY(const std::int64_t changed, db.run(sql, params));
-      if (changed == 0) return otherwise;
-      return {};
-    });
-  }
-
-  template <typename T, typename Next>
-  static void cut(Slice<T>& slice, const Page& page, const Next& next) {
-    if (slice.items.size() <= static_cast<std::size_t>(page.limit)) return;
-    slice.items.pop_back();
-    slice.next = next(slice.items.back());
-  }
-
-  static Result<std::int64_t> account_id(Database& db, const std::string& name) {
-    std::optional<std::int64_t> id;
-    MIST_TRY_VOID(db.query("SELECT id FROM accounts WHERE name = ?", {name},
-                           [&](const Row& row) { id = row.integer(0); }));
-    if (!id) return not_there("account", name);
-    return *id;
+  Status writing(const std::function<Status(Database&)>& work) { return connections_.writing(work); }
+  Status changes_one(std::string_view sql, sqlite::Params params, const Error& otherwise) {
+    return connections_.changes_one(sql, params, otherwise);
   }
 
   static Result<Found> find_version(Database& db, const std::string& package, const std::string& version) {
@@ -938,21 +745,15 @@ class SqliteStore final : public Store {
     return {};
   }
 
-  const Path file_;
-  std::mutex writer_mutex_;
-  Database writer_;
+  SqliteConnections connections_;
   const Clock& clock_;
-  std::mutex readers_mutex_;
-  std::condition_variable reader_free_;
-  std::vector<std::unique_ptr<Database>> readers_;  // that nobody has now
-  std::size_t lent_ = 0;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_sqlite_store(const Path& file, const Clock& clock, Random& random) {
   MIST_TRY(Database writer, Database::open(file));
-  MIST_TRY_VOID(writer.migrate(kSchema));
+  MIST_TRY_VOID(writer.migrate(schema_scripts()));
   auto store = std::make_unique<SqliteStore>(file, std::move(writer), clock);
   MIST_TRY_VOID(store->create(random));
   return std::unique_ptr<Store>(std::move(store));

@@ -1,0 +1,73 @@
+#include "catalog/author_actions.h"
+
+#include "base/text.h"
+#include "catalog/web_answers.h"
+#include "registry/reference.h"
+
+namespace mist::catalog {
+namespace {
+
+constexpr std::size_t kLongestReason = 500;
+
+}  // namespace
+
+Result<Project> AuthorActions::link(const Actor& actor, const Link& link) {
+  if (!link.path.empty())
+    if (const std::string why = registry::path_objection(link.path); !why.empty())
+      return error(ErrorKind::Invalid, "path can't be that: {}", why);
+  MIST_TRY_VOID(repository_url(link.url, world_.allowed));
+  MIST_TRY(Project made, world_.store.add_project({.name = link.name,
+                                                   .owner = actor.account.name,
+                                                   .url = link.url,
+                                                   .path = link.path,
+                                                   .webhook_secret = SecretString(world_.random.token(32))}));
+  MIST_TRY_VOID(audit(actor, "link", fmt::format("{} to {}", made.name, made.url)));
+  world_.wake_poller();
+  return made;
+}
+
+Status AuthorActions::unlink(const Actor& actor, const std::string& name) {
+  MIST_TRY(const Project found, project(actor, name, Role::Administrator));
+  MIST_TRY_VOID(world_.store.remove_project(found.name));
+  return audit(actor, "unlink", found.name);
+}
+
+Status AuthorActions::poll(const Actor& actor, const std::string& name) {
+  MIST_TRY(const Project found, project(actor, name, Role::Moderator));
+  MIST_TRY_VOID(world_.store.ask_poll(found.name));
+  world_.wake_poller();
+  return {};
+}
+
+Result<Project> AuthorActions::project(const Actor& actor, const std::string& name, Role or_at_least) {
+  MIST_TRY(std::optional<Project> found, world_.store.project(name));
+  if (!found) return no_such("project", name);
+  if (found->owner != actor.account.name && actor.account.role < or_at_least)
+    return error(ErrorKind::Forbidden, "{} is a project of {}", found->name, found->owner);
+  return *std::move(found);
+}
+
+Status AuthorActions::yank(const Actor& actor, const std::string& package, const std::string& version,
+                           const std::optional<std::string>& why) {
+  MIST_TRY_VOID(project(actor, package, Role::Moderator));
+  if (why && why->size() > kLongestReason)
+    return error(ErrorKind::Invalid, "the reason has more than {} bytes", kLongestReason);
+  MIST_TRY_VOID(world_.store.yank(package, version, why));
+  return audit(actor, why ? "yank" : "unyank", package + " " + version);
+}
+
+Status AuthorActions::test_again(const Actor& actor, const std::string& package, const std::string& version) {
+  MIST_TRY_VOID(project(actor, package, Role::Moderator));
+  MIST_TRY_VOID(world_.store.test_again(package, version));
+  return audit(actor, "test again", package + " " + version);
+}
+
+Status AuthorActions::audit(const Actor& actor, std::string_view what, const std::string& subject) {
+  return world_.store.audit({.when = {},
+                             .who = actor.account.name,
+                             .what = std::string(what),
+                             .subject = subject,
+                             .peer = actor.peer});
+}
+
+}  // namespace mist::catalog

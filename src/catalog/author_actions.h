@@ -1,0 +1,56 @@
+#pragma once
+// What an account may change: projects, and versions of them. The REST API and the pages call it with the
+// account whose rights were checked to be its caller's; the rules of who may do what stand here, and each
+// change is written to the audit log. Any thread. Errors: Forbidden, NotFound, Conflict, Invalid, and those
+// of the store.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/random.h"
+#include "catalog/model.h"
+#include "catalog/poller.h"
+#include "catalog/store.h"
+
+namespace mist::catalog {
+
+/// Who does something, and from where.
+struct Actor {
+  Account account = {};
+  std::string peer = {};  ///< IP address
+};
+
+class AuthorActions {
+ public:
+  struct World {
+    Store& store;
+    Random& random;
+    std::function<void()> wake_poller;
+    Repositories allowed = Repositories::Public;
+  };
+  explicit AuthorActions(World world) : world_(std::move(world)) {}
+
+  struct Link {
+    std::string name = {}, url = {}, path = {};
+  };
+  /// The new project; its webhook's secret is shown now, and never again.
+  Result<Project> link(const Actor& actor, const Link& link);
+  Status unlink(const Actor& actor, const std::string& name);
+  Status poll(const Actor& actor, const std::string& name);
+  /// Of the actor, or of anybody where the actor's role is enough.
+  Result<Project> project(const Actor& actor, const std::string& name, Role or_at_least);
+
+  /// A reason (it may be empty), or nothing: then it is no longer yanked.
+  Status yank(const Actor& actor, const std::string& package, const std::string& version,
+              const std::optional<std::string>& why);
+  Status test_again(const Actor& actor, const std::string& package, const std::string& version);
+
+  Status audit(const Actor& actor, std::string_view what, const std::string& subject);
+
+ private:
+  World world_;
+};
+
+}  // namespace mist::catalog

@@ -1,0 +1,45 @@
+#pragma once
+// What all pages have in common: the frame around their content, the style sheet, and the smallest pieces.
+// Pure; any thread.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "catalog/markup.h"
+#include "catalog/model.h"
+#include "catalog/store.h"
+
+namespace mist::catalog {
+
+/// The frame that all pages share.
+struct PageFrame {
+  std::string url;  ///< of this catalog, as others reach it: "https://catalog.example.com"
+};
+
+struct Search {
+  std::string query;
+  Narrowing narrowing;
+};
+std::string_view state_text(const Narrowing& narrowing);
+
+/// Live pages have the script.
+enum class Live : std::uint8_t { No, Yes };
+Markup search_form(const Search& search, Live live);
+/// A whole page. `form`: the search of all pages, as this one has it.
+Markup frame_of(const PageFrame& frame, std::string_view title, const Markup& form, const Markup& content,
+                Live live = Live::No);
+Markup frame_of(const PageFrame& frame, std::string_view title, const Markup& content, Live live = Live::No);
+std::string message_page(const PageFrame& frame, const std::string& title, const std::string& words);
+
+Markup state_mark(VersionState state);
+std::string package_path(std::string_view package);
+std::string version_path(const Version& version);
+Markup code_block(std::string_view text);
+
+/// The one style sheet; its path names its content, so that it may be kept for ever.
+const std::string& style_sheet();
+const std::string& style_path();
+const std::string& icon();
+
+}  // namespace mist::catalog

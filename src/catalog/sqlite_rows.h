@@ -1,0 +1,60 @@
+#pragma once
+// How values stand in the catalog's tables: times are milliseconds since 1970. For the sources with SQL
+// alone. Pure; any thread.
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/text.h"
+#include "catalog/store.h"
+#include "sqlite/database.h"
+
+namespace mist::catalog {
+
+inline std::int64_t stamp(WallTime time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+}
+inline std::optional<std::int64_t> stamp(const std::optional<WallTime>& time) {
+  return time ? std::optional(stamp(*time)) : std::nullopt;
+}
+inline WallTime time_of(std::int64_t stamp) { return WallTime(std::chrono::milliseconds(stamp)); }
+inline std::int64_t milliseconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
+/// Of Page::after; what is no number is 0.
+inline std::int64_t number_in(std::string_view text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return std::max<std::int64_t>(number, 0);
+}
+
+inline Error not_there(std::string_view what, std::string_view name) {
+  return error(ErrorKind::NotFound, "there is no {} {}", what, escape_controls(name));
+}
+
+/// Of a list that was asked for one item more than the page has.
+template <typename T, typename Next>
+void cut(Slice<T>& slice, const Page& page, const Next& next) {
+  if (slice.items.size() <= static_cast<std::size_t>(page.limit)) return;
+  slice.items.pop_back();
+  slice.next = next(slice.items.back());
+}
+
+/// NotFound.
+inline Result<std::int64_t> account_id(sqlite::Database& db, const std::string& name) {
+  std::optional<std::int64_t> id;
+  MIST_TRY_VOID(db.query("SELECT id FROM accounts WHERE name = ?", {name},
+                         [&](const sqlite::Row& row) { id = row.integer(0); }));
+  if (!id) return not_there("account", name);
+  return *id;
+}
+
+}  // namespace mist::catalog

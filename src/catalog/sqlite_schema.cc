@@ -1,0 +1,125 @@
+#include "catalog/sqlite_schema.h"
+
+#include <array>
+
+namespace mist::catalog {
+namespace {
+
+// Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
+constexpr std::array<std::string_view, 3> kSchema{R"(
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
+INSERT INTO counters VALUES ('index', 1), ('served', 0);
+
+CREATE TABLE accounts (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  role INTEGER NOT NULL,
+  created INTEGER NOT NULL,
+  served INTEGER NOT NULL DEFAULT 0) STRICT;
+CREATE TABLE tokens (
+  id INTEGER PRIMARY KEY,
+  account INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+  digest TEXT NOT NULL UNIQUE,
+  label TEXT NOT NULL,
+  created INTEGER NOT NULL,
+  expires INTEGER) STRICT;
+CREATE INDEX tokens_of_account ON tokens (account);
+
+CREATE TABLE projects (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  account INTEGER NOT NULL REFERENCES accounts (id),
+  url TEXT NOT NULL,
+  path TEXT NOT NULL,
+  webhook_secret TEXT NOT NULL,
+  created INTEGER NOT NULL,
+  polled INTEGER,
+  due INTEGER,
+  problem TEXT NOT NULL DEFAULT '',
+  linked INTEGER NOT NULL DEFAULT 1) STRICT;
+CREATE INDEX projects_due ON projects (due) WHERE linked = 1;
+
+CREATE TABLE versions (
+  id INTEGER PRIMARY KEY,
+  project INTEGER NOT NULL REFERENCES projects (id),
+  version TEXT NOT NULL,
+  place INTEGER NOT NULL,
+  tag TEXT NOT NULL,
+  "commit" TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  state INTEGER NOT NULL,
+  yanked TEXT,
+  created INTEGER NOT NULL,
+  facts TEXT NOT NULL,
+  readme TEXT NOT NULL,
+  UNIQUE (project, version)) STRICT;
+CREATE INDEX versions_by_digest ON versions (digest);
+CREATE INDEX versions_by_time ON versions (created);
+
+CREATE TABLE listed (
+  project INTEGER PRIMARY KEY REFERENCES projects (id),
+  name TEXT NOT NULL UNIQUE,
+  version INTEGER NOT NULL REFERENCES versions (id),
+  description TEXT NOT NULL) STRICT;
+CREATE VIRTUAL TABLE words USING fts5 (name, description, details, tokenize = 'unicode61', prefix = '2 3');
+
+CREATE TABLE jobs (
+  id INTEGER PRIMARY KEY,
+  version INTEGER NOT NULL REFERENCES versions (id),
+  open INTEGER NOT NULL DEFAULT 1,
+  attempt INTEGER NOT NULL DEFAULT 0,
+  holder TEXT,
+  until INTEGER,
+  created INTEGER NOT NULL) STRICT;
+CREATE INDEX jobs_open ON jobs (version) WHERE open = 1;
+CREATE INDEX jobs_of_version ON jobs (version);
+CREATE TABLE runs (
+  job INTEGER NOT NULL REFERENCES jobs (id),
+  attempt INTEGER NOT NULL,
+  nodes TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (job, attempt)) STRICT, WITHOUT ROWID;
+CREATE TABLE steps (
+  job INTEGER NOT NULL REFERENCES jobs (id),
+  attempt INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  state INTEGER NOT NULL,
+  summary TEXT NOT NULL,
+  log TEXT NOT NULL,
+  began INTEGER NOT NULL,
+  elapsed INTEGER NOT NULL,
+  PRIMARY KEY (job, attempt, number)) STRICT, WITHOUT ROWID;
+
+CREATE TABLE audit (
+  id INTEGER PRIMARY KEY,
+  time INTEGER NOT NULL,
+  who TEXT NOT NULL,
+  what TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  peer TEXT NOT NULL) STRICT;
+)",
+                                                  R"(
+ALTER TABLE runs ADD COLUMN objects TEXT NOT NULL DEFAULT '';
+ALTER TABLE listed ADD COLUMN format TEXT NOT NULL DEFAULT '';
+ALTER TABLE listed ADD COLUMN state INTEGER NOT NULL DEFAULT 0;
+UPDATE listed SET
+  format = coalesce((SELECT facts ->> '$.format' FROM versions WHERE id = listed.version), ''),
+  state = (SELECT state FROM versions WHERE id = listed.version);
+CREATE INDEX listed_facets ON listed (format, state);
+CREATE INDEX listed_version ON listed (version);
+CREATE INDEX versions_by_state ON versions (state);
+CREATE TRIGGER listed_state AFTER UPDATE OF state ON versions BEGIN
+  UPDATE listed SET state = new.state WHERE version = new.id;
+END;
+)",
+                                                  R"(
+ALTER TABLE runs ADD COLUMN security TEXT NOT NULL DEFAULT '';
+ALTER TABLE runs ADD COLUMN text TEXT NOT NULL DEFAULT '';
+)"};
+
+}  // namespace
+
+std::span<const std::string_view> schema_scripts() { return kSchema; }
+
+}  // namespace mist::catalog
