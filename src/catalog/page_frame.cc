@@ -89,6 +89,8 @@ blockquote { margin: 1rem 0; padding: 0 1rem; border-left: .25rem solid var(--li
 .field [aria-invalid] { border-color: var(--bad); border-width: 2px; }
 .field ::placeholder { color: var(--soft); opacity: 1; }
 select:focus-visible, textarea:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+.inline { display: inline-block; margin: .2rem .6rem .2rem 0; }
+.field { max-width: 40rem; }
 .beside { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 2.5rem; }
 .beside > * { min-width: 0; }
 @media (max-width: 55rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
@@ -128,11 +130,13 @@ Markup frame_of(const PageFrame& frame, std::string_view title, const Markup& fo
       "<header><a class=\"name\" href=\"/\">Mistletoe catalog</a>\n"
       "{}"
       "<nav aria-label=\"Catalog\"><a href=\"/search\">All packages</a> &nbsp; <a "
-      "href=\"/submit\">Submit</a></nav>"
+      "href=\"/submit\">Submit</a> &nbsp; {}</nav>"
       "</header>\n<main id=\"content\">\n{}</main>\n"
       "<footer>{} &middot; <a href=\"/api/v1/openapi.json\">REST API</a></footer>\n</body>\n</html>\n",
       title, style_path(),
       live == Live::Yes ? markup("<script src=\"{}\" defer></script>\n", script_path()) : Markup(), form,
+      frame.account.empty() ? markup("<a href=\"/login\">Sign in</a>")
+                            : markup("<a href=\"/account\">{}</a>", frame.account),
       content, frame.url);
 }
 

@@ -14,7 +14,8 @@ namespace mist::catalog {
 
 /// The frame that all pages share.
 struct PageFrame {
-  std::string url;  ///< of this catalog, as others reach it: "https://catalog.example.com"
+  std::string url;           ///< of this catalog, as others reach it: "https://catalog.example.com"
+  std::string account = {};  ///< that is signed in; empty: nobody
 };
 
 struct Search {

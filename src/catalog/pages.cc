@@ -383,7 +383,8 @@ std::string inputs_page(const PageFrame& frame, const Version& shown, const std:
 }
 
 std::string package_page(const PageFrame& frame, const Version& shown, const std::vector<Version>& versions,
-                         const std::optional<Project>& project, const std::optional<Run>& run) {
+                         const std::optional<Project>& project, const std::optional<Run>& run,
+                         const Markup& controls) {
   Markup content = markup("<h1>{}</h1>\n<p class=\"lead\">{}</p>\n{}", shown.package,
                           shown.facts.description.empty() ? "No description." : shown.facts.description,
                           yanked_note(shown));
@@ -400,6 +401,7 @@ std::string package_page(const PageFrame& frame, const Version& shown, const std
   left += run_summary(shown, run);
   Markup right = facts_list(frame, shown, project);
   right += versions_section(shown, versions);
+  right += controls;
   content += markup(
       "<div class=\"columns\">\n<div>\n{}</div>\n<aside aria-label=\"About this version\">\n{}</aside>\n"
       "</div>\n",
@@ -468,9 +470,10 @@ std::string submit_page(const PageFrame& frame) {
       "version.</p>\n<h2>1. A repository with a package</h2>\n<p>A Kube (<code>K3.yaml</code> and "
       "<code>manifests/</code>), a Helm chart, a Kustomize directory, templates, or plain YAML of "
       "Kubernetes. Its "
-      "name must be that of the project, its version that of the tag.</p>\n<h2>2. A token</h2>\n<p>Whoever "
-      "runs this "
-      "catalog gives you an account and a token.</p>\n<h2>3. Link it</h2>\n");
+      "name must be that of the project, its version that of the tag.</p>\n<h2>2. An account</h2>\n<p><a "
+      "href=\"/login\">Sign in</a>. "
+      "Programs use a token.</p>\n<h2>3. Link it</h2>\n<p>On the page of your account, or with a "
+      "token:</p>\n");
   content +=
       code_block(fmt::format("curl -H \"Authorization: Bearer $TOKEN\" \\\n  --json '{{\"name\": \"etcd\", "
                              "\"url\": \"https://git.example.com/me/etcd.git\"}}' \\\n  {}/api/v1/projects",

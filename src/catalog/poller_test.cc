@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "catalog/sqlite_account_store.h"
 #include "catalog/sqlite_store.h"
 #include "registry/git_fixture.h"
 #include "testing/fake_clock.h"
@@ -19,7 +20,8 @@ using ::testing::HasSubstr;
 class PollerTest : public ::testing::Test {
  protected:
   PollerTest() : store_(*open_sqlite_store(dir_.path() / "a.db", clock_, random_)) {
-    EXPECT_TRUE(store_->add_account("ann", Role::Author).ok());
+    const auto accounts = open_sqlite_account_store(dir_.path() / "a.db", clock_);
+    EXPECT_TRUE((*accounts)->add("ann", Role::Author, "").ok());
     std::filesystem::create_directories(dir_.path() / "home");
   }
   void link(const std::string& path = {}, std::string url = {}) {

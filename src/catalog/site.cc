@@ -135,7 +135,15 @@ Site::Site(World world, SiteOptions options)
                 .random = world_.random,
                 .wake_poller = world_.wake_poller,
                 .allowed = options_.allowed}),
-      frame_{options_.url},
+      account_pages_({.store = world_.store,
+                      .accounts = world_.accounts,
+                      .actions = actions_,
+                      .passwords = world_.passwords,
+                      .clock = world_.clock,
+                      .random = world_.random},
+                     {.url = options_.url,
+                      .registration = options_.registration,
+                      .writes_per_minute = options_.writes_per_minute}),
       openapi_(encoding::to_json(openapi_document(options_.url), encoding::JsonStyle::Pretty) + "\n"),
       reads_(world_.clock, options_.reads_per_second, options_.reads_per_second * 5),
       writes_(world_.clock, options_.writes_per_minute / 60, std::max(1.0, options_.writes_per_minute / 2)) {}
@@ -147,6 +155,8 @@ WebAnswer Site::answer(const WebRequest& request) {
       answer.headers.push_back({std::string(name), std::string(value)});
   if (http::find_header(answer.headers, "Cache-Control").empty())
     answer.headers.push_back({"Cache-Control", answer.status == 200 ? "no-cache" : "no-store"});
+  // Pages show who is signed in.
+  if (answer.content_type.starts_with("text/html")) answer.headers.push_back({"Vary", "Cookie"});
   condense(request, answer);
   return answer;
 }
@@ -161,7 +171,7 @@ WebAnswer Site::route(const WebRequest& request) {
   }
   if (const int seconds = reads_.wait_for(peer); seconds > 0) return too_often(seconds);
   if (request.path.starts_with(kApi)) return api(request, peer);
-  return page(request);
+  return page(request, peer);
 }
 
 // REST
@@ -263,7 +273,7 @@ Status Site::authenticate(Call& call, Role role) {
     return error(ErrorKind::Forbidden, "this needs a token")
         .with_hint("send it as Authorization: Bearer TOKEN; whoever runs the catalog gives you one");
   const std::string_view token = trim(header.substr(kBearer.size()));
-  MIST_TRY(call.account, world_.store.account_of_token(token_digest(token)));
+  MIST_TRY(call.account, world_.accounts.account_of_token(token_digest(token)));
   if (!call.account) return error(ErrorKind::Forbidden, "the token isn't valid, or not any more");
   if (call.account->role < role)
     return error(ErrorKind::Forbidden, "{} may not do that", call.account->name)
@@ -544,32 +554,53 @@ Site::Reply Site::audit_log(const Call& call) {
 
 // Pages
 
-WebAnswer Site::page(const WebRequest& request) {
-  if (request.method != "GET" && request.method != "HEAD") {
-    WebAnswer answer = html(message_page(frame_, "Not possible here", "This page can only be read."), 405);
+WebAnswer Site::page(const WebRequest& request, const std::string& peer) {
+  const auto parts = parts_of(request.path);
+  const bool is_of_account = parts && account_pages_.has(*parts);
+  if (!is_of_account && request.method != "GET" && request.method != "HEAD") {
+    WebAnswer answer =
+        html(message_page({.url = options_.url}, "Not possible here", "This page can only be read."), 405);
     answer.headers.push_back({"Allow", "GET, HEAD"});
     return answer;
   }
-  const auto parts = parts_of(request.path);
-  Call call{.request = request, .names = {}, .query = query_parts(request.query), .peer = {}, .account = {}};
-  Reply reply =
-      parts ? page_of(*parts, call) : Reply(error(ErrorKind::NotFound, "there is nothing at this address"));
+  const auto reply_to = [&]() -> Reply {
+    if (!parts) return error(ErrorKind::NotFound, "there is nothing at this address");
+    if (is_of_account) return account_pages_.answer(request, peer);
+    MIST_TRY(Call call, page_call(request, peer));
+    Reply shown = page_of(*parts, call);
+    if (shown.ok() && call.visitor && http::find_header(shown->headers, "Cache-Control").empty())
+      shown->headers.push_back({"Cache-Control", "no-store"});
+    return shown;
+  };
+  Reply reply = reply_to();
   if (reply.ok()) return *std::move(reply);
+  const PageFrame frame{.url = options_.url};
   const int status = status_of(reply.error());
-  if (status == 404) return html(message_page(frame_, "Not found", reply.error().message + "."), status);
-  if (status < 500)
-    return html(message_page(frame_, "That didn't work", reply.error().message + "."), status);
+  if (status == 404) return html(message_page(frame, "Not found", reply.error().message + "."), status);
+  if (status < 500) return html(message_page(frame, "That didn't work", reply.error().message + "."), status);
   world_.events.warn(fmt::format("{} {}: {}", request.method, request.path, reply.error().to_line()));
   return html(
-      message_page(frame_, "Something is wrong", "The catalog can't show this page now. Try again later."),
+      message_page(frame, "Something is wrong", "The catalog can't show this page now. Try again later."),
       status);
+}
+
+Result<Site::Call> Site::page_call(const WebRequest& request, const std::string& peer) {
+  Call call{
+      .request = request, .names = {}, .query = query_parts(request.query), .peer = peer, .account = {}};
+  call.frame.url = options_.url;
+  // Most readers have no cookie, and what is the same for everybody needs none.
+  if (!request.path.starts_with("/assets/")) {
+    MIST_TRY(call.visitor, account_pages_.visitor(request));
+    if (call.visitor) call.frame.account = call.visitor->session.account.name;
+  }
+  return call;
 }
 
 Site::Reply Site::page_of(const std::vector<std::string>& parts, Call& call) {
   if (parts.empty()) {
     MIST_TRY(const Store::Counts counts, world_.store.counts());
     MIST_TRY(const std::vector<Listed> newest, world_.store.newest(kNewest));
-    return html(home_page(frame_, counts, newest));
+    return html(home_page(call.frame, counts, newest));
   }
   const std::string& first = parts.front();
   if (first == "packages" && parts.size() > 1) return package_page_of(parts, call);
@@ -590,15 +621,22 @@ Site::Reply Site::page_of(const std::vector<std::string>& parts, Call& call) {
     MIST_TRY(const Page page, page_asked(call));
     MIST_TRY(const Slice<Listed> found, world_.store.search(search.query, search.narrowing, page));
     MIST_TRY(const Facets facets, world_.store.facets(search.query, search.narrowing));
-    return html(search_page(frame_, search, facets, found));
+    return html(search_page(call.frame, search, facets, found));
   }
-  if (first == "submit") return html(submit_page(frame_));
+  if (first == "submit") return html(submit_page(call.frame));
   if (first == "icon.svg") return WebAnswer{.content_type = std::string(kSvg), .body = icon(), .headers = {}};
   if (first == "healthz") {
     MIST_TRY_VOID(world_.store.index_revision());
     return WebAnswer{.body = "ok\n", .headers = {}};
   }
   return error(ErrorKind::NotFound, "there is nothing at this address");
+}
+
+Markup Site::controls_of(const Call& call, const Version& shown, const std::optional<Project>& project) {
+  if (!call.visitor || !project) return {};
+  const Account& account = call.visitor->session.account;
+  if (project->owner != account.name && account.role < Role::Moderator) return {};
+  return version_controls(shown, call.visitor->form_token());
 }
 
 // /packages/NAME[/VERSION][/badge.svg], /packages/NAME/VERSION/test, …/inputs, …/changes
@@ -627,17 +665,17 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
   const Version& shown = named == 2 ? shown_first(versions) : *chosen;
   if (is_comparison) {
     MIST_TRY(const VersionChanges changes, changes_of(versions, shown, call.asked("from")));
-    return html(changes_page(frame_, shown, versions, changes));
+    return html(changes_page(call.frame, shown, versions, changes));
   }
   MIST_TRY(const std::optional<Project> project, world_.store.project(package));
   if (is_form) {
     const std::optional<Preview> preview =
         world_.previews == nullptr ? std::optional<Preview>() : world_.previews->of(shown);
-    return html(inputs_page(frame_, shown, project, call.query, preview));
+    return html(inputs_page(call.frame, shown, project, call.query, preview));
   }
   MIST_TRY(const std::optional<Run> run, world_.store.last_run(package, shown.version));
-  if (is_test) return html(test_page(frame_, shown, run));
-  return html(package_page(frame_, shown, versions, project, run));
+  if (is_test) return html(test_page(call.frame, shown, run));
+  return html(package_page(call.frame, shown, versions, project, run, controls_of(call, shown, project)));
 }
 
 }  // namespace mist::catalog

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/event.h"
 #include "base/random.h"
+#include "catalog/account_site.h"
 #include "catalog/author_actions.h"
 #include "catalog/blobs.h"
 #include "catalog/openapi.h"
@@ -30,6 +31,7 @@ struct SiteOptions {
   Repositories allowed = Repositories::Public;
   bool behind_proxy = false;      ///< the last address of X-Forwarded-For is the client's
   double reads_per_second = 200;  ///< of one client on average; 0: no limit
+  Registration registration = Registration::Closed;
   double writes_per_minute = 60;  ///< of one account, and of one project's webhook; previews of one client
 };
 
@@ -43,6 +45,8 @@ class Site {
  public:
   struct World {
     Store& store;
+    AccountStore& accounts;
+    PasswordHasher& passwords;
     Blobs& blobs;
     Clock& clock;
     Random& random;
@@ -61,6 +65,8 @@ class Site {
     Fields query;
     std::string peer;
     std::optional<Account> account;
+    std::optional<Visitor> visitor = {};  // of pages
+    PageFrame frame = {};
 
     std::string name(std::string_view key) const { return names.find(key)->second; }
     std::string asked(std::string_view key) const { return field(query, key); }
@@ -71,8 +77,10 @@ class Site {
   http::WebAnswer route(const http::WebRequest& request);
   http::WebAnswer api(const http::WebRequest& request, const std::string& peer);
   Reply run(const Endpoint& endpoint, Call& call);
-  http::WebAnswer page(const http::WebRequest& request);
+  http::WebAnswer page(const http::WebRequest& request, const std::string& peer);
+  Result<Call> page_call(const http::WebRequest& request, const std::string& peer);
   Reply page_of(const std::vector<std::string>& parts, Call& call);
+  static Markup controls_of(const Call& call, const Version& shown, const std::optional<Project>& project);
   Reply package_page_of(const std::vector<std::string>& parts, const Call& call);
 
   Status authenticate(Call& call, Role role);
@@ -103,7 +111,7 @@ class Site {
   World world_;
   const SiteOptions options_;
   AuthorActions actions_;
-  const PageFrame frame_;
+  AccountSite account_pages_;
   const std::string openapi_;
   RateLimit reads_, writes_;
   struct IndexText {

@@ -7,6 +7,7 @@
 #include "catalog/backup.h"
 #include "catalog/preview_script.h"
 #include "catalog/script.h"
+#include "catalog/sqlite_account_store.h"
 #include "catalog/sqlite_store.h"
 #include "encoding/gzip.h"
 #include "encoding/json.h"
@@ -34,8 +35,11 @@ class SiteTest : public ::testing::Test {
  protected:
   SiteTest()
       : store_(*open_sqlite_store(dir_.path() / "a.db", clock_, random_)),
+        accounts_(*open_sqlite_account_store(dir_.path() / "a.db", clock_)),
         blobs_(files_, dir_.path() / "blobs"),
         site_({.store = *store_,
+               .accounts = *accounts_,
+               .passwords = passwords_,
                .blobs = blobs_,
                .clock = clock_,
                .random = random_,
@@ -45,10 +49,10 @@ class SiteTest : public ::testing::Test {
     for (const auto& [name, role] :
          {std::pair("ann", Role::Author), std::pair("bob", Role::Author), std::pair("mod", Role::Moderator),
           std::pair("root", Role::Administrator)}) {
-      EXPECT_TRUE(store_->add_account(name, role).ok());
+      EXPECT_TRUE(accounts_->add(name, role, "").ok());
       const SecretString token = new_token(random_);
       EXPECT_TRUE(
-          store_->add_token({.account = name, .digest = token_digest(token.reveal()), .label = ""}).ok());
+          accounts_->add_token({.account = name, .digest = token_digest(token.reveal()), .label = ""}).ok());
       tokens_[name] = token.reveal();
     }
   }
@@ -104,6 +108,8 @@ class SiteTest : public ::testing::Test {
   HostFileSystem files_;
   mist::testing::RecordedEvents events_;
   std::unique_ptr<Store> store_;
+  std::unique_ptr<AccountStore> accounts_;
+  PasswordHasher passwords_{random_, {.n = 2, .r = 1, .p = 1}};
   Blobs blobs_;
   int woken_ = 0;
   Site site_;
@@ -563,6 +569,8 @@ TEST_F(SiteTest, TheDescriptionNamesEveryOperation) {
 
 TEST_F(SiteTest, ClientsThatAskTooOftenWait) {
   Site limited({.store = *store_,
+                .accounts = *accounts_,
+                .passwords = passwords_,
                 .blobs = blobs_,
                 .clock = clock_,
                 .random = random_,

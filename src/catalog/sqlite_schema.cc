@@ -6,7 +6,7 @@ namespace mist::catalog {
 namespace {
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
-constexpr std::array<std::string_view, 3> kSchema{R"(
+constexpr std::array<std::string_view, 4> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -116,6 +116,19 @@ END;
                                                   R"(
 ALTER TABLE runs ADD COLUMN security TEXT NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN text TEXT NOT NULL DEFAULT '';
+)",
+                                                  R"(
+ALTER TABLE accounts ADD COLUMN password TEXT NOT NULL DEFAULT '';
+ALTER TABLE accounts ADD COLUMN disabled INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE sessions (
+  id INTEGER PRIMARY KEY,
+  account INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+  digest TEXT NOT NULL UNIQUE,
+  began INTEGER NOT NULL,
+  used INTEGER NOT NULL,
+  agent TEXT NOT NULL,
+  peer TEXT NOT NULL) STRICT;
+CREATE INDEX sessions_of_account ON sessions (account);
 )"};
 
 }  // namespace

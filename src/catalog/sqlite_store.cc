@@ -111,63 +111,6 @@ class SqliteStore final : public Store {
     return name;
   }
 
-  // Accounts
-
-  Result<Account> add_account(const std::string& name, Role role) override {
-    if (!is_dns1123_label(name))
-      return error(ErrorKind::Invalid, "{} can't be the name of an account", escape_controls(name))
-          .with_hint("lower case letters, digits and '-'");
-    Account account{.id = 0, .name = name, .role = role};
-    Status done = writing([&](Database& db) -> Status {
-      MIST_TRY(const std::int64_t made,
-               db.run("INSERT INTO accounts (name, role, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                      {name, static_cast<int>(role), now()}));
-      if (made == 0) return error(ErrorKind::Conflict, "there is an account {} already", name);
-      account.id = db.last_id();
-      return {};
-    });
-    if (!done.ok()) return std::move(done).error();
-    return account;
-  }
-
-  Result<std::vector<Account>> accounts() override {
-    std::vector<Account> found;
-    MIST_TRY_VOID(read("SELECT id, name, role FROM accounts ORDER BY name", {}, [&](const Row& row) {
-      found.push_back({row.integer(0), row.text(1), static_cast<Role>(row.integer(2))});
-    }));
-    return found;
-  }
-
-  Status add_token(const NewToken& token) override {
-    return writing([&](Database& db) -> Status {
-      MIST_TRY(const std::int64_t account, account_id(db, token.account));
-      MIST_TRY_VOID(
-          db.run("INSERT INTO tokens (account, digest, label, created, expires) VALUES (?, ?, ?, ?, ?)",
-                 {account, token.digest, token.label, now(),
-                  token.expires ? std::optional(stamp(*token.expires)) : std::optional<std::int64_t>()}));
-      return {};
-    });
-  }
-
-  Result<std::optional<Account>> account_of_token(const std::string& digest) override {
-    std::optional<Account> found;
-    MIST_TRY_VOID(
-        read("SELECT a.id, a.name, a.role FROM tokens t JOIN accounts a ON a.id = t.account "
-             "WHERE t.digest = ? AND (t.expires IS NULL OR t.expires > ?)",
-             {digest, now()}, [&](const Row& row) {
-               found = Account{row.integer(0), row.text(1), static_cast<Role>(row.integer(2))};
-             }));
-    return found;
-  }
-
-  Status revoke_tokens(const std::string& account) override {
-    return writing([&](Database& db) -> Status {
-      MIST_TRY(const std::int64_t id, account_id(db, account));
-      MIST_TRY_VOID(db.run("DELETE FROM tokens WHERE account = ?", {id}));
-      return {};
-    });
-  }
-
   // Projects
 
   Result<Project> add_project(const NewProject& wanted) override {

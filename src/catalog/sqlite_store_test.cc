@@ -8,6 +8,7 @@
 
 #include "catalog/backup.h"
 #include "catalog/blobs.h"
+#include "catalog/sqlite_account_store.h"
 #include "sqlite/database.h"
 #include "testing/fake_clock.h"
 #include "testing/temp_dir.h"
@@ -25,14 +26,14 @@ constexpr Duration kTerm = 30s;
 
 class StoreTest : public ::testing::Test {
  protected:
-  StoreTest() : store_(opened()) {}
+  StoreTest() : store_(opened()), accounts_(*open_sqlite_account_store(places_.database(), clock_)) {}
 
   std::unique_ptr<Store> opened() {
     auto store = open_sqlite_store(places_.database(), clock_, random_);
     EXPECT_TRUE(store.ok()) << store.error().to_line();
     return *std::move(store);
   }
-  void author(const std::string& name) { ASSERT_TRUE(store_->add_account(name, Role::Author).ok()); }
+  void author(const std::string& name) { ASSERT_TRUE(accounts_->add(name, Role::Author, "").ok()); }
   void project(const std::string& name, const std::string& owner = "ann") {
     const auto made = store_->add_project({.name = name,
                                            .owner = owner,
@@ -85,25 +86,8 @@ class StoreTest : public ::testing::Test {
   mist::testing::FakeClock clock_;
   SystemRandom random_;
   std::unique_ptr<Store> store_;
+  std::unique_ptr<AccountStore> accounts_;
 };
-
-TEST_F(StoreTest, TokensAreOfAnAccountUntilTheyExpireOrAreRevoked) {
-  author("ann");
-  EXPECT_EQ(store_->add_account("ann", Role::Author).error().kind, ErrorKind::Conflict);
-  EXPECT_EQ(store_->add_account("Ann <x>", Role::Author).error().kind, ErrorKind::Invalid);
-  ASSERT_TRUE(store_->add_token({.account = "ann", .digest = "d1", .label = ""}).ok());
-  ASSERT_TRUE(
-      store_->add_token({.account = "ann", .digest = "d2", .label = "", .expires = clock_.now() + 1h}).ok());
-  EXPECT_EQ(store_->add_token({.account = "bob", .digest = "d3", .label = ""}).error().kind,
-            ErrorKind::NotFound);
-  EXPECT_EQ((*store_->account_of_token("d1"))->name, "ann");
-  EXPECT_TRUE(*store_->account_of_token("d2"));
-  EXPECT_FALSE(*store_->account_of_token("d' OR '1'='1"));
-  clock_.advance(2h);
-  EXPECT_FALSE(*store_->account_of_token("d2"));
-  ASSERT_TRUE(store_->revoke_tokens("ann").ok());
-  EXPECT_FALSE(*store_->account_of_token("d1"));
-}
 
 TEST_F(StoreTest, ANameIsOneAccountsForEver) {
   author("ann");
@@ -378,10 +362,13 @@ TEST_F(StoreTest, ADatabaseOfTheFirstVersionIsBroughtUpToDate) {
   submit(made);
   ASSERT_TRUE(store_->finish(lease(), true).ok());
   store_.reset();
+  accounts_.reset();
   {
     auto database = sqlite::Database::open(places_.database());
     ASSERT_TRUE(database.ok());
     const Status back = database->script(
+        "DROP TABLE sessions; ALTER TABLE accounts DROP COLUMN password;"
+        "ALTER TABLE accounts DROP COLUMN disabled;"
         "DROP TRIGGER listed_state; DROP INDEX listed_facets; DROP INDEX listed_version; DROP INDEX "
         "versions_by_state;"
         "ALTER TABLE listed DROP COLUMN format; ALTER TABLE listed DROP COLUMN state;"

@@ -31,12 +31,6 @@ struct NewVersion {
   std::optional<Step> why_not = {};
 };
 
-/// Of a token; the token itself is never stored.
-struct NewToken {
-  std::string account = {}, digest = {}, label = {};
-  std::optional<WallTime> expires = {};
-};
-
 /// A place in a list, as an answer gave it; empty: its beginning.
 struct Page {
   std::string after = {};
@@ -85,18 +79,6 @@ class Store {
 
   /// A name of this catalog that no other has, drawn when it was created.
   virtual Result<std::string> instance() = 0;
-
-  // Accounts. Names are DNS-1123 labels.
-
-  /// Conflict: the name is taken.
-  virtual Result<Account> add_account(const std::string& name, Role role) = 0;
-  virtual Result<std::vector<Account>> accounts() = 0;
-  /// NotFound: no such account.
-  virtual Status add_token(const NewToken& token) = 0;
-  /// The owner of the valid token with that digest; nullopt: there is none.
-  virtual Result<std::optional<Account>> account_of_token(const std::string& digest) = 0;
-  /// All tokens of an account. NotFound.
-  virtual Status revoke_tokens(const std::string& account) = 0;
 
   // Projects
 

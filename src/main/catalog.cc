@@ -20,9 +20,11 @@
 #include "build_info.h"
 #include "catalog/backup.h"
 #include "catalog/blobs.h"
+#include "catalog/password.h"
 #include "catalog/poller.h"
 #include "catalog/previews.h"
 #include "catalog/site.h"
+#include "catalog/sqlite_account_store.h"
 #include "catalog/sqlite_store.h"
 #include "catalog/worker.h"
 #include "config/paths.h"
@@ -32,6 +34,7 @@
 #include "kube_types_digests.h"
 #include "main/interrupt.h"
 #include "main/line_log.h"
+#include "main/secret_line.h"
 #include "wasm/compiler.h"
 
 namespace {
@@ -49,7 +52,11 @@ A catalog of packages for Kubernetes: fetches what authors tag, tests it, shows 
 
   serve                      the web pages and the REST API; with --kubeconfig it tests packages, too
   worker --kubeconfig FILE   tests packages of the same data, beside serve
-  user add NAME              an account (--role author, moderator or administrator)
+  user add NAME              an account (--role author, moderator or administrator; --password-file FILE)
+  user password NAME         another password, of the terminal or of --password-file FILE; ends the sessions
+  user role NAME ROLE        another role; ends the sessions
+  user disable NAME          ends the sessions and tokens of an account, and lets it in no more
+  user enable NAME           takes that back
   user list                  all accounts
   token create NAME          a token for an account, printed once (--label TEXT, --expires TIME)
   token revoke NAME          ends all tokens of an account
@@ -66,6 +73,7 @@ serve:
   --behind-proxy             the address of a client is the last one in X-Forwarded-For
   --reads-per-second N       of one client on average (200); 0: no limit
   --poll-interval TIME       between looks at a repository (10m)
+  --registration WHICH       closed (default): user add makes accounts; open: everybody makes one at /register
   --allow-private-repositories
                              also of this machine and its networks, by file://, http and ssh: for a catalog whose
                              authors may see all of that
@@ -104,7 +112,9 @@ constexpr std::array kFlags{
     Flag{"--lease", true, "serve worker"},
     Flag{"--timeout", true, "serve worker"},
     Flag{"--once", false, "worker"},
+    Flag{"--registration", true, "serve"},
     Flag{"--role", true, "user add"},
+    Flag{"--password-file", true, "user add user password"},
     Flag{"--label", true, "token create"},
     Flag{"--expires", true, "token create"},
 };
@@ -141,10 +151,11 @@ struct CommandShape {
   std::string_view name;
   std::size_t arguments = 0;
 };
-constexpr std::array kCommands{CommandShape{"serve", 0},        CommandShape{"worker", 0},
-                               CommandShape{"user add", 1},     CommandShape{"user list", 0},
-                               CommandShape{"token create", 1}, CommandShape{"token revoke", 1},
-                               CommandShape{"backup", 1},       CommandShape{"restore", 1}};
+constexpr std::array kCommands{
+    CommandShape{"serve", 0},        CommandShape{"worker", 0},        CommandShape{"user add", 1},
+    CommandShape{"user list", 0},    CommandShape{"user password", 1}, CommandShape{"user role", 2},
+    CommandShape{"user disable", 1}, CommandShape{"user enable", 1},   CommandShape{"token create", 1},
+    CommandShape{"token revoke", 1}, CommandShape{"backup", 1},        CommandShape{"restore", 1}};
 
 Result<CommandLine> parse(std::span<char*> words) {
   CommandLine line;
@@ -210,6 +221,7 @@ struct Program {
   mist::SystemRandom random = {};
   mist::catalog::DataPlaces places = {};
   std::unique_ptr<mist::catalog::Store> store = nullptr;
+  std::unique_ptr<mist::catalog::AccountStore> accounts = nullptr;
   std::optional<mist::catalog::Blobs> blobs = {};
 
   Status open() {
@@ -218,6 +230,7 @@ struct Program {
     MIST_TRY_VOID(mist::config::make_private_directory(files, places.cache() / "git"));
     blobs.emplace(files, places.blobs());
     MIST_TRY(store, mist::catalog::open_sqlite_store(places.database(), clock, random));
+    MIST_TRY(accounts, mist::catalog::open_sqlite_account_store(places.database(), clock));
     return {};
   }
 
@@ -311,6 +324,13 @@ class Workers {
   std::vector<std::jthread> threads_;
 };
 
+Result<mist::catalog::Registration> registration_asked(const CommandLine& line) {
+  const std::string text = line.text("--registration", "closed");
+  if (text == "closed") return mist::catalog::Registration::Closed;
+  if (text == "open") return mist::catalog::Registration::Open;
+  return error(ErrorKind::Usage, "--registration {} is neither closed nor open", mist::escape_controls(text));
+}
+
 Status serve(Program& program) {
   MIST_TRY_VOID(program.open());
   const CommandLine& line = program.line;
@@ -339,7 +359,11 @@ Status serve(Program& program) {
                                     .directory = program.places.cache() / "previews",
                                     .options = engines_of(program, paths),
                                     .events = program.log});
+  MIST_TRY(const mist::catalog::Registration registration, registration_asked(line));
+  mist::catalog::PasswordHasher passwords(program.random);
   mist::catalog::Site site({.store = *program.store,
+                            .accounts = *program.accounts,
+                            .passwords = passwords,
                             .blobs = *program.blobs,
                             .clock = program.clock,
                             .random = program.random,
@@ -349,7 +373,8 @@ Status serve(Program& program) {
                            {.url = url,
                             .allowed = allowed,
                             .behind_proxy = line.has("--behind-proxy"),
-                            .reads_per_second = static_cast<double>(reads)});
+                            .reads_per_second = static_cast<double>(reads),
+                            .registration = registration});
   std::optional<mist::catalog::TrialWorld> world;
   if (line.has("--kubeconfig")) {
     MIST_TRY(mist::catalog::TrialWorld made, trial_world(program, git));
@@ -387,27 +412,78 @@ Status worker(Program& program) {
   return {};
 }
 
+Result<mist::catalog::Role> role_named(const std::string& text) {
+  if (const auto role = mist::catalog::role_of(text)) return *role;
+  return error(ErrorKind::Usage, "there is no role {}", mist::escape_controls(text))
+      .with_hint("author, moderator or administrator");
+}
+
+// The hash of a new password: the first line of --password-file, or of the terminal.
+Result<std::string> hashed_password(Program& program, const std::string& account) {
+  const std::string source = program.line.text("--password-file", "-");
+  std::string text;
+  if (source == "-") {
+    MIST_TRY(text, mist::read_secret_line("new password: "));
+  } else {
+    MIST_TRY(text, program.files.read(std::filesystem::absolute(source)));
+    text.resize(std::min(text.size(), text.find('\n')));
+  }
+  if (text.ends_with('\r')) text.pop_back();
+  const mist::SecretString password(std::move(text));
+  MIST_TRY_VOID(mist::catalog::check_new_password(password, account));
+  return mist::catalog::PasswordHasher(program.random).hash(password);
+}
+
 Status add_user(Program& program) {
   MIST_TRY_VOID(program.open());
-  const std::string text = program.line.text("--role", "author");
-  const auto role = mist::catalog::role_of(text);
-  if (!role)
-    return error(ErrorKind::Usage, "there is no role {}", mist::escape_controls(text))
-        .with_hint("author, moderator or administrator");
-  MIST_TRY(const mist::catalog::Account account,
-           program.store->add_account(program.line.arguments[0], *role));
-  print_to(1,
-           fmt::format(
-               "account {} added, with the role {}\nmistletoe-catalog token create {} makes a token for it\n",
-               account.name, to_string(account.role), account.name));
+  const std::string& name = program.line.arguments[0];
+  MIST_TRY(const mist::catalog::Role role, role_named(program.line.text("--role", "author")));
+  std::string password;
+  if (program.line.has("--password-file")) {
+    MIST_TRY(password, hashed_password(program, name));
+  }
+  MIST_TRY(const mist::catalog::Account account, program.accounts->add(name, role, password));
+  print_to(1, fmt::format("account {} added, with the role {}\n", account.name, to_string(account.role)));
+  if (password.empty())
+    print_to(1, fmt::format("mistletoe-catalog token create {0} makes a token for it, user password {0} a "
+                            "password\n",
+                            account.name));
   return program.audit("add account", account.name);
+}
+
+Status set_password(Program& program) {
+  MIST_TRY_VOID(program.open());
+  const std::string& name = program.line.arguments[0];
+  MIST_TRY(const std::string hash, hashed_password(program, name));
+  MIST_TRY_VOID(program.accounts->set_password(name, hash));
+  return program.audit("change password", name);
+}
+
+Status set_role(Program& program) {
+  MIST_TRY_VOID(program.open());
+  const std::string& name = program.line.arguments[0];
+  MIST_TRY(const mist::catalog::Role role, role_named(program.line.arguments[1]));
+  MIST_TRY_VOID(program.accounts->set_role(name, role));
+  return program.audit("set role", fmt::format("{} to {}", name, to_string(role)));
+}
+
+Status set_disabled(Program& program, bool disabled) {
+  MIST_TRY_VOID(program.open());
+  const std::string& name = program.line.arguments[0];
+  MIST_TRY_VOID(program.accounts->set_disabled(name, disabled));
+  return program.audit(disabled ? "disable" : "enable", name);
 }
 
 Status list_users(Program& program) {
   MIST_TRY_VOID(program.open());
-  MIST_TRY(const std::vector<mist::catalog::Account> accounts, program.store->accounts());
-  for (const mist::catalog::Account& each : accounts)
-    print_to(1, fmt::format("{}\t{}\n", each.name, to_string(each.role)));
+  mist::catalog::Page page;
+  do {
+    MIST_TRY(const auto accounts, program.accounts->list(page));
+    for (const mist::catalog::AccountDetails& each : accounts.items)
+      print_to(1, fmt::format("{}\t{}{}\n", each.account.name, to_string(each.account.role),
+                              each.disabled ? "\tdisabled" : ""));
+    page.after = accounts.next;
+  } while (!page.after.empty());
   return {};
 }
 
@@ -421,7 +497,7 @@ Status create_token(Program& program) {
     MIST_TRY(const mist::Duration time, program.line.duration("--expires", ""));
     stored.expires = program.clock.now() + std::chrono::duration_cast<mist::WallTime::duration>(time);
   }
-  MIST_TRY_VOID(program.store->add_token(stored));
+  MIST_TRY_VOID(program.accounts->add_token(stored));
   MIST_TRY_VOID(program.audit("create token", stored.account));
   // The only time that anybody sees it.
   print_to(1, token.reveal() + "\n");
@@ -430,7 +506,7 @@ Status create_token(Program& program) {
 
 Status revoke_tokens(Program& program) {
   MIST_TRY_VOID(program.open());
-  MIST_TRY_VOID(program.store->revoke_tokens(program.line.arguments[0]));
+  MIST_TRY_VOID(program.accounts->revoke_tokens(program.line.arguments[0]));
   return program.audit("revoke tokens", program.line.arguments[0]);
 }
 
@@ -440,6 +516,10 @@ Status run(Program& program) {
   if (command == "serve") return serve(program);
   if (command == "worker") return worker(program);
   if (command == "user add") return add_user(program);
+  if (command == "user password") return set_password(program);
+  if (command == "user role") return set_role(program);
+  if (command == "user disable") return set_disabled(program, true);
+  if (command == "user enable") return set_disabled(program, false);
   if (command == "user list") return list_users(program);
   if (command == "token create") return create_token(program);
   if (command == "token revoke") return revoke_tokens(program);

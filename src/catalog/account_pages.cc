@@ -1,0 +1,188 @@
+#include "catalog/account_pages.h"
+
+#include "base/text.h"
+#include "catalog/password.h"
+#include "catalog/session.h"
+#include "http/url.h"
+
+namespace mist::catalog {
+namespace {
+
+constexpr std::size_t kShownAgent = 120;
+
+Markup form_field(std::string_view token) {
+  return markup("<input type=\"hidden\" name=\"{}\" value=\"{}\">", kFormField, token);
+}
+
+Markup hidden_field(std::string_view name, std::string_view value) {
+  return markup("<input type=\"hidden\" name=\"{}\" value=\"{}\">", name, value);
+}
+
+struct TextField {
+  std::string_view name, label;
+  std::string_view type = "text";
+  std::string_view autocomplete = "off";
+  std::string_view value = "";
+  std::string_view hint = "";
+  bool required = true;
+};
+
+Markup text_field(const TextField& field) {
+  const std::string id = fmt::format("field-{}", field.name);
+  return markup(
+      "<div class=\"field\"><label for=\"{}\">{}</label><input id=\"{}\" name=\"{}\" type=\"{}\" "
+      "value=\"{}\" "
+      "autocomplete=\"{}\"{}{}>{}</div>\n",
+      id, field.label, id, field.name, field.type, field.value, field.autocomplete,
+      field.required ? markup(" required") : Markup(),
+      field.hint.empty() ? Markup() : markup(" aria-describedby=\"{}-hint\"", id),
+      field.hint.empty() ? Markup() : markup("<p id=\"{}-hint\">{}</p>", id, field.hint));
+}
+
+// A form of one button.
+Markup button_form(std::string_view action, std::string_view token, const Markup& fields,
+                   std::string_view words) {
+  return markup("<form class=\"inline\" method=\"post\" action=\"{}\">{}{}<button>{}</button></form>\n",
+                action, form_field(token), fields, words);
+}
+
+Markup problem_note(std::string_view problem) {
+  if (problem.empty()) return {};
+  return markup("<p class=\"note\" role=\"alert\">{}.</p>\n", problem);
+}
+
+std::string next_query(std::string_view path, std::string_view next) {
+  return next.empty() ? std::string(path) : fmt::format("{}?next={}", path, http::escape_query(next));
+}
+
+Markup password_section(const FormState& form, const AccountDetails& details) {
+  if (!details.has_password)
+    return markup("<h2 id=\"password\">Password</h2>\n<p>This account has none.</p>\n");
+  return markup(
+      "<h2 id=\"password\">Password</h2>\n<form method=\"post\" action=\"/account/password\">\n{}{}{}"
+      "<button>Change it</button>\n</form>\n",
+      form_field(form.token),
+      text_field({.name = "old",
+                  .label = "The password now",
+                  .type = "password",
+                  .autocomplete = "current-password"}),
+      text_field({.name = "password",
+                  .label = "The new password",
+                  .type = "password",
+                  .autocomplete = "new-password",
+                  .hint = "12 characters or more. All other sessions end."}));
+}
+
+Markup sessions_section(const FormState& form, const AccountView& view) {
+  Markup rows;
+  for (const Session& each : view.sessions)
+    rows +=
+        markup("<tr><th scope=\"row\">{}{}</th><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+               each.agent.empty() ? "Unknown" : each.agent.substr(0, kShownAgent),
+               each.id == view.session ? markup(" <span class=\"state passed\">this one</span>") : Markup(),
+               each.peer, format_time(each.began), format_time(each.used));
+  return markup(
+      "<h2 id=\"sessions\">Sessions</h2>\n<div class=\"wide\" tabindex=\"0\"><table><thead><tr>"
+      "<th scope=\"col\">Browser</th><th scope=\"col\">Address</th><th scope=\"col\">Since</th>"
+      "<th scope=\"col\">Last used</th></tr></thead>\n<tbody>{}</tbody></table></div>\n{}{}",
+      rows, button_form("/account/sessions", form.token, {}, "End all other sessions"),
+      button_form("/logout", form.token, {}, "Sign out"));
+}
+
+Markup projects_section(const FormState& form, const AccountView& view) {
+  Markup rows;
+  for (const Project& each : view.projects)
+    rows += markup(
+        "<tr><th scope=\"row\"><a href=\"{}\">{}</a></th><td>{}{}</td><td>{}{}</td></tr>\n",
+        package_path(each.name), each.name, link(each.url, each.url),
+        each.problem.empty() ? Markup() : markup("<p class=\"failed\">{}</p>", each.problem),
+        button_form("/account/projects/poll", form.token, hidden_field("name", each.name), "Poll now"),
+        button_form("/account/projects/unlink", form.token, hidden_field("name", each.name), "Unlink"));
+  Markup out = markup("<h2 id=\"projects\">Projects</h2>\n");
+  out += rows.empty() ? markup("<p>There are none yet.</p>\n")
+                      : markup("<div class=\"wide\" tabindex=\"0\"><table>\n{}</table></div>\n", rows);
+  out += markup(
+      "<h3>Link a repository</h3>\n<form method=\"post\" action=\"/account/projects\">\n{}{}{}{}"
+      "<button>Link it</button>\n</form>\n",
+      form_field(form.token),
+      text_field({.name = "name", .label = "Name of the package", .hint = "It is yours from now on."}),
+      text_field({.name = "url", .label = "Address of the git repository", .type = "url"}),
+      text_field({.name = "path",
+                  .label = "Directory of the package",
+                  .hint = "Empty: the repository's root.",
+                  .required = false}));
+  return out;
+}
+
+}  // namespace
+
+std::string login_page(const PageFrame& frame, const FormState& form, Registration registration) {
+  Markup content = markup(
+      "<h1>Sign in</h1>\n{}<form method=\"post\" action=\"/login\">\n{}{}{}{}<button>Sign in</button>\n"
+      "</form>\n",
+      problem_note(form.problem), form_field(form.token), hidden_field("next", form.next),
+      text_field({.name = "name", .label = "Name", .autocomplete = "username", .value = form.name}),
+      text_field(
+          {.name = "password", .label = "Password", .type = "password", .autocomplete = "current-password"}));
+  content += registration == Registration::Open
+                 ? markup("<p><a href=\"{}\">Make an account</a></p>\n", next_query("/register", form.next))
+                 : markup("<p class=\"soft\">Accounts are made by those who run this catalog.</p>\n");
+  return frame_of(frame, "Sign in", content).text();
+}
+
+std::string register_page(const PageFrame& frame, const FormState& form) {
+  const Markup content = markup(
+      "<h1>Make an account</h1>\n{}<form method=\"post\" action=\"/register\">\n{}{}{}{}"
+      "<button>Make it</button>\n</form>\n",
+      problem_note(form.problem), form_field(form.token), hidden_field("next", form.next),
+      text_field({.name = "name",
+                  .label = "Name",
+                  .autocomplete = "username",
+                  .value = form.name,
+                  .hint = "Lower case letters, digits and '-'. Everybody sees it at your packages."}),
+      text_field({.name = "password",
+                  .label = "Password",
+                  .type = "password",
+                  .autocomplete = "new-password",
+                  .hint = "12 characters or more."}));
+  return frame_of(frame, "Make an account", content).text();
+}
+
+std::string account_page(const PageFrame& frame, const FormState& form, const AccountView& view) {
+  const Account& account = view.details.account;
+  Markup content = markup("<h1>{}</h1>\n<p class=\"lead\">Role: {}. Since {}.</p>\n{}", account.name,
+                          to_string(account.role), format_time(view.details.created).substr(0, 10),
+                          problem_note(form.problem));
+  content += projects_section(form, view);
+  content += sessions_section(form, view);
+  content += password_section(form, view.details);
+  return frame_of(frame, account.name, content).text();
+}
+
+std::string linked_page(const PageFrame& frame, const Project& project) {
+  const Markup content = markup(
+      "<h1>{} is linked</h1>\n<p>Each tag of <code>{}</code> becomes a version from now on. The repository "
+      "is "
+      "polled; with a webhook versions come at once.</p>\n<h2>Webhook</h2>\n<p>For GitHub, GitLab, Gitea or "
+      "Forgejo, of the type JSON. The secret is shown only now.</p>\n{}{}<p><a href=\"/account\">To your "
+      "account</a></p>\n",
+      project.name, project.url, code_block(fmt::format("{}/api/v1/hooks/{}", frame.url, project.name)),
+      code_block(project.webhook_secret.reveal()));
+  return frame_of(frame, project.name + " is linked", content).text();
+}
+
+Markup version_controls(const Version& version, const std::string& form_token) {
+  Markup fields = hidden_field("package", version.package);
+  fields += hidden_field("version", version.version);
+  Markup out = markup("<h2 id=\"change\">Change this version</h2>\n");
+  out += button_form("/account/versions/test", form_token, fields, "Test again");
+  if (version.yanked) {
+    out += button_form("/account/versions/unyank", form_token, fields, "Take back the yank");
+    return out;
+  }
+  fields += text_field({.name = "reason", .label = "Why it is yanked", .required = false});
+  out += button_form("/account/versions/yank", form_token, fields, "Yank");
+  return out;
+}
+
+}  // namespace mist::catalog

@@ -1,0 +1,39 @@
+#pragma once
+// The pages of accounts: signing in, and what an account has. Pure: data in, HTML out. Any thread.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catalog/account_store.h"
+#include "catalog/page_frame.h"
+
+namespace mist::catalog {
+
+/// A form's answers that are shown again, and why it was refused.
+struct FormState {
+  std::string token;    ///< session.h, form_token
+  std::string problem;  ///< empty: none
+  std::string name;
+  std::string next;  ///< the path to go to afterwards; empty: the account's page
+};
+
+enum class Registration : std::uint8_t { Closed, Open };
+
+std::string login_page(const PageFrame& frame, const FormState& form, Registration registration);
+std::string register_page(const PageFrame& frame, const FormState& form);
+
+struct AccountView {
+  AccountDetails details;
+  std::int64_t session = 0;  ///< that the page is shown in
+  std::vector<Session> sessions;
+  std::vector<Project> projects;
+};
+std::string account_page(const PageFrame& frame, const FormState& form, const AccountView& view);
+/// The answer to linking a project: its webhook's secret is shown this once.
+std::string linked_page(const PageFrame& frame, const Project& project);
+
+/// What its author and moderators may do with a version, as forms of the package's page.
+Markup version_controls(const Version& version, const std::string& form_token);
+
+}  // namespace mist::catalog

@@ -1,0 +1,312 @@
+#include "catalog/account_site.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "base/text.h"
+#include "http/url.h"
+
+namespace mist::catalog {
+namespace {
+
+using http::WebAnswer;
+using http::WebRequest;
+
+constexpr std::size_t kLongestNext = 400;
+constexpr int kMostProjects = 100;
+// New accounts of one client: five at once, then one in ten minutes.
+constexpr double kRegistrationsRate = 1.0 / 600;
+constexpr double kRegistrationsBurst = 5;
+
+// Paths of pages to which somebody returns after signing in: of this catalog, never of another host.
+bool is_page_of_ours(std::string_view path) {
+  return path.size() <= kLongestNext && path.starts_with('/') && !path.starts_with("//") &&
+         std::ranges::all_of(path, [](char c) { return c > 0x20 && c < 0x7f && c != '\\'; });
+}
+
+std::string next_of(const Fields& fields) {
+  const std::string next = field(fields, "next");
+  return is_page_of_ours(next) ? next : std::string();
+}
+
+std::string origin_of(const std::string& url) {
+  const auto parsed = http::Url::parse(url);
+  return parsed.ok() ? parsed->origin() : url;
+}
+
+WebAnswer wait_page(const PageFrame& frame, int seconds) {
+  WebAnswer answer =
+      html(message_page(frame, "Too many tries", fmt::format("Try again in {} seconds.", seconds)), 429);
+  answer.headers.push_back({"Retry-After", std::to_string(seconds)});
+  return answer;
+}
+
+// A sentence for a page, without its full stop.
+std::string problem_of(const Error& failure) {
+  std::string text =
+      failure.hint.empty() ? failure.message : fmt::format("{}: {}", failure.message, failure.hint);
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+std::string version_page(const Fields& form) {
+  return fmt::format("/packages/{}/{}", http::escape_segment(field(form, "package")),
+                     http::escape_segment(field(form, "version")));
+}
+
+}  // namespace
+
+std::span<const AccountSite::Route> AccountSite::routes() {
+  using S = AccountSite;
+  static constexpr std::array kRoutes{
+      Route{"GET", "/login", Needs::Nobody, &S::show_login},
+      Route{"POST", "/login", Needs::Nobody, &S::log_in},
+      Route{"POST", "/logout", Needs::Account, &S::log_out},
+      Route{"GET", "/register", Needs::Nobody, &S::show_registration},
+      Route{"POST", "/register", Needs::Nobody, &S::add_account},
+      Route{"GET", "/account", Needs::Account, &S::show_account},
+      Route{"POST", "/account/password", Needs::Account, &S::change_password},
+      Route{"POST", "/account/sessions", Needs::Account, &S::end_sessions},
+      Route{"POST", "/account/projects", Needs::Account, &S::link_project},
+      Route{"POST", "/account/projects/unlink", Needs::Account, &S::unlink_project},
+      Route{"POST", "/account/projects/poll", Needs::Account, &S::poll_project},
+      Route{"POST", "/account/versions/test", Needs::Account, &S::test_version},
+      Route{"POST", "/account/versions/yank", Needs::Account, &S::yank_version},
+      Route{"POST", "/account/versions/unyank", Needs::Account, &S::unyank_version},
+  };
+  return kRoutes;
+}
+
+AccountSite::AccountSite(World world, Options options)
+    : world_(world),
+      options_(std::move(options)),
+      origin_(origin_of(options_.url)),
+      cookies_(options_.url),
+      sign_in_({.accounts = world_.accounts,
+                .passwords = world_.passwords,
+                .clock = world_.clock,
+                .random = world_.random}),
+      writes_(world_.clock, options_.writes_per_minute / 60, std::max(1.0, options_.writes_per_minute / 2)),
+      registrations_(world_.clock, kRegistrationsRate, kRegistrationsBurst) {}
+
+SignIn::From AccountSite::Ask::from() const {
+  return {.agent = escape_controls(http::find_header(request.headers, "User-Agent")), .peer = peer};
+}
+
+FormState AccountSite::Ask::state(std::string problem) const {
+  return {.token = visitor ? visitor->form_token() : form_token(browser),
+          .problem = std::move(problem),
+          .name = field(form, "name").substr(0, 63),
+          .next = next_of(form.empty() ? query : form)};
+}
+
+Result<std::optional<Visitor>> AccountSite::visitor(const WebRequest& request) {
+  SecretString cookie = cookies_.find(request, CookieFor::Session);
+  if (cookie.empty()) return std::optional<Visitor>();
+  MIST_TRY(std::optional<Session> session, world_.accounts.session(session_digest(cookie)));
+  if (!session) return std::optional<Visitor>();
+  return std::optional(Visitor{.session = *std::move(session), .cookie = std::move(cookie)});
+}
+
+bool AccountSite::has(const std::vector<std::string>& parts) const {
+  const std::string path = "/" + join(parts, "/");
+  return std::ranges::find(routes(), path, &Route::path) != routes().end();
+}
+
+Result<AccountSite::Ask> AccountSite::understood(const WebRequest& request, const std::string& peer) {
+  Ask ask{.request = request, .peer = peer, .query = query_parts(request.query)};
+  if (request.method == "POST") ask.form = query_parts(request.body);
+  MIST_TRY(ask.visitor, visitor(request));
+  ask.browser = cookies_.find(request, CookieFor::Browser);
+  // A page gives one to the browser; a form without it is refused.
+  if (ask.browser.empty() && request.method == "GET") ask.browser = new_cookie(world_.random);
+  ask.frame.url = options_.url;
+  if (ask.visitor) ask.frame.account = ask.account().name;
+  return ask;
+}
+
+Result<WebAnswer> AccountSite::answer(const WebRequest& request, const std::string& peer) {
+  const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
+  const auto route = std::ranges::find_if(
+      routes(), [&](const Route& each) { return each.method == method && each.path == request.path; });
+  if (route == routes().end()) {
+    WebAnswer answer = html(
+        message_page({.url = options_.url}, "Not possible here", "This page is reached from another one."),
+        405);
+    answer.headers.push_back({"Allow", method == "GET" ? "POST" : "GET"});
+    return answer;
+  }
+  MIST_TRY(const Ask ask, understood(request, peer));
+  Reply reply = [&]() -> Reply {
+    if (route->needs == Needs::Account && !ask.visitor && method == "GET")
+      return see_other("/login?next=" + http::escape_query(request.path));
+    MIST_TRY_VOID(check(ask, *route));
+    if (method == "POST" && ask.visitor)
+      if (const int seconds = writes_.wait_for(ask.account().name); seconds > 0)
+        return wait_page(ask.frame, seconds);
+    return (this->*route->handle)(ask);
+  }();
+  if (!reply.ok()) reply = refused(ask, reply.error());
+  if (!reply.ok()) return reply;
+  reply->headers.push_back({"Cache-Control", "no-store"});
+  return reply;
+}
+
+// Whether the request may be answered at all.
+Status AccountSite::check(const Ask& ask, const Route& route) {
+  if (route.needs == Needs::Account && !ask.visitor)
+    return error(ErrorKind::Forbidden, "nobody is signed in").with_hint("sign in at /login");
+  if (route.method == "GET") return {};
+  return check_form(ask.request, origin_, ask.visitor ? ask.visitor->cookie : ask.browser,
+                    field(ask.form, kFormField));
+}
+
+// Faults of the machine are the site's to tell; what somebody asked for in vain is a page here.
+AccountSite::Reply AccountSite::refused(const Ask& ask, const Error& failure) const {
+  const int status = status_of(failure);
+  if (status >= 500 && failure.kind != ErrorKind::Retryable) return failure;
+  return html(
+      message_page(ask.frame, status == 404 ? "Not found" : "That didn't work", problem_of(failure) + "."),
+      status);
+}
+
+// Signing in
+
+WebAnswer AccountSite::with_browser(const Ask& ask, WebAnswer answer) const {
+  if (!ask.visitor && !ask.browser.empty())
+    answer.headers.push_back(cookies_.set(CookieFor::Browser, ask.browser, kUntilClosed));
+  return answer;
+}
+
+WebAnswer AccountSite::login_answer(const Ask& ask, std::string problem, int status) const {
+  return with_browser(
+      ask, html(login_page(ask.frame, ask.state(std::move(problem)), options_.registration), status));
+}
+
+WebAnswer AccountSite::registration_answer(const Ask& ask, std::string problem, int status) const {
+  return with_browser(ask, html(register_page(ask.frame, ask.state(std::move(problem))), status));
+}
+
+WebAnswer AccountSite::signed_in(const Ask& ask, const SecretString& cookie) const {
+  const std::string next = next_of(ask.form);
+  WebAnswer answer = see_other(next.empty() ? "/account" : next);
+  answer.headers.push_back(cookies_.set(CookieFor::Session, cookie, SessionTimes{}.longest));
+  answer.headers.push_back(cookies_.remove(CookieFor::Browser));
+  return answer;
+}
+
+AccountSite::Reply AccountSite::show_login(const Ask& ask) {
+  if (ask.visitor) return see_other("/account");
+  return login_answer(ask, {}, 200);
+}
+
+AccountSite::Reply AccountSite::log_in(const Ask& ask) {
+  const std::string name = field(ask.form, "name");
+  if (const int seconds = sign_in_.wait_for(name, ask.peer); seconds > 0)
+    return wait_page(ask.frame, seconds);
+  const auto cookie = sign_in_.by_password(name, SecretString(field(ask.form, "password")), ask.from());
+  if (!cookie.ok() && cookie.error().kind == ErrorKind::Forbidden)
+    return login_answer(ask, problem_of(cookie.error()), 403);
+  if (!cookie.ok()) return cookie.error();
+  MIST_TRY_VOID(world_.actions.audit({{.name = name}, ask.peer}, "sign in", name));
+  // The browser's old session, if it had one, is of no use any more.
+  if (ask.visitor) MIST_TRY_VOID(world_.accounts.end_session(session_digest(ask.visitor->cookie)));
+  return signed_in(ask, *cookie);
+}
+
+AccountSite::Reply AccountSite::log_out(const Ask& ask) {
+  MIST_TRY_VOID(world_.accounts.end_session(session_digest(ask.visitor->cookie)));
+  WebAnswer answer = see_other("/");
+  answer.headers.push_back(cookies_.remove(CookieFor::Session));
+  return answer;
+}
+
+AccountSite::Reply AccountSite::show_registration(const Ask& ask) {
+  if (options_.registration == Registration::Closed)
+    return error(ErrorKind::NotFound, "accounts are made by those who run this catalog");
+  return registration_answer(ask, {}, 200);
+}
+
+AccountSite::Reply AccountSite::add_account(const Ask& ask) {
+  if (options_.registration == Registration::Closed)
+    return error(ErrorKind::NotFound, "accounts are made by those who run this catalog");
+  if (const int seconds = registrations_.wait_for(client_of(ask.peer)); seconds > 0)
+    return wait_page(ask.frame, seconds);
+  const std::string name = field(ask.form, "name");
+  const auto cookie = sign_in_.add_account(name, SecretString(field(ask.form, "password")), ask.from());
+  if (!cookie.ok() && status_of(cookie.error()) < 500)
+    return registration_answer(ask, problem_of(cookie.error()), status_of(cookie.error()));
+  if (!cookie.ok()) return cookie.error();
+  MIST_TRY_VOID(world_.actions.audit({{.name = name}, ask.peer}, "register", name));
+  return signed_in(ask, *cookie);
+}
+
+// The account's own page
+
+AccountSite::Reply AccountSite::show_account(const Ask& ask) {
+  MIST_TRY(const std::optional<AccountDetails> details, world_.accounts.find(ask.account().name));
+  if (!details) return no_such("account", ask.account().name);
+  MIST_TRY(std::vector<Session> sessions, world_.accounts.sessions(ask.account().name));
+  MIST_TRY(Slice<Project> projects,
+           world_.store.projects(ask.account().name, {.after = {}, .limit = kMostProjects}));
+  return html(account_page(ask.frame, ask.state(),
+                           {.details = *details,
+                            .session = ask.visitor->session.id,
+                            .sessions = std::move(sessions),
+                            .projects = std::move(projects.items)}));
+}
+
+AccountSite::Reply AccountSite::change_password(const Ask& ask) {
+  const std::string& name = ask.account().name;
+  if (const int seconds = sign_in_.wait_for(name, ask.peer); seconds > 0)
+    return wait_page(ask.frame, seconds);
+  MIST_TRY(const SecretString cookie,
+           sign_in_.change_password(name, SecretString(field(ask.form, "old")),
+                                    SecretString(field(ask.form, "password")), ask.from()));
+  MIST_TRY_VOID(world_.actions.audit(ask.actor(), "change password", name));
+  return signed_in(ask, cookie);
+}
+
+AccountSite::Reply AccountSite::end_sessions(const Ask& ask) {
+  MIST_TRY_VOID(world_.accounts.end_other_sessions(ask.account().name, session_digest(ask.visitor->cookie)));
+  MIST_TRY_VOID(world_.actions.audit(ask.actor(), "end sessions", ask.account().name));
+  return see_other("/account");
+}
+
+AccountSite::Reply AccountSite::link_project(const Ask& ask) {
+  MIST_TRY(const Project made, world_.actions.link(ask.actor(), {.name = field(ask.form, "name"),
+                                                                 .url = field(ask.form, "url"),
+                                                                 .path = field(ask.form, "path")}));
+  return html(linked_page(ask.frame, made));
+}
+
+AccountSite::Reply AccountSite::unlink_project(const Ask& ask) {
+  MIST_TRY_VOID(world_.actions.unlink(ask.actor(), field(ask.form, "name")));
+  return see_other("/account");
+}
+
+AccountSite::Reply AccountSite::poll_project(const Ask& ask) {
+  MIST_TRY_VOID(world_.actions.poll(ask.actor(), field(ask.form, "name")));
+  return see_other("/account");
+}
+
+AccountSite::Reply AccountSite::test_version(const Ask& ask) {
+  MIST_TRY_VOID(
+      world_.actions.test_again(ask.actor(), field(ask.form, "package"), field(ask.form, "version")));
+  return see_other(version_page(ask.form));
+}
+
+AccountSite::Reply AccountSite::yank_version(const Ask& ask) {
+  MIST_TRY_VOID(world_.actions.yank(ask.actor(), field(ask.form, "package"), field(ask.form, "version"),
+                                    field(ask.form, "reason")));
+  return see_other(version_page(ask.form));
+}
+
+AccountSite::Reply AccountSite::unyank_version(const Ask& ask) {
+  MIST_TRY_VOID(
+      world_.actions.yank(ask.actor(), field(ask.form, "package"), field(ask.form, "version"), std::nullopt));
+  return see_other(version_page(ask.form));
+}
+
+}  // namespace mist::catalog

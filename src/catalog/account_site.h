@@ -1,0 +1,112 @@
+#pragma once
+// The pages on which somebody signs in and changes something, all of them forms: what a browser may send, who
+// may send it, and what comes of it. The REST API takes no cookies, these pages no tokens. Handlers block and
+// run on any number of threads at once.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "catalog/account_pages.h"
+#include "catalog/account_store.h"
+#include "catalog/author_actions.h"
+#include "catalog/password.h"
+#include "catalog/rate_limit.h"
+#include "catalog/session.h"
+#include "catalog/sign_in.h"
+#include "catalog/store.h"
+#include "catalog/web_answers.h"
+#include "http/web_server.h"
+
+namespace mist::catalog {
+
+/// Somebody who is signed in.
+struct Visitor {
+  Session session = {};
+  SecretString cookie = {};
+  std::string form_token() const { return catalog::form_token(cookie); }
+};
+
+class AccountSite {
+ public:
+  struct World {
+    Store& store;
+    AccountStore& accounts;
+    AuthorActions& actions;
+    PasswordHasher& passwords;
+    Clock& clock;
+    Random& random;
+  };
+  struct Options {
+    std::string url;  ///< of this catalog, as others reach it
+    Registration registration = Registration::Closed;
+    double writes_per_minute = 60;  ///< of one account
+  };
+  AccountSite(World world, Options options);
+
+  /// Of a request's cookie; nullopt: it has none that is valid.
+  Result<std::optional<Visitor>> visitor(const http::WebRequest& request);
+
+  /// Whether pages at that path are answered here.
+  bool has(const std::vector<std::string>& parts) const;
+  Result<http::WebAnswer> answer(const http::WebRequest& request, const std::string& peer);
+
+ private:
+  struct Ask {
+    const http::WebRequest& request;
+    const std::string& peer;
+    Fields query = {}, form = {};
+    std::optional<Visitor> visitor = {};
+    SecretString browser = {};  // cookie of a browser that shows a form before signing in
+    PageFrame frame = {};
+
+    const Account& account() const { return visitor->session.account; }
+    Actor actor() const { return {account(), peer}; }
+    SignIn::From from() const;
+    FormState state(std::string problem = {}) const;
+  };
+  using Reply = Result<http::WebAnswer>;
+  enum class Needs : std::uint8_t { Nobody, Account };
+  struct Route {
+    std::string_view method, path;
+    Needs needs;
+    Reply (AccountSite::*handle)(const Ask&);
+  };
+  static std::span<const Route> routes();
+
+  Result<Ask> understood(const http::WebRequest& request, const std::string& peer);
+  Status check(const Ask& ask, const Route& route);
+  Reply refused(const Ask& ask, const Error& failure) const;
+
+  Reply show_login(const Ask& ask);
+  Reply log_in(const Ask& ask);
+  Reply log_out(const Ask& ask);
+  Reply show_registration(const Ask& ask);
+  Reply add_account(const Ask& ask);
+  Reply show_account(const Ask& ask);
+  Reply change_password(const Ask& ask);
+  Reply end_sessions(const Ask& ask);
+  Reply link_project(const Ask& ask);
+  Reply unlink_project(const Ask& ask);
+  Reply poll_project(const Ask& ask);
+  Reply test_version(const Ask& ask);
+  Reply yank_version(const Ask& ask);
+  Reply unyank_version(const Ask& ask);
+
+  http::WebAnswer login_answer(const Ask& ask, std::string problem, int status) const;
+  http::WebAnswer registration_answer(const Ask& ask, std::string problem, int status) const;
+  http::WebAnswer signed_in(const Ask& ask, const SecretString& cookie) const;
+  http::WebAnswer with_browser(const Ask& ask, http::WebAnswer answer) const;
+
+  World world_;
+  const Options options_;
+  const std::string origin_;
+  const Cookies cookies_;
+  SignIn sign_in_;
+  RateLimit writes_, registrations_;
+};
+
+}  // namespace mist::catalog

@@ -1,0 +1,417 @@
+#include "catalog/account_site.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <set>
+
+#include "catalog/site.h"
+#include "catalog/sqlite_account_store.h"
+#include "catalog/sqlite_store.h"
+#include "http/url.h"
+#include "testing/fake_clock.h"
+#include "testing/recorded_events.h"
+#include "testing/temp_dir.h"
+
+namespace mist::catalog {
+namespace {
+
+using namespace std::chrono_literals;
+using http::Header;
+using http::WebAnswer;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr crypto::ScryptCost kCheap{.n = 4, .r = 1, .p = 1};
+const std::string kPassword = "correct horse battery";
+using FormFields = std::vector<std::pair<std::string, std::string>>;
+
+// A browser: it keeps cookies, and sends a form with what the page's form has.
+class Visit {
+ public:
+  Visit(Site& site, std::string peer) : site_(site), peer_(std::move(peer)) {}
+
+  WebAnswer get(const std::string& target) { return send("GET", target, ""); }
+  // The form of the page that was shown last.
+  WebAnswer post(const std::string& path, FormFields fields) {
+    fields.emplace_back("form", token);
+    return send("POST", path, http::query_of(fields));
+  }
+  WebAnswer log_in(const std::string& name, const std::string& password = kPassword) {
+    get("/login");
+    return post("/login", {{"name", name}, {"password", password}});
+  }
+  bool is_signed_in() { return get("/account").status == 200; }
+
+  std::map<std::string, std::string> cookies;
+  std::string token;
+  http::Headers headers;  // that are sent with forms
+  std::vector<std::string> set;
+
+ private:
+  WebAnswer send(const std::string& method, const std::string& target, const std::string& body) {
+    const auto question = target.find('?');
+    http::WebRequest request{.method = method,
+                             .path = target.substr(0, question),
+                             .query = question == std::string::npos ? "" : target.substr(question + 1),
+                             .headers = {{"User-Agent", "Test <b>"}},
+                             .body = body,
+                             .peer = peer_};
+    std::string cookie;
+    for (const auto& [name, value] : cookies) cookie += (cookie.empty() ? "" : "; ") + name + "=" + value;
+    if (!cookie.empty()) request.headers.push_back({"Cookie", cookie});
+    if (method == "POST") {
+      request.headers.push_back({"Content-Type", "application/x-www-form-urlencoded"});
+      request.headers.insert(request.headers.end(), headers.begin(), headers.end());
+    }
+    WebAnswer answer = site_.answer(request);
+    for (const Header& each : answer.headers)
+      if (each.name == "Set-Cookie") keep(each.value);
+    std::smatch found;
+    if (std::regex_search(answer.body, found, std::regex("name=\"form\" value=\"([0-9a-f]+)\"")))
+      token = found[1];
+    return answer;
+  }
+  void keep(const std::string& text) {
+    set.push_back(text);
+    const auto equals = text.find('=');
+    const auto end = text.find(';');
+    if (text.find("Max-Age=0") != std::string::npos)
+      cookies.erase(text.substr(0, equals));
+    else
+      cookies[text.substr(0, equals)] = text.substr(equals + 1, end - equals - 1);
+  }
+
+  Site& site_;
+  const std::string peer_;
+};
+
+class AccountSiteTest : public ::testing::Test {
+ protected:
+  AccountSiteTest()
+      : store_(*open_sqlite_store(dir_.path() / "a.db", clock_, random_)),
+        accounts_(*open_sqlite_account_store(dir_.path() / "a.db", clock_)),
+        blobs_(files_, dir_.path() / "blobs"),
+        site_(made(Registration::Closed)) {
+    for (const auto& [name, role] :
+         {std::pair("ann", Role::Author), std::pair("bob", Role::Author), std::pair("mod", Role::Moderator),
+          std::pair("root", Role::Administrator)})
+      EXPECT_TRUE(accounts_->add(name, role, *passwords_.hash(SecretString(kPassword))).ok());
+    EXPECT_TRUE(accounts_->add("robot", Role::Author, "").ok());
+  }
+  std::unique_ptr<Site> made(Registration registration, const std::string& url = "https://c.example") {
+    return std::make_unique<Site>(
+        Site::World{.store = *store_,
+                    .accounts = *accounts_,
+                    .passwords = passwords_,
+                    .blobs = blobs_,
+                    .clock = clock_,
+                    .random = random_,
+                    .events = events_,
+                    .wake_poller = [] {}},
+        SiteOptions{.url = url, .reads_per_second = 0, .registration = registration});
+  }
+  // A session begins.
+  Visit visit(const std::string& peer = "192.0.2.1") { return {*site_, peer}; }
+  Visit signed_in(const std::string& name) {
+    Visit visitor = visit();
+    EXPECT_EQ(visitor.log_in(name).status, 303);
+    EXPECT_EQ(visitor.get("/account").status, 200);
+    return visitor;
+  }
+  static std::string place(const WebAnswer& answer) {
+    return std::string(http::find_header(answer.headers, "Location"));
+  }
+  void publish(const std::string& package, const std::string& owner) {
+    ASSERT_TRUE(store_
+                    ->add_project({.name = package,
+                                   .owner = owner,
+                                   .url = "https://git.example.com/" + package,
+                                   .webhook_secret = SecretString("s")})
+                    .ok());
+    NewVersion version{
+        .package = package, .version = "1.0.0", .tag = "v1.0.0", .commit = std::string(40, 'a')};
+    version.digest = blobs_.put("bytes")->str();
+    ASSERT_TRUE(store_->submit(version).ok());
+    const auto job = store_->lease("w", 30s);
+    ASSERT_TRUE(job.ok() && *job);
+    ASSERT_TRUE(store_->finish(**job, true).ok());
+  }
+
+  mist::testing::TempDir dir_;
+  mist::testing::FakeClock clock_;
+  SystemRandom random_;
+  HostFileSystem files_;
+  mist::testing::RecordedEvents events_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<AccountStore> accounts_;
+  PasswordHasher passwords_{random_, kCheap};
+  Blobs blobs_;
+  std::unique_ptr<Site> site_;
+};
+
+TEST_F(AccountSiteTest, SomebodySignsInAndOut) {
+  Visit ann = visit();
+  EXPECT_EQ(place(ann.get("/account")), "/login?next=%2Faccount");
+  const WebAnswer in = ann.log_in("ann");
+  EXPECT_EQ(in.status, 303);
+  EXPECT_EQ(place(in), "/account");
+  const WebAnswer page = ann.get("/account");
+  EXPECT_THAT(page.body,
+              AllOf(HasSubstr("<h1>ann</h1>"), HasSubstr("Test &lt;b&gt;"), HasSubstr("192.0.2.1")));
+  EXPECT_EQ(http::find_header(page.headers, "Cache-Control"), "no-store");
+  const WebAnswer home = ann.get("/");
+  EXPECT_THAT(home.body, HasSubstr("<a href=\"/account\">ann</a>"));
+  EXPECT_EQ(http::find_header(home.headers, "Cache-Control"), "no-store");
+  EXPECT_THAT(visit().get("/").body, HasSubstr("<a href=\"/login\">Sign in</a>"));
+  const auto cookies = ann.cookies;
+  ann.get("/account");
+  EXPECT_EQ(place(ann.post("/logout", {})), "/");
+  EXPECT_TRUE(ann.cookies.empty());
+  ann.cookies = cookies;
+  EXPECT_FALSE(ann.is_signed_in()) << "the session is over, not only its cookie";
+}
+
+TEST_F(AccountSiteTest, CookiesAreOutOfReachOfScriptsAndOtherHosts) {
+  Visit ann = visit();
+  ann.log_in("ann");
+  for (const std::string& cookie : ann.set)
+    EXPECT_THAT(cookie,
+                AllOf(StartsWith("__Host-catalog-"), HasSubstr("; Path=/; HttpOnly; SameSite=Lax; Secure"),
+                      Not(HasSubstr("Domain"))));
+  const auto plain = made(Registration::Closed, "http://127.0.0.1:8080");
+  Visit local(*plain, "127.0.0.1");
+  EXPECT_EQ(local.log_in("ann").status, 303);
+  for (const std::string& cookie : local.set)
+    EXPECT_THAT(cookie, AllOf(StartsWith("catalog-"), HasSubstr("HttpOnly"), Not(HasSubstr("Secure"))));
+}
+
+TEST_F(AccountSiteTest, TheDatabaseLetsNobodyIn) {
+  Visit ann = signed_in("ann");
+  const std::string cookie = ann.cookies.at("__Host-catalog-session");
+  EXPECT_EQ(cookie.size(), 64U);
+  const auto bytes = files_.read(dir_.path() / "a.db-wal");
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_EQ(bytes->find(cookie), std::string::npos);
+  EXPECT_NE(bytes->find(session_digest(SecretString(cookie))), std::string::npos);
+  EXPECT_EQ(bytes->find(kPassword), std::string::npos);
+}
+
+TEST_F(AccountSiteTest, ASessionThatWasPlantedIsNotTheOneThatBegins) {
+  Visit ann = visit();
+  ann.cookies["__Host-catalog-session"] = std::string(64, 'a');
+  ann.log_in("ann");
+  EXPECT_NE(ann.cookies.at("__Host-catalog-session"), std::string(64, 'a'));
+  const std::string first = ann.cookies.at("__Host-catalog-session");
+  ann.get("/account");
+  ann.post("/login", {{"name", "ann"}, {"password", kPassword}});
+  EXPECT_NE(ann.cookies.at("__Host-catalog-session"), first);
+  EXPECT_EQ(accounts_->sessions("ann")->size(), 1U) << "the first one ended";
+}
+
+TEST_F(AccountSiteTest, NobodyLearnsWhichAccountsExist) {
+  ASSERT_TRUE(accounts_->set_disabled("bob", true).ok());
+  std::set<std::string> bodies;
+  for (const auto& [name, password] : {std::pair<std::string, std::string>("ann", "wrong"),
+                                       {"bob", kPassword},
+                                       {"robot", ""},
+                                       {"nobody", kPassword},
+                                       {"<script>", ""}}) {
+    Visit somebody = visit();
+    const WebAnswer answer = somebody.log_in(name, password);
+    EXPECT_EQ(answer.status, 403);
+    std::string body = answer.body;
+    // Its own name and token are shown again.
+    body = std::regex_replace(body, std::regex("value=\"[^\"]*\""), "");
+    bodies.insert(body);
+    EXPECT_THAT(answer.body,
+                AllOf(HasSubstr("The name or the password is wrong"), Not(HasSubstr("<script>"))));
+    EXPECT_FALSE(somebody.is_signed_in());
+  }
+  EXPECT_EQ(bodies.size(), 1U);
+}
+
+TEST_F(AccountSiteTest, GuessingEndsForAnAccountAndForAClient) {
+  int tries = 0;
+  for (; tries < 100; ++tries)
+    if (visit(fmt::format("192.0.2.{}", tries)).log_in("ann", "wrong").status == 429) break;
+  EXPECT_EQ(tries, 10) << "of one account, from many clients";
+  EXPECT_EQ(visit("198.51.100.1").log_in("ann").status, 429) << "the right one neither";
+  clock_.advance(31s);
+  EXPECT_EQ(visit("198.51.100.1").log_in("ann").status, 303);
+  for (tries = 0; tries < 100; ++tries)
+    if (visit(fmt::format("2001:db8::{}", tries)).log_in(fmt::format("a{}", tries), "wrong").status == 429)
+      break;
+  EXPECT_EQ(tries, 20) << "of many accounts, from one network";
+  EXPECT_EQ(visit("2001:db8:0:1::1").log_in("bob").status, 303);
+}
+
+TEST_F(AccountSiteTest, AFormOfAnotherSiteChangesNothing) {
+  Visit ann = signed_in("ann");
+  const FormFields fields{{"name", "etcd"}, {"url", "https://git.example.com/etcd"}, {"path", ""}};
+  for (const auto& [name, value] :
+       {std::pair("Origin", "https://evil.example"), std::pair("Origin", "null"),
+        std::pair("Origin", "http://c.example"), std::pair("Sec-Fetch-Site", "cross-site"),
+        std::pair("Sec-Fetch-Site", "same-site")}) {
+    ann.headers = {{name, value}};
+    EXPECT_EQ(ann.post("/account/projects", fields).status, 403) << value;
+  }
+  ann.headers = {{"Origin", "https://c.example"}, {"Sec-Fetch-Site", "same-origin"}};
+  const std::string token = ann.token;
+  for (const std::string& wrong :
+       {std::string(), std::string(64, '0'), signed_in("bob").token, visit().token}) {
+    ann.token = wrong;
+    EXPECT_EQ(ann.post("/account/projects", fields).status, 403);
+  }
+  EXPECT_FALSE(*store_->project("etcd"));
+  ann.token = token;
+  EXPECT_EQ(ann.post("/account/projects", fields).status, 200);
+  EXPECT_TRUE(*store_->project("etcd"));
+}
+
+// An attacker who signs the victim's browser in as himself would read what it does there.
+TEST_F(AccountSiteTest, AFormOfAnotherSiteSignsNobodyIn) {
+  Visit victim = visit();
+  Visit attacker = visit();
+  attacker.get("/login");
+  victim.token = attacker.token;
+  EXPECT_EQ(victim.post("/login", {{"name", "bob"}, {"password", kPassword}}).status, 403);
+  victim.get("/login");
+  victim.token = attacker.token;
+  EXPECT_EQ(victim.post("/login", {{"name", "bob"}, {"password", kPassword}}).status, 403);
+}
+
+TEST_F(AccountSiteTest, TheApiTakesNoCookies) {
+  const Visit ann = signed_in("ann");
+  http::WebRequest request{
+      .method = "POST",
+      .path = "/api/v1/projects",
+      .headers = {{"Cookie", "__Host-catalog-session=" + ann.cookies.at("__Host-catalog-session")},
+                  {"Content-Type", "application/json"}},
+      .body = R"({"name": "etcd", "url": "https://git.example.com/etcd"})",
+      .peer = "192.0.2.1"};
+  EXPECT_EQ(site_->answer(request).status, 401);
+  request.method = "GET";
+  EXPECT_EQ(site_->answer(request).status, 401);
+}
+
+TEST_F(AccountSiteTest, SigningInLeadsBackToAPageOfOurs) {
+  for (const auto& [next, place_of] :
+       std::initializer_list<std::pair<std::string, std::string>>{{"/packages/etcd", "/packages/etcd"},
+                                                                  {"//evil.example", "/account"},
+                                                                  {"/\\evil.example", "/account"},
+                                                                  {"https://evil.example", "/account"},
+                                                                  {"/a\r\nSet-Cookie: x=y", "/account"},
+                                                                  {"javascript:alert(1)", "/account"}}) {
+    Visit ann = visit("192.0.2." + std::to_string(next.size()));
+    clock_.advance(1min);
+    EXPECT_EQ(ann.get("/login?next=" + http::escape_query(next)).status, 200);
+    EXPECT_EQ(place(ann.post("/login", {{"name", "ann"}, {"password", kPassword}, {"next", next}})),
+              place_of);
+  }
+}
+
+TEST_F(AccountSiteTest, AnotherPasswordEndsEveryOtherSession) {
+  Visit thief = signed_in("ann");
+  Visit ann = signed_in("ann");
+  const std::string before = ann.cookies.at("__Host-catalog-session");
+  EXPECT_EQ(ann.post("/account/password", {{"old", "wrong"}, {"password", "another long one"}}).status, 403);
+  EXPECT_EQ(ann.post("/account/password", {{"old", kPassword}, {"password", "short"}}).status, 400);
+  EXPECT_TRUE(thief.is_signed_in());
+  ann.get("/account");
+  EXPECT_EQ(ann.post("/account/password", {{"old", kPassword}, {"password", "another long one"}}).status,
+            303);
+  EXPECT_NE(ann.cookies.at("__Host-catalog-session"), before);
+  EXPECT_TRUE(ann.is_signed_in());
+  EXPECT_FALSE(thief.is_signed_in());
+  EXPECT_EQ(visit().log_in("ann").status, 403);
+  EXPECT_EQ(visit().log_in("ann", "another long one").status, 303);
+}
+
+TEST_F(AccountSiteTest, OtherSessionsEndWhenTheirOwnerSaysSo) {
+  Visit first = signed_in("ann");
+  Visit second = signed_in("ann");
+  EXPECT_EQ(second.post("/account/sessions", {}).status, 303);
+  EXPECT_TRUE(second.is_signed_in());
+  EXPECT_FALSE(first.is_signed_in());
+}
+
+TEST_F(AccountSiteTest, AnOldHashIsReplacedWhenItsOwnerSignsIn) {
+  PasswordHasher old(random_, {.n = 2, .r = 1, .p = 1});
+  ASSERT_TRUE(accounts_->set_password("ann", *old.hash(SecretString(kPassword))).ok());
+  EXPECT_EQ(visit().log_in("ann").status, 303);
+  EXPECT_FALSE(passwords_.is_old(*accounts_->password_of("ann")));
+  EXPECT_EQ(visit().log_in("ann").status, 303);
+}
+
+TEST_F(AccountSiteTest, AccountsAreMadeByAnybodyOnlyWhereThatIsOpen) {
+  EXPECT_EQ(visit().get("/register").status, 404);
+  Visit early = visit();
+  early.get("/login");
+  EXPECT_EQ(early.post("/register", {{"name", "eve"}, {"password", kPassword}}).status, 404);
+  EXPECT_FALSE(*accounts_->find("eve"));
+  site_ = made(Registration::Open);
+  Visit eve = visit();
+  EXPECT_THAT(eve.get("/login").body, HasSubstr("href=\"/register\""));
+  eve.get("/register");
+  EXPECT_EQ(eve.post("/register", {{"name", "Eve!"}, {"password", kPassword}}).status, 400);
+  EXPECT_EQ(eve.post("/register", {{"name", "ann"}, {"password", kPassword}}).status, 409);
+  EXPECT_EQ(eve.post("/register", {{"name", "eve"}, {"password", "short"}}).status, 400);
+  EXPECT_EQ(eve.post("/register", {{"name", "eve"}, {"password", kPassword}}).status, 303);
+  EXPECT_TRUE(eve.is_signed_in());
+  EXPECT_EQ((*accounts_->find("eve"))->account.role, Role::Author);
+  Visit many = visit();
+  many.get("/register");
+  EXPECT_EQ(many.post("/register", {{"name", "eve2"}, {"password", kPassword}}).status, 303);
+  many.get("/register");
+  EXPECT_EQ(many.post("/register", {{"name", "eve3"}, {"password", kPassword}}).status, 429);
+}
+
+TEST_F(AccountSiteTest, AnAuthorChangesVersionsOnTheirPages) {
+  publish("etcd", "ann");
+  const std::string page = "/packages/etcd/1.0.0";
+  const FormFields version{{"package", "etcd"}, {"version", "1.0.0"}, {"reason", "bad <b>"}};
+  Visit bob = signed_in("bob");
+  EXPECT_THAT(bob.get(page).body, Not(HasSubstr("/account/versions")));
+  bob.get("/account");
+  for (const char* path : {"/account/versions/yank", "/account/versions/test", "/account/versions/unyank"})
+    EXPECT_EQ(bob.post(path, version).status, 403);
+  EXPECT_EQ(bob.post("/account/projects/unlink", {{"name", "etcd"}}).status, 403);
+  EXPECT_EQ(bob.post("/account/projects/poll", {{"name", "etcd"}}).status, 403);
+  Visit ann = signed_in("ann");
+  EXPECT_THAT(ann.get(page).body, HasSubstr("/account/versions/yank"));
+  EXPECT_EQ(place(ann.post("/account/versions/yank", version)), page);
+  EXPECT_THAT(ann.get(page).body, AllOf(HasSubstr("This version was yanked.</b> bad &lt;b&gt;"),
+                                        HasSubstr("/account/versions/unyank")));
+  Visit mod = signed_in("mod");
+  EXPECT_THAT(mod.get(page).body, HasSubstr("/account/versions/unyank"));
+  EXPECT_EQ(mod.post("/account/versions/unyank", version).status, 303);
+  EXPECT_EQ(mod.post("/account/projects/unlink", {{"name", "etcd"}}).status, 403);
+  EXPECT_EQ(ann.post("/account/versions/test", version).status, 303);
+  EXPECT_EQ((*store_->version("etcd", "1.0.0"))->state, VersionState::Queued);
+  EXPECT_EQ(ann.post("/account/versions/test", version).status, 409);
+  EXPECT_THAT(ann.get("/account").body, HasSubstr("href=\"/packages/etcd\""));
+  EXPECT_EQ(ann.post("/account/projects/poll", {{"name", "etcd"}}).status, 303);
+  EXPECT_EQ(ann.post("/account/projects/unlink", {{"name", "etcd"}}).status, 303);
+  EXPECT_FALSE(*store_->project("etcd"));
+  const auto log = store_->audit_log({});
+  ASSERT_TRUE(log.ok());
+  EXPECT_EQ(log->items.front().what, "unlink");
+  EXPECT_EQ(log->items.front().who, "ann");
+  EXPECT_EQ(log->items.front().peer, "192.0.2.1");
+}
+
+TEST_F(AccountSiteTest, FormsAreOnlySent) {
+  for (const char* path : {"/logout", "/account/password", "/account/versions/yank"})
+    EXPECT_EQ(visit().get(path).status, 405) << path;
+  Visit nobody = visit();
+  nobody.get("/login");
+  for (const char* path : {"/logout", "/account/password", "/account/versions/yank", "/account/projects"})
+    EXPECT_EQ(nobody.post(path, {}).status, 403) << path;
+}
+
+}  // namespace
+}  // namespace mist::catalog

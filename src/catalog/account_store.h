@@ -1,0 +1,93 @@
+#pragma once
+// The memory of accounts: passwords, sessions, tokens. Everything that lets somebody in is kept as a digest
+// or as a slow hash alone. sqlite_account_store.h is the one implementation, in the database of store.h, so
+// that several processes share it. Blocking; any thread.
+//
+// Every call is whole or not at all, and kept once it returns. Errors: those of the database (Retryable where
+// trying again may help); others are named. Names of accounts are DNS-1123 labels.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "catalog/model.h"
+#include "catalog/store.h"
+
+namespace mist::catalog {
+
+/// An account as its owner and administrators see it.
+struct AccountDetails {
+  Account account = {};
+  bool disabled = false;
+  bool has_password = false;
+  WallTime created{};
+};
+
+/// Of a token; the token itself is never stored.
+struct NewToken {
+  std::string account = {}, digest = {}, label = {};
+  std::optional<WallTime> expires = {};
+};
+
+struct NewSession {
+  std::string account = {}, digest = {};
+  std::string agent = {};  ///< what the browser calls itself
+  std::string peer = {};   ///< IP address
+};
+struct Session {
+  std::int64_t id = 0;
+  Account account = {};
+  WallTime began{}, used{};
+  std::string agent = {}, peer = {};
+};
+
+/// A session ends when it wasn't used for that long, and at the latest that long after it began.
+struct SessionTimes {
+  Duration idle = std::chrono::hours(12);
+  Duration longest = std::chrono::days(7);
+};
+
+class AccountStore {
+ public:
+  virtual ~AccountStore() = default;
+
+  /// Conflict: the name is taken. `password`: its hash; empty: it has none.
+  virtual Result<Account> add(const std::string& name, Role role, const std::string& password) = 0;
+  virtual Result<std::optional<AccountDetails>> find(const std::string& name) = 0;
+  /// By name.
+  virtual Result<Slice<AccountDetails>> list(const Page& page) = 0;
+  /// Ends the account's sessions. NotFound.
+  virtual Status set_role(const std::string& name, Role role) = 0;
+  /// Disabling ends its sessions and tokens, for ever; nothing lets it in until it is enabled. NotFound.
+  virtual Status set_disabled(const std::string& name, bool disabled) = 0;
+
+  /// The hash of an account that may sign in; empty: there is none.
+  virtual Result<std::string> password_of(const std::string& name) = 0;
+  /// Ends all sessions of the account. NotFound.
+  virtual Status set_password(const std::string& name, const std::string& hash) = 0;
+  /// Another hash of the same password; nothing if it isn't `old` any more.
+  virtual Status rehash_password(const std::string& name, const std::string& old,
+                                 const std::string& hash) = 0;
+
+  /// Ends the oldest ones of an account that has very many. NotFound: there is no such account that may sign
+  /// in.
+  virtual Status add_session(const NewSession& session) = 0;
+  /// The session with that digest, which counts as used now; nullopt: there is none, or not any more.
+  virtual Result<std::optional<Session>> session(const std::string& digest) = 0;
+  /// Those that didn't end, the last used first.
+  virtual Result<std::vector<Session>> sessions(const std::string& account) = 0;
+  virtual Status end_session(const std::string& digest) = 0;
+  /// All of the account but that one.
+  virtual Status end_other_sessions(const std::string& account, const std::string& digest) = 0;
+
+  /// NotFound: no such account.
+  virtual Status add_token(const NewToken& token) = 0;
+  /// The owner of the valid token with that digest; nullopt: there is none.
+  virtual Result<std::optional<Account>> account_of_token(const std::string& digest) = 0;
+  /// All tokens of an account. NotFound.
+  virtual Status revoke_tokens(const std::string& account) = 0;
+};
+
+}  // namespace mist::catalog

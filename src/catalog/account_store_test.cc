@@ -1,0 +1,131 @@
+#include "catalog/account_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalog/sqlite_account_store.h"
+#include "sqlite/database.h"
+#include "testing/fake_clock.h"
+#include "testing/temp_dir.h"
+
+namespace mist::catalog {
+namespace {
+
+using namespace std::chrono_literals;
+
+class AccountStoreTest : public ::testing::Test {
+ protected:
+  AccountStoreTest() : accounts_(opened()) {
+    EXPECT_TRUE(accounts_->add("ann", Role::Author, "hash").ok());
+    EXPECT_TRUE(accounts_->add("bob", Role::Author, "").ok());
+  }
+  std::unique_ptr<AccountStore> opened() {
+    auto store = open_sqlite_account_store(dir_.path() / "a.db", clock_);
+    EXPECT_TRUE(store.ok()) << store.error().to_line();
+    return *std::move(store);
+  }
+  void begin(const std::string& account, const std::string& digest) {
+    ASSERT_TRUE(accounts_->add_session({.account = account, .digest = digest}).ok());
+  }
+  bool is_session(const std::string& digest) { return accounts_->session(digest)->has_value(); }
+
+  mist::testing::TempDir dir_;
+  mist::testing::FakeClock clock_;
+  std::unique_ptr<AccountStore> accounts_;
+};
+
+TEST_F(AccountStoreTest, NamesAreTakenOnce) {
+  EXPECT_EQ(accounts_->add("ann", Role::Author, "").error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(accounts_->add("Ann <x>", Role::Author, "").error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(*accounts_->password_of("ann"), "hash");
+  EXPECT_EQ(*accounts_->password_of("bob"), "");
+  EXPECT_EQ(*accounts_->password_of("nobody"), "");
+  const auto first = accounts_->list({.after = {}, .limit = 1});
+  EXPECT_EQ(first->items.at(0).account.name, "ann");
+  EXPECT_EQ(accounts_->list({.after = first->next, .limit = 1})->items.at(0).account.name, "bob");
+}
+
+TEST_F(AccountStoreTest, TokensAreOfAnAccountUntilTheyExpireOrAreRevoked) {
+  ASSERT_TRUE(accounts_->add_token({.account = "ann", .digest = "d1", .label = ""}).ok());
+  ASSERT_TRUE(
+      accounts_->add_token({.account = "ann", .digest = "d2", .label = "", .expires = clock_.now() + 1h})
+          .ok());
+  EXPECT_EQ(accounts_->add_token({.account = "nobody", .digest = "d3", .label = ""}).error().kind,
+            ErrorKind::NotFound);
+  EXPECT_EQ((*accounts_->account_of_token("d1"))->name, "ann");
+  EXPECT_TRUE(*accounts_->account_of_token("d2"));
+  EXPECT_FALSE(*accounts_->account_of_token("d' OR '1'='1"));
+  clock_.advance(2h);
+  EXPECT_FALSE(*accounts_->account_of_token("d2"));
+  ASSERT_TRUE(accounts_->revoke_tokens("ann").ok());
+  EXPECT_FALSE(*accounts_->account_of_token("d1"));
+}
+
+TEST_F(AccountStoreTest, ASessionEndsWhenItIsIdleAndAtTheLatestAfterItsTime) {
+  begin("ann", "s1");
+  begin("ann", "s2");
+  EXPECT_EQ((*accounts_->session("s1"))->account.name, "ann");
+  for (int hours = 0; hours < 7 * 24 - 11; hours += 11) {
+    EXPECT_TRUE(is_session("s1")) << hours;
+    clock_.advance(11h);
+  }
+  EXPECT_FALSE(is_session("s2")) << "it wasn't used";
+  EXPECT_TRUE(is_session("s1"));
+  clock_.advance(11h);
+  EXPECT_FALSE(is_session("s1")) << "it is too old, though it was used";
+}
+
+TEST_F(AccountStoreTest, AnotherProcessKnowsTheSession) {
+  begin("ann", "s1");
+  const auto other = opened();
+  EXPECT_TRUE(*other->session("s1"));
+  ASSERT_TRUE(other->end_session("s1").ok());
+  EXPECT_FALSE(is_session("s1"));
+}
+
+TEST_F(AccountStoreTest, OthersEndAndOneStays) {
+  for (const char* digest : {"s1", "s2", "s3"}) begin("ann", digest);
+  begin("bob", "s4");
+  ASSERT_TRUE(accounts_->end_other_sessions("ann", "s2").ok());
+  EXPECT_FALSE(is_session("s1"));
+  EXPECT_TRUE(is_session("s2"));
+  EXPECT_TRUE(is_session("s4"));
+  EXPECT_EQ(accounts_->sessions("ann")->size(), 1U);
+}
+
+TEST_F(AccountStoreTest, AnAccountHasNoEndlessSessions) {
+  for (int i = 0; i < 60; ++i) begin("ann", std::to_string(i));
+  EXPECT_EQ(accounts_->sessions("ann")->size(), 50U);
+  EXPECT_FALSE(is_session("9"));
+  EXPECT_TRUE(is_session("59"));
+}
+
+TEST_F(AccountStoreTest, AnotherPasswordOrRoleEndsTheSessions) {
+  begin("ann", "s1");
+  begin("bob", "s2");
+  ASSERT_TRUE(accounts_->set_password("ann", "other").ok());
+  EXPECT_FALSE(is_session("s1"));
+  ASSERT_TRUE(accounts_->set_role("bob", Role::Moderator).ok());
+  EXPECT_FALSE(is_session("s2"));
+  EXPECT_EQ((*accounts_->find("bob"))->account.role, Role::Moderator);
+  EXPECT_EQ(accounts_->set_role("nobody", Role::Author).error().kind, ErrorKind::NotFound);
+  ASSERT_TRUE(accounts_->rehash_password("ann", "hash", "third").ok());
+  EXPECT_EQ(*accounts_->password_of("ann"), "other") << "it was changed meanwhile";
+}
+
+TEST_F(AccountStoreTest, NothingLetsADisabledAccountIn) {
+  begin("ann", "s1");
+  ASSERT_TRUE(accounts_->add_token({.account = "ann", .digest = "d1", .label = ""}).ok());
+  ASSERT_TRUE(accounts_->set_disabled("ann", true).ok());
+  EXPECT_FALSE(is_session("s1"));
+  EXPECT_FALSE(*accounts_->account_of_token("d1"));
+  EXPECT_EQ(*accounts_->password_of("ann"), "");
+  EXPECT_EQ(accounts_->add_session({.account = "ann", .digest = "s2"}).error().kind, ErrorKind::NotFound);
+  ASSERT_TRUE(accounts_->set_disabled("ann", false).ok());
+  EXPECT_EQ(*accounts_->password_of("ann"), "hash");
+  EXPECT_FALSE(is_session("s1")) << "what ended stays so";
+  EXPECT_FALSE(*accounts_->account_of_token("d1"));
+}
+
+}  // namespace
+}  // namespace mist::catalog

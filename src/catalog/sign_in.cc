@@ -1,0 +1,83 @@
+#include "catalog/sign_in.h"
+
+#include <arpa/inet.h>
+
+#include <array>
+#include <span>
+
+#include "base/text.h"
+#include "catalog/session.h"
+
+namespace mist::catalog {
+namespace {
+
+// A client guesses at no more than 8640 passwords a day, and an account is guessed at no more than 2880
+// times.
+constexpr double kClientsRate = 1.0 / 10;
+constexpr double kClientsBurst = 20;
+constexpr double kAccountsRate = 1.0 / 30;
+constexpr double kAccountsBurst = 10;
+constexpr std::size_t kLongestAgent = 200;
+
+Error refused() { return error(ErrorKind::Forbidden, "the name or the password is wrong"); }
+
+}  // namespace
+
+std::string client_of(std::string_view peer) {
+  std::array<unsigned char, 16> address{};
+  if (::inet_pton(AF_INET6, std::string(peer).c_str(), address.data()) != 1) return std::string(peer);
+  return hex(std::as_bytes(std::span(address).first(8)));
+}
+
+SignIn::SignIn(World world)
+    : world_(world),
+      clients_(world.clock, kClientsRate, kClientsBurst),
+      accounts_(world.clock, kAccountsRate, kAccountsBurst) {}
+
+int SignIn::wait_for(const std::string& name, std::string_view peer) {
+  if (const int seconds = clients_.wait_for(client_of(peer)); seconds > 0) return seconds;
+  // What can't be a name has no limit of its own, so that such names don't fill the memory.
+  return is_dns1123_label(name) ? accounts_.wait_for(name) : 0;
+}
+
+Result<SecretString> SignIn::by_password(const std::string& name, const SecretString& password,
+                                         const From& from) {
+  MIST_TRY(const std::string stored, world_.accounts.password_of(name));
+  MIST_TRY(const bool right, world_.passwords.matches(password, stored));
+  if (!right) return refused();
+  if (world_.passwords.is_old(stored)) {
+    MIST_TRY(const std::string hash, world_.passwords.hash(password));
+    MIST_TRY_VOID(world_.accounts.rehash_password(name, stored, hash));
+  }
+  return begin(name, from);
+}
+
+Result<SecretString> SignIn::begin(const std::string& name, const From& from) {
+  SecretString cookie = new_cookie(world_.random);
+  MIST_TRY_VOID(world_.accounts.add_session({.account = name,
+                                             .digest = session_digest(cookie),
+                                             .agent = from.agent.substr(0, kLongestAgent),
+                                             .peer = from.peer}));
+  return cookie;
+}
+
+Result<SecretString> SignIn::add_account(const std::string& name, const SecretString& password,
+                                         const From& from) {
+  MIST_TRY_VOID(check_new_password(password, name));
+  MIST_TRY(const std::string hash, world_.passwords.hash(password));
+  MIST_TRY_VOID(world_.accounts.add(name, Role::Author, hash));
+  return begin(name, from);
+}
+
+Result<SecretString> SignIn::change_password(const std::string& name, const SecretString& old,
+                                             const SecretString& password, const From& from) {
+  MIST_TRY(const std::string stored, world_.accounts.password_of(name));
+  MIST_TRY(const bool right, world_.passwords.matches(old, stored));
+  if (!right) return error(ErrorKind::Forbidden, "that isn't the password that you have now");
+  MIST_TRY_VOID(check_new_password(password, name));
+  MIST_TRY(const std::string hash, world_.passwords.hash(password));
+  MIST_TRY_VOID(world_.accounts.set_password(name, hash));
+  return begin(name, from);
+}
+
+}  // namespace mist::catalog

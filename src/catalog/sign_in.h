@@ -1,0 +1,55 @@
+#pragma once
+// Signing in with a password: how often somebody may try, what is told, and the session that comes of it. Any
+// thread.
+
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/secret.h"
+#include "catalog/account_store.h"
+#include "catalog/password.h"
+#include "catalog/rate_limit.h"
+
+namespace mist::catalog {
+
+/// A client of rate limits: an IPv4 address, or the /64 network of an IPv6 address, of which one client has
+/// all.
+std::string client_of(std::string_view peer);
+
+class SignIn {
+ public:
+  struct World {
+    AccountStore& accounts;
+    PasswordHasher& passwords;
+    Clock& clock;
+    Random& random;
+  };
+  /// A browser, as the session remembers it.
+  struct From {
+    std::string agent = {}, peer = {};
+  };
+  explicit SignIn(World world);
+
+  /// Before each try. 0: it may be made; else the seconds until then. Counts for the account whether there is
+  /// one or not, and for the client.
+  int wait_for(const std::string& name, std::string_view peer);
+
+  /// The cookie of a new session. Forbidden, in the same words and after the same time, if there is no such
+  /// account, it is disabled or has no password, or this isn't it. Retryable: others are signing in.
+  Result<SecretString> by_password(const std::string& name, const SecretString& password, const From& from);
+  /// Without a question: the caller knows who it is.
+  Result<SecretString> begin(const std::string& name, const From& from);
+  /// An account of somebody who registers, and the cookie of its session. Conflict: the name is taken.
+  Result<SecretString> add_account(const std::string& name, const SecretString& password, const From& from);
+  /// Ends all sessions of the account; the cookie of its new one. Forbidden: `old` isn't the password.
+  Result<SecretString> change_password(const std::string& name, const SecretString& old,
+                                       const SecretString& password, const From& from);
+
+ private:
+  World world_;
+  RateLimit clients_, accounts_;
+};
+
+}  // namespace mist::catalog

@@ -1,0 +1,242 @@
+#include "catalog/sqlite_account_store.h"
+
+#include "base/text.h"
+#include "catalog/sqlite_connections.h"
+#include "catalog/sqlite_rows.h"
+#include "catalog/sqlite_schema.h"
+#include "sqlite/database.h"
+
+namespace mist::catalog {
+namespace {
+
+using sqlite::Database;
+using sqlite::Row;
+
+constexpr int kMostSessions = 50;  // of an account
+// How far the time of the last use may be behind, so that not every request writes.
+constexpr std::int64_t kUseMilliseconds = 60'000;
+
+constexpr std::string_view kDetails =
+    "SELECT id, name, role, disabled, password <> '', created FROM accounts ";
+
+AccountDetails details_in(const Row& row) {
+  return {.account = {row.integer(0), row.text(1), static_cast<Role>(row.integer(2))},
+          .disabled = row.integer(3) != 0,
+          .has_password = row.integer(4) != 0,
+          .created = time_of(row.integer(5))};
+}
+
+constexpr std::string_view kSession =
+    "SELECT s.id, a.id, a.name, a.role, s.began, s.used, s.agent, s.peer FROM sessions s "
+    "JOIN accounts a ON a.id = s.account AND a.disabled = 0 ";
+
+Session session_in(const Row& row) {
+  return {.id = row.integer(0),
+          .account = {row.integer(1), row.text(2), static_cast<Role>(row.integer(3))},
+          .began = time_of(row.integer(4)),
+          .used = time_of(row.integer(5)),
+          .agent = row.text(6),
+          .peer = row.text(7)};
+}
+
+class SqliteAccountStore final : public AccountStore {
+ public:
+  SqliteAccountStore(Path file, Database writer, const Clock& clock, const SessionTimes& times)
+      : connections_(std::move(file), std::move(writer)), clock_(clock), times_(times) {}
+
+  // Accounts
+
+  Result<Account> add(const std::string& name, Role role, const std::string& password) override {
+    if (!is_dns1123_label(name))
+      return error(ErrorKind::Invalid, "{} can't be the name of an account", escape_controls(name))
+          .with_hint("lower case letters, digits and '-'");
+    Account account{.id = 0, .name = name, .role = role};
+    Status done = connections_.writing([&](Database& db) -> Status {
+      MIST_TRY(const std::int64_t made, db.run("INSERT INTO accounts (name, role, created, password) VALUES "
+                                               "(?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                                               {name, static_cast<int>(role), now(), password}));
+      if (made == 0) return error(ErrorKind::Conflict, "there is an account {} already", name);
+      account.id = db.last_id();
+      return {};
+    });
+    if (!done.ok()) return std::move(done).error();
+    return account;
+  }
+
+  Result<std::optional<AccountDetails>> find(const std::string& name) override {
+    std::optional<AccountDetails> found;
+    MIST_TRY_VOID(connections_.read(fmt::format("{}WHERE name = ?", kDetails), {name},
+                                    [&](const Row& row) { found = details_in(row); }));
+    return found;
+  }
+
+  Result<Slice<AccountDetails>> list(const Page& page) override {
+    Slice<AccountDetails> slice;
+    MIST_TRY_VOID(connections_.read(fmt::format("{}WHERE name > ? ORDER BY name LIMIT ?", kDetails),
+                                    {page.after, page.limit + 1},
+                                    [&](const Row& row) { slice.items.push_back(details_in(row)); }));
+    cut(slice, page, [](const AccountDetails& last) { return last.account.name; });
+    return slice;
+  }
+
+  Status set_role(const std::string& name, Role role) override {
+    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY_VOID(db.run("UPDATE accounts SET role = ? WHERE id = ?", {static_cast<int>(role), id}));
+      return end_sessions(db, id);
+    });
+  }
+
+  Status set_disabled(const std::string& name, bool disabled) override {
+    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY_VOID(db.run("UPDATE accounts SET disabled = ? WHERE id = ?", {disabled ? 1 : 0, id}));
+      if (!disabled) return {};
+      MIST_TRY_VOID(db.run("DELETE FROM tokens WHERE account = ?", {id}));
+      return end_sessions(db, id);
+    });
+  }
+
+  // Passwords
+
+  Result<std::string> password_of(const std::string& name) override {
+    std::string hash;
+    MIST_TRY_VOID(connections_.read("SELECT password FROM accounts WHERE name = ? AND disabled = 0", {name},
+                                    [&](const Row& row) { hash = row.text(0); }));
+    return hash;
+  }
+
+  Status set_password(const std::string& name, const std::string& hash) override {
+    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY_VOID(db.run("UPDATE accounts SET password = ? WHERE id = ?", {hash, id}));
+      return end_sessions(db, id);
+    });
+  }
+
+  Status rehash_password(const std::string& name, const std::string& old, const std::string& hash) override {
+    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY_VOID(
+          db.run("UPDATE accounts SET password = ? WHERE id = ? AND password = ?", {hash, id, old}));
+      return {};
+    });
+  }
+
+  // Sessions
+
+  Status add_session(const NewSession& session) override {
+    return changing(session.account, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY_VOID(
+          db.run("DELETE FROM sessions WHERE began <= ? OR used <= ?", {oldest_begin(), oldest_use()}));
+      MIST_TRY(const std::int64_t made,
+               db.run("INSERT INTO sessions (account, digest, began, used, agent, peer) "
+                      "SELECT id, ?2, ?3, ?3, ?4, ?5 FROM accounts WHERE id = ?1 AND disabled = 0",
+                      {id, session.digest, now(), session.agent, session.peer}));
+      if (made == 0) return not_there("account that may sign in", session.account);
+      MIST_TRY_VOID(
+          db.run("DELETE FROM sessions WHERE account = ?1 AND id NOT IN (SELECT id FROM sessions "
+                 "WHERE account = ?1 ORDER BY id DESC LIMIT ?2)",
+                 {id, kMostSessions}));
+      return {};
+    });
+  }
+
+  Result<std::optional<Session>> session(const std::string& digest) override {
+    std::optional<Session> found;
+    MIST_TRY_VOID(connections_.read(
+        fmt::format("{}WHERE s.digest = ? AND s.began > ? AND s.used > ?", kSession),
+        {digest, oldest_begin(), oldest_use()}, [&](const Row& row) { found = session_in(row); }));
+    if (found && stamp(found->used) <= now() - kUseMilliseconds) MIST_TRY_VOID(note_use(found->id));
+    return found;
+  }
+
+  Result<std::vector<Session>> sessions(const std::string& account) override {
+    std::vector<Session> found;
+    MIST_TRY_VOID(connections_.read(
+        fmt::format("{}WHERE a.name = ? AND s.began > ? AND s.used > ? ORDER BY s.used DESC, s.id DESC",
+                    kSession),
+        {account, oldest_begin(), oldest_use()}, [&](const Row& row) { found.push_back(session_in(row)); }));
+    return found;
+  }
+
+  Status end_session(const std::string& digest) override {
+    return connections_.writing([&](Database& db) -> Status {
+      MIST_TRY_VOID(db.run("DELETE FROM sessions WHERE digest = ?", {digest}));
+      return {};
+    });
+  }
+
+  Status end_other_sessions(const std::string& account, const std::string& digest) override {
+    return changing(account, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY_VOID(db.run("DELETE FROM sessions WHERE account = ? AND digest <> ?", {id, digest}));
+      return {};
+    });
+  }
+
+  // Tokens
+
+  Status add_token(const NewToken& token) override {
+    return changing(token.account, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY_VOID(
+          db.run("INSERT INTO tokens (account, digest, label, created, expires) VALUES (?, ?, ?, ?, ?)",
+                 {id, token.digest, token.label, now(), stamp(token.expires)}));
+      return {};
+    });
+  }
+
+  Result<std::optional<Account>> account_of_token(const std::string& digest) override {
+    std::optional<Account> found;
+    MIST_TRY_VOID(
+        connections_.read("SELECT a.id, a.name, a.role FROM tokens t JOIN accounts a ON a.id = t.account "
+                          "WHERE t.digest = ? AND a.disabled = 0 AND (t.expires IS NULL OR t.expires > ?)",
+                          {digest, now()}, [&](const Row& row) {
+                            found = Account{row.integer(0), row.text(1), static_cast<Role>(row.integer(2))};
+                          }));
+    return found;
+  }
+
+  Status revoke_tokens(const std::string& account) override {
+    return changing(account, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY_VOID(db.run("DELETE FROM tokens WHERE account = ?", {id}));
+      return {};
+    });
+  }
+
+ private:
+  std::int64_t now() const { return stamp(clock_.now()); }
+  std::int64_t oldest_begin() const { return now() - milliseconds(times_.longest); }
+  std::int64_t oldest_use() const { return now() - milliseconds(times_.idle); }
+
+  Status note_use(std::int64_t session) {
+    return connections_.writing([&](Database& db) -> Status {
+      MIST_TRY_VOID(db.run("UPDATE sessions SET used = ? WHERE id = ?", {now(), session}));
+      return {};
+    });
+  }
+
+  static Status end_sessions(Database& db, std::int64_t account) {
+    MIST_TRY_VOID(db.run("DELETE FROM sessions WHERE account = ?", {account}));
+    return {};
+  }
+
+  // A transaction about one account, which NotFound says isn't there.
+  Status changing(const std::string& name, const std::function<Status(Database&, std::int64_t)>& work) {
+    return connections_.writing([&](Database& db) -> Status {
+      MIST_TRY(const std::int64_t id, account_id(db, name));
+      return work(db, id);
+    });
+  }
+
+  SqliteConnections connections_;
+  const Clock& clock_;
+  const SessionTimes times_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<AccountStore>> open_sqlite_account_store(const Path& file, const Clock& clock,
+                                                                const SessionTimes& times) {
+  MIST_TRY(Database writer, Database::open(file));
+  MIST_TRY_VOID(writer.migrate(schema_scripts()));
+  return std::unique_ptr<AccountStore>(
+      std::make_unique<SqliteAccountStore>(file, std::move(writer), clock, times));
+}
+
+}  // namespace mist::catalog

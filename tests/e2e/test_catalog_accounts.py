@@ -1,0 +1,166 @@
+"""People at the catalog: signing in with a password, and what they change on its pages, as a browser without JavaScript sends it."""
+import http.client
+import http.cookies
+import re
+import sqlite3
+import threading
+import urllib.parse
+
+from catalog import Catalog, Repository
+from harness import check, config_map, contains, equal, test
+
+PASSWORD = "correct horse battery"
+
+
+class Person:
+    """A browser without JavaScript: cookies, links and forms."""
+
+    def __init__(self, catalog):
+        self.catalog, self.cookies, self.text = catalog, {}, ""
+
+    def send(self, method, path, body=None, headers=None):
+        sent = {"User-Agent": "A browser", **(headers or {})}
+        if self.cookies:
+            sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        if body is not None:
+            sent["Content-Type"] = "application/x-www-form-urlencoded"
+            sent.setdefault("Origin", self.catalog.url)
+            sent.setdefault("Sec-Fetch-Site", "same-origin")
+        connection = http.client.HTTPConnection("127.0.0.1", self.catalog.port, timeout=20)
+        try:
+            connection.request(method, path, body, sent)
+            answer = connection.getresponse()
+            self.text = answer.read().decode()
+        finally:
+            connection.close()
+        for line in answer.headers.get_all("Set-Cookie") or []:
+            for name, cookie in http.cookies.SimpleCookie(line).items():
+                if cookie["max-age"] == "0":
+                    self.cookies.pop(name, None)
+                else:
+                    self.cookies[name] = cookie.value
+        return answer
+
+    def open(self, path, status=200):
+        equal(self.send("GET", path).status, status, self.text)
+        return self.text
+
+    def submit(self, action, headers=None, **fields):
+        """The form of the page shown last that has that action, with its hidden fields. (status, where it leads)"""
+        form = re.search(rf'<form[^>]* action="{re.escape(action)}".*?</form>', self.text, re.DOTALL)
+        check(form, f"no form {action} in", self.text)
+        hidden = dict(re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', form[0]))
+        answer = self.send("POST", action, urllib.parse.urlencode({**hidden, **fields}), headers)
+        return answer.status, answer.headers["Location"]
+
+    def sign_in(self, name, password=PASSWORD):
+        self.open("/login")
+        return self.submit("/login", name=name, password=password)
+
+
+def with_person(t, catalog, name, *flags):
+    file = t.dir / f"{name}.password"
+    file.write_text(PASSWORD + "\n")
+    catalog.command("user", "add", name, "--password-file", str(file), *flags)
+    return Person(catalog)
+
+
+@test
+def somebody_links_a_package_on_the_pages_of_a_catalog(t):
+    catalog = Catalog(t)
+    server = catalog.serve("--poll-interval", "1h")
+    ann = with_person(t, catalog, "ann")
+    equal(ann.sign_in("ann", "not the password"), (403, None))
+    equal(ann.send("GET", "/account").headers["Location"], "/login?next=%2Faccount")
+    equal(ann.sign_in("ann"), (303, "/account"))
+    repository = Repository(t, "etcd")
+    repository.kube("1.0.0", config_map("settings"), description="One Etcd")
+    repository.tag("v1.0.0")
+    ann.open("/account")
+    equal(ann.submit("/account/projects", name="etcd", url=repository.url)[0], 200, ann.text)
+    contains(ann.text, "etcd is linked", "/api/v1/hooks/etcd")
+    t.kube.wait("it is there", lambda: catalog.state("etcd", "1.0.0") == "queued")
+    ann.open("/packages/etcd/1.0.0")
+    equal(ann.submit("/account/versions/yank", reason="it loses keys"), (303, "/packages/etcd/1.0.0"))
+    contains(catalog.page("/packages/etcd/1.0.0"), "it loses keys")
+    check("/account/versions" not in catalog.page("/packages/etcd/1.0.0"), "somebody else is offered changes")
+    # A form that another site makes her browser send, and one that has no token.
+    ann.open("/packages/etcd/1.0.0")
+    equal(ann.submit("/account/versions/unyank", headers={"Origin": "https://evil.example"})[0], 403)
+    ann.open("/packages/etcd/1.0.0")
+    equal(ann.submit("/account/versions/unyank", form="0" * 64)[0], 403)
+    # Neither the database nor a log has what lets her in; a server that starts again knows her.
+    session = ann.cookies["catalog-session"]
+    equal(catalog.stop(server), 0)
+    with sqlite3.connect(catalog.data / "catalog.db") as database:
+        dump = "\n".join(database.iterdump())
+    for text in (dump, server.log.read_text()):
+        check(session not in text and PASSWORD not in text, "a secret is in clear text")
+    catalog.serve("--poll-interval", "1h")
+    contains(ann.open("/account"), "<h1>ann</h1>")
+    # Whoever runs the catalog gives her another password; what was open ends.
+    (t.dir / "other").write_text("another long password")
+    catalog.command("user", "password", "ann", "--password-file", str(t.dir / "other"))
+    equal(ann.send("GET", "/account").status, 303)
+    equal(ann.sign_in("ann")[0], 403)
+    equal(ann.sign_in("ann", "another long password")[0], 303)
+    catalog.command("user", "disable", "ann")
+    equal(ann.send("GET", "/account").status, 303)
+    equal(ann.sign_in("ann", "another long password")[0], 403)
+    contains(catalog.command("user", "list"), "ann\tauthor\tdisabled")
+    (t.dir / "short").write_text("short")
+    contains(catalog.command("user", "password", "ann", "--password-file", str(t.dir / "short"), code=1), "fewer than 12")
+
+
+@test
+def guessing_passwords_takes_a_catalog_neither_its_memory_nor_its_pages(t):
+    catalog = Catalog(t)
+    catalog.serve("--poll-interval", "1h", "--behind-proxy")
+    with_person(t, catalog, "ann")
+    guessers = [Person(catalog) for _ in range(12)]
+    statuses = []
+
+    def guess(number):
+        # Each from another address, at another name.
+        headers = {"X-Forwarded-For": f"192.0.2.{number}"}
+        guessers[number].open("/login")
+        for _ in range(4):
+            status, _ = guessers[number].submit("/login", headers=headers, name=f"a{number}", password="x" * 20)
+            statuses.append(status)
+            guessers[number].open("/login")
+
+    threads = [threading.Thread(target=guess, args=(number,)) for number in range(len(guessers))]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        equal(catalog.ask("GET", "/healthz")[0], 200)
+        for thread in threads:
+            thread.join(0.05)
+    equal(len(statuses), 48)
+    check(set(statuses) <= {403, 503}, statuses)
+    # Of one account, from everywhere: after some tries its password isn't looked at any more.
+    last = None
+    for number in range(12):
+        person = Person(catalog)
+        person.open("/login")
+        last, _ = person.submit("/login", headers={"X-Forwarded-For": f"198.51.100.{number}"}, name="ann", password="wrong")
+    equal(last, 429)
+
+
+@test
+def anybody_makes_an_account_at_a_catalog_that_is_open(t):
+    catalog = Catalog(t)
+    server = catalog.serve("--poll-interval", "1h")
+    eve = Person(catalog)
+    eve.open("/register", 404)
+    catalog.stop(server)
+    catalog.serve("--poll-interval", "1h", "--registration", "open")
+    eve.open("/login")
+    contains(eve.text, 'href="/register"')
+    eve.open("/register")
+    equal(eve.submit("/register", name="eve", password="short")[0], 400)
+    contains(eve.text, "fewer than 12 characters", 'value="eve"')
+    equal(eve.submit("/register", name="eve", password=PASSWORD), (303, "/account"))
+    contains(eve.open("/account"), "Role: author")
+    equal(eve.submit("/logout"), (303, "/"))
+    equal(eve.send("GET", "/account").status, 303)
