@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "catalog/password.h"
 #include "catalog/session.h"
+#include "catalog/totp.h"
 #include "http/url.h"
 
 namespace mist::catalog {
@@ -71,6 +72,24 @@ Markup password_section(const FormState& form, const AccountDetails& details) {
                   .type = "password",
                   .autocomplete = "new-password",
                   .hint = "12 characters or more. All other sessions end."}));
+}
+
+constexpr TextField kCodeField{.name = "code",
+                               .label = "Code",
+                               .autocomplete = "one-time-code",
+                               .hint = "The six digits of your authenticator, or a recovery code."};
+
+Markup second_factor_section(const FormState& form, const AccountDetails& details) {
+  Markup out = markup("<h2 id=\"second-factor\">Authenticator</h2>\n");
+  if (!details.has_second_factor) {
+    out += markup("<p>The password alone signs you in.</p>\n");
+    out += button_form("/account/code", form.token, {}, "Set up an authenticator");
+    return out;
+  }
+  out += markup("<p>A code is asked for after the password. Recovery codes left: {}.</p>\n",
+                details.recovery_codes);
+  out += button_form("/account/code/remove", form.token, text_field(kCodeField), "Remove it");
+  return out;
 }
 
 Markup sessions_section(const FormState& form, const AccountView& view) {
@@ -148,6 +167,40 @@ std::string register_page(const PageFrame& frame, const FormState& form) {
   return frame_of(frame, "Make an account", content).text();
 }
 
+std::string code_page(const PageFrame& frame, const FormState& form) {
+  const Markup content = markup(
+      "<h1>Code</h1>\n{}<form method=\"post\" action=\"/login/code\">\n{}{}{}<button>Sign in</button>\n"
+      "</form>\n",
+      problem_note(form.problem), form_field(form.token), hidden_field("next", form.next),
+      text_field(kCodeField));
+  return frame_of(frame, "Code", content).text();
+}
+
+std::string second_factor_page(const PageFrame& frame, const FormState& form, const std::string& secret,
+                               const std::string& account) {
+  const auto url = http::Url::parse(frame.url);
+  const std::string host = url.ok() ? url->host : frame.url;
+  const Markup content = markup(
+      "<h1>Set up an authenticator</h1>\n{}<p>Give it this secret, as a key for codes of six digits that "
+      "change every 30 seconds:</p>\n{}<p>The same as an address:</p>\n{}<p>Then type the code that it "
+      "shows. All other sessions end.</p>\n<form method=\"post\" action=\"/account/code/confirm\">\n{}{}"
+      "<button>Confirm</button>\n</form>\n",
+      problem_note(form.problem), code_block(base32(secret)), code_block(totp_uri(secret, account, host)),
+      form_field(form.token), text_field({.name = "code", .label = "Code", .autocomplete = "one-time-code"}));
+  return frame_of(frame, "Set up an authenticator", content).text();
+}
+
+std::string recovery_codes_page(const PageFrame& frame, const std::vector<SecretString>& codes) {
+  std::string lines;
+  for (const SecretString& each : codes) lines += each.reveal() + "\n";
+  const Markup content = markup(
+      "<h1>Recovery codes</h1>\n<p>From now on a code is asked for after the password. Keep these where you "
+      "find them without your authenticator: each signs you in once in its place. They are shown only "
+      "now.</p>\n{}<p><a href=\"/account\">To your account</a></p>\n",
+      code_block(lines));
+  return frame_of(frame, "Recovery codes", content).text();
+}
+
 std::string account_page(const PageFrame& frame, const FormState& form, const AccountView& view) {
   const Account& account = view.details.account;
   Markup content = markup("<h1>{}</h1>\n<p class=\"lead\">Role: {}. Since {}.</p>\n{}", account.name,
@@ -156,6 +209,7 @@ std::string account_page(const PageFrame& frame, const FormState& form, const Ac
   content += projects_section(form, view);
   content += sessions_section(form, view);
   content += password_section(form, view.details);
+  if (view.details.has_password) content += second_factor_section(form, view.details);
   return frame_of(frame, account.name, content).text();
 }
 

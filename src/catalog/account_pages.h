@@ -23,6 +23,14 @@ enum class Registration : std::uint8_t { Closed, Open };
 std::string login_page(const PageFrame& frame, const FormState& form, Registration registration);
 std::string register_page(const PageFrame& frame, const FormState& form);
 
+/// Between the password and the page that somebody wanted.
+std::string code_page(const PageFrame& frame, const FormState& form);
+/// A new authenticator's secret, and the form that confirms it.
+std::string second_factor_page(const PageFrame& frame, const FormState& form, const std::string& secret,
+                               const std::string& account);
+/// They are shown this once.
+std::string recovery_codes_page(const PageFrame& frame, const std::vector<SecretString>& codes);
+
 struct AccountView {
   AccountDetails details;
   std::int64_t session = 0;  ///< that the page is shown in

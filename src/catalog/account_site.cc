@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "catalog/totp.h"
 #include "http/url.h"
 
 namespace mist::catalog {
@@ -62,11 +63,16 @@ std::span<const AccountSite::Route> AccountSite::routes() {
   static constexpr std::array kRoutes{
       Route{"GET", "/login", Needs::Nobody, &S::show_login},
       Route{"POST", "/login", Needs::Nobody, &S::log_in},
+      Route{"GET", "/login/code", Needs::Password, &S::show_code},
+      Route{"POST", "/login/code", Needs::Password, &S::take_code},
       Route{"POST", "/logout", Needs::Account, &S::log_out},
       Route{"GET", "/register", Needs::Nobody, &S::show_registration},
       Route{"POST", "/register", Needs::Nobody, &S::add_account},
       Route{"GET", "/account", Needs::Account, &S::show_account},
       Route{"POST", "/account/password", Needs::Account, &S::change_password},
+      Route{"POST", "/account/code", Needs::Account, &S::begin_second_factor},
+      Route{"POST", "/account/code/confirm", Needs::Account, &S::confirm_second_factor},
+      Route{"POST", "/account/code/remove", Needs::Account, &S::remove_second_factor},
       Route{"POST", "/account/sessions", Needs::Account, &S::end_sessions},
       Route{"POST", "/account/projects", Needs::Account, &S::link_project},
       Route{"POST", "/account/projects/unlink", Needs::Account, &S::unlink_project},
@@ -95,13 +101,19 @@ SignIn::From AccountSite::Ask::from() const {
 }
 
 FormState AccountSite::Ask::state(std::string problem) const {
-  return {.token = visitor ? visitor->form_token() : form_token(browser),
+  return {.token = form_token(cookie()),
           .problem = std::move(problem),
           .name = field(form, "name").substr(0, 63),
           .next = next_of(form.empty() ? query : form)};
 }
 
 Result<std::optional<Visitor>> AccountSite::visitor(const WebRequest& request) {
+  MIST_TRY(std::optional<Visitor> found, session_of(request));
+  if (found && found->session.awaits_code) found.reset();
+  return found;
+}
+
+Result<std::optional<Visitor>> AccountSite::session_of(const WebRequest& request) {
   SecretString cookie = cookies_.find(request, CookieFor::Session);
   if (cookie.empty()) return std::optional<Visitor>();
   MIST_TRY(std::optional<Session> session, world_.accounts.session(session_digest(cookie)));
@@ -117,7 +129,8 @@ bool AccountSite::has(const std::vector<std::string>& parts) const {
 Result<AccountSite::Ask> AccountSite::understood(const WebRequest& request, const std::string& peer) {
   Ask ask{.request = request, .peer = peer, .query = query_parts(request.query)};
   if (request.method == "POST") ask.form = query_parts(request.body);
-  MIST_TRY(ask.visitor, visitor(request));
+  MIST_TRY(std::optional<Visitor> found, session_of(request));
+  if (found) (found->session.awaits_code ? ask.waiting : ask.visitor) = std::move(found);
   ask.browser = cookies_.find(request, CookieFor::Browser);
   // A page gives one to the browser; a form without it is refused.
   if (ask.browser.empty() && request.method == "GET") ask.browser = new_cookie(world_.random);
@@ -141,6 +154,7 @@ Result<WebAnswer> AccountSite::answer(const WebRequest& request, const std::stri
   Reply reply = [&]() -> Reply {
     if (route->needs == Needs::Account && !ask.visitor && method == "GET")
       return see_other("/login?next=" + http::escape_query(request.path));
+    if (route->needs == Needs::Password && !ask.waiting) return see_other("/login");
     MIST_TRY_VOID(check(ask, *route));
     if (method == "POST" && ask.visitor)
       if (const int seconds = writes_.wait_for(ask.account().name); seconds > 0)
@@ -158,8 +172,7 @@ Status AccountSite::check(const Ask& ask, const Route& route) {
   if (route.needs == Needs::Account && !ask.visitor)
     return error(ErrorKind::Forbidden, "nobody is signed in").with_hint("sign in at /login");
   if (route.method == "GET") return {};
-  return check_form(ask.request, origin_, ask.visitor ? ask.visitor->cookie : ask.browser,
-                    field(ask.form, kFormField));
+  return check_form(ask.request, origin_, ask.cookie(), field(ask.form, kFormField));
 }
 
 // Faults of the machine are the site's to tell; what somebody asked for in vain is a page here.
@@ -174,7 +187,7 @@ AccountSite::Reply AccountSite::refused(const Ask& ask, const Error& failure) co
 // Signing in
 
 WebAnswer AccountSite::with_browser(const Ask& ask, WebAnswer answer) const {
-  if (!ask.visitor && !ask.browser.empty())
+  if (!ask.visitor && !ask.waiting && !ask.browser.empty())
     answer.headers.push_back(cookies_.set(CookieFor::Browser, ask.browser, kUntilClosed));
   return answer;
 }
@@ -205,13 +218,34 @@ AccountSite::Reply AccountSite::log_in(const Ask& ask) {
   const std::string name = field(ask.form, "name");
   if (const int seconds = sign_in_.wait_for(name, ask.peer); seconds > 0)
     return wait_page(ask.frame, seconds);
-  const auto cookie = sign_in_.by_password(name, SecretString(field(ask.form, "password")), ask.from());
+  const auto begun = sign_in_.by_password(name, SecretString(field(ask.form, "password")), ask.from());
+  if (!begun.ok() && begun.error().kind == ErrorKind::Forbidden)
+    return login_answer(ask, problem_of(begun.error()), 403);
+  if (!begun.ok()) return begun.error();
+  // The browser's old session, if it had one, is of no use any more.
+  if (ask.visitor || ask.waiting) MIST_TRY_VOID(world_.accounts.end_session(session_digest(ask.cookie())));
+  if (begun->awaits_code) {
+    const std::string next = next_of(ask.form);
+    WebAnswer answer =
+        see_other(next.empty() ? "/login/code" : "/login/code?next=" + http::escape_query(next));
+    answer.headers.push_back(cookies_.set(CookieFor::Session, begun->cookie, kUntilClosed));
+    return answer;
+  }
+  MIST_TRY_VOID(world_.actions.audit({{.name = name}, ask.peer}, "sign in", name));
+  return signed_in(ask, begun->cookie);
+}
+
+AccountSite::Reply AccountSite::show_code(const Ask& ask) { return html(code_page(ask.frame, ask.state())); }
+
+AccountSite::Reply AccountSite::take_code(const Ask& ask) {
+  const std::string name = ask.waiting->session.account.name;
+  if (const int seconds = sign_in_.wait_for_code(name); seconds > 0) return wait_page(ask.frame, seconds);
+  const auto cookie =
+      sign_in_.by_code(ask.waiting->session, ask.waiting->cookie, field(ask.form, "code"), ask.from());
   if (!cookie.ok() && cookie.error().kind == ErrorKind::Forbidden)
-    return login_answer(ask, problem_of(cookie.error()), 403);
+    return html(code_page(ask.frame, ask.state(problem_of(cookie.error()))), 403);
   if (!cookie.ok()) return cookie.error();
   MIST_TRY_VOID(world_.actions.audit({{.name = name}, ask.peer}, "sign in", name));
-  // The browser's old session, if it had one, is of no use any more.
-  if (ask.visitor) MIST_TRY_VOID(world_.accounts.end_session(session_digest(ask.visitor->cookie)));
   return signed_in(ask, *cookie);
 }
 
@@ -265,6 +299,42 @@ AccountSite::Reply AccountSite::change_password(const Ask& ask) {
            sign_in_.change_password(name, SecretString(field(ask.form, "old")),
                                     SecretString(field(ask.form, "password")), ask.from()));
   MIST_TRY_VOID(world_.actions.audit(ask.actor(), "change password", name));
+  return signed_in(ask, cookie);
+}
+
+// The secret of the authenticator is made here, and counts only once its first code came back.
+AccountSite::Reply AccountSite::begin_second_factor(const Ask& ask) {
+  const std::string secret = new_totp_secret(world_.random);
+  MIST_TRY_VOID(world_.accounts.begin_second_factor(ask.account().name, secret));
+  return html(second_factor_page(ask.frame, ask.state(), secret, ask.account().name));
+}
+
+AccountSite::Reply AccountSite::confirm_second_factor(const Ask& ask) {
+  const std::string& name = ask.account().name;
+  if (const int seconds = sign_in_.wait_for_code(name); seconds > 0) return wait_page(ask.frame, seconds);
+  MIST_TRY(const std::optional<SecondFactor> factor, world_.accounts.second_factor(name));
+  if (!factor || factor->confirmed) return see_other("/account");
+  const auto step = step_of_code(factor->secret, field(ask.form, "code"), world_.clock.now());
+  if (!step)
+    return html(second_factor_page(ask.frame, ask.state("The code is wrong"), factor->secret, name), 403);
+  const std::vector<SecretString> codes = new_recovery_codes(world_.random);
+  std::vector<std::string> digests;
+  for (const SecretString& each : codes) digests.push_back(recovery_digest(each.reveal()));
+  MIST_TRY_VOID(world_.accounts.confirm_second_factor(name, *step, digests));
+  MIST_TRY_VOID(world_.actions.audit(ask.actor(), "add authenticator", name));
+  MIST_TRY(const SecretString cookie, sign_in_.begin(name, ask.from()));
+  WebAnswer answer = html(recovery_codes_page(ask.frame, codes));
+  answer.headers.push_back(cookies_.set(CookieFor::Session, cookie, SessionTimes{}.longest));
+  return answer;
+}
+
+AccountSite::Reply AccountSite::remove_second_factor(const Ask& ask) {
+  const std::string& name = ask.account().name;
+  if (const int seconds = sign_in_.wait_for_code(name); seconds > 0) return wait_page(ask.frame, seconds);
+  MIST_TRY_VOID(sign_in_.check_code(name, field(ask.form, "code")));
+  MIST_TRY_VOID(world_.accounts.end_second_factor(name));
+  MIST_TRY_VOID(world_.actions.audit(ask.actor(), "remove authenticator", name));
+  MIST_TRY(const SecretString cookie, sign_in_.begin(name, ask.from()));
   return signed_in(ask, cookie);
 }
 

@@ -47,7 +47,7 @@ class AccountSite {
   };
   AccountSite(World world, Options options);
 
-  /// Of a request's cookie; nullopt: it has none that is valid.
+  /// Of a request's cookie; nullopt: it has none that is valid, or a code is needed still.
   Result<std::optional<Visitor>> visitor(const http::WebRequest& request);
 
   /// Whether pages at that path are answered here.
@@ -60,16 +60,20 @@ class AccountSite {
     const std::string& peer;
     Fields query = {}, form = {};
     std::optional<Visitor> visitor = {};
-    SecretString browser = {};  // cookie of a browser that shows a form before signing in
+    std::optional<Visitor> waiting = {};  // gave a password, and must give a code
+    SecretString browser = {};            // cookie of a browser that shows a form before signing in
     PageFrame frame = {};
 
+    const SecretString& cookie() const {
+      return visitor ? visitor->cookie : waiting ? waiting->cookie : browser;
+    }
     const Account& account() const { return visitor->session.account; }
     Actor actor() const { return {account(), peer}; }
     SignIn::From from() const;
     FormState state(std::string problem = {}) const;
   };
   using Reply = Result<http::WebAnswer>;
-  enum class Needs : std::uint8_t { Nobody, Account };
+  enum class Needs : std::uint8_t { Nobody, Password, Account };
   struct Route {
     std::string_view method, path;
     Needs needs;
@@ -77,17 +81,23 @@ class AccountSite {
   };
   static std::span<const Route> routes();
 
+  Result<std::optional<Visitor>> session_of(const http::WebRequest& request);
   Result<Ask> understood(const http::WebRequest& request, const std::string& peer);
   Status check(const Ask& ask, const Route& route);
   Reply refused(const Ask& ask, const Error& failure) const;
 
   Reply show_login(const Ask& ask);
   Reply log_in(const Ask& ask);
+  Reply show_code(const Ask& ask);
+  Reply take_code(const Ask& ask);
   Reply log_out(const Ask& ask);
   Reply show_registration(const Ask& ask);
   Reply add_account(const Ask& ask);
   Reply show_account(const Ask& ask);
   Reply change_password(const Ask& ask);
+  Reply begin_second_factor(const Ask& ask);
+  Reply confirm_second_factor(const Ask& ask);
+  Reply remove_second_factor(const Ask& ask);
   Reply end_sessions(const Ask& ask);
   Reply link_project(const Ask& ask);
   Reply unlink_project(const Ask& ask);

@@ -9,6 +9,7 @@
 #include "catalog/site.h"
 #include "catalog/sqlite_account_store.h"
 #include "catalog/sqlite_store.h"
+#include "catalog/totp.h"
 #include "http/url.h"
 #include "testing/fake_clock.h"
 #include "testing/recorded_events.h"
@@ -402,6 +403,69 @@ TEST_F(AccountSiteTest, AnAuthorChangesVersionsOnTheirPages) {
   EXPECT_EQ(log->items.front().what, "unlink");
   EXPECT_EQ(log->items.front().who, "ann");
   EXPECT_EQ(log->items.front().peer, "192.0.2.1");
+}
+
+// The codes of the page that shows a new authenticator's secret, and of the one with recovery codes.
+std::string code_on(const std::string& body, const std::string& pattern) {
+  std::smatch found;
+  return std::regex_search(body, found, std::regex(pattern)) ? found[1].str() : std::string();
+}
+
+TEST_F(AccountSiteTest, AnAuthenticatorIsAskedForAfterThePassword) {
+  Visit other = signed_in("ann");
+  Visit ann = signed_in("ann");
+  EXPECT_THAT(ann.post("/account/code", {}).body, HasSubstr("otpauth://totp/c.example:ann?secret="));
+  EXPECT_FALSE((*accounts_->find("ann"))->has_second_factor) << "not before it showed a code";
+  EXPECT_EQ(ann.post("/account/code/confirm", {{"code", "000000x"}}).status, 403);
+  const std::string secret = (*accounts_->second_factor("ann"))->secret;
+  const auto code = [&] { return totp_code(secret, totp_step(clock_.now())); };
+  const WebAnswer codes = ann.post("/account/code/confirm", {{"code", code()}});
+  EXPECT_EQ(codes.status, 200);
+  const std::string recovery = code_on(codes.body, "<code>([a-z2-7-]{19})");
+  ASSERT_EQ(recovery.size(), 19U);
+  EXPECT_TRUE(ann.is_signed_in());
+  EXPECT_FALSE(other.is_signed_in());
+
+  Visit thief = visit();
+  EXPECT_EQ(place(thief.log_in("ann")), "/login/code");
+  EXPECT_FALSE(thief.is_signed_in()) << "the password alone is not enough";
+  EXPECT_THAT(thief.get("/").body, HasSubstr("Sign in"));
+  thief.get("/login/code");
+  EXPECT_EQ(thief.post("/account/password", {{"old", kPassword}, {"password", "another long one"}}).status,
+            403);
+  EXPECT_EQ(thief.post("/login/code", {{"code", code()}}).status, 403) << "it was used to confirm";
+  EXPECT_EQ(thief.post("/login/code", {{"code", ""}}).status, 403);
+  clock_.advance(30s);
+  const std::string waiting = thief.cookies.at("__Host-catalog-session");
+  EXPECT_EQ(place(thief.post("/login/code", {{"code", code()}, {"next", "/search"}})), "/search");
+  EXPECT_NE(thief.cookies.at("__Host-catalog-session"), waiting);
+  EXPECT_TRUE(thief.is_signed_in());
+  Visit late = visit();
+  late.cookies["__Host-catalog-session"] = waiting;
+  EXPECT_EQ(place(late.get("/login/code")), "/login") << "that session is over";
+
+  clock_.advance(1h);
+  Visit lost = visit();
+  lost.log_in("ann");
+  lost.get("/login/code");
+  EXPECT_EQ(lost.post("/login/code", {{"code", recovery}}).status, 303);
+  EXPECT_THAT(lost.get("/account").body, HasSubstr("Recovery codes left: 9"));
+  EXPECT_EQ(lost.post("/account/code/remove", {{"code", recovery}}).status, 403);
+  EXPECT_EQ(lost.post("/account/code/remove", {{"code", code()}}).status, 303);
+  EXPECT_EQ(place(visit().log_in("ann")), "/account");
+}
+
+TEST_F(AccountSiteTest, GuessingCodesEndsForAnAccount) {
+  ASSERT_TRUE(accounts_->begin_second_factor("ann", "12345678901234567890").ok());
+  ASSERT_TRUE(accounts_->confirm_second_factor("ann", 1, {}).ok());
+  int tries = 0;
+  for (; tries < 50; ++tries) {
+    Visit thief = visit(fmt::format("192.0.2.{}", tries));
+    thief.log_in("ann");
+    thief.get("/login/code");
+    if (thief.post("/login/code", {{"code", "wrong"}}).status == 429) break;
+  }
+  EXPECT_EQ(tries, 5);
 }
 
 TEST_F(AccountSiteTest, FormsAreOnlySent) {

@@ -22,7 +22,15 @@ struct AccountDetails {
   Account account = {};
   bool disabled = false;
   bool has_password = false;
+  bool has_second_factor = false;
+  std::int64_t recovery_codes = 0;  ///< that are left
   WallTime created{};
+};
+
+/// An authenticator that an account has.
+struct SecondFactor {
+  std::string secret = {};  ///< its bytes
+  bool confirmed = false;   ///< it showed that it has the secret; before that it isn't asked for
 };
 
 /// Of a token; the token itself is never stored.
@@ -35,18 +43,21 @@ struct NewSession {
   std::string account = {}, digest = {};
   std::string agent = {};  ///< what the browser calls itself
   std::string peer = {};   ///< IP address
+  bool awaits_code = false;
 };
 struct Session {
   std::int64_t id = 0;
   Account account = {};
   WallTime began{}, used{};
   std::string agent = {}, peer = {};
+  bool awaits_code = false;  ///< the password was right, a code is needed: it gives no right yet
 };
 
 /// A session ends when it wasn't used for that long, and at the latest that long after it began.
 struct SessionTimes {
   Duration idle = std::chrono::hours(12);
   Duration longest = std::chrono::days(7);
+  Duration code = std::chrono::minutes(10);  ///< for a session that awaits a code
 };
 
 class AccountStore {
@@ -71,12 +82,27 @@ class AccountStore {
   virtual Status rehash_password(const std::string& name, const std::string& old,
                                  const std::string& hash) = 0;
 
+  /// Its authenticator; nullopt: it has none.
+  virtual Result<std::optional<SecondFactor>> second_factor(const std::string& name) = 0;
+  /// One that isn't confirmed. Conflict: the account has one that is. NotFound.
+  virtual Status begin_second_factor(const std::string& name, const std::string& secret) = 0;
+  /// Confirms it with the code of `step`, and ends the account's sessions. The recovery codes are these from
+  /// now on. Conflict: there is none to confirm.
+  virtual Status confirm_second_factor(const std::string& name, std::int64_t step,
+                                       const std::vector<std::string>& recovery_digests) = 0;
+  /// Whether no code of that step, or of a later one, was used before; it counts as used now.
+  virtual Result<bool> use_code(const std::string& name, std::int64_t step) = 0;
+  /// Whether there is that recovery code; it is gone now.
+  virtual Result<bool> use_recovery_code(const std::string& name, const std::string& digest) = 0;
+  /// Ends the account's sessions. NotFound: it has none.
+  virtual Status end_second_factor(const std::string& name) = 0;
+
   /// Ends the oldest ones of an account that has very many. NotFound: there is no such account that may sign
   /// in.
   virtual Status add_session(const NewSession& session) = 0;
   /// The session with that digest, which counts as used now; nullopt: there is none, or not any more.
   virtual Result<std::optional<Session>> session(const std::string& digest) = 0;
-  /// Those that didn't end, the last used first.
+  /// Those that didn't end and await no code, the last used first.
   virtual Result<std::vector<Session>> sessions(const std::string& account) = 0;
   virtual Status end_session(const std::string& digest) = 0;
   /// All of the account but that one.

@@ -127,5 +127,38 @@ TEST_F(AccountStoreTest, NothingLetsADisabledAccountIn) {
   EXPECT_FALSE(*accounts_->account_of_token("d1"));
 }
 
+TEST_F(AccountStoreTest, ACodeIsUsedOnce) {
+  begin("ann", "s1");
+  ASSERT_TRUE(accounts_->begin_second_factor("ann", std::string("\0secret\xff", 8)).ok());
+  EXPECT_EQ((*accounts_->second_factor("ann"))->secret, std::string("\0secret\xff", 8));
+  EXPECT_FALSE((*accounts_->second_factor("ann"))->confirmed);
+  EXPECT_FALSE(*accounts_->use_code("ann", 1)) << "it isn't confirmed";
+  ASSERT_TRUE(accounts_->confirm_second_factor("ann", 100, {"r1", "r2"}).ok());
+  EXPECT_FALSE(is_session("s1"));
+  EXPECT_TRUE((*accounts_->find("ann"))->has_second_factor);
+  EXPECT_FALSE(*accounts_->use_code("ann", 100));
+  EXPECT_FALSE(*accounts_->use_code("ann", 99));
+  EXPECT_TRUE(*accounts_->use_code("ann", 101));
+  EXPECT_FALSE(*opened()->use_code("ann", 101));
+  EXPECT_FALSE(*accounts_->use_code("bob", 102));
+  EXPECT_FALSE(*accounts_->use_recovery_code("bob", "r1"));
+  EXPECT_TRUE(*accounts_->use_recovery_code("ann", "r1"));
+  EXPECT_FALSE(*accounts_->use_recovery_code("ann", "r1"));
+  EXPECT_EQ((*accounts_->find("ann"))->recovery_codes, 1);
+  EXPECT_EQ(accounts_->begin_second_factor("ann", "other").error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(accounts_->confirm_second_factor("ann", 103, {}).error().kind, ErrorKind::Conflict);
+  ASSERT_TRUE(accounts_->end_second_factor("ann").ok());
+  EXPECT_FALSE(*accounts_->use_recovery_code("ann", "r2"));
+  EXPECT_EQ(accounts_->end_second_factor("ann").error().kind, ErrorKind::NotFound);
+}
+
+TEST_F(AccountStoreTest, ASessionThatAwaitsACodeWaitsNotForLong) {
+  ASSERT_TRUE(accounts_->add_session({.account = "ann", .digest = "s1", .awaits_code = true}).ok());
+  EXPECT_TRUE((*accounts_->session("s1"))->awaits_code);
+  EXPECT_TRUE(accounts_->sessions("ann")->empty());
+  clock_.advance(10min);
+  EXPECT_FALSE(is_session("s1"));
+}
+
 }  // namespace
 }  // namespace mist::catalog

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "catalog/session.h"
+#include "catalog/totp.h"
 
 namespace mist::catalog {
 namespace {
@@ -17,6 +18,9 @@ constexpr double kClientsRate = 1.0 / 10;
 constexpr double kClientsBurst = 20;
 constexpr double kAccountsRate = 1.0 / 30;
 constexpr double kAccountsBurst = 10;
+// Of a million codes three are good at a time: 288 tries a day hit one in some years.
+constexpr double kCodesRate = 1.0 / 300;
+constexpr double kCodesBurst = 5;
 constexpr std::size_t kLongestAgent = 200;
 
 Error refused() { return error(ErrorKind::Forbidden, "the name or the password is wrong"); }
@@ -32,7 +36,8 @@ std::string client_of(std::string_view peer) {
 SignIn::SignIn(World world)
     : world_(world),
       clients_(world.clock, kClientsRate, kClientsBurst),
-      accounts_(world.clock, kAccountsRate, kAccountsBurst) {}
+      accounts_(world.clock, kAccountsRate, kAccountsBurst),
+      codes_(world.clock, kCodesRate, kCodesBurst) {}
 
 int SignIn::wait_for(const std::string& name, std::string_view peer) {
   if (const int seconds = clients_.wait_for(client_of(peer)); seconds > 0) return seconds;
@@ -40,8 +45,8 @@ int SignIn::wait_for(const std::string& name, std::string_view peer) {
   return is_dns1123_label(name) ? accounts_.wait_for(name) : 0;
 }
 
-Result<SecretString> SignIn::by_password(const std::string& name, const SecretString& password,
-                                         const From& from) {
+Result<SignIn::Begun> SignIn::by_password(const std::string& name, const SecretString& password,
+                                          const From& from) {
   MIST_TRY(const std::string stored, world_.accounts.password_of(name));
   MIST_TRY(const bool right, world_.passwords.matches(password, stored));
   if (!right) return refused();
@@ -49,15 +54,43 @@ Result<SecretString> SignIn::by_password(const std::string& name, const SecretSt
     MIST_TRY(const std::string hash, world_.passwords.hash(password));
     MIST_TRY_VOID(world_.accounts.rehash_password(name, stored, hash));
   }
-  return begin(name, from);
+  MIST_TRY(const std::optional<SecondFactor> factor, world_.accounts.second_factor(name));
+  const bool awaits_code = factor && factor->confirmed;
+  MIST_TRY(SecretString cookie, add_session(name, awaits_code, from));
+  return Begun{.cookie = std::move(cookie), .awaits_code = awaits_code};
+}
+
+Result<SecretString> SignIn::by_code(const Session& waiting, const SecretString& cookie,
+                                     const std::string& code, const From& from) {
+  MIST_TRY_VOID(check_code(waiting.account.name, code));
+  MIST_TRY_VOID(world_.accounts.end_session(session_digest(cookie)));
+  return begin(waiting.account.name, from);
+}
+
+Status SignIn::check_code(const std::string& name, const std::string& code) {
+  MIST_TRY(const std::optional<SecondFactor> factor, world_.accounts.second_factor(name));
+  bool good = false;
+  if (const auto step = factor && factor->confirmed ? step_of_code(factor->secret, code, world_.clock.now())
+                                                    : std::nullopt) {
+    MIST_TRY(good, world_.accounts.use_code(name, *step));
+  } else {
+    MIST_TRY(good, world_.accounts.use_recovery_code(name, recovery_digest(code)));
+  }
+  if (!good) return error(ErrorKind::Forbidden, "the code is wrong, or was used already");
+  return {};
 }
 
 Result<SecretString> SignIn::begin(const std::string& name, const From& from) {
+  return add_session(name, false, from);
+}
+
+Result<SecretString> SignIn::add_session(const std::string& name, bool awaits_code, const From& from) {
   SecretString cookie = new_cookie(world_.random);
   MIST_TRY_VOID(world_.accounts.add_session({.account = name,
                                              .digest = session_digest(cookie),
                                              .agent = from.agent.substr(0, kLongestAgent),
-                                             .peer = from.peer}));
+                                             .peer = from.peer,
+                                             .awaits_code = awaits_code}));
   return cookie;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Signing in with a password: how often somebody may try, what is told, and the session that comes of it. Any
-// thread.
+// Signing in with a password, and a code where the account has an authenticator: how often somebody may try,
+// what is told, and the session that comes of it. Any thread.
 
 #include <string>
 #include <string_view>
@@ -30,15 +30,29 @@ class SignIn {
   struct From {
     std::string agent = {}, peer = {};
   };
+  /// A new session.
+  struct Begun {
+    SecretString cookie = {};
+    bool awaits_code = false;  ///< it gives no right until by_code
+  };
   explicit SignIn(World world);
 
   /// Before each try. 0: it may be made; else the seconds until then. Counts for the account whether there is
   /// one or not, and for the client.
   int wait_for(const std::string& name, std::string_view peer);
 
-  /// The cookie of a new session. Forbidden, in the same words and after the same time, if there is no such
+  /// The same for codes of an account.
+  int wait_for_code(const std::string& name) { return codes_.wait_for(name); }
+
+  /// Forbidden, in the same words and after the same time, if there is no such
   /// account, it is disabled or has no password, or this isn't it. Retryable: others are signing in.
-  Result<SecretString> by_password(const std::string& name, const SecretString& password, const From& from);
+  Result<Begun> by_password(const std::string& name, const SecretString& password, const From& from);
+  /// The cookie of a session in place of one that awaits a code, which ends. `code`: of the authenticator, or
+  /// a recovery code; each is good once. Forbidden.
+  Result<SecretString> by_code(const Session& waiting, const SecretString& cookie, const std::string& code,
+                               const From& from);
+  /// A code of the account's authenticator or a recovery code, which is used up. Forbidden.
+  Status check_code(const std::string& name, const std::string& code);
   /// Without a question: the caller knows who it is.
   Result<SecretString> begin(const std::string& name, const From& from);
   /// An account of somebody who registers, and the cookie of its session. Conflict: the name is taken.
@@ -48,8 +62,10 @@ class SignIn {
                                        const SecretString& password, const From& from);
 
  private:
+  Result<SecretString> add_session(const std::string& name, bool awaits_code, const From& from);
+
   World world_;
-  RateLimit clients_, accounts_;
+  RateLimit clients_, accounts_, codes_;
 };
 
 }  // namespace mist::catalog

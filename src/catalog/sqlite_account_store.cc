@@ -1,5 +1,8 @@
 #include "catalog/sqlite_account_store.h"
 
+#include <charconv>
+#include <span>
+
 #include "base/text.h"
 #include "catalog/sqlite_connections.h"
 #include "catalog/sqlite_rows.h"
@@ -17,17 +20,21 @@ constexpr int kMostSessions = 50;  // of an account
 constexpr std::int64_t kUseMilliseconds = 60'000;
 
 constexpr std::string_view kDetails =
-    "SELECT id, name, role, disabled, password <> '', created FROM accounts ";
+    "SELECT id, name, role, disabled, password <> '', "
+    "EXISTS (SELECT 1 FROM second_factors f WHERE f.account = accounts.id AND f.confirmed = 1), "
+    "(SELECT count(*) FROM recovery_codes r WHERE r.account = accounts.id), created FROM accounts ";
 
 AccountDetails details_in(const Row& row) {
   return {.account = {row.integer(0), row.text(1), static_cast<Role>(row.integer(2))},
           .disabled = row.integer(3) != 0,
           .has_password = row.integer(4) != 0,
-          .created = time_of(row.integer(5))};
+          .has_second_factor = row.integer(5) != 0,
+          .recovery_codes = row.integer(6),
+          .created = time_of(row.integer(7))};
 }
 
 constexpr std::string_view kSession =
-    "SELECT s.id, a.id, a.name, a.role, s.began, s.used, s.agent, s.peer FROM sessions s "
+    "SELECT s.id, a.id, a.name, a.role, s.began, s.used, s.agent, s.peer, s.awaits_code FROM sessions s "
     "JOIN accounts a ON a.id = s.account AND a.disabled = 0 ";
 
 Session session_in(const Row& row) {
@@ -36,7 +43,8 @@ Session session_in(const Row& row) {
           .began = time_of(row.integer(4)),
           .used = time_of(row.integer(5)),
           .agent = row.text(6),
-          .peer = row.text(7)};
+          .peer = row.text(7),
+          .awaits_code = row.integer(8) != 0};
 }
 
 class SqliteAccountStore final : public AccountStore {
@@ -119,16 +127,79 @@ class SqliteAccountStore final : public AccountStore {
     });
   }
 
+  // Second factors
+
+  Result<std::optional<SecondFactor>> second_factor(const std::string& name) override {
+    std::optional<SecondFactor> found;
+    MIST_TRY_VOID(connections_.read(
+        "SELECT f.secret, f.confirmed FROM second_factors f JOIN accounts a ON a.id = f.account "
+        "WHERE a.name = ?",
+        {name}, [&](const Row& row) {
+          found = SecondFactor{.secret = bytes_of(row.text(0)), .confirmed = row.integer(1) != 0};
+        }));
+    return found;
+  }
+
+  Status begin_second_factor(const std::string& name, const std::string& secret) override {
+    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+      const std::string kept = hex(std::as_bytes(std::span(secret)));
+      MIST_TRY(const std::int64_t made,
+               db.run("INSERT INTO second_factors (account, secret) VALUES (?1, ?2) ON CONFLICT (account) "
+                      "DO UPDATE SET secret = ?2, step = 0 WHERE confirmed = 0",
+                      {id, kept}));
+      if (made == 0) return error(ErrorKind::Conflict, "{} has an authenticator already", name);
+      return {};
+    });
+  }
+
+  Status confirm_second_factor(const std::string& name, std::int64_t step,
+                               const std::vector<std::string>& recovery_digests) override {
+    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY(const std::int64_t made, db.run("UPDATE second_factors SET confirmed = 1, step = ? "
+                                               "WHERE account = ? AND confirmed = 0",
+                                               {step, id}));
+      if (made == 0) return error(ErrorKind::Conflict, "{} has no authenticator to confirm", name);
+      MIST_TRY_VOID(db.run("DELETE FROM recovery_codes WHERE account = ?", {id}));
+      for (const std::string& digest : recovery_digests)
+        MIST_TRY_VOID(db.run("INSERT INTO recovery_codes (account, digest) VALUES (?, ?)", {id, digest}));
+      return end_sessions(db, id);
+    });
+  }
+
+  Result<bool> use_code(const std::string& name, std::int64_t step) override {
+    return uses(
+        "UPDATE second_factors SET step = ?2 WHERE step < ?2 AND confirmed = 1 AND "
+        "account = (SELECT id FROM accounts WHERE name = ?1)",
+        {name, step});
+  }
+
+  Result<bool> use_recovery_code(const std::string& name, const std::string& digest) override {
+    return uses(
+        "DELETE FROM recovery_codes WHERE digest = ?2 AND account = (SELECT id FROM accounts WHERE name = "
+        "?1)",
+        {name, digest});
+  }
+
+  Status end_second_factor(const std::string& name) override {
+    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY(const std::int64_t ended, db.run("DELETE FROM second_factors WHERE account = ?", {id}));
+      if (ended == 0) return not_there("authenticator of", name);
+      MIST_TRY_VOID(db.run("DELETE FROM recovery_codes WHERE account = ?", {id}));
+      return end_sessions(db, id);
+    });
+  }
+
   // Sessions
 
   Status add_session(const NewSession& session) override {
     return changing(session.account, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY_VOID(
-          db.run("DELETE FROM sessions WHERE began <= ? OR used <= ?", {oldest_begin(), oldest_use()}));
+          db.run("DELETE FROM sessions WHERE began <= ? OR used <= ? OR (awaits_code = 1 AND began <= ?)",
+                 {oldest_begin(), oldest_use(), oldest_wait()}));
       MIST_TRY(const std::int64_t made,
-               db.run("INSERT INTO sessions (account, digest, began, used, agent, peer) "
-                      "SELECT id, ?2, ?3, ?3, ?4, ?5 FROM accounts WHERE id = ?1 AND disabled = 0",
-                      {id, session.digest, now(), session.agent, session.peer}));
+               db.run("INSERT INTO sessions (account, digest, began, used, agent, peer, awaits_code) "
+                      "SELECT id, ?2, ?3, ?3, ?4, ?5, ?6 FROM accounts WHERE id = ?1 AND disabled = 0",
+                      {id, session.digest, now(), session.agent, session.peer, session.awaits_code ? 1 : 0}));
       if (made == 0) return not_there("account that may sign in", session.account);
       MIST_TRY_VOID(
           db.run("DELETE FROM sessions WHERE account = ?1 AND id NOT IN (SELECT id FROM sessions "
@@ -141,18 +212,22 @@ class SqliteAccountStore final : public AccountStore {
   Result<std::optional<Session>> session(const std::string& digest) override {
     std::optional<Session> found;
     MIST_TRY_VOID(connections_.read(
-        fmt::format("{}WHERE s.digest = ? AND s.began > ? AND s.used > ?", kSession),
-        {digest, oldest_begin(), oldest_use()}, [&](const Row& row) { found = session_in(row); }));
+        fmt::format(
+            "{}WHERE s.digest = ? AND s.began > ? AND s.used > ? AND (s.awaits_code = 0 OR s.began > ?)",
+            kSession),
+        {digest, oldest_begin(), oldest_use(), oldest_wait()},
+        [&](const Row& row) { found = session_in(row); }));
     if (found && stamp(found->used) <= now() - kUseMilliseconds) MIST_TRY_VOID(note_use(found->id));
     return found;
   }
 
   Result<std::vector<Session>> sessions(const std::string& account) override {
     std::vector<Session> found;
-    MIST_TRY_VOID(connections_.read(
-        fmt::format("{}WHERE a.name = ? AND s.began > ? AND s.used > ? ORDER BY s.used DESC, s.id DESC",
-                    kSession),
-        {account, oldest_begin(), oldest_use()}, [&](const Row& row) { found.push_back(session_in(row)); }));
+    MIST_TRY_VOID(connections_.read(fmt::format("{}WHERE a.name = ? AND s.began > ? AND s.used > ? AND "
+                                                "s.awaits_code = 0 ORDER BY s.used DESC, s.id DESC",
+                                                kSession),
+                                    {account, oldest_begin(), oldest_use()},
+                                    [&](const Row& row) { found.push_back(session_in(row)); }));
     return found;
   }
 
@@ -203,6 +278,31 @@ class SqliteAccountStore final : public AccountStore {
   std::int64_t now() const { return stamp(clock_.now()); }
   std::int64_t oldest_begin() const { return now() - milliseconds(times_.longest); }
   std::int64_t oldest_use() const { return now() - milliseconds(times_.idle); }
+
+  std::int64_t oldest_wait() const { return now() - milliseconds(times_.code); }
+
+  // The bytes that hex() made this of.
+  static std::string bytes_of(std::string_view digits) {
+    std::string bytes;
+    for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+      unsigned byte = 0;
+      std::from_chars(digits.data() + i, digits.data() + i + 2, byte, 16);
+      bytes += static_cast<char>(byte);
+    }
+    return bytes;
+  }
+
+  // Whether the statement changed a row.
+  Result<bool> uses(std::string_view sql, sqlite::Params params) {
+    bool used = false;
+    Status done = connections_.writing([&](Database& db) -> Status {
+      MIST_TRY(const std::int64_t changed, db.run(sql, params));
+      used = changed > 0;
+      return {};
+    });
+    if (!done.ok()) return std::move(done).error();
+    return used;
+  }
 
   Status note_use(std::int64_t session) {
     return connections_.writing([&](Database& db) -> Status {

@@ -6,7 +6,7 @@ namespace mist::catalog {
 namespace {
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
-constexpr std::array<std::string_view, 4> kSchema{R"(
+constexpr std::array<std::string_view, 5> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -129,6 +129,18 @@ CREATE TABLE sessions (
   agent TEXT NOT NULL,
   peer TEXT NOT NULL) STRICT;
 CREATE INDEX sessions_of_account ON sessions (account);
+)",
+                                                  R"(
+ALTER TABLE sessions ADD COLUMN awaits_code INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE second_factors (
+  account INTEGER PRIMARY KEY REFERENCES accounts (id) ON DELETE CASCADE,
+  secret TEXT NOT NULL,
+  confirmed INTEGER NOT NULL DEFAULT 0,
+  step INTEGER NOT NULL DEFAULT 0) STRICT;
+CREATE TABLE recovery_codes (
+  account INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+  digest TEXT NOT NULL,
+  PRIMARY KEY (account, digest)) STRICT, WITHOUT ROWID;
 )"};
 
 }  // namespace

@@ -57,6 +57,7 @@ A catalog of packages for Kubernetes: fetches what authors tag, tests it, shows 
   user role NAME ROLE        another role; ends the sessions
   user disable NAME          ends the sessions and tokens of an account, and lets it in no more
   user enable NAME           takes that back
+  user reset-code NAME       removes the authenticator of somebody who lost it, and ends the sessions
   user list                  all accounts
   token create NAME          a token for an account, printed once (--label TEXT, --expires TIME)
   token revoke NAME          ends all tokens of an account
@@ -152,10 +153,11 @@ struct CommandShape {
   std::size_t arguments = 0;
 };
 constexpr std::array kCommands{
-    CommandShape{"serve", 0},        CommandShape{"worker", 0},        CommandShape{"user add", 1},
-    CommandShape{"user list", 0},    CommandShape{"user password", 1}, CommandShape{"user role", 2},
-    CommandShape{"user disable", 1}, CommandShape{"user enable", 1},   CommandShape{"token create", 1},
-    CommandShape{"token revoke", 1}, CommandShape{"backup", 1},        CommandShape{"restore", 1}};
+    CommandShape{"serve", 0},        CommandShape{"worker", 0},          CommandShape{"user add", 1},
+    CommandShape{"user list", 0},    CommandShape{"user password", 1},   CommandShape{"user role", 2},
+    CommandShape{"user disable", 1}, CommandShape{"user reset-code", 1}, CommandShape{"user enable", 1},
+    CommandShape{"token create", 1}, CommandShape{"token revoke", 1},    CommandShape{"backup", 1},
+    CommandShape{"restore", 1}};
 
 Result<CommandLine> parse(std::span<char*> words) {
   CommandLine line;
@@ -467,6 +469,12 @@ Status set_role(Program& program) {
   return program.audit("set role", fmt::format("{} to {}", name, to_string(role)));
 }
 
+Status reset_code(Program& program) {
+  MIST_TRY_VOID(program.open());
+  MIST_TRY_VOID(program.accounts->end_second_factor(program.line.arguments[0]));
+  return program.audit("remove authenticator", program.line.arguments[0]);
+}
+
 Status set_disabled(Program& program, bool disabled) {
   MIST_TRY_VOID(program.open());
   const std::string& name = program.line.arguments[0];
@@ -518,6 +526,7 @@ Status run(Program& program) {
   if (command == "user add") return add_user(program);
   if (command == "user password") return set_password(program);
   if (command == "user role") return set_role(program);
+  if (command == "user reset-code") return reset_code(program);
   if (command == "user disable") return set_disabled(program, true);
   if (command == "user enable") return set_disabled(program, false);
   if (command == "user list") return list_users(program);

@@ -1,9 +1,13 @@
 """People at the catalog: signing in with a password, and what they change on its pages, as a browser without JavaScript sends it."""
+import base64
+import hashlib
+import hmac
 import http.client
 import http.cookies
 import re
 import sqlite3
 import threading
+import time
 import urllib.parse
 
 from catalog import Catalog, Repository
@@ -110,6 +114,36 @@ def somebody_links_a_package_on_the_pages_of_a_catalog(t):
     contains(catalog.command("user", "list"), "ann\tauthor\tdisabled")
     (t.dir / "short").write_text("short")
     contains(catalog.command("user", "password", "ann", "--password-file", str(t.dir / "short"), code=1), "fewer than 12")
+
+
+def code_of(secret):
+    """RFC 6238, as an authenticator computes it."""
+    padded = secret + "=" * (-len(secret) % 8)
+    mac = hmac.new(base64.b32decode(padded), int(time.time() // 30).to_bytes(8, "big"), hashlib.sha1).digest()
+    at = mac[-1] & 15
+    return f"{(int.from_bytes(mac[at:at + 4], 'big') & 0x7fffffff) % 1000000:06}"
+
+
+@test
+def a_catalog_asks_for_the_code_of_an_authenticator(t):
+    catalog = Catalog(t)
+    catalog.serve("--poll-interval", "1h")
+    ann = with_person(t, catalog, "ann")
+    ann.sign_in("ann")
+    ann.open("/account")
+    equal(ann.submit("/account/code")[0], 200)
+    secret = re.search(r"<code>([A-Z2-7]{32})</code>", ann.text)[1]
+    equal(ann.submit("/account/code/confirm", code=code_of(secret))[0], 200, ann.text)
+    recovery = re.findall(r"[a-z2-7]{4}(?:-[a-z2-7]{4}){3}", ann.text)
+    equal(len(recovery), 10)
+    again = Person(catalog)
+    equal(again.sign_in("ann"), (303, "/login/code"))
+    equal(again.send("GET", "/account").status, 303)
+    again.open("/login/code")
+    equal(again.submit("/login/code", code=recovery[0]), (303, "/account"))
+    contains(again.open("/account"), "Recovery codes left: 9")
+    catalog.command("user", "reset-code", "ann")
+    equal(again.sign_in("ann"), (303, "/account"))
 
 
 @test
