@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "catalog/password.h"
 #include "catalog/session.h"
+#include "catalog/token.h"
 #include "catalog/totp.h"
 #include "http/url.h"
 
@@ -108,6 +109,48 @@ Markup sessions_section(const FormState& form, const AccountView& view) {
       button_form("/logout", form.token, {}, "Sign out"));
 }
 
+Markup tokens_table(const FormState& form, const std::vector<TokenFacts>& tokens) {
+  const auto date = [](const std::optional<WallTime>& time) {
+    return time ? format_time(*time).substr(0, 10) : std::string("never");
+  };
+  Markup rows;
+  for (const TokenFacts& each : tokens)
+    rows += markup(
+        "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        each.label.empty() ? "Without a label" : each.label, each.scopes.empty() ? "read" : each.scopes,
+        date(each.created), date(each.used), date(each.expires),
+        button_form("/account/tokens/revoke", form.token, hidden_field("id", std::to_string(each.id)),
+                    "Revoke"));
+  return markup(
+      "<div class=\"wide\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">Label</th><th "
+      "scope=\"col\">Scopes</th><th scope=\"col\">Created</th><th scope=\"col\">Last used</th><th "
+      "scope=\"col\">Expires</th><td></td></tr></thead>\n<tbody>{}</tbody></table></div>\n",
+      rows);
+}
+
+Markup tokens_section(const FormState& form, const AccountView& view) {
+  Markup out = markup("<h2 id=\"tokens\">Tokens</h2>\n");
+  out += view.tokens.empty() ? markup("<p>Programs use one for the REST API. There are none yet.</p>\n")
+                             : tokens_table(form, view.tokens);
+  Markup boxes;
+  for (const ScopeWords& each : scope_words())
+    if (view.details.account.role >= each.least)
+      boxes += markup(
+          "<label class=\"box\"><input type=\"checkbox\" name=\"scope\" value=\"{0}\"> <b>{0}</b>: "
+          "{1}</label><br>\n",
+          each.name, each.meaning);
+  out += markup(
+      "<h3>Make a token</h3>\n<form method=\"post\" "
+      "action=\"/account/tokens\">\n{}{}<fieldset><legend>Scopes "
+      "(none: it can only read)</legend>\n{}</fieldset>\n<div class=\"field\"><label "
+      "for=\"field-days\">Expires</label><select id=\"field-days\" name=\"days\"><option value=\"30\">in 30 "
+      "days</option><option value=\"90\" selected>in 90 days</option><option value=\"365\">in a "
+      "year</option><option value=\"0\">never</option></select></div>\n<button>Make it</button>\n</form>\n",
+      form_field(form.token), text_field({.name = "label", .label = "Label", .hint = "What uses it."}),
+      boxes);
+  return out;
+}
+
 Markup projects_section(const FormState& form, const AccountView& view) {
   Markup rows;
   for (const Project& each : view.projects)
@@ -207,10 +250,19 @@ std::string account_page(const PageFrame& frame, const FormState& form, const Ac
                           to_string(account.role), format_time(view.details.created).substr(0, 10),
                           problem_note(form.problem));
   content += projects_section(form, view);
+  content += tokens_section(form, view);
   content += sessions_section(form, view);
   content += password_section(form, view.details);
   if (view.details.has_password) content += second_factor_section(form, view.details);
   return frame_of(frame, account.name, content).text();
+}
+
+std::string token_page(const PageFrame& frame, const SecretString& token) {
+  const Markup content = markup(
+      "<h1>The new token</h1>\n<p>It is shown only now.</p>\n{}<p>Send it as <code>Authorization: Bearer "
+      "TOKEN</code>. <a href=\"/account\">To your account</a></p>\n",
+      code_block(token.reveal()));
+  return frame_of(frame, "The new token", content).text();
 }
 
 std::string linked_page(const PageFrame& frame, const Project& project) {

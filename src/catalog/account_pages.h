@@ -36,8 +36,11 @@ struct AccountView {
   std::int64_t session = 0;  ///< that the page is shown in
   std::vector<Session> sessions;
   std::vector<Project> projects;
+  std::vector<TokenFacts> tokens;
 };
 std::string account_page(const PageFrame& frame, const FormState& form, const AccountView& view);
+/// The answer to making a token, which is shown this once.
+std::string token_page(const PageFrame& frame, const SecretString& token);
 /// The answer to linking a project: its webhook's secret is shown this once.
 std::string linked_page(const PageFrame& frame, const Project& project);
 

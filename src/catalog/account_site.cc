@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <iterator>
+#include <limits>
 
 #include "base/text.h"
 #include "catalog/totp.h"
@@ -16,6 +18,7 @@ using http::WebRequest;
 
 constexpr std::size_t kLongestNext = 400;
 constexpr int kMostProjects = 100;
+constexpr int kMostTokenDays = 3650;
 // New accounts of one client: five at once, then one in ten minutes.
 constexpr double kRegistrationsRate = 1.0 / 600;
 constexpr double kRegistrationsBurst = 5;
@@ -51,6 +54,14 @@ std::string problem_of(const Error& failure) {
   return text;
 }
 
+Result<int> number_of(const std::string& text, int most) {
+  int number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed != std::errc() || end != text.data() + text.size() || number < 0 || number > most)
+    return error(ErrorKind::Invalid, "{} is not a number up to {}", escape_controls(text), most);
+  return number;
+}
+
 std::string version_page(const Fields& form) {
   return fmt::format("/packages/{}/{}", http::escape_segment(field(form, "package")),
                      http::escape_segment(field(form, "version")));
@@ -74,6 +85,8 @@ std::span<const AccountSite::Route> AccountSite::routes() {
       Route{"POST", "/account/code/confirm", Needs::Account, &S::confirm_second_factor},
       Route{"POST", "/account/code/remove", Needs::Account, &S::remove_second_factor},
       Route{"POST", "/account/sessions", Needs::Account, &S::end_sessions},
+      Route{"POST", "/account/tokens", Needs::Account, &S::make_token},
+      Route{"POST", "/account/tokens/revoke", Needs::Account, &S::revoke_token},
       Route{"POST", "/account/projects", Needs::Account, &S::link_project},
       Route{"POST", "/account/projects/unlink", Needs::Account, &S::unlink_project},
       Route{"POST", "/account/projects/poll", Needs::Account, &S::poll_project},
@@ -284,11 +297,13 @@ AccountSite::Reply AccountSite::show_account(const Ask& ask) {
   MIST_TRY(std::vector<Session> sessions, world_.accounts.sessions(ask.account().name));
   MIST_TRY(Slice<Project> projects,
            world_.store.projects(ask.account().name, {.after = {}, .limit = kMostProjects}));
+  MIST_TRY(std::vector<TokenFacts> tokens, world_.accounts.tokens(ask.account().name));
   return html(account_page(ask.frame, ask.state(),
                            {.details = *details,
                             .session = ask.visitor->session.id,
                             .sessions = std::move(sessions),
-                            .projects = std::move(projects.items)}));
+                            .projects = std::move(projects.items),
+                            .tokens = std::move(tokens)}));
 }
 
 AccountSite::Reply AccountSite::change_password(const Ask& ask) {
@@ -341,6 +356,25 @@ AccountSite::Reply AccountSite::remove_second_factor(const Ask& ask) {
 AccountSite::Reply AccountSite::end_sessions(const Ask& ask) {
   MIST_TRY_VOID(world_.accounts.end_other_sessions(ask.account().name, session_digest(ask.visitor->cookie)));
   MIST_TRY_VOID(world_.actions.audit(ask.actor(), "end sessions", ask.account().name));
+  return see_other("/account");
+}
+
+AccountSite::Reply AccountSite::make_token(const Ask& ask) {
+  TokenActions::Wish wish{.label = field(ask.form, "label")};
+  const auto [first, last] = ask.form.equal_range("scope");
+  for (auto each = first; each != last; ++each) {
+    MIST_TRY(const Scopes scope, Scopes::parse(each->second));
+    wish.scopes.add(scope);
+  }
+  MIST_TRY(const int days, number_of(field(ask.form, "days"), kMostTokenDays));
+  if (days > 0) wish.expires = world_.clock.now() + std::chrono::days(days);
+  MIST_TRY(const SecretString token, world_.tokens.make(ask.actor(), scopes_of(ask.account().role), wish));
+  return html(token_page(ask.frame, token));
+}
+
+AccountSite::Reply AccountSite::revoke_token(const Ask& ask) {
+  MIST_TRY(const int id, number_of(field(ask.form, "id"), std::numeric_limits<int>::max()));
+  MIST_TRY_VOID(world_.tokens.revoke(ask.actor(), id));
   return see_other("/account");
 }
 

@@ -18,6 +18,7 @@
 #include "catalog/session.h"
 #include "catalog/sign_in.h"
 #include "catalog/store.h"
+#include "catalog/token.h"
 #include "catalog/web_answers.h"
 #include "http/web_server.h"
 
@@ -36,6 +37,7 @@ class AccountSite {
     Store& store;
     AccountStore& accounts;
     AuthorActions& actions;
+    TokenActions& tokens;
     PasswordHasher& passwords;
     Clock& clock;
     Random& random;
@@ -99,6 +101,8 @@ class AccountSite {
   Reply confirm_second_factor(const Ask& ask);
   Reply remove_second_factor(const Ask& ask);
   Reply end_sessions(const Ask& ask);
+  Reply make_token(const Ask& ask);
+  Reply revoke_token(const Ask& ask);
   Reply link_project(const Ask& ask);
   Reply unlink_project(const Ask& ask);
   Reply poll_project(const Ask& ask);

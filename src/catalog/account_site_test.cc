@@ -468,6 +468,29 @@ TEST_F(AccountSiteTest, GuessingCodesEndsForAnAccount) {
   EXPECT_EQ(tries, 5);
 }
 
+TEST_F(AccountSiteTest, TokensAreMadeAndRevokedOneByOne) {
+  Visit ann = signed_in("ann");
+  EXPECT_THAT(ann.get("/account").body,
+              AllOf(HasSubstr("value=\"projects\""), Not(HasSubstr("value=\"admin\""))));
+  EXPECT_EQ(ann.post("/account/tokens", {{"label", "x"}, {"days", "30"}, {"scope", "admin"}}).status, 403);
+  EXPECT_EQ(ann.post("/account/tokens", {{"label", "x"}, {"days", "soon"}}).status, 400);
+  const WebAnswer made = ann.post(
+      "/account/tokens", {{"label", "<ci>"}, {"days", "30"}, {"scope", "projects"}, {"scope", "versions"}});
+  const std::string token = code_on(made.body, "(mct_[0-9a-f]{64})");
+  ASSERT_FALSE(token.empty());
+  const auto owner = accounts_->owner_of_token(token_digest(token));
+  EXPECT_EQ((*owner)->scopes, "projects versions");
+  EXPECT_THAT(ann.get("/account").body,
+              AllOf(HasSubstr("&lt;ci&gt;"), Not(HasSubstr("<ci>")), Not(HasSubstr("mct_"))));
+  const std::string id = std::to_string(accounts_->tokens("ann")->at(0).id);
+  Visit bob = signed_in("bob");
+  EXPECT_EQ(bob.post("/account/tokens/revoke", {{"id", id}}).status, 404);
+  EXPECT_EQ(ann.post("/account/tokens/revoke", {{"id", id}}).status, 303);
+  EXPECT_FALSE(*accounts_->owner_of_token(token_digest(token)));
+  EXPECT_EQ(ann.post("/account/tokens", {{"label", "short"}, {"days", "30"}}).status, 200);
+  EXPECT_EQ(accounts_->tokens("ann")->at(0).expires, clock_.now() + 24h * 30);
+}
+
 TEST_F(AccountSiteTest, FormsAreOnlySent) {
   for (const char* path : {"/logout", "/account/password", "/account/versions/yank"})
     EXPECT_EQ(visit().get(path).status, 405) << path;

@@ -36,7 +36,19 @@ struct SecondFactor {
 /// Of a token; the token itself is never stored.
 struct NewToken {
   std::string account = {}, digest = {}, label = {};
+  std::string scopes = {};  ///< names, with blanks between them (token.h)
   std::optional<WallTime> expires = {};
+};
+/// A token as its owner sees it later.
+struct TokenFacts {
+  std::int64_t id = 0;
+  std::string label = {}, scopes = {};
+  WallTime created{};
+  std::optional<WallTime> used = {}, expires = {};
+};
+struct TokenOwner {
+  Account account = {};
+  std::string scopes = {};
 };
 
 struct NewSession {
@@ -110,8 +122,12 @@ class AccountStore {
 
   /// NotFound: no such account.
   virtual Status add_token(const NewToken& token) = 0;
-  /// The owner of the valid token with that digest; nullopt: there is none.
-  virtual Result<std::optional<Account>> account_of_token(const std::string& digest) = 0;
+  /// The owner of the valid token with that digest, which counts as used now; nullopt: there is none.
+  virtual Result<std::optional<TokenOwner>> owner_of_token(const std::string& digest) = 0;
+  /// The newest first, those that expired too.
+  virtual Result<std::vector<TokenFacts>> tokens(const std::string& account) = 0;
+  /// NotFound: the account has no such token.
+  virtual Status revoke_token(const std::string& account, std::int64_t id) = 0;
   /// All tokens of an account. NotFound.
   virtual Status revoke_tokens(const std::string& account) = 0;
 };

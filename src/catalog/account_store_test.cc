@@ -52,13 +52,30 @@ TEST_F(AccountStoreTest, TokensAreOfAnAccountUntilTheyExpireOrAreRevoked) {
           .ok());
   EXPECT_EQ(accounts_->add_token({.account = "nobody", .digest = "d3", .label = ""}).error().kind,
             ErrorKind::NotFound);
-  EXPECT_EQ((*accounts_->account_of_token("d1"))->name, "ann");
-  EXPECT_TRUE(*accounts_->account_of_token("d2"));
-  EXPECT_FALSE(*accounts_->account_of_token("d' OR '1'='1"));
+  EXPECT_EQ((*accounts_->owner_of_token("d1"))->account.name, "ann");
+  EXPECT_TRUE(*accounts_->owner_of_token("d2"));
+  EXPECT_FALSE(*accounts_->owner_of_token("d' OR '1'='1"));
   clock_.advance(2h);
-  EXPECT_FALSE(*accounts_->account_of_token("d2"));
+  EXPECT_FALSE(*accounts_->owner_of_token("d2"));
   ASSERT_TRUE(accounts_->revoke_tokens("ann").ok());
-  EXPECT_FALSE(*accounts_->account_of_token("d1"));
+  EXPECT_FALSE(*accounts_->owner_of_token("d1"));
+}
+
+TEST_F(AccountStoreTest, ATokenIsListedWithItsUseAndRevokedAlone) {
+  ASSERT_TRUE(
+      accounts_->add_token({.account = "ann", .digest = "d1", .label = "ci", .scopes = "projects"}).ok());
+  ASSERT_TRUE(accounts_->add_token({.account = "ann", .digest = "d2", .label = "laptop"}).ok());
+  EXPECT_FALSE(accounts_->tokens("ann")->at(1).used);
+  clock_.advance(1h);
+  EXPECT_EQ((*accounts_->owner_of_token("d1"))->scopes, "projects");
+  const auto tokens = accounts_->tokens("ann");
+  EXPECT_EQ(tokens->at(1).label, "ci");
+  EXPECT_EQ(tokens->at(1).used, clock_.now());
+  EXPECT_FALSE(tokens->at(0).used);
+  EXPECT_EQ(accounts_->revoke_token("bob", tokens->at(1).id).error().kind, ErrorKind::NotFound);
+  ASSERT_TRUE(accounts_->revoke_token("ann", tokens->at(1).id).ok());
+  EXPECT_FALSE(*accounts_->owner_of_token("d1"));
+  EXPECT_TRUE(*accounts_->owner_of_token("d2"));
 }
 
 TEST_F(AccountStoreTest, ASessionEndsWhenItIsIdleAndAtTheLatestAfterItsTime) {
@@ -118,13 +135,13 @@ TEST_F(AccountStoreTest, NothingLetsADisabledAccountIn) {
   ASSERT_TRUE(accounts_->add_token({.account = "ann", .digest = "d1", .label = ""}).ok());
   ASSERT_TRUE(accounts_->set_disabled("ann", true).ok());
   EXPECT_FALSE(is_session("s1"));
-  EXPECT_FALSE(*accounts_->account_of_token("d1"));
+  EXPECT_FALSE(*accounts_->owner_of_token("d1"));
   EXPECT_EQ(*accounts_->password_of("ann"), "");
   EXPECT_EQ(accounts_->add_session({.account = "ann", .digest = "s2"}).error().kind, ErrorKind::NotFound);
   ASSERT_TRUE(accounts_->set_disabled("ann", false).ok());
   EXPECT_EQ(*accounts_->password_of("ann"), "hash");
   EXPECT_FALSE(is_session("s1")) << "what ended stays so";
-  EXPECT_FALSE(*accounts_->account_of_token("d1"));
+  EXPECT_FALSE(*accounts_->owner_of_token("d1"));
 }
 
 TEST_F(AccountStoreTest, ACodeIsUsedOnce) {

@@ -1,6 +1,7 @@
 #include "catalog/json_views.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "package/secrets.h"
 
 namespace mist::catalog {
@@ -65,6 +66,21 @@ Value to_value(const Listed& listed) {
                         {"description", Value(listed.description)},
                         {"state", Value(to_string(listed.state))},
                         {"created", Value(format_time(listed.created))}});
+}
+
+Value to_value(const TokenFacts& token) {
+  const auto time = [](const std::optional<WallTime>& when) {
+    return when ? Value(format_time(*when)) : Value();
+  };
+  Value scopes{Value::Array{}};
+  for (const std::string_view each : split(token.scopes, ' '))
+    if (!each.empty()) scopes.push_back(Value(each));
+  return Value::object({{"id", Value(token.id)},
+                        {"label", Value(token.label)},
+                        {"scopes", std::move(scopes)},
+                        {"created", Value(format_time(token.created))},
+                        {"used", time(token.used)},
+                        {"expires", time(token.expires)}});
 }
 
 Value to_value(const AuditEntry& entry) {

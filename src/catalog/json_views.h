@@ -2,6 +2,7 @@
 // The model as the REST API shows it (openapi.h has the schemas). Pure; any thread.
 
 #include "base/error.h"
+#include "catalog/account_store.h"
 #include "catalog/model.h"
 #include "catalog/previews.h"
 #include "catalog/store.h"
@@ -13,6 +14,7 @@ encoding::Value to_value(const Error& failure);
 encoding::Value to_value(const Project& project);
 encoding::Value to_value(const Version& version);
 encoding::Value to_value(const Listed& listed);
+encoding::Value to_value(const TokenFacts& token);
 encoding::Value to_value(const AuditEntry& entry);
 encoding::Value to_value(const Run& run);
 /// {"items": […], "next": "/api/v1/…?after=…" or null}

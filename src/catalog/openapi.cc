@@ -48,11 +48,12 @@ constexpr std::array kEndpoints{
         "their default values, their defaults and inputs",
         "Changes"},
     Endpoint{Operation::TestAgain, "POST", "/api/v1/packages/{name}/versions/{version}/test", Role::Author,
-             "Test it again", "", 202},
+             "Test it again", "", 202, false, Scope::Versions},
     Endpoint{Operation::Yank, "PUT", "/api/v1/packages/{name}/versions/{version}/yank", Role::Author,
-             "Take it out of lists and searches; who names exactly this version still gets it", "", 204},
+             "Take it out of lists and searches; who names exactly this version still gets it", "", 204,
+             false, Scope::Versions},
     Endpoint{Operation::Unyank, "DELETE", "/api/v1/packages/{name}/versions/{version}/yank", Role::Author,
-             "Take that back", "", 204},
+             "Take that back", "", 204, false, Scope::Versions},
     Endpoint{Operation::Blob,
              "GET",
              "/api/v1/blobs/{digest}",
@@ -74,15 +75,15 @@ constexpr std::array kEndpoints{
              "A WebAssembly module that a preview names, which never changes",
              ""},
     Endpoint{Operation::AddProject, "POST", "/api/v1/projects", Role::Author, "Link a git repository",
-             "NewProject", 201},
+             "NewProject", 201, false, Scope::Projects, "ProjectRequest"},
     Endpoint{Operation::Projects, "GET", "/api/v1/projects", Role::Author, "Your projects", "Projects", 200,
              true},
     Endpoint{Operation::ShowProject, "GET", "/api/v1/projects/{name}", Role::Author, "One of your projects",
              "Project"},
     Endpoint{Operation::RemoveProject, "DELETE", "/api/v1/projects/{name}", Role::Author,
-             "Stop polling it; its versions stay", "", 204},
+             "Stop polling it; its versions stay", "", 204, false, Scope::Projects},
     Endpoint{Operation::PollProject, "POST", "/api/v1/projects/{name}/poll", Role::Author, "Poll it now", "",
-             202},
+             202, false, Scope::Projects},
     Endpoint{Operation::Webhook,
              "POST",
              "/api/v1/hooks/{name}",
@@ -90,6 +91,13 @@ constexpr std::array kEndpoints{
              "Called by GitHub, GitLab or Gitea, with their signature",
              "",
              202},
+    Endpoint{Operation::Tokens, "GET", "/api/v1/tokens", Role::Author, "Your tokens, without themselves",
+             "Tokens", 200, false, Scope::Tokens},
+    Endpoint{Operation::MakeToken, "POST", "/api/v1/tokens", Role::Author,
+             "Make a token, of the scopes of yours at most", "NewToken", 201, false, Scope::Tokens,
+             "TokenRequest"},
+    Endpoint{Operation::RevokeToken, "DELETE", "/api/v1/tokens/{id}", Role::Author, "End a token of yours",
+             "", 204, false, Scope::Tokens},
     Endpoint{Operation::AuditLog, "GET", "/api/v1/audit", Role::Administrator,
              "What was changed, the newest first", "AuditLog", 200, true},
 };
@@ -167,6 +175,20 @@ constexpr std::string_view kSchemas = R"({
   "Projects": {"type": "object", "required": ["items", "next"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/Project"}},
     "next": {"type": ["string", "null"]}}},
+  "ProjectRequest": {"type": "object", "required": ["name", "url"], "properties": {
+    "name": {"type": "string"}, "url": {"type": "string"}, "path": {"type": "string"}}},
+  "Scopes": {"type": "array", "items": {"type": "string",
+    "enum": ["projects", "versions", "moderate", "admin", "tokens"]}},
+  "TokenRequest": {"type": "object", "required": ["label"], "properties": {
+    "label": {"type": "string"}, "scopes": {"$ref": "#/components/schemas/Scopes"},
+    "expires": {"type": ["string", "null"], "format": "date-time"}}},
+  "NewToken": {"type": "object", "required": ["token"], "properties": {
+    "token": {"type": "string", "description": "Shown this once"}}},
+  "Tokens": {"type": "object", "required": ["items"], "properties": {
+    "items": {"type": "array", "items": {"type": "object", "required": ["id", "label", "scopes"], "properties": {
+      "id": {"type": "integer"}, "label": {"type": "string"}, "scopes": {"$ref": "#/components/schemas/Scopes"},
+      "created": {"type": "string", "format": "date-time"}, "used": {"type": ["string", "null"]},
+      "expires": {"type": ["string", "null"]}}}}}},
   "AuditLog": {"type": "object", "required": ["items", "next"], "properties": {
     "items": {"type": "array", "items": {"type": "object", "properties": {
       "time": {"type": "string", "format": "date-time"}, "who": {"type": "string"}, "what": {"type": "string"},
@@ -220,25 +242,12 @@ Value operation_of(const Endpoint& endpoint) {
       {{"description", Value("It failed; the answer says why")}, {"content", json_content("Error")}});
   Value operation =
       Value::object({{"summary", Value(endpoint.summary)}, {"parameters", parameters_of(endpoint)}});
-  if (endpoint.operation == Operation::AddProject) {
-    const Value text = Value::object({{"type", Value("string")}});
-    operation.set(
-        "requestBody",
-        Value::object(
-            {{"required", Value(true)},
-             {"content",
-              Value::object(
-                  {{"application/json",
-                    Value::object(
-                        {{"schema",
-                          Value::object(
-                              {{"type", Value("object")},
-                               {"required", Value::array({Value("name"), Value("url")})},
-                               {"properties",
-                                Value::object({{"name", text}, {"url", text}, {"path", text}})}})}})}})}}));
-  }
+  if (!endpoint.request.empty())
+    operation.set("requestBody",
+                  Value::object({{"required", Value(true)}, {"content", json_content(endpoint.request)}}));
   operation.set("responses", Value::object({{std::to_string(endpoint.status), std::move(answer)},
                                             {"default", std::move(failed)}}));
+  if (endpoint.scope) operation.set("x-scope", Value(Scopes{*endpoint.scope}.names().front()));
   if (endpoint.role)
     operation.set("security", Value::array({Value::object({{"token", Value{Value::Array{}}}})}));
   return operation;

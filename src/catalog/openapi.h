@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "catalog/model.h"
+#include "catalog/token.h"
 #include "encoding/value.h"
 
 namespace mist::catalog {
@@ -31,6 +32,9 @@ enum class Operation : std::uint8_t {
   RemoveProject,
   PollProject,
   Webhook,
+  Tokens,
+  MakeToken,
+  RevokeToken,
   AuditLog,
 };
 
@@ -42,7 +46,9 @@ struct Endpoint {
   std::string_view summary;
   std::string_view schema;  ///< of the answer: a name in components, or empty
   int status = 200;
-  bool paged = false;  ///< it takes `limit` and `after`
+  bool paged = false;               ///< it takes `limit` and `after`
+  std::optional<Scope> scope = {};  ///< that the token needs
+  std::string_view request = {};    ///< schema of the body: a name in components, or empty
 };
 std::span<const Endpoint> endpoints();
 

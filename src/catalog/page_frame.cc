@@ -89,6 +89,7 @@ blockquote { margin: 1rem 0; padding: 0 1rem; border-left: .25rem solid var(--li
 .field [aria-invalid] { border-color: var(--bad); border-width: 2px; }
 .field ::placeholder { color: var(--soft); opacity: 1; }
 select:focus-visible, textarea:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+fieldset { border: 1px solid var(--line); border-radius: .4rem; margin: 0 0 1rem; max-width: 40rem; }
 .inline { display: inline-block; margin: .2rem .6rem .2rem 0; }
 .field { max-width: 40rem; }
 .beside { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 2.5rem; }

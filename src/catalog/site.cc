@@ -123,11 +123,6 @@ const Version& shown_first(const std::vector<Version>& versions) {
 
 }  // namespace
 
-SecretString new_token(Random& random) { return SecretString(std::string(kTokenPrefix) + random.token(32)); }
-
-// The token is random, and as long as the digest: no slow function makes it harder to find.
-std::string token_digest(std::string_view token) { return crypto::sha256(token).str(); }
-
 Site::Site(World world, SiteOptions options)
     : world_(std::move(world)),
       options_(std::move(options)),
@@ -135,9 +130,12 @@ Site::Site(World world, SiteOptions options)
                 .random = world_.random,
                 .wake_poller = world_.wake_poller,
                 .allowed = options_.allowed}),
+      tokens_(
+          {.accounts = world_.accounts, .actions = actions_, .clock = world_.clock, .random = world_.random}),
       account_pages_({.store = world_.store,
                       .accounts = world_.accounts,
                       .actions = actions_,
+                      .tokens = tokens_,
                       .passwords = world_.passwords,
                       .clock = world_.clock,
                       .random = world_.random},
@@ -216,7 +214,7 @@ WebAnswer Site::api(const WebRequest& request, const std::string& peer) {
 
 Site::Reply Site::run(const Endpoint& endpoint, Call& call) {
   if (endpoint.role) {
-    MIST_TRY_VOID(authenticate(call, *endpoint.role));
+    MIST_TRY_VOID(authenticate(call, endpoint));
     if (endpoint.method != "GET")
       if (const int seconds = writes_.wait_for("account " + call.account->name); seconds > 0)
         return too_often(seconds);
@@ -260,24 +258,35 @@ Site::Reply Site::run(const Endpoint& endpoint, Call& call) {
       return poll_project(call);
     case Operation::Webhook:
       return webhook(call);
+    case Operation::Tokens:
+      return tokens(call);
+    case Operation::MakeToken:
+      return make_token(call);
+    case Operation::RevokeToken:
+      return revoke_token(call);
     case Operation::AuditLog:
       return audit_log(call);
   }
   return error(ErrorKind::Internal, "an operation without a handler");
 }
 
-Status Site::authenticate(Call& call, Role role) {
+Status Site::authenticate(Call& call, const Endpoint& endpoint) {
   constexpr std::string_view kBearer = "bearer ";
   const std::string_view header = http::find_header(call.request.headers, "Authorization");
   if (header.size() <= kBearer.size() || lower_case(header.substr(0, kBearer.size())) != kBearer)
     return error(ErrorKind::Forbidden, "this needs a token")
         .with_hint("send it as Authorization: Bearer TOKEN; whoever runs the catalog gives you one");
   const std::string_view token = trim(header.substr(kBearer.size()));
-  MIST_TRY(call.account, world_.accounts.account_of_token(token_digest(token)));
-  if (!call.account) return error(ErrorKind::Forbidden, "the token isn't valid, or not any more");
-  if (call.account->role < role)
-    return error(ErrorKind::Forbidden, "{} may not do that", call.account->name)
-        .with_because(fmt::format("it is for the role {}", to_string(role)));
+  MIST_TRY(const std::optional<TokenOwner> owner, world_.accounts.owner_of_token(token_digest(token)));
+  if (!owner) return error(ErrorKind::Forbidden, "the token isn't valid, or not any more");
+  MIST_TRY(call.scopes, Scopes::parse(owner->scopes));
+  call.account = limited_to(owner->account, call.scopes);
+  if (endpoint.scope && !call.scopes.has(*endpoint.scope))
+    return error(ErrorKind::Forbidden, "the token may not do that")
+        .with_because(fmt::format("it doesn't have the scope {}", Scopes{*endpoint.scope}.names().front()));
+  if (call.account->role < *endpoint.role)
+    return error(ErrorKind::Forbidden, "{} may not do that with this token", call.account->name)
+        .with_because(fmt::format("it is for the role {}", to_string(*endpoint.role)));
   return {};
 }
 
@@ -543,6 +552,38 @@ Site::Reply Site::webhook(const Call& call) {
   MIST_TRY_VOID(world_.store.ask_poll(found->name));
   world_.wake_poller();
   return nothing(202);
+}
+
+Site::Reply Site::tokens(const Call& call) {
+  MIST_TRY(const std::vector<TokenFacts> found, world_.accounts.tokens(call.account->name));
+  Value items{Value::Array{}};
+  for (const TokenFacts& each : found) items.push_back(to_value(each));
+  return json(Value::object({{"items", std::move(items)}}));
+}
+
+Site::Reply Site::make_token(const Call& call) {
+  MIST_TRY(const Value body, body_of(call.request));
+  for (const auto& [key, value] : body.as_object())
+    if (key != "label" && key != "scopes" && key != "expires")
+      return error(ErrorKind::Invalid, "there is no member {}", escape_controls(key));
+  TokenActions::Wish wish{.label = std::string(body.string_at("label"))};
+  MIST_TRY(wish.scopes, Scopes::parse(join(body.texts_at("scopes"), " ")));
+  if (const Value* const expires = body.find("expires"); expires != nullptr && !expires->is_null()) {
+    wish.expires = parse_time(body.string_at("expires"));
+    if (!wish.expires) return error(ErrorKind::Invalid, "expires must be a time like 2027-01-31T12:00:00Z");
+  }
+  MIST_TRY(const SecretString token, tokens_.make(call.actor(), call.scopes, wish));
+  // Shown now, and never again.
+  return json(Value::object({{"token", Value(token.reveal())}}), 201);
+}
+
+Site::Reply Site::revoke_token(const Call& call) {
+  const std::string text = call.name("id");
+  std::int64_t id = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (failed != std::errc() || end != text.data() + text.size()) return no_such("token", text);
+  MIST_TRY_VOID(tokens_.revoke(call.actor(), id));
+  return nothing(204);
 }
 
 Site::Reply Site::audit_log(const Call& call) {

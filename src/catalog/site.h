@@ -20,6 +20,7 @@
 #include "catalog/previews.h"
 #include "catalog/rate_limit.h"
 #include "catalog/store.h"
+#include "catalog/token.h"
 #include "catalog/version_changes.h"
 #include "catalog/web_answers.h"
 #include "http/web_server.h"
@@ -34,12 +35,6 @@ struct SiteOptions {
   Registration registration = Registration::Closed;
   double writes_per_minute = 60;  ///< of one account, and of one project's webhook; previews of one client
 };
-
-/// An account's token, as its owner sees it: "mct_" and 64 digits.
-inline constexpr std::string_view kTokenPrefix = "mct_";
-SecretString new_token(Random& random);
-/// The digest under which it is stored.
-std::string token_digest(std::string_view token);
 
 class Site {
  public:
@@ -64,7 +59,8 @@ class Site {
     std::map<std::string, std::string, std::less<>> names;  // of the path's parts in braces
     Fields query;
     std::string peer;
-    std::optional<Account> account;
+    std::optional<Account> account;       // with the rights that the token gives
+    Scopes scopes = {};                   // of the token
     std::optional<Visitor> visitor = {};  // of pages
     PageFrame frame = {};
 
@@ -83,7 +79,7 @@ class Site {
   static Markup controls_of(const Call& call, const Version& shown, const std::optional<Project>& project);
   Reply package_page_of(const std::vector<std::string>& parts, const Call& call);
 
-  Status authenticate(Call& call, Role role);
+  Status authenticate(Call& call, const Endpoint& endpoint);
   Result<Page> page_asked(const Call& call) const;
   static Result<Search> search_asked(const Call& call);
   Reply index(const Call& call);
@@ -106,11 +102,15 @@ class Site {
   Reply remove_project(const Call& call);
   Reply poll_project(const Call& call);
   Reply webhook(const Call& call);
+  Reply tokens(const Call& call);
+  Reply make_token(const Call& call);
+  Reply revoke_token(const Call& call);
   Reply audit_log(const Call& call);
 
   World world_;
   const SiteOptions options_;
   AuthorActions actions_;
+  TokenActions tokens_;
   AccountSite account_pages_;
   const std::string openapi_;
   RateLimit reads_, writes_;

@@ -51,8 +51,12 @@ class SiteTest : public ::testing::Test {
           std::pair("root", Role::Administrator)}) {
       EXPECT_TRUE(accounts_->add(name, role, "").ok());
       const SecretString token = new_token(random_);
-      EXPECT_TRUE(
-          accounts_->add_token({.account = name, .digest = token_digest(token.reveal()), .label = ""}).ok());
+      EXPECT_TRUE(accounts_
+                      ->add_token({.account = name,
+                                   .digest = token_digest(token.reveal()),
+                                   .label = "",
+                                   .scopes = std::string(kUsualScopes)})
+                      .ok());
       tokens_[name] = token.reveal();
     }
   }
@@ -565,6 +569,88 @@ TEST_F(SiteTest, TheDescriptionNamesEveryOperation) {
     EXPECT_NE(document.at_path({"components", "schemas", text.substr(begin, text.find('"', begin) - begin)}),
               nullptr);
   }
+}
+
+TEST_F(SiteTest, ATokenMayDoWhatItsScopesAndItsAccountMay) {
+  const auto token = [&](const std::string& account, const std::string& scopes) {
+    const std::string name = account + ":" + scopes;
+    const SecretString made = new_token(random_);
+    EXPECT_TRUE(
+        accounts_
+            ->add_token(
+                {.account = account, .digest = token_digest(made.reveal()), .label = "x", .scopes = scopes})
+            .ok());
+    tokens_[name] = made.reveal();
+    return name;
+  };
+  link("etcd");
+  publish(version_of("etcd", "1.0.0"));
+  const std::string project = R"({"name": "other", "url": "https://git.example.com/other"})";
+  const auto yank = [&](const std::string& as) {
+    return ask("PUT", "/api/v1/packages/etcd/versions/1.0.0/yank", {.as = as}).status;
+  };
+  const auto test_again = [&](const std::string& as) {
+    return ask("POST", "/api/v1/packages/etcd/versions/1.0.0/test", {.as = as}).status;
+  };
+  const std::string reader = token("ann", "");
+  EXPECT_EQ(ask("GET", "/api/v1/projects", {.as = reader}).status, 200);
+  for (const std::string& as : {reader, token("ann", "versions"), token("ann", "moderate admin tokens")}) {
+    const WebAnswer answer = ask("POST", "/api/v1/projects", {.as = as, .body = project});
+    EXPECT_EQ(answer.status, 403);
+    EXPECT_THAT(answer.body, HasSubstr("scope projects"));
+    EXPECT_EQ(ask("DELETE", "/api/v1/projects/etcd", {.as = as}).status, 403);
+    EXPECT_EQ(ask("POST", "/api/v1/projects/etcd/poll", {.as = as}).status, 403);
+  }
+  for (const std::string& as :
+       {reader, token("ann", "projects"), token("mod", "moderate"), token("mod", "versions")}) {
+    EXPECT_EQ(yank(as), 403) << as;
+    EXPECT_EQ(test_again(as), 403) << as;
+  }
+  EXPECT_EQ(yank(token("bob", "versions moderate admin")), 403) << "bob is no moderator";
+  EXPECT_EQ(yank(token("mod", "versions moderate")), 204);
+  EXPECT_EQ(test_again(token("ann", "versions")), 202);
+  EXPECT_EQ(ask("GET", "/api/v1/audit", {.as = token("root", "moderate")}).status, 403);
+  EXPECT_EQ(ask("GET", "/api/v1/audit", {.as = token("mod", "admin")}).status, 403);
+  EXPECT_EQ(ask("GET", "/api/v1/audit", {.as = token("root", "admin")}).status, 200);
+  ASSERT_TRUE(accounts_->set_role("root", Role::Author).ok());
+  EXPECT_EQ(ask("GET", "/api/v1/audit", {.as = "root:admin"}).status, 403)
+      << "the role went, so does the right";
+}
+
+TEST_F(SiteTest, ATokenMakesNoneWithMoreRights) {
+  const SecretString maker = new_token(random_);
+  ASSERT_TRUE(accounts_
+                  ->add_token({.account = "ann",
+                               .digest = token_digest(maker.reveal()),
+                               .label = "maker",
+                               .scopes = "projects tokens"})
+                  .ok());
+  tokens_["maker"] = maker.reveal();
+  EXPECT_EQ(ask("POST", "/api/v1/tokens", {.as = "ann", .body = R"({"label": "a"})"}).status, 403);
+  EXPECT_EQ(ask("GET", "/api/v1/tokens", {.as = "ann"}).status, 403);
+  for (const auto& [body, status] : std::initializer_list<std::pair<const char*, int>>{
+           {R"({"label": "a", "scopes": ["versions"]})", 403},
+           {R"({"label": "a", "scopes": ["projects", "admin"]})", 403},
+           {R"({"label": "a", "scopes": ["everything"]})", 400},
+           {R"({"label": ""})", 400},
+           {R"({"label": "a", "expires": "2020-01-01T00:00:00Z"})", 400},
+           {R"({"label": "a", "expires": "tomorrow"})", 400},
+           {R"({"label": "a", "scope": "admin"})", 400}})
+    EXPECT_EQ(ask("POST", "/api/v1/tokens", {.as = "maker", .body = body}).status, status) << body;
+  const WebAnswer made =
+      ask("POST", "/api/v1/tokens", {.as = "maker", .body = R"({"label": "<ci>", "scopes": ["projects"]})"});
+  ASSERT_EQ(made.status, 201);
+  tokens_["made"] = json_of(made).string_at("token");
+  EXPECT_EQ(ask("GET", "/api/v1/projects", {.as = "made"}).status, 200);
+  EXPECT_EQ(ask("GET", "/api/v1/tokens", {.as = "made"}).status, 403);
+  const WebAnswer list = ask("GET", "/api/v1/tokens", {.as = "maker"});
+  EXPECT_THAT(list.body, AllOf(HasSubstr("<ci>"), Not(HasSubstr(tokens_["made"])), Not(HasSubstr("sha256"))));
+  const auto id = json_of(list).find("items")->as_array()[0].int_at("id");
+  EXPECT_EQ(ask("DELETE", "/api/v1/tokens/1x", {.as = "maker"}).status, 404);
+  EXPECT_EQ(ask("DELETE", fmt::format("/api/v1/tokens/{}", id), {.as = "maker"}).status, 204);
+  EXPECT_EQ(ask("GET", "/api/v1/projects", {.as = "made"}).status, 401);
+  EXPECT_EQ(ask("DELETE", "/api/v1/tokens/1", {.as = "maker"}).status, 204) << "ann's first";
+  EXPECT_EQ(ask("DELETE", "/api/v1/tokens/2", {.as = "maker"}).status, 404) << "bob's";
 }
 
 TEST_F(SiteTest, ClientsThatAskTooOftenWait) {

@@ -217,7 +217,8 @@ class SqliteAccountStore final : public AccountStore {
             kSession),
         {digest, oldest_begin(), oldest_use(), oldest_wait()},
         [&](const Row& row) { found = session_in(row); }));
-    if (found && stamp(found->used) <= now() - kUseMilliseconds) MIST_TRY_VOID(note_use(found->id));
+    if (found && stamp(found->used) <= now() - kUseMilliseconds)
+      MIST_TRY_VOID(note_use("UPDATE sessions SET used = ? WHERE id = ?", found->id));
     return found;
   }
 
@@ -249,22 +250,58 @@ class SqliteAccountStore final : public AccountStore {
 
   Status add_token(const NewToken& token) override {
     return changing(token.account, [&](Database& db, std::int64_t id) -> Status {
-      MIST_TRY_VOID(
-          db.run("INSERT INTO tokens (account, digest, label, created, expires) VALUES (?, ?, ?, ?, ?)",
-                 {id, token.digest, token.label, now(), stamp(token.expires)}));
+      MIST_TRY_VOID(db.run(
+          "INSERT INTO tokens (account, digest, label, scopes, created, expires) VALUES (?, ?, ?, ?, ?, ?)",
+          {id, token.digest, token.label, token.scopes, now(), stamp(token.expires)}));
       return {};
     });
   }
 
-  Result<std::optional<Account>> account_of_token(const std::string& digest) override {
-    std::optional<Account> found;
+  Result<std::optional<TokenOwner>> owner_of_token(const std::string& digest) override {
+    std::optional<TokenOwner> found;
+    std::int64_t id = 0;
+    std::int64_t used = 0;
+    MIST_TRY_VOID(connections_.read(
+        "SELECT a.id, a.name, a.role, t.scopes, t.id, coalesce(t.used, 0) FROM tokens t "
+        "JOIN accounts a ON a.id = t.account "
+        "WHERE t.digest = ? AND a.disabled = 0 AND (t.expires IS NULL OR t.expires > ?)",
+        {digest, now()}, [&](const Row& row) {
+          found = TokenOwner{.account = {row.integer(0), row.text(1), static_cast<Role>(row.integer(2))},
+                             .scopes = row.text(3)};
+          id = row.integer(4);
+          used = row.integer(5);
+        }));
+    if (found && used <= now() - kUseMilliseconds)
+      MIST_TRY_VOID(note_use("UPDATE tokens SET used = ? WHERE id = ?", id));
+    return found;
+  }
+
+  Result<std::vector<TokenFacts>> tokens(const std::string& account) override {
+    std::vector<TokenFacts> found;
+    const auto time = [](const Row& row, int column) {
+      return row.is_null(column) ? std::nullopt : std::optional(time_of(row.integer(column)));
+    };
     MIST_TRY_VOID(
-        connections_.read("SELECT a.id, a.name, a.role FROM tokens t JOIN accounts a ON a.id = t.account "
-                          "WHERE t.digest = ? AND a.disabled = 0 AND (t.expires IS NULL OR t.expires > ?)",
-                          {digest, now()}, [&](const Row& row) {
-                            found = Account{row.integer(0), row.text(1), static_cast<Role>(row.integer(2))};
+        connections_.read("SELECT t.id, t.label, t.scopes, t.created, t.used, t.expires FROM tokens t "
+                          "JOIN accounts a ON a.id = t.account WHERE a.name = ? ORDER BY t.id DESC",
+                          {account}, [&](const Row& row) {
+                            found.push_back({.id = row.integer(0),
+                                             .label = row.text(1),
+                                             .scopes = row.text(2),
+                                             .created = time_of(row.integer(3)),
+                                             .used = time(row, 4),
+                                             .expires = time(row, 5)});
                           }));
     return found;
+  }
+
+  Status revoke_token(const std::string& account, std::int64_t token) override {
+    return changing(account, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY(const std::int64_t ended,
+               db.run("DELETE FROM tokens WHERE account = ? AND id = ?", {id, token}));
+      if (ended == 0) return not_there("token", std::to_string(token));
+      return {};
+    });
   }
 
   Status revoke_tokens(const std::string& account) override {
@@ -304,9 +341,9 @@ class SqliteAccountStore final : public AccountStore {
     return used;
   }
 
-  Status note_use(std::int64_t session) {
+  Status note_use(std::string_view sql, std::int64_t id) {
     return connections_.writing([&](Database& db) -> Status {
-      MIST_TRY_VOID(db.run("UPDATE sessions SET used = ? WHERE id = ?", {now(), session}));
+      MIST_TRY_VOID(db.run(sql, {now(), id}));
       return {};
     });
   }

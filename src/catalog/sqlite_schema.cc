@@ -6,7 +6,7 @@ namespace mist::catalog {
 namespace {
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
-constexpr std::array<std::string_view, 5> kSchema{R"(
+constexpr std::array<std::string_view, 6> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -141,6 +141,10 @@ CREATE TABLE recovery_codes (
   account INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
   digest TEXT NOT NULL,
   PRIMARY KEY (account, digest)) STRICT, WITHOUT ROWID;
+)",
+                                                  R"(
+ALTER TABLE tokens ADD COLUMN scopes TEXT NOT NULL DEFAULT 'projects versions moderate admin';
+ALTER TABLE tokens ADD COLUMN used INTEGER;
 )"};
 
 }  // namespace

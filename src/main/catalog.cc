@@ -26,6 +26,7 @@
 #include "catalog/site.h"
 #include "catalog/sqlite_account_store.h"
 #include "catalog/sqlite_store.h"
+#include "catalog/token.h"
 #include "catalog/worker.h"
 #include "config/paths.h"
 #include "engine_digests.h"
@@ -59,7 +60,7 @@ A catalog of packages for Kubernetes: fetches what authors tag, tests it, shows 
   user enable NAME           takes that back
   user reset-code NAME       removes the authenticator of somebody who lost it, and ends the sessions
   user list                  all accounts
-  token create NAME          a token for an account, printed once (--label TEXT, --expires TIME)
+  token create NAME          a token for an account, printed once (--label TEXT, --expires TIME, --scopes LIST)
   token revoke NAME          ends all tokens of an account
   backup DIRECTORY           a copy of all data, while the catalog runs
   restore DIRECTORY          what backup made, into a data directory that isn't there
@@ -118,6 +119,7 @@ constexpr std::array kFlags{
     Flag{"--password-file", true, "user add user password"},
     Flag{"--label", true, "token create"},
     Flag{"--expires", true, "token create"},
+    Flag{"--scopes", true, "token create"},
 };
 
 struct CommandLine {
@@ -497,10 +499,13 @@ Status list_users(Program& program) {
 
 Status create_token(Program& program) {
   MIST_TRY_VOID(program.open());
+  MIST_TRY(const mist::catalog::Scopes scopes,
+           mist::catalog::Scopes::parse(program.line.text("--scopes", mist::catalog::kUsualScopes)));
   const mist::SecretString token = mist::catalog::new_token(program.random);
   mist::catalog::NewToken stored{.account = program.line.arguments[0],
                                  .digest = mist::catalog::token_digest(token.reveal()),
-                                 .label = program.line.text("--label")};
+                                 .label = program.line.text("--label"),
+                                 .scopes = mist::join(scopes.names(), " ")};
   if (program.line.has("--expires")) {
     MIST_TRY(const mist::Duration time, program.line.duration("--expires", ""));
     stored.expires = program.clock.now() + std::chrono::duration_cast<mist::WallTime::duration>(time);

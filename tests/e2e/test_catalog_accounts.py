@@ -93,6 +93,15 @@ def somebody_links_a_package_on_the_pages_of_a_catalog(t):
     equal(ann.submit("/account/versions/unyank", headers={"Origin": "https://evil.example"})[0], 403)
     ann.open("/packages/etcd/1.0.0")
     equal(ann.submit("/account/versions/unyank", form="0" * 64)[0], 403)
+    # A token of the page may do what its scopes say.
+    ann.open("/account")
+    equal(ann.submit("/account/tokens", label="ci", days="30", scope="versions")[0], 200, ann.text)
+    token = re.search(r"mct_[0-9a-f]{64}", ann.text)[0]
+    equal(catalog.ask("DELETE", "/api/v1/packages/etcd/versions/1.0.0/yank", token=token)[0], 204)
+    status, text, _ = catalog.ask("DELETE", "/api/v1/projects/etcd", token=token)
+    equal(status, 403)
+    contains(text, "scope projects")
+    contains(catalog.command("token", "create", "ann", "--scopes", "everything", code=1), "there is no scope everything")
     # Neither the database nor a log has what lets her in; a server that starts again knows her.
     session = ann.cookies["catalog-session"]
     equal(catalog.stop(server), 0)
