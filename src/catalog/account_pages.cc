@@ -48,6 +48,11 @@ Markup button_form(std::string_view action, std::string_view token, const Markup
                 action, form_field(token), fields, words);
 }
 
+std::string host_of(const std::string& url) {
+  const auto parsed = http::Url::parse(url);
+  return parsed.ok() ? parsed->host : url;
+}
+
 Markup problem_note(std::string_view problem) {
   if (problem.empty()) return {};
   return markup("<p class=\"note\" role=\"alert\">{}.</p>\n", problem);
@@ -58,27 +63,41 @@ std::string next_query(std::string_view path, std::string_view next) {
 }
 
 Markup password_section(const FormState& form, const AccountDetails& details) {
-  if (!details.has_password)
-    return markup("<h2 id=\"password\">Password</h2>\n<p>This account has none.</p>\n");
+  const Markup old = details.has_password ? text_field({.name = "old",
+                                                        .label = "The password now",
+                                                        .type = "password",
+                                                        .autocomplete = "current-password"})
+                                          : markup("<p>This account has none.</p>\n");
   return markup(
       "<h2 id=\"password\">Password</h2>\n<form method=\"post\" action=\"/account/password\">\n{}{}{}"
-      "<button>Change it</button>\n</form>\n",
-      form_field(form.token),
-      text_field({.name = "old",
-                  .label = "The password now",
-                  .type = "password",
-                  .autocomplete = "current-password"}),
+      "<button>{}</button>\n</form>\n",
+      form_field(form.token), old,
       text_field({.name = "password",
                   .label = "The new password",
                   .type = "password",
                   .autocomplete = "new-password",
-                  .hint = "12 characters or more. All other sessions end."}));
+                  .hint = "12 characters or more. All other sessions end."}),
+      details.has_password ? "Change it" : "Set it");
 }
 
 constexpr TextField kCodeField{.name = "code",
                                .label = "Code",
                                .autocomplete = "one-time-code",
                                .hint = "The six digits of your authenticator, or a recovery code."};
+
+Markup identities_section(const FormState& form, const AccountView& view) {
+  if (view.issuer.empty() && view.identities.empty()) return {};
+  Markup out = markup("<h2 id=\"identities\">Identities</h2>\n");
+  for (const AccountStore::LinkedIdentity& each : view.identities) {
+    Markup fields = hidden_field("issuer", each.issuer);
+    fields += hidden_field("subject", each.subject);
+    out += markup("<p><code>{}</code> at {} {}</p>\n", each.subject, each.issuer,
+                  button_form("/account/identities/remove", form.token, fields, "Remove"));
+  }
+  if (!view.issuer.empty())
+    out += button_form("/account/identities", form.token, {}, "Link one of " + host_of(view.issuer));
+  return out;
+}
 
 Markup second_factor_section(const FormState& form, const AccountDetails& details) {
   Markup out = markup("<h2 id=\"second-factor\">Authenticator</h2>\n");
@@ -178,7 +197,8 @@ Markup projects_section(const FormState& form, const AccountView& view) {
 
 }  // namespace
 
-std::string login_page(const PageFrame& frame, const FormState& form, Registration registration) {
+std::string login_page(const PageFrame& frame, const FormState& form, Registration registration,
+                       const std::string& issuer) {
   Markup content = markup(
       "<h1>Sign in</h1>\n{}<form method=\"post\" action=\"/login\">\n{}{}{}{}<button>Sign in</button>\n"
       "</form>\n",
@@ -186,10 +206,19 @@ std::string login_page(const PageFrame& frame, const FormState& form, Registrati
       text_field({.name = "name", .label = "Name", .autocomplete = "username", .value = form.name}),
       text_field(
           {.name = "password", .label = "Password", .type = "password", .autocomplete = "current-password"}));
+  if (!issuer.empty())
+    content += markup("<p><a href=\"{}\">Sign in with {}</a></p>\n", next_query("/login/oidc", form.next),
+                      host_of(issuer));
   content += registration == Registration::Open
                  ? markup("<p><a href=\"{}\">Make an account</a></p>\n", next_query("/register", form.next))
                  : markup("<p class=\"soft\">Accounts are made by those who run this catalog.</p>\n");
   return frame_of(frame, "Sign in", content).text();
+}
+
+std::string departure_page(const PageFrame& frame, const std::string& address) {
+  const Markup content =
+      markup("<h1>To the issuer</h1>\n<p>{}</p>\n", link(address, "Continue at " + host_of(address)));
+  return frame_of(frame, "To the issuer", content).text();
 }
 
 std::string register_page(const PageFrame& frame, const FormState& form) {
@@ -221,15 +250,14 @@ std::string code_page(const PageFrame& frame, const FormState& form) {
 
 std::string second_factor_page(const PageFrame& frame, const FormState& form, const std::string& secret,
                                const std::string& account) {
-  const auto url = http::Url::parse(frame.url);
-  const std::string host = url.ok() ? url->host : frame.url;
   const Markup content = markup(
       "<h1>Set up an authenticator</h1>\n{}<p>Give it this secret, as a key for codes of six digits that "
       "change every 30 seconds:</p>\n{}<p>The same as an address:</p>\n{}<p>Then type the code that it "
       "shows. All other sessions end.</p>\n<form method=\"post\" action=\"/account/code/confirm\">\n{}{}"
       "<button>Confirm</button>\n</form>\n",
-      problem_note(form.problem), code_block(base32(secret)), code_block(totp_uri(secret, account, host)),
-      form_field(form.token), text_field({.name = "code", .label = "Code", .autocomplete = "one-time-code"}));
+      problem_note(form.problem), code_block(base32(secret)),
+      code_block(totp_uri(secret, account, host_of(frame.url))), form_field(form.token),
+      text_field({.name = "code", .label = "Code", .autocomplete = "one-time-code"}));
   return frame_of(frame, "Set up an authenticator", content).text();
 }
 
@@ -253,7 +281,8 @@ std::string account_page(const PageFrame& frame, const FormState& form, const Ac
   content += tokens_section(form, view);
   content += sessions_section(form, view);
   content += password_section(form, view.details);
-  if (view.details.has_password) content += second_factor_section(form, view.details);
+  content += second_factor_section(form, view.details);
+  content += identities_section(form, view);
   return frame_of(frame, account.name, content).text();
 }
 

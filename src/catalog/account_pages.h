@@ -20,7 +20,11 @@ struct FormState {
 
 enum class Registration : std::uint8_t { Closed, Open };
 
-std::string login_page(const PageFrame& frame, const FormState& form, Registration registration);
+/// `issuer` that accounts sign in with; empty: there is none.
+std::string login_page(const PageFrame& frame, const FormState& form, Registration registration,
+                       const std::string& issuer);
+/// It leads to `address` at the issuer by itself, and by a link.
+std::string departure_page(const PageFrame& frame, const std::string& address);
 std::string register_page(const PageFrame& frame, const FormState& form);
 
 /// Between the password and the page that somebody wanted.
@@ -37,6 +41,8 @@ struct AccountView {
   std::vector<Session> sessions;
   std::vector<Project> projects;
   std::vector<TokenFacts> tokens;
+  std::vector<AccountStore::LinkedIdentity> identities;
+  std::string issuer;  ///< as of login_page
 };
 std::string account_page(const PageFrame& frame, const FormState& form, const AccountView& view);
 /// The answer to making a token, which is shown this once.

@@ -18,6 +18,11 @@ using http::WebRequest;
 
 constexpr std::size_t kLongestNext = 400;
 constexpr int kMostProjects = 100;
+// Sign-ins that one client begins at the issuer: 20 at once, then one in 10 seconds.
+constexpr double kJourneysRate = 1.0 / 10;
+constexpr double kJourneysBurst = 20;
+constexpr int kMostNames = 50;
+constexpr std::size_t kLongestName = 40;
 constexpr int kMostTokenDays = 3650;
 // New accounts of one client: five at once, then one in ten minutes.
 constexpr double kRegistrationsRate = 1.0 / 600;
@@ -62,6 +67,20 @@ Result<int> number_of(const std::string& text, int most) {
   return number;
 }
 
+// The letters and digits of a name as an account may have it.
+std::string proposed_name(std::string_view text) {
+  std::string name;
+  for (const char c : lower_case(text.substr(0, text.find('@')))) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (is_plain && name.size() < kLongestName)
+      name += c;
+    else if (!name.empty() && name.back() != '-' && name.size() < kLongestName)
+      name += '-';
+  }
+  while (name.ends_with('-')) name.pop_back();
+  return is_dns1123_label(name) ? name : "user";
+}
+
 std::string version_page(const Fields& form) {
   return fmt::format("/packages/{}/{}", http::escape_segment(field(form, "package")),
                      http::escape_segment(field(form, "version")));
@@ -76,11 +95,15 @@ std::span<const AccountSite::Route> AccountSite::routes() {
       Route{"POST", "/login", Needs::Nobody, &S::log_in},
       Route{"GET", "/login/code", Needs::Password, &S::show_code},
       Route{"POST", "/login/code", Needs::Password, &S::take_code},
+      Route{"GET", "/login/oidc", Needs::Nobody, &S::leave_to_sign_in},
+      Route{"GET", "/login/oidc/callback", Needs::Nobody, &S::come_back},
       Route{"POST", "/logout", Needs::Account, &S::log_out},
       Route{"GET", "/register", Needs::Nobody, &S::show_registration},
       Route{"POST", "/register", Needs::Nobody, &S::add_account},
       Route{"GET", "/account", Needs::Account, &S::show_account},
       Route{"POST", "/account/password", Needs::Account, &S::change_password},
+      Route{"POST", "/account/identities", Needs::Account, &S::leave_to_link},
+      Route{"POST", "/account/identities/remove", Needs::Account, &S::unlink_identity},
       Route{"POST", "/account/code", Needs::Account, &S::begin_second_factor},
       Route{"POST", "/account/code/confirm", Needs::Account, &S::confirm_second_factor},
       Route{"POST", "/account/code/remove", Needs::Account, &S::remove_second_factor},
@@ -107,7 +130,8 @@ AccountSite::AccountSite(World world, Options options)
                 .clock = world_.clock,
                 .random = world_.random}),
       writes_(world_.clock, options_.writes_per_minute / 60, std::max(1.0, options_.writes_per_minute / 2)),
-      registrations_(world_.clock, kRegistrationsRate, kRegistrationsBurst) {}
+      registrations_(world_.clock, kRegistrationsRate, kRegistrationsBurst),
+      journeys_(world_.clock, kJourneysRate, kJourneysBurst) {}
 
 SignIn::From AccountSite::Ask::from() const {
   return {.agent = escape_controls(http::find_header(request.headers, "User-Agent")), .peer = peer};
@@ -206,16 +230,16 @@ WebAnswer AccountSite::with_browser(const Ask& ask, WebAnswer answer) const {
 }
 
 WebAnswer AccountSite::login_answer(const Ask& ask, std::string problem, int status) const {
-  return with_browser(
-      ask, html(login_page(ask.frame, ask.state(std::move(problem)), options_.registration), status));
+  return with_browser(ask, html(login_page(ask.frame, ask.state(std::move(problem)), options_.registration,
+                                           world_.oidc == nullptr ? std::string() : world_.oidc->issuer()),
+                                status));
 }
 
 WebAnswer AccountSite::registration_answer(const Ask& ask, std::string problem, int status) const {
   return with_browser(ask, html(register_page(ask.frame, ask.state(std::move(problem))), status));
 }
 
-WebAnswer AccountSite::signed_in(const Ask& ask, const SecretString& cookie) const {
-  const std::string next = next_of(ask.form);
+WebAnswer AccountSite::signed_in(const std::string& next, const SecretString& cookie) const {
   WebAnswer answer = see_other(next.empty() ? "/account" : next);
   answer.headers.push_back(cookies_.set(CookieFor::Session, cookie, SessionTimes{}.longest));
   answer.headers.push_back(cookies_.remove(CookieFor::Browser));
@@ -235,17 +259,114 @@ AccountSite::Reply AccountSite::log_in(const Ask& ask) {
   if (!begun.ok() && begun.error().kind == ErrorKind::Forbidden)
     return login_answer(ask, problem_of(begun.error()), 403);
   if (!begun.ok()) return begun.error();
+  return begun_answer(ask, name, *begun, next_of(ask.form));
+}
+
+AccountSite::Reply AccountSite::begun_answer(const Ask& ask, const std::string& name,
+                                             const SignIn::Begun& begun, const std::string& next) {
   // The browser's old session, if it had one, is of no use any more.
   if (ask.visitor || ask.waiting) MIST_TRY_VOID(world_.accounts.end_session(session_digest(ask.cookie())));
-  if (begun->awaits_code) {
-    const std::string next = next_of(ask.form);
+  if (begun.awaits_code) {
     WebAnswer answer =
         see_other(next.empty() ? "/login/code" : "/login/code?next=" + http::escape_query(next));
-    answer.headers.push_back(cookies_.set(CookieFor::Session, begun->cookie, kUntilClosed));
+    answer.headers.push_back(cookies_.set(CookieFor::Session, begun.cookie, kUntilClosed));
     return answer;
   }
   MIST_TRY_VOID(world_.actions.audit({{.name = name}, ask.peer}, "sign in", name));
-  return signed_in(ask, begun->cookie);
+  return signed_in(next, begun.cookie);
+}
+
+// By an issuer
+
+// The browser comes back with the state alone; the journey is kept here, for the browser that left.
+Result<std::string> AccountSite::issuers_address(const Ask& ask, const std::string& account) {
+  if (world_.oidc == nullptr) return error(ErrorKind::NotFound, "accounts have no issuer here");
+  const OidcQuestion question = new_oidc_question(world_.random);
+  MIST_TRY(std::string address, world_.oidc->address(question));
+  MIST_TRY_VOID(world_.accounts.begin_journey({.state = session_digest(SecretString(question.state)),
+                                               .browser = session_digest(ask.cookie()),
+                                               .nonce = question.nonce,
+                                               .verifier = question.verifier,
+                                               .next = next_of(ask.query),
+                                               .account = account}));
+  return address;
+}
+
+AccountSite::Reply AccountSite::leave_to_sign_in(const Ask& ask) {
+  if (ask.visitor) return see_other("/account");
+  if (const int seconds = journeys_.wait_for(client_of(ask.peer)); seconds > 0)
+    return wait_page(ask.frame, seconds);
+  MIST_TRY(const std::string address, issuers_address(ask, {}));
+  return with_browser(ask, see_other(address));
+}
+
+// A form may not be answered with a redirect to another site (form-action), so the answer is a page that
+// leads on.
+AccountSite::Reply AccountSite::leave_to_link(const Ask& ask) {
+  MIST_TRY(const std::string address, issuers_address(ask, ask.account().name));
+  WebAnswer answer = html(departure_page(ask.frame, address));
+  answer.headers.push_back({"Refresh", "0; url=" + address});
+  return answer;
+}
+
+AccountSite::Reply AccountSite::come_back(const Ask& ask) {
+  if (world_.oidc == nullptr) return error(ErrorKind::NotFound, "accounts have no issuer here");
+  const std::string state = field(ask.query, "state");
+  MIST_TRY(const std::optional<Journey> journey,
+           world_.accounts.end_journey(session_digest(SecretString(state)), session_digest(ask.cookie())));
+  if (!journey)
+    return error(ErrorKind::Forbidden, "this sign-in was not begun in this browser, or is over")
+        .with_hint("begin again at /login");
+  // RFC 9207: an answer of another issuer.
+  if (const std::string issuer = field(ask.query, "iss"); !issuer.empty() && issuer != world_.oidc->issuer())
+    return error(ErrorKind::Forbidden, "the answer is of another issuer");
+  if (const std::string code = field(ask.query, "error"); !code.empty())
+    return error(ErrorKind::Forbidden, "the issuer let nobody in: {}", escape_controls(code.substr(0, 100)));
+  MIST_TRY(const Identity identity,
+           world_.oidc->identity({.state = state, .nonce = journey->nonce, .verifier = journey->verifier},
+                                 field(ask.query, "code")));
+  if (journey->account.empty()) {
+    MIST_TRY(const std::string name, account_for(ask, identity));
+    MIST_TRY(const SignIn::Begun begun, sign_in_.by_identity(name, ask.from()));
+    return begun_answer(ask, name, begun, journey->next);
+  }
+  if (!ask.visitor || ask.account().name != journey->account)
+    return error(ErrorKind::Forbidden, "{} is no longer signed in", journey->account);
+  MIST_TRY_VOID(world_.accounts.link_identity(journey->account, identity.issuer, identity.subject));
+  MIST_TRY_VOID(world_.actions.audit(ask.actor(), "link identity", identity.subject));
+  return see_other("/account");
+}
+
+// An account is found by issuer and subject alone. What the issuer says of names and addresses proves
+// nothing; a name is a proposal for a new account.
+Result<std::string> AccountSite::account_for(const Ask& ask, const Identity& identity) {
+  MIST_TRY(std::string known, world_.accounts.account_of_identity(identity.issuer, identity.subject));
+  if (!known.empty()) return known;
+  if (options_.registration == Registration::Closed)
+    return error(ErrorKind::Forbidden, "no account is linked to {}", escape_controls(identity.subject))
+        .with_hint("sign in with a password and link it at /account, or ask those who run this catalog");
+  if (const int seconds = registrations_.wait_for(client_of(ask.peer)); seconds > 0)
+    return error(ErrorKind::Retryable, "too many new accounts")
+        .with_hint(fmt::format("try again in {} seconds", seconds));
+  const std::string base = proposed_name(identity.name);
+  for (int number = 1; number <= kMostNames; ++number) {
+    const std::string name = number == 1 ? base : fmt::format("{}-{}", base, number);
+    const auto made = world_.accounts.add(name, Role::Author, "");
+    if (!made.ok() && made.error().kind == ErrorKind::Conflict) continue;
+    if (!made.ok()) return made.error();
+    MIST_TRY_VOID(world_.accounts.link_identity(name, identity.issuer, identity.subject));
+    MIST_TRY_VOID(world_.actions.audit({{.name = name}, ask.peer}, "register", name));
+    return name;
+  }
+  return error(ErrorKind::Conflict, "the name {} is taken", base);
+}
+
+AccountSite::Reply AccountSite::unlink_identity(const Ask& ask) {
+  const std::string& name = ask.account().name;
+  MIST_TRY_VOID(world_.accounts.unlink_identity(name, field(ask.form, "issuer"), field(ask.form, "subject")));
+  MIST_TRY_VOID(world_.actions.audit(ask.actor(), "unlink identity", field(ask.form, "subject")));
+  MIST_TRY(const SecretString cookie, sign_in_.begin(name, ask.from()));
+  return signed_in({}, cookie);
 }
 
 AccountSite::Reply AccountSite::show_code(const Ask& ask) { return html(code_page(ask.frame, ask.state())); }
@@ -259,7 +380,7 @@ AccountSite::Reply AccountSite::take_code(const Ask& ask) {
     return html(code_page(ask.frame, ask.state(problem_of(cookie.error()))), 403);
   if (!cookie.ok()) return cookie.error();
   MIST_TRY_VOID(world_.actions.audit({{.name = name}, ask.peer}, "sign in", name));
-  return signed_in(ask, *cookie);
+  return signed_in(next_of(ask.form), *cookie);
 }
 
 AccountSite::Reply AccountSite::log_out(const Ask& ask) {
@@ -286,7 +407,7 @@ AccountSite::Reply AccountSite::add_account(const Ask& ask) {
     return registration_answer(ask, problem_of(cookie.error()), status_of(cookie.error()));
   if (!cookie.ok()) return cookie.error();
   MIST_TRY_VOID(world_.actions.audit({{.name = name}, ask.peer}, "register", name));
-  return signed_in(ask, *cookie);
+  return signed_in(next_of(ask.form), *cookie);
 }
 
 // The account's own page
@@ -298,12 +419,15 @@ AccountSite::Reply AccountSite::show_account(const Ask& ask) {
   MIST_TRY(Slice<Project> projects,
            world_.store.projects(ask.account().name, {.after = {}, .limit = kMostProjects}));
   MIST_TRY(std::vector<TokenFacts> tokens, world_.accounts.tokens(ask.account().name));
+  MIST_TRY(auto identities, world_.accounts.identities(ask.account().name));
   return html(account_page(ask.frame, ask.state(),
                            {.details = *details,
                             .session = ask.visitor->session.id,
                             .sessions = std::move(sessions),
                             .projects = std::move(projects.items),
-                            .tokens = std::move(tokens)}));
+                            .tokens = std::move(tokens),
+                            .identities = std::move(identities),
+                            .issuer = world_.oidc == nullptr ? std::string() : world_.oidc->issuer()}));
 }
 
 AccountSite::Reply AccountSite::change_password(const Ask& ask) {
@@ -314,7 +438,7 @@ AccountSite::Reply AccountSite::change_password(const Ask& ask) {
            sign_in_.change_password(name, SecretString(field(ask.form, "old")),
                                     SecretString(field(ask.form, "password")), ask.from()));
   MIST_TRY_VOID(world_.actions.audit(ask.actor(), "change password", name));
-  return signed_in(ask, cookie);
+  return signed_in(next_of(ask.form), cookie);
 }
 
 // The secret of the authenticator is made here, and counts only once its first code came back.
@@ -350,7 +474,7 @@ AccountSite::Reply AccountSite::remove_second_factor(const Ask& ask) {
   MIST_TRY_VOID(world_.accounts.end_second_factor(name));
   MIST_TRY_VOID(world_.actions.audit(ask.actor(), "remove authenticator", name));
   MIST_TRY(const SecretString cookie, sign_in_.begin(name, ask.from()));
-  return signed_in(ask, cookie);
+  return signed_in(next_of(ask.form), cookie);
 }
 
 AccountSite::Reply AccountSite::end_sessions(const Ask& ask) {

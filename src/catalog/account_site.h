@@ -13,6 +13,7 @@
 #include "catalog/account_pages.h"
 #include "catalog/account_store.h"
 #include "catalog/author_actions.h"
+#include "catalog/oidc.h"
 #include "catalog/password.h"
 #include "catalog/rate_limit.h"
 #include "catalog/session.h"
@@ -41,6 +42,7 @@ class AccountSite {
     PasswordHasher& passwords;
     Clock& clock;
     Random& random;
+    OidcClient* oidc = nullptr;  ///< null: there is no issuer
   };
   struct Options {
     std::string url;  ///< of this catalog, as others reach it
@@ -97,6 +99,10 @@ class AccountSite {
   Reply add_account(const Ask& ask);
   Reply show_account(const Ask& ask);
   Reply change_password(const Ask& ask);
+  Reply leave_to_sign_in(const Ask& ask);
+  Reply leave_to_link(const Ask& ask);
+  Reply come_back(const Ask& ask);
+  Reply unlink_identity(const Ask& ask);
   Reply begin_second_factor(const Ask& ask);
   Reply confirm_second_factor(const Ask& ask);
   Reply remove_second_factor(const Ask& ask);
@@ -112,7 +118,12 @@ class AccountSite {
 
   http::WebAnswer login_answer(const Ask& ask, std::string problem, int status) const;
   http::WebAnswer registration_answer(const Ask& ask, std::string problem, int status) const;
-  http::WebAnswer signed_in(const Ask& ask, const SecretString& cookie) const;
+  http::WebAnswer signed_in(const std::string& next, const SecretString& cookie) const;
+  // After the password or the issuer's word: a code may be needed still.
+  Reply begun_answer(const Ask& ask, const std::string& name, const SignIn::Begun& begun,
+                     const std::string& next);
+  Result<std::string> issuers_address(const Ask& ask, const std::string& account);
+  Result<std::string> account_for(const Ask& ask, const Identity& identity);
   http::WebAnswer with_browser(const Ask& ask, http::WebAnswer answer) const;
 
   World world_;
@@ -120,7 +131,7 @@ class AccountSite {
   const std::string origin_;
   const Cookies cookies_;
   SignIn sign_in_;
-  RateLimit writes_, registrations_;
+  RateLimit writes_, registrations_, journeys_;
 };
 
 }  // namespace mist::catalog

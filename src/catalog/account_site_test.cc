@@ -6,153 +6,19 @@
 #include <regex>
 #include <set>
 
-#include "catalog/site.h"
-#include "catalog/sqlite_account_store.h"
-#include "catalog/sqlite_store.h"
+#include "catalog/account_site_fixture.h"
 #include "catalog/totp.h"
 #include "http/url.h"
-#include "testing/fake_clock.h"
-#include "testing/recorded_events.h"
-#include "testing/temp_dir.h"
 
 namespace mist::catalog {
 namespace {
 
 using namespace std::chrono_literals;
-using http::Header;
 using http::WebAnswer;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-constexpr crypto::ScryptCost kCheap{.n = 4, .r = 1, .p = 1};
-const std::string kPassword = "correct horse battery";
-using FormFields = std::vector<std::pair<std::string, std::string>>;
-
-// A browser: it keeps cookies, and sends a form with what the page's form has.
-class Visit {
- public:
-  Visit(Site& site, std::string peer) : site_(site), peer_(std::move(peer)) {}
-
-  WebAnswer get(const std::string& target) { return send("GET", target, ""); }
-  // The form of the page that was shown last.
-  WebAnswer post(const std::string& path, FormFields fields) {
-    fields.emplace_back("form", token);
-    return send("POST", path, http::query_of(fields));
-  }
-  WebAnswer log_in(const std::string& name, const std::string& password = kPassword) {
-    get("/login");
-    return post("/login", {{"name", name}, {"password", password}});
-  }
-  bool is_signed_in() { return get("/account").status == 200; }
-
-  std::map<std::string, std::string> cookies;
-  std::string token;
-  http::Headers headers;  // that are sent with forms
-  std::vector<std::string> set;
-
- private:
-  WebAnswer send(const std::string& method, const std::string& target, const std::string& body) {
-    const auto question = target.find('?');
-    http::WebRequest request{.method = method,
-                             .path = target.substr(0, question),
-                             .query = question == std::string::npos ? "" : target.substr(question + 1),
-                             .headers = {{"User-Agent", "Test <b>"}},
-                             .body = body,
-                             .peer = peer_};
-    std::string cookie;
-    for (const auto& [name, value] : cookies) cookie += (cookie.empty() ? "" : "; ") + name + "=" + value;
-    if (!cookie.empty()) request.headers.push_back({"Cookie", cookie});
-    if (method == "POST") {
-      request.headers.push_back({"Content-Type", "application/x-www-form-urlencoded"});
-      request.headers.insert(request.headers.end(), headers.begin(), headers.end());
-    }
-    WebAnswer answer = site_.answer(request);
-    for (const Header& each : answer.headers)
-      if (each.name == "Set-Cookie") keep(each.value);
-    std::smatch found;
-    if (std::regex_search(answer.body, found, std::regex("name=\"form\" value=\"([0-9a-f]+)\"")))
-      token = found[1];
-    return answer;
-  }
-  void keep(const std::string& text) {
-    set.push_back(text);
-    const auto equals = text.find('=');
-    const auto end = text.find(';');
-    if (text.find("Max-Age=0") != std::string::npos)
-      cookies.erase(text.substr(0, equals));
-    else
-      cookies[text.substr(0, equals)] = text.substr(equals + 1, end - equals - 1);
-  }
-
-  Site& site_;
-  const std::string peer_;
-};
-
-class AccountSiteTest : public ::testing::Test {
- protected:
-  AccountSiteTest()
-      : store_(*open_sqlite_store(dir_.path() / "a.db", clock_, random_)),
-        accounts_(*open_sqlite_account_store(dir_.path() / "a.db", clock_)),
-        blobs_(files_, dir_.path() / "blobs"),
-        site_(made(Registration::Closed)) {
-    for (const auto& [name, role] :
-         {std::pair("ann", Role::Author), std::pair("bob", Role::Author), std::pair("mod", Role::Moderator),
-          std::pair("root", Role::Administrator)})
-      EXPECT_TRUE(accounts_->add(name, role, *passwords_.hash(SecretString(kPassword))).ok());
-    EXPECT_TRUE(accounts_->add("robot", Role::Author, "").ok());
-  }
-  std::unique_ptr<Site> made(Registration registration, const std::string& url = "https://c.example") {
-    return std::make_unique<Site>(
-        Site::World{.store = *store_,
-                    .accounts = *accounts_,
-                    .passwords = passwords_,
-                    .blobs = blobs_,
-                    .clock = clock_,
-                    .random = random_,
-                    .events = events_,
-                    .wake_poller = [] {}},
-        SiteOptions{.url = url, .reads_per_second = 0, .registration = registration});
-  }
-  // A session begins.
-  Visit visit(const std::string& peer = "192.0.2.1") { return {*site_, peer}; }
-  Visit signed_in(const std::string& name) {
-    Visit visitor = visit();
-    EXPECT_EQ(visitor.log_in(name).status, 303);
-    EXPECT_EQ(visitor.get("/account").status, 200);
-    return visitor;
-  }
-  static std::string place(const WebAnswer& answer) {
-    return std::string(http::find_header(answer.headers, "Location"));
-  }
-  void publish(const std::string& package, const std::string& owner) {
-    ASSERT_TRUE(store_
-                    ->add_project({.name = package,
-                                   .owner = owner,
-                                   .url = "https://git.example.com/" + package,
-                                   .webhook_secret = SecretString("s")})
-                    .ok());
-    NewVersion version{
-        .package = package, .version = "1.0.0", .tag = "v1.0.0", .commit = std::string(40, 'a')};
-    version.digest = blobs_.put("bytes")->str();
-    ASSERT_TRUE(store_->submit(version).ok());
-    const auto job = store_->lease("w", 30s);
-    ASSERT_TRUE(job.ok() && *job);
-    ASSERT_TRUE(store_->finish(**job, true).ok());
-  }
-
-  mist::testing::TempDir dir_;
-  mist::testing::FakeClock clock_;
-  SystemRandom random_;
-  HostFileSystem files_;
-  mist::testing::RecordedEvents events_;
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<AccountStore> accounts_;
-  PasswordHasher passwords_{random_, kCheap};
-  Blobs blobs_;
-  std::unique_ptr<Site> site_;
-};
 
 TEST_F(AccountSiteTest, SomebodySignsInAndOut) {
   Visit ann = visit();

@@ -65,6 +65,15 @@ struct Session {
   bool awaits_code = false;  ///< the password was right, a code is needed: it gives no right yet
 };
 
+/// A sign-in by an issuer (oidc.h) that a browser is away for.
+struct Journey {
+  std::string state = {};    ///< digest of the state that it comes back with
+  std::string browser = {};  ///< digest of the cookie of the browser that left
+  std::string nonce = {}, verifier = {};
+  std::string next = {};     ///< the path to go to afterwards
+  std::string account = {};  ///< to which the identity is linked; empty: somebody signs in
+};
+
 /// A session ends when it wasn't used for that long, and at the latest that long after it began.
 struct SessionTimes {
   Duration idle = std::chrono::hours(12);
@@ -119,6 +128,24 @@ class AccountStore {
   virtual Status end_session(const std::string& digest) = 0;
   /// All of the account but that one.
   virtual Status end_other_sessions(const std::string& account, const std::string& digest) = 0;
+
+  /// The account of an identity that an issuer vouches for; empty: none is linked.
+  virtual Result<std::string> account_of_identity(const std::string& issuer, const std::string& subject) = 0;
+  /// Conflict: it is linked to another account. NotFound.
+  virtual Status link_identity(const std::string& name, const std::string& issuer,
+                               const std::string& subject) = 0;
+  struct LinkedIdentity {
+    std::string issuer = {}, subject = {};
+  };
+  virtual Result<std::vector<LinkedIdentity>> identities(const std::string& name) = 0;
+  /// Ends the account's sessions. NotFound. Conflict: nothing else lets the account in.
+  virtual Status unlink_identity(const std::string& name, const std::string& issuer,
+                                 const std::string& subject) = 0;
+
+  virtual Status begin_journey(const Journey& journey) = 0;
+  /// The journey with that state, if this browser began it a short time ago. It is over, whoever asks.
+  virtual Result<std::optional<Journey>> end_journey(const std::string& state,
+                                                     const std::string& browser) = 0;
 
   /// NotFound: no such account.
   virtual Status add_token(const NewToken& token) = 0;

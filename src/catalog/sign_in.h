@@ -47,6 +47,8 @@ class SignIn {
   /// Forbidden, in the same words and after the same time, if there is no such
   /// account, it is disabled or has no password, or this isn't it. Retryable: others are signing in.
   Result<Begun> by_password(const std::string& name, const SecretString& password, const From& from);
+  /// Of somebody for whom an issuer vouches.
+  Result<Begun> by_identity(const std::string& name, const From& from);
   /// The cookie of a session in place of one that awaits a code, which ends. `code`: of the authenticator, or
   /// a recovery code; each is good once. Forbidden.
   Result<SecretString> by_code(const Session& waiting, const SecretString& cookie, const std::string& code,
@@ -57,7 +59,8 @@ class SignIn {
   Result<SecretString> begin(const std::string& name, const From& from);
   /// An account of somebody who registers, and the cookie of its session. Conflict: the name is taken.
   Result<SecretString> add_account(const std::string& name, const SecretString& password, const From& from);
-  /// Ends all sessions of the account; the cookie of its new one. Forbidden: `old` isn't the password.
+  /// Ends all sessions of the account; the cookie of its new one. Forbidden: it has a password, and `old`
+  /// isn't it.
   Result<SecretString> change_password(const std::string& name, const SecretString& old,
                                        const SecretString& password, const From& from);
 

@@ -48,6 +48,7 @@ class Site {
     EventSink& events;
     std::function<void()> wake_poller;
     Previews* previews = nullptr;  ///< null: there are none
+    OidcClient* oidc = nullptr;    ///< null: no issuer
   };
   Site(World world, SiteOptions options);
 

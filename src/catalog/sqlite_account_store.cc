@@ -246,6 +246,89 @@ class SqliteAccountStore final : public AccountStore {
     });
   }
 
+  // Identities
+
+  Result<std::string> account_of_identity(const std::string& issuer, const std::string& subject) override {
+    std::string name;
+    MIST_TRY_VOID(
+        connections_.read("SELECT a.name FROM identities i JOIN accounts a ON a.id = i.account WHERE "
+                          "i.issuer = ? AND i.subject = ?",
+                          {issuer, subject}, [&](const Row& row) { name = row.text(0); }));
+    return name;
+  }
+
+  Status link_identity(const std::string& name, const std::string& issuer,
+                       const std::string& subject) override {
+    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY(const std::int64_t made,
+               db.run("INSERT INTO identities (issuer, subject, account) VALUES (?1, ?2, ?3) "
+                      "ON CONFLICT (issuer, subject) DO UPDATE SET account = ?3 WHERE account = ?3",
+                      {issuer, subject, id}));
+      if (made == 0) return error(ErrorKind::Conflict, "that identity is linked to another account");
+      return {};
+    });
+  }
+
+  Result<std::vector<LinkedIdentity>> identities(const std::string& name) override {
+    std::vector<LinkedIdentity> found;
+    MIST_TRY_VOID(connections_.read(
+        "SELECT i.issuer, i.subject FROM identities i JOIN accounts a ON a.id = i.account WHERE a.name = ? "
+        "ORDER BY i.issuer, i.subject",
+        {name}, [&](const Row& row) { found.push_back({.issuer = row.text(0), .subject = row.text(1)}); }));
+    return found;
+  }
+
+  Status unlink_identity(const std::string& name, const std::string& issuer,
+                         const std::string& subject) override {
+    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY(const std::int64_t ended,
+               db.run("DELETE FROM identities WHERE account = ? AND issuer = ? AND subject = ?",
+                      {id, issuer, subject}));
+      if (ended == 0) return not_there("identity", subject);
+      bool has_other = false;
+      MIST_TRY_VOID(db.query(
+          "SELECT 1 FROM accounts WHERE id = ?1 AND (password <> '' OR EXISTS (SELECT 1 FROM identities "
+          "WHERE account = ?1))",
+          {id}, [&](const Row&) { has_other = true; }));
+      if (!has_other)
+        return error(ErrorKind::Conflict, "nothing else lets {} in", name).with_hint("set a password first");
+      return end_sessions(db, id);
+    });
+  }
+
+  Status begin_journey(const Journey& journey) override {
+    return connections_.writing([&](Database& db) -> Status {
+      MIST_TRY_VOID(db.run("DELETE FROM journeys WHERE began <= ?", {oldest_wait()}));
+      MIST_TRY_VOID(
+          db.run("INSERT INTO journeys (state, browser, nonce, verifier, next, account, began) "
+                 "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                 {journey.state, journey.browser, journey.nonce, journey.verifier, journey.next,
+                  journey.account, now()}));
+      return {};
+    });
+  }
+
+  Result<std::optional<Journey>> end_journey(const std::string& state, const std::string& browser) override {
+    std::optional<Journey> found;
+    Status done = connections_.writing([&](Database& db) -> Status {
+      MIST_TRY_VOID(
+          db.query("SELECT state, browser, nonce, verifier, next, account FROM journeys WHERE state = ? AND "
+                   "browser = ? AND began > ?",
+                   {state, browser, oldest_wait()}, [&](const Row& row) {
+                     found = Journey{.state = row.text(0),
+                                     .browser = row.text(1),
+                                     .nonce = row.text(2),
+                                     .verifier = row.text(3),
+                                     .next = row.text(4),
+                                     .account = row.text(5)};
+                   }));
+      MIST_TRY_VOID(db.run("DELETE FROM journeys WHERE state = ?", {state}));
+      return {};
+    });
+    if (!done.ok()) return std::move(done).error();
+    return found;
+  }
+
   // Tokens
 
   Status add_token(const NewToken& token) override {

@@ -6,7 +6,7 @@ namespace mist::catalog {
 namespace {
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
-constexpr std::array<std::string_view, 6> kSchema{R"(
+constexpr std::array<std::string_view, 7> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -145,6 +145,22 @@ CREATE TABLE recovery_codes (
                                                   R"(
 ALTER TABLE tokens ADD COLUMN scopes TEXT NOT NULL DEFAULT 'projects versions moderate admin';
 ALTER TABLE tokens ADD COLUMN used INTEGER;
+)",
+                                                  R"(
+CREATE TABLE identities (
+  issuer TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  account INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+  PRIMARY KEY (issuer, subject)) STRICT, WITHOUT ROWID;
+CREATE INDEX identities_of_account ON identities (account);
+CREATE TABLE journeys (
+  state TEXT PRIMARY KEY,
+  browser TEXT NOT NULL,
+  nonce TEXT NOT NULL,
+  verifier TEXT NOT NULL,
+  next TEXT NOT NULL,
+  account TEXT NOT NULL,
+  began INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 )"};
 
 }  // namespace

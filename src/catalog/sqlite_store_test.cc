@@ -367,7 +367,8 @@ TEST_F(StoreTest, ADatabaseOfTheFirstVersionIsBroughtUpToDate) {
     auto database = sqlite::Database::open(places_.database());
     ASSERT_TRUE(database.ok());
     const Status back = database->script(
-        "ALTER TABLE tokens DROP COLUMN scopes; ALTER TABLE tokens DROP COLUMN used; DROP TABLE sessions; "
+        "DROP TABLE identities; DROP TABLE journeys; ALTER TABLE tokens DROP COLUMN scopes; ALTER TABLE "
+        "tokens DROP COLUMN used; DROP TABLE sessions; "
         "DROP TABLE second_factors; DROP TABLE recovery_codes;"
         "ALTER TABLE accounts DROP COLUMN password;"
         "ALTER TABLE accounts DROP COLUMN disabled;"

@@ -20,6 +20,7 @@
 #include "build_info.h"
 #include "catalog/backup.h"
 #include "catalog/blobs.h"
+#include "catalog/oidc.h"
 #include "catalog/password.h"
 #include "catalog/poller.h"
 #include "catalog/previews.h"
@@ -30,6 +31,7 @@
 #include "catalog/worker.h"
 #include "config/paths.h"
 #include "engine_digests.h"
+#include "http/client.h"
 #include "http/web_server.h"
 #include "kube/connect.h"
 #include "kube_types_digests.h"
@@ -59,6 +61,7 @@ A catalog of packages for Kubernetes: fetches what authors tag, tests it, shows 
   user disable NAME          ends the sessions and tokens of an account, and lets it in no more
   user enable NAME           takes that back
   user reset-code NAME       removes the authenticator of somebody who lost it, and ends the sessions
+  user link NAME SUBJECT     lets in whom the issuer (--oidc-issuer URL) calls SUBJECT
   user list                  all accounts
   token create NAME          a token for an account, printed once (--label TEXT, --expires TIME, --scopes LIST)
   token revoke NAME          ends all tokens of an account
@@ -75,6 +78,8 @@ serve:
   --behind-proxy             the address of a client is the last one in X-Forwarded-For
   --reads-per-second N       of one client on average (200); 0: no limit
   --poll-interval TIME       between looks at a repository (10m)
+  --oidc-issuer URL          of OpenID Connect, by which accounts sign in, too; with
+  --oidc-client-id ID, --oidc-client-secret-file FILE
   --registration WHICH       closed (default): user add makes accounts; open: everybody makes one at /register
   --allow-private-repositories
                              also of this machine and its networks, by file://, http and ssh: for a catalog whose
@@ -115,6 +120,9 @@ constexpr std::array kFlags{
     Flag{"--timeout", true, "serve worker"},
     Flag{"--once", false, "worker"},
     Flag{"--registration", true, "serve"},
+    Flag{"--oidc-issuer", true, "serve user link"},
+    Flag{"--oidc-client-id", true, "serve"},
+    Flag{"--oidc-client-secret-file", true, "serve"},
     Flag{"--role", true, "user add"},
     Flag{"--password-file", true, "user add user password"},
     Flag{"--label", true, "token create"},
@@ -157,9 +165,9 @@ struct CommandShape {
 constexpr std::array kCommands{
     CommandShape{"serve", 0},        CommandShape{"worker", 0},          CommandShape{"user add", 1},
     CommandShape{"user list", 0},    CommandShape{"user password", 1},   CommandShape{"user role", 2},
-    CommandShape{"user disable", 1}, CommandShape{"user reset-code", 1}, CommandShape{"user enable", 1},
-    CommandShape{"token create", 1}, CommandShape{"token revoke", 1},    CommandShape{"backup", 1},
-    CommandShape{"restore", 1}};
+    CommandShape{"user disable", 1}, CommandShape{"user reset-code", 1}, CommandShape{"user link", 2},
+    CommandShape{"user enable", 1},  CommandShape{"token create", 1},    CommandShape{"token revoke", 1},
+    CommandShape{"backup", 1},       CommandShape{"restore", 1}};
 
 Result<CommandLine> parse(std::span<char*> words) {
   CommandLine line;
@@ -335,6 +343,22 @@ Result<mist::catalog::Registration> registration_asked(const CommandLine& line) 
   return error(ErrorKind::Usage, "--registration {} is neither closed nor open", mist::escape_controls(text));
 }
 
+// Null without --oidc-issuer.
+Result<std::unique_ptr<mist::catalog::OidcClient>> issuer_of(Program& program, mist::http::Transport& web,
+                                                             const std::string& url) {
+  const CommandLine& line = program.line;
+  if (!line.has("--oidc-issuer")) return std::unique_ptr<mist::catalog::OidcClient>();
+  mist::catalog::OidcOptions options{.issuer = line.text("--oidc-issuer"),
+                                     .client_id = line.text("--oidc-client-id"),
+                                     .redirect_url = url + "/login/oidc/callback"};
+  if (line.has("--oidc-client-secret-file")) {
+    MIST_TRY(const std::string text,
+             program.files.read(std::filesystem::absolute(line.text("--oidc-client-secret-file"))));
+    options.client_secret = mist::SecretString(std::string(mist::trim(text)));
+  }
+  return mist::catalog::OidcClient::make(web, program.clock, std::move(options));
+}
+
 Status serve(Program& program) {
   MIST_TRY_VOID(program.open());
   const CommandLine& line = program.line;
@@ -365,6 +389,10 @@ Status serve(Program& program) {
                                     .events = program.log});
   MIST_TRY(const mist::catalog::Registration registration, registration_asked(line));
   mist::catalog::PasswordHasher passwords(program.random);
+  mist::http::Client web({.proxy_environment = mist::http::ProxyEnvironment::from(
+                              [](const char* name) { return std::getenv(name); }),
+                          .user_agent = "mistletoe-catalog"});
+  MIST_TRY(const auto issuer, issuer_of(program, web, url));
   mist::catalog::Site site({.store = *program.store,
                             .accounts = *program.accounts,
                             .passwords = passwords,
@@ -373,7 +401,8 @@ Status serve(Program& program) {
                             .random = program.random,
                             .events = program.log,
                             .wake_poller = [&poller] { poller.wake(); },
-                            .previews = &previews},
+                            .previews = &previews,
+                            .oidc = issuer.get()},
                            {.url = url,
                             .allowed = allowed,
                             .behind_proxy = line.has("--behind-proxy"),
@@ -471,6 +500,15 @@ Status set_role(Program& program) {
   return program.audit("set role", fmt::format("{} to {}", name, to_string(role)));
 }
 
+Status link_user(Program& program) {
+  MIST_TRY_VOID(program.open());
+  const std::string issuer = program.line.text("--oidc-issuer");
+  if (issuer.empty()) return error(ErrorKind::Usage, "user link needs --oidc-issuer");
+  const auto& arguments = program.line.arguments;
+  MIST_TRY_VOID(program.accounts->link_identity(arguments[0], issuer, arguments[1]));
+  return program.audit("link identity", arguments[0]);
+}
+
 Status reset_code(Program& program) {
   MIST_TRY_VOID(program.open());
   MIST_TRY_VOID(program.accounts->end_second_factor(program.line.arguments[0]));
@@ -532,6 +570,7 @@ Status run(Program& program) {
   if (command == "user password") return set_password(program);
   if (command == "user role") return set_role(program);
   if (command == "user reset-code") return reset_code(program);
+  if (command == "user link") return link_user(program);
   if (command == "user disable") return set_disabled(program, true);
   if (command == "user enable") return set_disabled(program, false);
   if (command == "user list") return list_users(program);

@@ -2,6 +2,7 @@
 import base64
 import hashlib
 import hmac
+import html
 import http.client
 import http.cookies
 import re
@@ -11,6 +12,7 @@ import time
 import urllib.parse
 
 from catalog import Catalog, Repository
+from issuer import Issuer, Key
 from harness import check, config_map, contains, equal, test
 
 PASSWORD = "correct horse battery"
@@ -153,6 +155,102 @@ def a_catalog_asks_for_the_code_of_an_authenticator(t):
     contains(again.open("/account"), "Recovery codes left: 9")
     catalog.command("user", "reset-code", "ann")
     equal(again.sign_in("ann"), (303, "/account"))
+
+
+def follow(person, place):
+    """To the issuer at `place` and back. The catalog's answer."""
+    parts = urllib.parse.urlsplit(place)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=20)
+    try:
+        connection.request("GET", f"{parts.path}?{parts.query}")
+        back = connection.getresponse().headers["Location"]
+    finally:
+        connection.close()
+    check(back.startswith(person.catalog.url + "/login/oidc/callback?"), back)
+    person.back = back.removeprefix(person.catalog.url)
+    return person.send("GET", person.back)
+
+
+def sign_in_by_issuer(person):
+    answer = person.send("GET", "/login/oidc")
+    equal(answer.status, 303, person.text)
+    return follow(person, answer.headers["Location"])
+
+
+def at_issuer(t):
+    """A catalog whose accounts sign in by an issuer, too."""
+    catalog, issuer = Catalog(t), Issuer(t)
+    (t.dir / "client").write_text(issuer.SECRET + "\n")
+    catalog.serve("--poll-interval", "1h", "--oidc-issuer", issuer.url, "--oidc-client-id", issuer.CLIENT,
+                  "--oidc-client-secret-file", str(t.dir / "client"))
+    return catalog, issuer
+
+
+@test(waits=True)
+def an_issuer_lets_a_linked_account_of_a_catalog_in(t):
+    catalog, issuer = at_issuer(t)
+    ann = with_person(t, catalog, "ann")
+    # What the issuer calls somebody is no account here.
+    equal(sign_in_by_issuer(Person(catalog)).status, 403)
+    ann.sign_in("ann")
+    ann.open("/account")
+    equal(ann.submit("/account/identities")[0], 200)
+    place = html.unescape(re.search(r'href="([^"]*/authorize[^"]*)"', ann.text)[1])
+    equal(follow(ann, place).headers["Location"], "/account", ann.text)
+    contains(ann.open("/account"), "person-1")
+    again = Person(catalog)
+    equal(sign_in_by_issuer(again).headers["Location"], "/account", again.text)
+    contains(again.open("/account"), "<h1>ann</h1>")
+    # The same answer again, here and in another browser.
+    equal(again.send("GET", again.back).status, 403)
+    equal(Person(catalog).send("GET", again.back).status, 403)
+    # The issuer changes its key. The catalog asks for keys again, but not within half a minute.
+    issuer.key = Key(issuer.directory, "k2")
+    issuer.published = [issuer.key]
+    time.sleep(31)
+    equal(sign_in_by_issuer(Person(catalog)).status, 303)
+    # An account without a password, by the command line.
+    catalog.command("user", "add", "bob")
+    catalog.command("user", "link", "bob", "person-2", "--oidc-issuer", issuer.url)
+    issuer.person = {"sub": "person-2", "email": "ann@example.com", "preferred_username": "ann"}
+    bob = Person(catalog)
+    equal(sign_in_by_issuer(bob).status, 303)
+    contains(bob.open("/account"), "<h1>bob</h1>")
+    equal(issuer.problems, [])
+
+
+@test
+def an_issuers_bad_answers_let_nobody_into_a_catalog(t):
+    catalog, issuer = at_issuer(t)
+    catalog.command("user", "add", "ann")
+    catalog.command("user", "link", "ann", "person-1", "--oidc-issuer", issuer.url)
+    other = Key(issuer.directory, "k1-of-somebody-else")
+
+    def claim(**values):
+        return lambda header, claims: claims.update(values)
+
+    now = int(time.time())
+    bad = {
+        "another audience": (claim(aud="somebody else"), None),
+        "several audiences": (claim(aud=["somebody else", issuer.CLIENT]), None),
+        "another issuer": (claim(iss="https://evil.example"), None),
+        "expired": (claim(exp=now - 120), None),
+        "made long ago": (claim(iat=now - 3600), None),
+        "another nonce": (claim(nonce="0" * 64), None),
+        "nobody": (claim(sub=""), None),
+        "no algorithm": (lambda header, claims: header.update(alg="none"), lambda message: b""),
+        "no signature": (None, lambda message: b""),
+        "key confusion": (lambda header, claims: header.update(alg="HS256"), issuer.mac_with_public_key),
+        "another key": (None, other.sign),
+        "a key that isn't published": (lambda header, claims: header.update(kid="k9"), None),
+    }
+    for name, (issuer.change, issuer.signed) in bad.items():
+        person = Person(catalog)
+        answer = sign_in_by_issuer(person)
+        equal(answer.status, 403, name)
+        equal(person.send("GET", "/account").status, 303, name)
+    issuer.change = issuer.signed = None
+    equal(sign_in_by_issuer(Person(catalog)).status, 303)
 
 
 @test

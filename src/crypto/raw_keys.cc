@@ -1,0 +1,68 @@
+#include "crypto/raw_keys.h"
+
+namespace mist::crypto {
+namespace {
+
+constexpr std::size_t kP256Size = 32;
+constexpr std::size_t kLongestNumber = 2048;
+constexpr char kInteger = 0x02;
+constexpr char kBitString = 0x03;
+constexpr char kSequence = 0x30;
+
+// X.690, section 8.1: tag, length, content.
+std::string der(char tag, std::string_view content) {
+  std::string text(1, tag);
+  if (content.size() < 0x80) {
+    text += static_cast<char>(content.size());
+  } else {
+    std::string length;
+    for (std::size_t rest = content.size(); rest > 0; rest >>= 8)
+      length.insert(length.begin(), static_cast<char>(rest & 0xff));
+    text += static_cast<char>(0x80 | length.size());
+    text += length;
+  }
+  return text.append(content);
+}
+
+// A number without a sign: no zeros in front, but one where its highest bit is set.
+std::string der_number(std::string_view bytes) {
+  while (bytes.size() > 1 && bytes.front() == '\0') bytes.remove_prefix(1);
+  const bool is_high = bytes.empty() || (static_cast<unsigned char>(bytes.front()) & 0x80) != 0;
+  return der(kInteger, (is_high ? std::string(1, '\0') : std::string()).append(bytes));
+}
+
+// SubjectPublicKeyInfo (RFC 5280); `algorithm` is its DER.
+std::string public_key_info(std::string_view algorithm, std::string_view key) {
+  return der(kSequence, std::string(algorithm) + der(kBitString, std::string(1, '\0').append(key)));
+}
+
+}  // namespace
+
+Result<PublicKey> rsa_public_key(std::string_view modulus, std::string_view exponent) {
+  if (modulus.empty() || exponent.empty() || modulus.size() > kLongestNumber || exponent.size() > 8)
+    return error(ErrorKind::Invalid, "the numbers are no RSA key");
+  // {rsaEncryption, NULL}: RFC 3279, section 2.3.1.
+  static constexpr unsigned char kRsa[] = {0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86,
+                                           0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00};
+  return PublicKey::from_der(
+      public_key_info(std::string_view(reinterpret_cast<const char*>(kRsa), sizeof kRsa),
+                      der(kSequence, der_number(modulus) + der_number(exponent))));
+}
+
+Result<PublicKey> p256_public_key(std::string_view x, std::string_view y) {
+  if (x.size() != kP256Size || y.size() != kP256Size)
+    return error(ErrorKind::Invalid, "a point of P-256 has two numbers of {} bytes", kP256Size);
+  // {id-ecPublicKey, prime256v1}: RFC 5480, section 2.1.1.
+  static constexpr unsigned char kP256[] = {0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01,
+                                            0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07};
+  return PublicKey::from_der(
+      public_key_info(std::string_view(reinterpret_cast<const char*>(kP256), sizeof kP256),
+                      std::string(1, '\x04').append(x).append(y)));
+}
+
+std::string ecdsa_der(std::string_view r_and_s) {
+  if (r_and_s.size() != 2 * kP256Size) return {};
+  return der(kSequence, der_number(r_and_s.substr(0, kP256Size)) + der_number(r_and_s.substr(kP256Size)));
+}
+
+}  // namespace mist::crypto
