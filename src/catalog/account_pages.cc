@@ -1,8 +1,7 @@
 #include "catalog/account_pages.h"
 
 #include "base/text.h"
-#include "catalog/password.h"
-#include "catalog/session.h"
+#include "catalog/form_parts.h"
 #include "catalog/token.h"
 #include "catalog/totp.h"
 #include "http/url.h"
@@ -11,42 +10,6 @@ namespace mist::catalog {
 namespace {
 
 constexpr std::size_t kShownAgent = 120;
-
-Markup form_field(std::string_view token) {
-  return markup("<input type=\"hidden\" name=\"{}\" value=\"{}\">", kFormField, token);
-}
-
-Markup hidden_field(std::string_view name, std::string_view value) {
-  return markup("<input type=\"hidden\" name=\"{}\" value=\"{}\">", name, value);
-}
-
-struct TextField {
-  std::string_view name, label;
-  std::string_view type = "text";
-  std::string_view autocomplete = "off";
-  std::string_view value = "";
-  std::string_view hint = "";
-  bool required = true;
-};
-
-Markup text_field(const TextField& field) {
-  const std::string id = fmt::format("field-{}", field.name);
-  return markup(
-      "<div class=\"field\"><label for=\"{}\">{}</label><input id=\"{}\" name=\"{}\" type=\"{}\" "
-      "value=\"{}\" "
-      "autocomplete=\"{}\"{}{}>{}</div>\n",
-      id, field.label, id, field.name, field.type, field.value, field.autocomplete,
-      field.required ? markup(" required") : Markup(),
-      field.hint.empty() ? Markup() : markup(" aria-describedby=\"{}-hint\"", id),
-      field.hint.empty() ? Markup() : markup("<p id=\"{}-hint\">{}</p>", id, field.hint));
-}
-
-// A form of one button.
-Markup button_form(std::string_view action, std::string_view token, const Markup& fields,
-                   std::string_view words) {
-  return markup("<form class=\"inline\" method=\"post\" action=\"{}\">{}{}<button>{}</button></form>\n",
-                action, form_field(token), fields, words);
-}
 
 std::string host_of(const std::string& url) {
   const auto parsed = http::Url::parse(url);
@@ -277,6 +240,8 @@ std::string account_page(const PageFrame& frame, const FormState& form, const Ac
   Markup content = markup("<h1>{}</h1>\n<p class=\"lead\">Role: {}. Since {}.</p>\n{}", account.name,
                           to_string(account.role), format_time(view.details.created).substr(0, 10),
                           problem_note(form.problem));
+  if (account.role == Role::Administrator)
+    content += markup("<p><a href=\"/admin\">Accounts of others, and what was changed</a></p>\n");
   content += projects_section(form, view);
   content += tokens_section(form, view);
   content += sessions_section(form, view);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "catalog/admin_pages.h"
 #include "catalog/totp.h"
 #include "http/url.h"
 
@@ -18,6 +19,8 @@ using http::WebRequest;
 
 constexpr std::size_t kLongestNext = 400;
 constexpr int kMostProjects = 100;
+constexpr int kMostAccounts = 100;
+constexpr int kMostEntries = 100;
 // Sign-ins that one client begins at the issuer: 20 at once, then one in 10 seconds.
 constexpr double kJourneysRate = 1.0 / 10;
 constexpr double kJourneysBurst = 20;
@@ -116,6 +119,11 @@ std::span<const AccountSite::Route> AccountSite::routes() {
       Route{"POST", "/account/versions/test", Needs::Account, &S::test_version},
       Route{"POST", "/account/versions/yank", Needs::Account, &S::yank_version},
       Route{"POST", "/account/versions/unyank", Needs::Account, &S::unyank_version},
+      Route{"GET", "/admin", Needs::Administrator, &S::show_accounts},
+      Route{"GET", "/admin/audit", Needs::Administrator, &S::show_audit},
+      Route{"POST", "/admin/role", Needs::Administrator, &S::set_role},
+      Route{"POST", "/admin/disable", Needs::Administrator, &S::disable},
+      Route{"POST", "/admin/enable", Needs::Administrator, &S::enable},
   };
   return kRoutes;
 }
@@ -129,6 +137,7 @@ AccountSite::AccountSite(World world, Options options)
                 .passwords = world_.passwords,
                 .clock = world_.clock,
                 .random = world_.random}),
+      admin_(world_.accounts, world_.actions),
       writes_(world_.clock, options_.writes_per_minute / 60, std::max(1.0, options_.writes_per_minute / 2)),
       registrations_(world_.clock, kRegistrationsRate, kRegistrationsBurst),
       journeys_(world_.clock, kJourneysRate, kJourneysBurst) {}
@@ -189,7 +198,7 @@ Result<WebAnswer> AccountSite::answer(const WebRequest& request, const std::stri
   }
   MIST_TRY(const Ask ask, understood(request, peer));
   Reply reply = [&]() -> Reply {
-    if (route->needs == Needs::Account && !ask.visitor && method == "GET")
+    if (route->needs >= Needs::Account && !ask.visitor && method == "GET")
       return see_other("/login?next=" + http::escape_query(request.path));
     if (route->needs == Needs::Password && !ask.waiting) return see_other("/login");
     MIST_TRY_VOID(check(ask, *route));
@@ -206,8 +215,10 @@ Result<WebAnswer> AccountSite::answer(const WebRequest& request, const std::stri
 
 // Whether the request may be answered at all.
 Status AccountSite::check(const Ask& ask, const Route& route) {
-  if (route.needs == Needs::Account && !ask.visitor)
+  if (route.needs >= Needs::Account && !ask.visitor)
     return error(ErrorKind::Forbidden, "nobody is signed in").with_hint("sign in at /login");
+  if (route.needs == Needs::Administrator && ask.account().role < Role::Administrator)
+    return error(ErrorKind::Forbidden, "this is for administrators");
   if (route.method == "GET") return {};
   return check_form(ask.request, origin_, ask.cookie(), field(ask.form, kFormField));
 }
@@ -535,6 +546,41 @@ AccountSite::Reply AccountSite::unyank_version(const Ask& ask) {
   MIST_TRY_VOID(
       world_.actions.yank(ask.actor(), field(ask.form, "package"), field(ask.form, "version"), std::nullopt));
   return see_other(version_page(ask.form));
+}
+
+// Of administrators
+
+AccountSite::Reply AccountSite::show_accounts(const Ask& ask) {
+  MIST_TRY(const Slice<AccountDetails> accounts,
+           world_.accounts.list({.after = field(ask.query, "after"), .limit = kMostAccounts}));
+  return html(admin_page(ask.frame, ask.state(), accounts));
+}
+
+AccountSite::Reply AccountSite::show_audit(const Ask& ask) {
+  const AuditFilter filter{.who = field(ask.query, "who"),
+                           .what = field(ask.query, "what"),
+                           .subject = field(ask.query, "subject")};
+  MIST_TRY(const Slice<AuditEntry> entries,
+           world_.store.audit_log(filter, {.after = field(ask.query, "after"), .limit = kMostEntries}));
+  return html(audit_page(ask.frame, filter, entries));
+}
+
+AccountSite::Reply AccountSite::set_role(const Ask& ask) {
+  const std::string text = field(ask.form, "role");
+  const std::optional<Role> role = role_of(text);
+  if (!role) return error(ErrorKind::Invalid, "there is no role {}", escape_controls(text));
+  MIST_TRY_VOID(admin_.set_role(ask.actor(), field(ask.form, "name"), *role));
+  return see_other("/admin");
+}
+
+AccountSite::Reply AccountSite::disable(const Ask& ask) {
+  MIST_TRY_VOID(admin_.set_disabled(ask.actor(), field(ask.form, "name"), true));
+  return see_other("/admin");
+}
+
+AccountSite::Reply AccountSite::enable(const Ask& ask) {
+  MIST_TRY_VOID(admin_.set_disabled(ask.actor(), field(ask.form, "name"), false));
+  return see_other("/admin");
 }
 
 }  // namespace mist::catalog

@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "catalog/account_pages.h"
 #include "catalog/account_store.h"
+#include "catalog/admin_actions.h"
 #include "catalog/author_actions.h"
 #include "catalog/oidc.h"
 #include "catalog/password.h"
@@ -77,7 +78,7 @@ class AccountSite {
     FormState state(std::string problem = {}) const;
   };
   using Reply = Result<http::WebAnswer>;
-  enum class Needs : std::uint8_t { Nobody, Password, Account };
+  enum class Needs : std::uint8_t { Nobody, Password, Account, Administrator };
   struct Route {
     std::string_view method, path;
     Needs needs;
@@ -113,6 +114,11 @@ class AccountSite {
   Reply unlink_project(const Ask& ask);
   Reply poll_project(const Ask& ask);
   Reply test_version(const Ask& ask);
+  Reply show_accounts(const Ask& ask);
+  Reply show_audit(const Ask& ask);
+  Reply set_role(const Ask& ask);
+  Reply disable(const Ask& ask);
+  Reply enable(const Ask& ask);
   Reply yank_version(const Ask& ask);
   Reply unyank_version(const Ask& ask);
 
@@ -131,6 +137,7 @@ class AccountSite {
   const std::string origin_;
   const Cookies cookies_;
   SignIn sign_in_;
+  AdminActions admin_;
   RateLimit writes_, registrations_, journeys_;
 };
 

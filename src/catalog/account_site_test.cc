@@ -264,7 +264,7 @@ TEST_F(AccountSiteTest, AnAuthorChangesVersionsOnTheirPages) {
   EXPECT_EQ(ann.post("/account/projects/poll", {{"name", "etcd"}}).status, 303);
   EXPECT_EQ(ann.post("/account/projects/unlink", {{"name", "etcd"}}).status, 303);
   EXPECT_FALSE(*store_->project("etcd"));
-  const auto log = store_->audit_log({});
+  const auto log = store_->audit_log({}, {});
   ASSERT_TRUE(log.ok());
   EXPECT_EQ(log->items.front().what, "unlink");
   EXPECT_EQ(log->items.front().who, "ann");
@@ -355,6 +355,62 @@ TEST_F(AccountSiteTest, TokensAreMadeAndRevokedOneByOne) {
   EXPECT_FALSE(*accounts_->owner_of_token(token_digest(token)));
   EXPECT_EQ(ann.post("/account/tokens", {{"label", "short"}, {"days", "30"}}).status, 200);
   EXPECT_EQ(accounts_->tokens("ann")->at(0).expires, clock_.now() + 24h * 30);
+}
+
+TEST_F(AccountSiteTest, AdministratorsGiveRolesAndNobodyElseDoes) {
+  for (const char* name : {"ann", "mod"}) {
+    Visit visitor = signed_in(name);
+    EXPECT_EQ(visitor.get("/admin").status, 403);
+    EXPECT_EQ(visitor.get("/admin/audit").status, 403);
+    visitor.get("/account");
+    for (const char* path : {"/admin/role", "/admin/disable", "/admin/enable"})
+      EXPECT_EQ(visitor.post(path, {{"name", "bob"}, {"role", "administrator"}}).status, 403);
+    EXPECT_EQ(visitor.post("/admin/role", {{"name", name}, {"role", "administrator"}}).status, 403);
+  }
+  EXPECT_EQ(place(visit().get("/admin")), "/login?next=%2Fadmin");
+  Visit ann = signed_in("ann");
+  Visit root = signed_in("root");
+  EXPECT_THAT(root.get("/account").body, HasSubstr("href=\"/admin\""));
+  EXPECT_THAT(root.get("/admin").body, AllOf(HasSubstr("Role of ann"), Not(HasSubstr("Role of root"))));
+  EXPECT_EQ(root.post("/admin/role", {{"name", "ann"}, {"role", "king"}}).status, 400);
+  EXPECT_EQ(root.post("/admin/role", {{"name", "nobody"}, {"role", "author"}}).status, 404);
+  EXPECT_EQ(root.post("/admin/role", {{"name", "root"}, {"role", "author"}}).status, 409);
+  EXPECT_EQ(root.post("/admin/disable", {{"name", "root"}}).status, 409);
+  EXPECT_EQ(place(root.post("/admin/role", {{"name", "ann"}, {"role", "administrator"}})), "/admin");
+  EXPECT_EQ((*accounts_->find("ann"))->account.role, Role::Administrator);
+  EXPECT_FALSE(ann.is_signed_in()) << "a session of the old role";
+  ann.log_in("ann");
+  EXPECT_EQ(ann.get("/admin").status, 200);
+}
+
+TEST_F(AccountSiteTest, ADisabledAccountIsOutAtOnce) {
+  Visit bob = signed_in("bob");
+  const SecretString token = new_token(random_);
+  ASSERT_TRUE(
+      accounts_->add_token({.account = "bob", .digest = token_digest(token.reveal()), .label = "x"}).ok());
+  Visit root = signed_in("root");
+  root.get("/admin");
+  EXPECT_EQ(root.post("/admin/disable", {{"name", "bob"}}).status, 303);
+  EXPECT_FALSE(bob.is_signed_in());
+  EXPECT_FALSE(*accounts_->owner_of_token(token_digest(token.reveal())));
+  EXPECT_EQ(visit().log_in("bob").status, 403);
+  EXPECT_THAT(root.get("/admin").body, HasSubstr("disabled"));
+  EXPECT_EQ(root.post("/admin/enable", {{"name", "bob"}}).status, 303);
+  EXPECT_EQ(visit().log_in("bob").status, 303);
+}
+
+TEST_F(AccountSiteTest, TheAuditLogIsShownWithItsFilters) {
+  ASSERT_TRUE(store_->audit({.who = "<script>", .what = "<b>", .subject = "<i>", .peer = "<u>"}).ok());
+  for (int i = 0; i < 120; ++i)
+    ASSERT_TRUE(store_->audit({.who = "ann", .what = "link", .subject = fmt::format("p{}", i)}).ok());
+  Visit root = signed_in("root");
+  const std::string body = root.get("/admin/audit?who=ann&subject=p").body;
+  EXPECT_THAT(
+      body, AllOf(HasSubstr("<td>p119</td>"), Not(HasSubstr("<td>p19</td>")), Not(HasSubstr("sign in</td>")),
+                  HasSubstr("/admin/audit?who=ann&amp;what=&amp;subject=p&amp;after=")));
+  EXPECT_THAT(root.get("/admin/audit?what=sign%20in").body, HasSubstr("<td>root</td>"));
+  EXPECT_THAT(root.get("/admin/audit?who=%3Cscript%3E").body,
+              AllOf(HasSubstr("&lt;i&gt;"), Not(HasSubstr("<script>")), Not(HasSubstr("<i>"))));
 }
 
 TEST_F(AccountSiteTest, FormsAreOnlySent) {

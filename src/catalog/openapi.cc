@@ -98,8 +98,10 @@ constexpr std::array kEndpoints{
              "TokenRequest"},
     Endpoint{Operation::RevokeToken, "DELETE", "/api/v1/tokens/{id}", Role::Author, "End a token of yours",
              "", 204, false, Scope::Tokens},
-    Endpoint{Operation::AuditLog, "GET", "/api/v1/audit", Role::Administrator,
-             "What was changed, the newest first", "AuditLog", 200, true},
+    Endpoint{
+        Operation::AuditLog, "GET", "/api/v1/audit", Role::Administrator,
+        "What was changed, the newest first: by `who`, `what` it was, with `subject` in what it was done to",
+        "AuditLog", 200, true},
 };
 
 constexpr std::string_view kSchemas = R"({
@@ -225,6 +227,9 @@ Value parameters_of(const Endpoint& endpoint) {
   }
   if (endpoint.operation == Operation::Search)
     for (const std::string_view name : {"q", "format", "state"})
+      list.push_back(parameter(name, "query", "string", false));
+  if (endpoint.operation == Operation::AuditLog)
+    for (const std::string_view name : {"who", "what", "subject"})
       list.push_back(parameter(name, "query", "string", false));
   if (endpoint.operation == Operation::ShowChanges)
     list.push_back(parameter("from", "query", "string", false));

@@ -589,9 +589,15 @@ Site::Reply Site::revoke_token(const Call& call) {
 
 Site::Reply Site::audit_log(const Call& call) {
   MIST_TRY(const Page page, page_asked(call));
-  MIST_TRY(const Slice<AuditEntry> found, world_.store.audit_log(page));
-  return json(to_value(
-      found, fmt::format("/api/v1/audit?limit={}&after={}", page.limit, http::escape_query(found.next))));
+  const AuditFilter filter{
+      .who = call.asked("who"), .what = call.asked("what"), .subject = call.asked("subject")};
+  MIST_TRY(const Slice<AuditEntry> found, world_.store.audit_log(filter, page));
+  const std::vector<std::pair<std::string, std::string>> parts{{"who", filter.who},
+                                                               {"what", filter.what},
+                                                               {"subject", filter.subject},
+                                                               {"limit", std::to_string(page.limit)},
+                                                               {"after", found.next}};
+  return json(to_value(found, "/api/v1/audit?" + http::query_of(parts)));
 }
 
 // Pages

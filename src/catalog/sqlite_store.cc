@@ -539,13 +539,15 @@ class SqliteStore final : public Store {
     });
   }
 
-  Result<Slice<AuditEntry>> audit_log(const Page& page) override {
+  Result<Slice<AuditEntry>> audit_log(const AuditFilter& filter, const Page& page) override {
     Slice<AuditEntry> slice;
     std::vector<std::int64_t> ids;
     MIST_TRY_VOID(
-        read("SELECT id, time, who, what, subject, peer FROM audit WHERE ?1 = '' OR id < ?2 ORDER BY id DESC "
-             "LIMIT ?3",
-             {page.after, number_in(page.after), page.limit + 1}, [&](const Row& row) {
+        read("SELECT id, time, who, what, subject, peer FROM audit WHERE (?1 = '' OR id < ?2) AND "
+             "(?4 = '' OR who = ?4) AND (?5 = '' OR what = ?5) AND (?6 = '' OR instr(subject, ?6) > 0) "
+             "ORDER BY id DESC LIMIT ?3",
+             {page.after, number_in(page.after), page.limit + 1, filter.who, filter.what, filter.subject},
+             [&](const Row& row) {
                ids.push_back(row.integer(0));
                slice.items.push_back(
                    {time_of(row.integer(1)), row.text(2), row.text(3), row.text(4), row.text(5)});

@@ -423,11 +423,30 @@ TEST_F(StoreTest, ListsHavePages) {
   }
   ASSERT_TRUE(store_->audit({.who = "ann", .what = "x", .subject = "1"}).ok());
   ASSERT_TRUE(store_->audit({.who = "ann", .what = "x", .subject = "2"}).ok());
-  const auto newest = store_->audit_log({.after = "", .limit = 1});
+  const auto newest = store_->audit_log({}, {.after = "", .limit = 1});
   EXPECT_EQ(newest->items.at(0).subject, "2");
-  const auto second = store_->audit_log({.after = newest->next, .limit = 1});
+  const auto second = store_->audit_log({}, {.after = newest->next, .limit = 1});
   EXPECT_EQ(second->items.at(0).subject, "1");
   EXPECT_EQ(second->next, "");
+}
+
+TEST_F(StoreTest, TheAuditLogIsFiltered) {
+  for (const auto& [who, what, subject] :
+       {std::tuple("ann", "link", "etcd"), std::tuple("ann", "yank", "etcd 1.0.0"),
+        std::tuple("bob", "link", "redis")})
+    ASSERT_TRUE(store_->audit({.who = who, .what = what, .subject = subject}).ok());
+  const auto subjects = [&](const AuditFilter& filter) {
+    std::string found;
+    for (const AuditEntry& each : store_->audit_log(filter, {})->items) found += each.subject + ";";
+    return found;
+  };
+  EXPECT_EQ(subjects({}), "redis;etcd 1.0.0;etcd;");
+  EXPECT_EQ(subjects({.who = "ann"}), "etcd 1.0.0;etcd;");
+  EXPECT_EQ(subjects({.what = "link"}), "redis;etcd;");
+  EXPECT_EQ(subjects({.who = "ann", .what = "link"}), "etcd;");
+  EXPECT_EQ(subjects({.subject = "etcd"}), "etcd 1.0.0;etcd;");
+  EXPECT_EQ(subjects({.subject = "%"}), "");
+  EXPECT_EQ(store_->audit_log({.who = "ann"}, {.after = "3", .limit = 1})->next, "2");
 }
 
 TEST_F(StoreTest, AVersionMayBeTestedAgain) {

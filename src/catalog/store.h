@@ -73,6 +73,12 @@ struct Facets {
   std::vector<Count> states = {};   ///< to_string(VersionState), in its order
 };
 
+/// Of the audit log: what isn't empty must fit.
+struct AuditFilter {
+  std::string who = {}, what = {};
+  std::string subject = {};  ///< a part of it
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -155,7 +161,7 @@ class Store {
 
   virtual Status audit(const AuditEntry& entry) = 0;
   /// The newest first.
-  virtual Result<Slice<AuditEntry>> audit_log(const Page& page) = 0;
+  virtual Result<Slice<AuditEntry>> audit_log(const AuditFilter& filter, const Page& page) = 0;
 };
 
 }  // namespace mist::catalog

@@ -254,6 +254,30 @@ def an_issuers_bad_answers_let_nobody_into_a_catalog(t):
 
 
 @test
+def administrators_of_a_catalog_give_roles_and_disable_accounts(t):
+    catalog = Catalog(t)
+    catalog.serve("--poll-interval", "1h")
+    root, ann = with_person(t, catalog, "root", "--role", "administrator"), with_person(t, catalog, "ann")
+    token = catalog.command("token", "create", "ann").strip()
+    root.sign_in("root")
+    ann.sign_in("ann")
+    ann.open("/admin", 403)
+    equal(catalog.ask("GET", "/api/v1/projects", token=token)[0], 200)
+    root.open("/admin")
+    equal(root.submit("/admin/role", name="ann", role="moderator"), (303, "/admin"))
+    ann.sign_in("ann")
+    contains(ann.open("/account"), "Role: moderator")
+    root.open("/admin")
+    equal(root.submit("/admin/disable", name="ann"), (303, "/admin"))
+    equal(ann.send("GET", "/account").status, 303)
+    equal(ann.sign_in("ann")[0], 403)
+    equal(catalog.ask("GET", "/api/v1/projects", token=token)[0], 401)
+    contains(root.open("/admin/audit?who=root&subject=ann"), "<td>set role</td><td>ann to moderator</td>",
+             "<td>disable</td><td>ann</td>")
+    check("sign in</td>" not in root.text, root.text)
+
+
+@test
 def guessing_passwords_takes_a_catalog_neither_its_memory_nor_its_pages(t):
     catalog = Catalog(t)
     catalog.serve("--poll-interval", "1h", "--behind-proxy")

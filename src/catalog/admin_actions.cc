@@ -1,0 +1,26 @@
+#include "catalog/admin_actions.h"
+
+namespace mist::catalog {
+namespace {
+
+Status check_other(const Actor& actor, const std::string& name) {
+  if (actor.account.name != name) return {};
+  return error(ErrorKind::Conflict, "nobody changes the rights of their own account")
+      .with_hint("another administrator or the command line does");
+}
+
+}  // namespace
+
+Status AdminActions::set_role(const Actor& actor, const std::string& name, Role role) {
+  MIST_TRY_VOID(check_other(actor, name));
+  MIST_TRY_VOID(accounts_.set_role(name, role));
+  return actions_.audit(actor, "set role", fmt::format("{} to {}", name, to_string(role)));
+}
+
+Status AdminActions::set_disabled(const Actor& actor, const std::string& name, bool disabled) {
+  MIST_TRY_VOID(check_other(actor, name));
+  MIST_TRY_VOID(accounts_.set_disabled(name, disabled));
+  return actions_.audit(actor, disabled ? "disable" : "enable", name);
+}
+
+}  // namespace mist::catalog
