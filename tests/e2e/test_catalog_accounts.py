@@ -11,9 +11,11 @@ import threading
 import time
 import urllib.parse
 
+from browser import Browser
 from catalog import Catalog, Repository
 from issuer import Issuer, Key
 from harness import check, config_map, contains, equal, test
+from test_catalog_pages import STUMBLES
 
 PASSWORD = "correct horse battery"
 
@@ -275,6 +277,61 @@ def administrators_of_a_catalog_give_roles_and_disable_accounts(t):
     contains(root.open("/admin/audit?who=root&subject=ann"), "<td>set role</td><td>ann to moderator</td>",
              "<td>disable</td><td>ann</td>")
     check("sign in</td>" not in root.text, root.text)
+
+
+@test(waits=True)
+def a_real_browser_signs_in_at_a_catalog_and_its_pages_can_be_read_by_everybody(t):
+    catalog, issuer = at_issuer(t)
+    with_person(t, catalog, "root", "--role", "administrator")
+    issuer.person = {"sub": "root-1"}
+    repository = Repository(t, "etcd")
+    repository.kube("1.0.0", config_map("settings"))
+    repository.tag("v1.0.0")
+    browser = Browser(t)
+
+    def arrives(heading):
+        """At another page with that heading; on the way there may be none."""
+        t.kube.wait(f"the page {heading}", lambda: browser.value(
+            f"!window.before && document.readyState === 'complete' && document.querySelector('h1')?.textContent === {heading!r}"))
+
+    def send(action, then, **fields):
+        for name, value in fields.items():
+            browser.value(f"document.querySelector('form[action=\"{action}\"] [name={name}]').value = {value!r}")
+        browser.value(f"window.before = true; document.querySelector('form[action=\"{action}\"] button').click()")
+        arrives(then)
+
+    def is_readable(what):
+        equal(browser.value(STUMBLES), [], what)
+
+    browser.open(catalog.url + "/account")
+    is_readable("/login")
+    send("/login", "Sign in", name="root", password="not the password")
+    is_readable("a refusal")
+    send("/login", "root", name="root", password=PASSWORD)
+    equal(browser.value("document.cookie"), "", "what a script of the page could read")
+    send("/account/projects", "etcd is linked", name="etcd", url=repository.url)
+    t.kube.wait("it is there", lambda: catalog.state("etcd", "1.0.0") == "queued")
+    browser.open(catalog.url + "/account")
+    send("/account/tokens", "The new token", label="ci")
+    browser.open(catalog.url + "/account")
+    # The form is answered with a page, which leads to the issuer and back.
+    send("/account/identities", "root")
+    contains(browser.value("document.body.textContent"), "root-1")
+    is_readable("/account")
+    send("/account/code", "Set up an authenticator")
+    is_readable("/account/code")
+    for path in ("/admin", "/admin/audit?who=root", "/packages/etcd/1.0.0"):
+        browser.open(catalog.url + path)
+        is_readable(path)
+    browser.open(catalog.url + "/packages/etcd/1.0.0")
+    send("/account/versions/yank", "etcd", reason="it loses keys")
+    contains(catalog.page("/packages/etcd/1.0.0"), "it loses keys")
+    browser.open(catalog.url + "/account")
+    send("/logout", "Packages for Kubernetes, tested")
+    browser.open(catalog.url + "/login")
+    browser.value("[...document.querySelectorAll('a')].find(a => a.textContent.startsWith('Sign in with')).click()")
+    arrives("root")
+    equal(issuer.problems, [])
 
 
 @test
