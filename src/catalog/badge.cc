@@ -20,13 +20,22 @@ std::string_view color_of(std::optional<VersionState> state) {
   return "#595959";
 }
 
+// No font of the reader is known here: about as wide as in Verdana, which textLength then holds.
+std::size_t width_of(std::string_view text) {
+  std::size_t tenths = 0;
+  for (const char c : text) {
+    const bool is_narrow = std::string_view("fijlrt-.1").find(c) != std::string_view::npos;
+    tenths += is_narrow ? 43 : c == 'm' || c == 'w' ? 98 : 69;
+  }
+  return (tenths + 5) / 10;
+}
+
 }  // namespace
 
 std::string badge(const std::string& label, std::optional<VersionState> state) {
   const std::string_view words = state ? to_string(*state) : "unknown";
-  // No font of the reader is known here: an average width, which textLength then holds.
-  const std::size_t left = label.size() * 7 + 12;
-  const std::size_t right = words.size() * 7 + 12;
+  const std::size_t left = width_of(label) + 12;
+  const std::size_t right = width_of(words) + 12;
   return markup(
              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"20\" role=\"img\" "
              "aria-label=\"{}: {}\"><title>{}: {}</title>"

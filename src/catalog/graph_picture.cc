@@ -114,9 +114,10 @@ Markup box_markup(const Box& box) {
   const std::size_t left = left_of(box), top = top_of(box);
   return markup(
       "<g class=\"node{}\"><title>{}</title><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"6\"/>"
-      "<text class=\"kind\" x=\"{}\" y=\"{}\">{}</text><text x=\"{}\" y=\"{}\">{}</text></g>\n",
+      "<svg x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><text class=\"kind\" y=\"17\">{}</text><text "
+      "y=\"35\">{}</text></svg></g>\n",
       box.is_outside ? markup(" outside") : Markup(), box.label(), left, top, kBoxWidth, kBoxHeight,
-      left + 10, top + 17, fitting(box.kind), left + 10, top + 35, fitting(box.name));
+      left + 10, top, kBoxWidth - 14, kBoxHeight, fitting(box.kind), fitting(box.name));
 }
 
 // From box to box in the free space between them: what leads further than to the next column runs below the
@@ -198,9 +199,8 @@ Markup graph_picture(const Value& graph) {
                   plural(objects, "object"), "mistctl graph");
     return out;
   }
-  out +=
-      markup("<p>{}, with the default values. What stands in one {} can be written at the same time.</p>\n",
-             plural(objects, "object"), boxes.size() <= kMostDrawn ? "column" : "step");
+  out += markup("<p>{}, with the default values. Those in one {} can be written at the same time.</p>\n",
+                plural(objects, "object"), boxes.size() <= kMostDrawn ? "column" : "step");
   if (boxes.size() > kMostDrawn) {
     out += graph_list(boxes, columns);
     return out;

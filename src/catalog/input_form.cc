@@ -171,7 +171,8 @@ Markup select(const InputField& field, const std::string& answer, const Markup& 
 }
 
 Markup control(const InputField& field, const std::string& answer, const Markup& attributes) {
-  const std::string hint = typed(field.fallback);
+  const std::string fallback = typed(field.fallback);
+  const std::string hint = fallback.empty() ? "" : "default: " + fallback;
   switch (field.type) {
     case InputType::Boolean:
     case InputType::Choice:
@@ -232,9 +233,10 @@ Markup input_markup(const std::vector<InputField>& fields, const FormAnswers& an
     const Markup needed = field.is_needed ? markup(" <span class=\"soft\">required</span>") : Markup();
     if (field.is_secret) {
       out += markup(
-          "<div class=\"field\"><b><code>{}</code></b>{}<p>{} It is a secret: give it in a file of your own, "
-          "not here.</p></div>\n",
-          field.name, needed, field.description);
+          "<div class=\"field\"><b><code>{}</code></b>{}{}<p>It is a secret: give it in a file of your own, "
+          "not "
+          "here.</p></div>\n",
+          field.name, needed, field.description.empty() ? Markup() : markup("<p>{}</p>", field.description));
       continue;
     }
     const Markup attributes =

@@ -216,7 +216,9 @@ class Blocks {
       rows += markup("<tr>{}</tr>\n", cells);
       head = false;
     }
-    out_ += markup("<div class=\"wide\" tabindex=\"0\"><table>\n{}</table></div>\n", rows);
+    out_ += markup(
+        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table>\n{}</table></div>\n",
+        rows);
   }
   void paragraph() {
     std::string text(trim(lines_[at_]));

@@ -25,19 +25,21 @@ header, main, footer { max-width: 70rem; margin-left: auto; margin-right: auto; 
 header { display: flex; flex-wrap: wrap; align-items: center; gap: .6rem 1.25rem;
   padding-top: .9rem; padding-bottom: .9rem; border-bottom: 1px solid var(--line); }
 header .name { font-weight: 700; font-size: 1.15rem; color: var(--front); text-decoration: none; }
-header form { flex: 1 1 16rem; }
+header form { flex: 1 1 16rem; min-width: 0; }
+header nav { display: flex; flex-wrap: wrap; gap: .3rem 1.25rem; }
+main { overflow-wrap: break-word; }
+main:focus { outline: none; }
 footer { margin-top: 3rem; padding-top: 1rem; padding-bottom: 2rem; border-top: 1px solid var(--line);
   color: var(--soft); font-size: .9rem; }
 a { color: var(--link); }
-a:focus-visible, button:focus-visible, input:focus-visible, pre:focus-visible, summary:focus-visible,
-.wide:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 h1 { font-size: 1.9rem; line-height: 1.2; margin: 1.8rem 0 .4rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.3rem; margin: 2rem 0 .6rem; }
 h3 { font-size: 1.08rem; margin: 1.4rem 0 .4rem; }
 h4, h5, h6 { margin: 1.1rem 0 .3rem; }
 .lead { font-size: 1.12rem; color: var(--soft); margin: .2rem 0 1rem; overflow-wrap: anywhere; }
 .skip { position: absolute; left: -100rem; }
-.skip:focus { left: 1rem; top: .5rem; background: var(--back); padding: .3rem .6rem; }
+.skip:focus { left: 1rem; top: .5rem; background: var(--back); padding: .3rem .6rem; z-index: 1; }
 .search { display: flex; gap: .5rem; }
 input[type=search] { flex: 1; min-width: 0; font: inherit; padding: .45rem .7rem; color: var(--front);
   background: var(--back); border: 1px solid var(--soft); border-radius: .4rem; }
@@ -49,8 +51,16 @@ code { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, monospace; }
 :not(pre) > code { background: var(--box); padding: .1em .3em; border-radius: .25rem; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; }
 .wide { overflow-x: auto; }
+.wide th, .wide td { min-width: 6.5rem; }
+.stacked th, .stacked td { overflow-wrap: anywhere; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; }
+td ul { margin: .3rem 0 0; padding-left: 1.2rem; }
+@media (max-width: 40rem) {
+  .stacked tr { display: flex; flex-wrap: wrap; gap: 0 .6rem; padding: .4rem 0; border-bottom: 1px solid var(--line); }
+  .stacked th, .stacked td { min-width: 0; padding: 0; border: 0; }
+  .stacked td:last-child { flex: 1 1 100%; }
+}
 ul.plain { list-style: none; padding: 0; margin: 0; }
 ul.plain > li { padding: .75rem 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
 ul.plain p { margin: .15rem 0 0; color: var(--soft); }
@@ -58,7 +68,8 @@ ul.plain p { margin: .15rem 0 0; color: var(--soft); }
 .columns > * { min-width: 0; }
 .columns h2:first-child { margin-top: 1rem; }
 @media (max-width: 55rem) { .columns { grid-template-columns: minmax(0, 1fr); } }
-aside th, aside td { white-space: nowrap; padding-right: .6rem; }
+aside .wide th, aside .wide td { min-width: 0; padding-right: .6rem; }
+aside .wide td:last-child { white-space: nowrap; padding-right: 0; font-size: .9rem; }
 dl { margin: 0; }
 dt { font-weight: 600; margin-top: .8rem; }
 dd { margin: 0; overflow-wrap: anywhere; }
@@ -66,34 +77,40 @@ dd { margin: 0; overflow-wrap: anywhere; }
   border: 1.5px solid currentColor; white-space: nowrap; }
 .passed { color: var(--good); } .failed { color: var(--bad); }
 .queued, .testing { color: var(--wait); } .skipped { color: var(--soft); }
-.note { border-left: .3rem solid var(--wait); background: var(--box); padding: .6rem 1rem; margin: 1rem 0; }
+.note { overflow-wrap: anywhere; border-left: .3rem solid var(--wait); background: var(--box); padding: .6rem 1rem; margin: 1rem 0; }
+.note.bad { border-color: var(--bad); }
 .soft { color: var(--soft); }
 details { margin: .3rem 0; }
 summary { cursor: pointer; padding: .25rem 0; }
 summary .time { color: var(--soft); font-size: .9rem; }
 blockquote { margin: 1rem 0; padding: 0 1rem; border-left: .25rem solid var(--line); color: var(--soft); }
 .facets { display: grid; grid-template-columns: 13rem minmax(0, 1fr); gap: 0 2rem; }
-@media (max-width: 45rem) { .facets { grid-template-columns: minmax(0, 1fr); } }
 .facets h2 { font-size: 1rem; margin: 1rem 0 .2rem; }
 .facets nav ul { list-style: none; padding: 0; margin: 0; }
 .facets nav a { display: flex; justify-content: space-between; gap: .5rem; padding: .2rem .4rem;
   text-decoration: none; }
 .facets nav a span:first-child { text-decoration: underline; overflow-wrap: anywhere; }
 .facets nav a[aria-current] { font-weight: 700; background: var(--box); border-radius: .3rem; }
-.found:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+@media (max-width: 45rem) {
+  .facets { grid-template-columns: minmax(0, 1fr); }
+  .facets nav { margin-bottom: 1rem; }
+  .facets nav ul { display: flex; flex-wrap: wrap; gap: 0 .4rem; margin-left: -.4rem; }
+}
 .field { margin: 0 0 1rem; }
 .field p { margin: .15rem 0 0; color: var(--soft); font-size: .92rem; overflow-wrap: anywhere; }
 .field label { display: block; font-weight: 600; overflow-wrap: anywhere; }
+.field label code, .field b code { background: none; padding: 0; }
 .field input, .field select, .field textarea { width: 100%; font: inherit; padding: .4rem .6rem;
   color: var(--front); background: var(--back); border: 1px solid var(--soft); border-radius: .4rem; }
 .field [aria-invalid] { border-color: var(--bad); border-width: 2px; }
 .field ::placeholder { color: var(--soft); opacity: 1; }
-select:focus-visible, textarea:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 fieldset { border: 1px solid var(--line); border-radius: .4rem; margin: 0 0 1rem; max-width: 40rem; }
 .inline { display: inline-block; margin: .2rem .6rem .2rem 0; }
 .field { max-width: 40rem; }
 .beside { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 2.5rem; }
 .beside > * { min-width: 0; }
+#filled { margin-top: 0; }
+.beside form { margin-bottom: 1rem; }
 @media (max-width: 55rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
 #rendered-output pre { max-height: 40rem; overflow: auto; }
 .graph { font: .85rem system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
@@ -103,6 +120,11 @@ fieldset { border: 1px solid var(--line); border-radius: .4rem; margin: 0 0 1rem
 .graph .outside rect { stroke-dasharray: 4 3; }
 .graph .edge { fill: none; stroke: var(--soft); stroke-width: 1.4; }
 .graph marker path { fill: var(--soft); }
+@media (forced-colors: active) {
+  .graph text, .graph .kind, .graph marker path { fill: CanvasText; }
+  .graph rect { fill: Canvas; stroke: CanvasText; }
+  .graph .edge { stroke: CanvasText; }
+}
 .diff span { display: block; white-space: pre; }
 .diff .added { color: var(--good); } .diff .removed { color: var(--bad); } .diff .place { color: var(--soft); }
 .figures { display: flex; flex-wrap: wrap; gap: .4rem 2.2rem; padding: 0; list-style: none; }
@@ -130,9 +152,9 @@ Markup frame_of(const PageFrame& frame, std::string_view title, const Markup& fo
       "<a class=\"skip\" href=\"#content\">Skip to the content</a>\n"
       "<header><a class=\"name\" href=\"/\">Mistletoe catalog</a>\n"
       "{}"
-      "<nav aria-label=\"Catalog\"><a href=\"/search\">All packages</a> &nbsp; <a "
-      "href=\"/submit\">Submit</a> &nbsp; {}</nav>"
-      "</header>\n<main id=\"content\">\n{}</main>\n"
+      "<nav aria-label=\"Catalog\"><a href=\"/search\">All packages</a><a "
+      "href=\"/submit\">Submit</a>{}</nav>"
+      "</header>\n<main id=\"content\" tabindex=\"-1\">\n{}</main>\n"
       "<footer>{} &middot; <a href=\"/api/v1/openapi.json\">REST API</a></footer>\n</body>\n</html>\n",
       title, style_path(),
       live == Live::Yes ? markup("<script src=\"{}\" defer></script>\n", script_path()) : Markup(), form,
@@ -190,7 +212,7 @@ const std::string& icon() {
 }
 
 std::string message_page(const PageFrame& frame, const std::string& title, const std::string& words) {
-  return frame_of(frame, title, {}, markup("<h1>{}</h1>\n<p>{}</p>\n", title, words)).text();
+  return frame_of(frame, title, markup("<h1>{}</h1>\n<p>{}</p>\n", title, words)).text();
 }
 
 }  // namespace mist::catalog

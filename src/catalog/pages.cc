@@ -31,10 +31,15 @@ std::string git_reference(const Version& version, const Project& project) {
   return fmt::format("git+{}{}?ref={}", project.url, path, http::escape_query(version.tag));
 }
 
+// kpm's index has only Kubes that passed.
+bool is_for_kpm(const Version& version) {
+  return !version.facts.k3.empty() && version.state == VersionState::Passed;
+}
+
 Markup install_section(const PageFrame& frame, const Version& version,
                        const std::optional<Project>& project) {
   Markup out = markup("<h2 id=\"install\">Install</h2>\n");
-  if (!version.facts.k3.empty()) {
+  if (is_for_kpm(version)) {
     out += markup("<h3>kpm</h3>\n");
     out += code_block(fmt::format("kpm archive-add --service catalog {}\nkpm update\nkpm install {}:{}",
                                   shell_word(frame.url), version.package, version.version));
@@ -54,6 +59,9 @@ Markup install_section(const PageFrame& frame, const Version& version,
                                     version.package + (project->path.empty() ? "" : "/" + project->path)));
     }
   }
+  out += markup("<p><a href=\"{}/inputs\">{}</a></p>\n", version_path(version),
+                input_fields(version.facts.inputs).empty() ? "Preview its objects"
+                                                           : "Choose its inputs and preview its objects");
   return out;
 }
 
@@ -96,7 +104,8 @@ Markup inputs_section(const Version& version) {
   Markup out = markup("<h2 id=\"inputs\">Inputs</h2>\n");
   if (!rows.empty())
     out += markup(
-        "<div class=\"wide\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">Name</th><th "
+        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-labelledby=\"inputs\"><table><thead><tr><th "
+        "scope=\"col\">Name</th><th "
         "scope=\"col\">Type</th>"
         "<th scope=\"col\">Default</th><th "
         "scope=\"col\">Meaning</th></tr></thead>\n<tbody>{}</tbody></table></div>\n"
@@ -108,8 +117,7 @@ Markup inputs_section(const Version& version) {
 
 Markup facts_list(const PageFrame& frame, const Version& version, const std::optional<Project>& project) {
   const PackageFacts& facts = version.facts;
-  Markup out = markup("<dt>Version</dt><dd>{} {}</dd>\n", version.version, state_mark(version.state));
-  out += markup("<dt>Published</dt><dd>{}</dd>\n", format_time(version.created).substr(0, 10));
+  Markup out;
   if (!facts.format.empty()) out += markup("<dt>Kind</dt><dd>{}</dd>\n", facts.format);
   if (!facts.home.empty()) out += markup("<dt>Website</dt><dd>{}</dd>\n", link(facts.home, facts.home));
   if (project) {
@@ -147,7 +155,8 @@ Markup versions_section(const Version& shown, const std::vector<Version>& versio
                    each.yanked ? markup(" <span class=\"state skipped\">yanked</span>") : Markup(),
                    format_time(each.created).substr(0, 10));
   Markup out = markup(
-      "<h2 id=\"versions\">Versions</h2>\n<div class=\"wide\" tabindex=\"0\"><table>\n{}</table></div>\n",
+      "<h2 id=\"versions\">Versions</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" "
+      "aria-labelledby=\"versions\"><table>\n{}</table></div>\n",
       rows);
   if (!versions.empty() && shown.id != versions.back().id)
     out +=
@@ -181,12 +190,17 @@ Markup compared_with(const Version& shown, const std::vector<Version>& versions,
                 items);
 }
 
+// On which nodes it was installed, and what that is worth.
+std::string nodes_words(const Run& run) {
+  return run.nodes + (run.nodes.ends_with("simulated nodes") ? ", where Pods don't really run" : "");
+}
+
 Markup run_summary(const Version& shown, const std::optional<Run>& run) {
   Markup out = markup("<h2 id=\"test\">Test result</h2>\n");
   if (!run || run->steps.empty()) {
     out += markup(
         "<p>{} {}</p>\n", state_mark(shown.state),
-        shown.state == VersionState::Testing ? "A worker is testing it now." : "It waits for a worker.");
+        shown.state == VersionState::Testing ? "It is being tested now." : "It is waiting to be tested.");
     return out;
   }
   Markup rows;
@@ -195,9 +209,10 @@ Markup run_summary(const Version& shown, const std::optional<Run>& run) {
         markup("<tr><th scope=\"row\">{}</th><td><span class=\"state {}\">{}</span></td><td>{}</td></tr>\n",
                each.name, to_string(each.state), to_string(each.state), each.summary);
   out += markup(
-      "<div class=\"wide\" tabindex=\"0\"><table>\n{}</table></div>\n<p>{}<a href=\"{}/test\">Logs of all "
-      "steps</a></p>\n",
-      rows, run->nodes.empty() ? std::string() : fmt::format("Installed on {}. ", run->nodes),
+      "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-labelledby=\"test\"><table "
+      "class=\"stacked\">\n{}</table></div>\n<p>{}<a "
+      "href=\"{}/test\">Logs of all steps</a></p>\n",
+      rows, run->nodes.empty() ? std::string() : fmt::format("Installed on {}. ", nodes_words(*run)),
       version_path(shown));
   return out;
 }
@@ -262,7 +277,7 @@ Markup values_preview(const Version& version, const std::optional<Project>& proj
     out += markup("<p class=\"failed\"><code>{}</code> {}.</p>\n", name, fault);
   out += markup("<h2>values.yaml</h2>\n{}",
                 code_block(filled.count == 0 ? "# the defaults\n" : encoding::to_yaml(filled.values)));
-  if (!version.facts.k3.empty())
+  if (is_for_kpm(version))
     out +=
         markup("<h2>kpm</h2>\n{}",
                code_block(fmt::format("kpm install {}:{} -f values.yaml", version.package, version.version)));
@@ -280,10 +295,11 @@ Markup preview_section(const Version& version, const std::optional<Preview>& pre
     return markup("<p class=\"soft\" id=\"no-preview\">There is no preview of its objects: {}.</p>\n",
                   preview->problem);
   return markup(
+      "<noscript><p class=\"soft\">There is no preview of its objects: it needs JavaScript.</p></noscript>\n"
       "<section id=\"rendered\" aria-labelledby=\"rendered-title\" data-preview=\"{}\" data-worker=\"{}\" "
       "hidden>\n<h2 id=\"rendered-title\">Objects</h2>\n<p id=\"rendered-about\">Your browser runs the "
-      "package, without a network, and shows the objects that it makes of these inputs. Secrets are "
-      "placeholders: an installation draws its own.</p>\n"
+      "package itself, without network access, and shows the objects that it makes of these inputs. Secrets "
+      "are placeholders: each installation has its own.</p>\n"
       "<p><button type=\"button\" id=\"rendered-start\" aria-describedby=\"rendered-about\">Preview</button> "
       "<button type=\"button\" id=\"rendered-stop\" hidden>Stop</button></p>\n"
       "<p id=\"rendered-status\" role=\"status\"></p>\n<div id=\"rendered-output\"></div>\n</section>\n"
@@ -293,10 +309,20 @@ Markup preview_section(const Version& version, const std::optional<Preview>& pre
       preview_worker_path(), preview_script_path());
 }
 
-Markup yanked_note(const Version& shown) {
-  if (!shown.yanked) return {};
-  return markup("<p class=\"note\"><b>This version was yanked.</b> {}</p>\n",
-                shown.yanked->empty() ? "Its author gave no reason." : *shown.yanked);
+// Before the commands that install it: why one may not want it.
+Markup warnings(const Version& shown) {
+  Markup out;
+  if (shown.yanked)
+    out += markup("<p class=\"note\"><b>This version was yanked: its author advises against it.</b> {}</p>\n",
+                  shown.yanked->empty() ? "There is no reason given." : "The reason: " + *shown.yanked);
+  if (shown.state == VersionState::Failed)
+    out += markup(
+        "<p class=\"note bad\"><b>This version failed its test.</b> <a href=\"{}/test\">See the "
+        "logs</a></p>\n",
+        version_path(shown));
+  else if (shown.state != VersionState::Passed)
+    out += markup("<p class=\"note\"><b>This version has not been tested yet.</b></p>\n");
+  return out;
 }
 
 }  // namespace
@@ -304,19 +330,21 @@ Markup yanked_note(const Version& shown) {
 std::string home_page(const PageFrame& frame, const Store::Counts& counts,
                       const std::vector<Listed>& newest) {
   Markup content = markup(
-      "<h1>Packages for Kubernetes, tested</h1>\n<p class=\"lead\">Every version here was fetched from its "
-      "author's repository, checked, installed alone on a cluster, tested and removed again.</p>\n"
+      "<h1>Packages for Kubernetes, tested</h1>\n<p class=\"lead\">Every version here is fetched from its "
+      "author's repository, checked, installed alone on a cluster, tested and removed again. Its page shows "
+      "the result.</p>\n"
       "<ul class=\"figures\"><li><b>{}</b>packages</li><li><b>{}</b>versions</li><li><b>{}</b>passed their "
       "test"
-      "</li><li><b>{}</b>waiting</li></ul>\n",
+      "</li><li><b>{}</b>waiting for their test</li></ul>\n",
       counts.packages, counts.versions, counts.passed, counts.waiting);
   content +=
-      markup("<h2>Three commands</h2>\n{}",
+      markup("<h2>Install a package</h2>\n{}",
              code_block(fmt::format("kpm archive-add --service catalog {}\nkpm update\nkpm install NAME",
                                     shell_word(frame.url))));
   content += markup(
-      "<p>Each package's page has the commands for <code>mistctl</code> and <code>kubectl</code>, "
-      "too. <a href=\"/submit\">Submit a package of your own</a>.</p>\n<h2>Newest</h2>\n");
+      "<p><code>kpm</code> and <code>mistctl</code> are the programs of Mistletoe, a package manager for "
+      "Kubernetes. Each package's page has their commands, and those for <code>kubectl</code>. "
+      "<a href=\"/submit\">Submit a package of your own</a>.</p>\n<h2>Newest</h2>\n");
   content += newest.empty() ? markup("<p>There is nothing yet.</p>\n") : listing(newest);
   return frame_of(frame, "Mistletoe catalog", content).text();
 }
@@ -339,9 +367,11 @@ std::string search_page(const PageFrame& frame, const Search& search, const Face
   Markup content = markup("<h1 id=\"heading\">{}</h1>\n<p id=\"count\" role=\"status\">{}</p>\n", title,
                           count_words(facets));
   Markup list = found.items.empty()
-                    ? markup("<p>{}</p>\n", query.empty() && query_of(search).empty()
-                                                ? "There is nothing yet."
-                                                : "No package fits. Try fewer words, or choose less.")
+                    ? query_of(search).empty()
+                          ? markup("<p>There is nothing yet.</p>\n")
+                          : markup(
+                                "<p>No package fits. Try fewer words, or look at <a href=\"/search\">all "
+                                "packages</a>.</p>\n")
                     : listing(found.items);
   if (!found.next.empty())
     list += markup("<p><a href=\"/search?{}&amp;after={}\" rel=\"next\">More</a></p>\n", query_of(search),
@@ -359,13 +389,15 @@ std::string inputs_page(const PageFrame& frame, const Version& shown, const std:
                         const FormAnswers& answers, const std::optional<Preview>& preview) {
   const std::vector<InputField> fields = input_fields(shown.facts.inputs);
   const FilledInputs filled = fill_inputs(fields, answers);
-  Markup content = markup(
-      "<h1>Inputs of {} {}</h1>\n<p>Fill in what you want otherwise, and take the file. What is empty stays "
-      "at "
-      "its default. <a href=\"{}\">The package's page</a></p>\n",
-      shown.package, shown.version, version_path(shown));
+  Markup content =
+      markup("<h1>Inputs of {0} {1}</h1>\n<p>{2} <a href=\"{3}\">Back to {0} {1}</a></p>\n", shown.package,
+             shown.version,
+             fields.empty()
+                 ? "It declares no inputs."
+                 : "Change what you need: an empty field keeps its default. You get a file of values, and "
+                   "the commands that install with it.",
+             version_path(shown));
   if (fields.empty()) {
-    content += markup("<p>It declares no inputs.</p>\n");
     content += preview_section(shown, preview);
     return frame_of(frame, fmt::format("Inputs of {} {}", shown.package, shown.version), content).text();
   }
@@ -385,9 +417,10 @@ std::string inputs_page(const PageFrame& frame, const Version& shown, const std:
 std::string package_page(const PageFrame& frame, const Version& shown, const std::vector<Version>& versions,
                          const std::optional<Project>& project, const std::optional<Run>& run,
                          const Markup& controls) {
-  Markup content = markup("<h1>{}</h1>\n<p class=\"lead\">{}</p>\n{}", shown.package,
-                          shown.facts.description.empty() ? "No description." : shown.facts.description,
-                          yanked_note(shown));
+  Markup content =
+      markup("<h1>{}</h1>\n<p class=\"lead\">{}</p>\n<p>Version {}, published {} {}</p>\n{}", shown.package,
+             shown.facts.description.empty() ? "No description." : shown.facts.description, shown.version,
+             format_time(shown.created).substr(0, 10), state_mark(shown.state), warnings(shown));
   Markup left;
   if (!shown.digest.empty()) left += install_section(frame, shown, project);
   if (!shown.readme.empty())
@@ -414,13 +447,15 @@ std::string reference_of(const Version& version, const std::optional<Project>& p
 }
 
 std::string test_page(const PageFrame& frame, const Version& shown, const std::optional<Run>& run) {
-  Markup content = markup("<h1>Test of {} {}</h1>\n<p>{} <a href=\"{}\">The package's page</a></p>\n",
+  Markup content = markup("<h1>Test of {0} {1}</h1>\n<p>{2} <a href=\"{3}\">Back to {0} {1}</a></p>\n",
                           shown.package, shown.version, state_mark(shown.state), version_path(shown));
   if (!run || run->steps.empty()) {
-    content += markup("<p>No step has ended yet.</p>\n");
+    content += markup("<p>No step has finished yet.</p>\n");
   } else {
-    content += markup("<p class=\"soft\">Attempt {}{}. Times are in seconds since the step began.</p>\n",
-                      run->attempt, run->nodes.empty() ? std::string() : ", on " + run->nodes);
+    content += markup(
+        "<p class=\"soft\">Attempt {}{}. Lines of logs begin with the seconds since their step "
+        "began.</p>\n",
+        run->attempt, run->nodes.empty() ? std::string() : ", on " + nodes_words(*run));
     for (const Step& each : run->steps) {
       content += markup(
           "<details{}><summary><b>{}</b> <span class=\"state {}\">{}</span> {} <span class=\"time\">{}, at {}"
@@ -435,17 +470,17 @@ std::string test_page(const PageFrame& frame, const Version& shown, const std::o
 
 std::string changes_page(const PageFrame& frame, const Version& shown, const std::vector<Version>& versions,
                          const VersionChanges& changes) {
-  const std::string title = fmt::format("{} {} since {}", shown.package, changes.to, changes.from);
-  Markup content = markup("<h1>{}</h1>\n<p><a href=\"{}\">The package's page</a></p>\n{}", title,
-                          version_path(shown), compared_with(shown, versions, changes.from));
+  const std::string title = fmt::format("{} {} compared with {}", shown.package, changes.to, changes.from);
+  Markup content =
+      markup("<h1>{}</h1>\n<p><a href=\"{}\">Back to {} {}</a></p>\n{}", title, version_path(shown),
+             shown.package, shown.version, compared_with(shown, versions, changes.from));
   content += markup("<h2 id=\"objects\">Objects</h2>\n");
   if (!changes.objects_known) {
     content += markup(
-        "<p>They can't be compared: the objects of one of both versions were not kept. They are when a "
-        "version "
-        "is tested.</p>\n");
+        "<p>They can't be compared: one of the two versions has not been tested, so its objects are "
+        "unknown.</p>\n");
   } else {
-    content += markup("<p>Made of the default values: {} changed, {} stay as they are.</p>\n",
+    content += markup("<p>With the default values, {} changed and {} did not.</p>\n",
                       plural(changes.objects.size(), "object"), changes.unchanged);
     for (const ObjectChange& each : changes.objects) {
       const std::string_view tone = each.change == ChangeOf::Added     ? "passed"

@@ -12,7 +12,12 @@ constexpr std::string_view kPreviewScript = R"js("use strict";
 // at its time limit, or by the person. What the package gives is shown as text.
 (() => {
   const section = document.getElementById("rendered");
-  if (!section || typeof WebAssembly !== "object" || typeof Worker !== "function" || typeof DecompressionStream !== "function") return;
+  if (!section) return;
+  section.hidden = false;
+  if (typeof WebAssembly !== "object" || typeof Worker !== "function" || typeof DecompressionStream !== "function") {
+    section.textContent = "There is no preview of its objects: this browser has no WebAssembly.";
+    return;
+  }
   const form = document.querySelector("form[data-live]");
   const start = document.getElementById("rendered-start");
   const stop = document.getElementById("rendered-stop");
@@ -20,7 +25,6 @@ constexpr std::string_view kPreviewScript = R"js("use strict";
   const output = document.getElementById("rendered-output");
   const SHOWN = 1 << 20;
   let current = null;
-  section.hidden = false;
 
   const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
   const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
@@ -81,7 +85,7 @@ constexpr std::string_view kPreviewScript = R"js("use strict";
     const text = visible(done.text);
     if (text.length > SHOWN) notes.push(`Only the first ${plural(SHOWN, "character")} of ${text.length} are shown.`);
     output.replaceChildren(...notes.map((note) => element("p", visible(note))), block(text.slice(0, SHOWN), "The objects"),
-                           element("p", "The same bytes, where nothing random or secret is in them:"), block(plan.command, "The command"));
+                           element("p", "This command prints the same, except for what is random or secret:"), block(plan.command, "The command"));
   };
 
   const wait = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));

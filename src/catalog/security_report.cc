@@ -192,7 +192,10 @@ const Value::Array& items(const Value& report, std::string_view key) {
 
 Markup table(std::string_view title, const Markup& rows) {
   if (rows.empty()) return {};
-  return markup("<h3>{}</h3>\n<div class=\"wide\" tabindex=\"0\"><table>\n{}</table></div>\n", title, rows);
+  return markup(
+      "<h3>{0}</h3>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{0}\">"
+      "<table class=\"stacked\">\n{1}</table></div>\n",
+      title, rows);
 }
 
 Markup rows_of(const Value& report, std::string_view key) {
@@ -229,8 +232,8 @@ Markup security_section(const Value& report) {
     out += markup("<p>It brings no Pods.</p>\n");
   else
     out += markup(
-        "<p>With its defaults its Pods need a namespace of the <a href=\"{}\">Pod Security level</a> "
-        "{}.</p>\n",
+        "<p>With its default values, its Pods need a namespace with this <a href=\"{}\">Pod Security "
+        "level</a>: {}</p>\n",
         "https://kubernetes.io/docs/concepts/security/pod-security-standards/", level_mark(level));
   Markup workloads;
   for (const Value& each : items(report, "workloads")) {
@@ -243,6 +246,10 @@ Markup security_section(const Value& report) {
   }
   out += table("Pods", workloads);
   out += table("Rights that it gives to its accounts", rows_of(report, "rights"));
+  if (std::ranges::any_of(items(report, "rights"),
+                          [](const Value& each) { return each.is_true_at("broad"); }))
+    out += markup(
+        "<p class=\"soft\">Broad rights lead to more than they name: to secrets, or to other rights.</p>\n");
   out += table("What concerns the whole cluster", rows_of(report, "cluster"));
   out += table("What it opens to the outside", rows_of(report, "exposed"));
   Markup images;

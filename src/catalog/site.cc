@@ -121,6 +121,13 @@ const Version& shown_first(const std::vector<Version>& versions) {
   return good == versions.end() ? versions.front() : *good;
 }
 
+// An error's message as a page says it.
+std::string sentence(std::string message) {
+  if (!message.empty() && message[0] >= 'a' && message[0] <= 'z')
+    message[0] = static_cast<char>(message[0] - 'a' + 'A');
+  return message + ".";
+}
+
 }  // namespace
 
 Site::Site(World world, SiteOptions options)
@@ -168,8 +175,18 @@ WebAnswer Site::route(const WebRequest& request) {
         !last.empty() && last.size() < 64)
       peer = last;
   }
-  if (const int seconds = reads_.wait_for(peer); seconds > 0) return too_often(seconds);
-  if (request.path.starts_with(kApi)) return api(request, peer);
+  const bool is_api = request.path.starts_with(kApi);
+  if (const int seconds = reads_.wait_for(peer); seconds > 0) {
+    WebAnswer refusal = too_often(seconds);
+    if (is_api) return refusal;
+    WebAnswer shown = html(message_page({.url = options_.url}, "Too many requests",
+                                        fmt::format("Wait for {}, then load the page again.",
+                                                    plural(static_cast<std::size_t>(seconds), "second"))),
+                           refusal.status);
+    shown.headers = std::move(refusal.headers);
+    return shown;
+  }
+  if (is_api) return api(request, peer);
   return page(request, peer);
 }
 
@@ -624,8 +641,9 @@ WebAnswer Site::page(const WebRequest& request, const std::string& peer) {
   if (reply.ok()) return *std::move(reply);
   const PageFrame frame{.url = options_.url};
   const int status = status_of(reply.error());
-  if (status == 404) return html(message_page(frame, "Not found", reply.error().message + "."), status);
-  if (status < 500) return html(message_page(frame, "That didn't work", reply.error().message + "."), status);
+  if (status == 404) return html(message_page(frame, "Not found", sentence(reply.error().message)), status);
+  if (status < 500)
+    return html(message_page(frame, "That didn't work", sentence(reply.error().message)), status);
   world_.events.warn(fmt::format("{} {}: {}", request.method, request.path, reply.error().to_line()));
   return html(
       message_page(frame, "Something is wrong", "The catalog can't show this page now. Try again later."),

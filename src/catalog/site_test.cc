@@ -206,6 +206,29 @@ TEST_F(SiteTest, APackagesPageShowsAllThatIsKnown) {
   EXPECT_THAT(ask("GET", "/").body, HasSubstr("href=\"/packages/etcd\""));
 }
 
+TEST_F(SiteTest, APackagesPageWarnsOfWhatDidNotPass) {
+  link("etcd");
+  ASSERT_TRUE(store_->submit(version_of("etcd", "1.0.0")).ok());
+  EXPECT_THAT(ask("GET", "/packages/etcd").body,
+              AllOf(HasSubstr("This version has not been tested yet."), HasSubstr("mistctl install etcd"),
+                    Not(HasSubstr("kpm install"))));
+  const auto job = store_->lease("w", std::chrono::seconds(30));
+  ASSERT_TRUE(job.ok() && *job);
+  ASSERT_TRUE(store_->finish(**job, false).ok());
+  EXPECT_THAT(ask("GET", "/packages/etcd").body,
+              AllOf(HasSubstr("This version failed its test.</b> <a href=\"/packages/etcd/1.0.0/test\">"),
+                    Not(HasSubstr("kpm install"))));
+  publish(version_of("etcd", "1.1.0"));
+  EXPECT_THAT(ask("GET", "/packages/etcd").body,
+              AllOf(HasSubstr("kpm install etcd:1.1.0"), Not(HasSubstr("class=\"note"))));
+}
+
+TEST_F(SiteTest, PagesOfErrorsAreSentencesAndOfferTheSearch) {
+  EXPECT_THAT(ask("GET", "/packages/none").body,
+              AllOf(HasSubstr("<p>There is no package none.</p>"), HasSubstr("role=\"search\"")));
+  EXPECT_THAT(ask("GET", "/search?state=x").body, HasSubstr("<p>State must be queued"));
+}
+
 // A report whose every text is that.
 Value report_of(const std::string& text) {
   const Value row = Value::object({{"object", Value(text)},
@@ -402,12 +425,13 @@ TEST_F(SiteTest, VersionsAreComparedByTheirObjects) {
   tested("1.2.0", "", "size: 2\n");
   EXPECT_THAT(ask("GET", "/packages/etcd").body, HasSubstr("href=\"/packages/etcd/1.2.0/changes\""));
   const std::string page = ask("GET", "/packages/etcd/1.1.0/changes").body;
-  EXPECT_THAT(page, AllOf(HasSubstr("etcd 1.1.0 since 1.0.0"), HasSubstr("3 objects changed, 0 stay"),
-                          HasSubstr("<span class=\"removed\">-x: 1</span>"),
-                          HasSubstr("<span class=\"added\">+x: 2</span>"),
-                          HasSubstr("<span class=\"added\">+z: 1</span>"),
-                          HasSubstr("<span class=\"added\">+size: 2</span>"),
-                          HasSubstr("href=\"/packages/etcd/1.1.0/changes?from=1.2.0\"")));
+  EXPECT_THAT(
+      page,
+      AllOf(HasSubstr("etcd 1.1.0 compared with 1.0.0"), HasSubstr("3 objects changed and 0 did not"),
+            HasSubstr("<span class=\"removed\">-x: 1</span>"),
+            HasSubstr("<span class=\"added\">+x: 2</span>"), HasSubstr("<span class=\"added\">+z: 1</span>"),
+            HasSubstr("<span class=\"added\">+size: 2</span>"),
+            HasSubstr("href=\"/packages/etcd/1.1.0/changes?from=1.2.0\"")));
   EXPECT_THAT(ask("GET", "/packages/etcd/1.2.0/changes").body, HasSubstr("can't be compared"));
   EXPECT_EQ(ask("GET", "/packages/etcd/1.1.0/changes?from=9.9.9").status, 404);
   const Value json = json_of(ask("GET", "/api/v1/packages/etcd/versions/1.1.0/changes?from=1.0.0"));
@@ -440,7 +464,8 @@ TEST_F(SiteTest, AnAuthorLinksAndNobodyElseChangesIt) {
       ask("PUT", "/api/v1/packages/etcd/versions/1.0.0/yank", {.as = "mod", .body = R"({"reason": "bad"})"})
           .status,
       204);
-  EXPECT_THAT(ask("GET", "/packages/etcd").body, HasSubstr("This version was yanked.</b> bad"));
+  EXPECT_THAT(ask("GET", "/packages/etcd").body,
+              HasSubstr("This version was yanked: its author advises against it.</b> The reason: bad"));
   EXPECT_EQ(ask("DELETE", "/api/v1/packages/etcd/versions/1.0.0/yank", {.as = "ann"}).status, 204);
   EXPECT_EQ(ask("DELETE", "/api/v1/projects/etcd", {.as = "ann"}).status, 204);
   EXPECT_EQ(ask("GET", "/packages/etcd").status, 200) << "its versions stay";
@@ -663,9 +688,9 @@ TEST_F(SiteTest, ClientsThatAskTooOftenWait) {
                 .events = events_,
                 .wake_poller = [] {}},
                {.url = "https://catalog.example.com", .behind_proxy = true, .reads_per_second = 1});
-  const auto ask_as = [&](const std::string& address) {
+  const auto ask_as = [&](const std::string& address, const std::string& path = "/healthz") {
     return limited.answer({.method = "GET",
-                           .path = "/healthz",
+                           .path = path,
                            .query = "",
                            .headers = {{"X-Forwarded-For", "198.51.100.7, " + address}},
                            .body = "",
@@ -674,7 +699,15 @@ TEST_F(SiteTest, ClientsThatAskTooOftenWait) {
   int refused = 0;
   for (int i = 0; i < 10; ++i) refused += ask_as("192.0.2.1").status == 429 ? 1 : 0;
   EXPECT_EQ(refused, 5);
-  EXPECT_FALSE(http::find_header(ask_as("192.0.2.1").headers, "Retry-After").empty());
+  // A person gets a page, a program gets JSON.
+  const WebAnswer page = ask_as("192.0.2.1", "/search");
+  EXPECT_EQ(http::find_header(page.headers, "Retry-After"), "1");
+  EXPECT_THAT(page.content_type, HasSubstr("text/html"));
+  EXPECT_THAT(page.body, HasSubstr("Wait for 1 second, then load the page again."));
+  const WebAnswer answer = ask_as("192.0.2.1", "/api/v1/index");
+  EXPECT_EQ(answer.status, 429);
+  EXPECT_EQ(answer.content_type, "application/json");
+  EXPECT_EQ(http::find_header(answer.headers, "Retry-After"), "1");
   EXPECT_EQ(ask_as("192.0.2.2").status, 200);
 }
 

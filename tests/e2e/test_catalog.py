@@ -66,8 +66,8 @@ def a_catalog_takes_a_tag_to_a_badge_and_kpm_installs_it(t):
     contains(json.dumps(run), "Deployment catalog-", "deleted")
     # What changed between both, and what it asks for.
     page = catalog.page("/packages/etcd/1.1.0/changes")
-    contains(page, "etcd 1.1.0 since 1.0.0", "Deployment etcd <span class=\"state failed\">removed</span>",
-             "1 object changed, 1 stay as they are")
+    contains(page, "etcd 1.1.0 compared with 1.0.0", "Deployment etcd <span class=\"state failed\">removed</span>",
+             "1 object changed and 1 did not")
     contains(catalog.page("/packages/etcd"), "href=\"/packages/etcd/1.1.0/changes\"", "It brings no Pods.")
     contains(catalog.page("/packages/etcd/1.0.0"), "id=\"security\"", "Pod Security level", "Deployment etcd")
     changes = json.loads(catalog.page("/api/v1/packages/etcd/versions/1.0.0/changes?from=1.1.0"))
