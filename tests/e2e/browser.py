@@ -12,6 +12,8 @@ import time
 from harness import Skipped, check
 
 SECONDS = 30
+# Keys that do more than to be seen by scripts: their number, and the text that they give.
+KEYS = {"Tab": (9, None), "Enter": (13, "\r"), "Escape": (27, None), "ArrowUp": (38, None), "ArrowDown": (40, None)}
 
 
 class Browser:
@@ -88,10 +90,11 @@ class Browser:
         check("exceptionDetails" not in answer, expression, answer)
         return answer["result"].get("value")
 
-    def wait(self, expression):
-        end = time.monotonic() + SECONDS
+    def wait(self, expression, seconds=SECONDS):
+        end = time.monotonic() + seconds
         while not self.value(expression):
-            check(time.monotonic() < end, "never true:", expression, self.value("document.body.innerText"))
+            if time.monotonic() >= end:
+                raise AssertionError(f"never true: {expression}: {self.value('document.body?.innerText')}")
             time.sleep(0.05)
 
     def type(self, text):
@@ -101,8 +104,10 @@ class Browser:
             self.call("Input.dispatchKeyEvent", type="keyUp", key=character)
 
     def press(self, key):
-        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, code=key)
-        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, code=key)
+        number, text = KEYS[key]
+        down = {"text": text} if text else {}
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, windowsVirtualKeyCode=number, **down)
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, code=key, windowsVirtualKeyCode=number)
 
     def emulate(self, **features):
         """emulate(prefers_color_scheme="dark")"""

@@ -86,8 +86,7 @@ def open_form(browser, catalog, name):
 def press_preview(browser):
     """With the keyboard."""
     browser.value("document.getElementById('rendered-start').focus()")
-    browser.call("Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter", text="\r", windowsVirtualKeyCode=13)
-    browser.call("Input.dispatchKeyEvent", type="keyUp", key="Enter", code="Enter", windowsVirtualKeyCode=13)
+    browser.press("Enter")
 
 
 def wait_rendered(browser, words, seconds=120):
