@@ -9,6 +9,7 @@ namespace mist::catalog {
 namespace {
 
 constexpr std::size_t kLongestInline = 20'000;
+constexpr std::size_t kLongestLink = 2'000;
 
 bool is_web_address(std::string_view url) {
   const auto parsed = http::Url::parse(std::string(url.substr(0, url.find('#'))));
@@ -33,20 +34,42 @@ Piece code_at(std::string_view text) {
   return {markup("<code>{}</code>", trim(text.substr(ticks, end - ticks))), end + ticks};
 }
 
+// Where what opens at `at` is closed again, brackets within it counted; npos: not in what a link may be long.
+std::size_t closing(std::string_view text, std::size_t at, char open, char close) {
+  int depth = 0;
+  for (const std::size_t end = std::min(text.size(), at + kLongestLink); at < end; ++at) {
+    if (text[at] == open) ++depth;
+    if (text[at] == close && --depth == 0) return at;
+  }
+  return std::string_view::npos;
+}
+
+Piece link_at(std::string_view text, int depth);
+
+// The words of a link hold no other link; a badge in them is its description.
+Markup link_words(std::string_view words, int depth) {
+  if (const Piece badge = words.starts_with('!') ? link_at(words, depth + 1) : Piece{};
+      badge.length == words.size() && !words.empty())
+    return badge.markup;
+  return words.find_first_of("[<") == words.npos ? inline_markup(words, depth + 1) : markup("{}", words);
+}
+
 Piece link_at(std::string_view text, int depth) {
+  if (depth > 3) return {};
   const bool image = text.front() == '!';
   const std::size_t begin = image ? 1 : 0;
   if (text.size() <= begin || text[begin] != '[') return {};
-  const auto close = text.find(']', begin);
+  const auto close = closing(text, begin, '[', ']');
   if (close == text.npos || close + 1 >= text.size() || text[close + 1] != '(') return {};
-  const auto end = text.find(')', close);
+  const auto end = closing(text, close + 1, '(', ')');
   if (end == text.npos) return {};
   const std::string_view words = text.substr(begin + 1, close - begin - 1);
   std::string_view url = trim(text.substr(close + 2, end - close - 2));
   url = url.substr(0, url.find(' '));
   if (image) return {markup("{}", words), end + 1};
   if (!is_web_address(url)) return {inline_markup(words, depth + 1), end + 1};
-  return {markup("<a href=\"{}\" rel=\"nofollow ugc noopener\">{}</a>", url, words), end + 1};
+  return {markup("<a href=\"{}\" rel=\"nofollow ugc noopener\">{}</a>", url, link_words(words, depth)),
+          end + 1};
 }
 
 Piece autolink_at(std::string_view text) {

@@ -44,6 +44,21 @@ TEST(Markdown, HasWhatReadmesHave) {
     EXPECT_THAT(html, HasSubstr(piece));
 }
 
+TEST(Markdown, LinksMayHoldBracketsCodeAndBadges) {
+  const auto linked = [](const char* url, const char* words) {
+    return fmt::format("<p><a href=\"{}\" rel=\"nofollow ugc noopener\">{}</a></p>\n", url, words);
+  };
+  EXPECT_EQ(markdown("[Tree](https://example.com/Tree_(plant))").text(),
+            linked("https://example.com/Tree_(plant)", "Tree"));
+  EXPECT_EQ(markdown("[a [b]](https://example.com/)").text(), linked("https://example.com/", "a [b]"));
+  EXPECT_EQ(markdown("[`a` *b*](https://example.com/)").text(),
+            linked("https://example.com/", "<code>a</code> <em>b</em>"));
+  EXPECT_EQ(markdown("[![etcd](https://example.com/badge.svg)](https://example.com/etcd)").text(),
+            linked("https://example.com/etcd", "etcd"));
+  EXPECT_EQ(markdown("[a <https://b.example/>](https://example.com/)").text(),
+            linked("https://example.com/", "a &lt;https://b.example/&gt;"));
+}
+
 TEST(Markdown, NothingInItIsMarkup) {
   const std::string html =
       markdown(
@@ -64,7 +79,8 @@ TEST(Markdown, HostileTextTakesLittleTime) {
   for (const std::string& piece :
        {std::string("["), std::string("*a "), std::string("`"), std::string("**a"), std::string("![a]("),
         std::string("<"), std::string("_a "), std::string("> "), std::string("| "), std::string("- "),
-        std::string("[a](")}) {
+        std::string("[a]("), std::string("[[a](x)"), std::string("[![a](("),
+        std::string(1500, '[') + std::string(1500, ']')}) {
     std::string text;
     while (text.size() < 120'000) text += piece;
     const auto began = std::chrono::steady_clock::now();

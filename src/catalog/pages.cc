@@ -59,9 +59,11 @@ Markup install_section(const PageFrame& frame, const Version& version,
                                     version.package + (project->path.empty() ? "" : "/" + project->path)));
     }
   }
-  out += markup("<p><a href=\"{}/inputs\">{}</a></p>\n", version_path(version),
-                input_fields(version.facts.inputs).empty() ? "Preview its objects"
-                                                           : "Choose its inputs and preview its objects");
+  // Plain YAML has no preview: its files are its objects.
+  if (const bool has_inputs = !input_fields(version.facts.inputs).empty();
+      has_inputs || version.facts.format != "Kubernetes YAML")
+    out += markup("<p><a href=\"{}/inputs\">{}</a></p>\n", version_path(version),
+                  has_inputs ? "Choose its inputs and preview its objects" : "Preview its objects");
   return out;
 }
 
@@ -393,7 +395,7 @@ std::string inputs_page(const PageFrame& frame, const Version& shown, const std:
       markup("<h1>Inputs of {0} {1}</h1>\n<p>{2} <a href=\"{3}\">Back to {0} {1}</a></p>\n", shown.package,
              shown.version,
              fields.empty()
-                 ? "It declares no inputs."
+                 ? "This package declares no inputs."
                  : "Change what you need: an empty field keeps its default. You get a file of values, and "
                    "the commands that install with it.",
              version_path(shown));

@@ -57,7 +57,7 @@ README = """# Web
 
 It *answers* with **your** page. See the [manual](https://web.example.com/manual).
 
-![A picture](https://web.example.com/picture.png)
+[![A picture](https://web.example.com/picture.png)](https://web.example.com/a_(b))
 
 ## Quick start
 
