@@ -251,7 +251,7 @@ TEST_F(AccountSiteTest, AnAuthorChangesVersionsOnTheirPages) {
   Visit ann = signed_in("ann");
   EXPECT_THAT(ann.get(page).body, HasSubstr("/account/versions/yank"));
   EXPECT_EQ(place(ann.post("/account/versions/yank", version)), page);
-  EXPECT_THAT(ann.get(page).body, AllOf(HasSubstr("This version was yanked.</b> bad &lt;b&gt;"),
+  EXPECT_THAT(ann.get(page).body, AllOf(HasSubstr("advises against it.</b> The reason: bad &lt;b&gt;"),
                                         HasSubstr("/account/versions/unyank")));
   Visit mod = signed_in("mod");
   EXPECT_THAT(mod.get(page).body, HasSubstr("/account/versions/unyank"));
