@@ -16,6 +16,10 @@ SECONDS = 30
 KEYS = {"Tab": (9, None), "Enter": (13, "\r"), "Escape": (27, None), "ArrowUp": (38, None), "ArrowDown": (40, None)}
 
 
+class PageLeft(Exception):
+    """The page went while it was asked something."""
+
+
 class Browser:
     """One page. Skips the test where there is no Chromium."""
 
@@ -78,6 +82,8 @@ class Browser:
         end = time.monotonic() + SECONDS
         while (answer := self.message(end)).get("id") != number:
             pass
+        if answer.get("error", {}).get("message") == "Inspected target navigated or closed":
+            raise PageLeft(method)
         check("error" not in answer, method, answer)
         return answer["result"]
 
@@ -90,9 +96,16 @@ class Browser:
         check("exceptionDetails" not in answer, expression, answer)
         return answer["result"].get("value")
 
+    def is_true(self, expression):
+        """Of the page that is there; nothing is of one that is being left."""
+        try:
+            return self.value(expression)
+        except PageLeft:
+            return False
+
     def wait(self, expression, seconds=SECONDS):
         end = time.monotonic() + seconds
-        while not self.value(expression):
+        while not self.is_true(expression):
             if time.monotonic() >= end:
                 raise AssertionError(f"never true: {expression}: {self.value('document.body?.innerText')}")
             time.sleep(0.05)
