@@ -146,6 +146,7 @@ RefusedValues refused_values(const Value& data) {
       const std::string_view joint = above.empty() ? "" : issue.instance_path.empty() ? ": " : ".";
       result.lines.push_back(fmt::format("{}{}{}", escape_controls(above), joint, issue.message));
       result.faults.pointers.push_back(encoding::to_pointer(tokens) + issue.fault());
+      result.faults.text_wanted.push_back(issue.text_wanted ? 1 : 0);
     }
   }
   return result;

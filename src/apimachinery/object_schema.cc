@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "apimachinery/quantity.h"
 #include "base/text.h"
 #include "encoding/member_finder.h"
 
@@ -97,6 +98,8 @@ constexpr std::array kNotMissed{
               {"served", "storage"}},
 };
 
+constexpr std::string_view kQuantity = "io.k8s.apimachinery.pkg.api.resource.Quantity";
+
 bool is_missed(std::string_view schema, std::string_view field) {
   const auto row = std::ranges::find(kNotMissed, schema, &NotMissed::schema);
   return row == kNotMissed.end() || std::ranges::find(row->fields, field) == row->fields.end();
@@ -157,6 +160,8 @@ class SchemaWalk {
     keeps_unknown = keeps_unknown || is_set(schema, "x-kubernetes-preserve-unknown-fields");
     if (!has_type(schema, value, path)) return;
     if (value.is_string()) look_at_choices(schema, value, path);
+    if (value.is_string() && name == kQuantity && !is_quantity(value.as_string()))
+      not_a_quantity(value, path);
     if (value.is_array()) look_at_items(schema, value, path, keeps_unknown, depth);
     if (!value.is_object()) return;
     look_at_members(schema, value, path, keeps_unknown, depth);
@@ -179,6 +184,12 @@ class SchemaWalk {
                          value.position(),
                          !fits});
     return false;
+  }
+
+  // The server can't even read the object then.
+  void not_a_quantity(const Value& value, const std::string& path) {
+    problems_.push_back({path, "it is no quantity, as 500m, 0.5 and 64Mi are",
+                         nearest_quantity(value.as_string()), value.position(), true});
   }
 
   // "" stands for the default.

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "base/text.h"
+
 namespace mist::apimachinery {
 namespace {
 
@@ -98,6 +100,28 @@ std::optional<Amount> parse(std::string_view text) {
 bool same_quantity(std::string_view a, std::string_view b) {
   const auto left = parse(a);
   return left && left == parse(b);
+}
+
+bool is_quantity(std::string_view text) {
+  constexpr std::size_t kLong = 60;
+  const std::string_view bare = trim(text);  // as Quantity.UnmarshalJSON does
+  return bare.size() > kLong || parse(bare).has_value();
+}
+
+std::string nearest_quantity(std::string_view text) {
+  std::string bare;
+  for (const char c : text)
+    if (c != ' ' && c != '_' && c != ',') bare += c;
+  const std::size_t end = bare.find_first_not_of("+-.0123456789");
+  if (end == 0 || end == std::string::npos) return is_quantity(bare) ? bare : std::string();
+  const std::string number = bare.substr(0, end);
+  std::string unit = lower_case(bare.substr(end));
+  if (unit.ends_with('b')) unit.pop_back();
+  for (const Suffix& suffix : kSuffixes)
+    if (!suffix.text.empty() && lower_case(suffix.text) == unit &&
+        is_quantity(number + std::string(suffix.text)))
+      return number + std::string(unit == "m" && bare.substr(end) != "m" ? "M" : suffix.text);
+  return {};
 }
 
 }  // namespace mist::apimachinery

@@ -2,6 +2,7 @@
 // Resource quantities ("500m", "1Gi", "1e3"), compared exactly as k8s.io/apimachinery/pkg/api/resource does:
 // two texts that mean the same amount are equal. Pure; any thread.
 
+#include <string>
 #include <string_view>
 
 namespace mist::apimachinery {
@@ -9,5 +10,10 @@ namespace mist::apimachinery {
 /// True when both are quantities of the same amount: "1000m" and "1", "1Gi" and "1024Mi". Two equal texts
 /// that are no quantities are not.
 bool same_quantity(std::string_view a, std::string_view b);
+
+/// Whether a server takes this text for a quantity. Where it is too long to tell, yes.
+bool is_quantity(std::string_view text);
+/// What was meant by a text that is none: "64Mi" of "64 mi", "64M" of "64MB"; empty: nobody knows.
+std::string nearest_quantity(std::string_view text);
 
 }  // namespace mist::apimachinery

@@ -199,7 +199,8 @@ std::vector<SchemaIssue> Schema::validate(const Value& value) const {
       issues.push_back({.instance_path = std::string(instance_path),
                         .schema_path = std::string(schema_path),
                         .message = std::move(each.text),
-                        .member = std::move(each.member)});
+                        .member = std::move(each.member),
+                        .text_wanted = each.text_wanted});
   }
   if (issues.size() > kMostIssues) issues.resize(kMostIssues);
   return issues;

@@ -18,6 +18,7 @@ struct SchemaIssue {
   std::string schema_path;    ///< JSON pointer to the keyword that says so
   std::string message;        ///< with the path as `--set` would write it
   std::string member = {};    ///< of the value, which shouldn't be there; empty: the value itself is wrong
+  bool text_wanted = false;   ///< it is a number or a boolean where text is wanted
 
   /// The JSON pointer to what should be another, or shouldn't be there.
   std::string fault() const;

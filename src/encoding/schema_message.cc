@@ -175,6 +175,14 @@ std::string explain(std::string_view keyword, const Value* limit, const Value& i
       shows(bound->shows, instance));
 }
 
+bool wants_text(const Value* schema, const Value& instance) {
+  const Value* const type = schema == nullptr ? nullptr : schema->find("type");
+  if (type == nullptr || !(instance.is_number() || instance.is_bool())) return false;
+  const Value text("string");
+  return *type == text ||
+         (type->is_array() && std::ranges::find(type->as_array(), text) != type->as_array().end());
+}
+
 /// The instance's path as `--set` would write it.
 std::string readable_path(const Value& root, const std::vector<std::string>& tokens) {
   std::vector<PathStep> steps;
@@ -271,7 +279,7 @@ std::vector<SchemaMessage> schema_messages(const Value& schema, std::string_view
     else if (std::string words =
                  explain(keyword, at_schema_pointer(schema, schema_path), *wrong, validator_says);
              !words.empty())
-      messages.push_back({std::move(words)});
+      messages.push_back({std::move(words), {}, keyword == "type" && wants_text(owner, *wrong)});
   }
   if (messages.empty()) messages.push_back({escape_controls(validator_says)});
   const std::string path = readable_path(instance, tokens_of(instance_path));

@@ -35,8 +35,9 @@ const Value* at_schema_pointer(const Value& schema, std::string_view pointer);
 const Value* local_reference(const Value& schema, const Value& node);
 
 struct SchemaMessage {
-  std::string text;         ///< "replicas: must be integer, is string \"three\""
-  std::string member = {};  ///< as SchemaIssue::member
+  std::string text;          ///< "replicas: must be integer, is string \"three\""
+  std::string member = {};   ///< as SchemaIssue::member
+  bool text_wanted = false;  ///< as SchemaIssue::text_wanted
 };
 
 /// At least one; one for each member that shouldn't be there, at most 20. `validator_says` stands in where we

@@ -40,7 +40,10 @@ std::string SchemaIssue::fault() const {
 
 ValueFaults faults_of(std::span<const SchemaIssue> issues) {
   ValueFaults faults;
-  for (const SchemaIssue& issue : issues) faults.pointers.push_back(issue.fault());
+  for (const SchemaIssue& issue : issues) {
+    faults.pointers.push_back(issue.fault());
+    faults.text_wanted.push_back(issue.text_wanted ? 1 : 0);
+  }
   return faults;
 }
 

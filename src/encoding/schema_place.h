@@ -15,7 +15,8 @@ namespace mist::encoding {
 /// the line is about, or around what is missing.
 struct ValueFaults {
   std::vector<std::string> pointers;
-  bool of_chart = false;  ///< of a chart's schema, which --skip-schema-validation goes without
+  std::vector<char> text_wanted = {};  ///< of each: SchemaIssue::text_wanted
+  bool of_chart = false;               ///< of a chart's schema, which --skip-schema-validation goes without
 };
 
 /// Of issues that Schema::validate() found.

@@ -30,8 +30,15 @@ std::vector<Written> written_by(std::span<const ValuesInput> inputs) {
 
 struct Place {
   std::string words;
+  ValuesFlag flag = ValuesFlag::File;
   std::optional<SourceLocation> file = {};
 };
+
+// How a number or a boolean is given as text there.
+std::string_view as_text(const Place& place) {
+  if (place.flag == ValuesFlag::Set) return "; --set-string makes it text";
+  return place.file ? "; quotes make it text" : "";
+}
 
 std::optional<Place> place_of(const std::vector<Written>& written, std::string_view pointer) {
   if (pointer.empty()) return std::nullopt;
@@ -41,11 +48,12 @@ std::optional<Place> place_of(const std::vector<Written>& written, std::string_v
     const ValuesInput& input = *each->input;
     if (input.flag != ValuesFlag::File)
       return Place{
-          fmt::format("{} {}", flag_name(input.flag), escape_controls(encoding::set_path_of(pointer)))};
+          fmt::format("{} {}", flag_name(input.flag), escape_controls(encoding::set_path_of(pointer))),
+          input.flag};
     const encoding::Position at = value->position();
     SourceLocation file{input.text == "-" ? "standard input" : input.text, at.line, at.column, {}};
     std::string words = file.text();
-    return Place{std::move(words), std::move(file)};
+    return Place{std::move(words), ValuesFlag::File, std::move(file)};
   }
   return std::nullopt;
 }
@@ -62,7 +70,10 @@ Error with_value_places(Error failure, std::span<const ValuesInput> inputs) {
   std::optional<SourceLocation> first;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::optional<Place> place = place_of(written, faults->pointers[i]);
-    placed.push_back(place ? fmt::format("{} ({})", lines[i], place->words) : std::string(lines[i]));
+    const bool text_wanted = i < faults->text_wanted.size() && faults->text_wanted[i] != 0;
+    placed.push_back(
+        place ? fmt::format("{} ({}{})", lines[i], place->words, text_wanted ? as_text(*place) : "")
+              : std::string(lines[i]));
     if (place && place->file && !first) first = place->file;
   }
   failure.because = join(placed, "\n");
