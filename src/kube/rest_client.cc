@@ -216,12 +216,44 @@ Result<Discovery::Answer> RestClient::discover(const Discovery::Question& questi
   return Discovery::Answer{std::move(value), std::move(transfer.etag)};
 }
 
+namespace {
+
+// The server reads what is applied as YAML, in which some characters of JSON's strings may not stand as they
+// are, or end a line: DEL, U+0080 to U+009F, U+2028, U+2029, U+FEFF, U+FFFE and U+FFFF. Everything else
+// stays.
+std::string as_yaml_too(std::string json) {
+  const auto is_rare = [](char c) { return c == '\x7f' || c == '\xc2' || c == '\xe2' || c == '\xef'; };
+  if (std::ranges::none_of(json, is_rare)) return json;
+  std::string text;
+  text.reserve(json.size());
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(i < json.size() ? json[i] : 0); };
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const unsigned a = byte(i), b = byte(i + 1), c = byte(i + 2);
+    unsigned code = 0;
+    std::size_t length = 1;
+    if (a == 0x7f) code = a;
+    if (a == 0xc2 && b >= 0x80 && b <= 0x9f) code = b, length = 2;
+    if ((a == 0xe2 && b == 0x80 && (c == 0xa8 || c == 0xa9)) || (a == 0xef && b == 0xbb && c == 0xbf) ||
+        (a == 0xef && b == 0xbf && c >= 0xbe))
+      code = (a & 0x0f) << 12 | (b & 0x3f) << 6 | (c & 0x3f), length = 3;
+    if (code == 0) {
+      text += json[i];
+      continue;
+    }
+    text += fmt::format("\\u{:04x}", code);
+    i += length - 1;
+  }
+  return text;
+}
+
+}  // namespace
+
 Result<Value> RestClient::exchange_with_body(std::string method, const std::string& path, const Query& query,
                                              std::string content_type, const Value& body, Repeat repeat,
                                              const Asked& asked, const Context& context) {
   http::Request wire = request(std::move(method), path, query, std::string(kJson));
   wire.headers.push_back({"Content-Type", std::move(content_type)});
-  wire.body = encoding::to_json(body);
+  wire.body = as_yaml_too(encoding::to_json(body));
   wire.repeat = repeat;
   const bool dry = body.find("dryRun") != nullptr ||
                    std::ranges::find(query, "dryRun", &Query::value_type::first) != query.end();

@@ -83,16 +83,26 @@ TEST_F(RestClientTest, AWebhookThatDoesNotAnswerIsNamedWithItsConfiguration) {
         R"({"metadata":{"name":"none"}},)"
         R"({"metadata":{"name":"guard"},"webhooks":[{"name":"a.example.com"},{"name":"b.example.com"}]}]})");
   };
+  constexpr std::string_view kNone =
+      R"({"kind":"MutatingWebhookConfigurationList","metadata":{},"items":[]})";
   refuse("b.example.com");
+  web->reply(200, std::string(kNone));
   EXPECT_EQ(client.apply(api, object, {}, {}).error().hint,
             "repair what answers for the webhook b.example.com of ValidatingWebhookConfiguration guard; or, "
             "if it may "
             "be done without, kubectl delete validatingwebhookconfiguration guard");
+  // The server doesn't say in which of them.
+  refuse("b.example.com");
+  web->reply(200, R"({"kind":"MutatingWebhookConfigurationList","metadata":{},"items":[)"
+                  R"({"metadata":{"name":"changer"},"webhooks":[{"name":"b.example.com"}]}]})");
+  EXPECT_THAT(
+      client.apply(api, object, {}, {}).error().hint,
+      HasSubstr("of ValidatingWebhookConfiguration guard or of MutatingWebhookConfiguration changer; or"));
   refuse("c.example.com");
   web->reply(403, R"({"kind":"Status","code":403,"reason":"Forbidden","message":"no"})");
   const auto unknown = client.apply(api, object, {}, {});
   EXPECT_THAT(unknown.error().because, HasSubstr("c.example.com"));
-  EXPECT_EQ(web->count(), 5u);
+  EXPECT_EQ(web->count(), 9u);
 }
 
 TEST_F(RestClientTest, AnErrorAboutASecretHidesItsValues) {
@@ -135,6 +145,17 @@ TEST_F(RestClientTest, PathsAreEscaped) {
   EXPECT_EQ(last().url, "https://h:6443/base/apis/apps/v1/namespaces/shop/deployments/api");
   ASSERT_TRUE(client.get({namespaces, "ignored", "../a?b#c%"}, {}).ok());
   EXPECT_EQ(last().url, "https://h:6443/base/api/v1/namespaces/..%2Fa%3Fb%23c%25");
+}
+
+// The server reads it as YAML, where these are no characters of a text, or end a line.
+TEST_F(RestClientTest, WhatYamlDoesNotTakeIsEscapedInWhatIsSent) {
+  web->reply(200, std::string(kObject));
+  encoding::Value rare = object;
+  rare.set("text", "a\x7f\u0085\u009f\u2028\u2029\ufeff\ufffe\uffff b \u00a0\u00e9\u20ac\U0001f600");
+  ASSERT_TRUE(client.apply(api, rare, {}, {}).ok());
+  EXPECT_THAT(last().body, HasSubstr("\"a\\u007f\\u0085\\u009f\\u2028\\u2029\\ufeff\\ufffe\\uffff b "
+                                     "\u00a0\u00e9\u20ac\U0001f600\""));
+  EXPECT_EQ(last_body(), rare);
 }
 
 TEST_F(RestClientTest, ApplySendsAnApplyPatch) {
