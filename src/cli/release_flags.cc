@@ -186,6 +186,7 @@ action::DeployOptions deploy_options(const Invocation& invocation) {
       .adopt = given(invocation, "adopt"),
       .replace = given(invocation, "replace"),
       .no_hooks = given(invocation, "no-hooks"),
+      .allow_empty = given(invocation, kAllowEmptyFlag.name),
       .skip_crds = given(invocation, "skip-crds"),
       .force_crds = given(invocation, "force-crds"),
       .rotate = rotate_secrets(invocation)};
@@ -230,6 +231,7 @@ Result<action::DeployOptions> plan_options(const Invocation& invocation, const r
   options.force_conflicts = invocation.enabled("force-conflicts");
   options.replace = invocation.enabled("replace");
   options.adopt = invocation.enabled("adopt");
+  options.allow_empty = given(invocation, kAllowEmptyFlag.name);
   options.no_hooks = invocation.enabled("no-hooks");
   options.skip_crds = invocation.enabled("skip-crds");
   options.force_crds = invocation.enabled("force-crds");

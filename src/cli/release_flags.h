@@ -98,6 +98,9 @@ inline constexpr Flag kTakeOverFlag{.name = "take-over-from",
                                     .help = "Take objects over that belong to this release",
                                     .completion = Completion::ReleaseAnywhere,
                                     .rare = true};
+inline constexpr Flag kAllowEmptyFlag{.name = "allow-empty",
+                                      .help = "Delete all objects of the release if the package makes none",
+                                      .rare = true};
 inline constexpr Flag kNoHooksFlag{.name = "no-hooks", .help = "Run no hooks of a chart", .rare = true};
 inline constexpr Flag kSkipCrdsFlag{
     .name = "skip-crds", .help = "Leave what a chart has in crds/ as it is in the cluster", .rare = true};
@@ -122,6 +125,7 @@ inline constexpr Flag kDeployFlagList[] = {
     {.name = "create-namespace", .help = "Create the release's namespace if it does not exist"},
     kForceConflictsFlag,
     kReplaceFlag,
+    kAllowEmptyFlag,
     {.name = "adopt", .help = "Take objects into the release that exist already and belong to nobody"},
     kAdoptFromFlag,
     kTakeOverFlag,
@@ -148,6 +152,7 @@ inline constexpr Flag kPlanFlagList[] = {
     {.name = "create-namespace", .help = "Create the release's namespace if it does not exist"},
     kForceConflictsFlag,
     kReplaceFlag,
+    kAllowEmptyFlag,
     {.name = "adopt", .help = "Take objects into the release that exist already and belong to nobody"},
     kAdoptFromFlag,
     kTakeOverFlag,

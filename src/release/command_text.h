@@ -18,6 +18,12 @@ inline std::string command_text(std::string_view verb, const ReleaseId& id, std:
   return text;
 }
 
+/// "kubectl --context prod create namespace shop": in the cluster that `id` is looked for in. kubectl has the
+/// same two flags.
+inline std::string kubectl_text(const ReleaseId& id, std::string_view words) {
+  return "kubectl" + id.cluster_words + " " + std::string(words);
+}
+
 /// "mistctl list -A --context prod": all releases of the cluster that `id` is looked for in.
 inline std::string list_text(const ReleaseId& id) { return "mistctl list -A" + id.cluster_words; }
 

@@ -43,6 +43,7 @@ struct DeployOptions {
   std::optional<release::ReleaseId> take_over_from = {};
   bool keep_adopted = false;
   bool no_hooks = false;      ///< no hook of a chart runs
+  bool allow_empty = false;   ///< a package that makes nothing takes all objects of the release away
   bool skip_crds = false;     ///< what a chart has in crds/ is left as it is
   bool force_crds = false;    ///< definitions of a chart may change so that they don't fit what is there
   RotateSecrets rotate = {};  ///< which drawn fields may change; the render does the rotating

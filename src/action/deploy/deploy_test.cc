@@ -64,6 +64,22 @@ TEST_F(DeployTest, InstallOfAnExistingReleaseNamesUpgrade) {
   EXPECT_THAT(again.error().hint, HasSubstr("upgrade"));
 }
 
+// A wrong path or an empty file makes nothing as well.
+TEST_F(DeployTest, APackageThatMakesNothingTakesNothingAwayUnlessItIsMeant) {
+  ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
+  const auto refused = upgrade_now("");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(refused.error().message, HasSubstr("all 2 objects of release default/web would go"));
+  EXPECT_THAT(refused.error().hint, HasSubstr("--allow-empty"));
+  EXPECT_TRUE(cluster.find("ConfigMap", "default", "one"));
+  DeployOptions meant;
+  meant.allow_empty = true;
+  ASSERT_TRUE(upgrade_now("", meant).ok());
+  EXPECT_FALSE(cluster.find("ConfigMap", "default", "one"));
+  EXPECT_TRUE(upgrade_now("").ok()) << "there is nothing left to lose";
+}
+
 TEST_F(DeployTest, UnchangedUpgradeWritesNothing) {
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
   cluster.clear_calls();

@@ -17,6 +17,7 @@
 #include "apply/plan/settle.h"
 #include "apply/plan/test_objects.h"
 #include "base/parallel.h"
+#include "base/text.h"
 #include "kube/api_failure.h"
 #include "release/command_text.h"
 
@@ -144,9 +145,9 @@ Status check_namespaces(const Environment& environment, const Look& look, const 
         there.ok() ? error(ErrorKind::Conflict, "the namespace of {} is being deleted", action->key.display())
                          .with_hint("wait until it is gone")
                    : error(ErrorKind::NotFound, "the namespace of {} does not exist", action->key.display())
-                         .with_hint(fmt::format("put the Namespace into the package, or create it: "
-                                                "kubectl create namespace {}",
-                                                name));
+                         .with_hint(fmt::format(
+                             "put the Namespace into the package, or create it: {}",
+                             release::kubectl_text(look.state.id, fmt::format("create namespace {}", name))));
     failure.where = rendered.place();
     return failure;
   });
@@ -257,7 +258,8 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   if (rendered && look.rendered.package.engine == apply::kChartEngine && !look.options.force_crds)
     MIST_TRY_VOID(check_definitions(environment, look.plan, look.live, context));
   MIST_TRY_VOID(check_namespaces(environment, look, context));
-  if (rendered) MIST_TRY_VOID(refuse_dangling_owners(environment, look.plan, context));
+  MIST_TRY_VOID(look.leaves_refused ? leave_dangling_owners(environment, look.plan, context)
+                                    : refuse_dangling_owners(environment, look.plan, context));
   look.nothing_new = nothing_new(look);
   if (look.nothing_new) rest_hooks(look.plan);
   return {};
@@ -276,6 +278,20 @@ Status refuse_untaken(const RenderedRelease& rendered, const std::vector<apply::
   return {};
 }
 
+// A wrong path, an empty file, a condition that is never met: each makes nothing, and no error.
+Status refuse_emptying(const Look& look, const std::vector<apply::DesiredObject>& desired) {
+  if (!desired.empty() || look.options.allow_empty || look.rendered.restores >= 0 || !look.state.deployed)
+    return {};
+  const auto count =
+      std::ranges::count_if(look.state.deployed->inventory,
+                            [](const apply::InventoryItem& item) { return !item.retained && !item.hook; });
+  if (count == 0) return {};
+  return error(ErrorKind::Conflict, "the package makes no objects, so all {} of release {} would go",
+               plural(static_cast<std::size_t>(count), "object"), look.state.id.display())
+      .with_hint(fmt::format("see what mistctl generate prints; if that is meant, say --allow-empty, or {}",
+                             release::command_text("uninstall", look.state.id)));
+}
+
 // Of what is wanted: what is there, and what is to be done.
 Status look_at_cluster(const Environment& environment, Look& result, const Intent& intent,
                        const DeployOptions& options, Unreadable unreadable, const Context& context) {
@@ -288,6 +304,7 @@ Status look_at_cluster(const Environment& environment, Look& result, const Inten
   std::vector<apply::DesiredObject> desired = std::move(wanted.desired);
   result.waiting = std::move(wanted.waiting);
   MIST_TRY_VOID(refuse_untaken(result.rendered, desired));
+  MIST_TRY_VOID(refuse_emptying(result, desired));
   // What is recorded was warned of when it was rendered.
   if (result.rendered.restores < 0) apply::warn_of_left_out(desired, environment.events);
   MIST_TRY_VOID(

@@ -35,6 +35,7 @@ Result<ExitCode> run_apply_plan(const Invocation& invocation, World& world) {
                                 "-o FILE"));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   action::DeployOptions options = plan.options;
+  options.allow_empty = true;  // or there would be no such plan
   read_run_flags(invocation, options);
   const action::Intent intent = action::saved_plan_intent(cluster.environment, plan, world.context);
   MIST_TRY(const action::DeployReport report,
