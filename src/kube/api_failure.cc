@@ -30,6 +30,11 @@ constexpr std::array<std::string_view, 8> kFieldReasons{
     "FieldValueRequired", "FieldValueInvalid", "FieldValueNotSupported", "FieldValueDuplicate",
     "FieldValueTooLong",  "FieldValueTooMany", "FieldValueTypeInvalid",  "FieldValueForbidden"};
 
+// Of these, no change is to blame.
+constexpr std::array<std::string_view, 6> kOfValues{"FieldValueRequired",  "FieldValueNotSupported",
+                                                    "FieldValueDuplicate", "FieldValueTooLong",
+                                                    "FieldValueTooMany",   "FieldValueTypeInvalid"};
+
 bool says_immutable(std::string_view words) {
   return std::ranges::any_of(kImmutable, [&](std::string_view each) { return words.contains(each); });
 }
@@ -93,6 +98,9 @@ ApiFailure read_failure(const Value& status, ErrorKind kind) {
   if (kind == ErrorKind::Conflict && owned != failure.causes.end()) failure.field = owned->field;
   if (kind != ErrorKind::Invalid || failure.other_object) return failure;
   failure.immutable = immutable;
+  failure.invalid_anyway = std::ranges::any_of(failure.causes, [](const ApiFailure::Cause& cause) {
+    return std::ranges::find(kOfValues, cause.reason) != kOfValues.end();
+  });
   failure.lost_version = message.starts_with(kLostVersion);
   failure.invalid_fields = !failure.causes.empty() && std::ranges::all_of(failure.causes, is_about_a_field);
   failure.field = failure.invalid_fields ? failure.causes.front().field : escape_controls(field_in(message));
@@ -129,6 +137,7 @@ bool is_conflict_only_of(const Error& failure, std::string_view field) {
 
 bool is_other_object(const Error& failure) { return fact(failure).other_object; }
 bool is_immutable(const Error& failure) { return fact(failure).immutable; }
+bool is_invalid_anyway(const Error& failure) { return fact(failure).invalid_anyway; }
 bool names_invalid_fields(const Error& failure) { return fact(failure).invalid_fields; }
 std::string_view unanswering_webhook(const Error& failure) { return fact(failure).webhook; }
 bool is_without_right(const Error& failure) { return fact(failure).no_right; }

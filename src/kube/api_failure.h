@@ -27,6 +27,8 @@ struct ApiFailure {
   bool other_object = false;
   /// It would change a field that can't be changed.
   bool immutable = false;
+  /// Some cause would be one of a new object too: a value that isn't supported, is missing or is too long.
+  bool invalid_anyway = false;
   /// Every cause is about a field of the object that was sent (field.ErrorType in apimachinery). Admission,
   /// which may decide otherwise once something else is written, gives other causes, or none.
   bool invalid_fields = false;
@@ -62,6 +64,8 @@ bool is_conflict_only_of(const Error& failure, std::string_view field);
 bool is_other_object(const Error& failure);
 /// Whether it refused a write because fields differ that can't be changed.
 bool is_immutable(const Error& failure);
+/// Whether it would refuse the object also if it were a new one.
+bool is_invalid_anyway(const Error& failure);
 /// Whether it found the object's own fields wrong: 422 with a cause for each.
 bool names_invalid_fields(const Error& failure);
 /// The admission webhook that it couldn't ask, by its name in its configuration; empty: that isn't why.

@@ -239,8 +239,39 @@ def going_back_over_an_adoption_leaves_what_was_there_before(t):
         equal(as_it_is(t, kind, name), before[name], f"{kind} {name}")
     equal(t.kube.get("ConfigMap", t.ns, "more"), None)
     equal([o["name"] for o in t.run("status", "shop", "-o", "json").json["objects"]], ["own"])
+    t.refused("rollback", "shop", "1", says=["belongs to no release", "--adopt"])
+    t.run("rollback", "shop", "1", "--adopt")
+    equal((containers(t, "web"), t.kube.get("ConfigMap", t.ns, "cfg")["data"]["new"]), (["main"], "1"))
+    t.run("rollback", "shop", "0")
+    equal(as_it_is(t, "ConfigMap", "cfg"), before["cfg"])
     t.run("uninstall", "shop", "--yes")
     equal(as_it_is(t, "ConfigMap", "cfg"), before["cfg"])
+
+
+@test
+def a_rollback_over_an_adoption_that_did_not_end_can_be_undone(t):
+    own = config_map("own", {"a": "1"})
+    held = config_map("held", {"a": "1"})
+    held["metadata"]["labels"] = {"held": t.ns}
+    made_by(t, "kubectl-create", config_map("cfg", {"a": "1", "b": "2"}))
+    t.run("install", "shop", "-p", t.package("v0", own))
+    t.run("upgrade", "shop", "-p", t.package("v1", own, held, config_map("cfg", {"a": "other"})), "--adopt")
+    name = f"held-{t.ns}"
+    policy = {"metadata": {"name": name}, "spec": {
+        "failurePolicy": "Fail", "validations": [{"expression": "false", "message": "it is held"}],
+        "matchConstraints": {"objectSelector": {"matchLabels": {"held": t.ns}}, "resourceRules": [
+            {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["DELETE"]}]}}}
+    binding = {"metadata": {"name": name}, "spec": {"policyName": name, "validationActions": ["Deny"]}}
+    for kind, body in (("ValidatingAdmissionPolicy", policy), ("ValidatingAdmissionPolicyBinding", binding)):
+        t.kube.create(kind, None, body)
+        t.cleanup(lambda kind=kind: t.kube.delete(kind, None, name))
+    t.kube.wait("the policy is enforced", lambda: t.kube.request(
+        "DELETE", t.kube.path("ConfigMap", t.ns, "held") + "?dryRun=All")[0] in (403, 422))
+    t.refused("rollback", "shop", "0", says=["it is held"])
+    equal(t.kube.get("ConfigMap", t.ns, "cfg")["data"], {"a": "1", "b": "2"})
+    t.run("recover", "shop", "--undo", "--yes")
+    equal(t.kube.get("ConfigMap", t.ns, "cfg")["data"], {"a": "other"})
+    contains(t.run("upgrade", "shop", "-p", t.package("v1", own, held, config_map("cfg", {"a": "other"}))).out, "nothing was written")
 
 
 @test

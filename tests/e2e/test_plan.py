@@ -189,7 +189,7 @@ def objects_move_from_one_release_to_another(t):
     t.run("install", "old", "-p", old)
     uid = t.kube.get("ConfigMap", t.ns, "moves")["metadata"]["uid"]
     t.refused("install", "new", "-p", new, says=[f"belongs to release {t.ns}/old", "--take-over-from"])
-    t.refused("install", "new", "-p", new, "--take-over-from", "nonsense", says=["NAMESPACE/NAME"], code=2)
+    t.refused("install", "new", "-p", new, "--take-over-from", "non/sen/se", says=["[NAMESPACE/]NAME"], code=2)
     contains(t.run("diff", "new", "-p", new, "--take-over-from", f"{t.ns}/old").out, "adopt ConfigMap", "+  key: new")
     t.run("install", "new", "-p", new, "--take-over-from", f"{t.ns}/old")
     moved = t.kube.get("ConfigMap", t.ns, "moves")

@@ -1,12 +1,13 @@
 #include "action/deploy/dangling_owners.h"
 
 #include <map>
-#include <utility>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "apply/fields/field_place.h"
+#include "apply/plan/left_as_is.h"
 #include "base/parallel.h"
 #include "kube/api_failure.h"
 
@@ -17,7 +18,7 @@ using apply::ActionKind;
 using encoding::Value;
 
 struct NamedOwner {
-  const apply::PlannedAction* action = nullptr;
+  std::size_t write = 0;  // of the plan
   std::size_t place = 0;  // in its ownerReferences
   kube::GroupVersionKind gvk;
   std::string ns, name, uid;
@@ -30,10 +31,11 @@ bool is_written(const apply::PlannedAction& action) {
          action.kind == ActionKind::Adopt || action.kind == ActionKind::Replace;
 }
 
-// Each once, with the first object that names it. The server refuses references that lack something.
+// The server refuses references that lack something.
 std::vector<NamedOwner> owners_named_by(const apply::Plan& plan) {
-  std::map<std::pair<std::string, std::string>, NamedOwner> owners;
-  for (const apply::PlannedAction& action : plan.writes) {
+  std::vector<NamedOwner> owners;
+  for (std::size_t write = 0; write < plan.writes.size(); ++write) {
+    const apply::PlannedAction& action = plan.writes[write];
     if (!is_written(action)) continue;
     const Value* const references =
         plan.desired[action.desired].rendered.object.value().at_path({"metadata", "ownerReferences"});
@@ -42,26 +44,24 @@ std::vector<NamedOwner> owners_named_by(const apply::Plan& plan) {
       const Value& each = references->as_array()[i];
       auto gvk = kube::GroupVersionKind::parse(each.string_at("apiVersion"), each.string_at("kind"));
       if (!gvk) continue;
-      NamedOwner owner{.action = &action,
+      NamedOwner owner{.write = write,
                        .place = i,
                        .gvk = *std::move(gvk),
                        .ns = action.key.ns,
                        .name = std::string(each.string_at("name")),
                        .uid = std::string(each.string_at("uid"))};
-      if (!owner.name.empty() && !owner.uid.empty())
-        owners.emplace(std::pair(owner.uid, action.key.ns), std::move(owner));
+      if (!owner.name.empty() && !owner.uid.empty()) owners.push_back(std::move(owner));
     }
   }
-  std::vector<NamedOwner> list;
-  for (auto& [key, owner] : owners) list.push_back(std::move(owner));
-  return list;
+  return owners;
 }
 
 Error dangling(const apply::Plan& plan, const NamedOwner& owner, std::string_view why) {
-  const auto& rendered = plan.desired[owner.action->desired].rendered;
+  const apply::PlannedAction& action = plan.writes[owner.write];
+  const auto& rendered = plan.desired[action.desired].rendered;
   Error failure =
       error(ErrorKind::NotFound, "{} names an owner that is not there: {} with uid {}{}",
-            owner.action->key.display(), owner.words(), owner.uid, why)
+            action.key.display(), owner.words(), owner.uid, why)
           .with_because("Kubernetes' garbage collector would delete the object, or the reference")
           .with_hint("remove metadata.ownerReferences from the package: the release owns its objects");
   failure.where =
@@ -69,30 +69,57 @@ Error dangling(const apply::Plan& plan, const NamedOwner& owner, std::string_vie
   return failure;
 }
 
-Status check(const Environment& environment, const apply::Plan& plan, const NamedOwner& owner,
-             const Context& context) {
+// Nothing: it is there, or nobody can tell.
+Result<std::optional<Error>> look_for(const Environment& environment, const apply::Plan& plan,
+                                      const NamedOwner& owner, const Context& context) {
+  using Found = std::optional<Error>;
   const auto resource =
       environment.client.resource_for({owner.gvk.group, owner.gvk.kind}, owner.gvk.version, context);
-  if (!resource.ok()) return context.check();
+  MIST_TRY_VOID(context.check());
+  if (!resource.ok()) return Found();
   if (resource->namespaced && owner.ns.empty())
-    return dangling(plan, owner, ", which is in a namespace, while the object is in none");
+    return Found(dangling(plan, owner, ", which is in a namespace, while the object is in none"));
   const auto there = environment.client.get(
       {*resource, resource->namespaced ? owner.ns : std::string(), owner.name}, context);
-  if (there.ok())
-    return there->string_at({"metadata", "uid"}) == owner.uid
-               ? Status()
-               : Status(dangling(plan, owner, fmt::format("; {} is another one", owner.words())));
-  if (kube::is_absent(there.error())) return dangling(plan, owner, "");
-  return context.check();
+  MIST_TRY_VOID(context.check());
+  if (!there.ok()) return kube::is_absent(there.error()) ? Found(dangling(plan, owner, "")) : Found();
+  if (there->string_at({"metadata", "uid"}) == owner.uid) return Found();
+  return Found(dangling(plan, owner, fmt::format("; {} is another one", owner.words())));
+}
+
+// By the number of the write: the first of each.
+Result<std::map<std::size_t, Error>> dangling_owners(const Environment& environment, const apply::Plan& plan,
+                                                     const Context& context) {
+  const std::vector<NamedOwner> owners = owners_named_by(plan);
+  std::vector<std::optional<Error>> found(owners.size());
+  MIST_TRY_VOID(parallel_for(owners.size(), 16, [&](std::size_t i) -> Status {
+    MIST_TRY(found[i], look_for(environment, plan, owners[i], context));
+    return {};
+  }));
+  std::map<std::size_t, Error> dangling;
+  for (std::size_t i = 0; i < owners.size(); ++i)
+    if (found[i]) dangling.emplace(owners[i].write, *std::move(found[i]));
+  return dangling;
 }
 
 }  // namespace
 
 Status refuse_dangling_owners(const Environment& environment, const apply::Plan& plan,
                               const Context& context) {
-  const std::vector<NamedOwner> owners = owners_named_by(plan);
-  return parallel_for(owners.size(), 16,
-                      [&](std::size_t i) { return check(environment, plan, owners[i], context); });
+  MIST_TRY(auto dangling, dangling_owners(environment, plan, context));
+  return dangling.empty() ? Status() : Status(std::move(dangling.begin()->second));
+}
+
+Status leave_dangling_owners(const Environment& environment, apply::Plan& plan, const Context& context) {
+  MIST_TRY(const auto dangling, dangling_owners(environment, plan, context));
+  for (const auto& [write, failure] : dangling) {
+    apply::PlannedAction& action = plan.writes[write];
+    if (action.kind == ActionKind::Create)
+      environment.events.warn(fmt::format("{}: {}", failure.message, failure.because));
+    else
+      apply::leave(action, "it would get an owner that is not there, and be deleted for that");
+  }
+  return {};
 }
 
 }  // namespace mist::action

@@ -14,4 +14,8 @@ namespace mist::action {
 Status refuse_dangling_owners(const Environment& environment, const apply::Plan& plan,
                               const Context& context);
 
+/// For going back to what is recorded: an object that is there, and would get such an owner, is left as it is
+/// (apply/plan/left_as_is.h); one that is not there is written, with a warning. Errors: of the context.
+Status leave_dangling_owners(const Environment& environment, apply::Plan& plan, const Context& context);
+
 }  // namespace mist::action

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "apply/plan/left_as_is.h"
 #include "testing/release_world.h"
 #include "testing/yaml.h"
 
@@ -47,6 +48,18 @@ TEST_F(DanglingOwners, OwnersThatAreThereAndKindsThatNobodyKnowsPass) {
   unknown.replace(unknown.find("kind: ConfigMap, name"), 15, "kind: Unheard");
   unknown.replace(unknown.find("name: owned"), 11, "name: strange");
   EXPECT_TRUE(install_now(unknown).ok());
+}
+
+// Nobody can change what is recorded, and what is there holds data.
+TEST_F(DanglingOwners, GoingBackLeavesWhatWouldGetOne) {
+  ASSERT_TRUE(install_now(owned("owner", uid_)).ok());
+  ASSERT_TRUE(upgrade_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: owned}, data: {a: '2'}}").ok());
+  const kube::ResourceInfo maps{{"", "v1", "ConfigMap"}, "configmaps", true, {}};
+  ASSERT_TRUE(cluster.remove({maps, "default", "owner"}, {}, Context()).ok());
+  const auto back = rollback_now(0);
+  ASSERT_TRUE(back.ok()) << back.error().to_line();
+  EXPECT_EQ(apply::count_left(back->plan), 1U);
+  EXPECT_EQ(cluster.find("ConfigMap", "default", "owned")->at_path({"metadata", "ownerReferences"}), nullptr);
 }
 
 }  // namespace

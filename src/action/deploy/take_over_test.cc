@@ -29,13 +29,13 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-std::string config_map(std::string_view name, std::string_view value) {
+std::string valued_map(std::string_view name, std::string_view value) {
   return fmt::format("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}, data: {{a: '{}'}}}}\n",
                      name, value);
 }
-const std::string kTheirs = config_map("one", "1") + config_map("two", "1");
-const std::string kTaken = config_map("two", "2");
-const std::string kTakenAndLast = kTaken + config_map("zzz", "1");
+const std::string kTheirs = valued_map("one", "1") + valued_map("two", "1");
+const std::string kTaken = valued_map("two", "2");
+const std::string kTakenAndLast = kTaken + valued_map("zzz", "1");
 
 class TakeOverTest : public testing::ReleaseWorld {
  protected:
@@ -219,11 +219,11 @@ TEST_F(TakeOverTest, AFailedInstallLeavesTheObjectInBothRecordsUntilItIsUndone) 
 
 TEST_F(TakeOverTest, AFailedUpgradeThatIsRolledBackGivesBack) {
   install_theirs();
-  ASSERT_TRUE(install_now(config_map("mine", "1")).ok());
+  ASSERT_TRUE(install_now(valued_map("mine", "1")).ok());
   refuse("zzz");
   DeployOptions options = taking();
   options.rollback_on_failure = true;
-  const auto failed = upgrade_now(config_map("mine", "2") + kTakenAndLast, options);
+  const auto failed = upgrade_now(valued_map("mine", "2") + kTakenAndLast, options);
   ASSERT_FALSE(failed.ok());
   EXPECT_THAT(failed.error().frames, Contains("rolled back to v0, as v2"));
   EXPECT_EQ(value("mine"), "1");
@@ -241,7 +241,7 @@ TEST_F(TakeOverTest, NeitherUninstallNorAnotherUpgradeDeletesWhatWasNeverQuiteTa
   theirs_is_whole();
 
   fail_to_install(taking());
-  const auto without = install_now(config_map("mine", "1"));
+  const auto without = install_now(valued_map("mine", "1"));
   ASSERT_TRUE(without.ok()) << without.error().to_line();
   EXPECT_THAT(inventory(id), ElementsAre("mine"));
   theirs_is_whole();
@@ -279,7 +279,7 @@ TEST_F(TakeOverTest, WhatTheOtherReleaseOnlyRetainedGoesBackAsItIs) {
   install_theirs(kTheirs + claim);
   ASSERT_TRUE(upgrade_theirs(kTheirs).ok());
   refuse("zzz");
-  ASSERT_FALSE(install_now(claim + config_map("zzz", "1"), taking()).ok());
+  ASSERT_FALSE(install_now(claim + valued_map("zzz", "1"), taking()).ok());
   cluster.set_before({});
   EXPECT_EQ(owner("data", "PersistentVolumeClaim"), "default/web");
   const auto undone = undo_now({.prune = {.delete_pvcs = true}});
@@ -311,7 +311,7 @@ TEST_F(TakeOverTest, WhatTheOtherReleaseHasDroppedMeanwhileStays) {
   install_theirs();
   fail_to_install(taking());
   const Intent without =
-      upgrade_intent(rendering(config_map("one", "1"), {"test:2", "test", "2", "sha256:2"}));
+      upgrade_intent(rendering(valued_map("one", "1"), {"test:2", "test", "2", "sha256:2"}));
   ASSERT_TRUE(deploy(environment(), theirs, without, {}, Context()).ok());
   EXPECT_THAT(inventory(theirs), ElementsAre("one"));
   const auto undone = undo_now();
@@ -527,7 +527,7 @@ TEST_F(TakeOverTest, WhereverTheProcessDiesOnceOursIsDeployedTheOtherRecordForge
         EXPECT_EQ(read_release(here, id, Context())->deployed->number, 0) << point;
       } else if (next == Next::Drop) {
         const auto dropped =
-            deploy(here, id, upgrade_intent(rendering(config_map("mine", "1"))), {}, Context());
+            deploy(here, id, upgrade_intent(rendering(valued_map("mine", "1"))), {}, Context());
         ASSERT_TRUE(dropped.ok()) << point << ": " << dropped.error().to_line();
         // What is not known to be deployed goes back.
         EXPECT_EQ(fresh.has("ConfigMap", "default", "two"), behind) << point;
@@ -563,7 +563,7 @@ TEST_F(TakeOverTest, RecoverForgetsNothingThatCameBack) {
     });
   };
   forgets("mistletoe.theirs.v0");
-  ASSERT_TRUE(install_now(kTaken + config_map("mine", "1"), taking()).ok());
+  ASSERT_TRUE(install_now(kTaken + valued_map("mine", "1"), taking()).ok());
   forgets("mistletoe.web.v0");
   ASSERT_TRUE(upgrade_theirs(kTheirs, {.take_over_from = id}).ok());
   cluster.set_before({});
@@ -588,11 +588,11 @@ TEST_F(TakeOverTest, WhatTheOtherReleaseDidNotForgetItForgetsWithTheNextUpgrade)
   cluster.set_before({});
   EXPECT_EQ(owner("two"), "default/web");
   EXPECT_THAT(inventory(theirs), UnorderedElementsAre("one", "two"));
-  ASSERT_TRUE(upgrade_now(config_map("two", "3")).ok());
+  ASSERT_TRUE(upgrade_now(valued_map("two", "3")).ok());
   EXPECT_THAT(inventory(theirs), ElementsAre("one"));
   // It is ours for good: what undoes a later upgrade gives nothing back.
   refuse("zzz");
-  ASSERT_FALSE(upgrade_now(config_map("two", "4") + config_map("zzz", "1"),
+  ASSERT_FALSE(upgrade_now(valued_map("two", "4") + valued_map("zzz", "1"),
                            {.take_over_from = theirs, .rollback_on_failure = true})
                    .ok());
   cluster.set_before({});
@@ -603,9 +603,9 @@ TEST_F(TakeOverTest, WhatTheOtherReleaseDidNotForgetItForgetsWithTheNextUpgrade)
 // The revision that took is long gone, as are those that were to give back and could not.
 TEST_F(TakeOverTest, ATrimmedHistoryDoesNotForgetWhereThingsCameFrom) {
   install_theirs();
-  ASSERT_TRUE(install_now(config_map("mine", "1")).ok());
+  ASSERT_TRUE(install_now(valued_map("mine", "1")).ok());
   refuse("zzz");
-  const std::string wanted = config_map("mine", "2") + kTakenAndLast;
+  const std::string wanted = valued_map("mine", "2") + kTakenAndLast;
   ASSERT_FALSE(upgrade_now(wanted, {.take_over_from = theirs, .history_max = 2}).ok());
   for (int i = 0; i < 4; ++i) ASSERT_FALSE(upgrade_now(wanted, {.history_max = 2}).ok());
   refuse("two");
@@ -624,13 +624,13 @@ TEST_F(TakeOverTest, ATrimmedHistoryDoesNotForgetWhereThingsCameFrom) {
 TEST_F(TakeOverTest, AfterATrimmedHistoryNeitherUpgradeNorUninstallDeletesIt) {
   for (const bool upgrades : {true, false}) {
     install_theirs();
-    ASSERT_TRUE(install_now(config_map("mine", "1")).ok());
+    ASSERT_TRUE(install_now(valued_map("mine", "1")).ok());
     refuse("zzz");
     ASSERT_FALSE(upgrade_now(kTakenAndLast, {.take_over_from = theirs, .history_max = 2}).ok());
     for (int i = 0; i < 4; ++i) ASSERT_FALSE(upgrade_now(kTakenAndLast, {.history_max = 2}).ok());
     cluster.set_before({});
     if (upgrades) {
-      ASSERT_TRUE(upgrade_now(config_map("mine", "2")).ok());
+      ASSERT_TRUE(upgrade_now(valued_map("mine", "2")).ok());
     }
     ASSERT_TRUE(uninstall_now().ok());
     ours_is_gone();
@@ -692,7 +692,7 @@ TEST_F(TakeOverTest, WhatATakeOverReplacedGoesBackAsItWas) {
   });
   DeployOptions options = taking();
   options.replace = true;
-  ASSERT_FALSE(install_now(selecting("ours") + config_map("zzz", "1"), options).ok());
+  ASSERT_FALSE(install_now(selecting("ours") + valued_map("zzz", "1"), options).ok());
   EXPECT_EQ(owner("api", "Deployment.apps"), "default/web");
   EXPECT_EQ(selector(), "ours");
   const auto undone = undo_now();
@@ -734,7 +734,7 @@ class MeanwhileTest : public TakeOverTest {
   }
   void third_installs(const DeployOptions& options) {
     const auto done =
-        deploy(environment(), third, install_intent(rendering(config_map("two", "3"))), options, Context());
+        deploy(environment(), third, install_intent(rendering(valued_map("two", "3"))), options, Context());
     ASSERT_TRUE(done.ok()) << done.error().to_line();
   }
   std::string mark(std::string_view name) {
@@ -848,7 +848,7 @@ TEST_F(MeanwhileTest, ALostAnswerIsNoOtherRelease) {
 // The release that something was taken from goes on without it.
 
 TEST_F(TakeOverTest, TheSourceIsUndoneRolledBackAndRepairedWithoutIt) {
-  install_theirs(kTheirs + config_map("edited", "1"));
+  install_theirs(kTheirs + valued_map("edited", "1"));
   ASSERT_TRUE(install_now(kTaken, taking()).ok());
   EXPECT_THAT(drift(environment(), theirs, Context())->found, IsEmpty());
   auto edited = *cluster.find("ConfigMap", "default", "edited");
@@ -859,7 +859,7 @@ TEST_F(TakeOverTest, TheSourceIsUndoneRolledBackAndRepairedWithoutIt) {
   EXPECT_EQ(value("edited"), "1");
 
   refuse("zzz");
-  const std::string more = config_map("one", "2") + config_map("zzz", "1");
+  const std::string more = valued_map("one", "2") + valued_map("zzz", "1");
   const auto failed = upgrade_theirs(more, {.rollback_on_failure = true});
   ASSERT_FALSE(failed.ok());
   EXPECT_THAT(failed.error().frames, Contains(HasSubstr("rolled back to v1, as v3")));
@@ -897,7 +897,7 @@ spec:
 
 // Undoing takes nothing: what the failed run was to take, and did not, stays where it is.
 TEST_F(TakeOverTest, AMoveThatFailedIsNotMadeByUndoingIt) {
-  ASSERT_TRUE(install_now(kTaken + config_map("mine", "1")).ok());
+  ASSERT_TRUE(install_now(kTaken + valued_map("mine", "1")).ok());
   // Theirs has it, and ours never forgot.
   cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
     const bool forgets = call.writes() && call.verb != "apply" && call.key.name == "mistletoe.web.v0";
@@ -914,7 +914,7 @@ TEST_F(TakeOverTest, AMoveThatFailedIsNotMadeByUndoingIt) {
   });
   DeployOptions options = taking();
   options.rollback_on_failure = true;
-  ASSERT_FALSE(upgrade_now(kTaken + config_map("mine", "2"), options).ok());
+  ASSERT_FALSE(upgrade_now(kTaken + valued_map("mine", "2"), options).ok());
   cluster.set_before({});
   EXPECT_EQ(owner("two"), "default/theirs");
   EXPECT_THAT(inventory(theirs), UnorderedElementsAre("one", "two"));
@@ -927,7 +927,7 @@ TEST_F(TakeOverTest, AMoveThatFailedIsNotMadeByUndoingIt) {
 
 // Two that take from each other lock each other out again and again, each between the other's look and lock.
 TEST_F(TakeOverTest, WhoWaitsForLocksOutlastsManyChangesOfItsRelease) {
-  ASSERT_TRUE(install_now(config_map("mine", "1")).ok());
+  ASSERT_TRUE(install_now(valued_map("mine", "1")).ok());
   install_theirs();
   for (const Duration wait : {Duration(0), Duration(std::chrono::seconds(20))}) {
     std::atomic<int> moves{0};
@@ -971,7 +971,7 @@ TEST_F(TakeOverTest, AnUpgradeGoesOnWhileTheOtherReleaseIsBusy) {
     Environment here = environment();
     here.lock_wait = std::chrono::minutes(5);
     const auto began = std::chrono::steady_clock::now();
-    const auto done = deploy(here, id, upgrade_intent(rendering(config_map("two", "3"))), {}, Context());
+    const auto done = deploy(here, id, upgrade_intent(rendering(valued_map("two", "3"))), {}, Context());
     ASSERT_TRUE(done.ok()) << done.error().to_line();
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
     EXPECT_THAT(inventory(theirs), UnorderedElementsAre("one", "two"));
@@ -980,27 +980,27 @@ TEST_F(TakeOverTest, AnUpgradeGoesOnWhileTheOtherReleaseIsBusy) {
     const bool locks = call.verb == "patch" && call.key.name == "mistletoe.theirs";
     return locks ? std::optional(error(ErrorKind::Forbidden, "cannot patch Secrets")) : std::nullopt;
   });
-  ASSERT_TRUE(upgrade_now(config_map("two", "4")).ok());
+  ASSERT_TRUE(upgrade_now(valued_map("two", "4")).ok());
   cluster.set_before({});
   EXPECT_EQ(value("two"), "4");
   EXPECT_THAT(inventory(theirs), UnorderedElementsAre("one", "two"));
-  ASSERT_TRUE(upgrade_now(config_map("two", "5")).ok());
+  ASSERT_TRUE(upgrade_now(valued_map("two", "5")).ok());
   EXPECT_THAT(inventory(theirs), ElementsAre("one"));
   // And then nobody asks any more.
-  ASSERT_TRUE(upgrade_now(config_map("two", "6")).ok());
+  ASSERT_TRUE(upgrade_now(valued_map("two", "6")).ok());
   cluster.clear_calls();
-  ASSERT_TRUE(upgrade_now(config_map("two", "7")).ok());
+  ASSERT_TRUE(upgrade_now(valued_map("two", "7")).ok());
   for (const FakeCall& call : cluster.calls()) EXPECT_NE(call.key.name, "mistletoe.theirs");
 }
 
 // The command line refuses it; a record may have it.
 TEST_F(TakeOverTest, ItsOwnReleaseIsNoOther) {
-  ASSERT_TRUE(install_now(config_map("mine", "1")).ok());
+  ASSERT_TRUE(install_now(valued_map("mine", "1")).ok());
   cluster.put(testing::yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: default}}"));
   refuse("zzz");
   ASSERT_FALSE(upgrade_now(kTakenAndLast, {.adopt = true, .take_over_from = id}).ok());
   cluster.set_before({});
-  ASSERT_TRUE(upgrade_now(config_map("mine", "2")).ok());
+  ASSERT_TRUE(upgrade_now(valued_map("mine", "2")).ok());
   // Adopted by what failed, it was never the release's.
   const auto two = cluster.find("ConfigMap", "default", "two");
   ASSERT_TRUE(two);

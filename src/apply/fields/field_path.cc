@@ -16,7 +16,7 @@ std::string member_text(const std::string& name) {
   return plain ? "." + name : "[\"" + name + "\"]";
 }
 
-std::string key_text(const Value& key) {
+std::string key_label(const Value& key) {
   std::string text;
   for (const Value::Member& part : key.as_object())
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", part.key,
@@ -37,7 +37,7 @@ std::string path_text(const std::vector<PathStep>& steps) {
         text += fmt::format("[{}]", step.index);
         break;
       case PathStep::Kind::Key:
-        text += key_text(step.key);
+        text += key_label(step.key);
         break;
       case PathStep::Kind::Item:
         text += "[]";

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::yaml;
 
-constexpr std::string_view kWanted = "{apiVersion: v1, kind: Pod, spec: {image: a}}";
+constexpr std::string_view kPlain = "{apiVersion: v1, kind: Pod, spec: {image: a}}";
 constexpr std::string_view kMirrored = "{apiVersion: v1, kind: Pod, spec: {image: mirror/a}}";
 
 std::vector<FieldDifference> found(std::string_view applied, std::string_view stored, std::string_view wanted,
@@ -32,7 +32,7 @@ std::vector<std::string> left(std::string_view applied, std::string_view stored,
 }
 
 TEST(ServerMade, AValueIsForTheServerToJudgeAsLongAsBothStay) {
-  const std::vector<FieldDifference> all = found(kWanted, kMirrored, kWanted, kMirrored);
+  const std::vector<FieldDifference> all = found(kPlain, kMirrored, kPlain, kMirrored);
   ASSERT_EQ(all.size(), 1U);
   EXPECT_TRUE(all[0].made);
   EXPECT_TRUE(all[0].uncertain);
@@ -57,12 +57,12 @@ TEST(ServerMade, AQuantityThatAdmissionSetIsForTheServerToJudgeToo) {
 }
 
 TEST(ServerMade, ALiveValueThatSomebodyChangedLaterIsOne) {
-  EXPECT_THAT(left(kWanted, kMirrored, kWanted, "{apiVersion: v1, kind: Pod, spec: {image: evil}}"),
+  EXPECT_THAT(left(kPlain, kMirrored, kPlain, "{apiVersion: v1, kind: Pod, spec: {image: evil}}"),
               ElementsAre(".spec.image"));
 }
 
 TEST(ServerMade, ANewWantedValueIsOne) {
-  EXPECT_THAT(left(kWanted, kMirrored, "{apiVersion: v1, kind: Pod, spec: {image: b}}", kMirrored),
+  EXPECT_THAT(left(kPlain, kMirrored, "{apiVersion: v1, kind: Pod, spec: {image: b}}", kMirrored),
               ElementsAre(".spec.image"));
 }
 

@@ -300,13 +300,23 @@ class Planner {
     return true;
   }
 
+  // What was adopted and given back since (action/deploy/adopted.h) is nobody's: its marks are gone, and
+  // nothing in it is ours. Wanted again, it is adopted again.
+  bool was_given_back(const PlannedAction& action, const Value& there, Whose owner) const {
+    return action.adopted && owner == Whose::Nobodys &&
+           std::ranges::none_of(kube::managed_fields(there), [&](const Value& entry) {
+             return kube::is_applied_by(entry, owner_.manager);
+           });
+  }
+
   // Of an object that was adopted without the fields of its earlier managers, by an earlier Mistletoe or by a
   // run that died; or of one of which a manager is named now. What others changed since stays a conflict.
   void catch_up(PlannedAction& action, const DesiredObject& object, const Value& there, Whose owner) const {
-    const bool late = !action.fields_taken;
+    const bool late = !action.fields_taken || was_given_back(action, there, owner);
     if (!action.adopted || rules_.leave_fields || (!late && rules_.adopt_from.empty())) return;
     std::vector<FieldDifference> now = std::move(action.differences);
-    const bool adopting = late && owner == Whose::Nobodys && rules_.adopt;
+    const bool adopting =
+        late && owner == Whose::Nobodys && (rules_.adopt || was_given_back(action, there, owner));
     const ChosenFields chosen = late ? predecessors_and(rules_.adopt_from) : only_named(rules_.adopt_from);
     if (!plan_transfer(action, object, there, chosen)) {
       action.differences = std::move(now);

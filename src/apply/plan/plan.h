@@ -38,7 +38,8 @@ enum class ConflictCause : std::uint8_t {
   Immutable,  ///< fields differ that can't be changed
   Fields,     ///< fields differ that other field managers own
   Refused,    ///< the server finds it invalid
-  Denied,     ///< the server forbids it: its admission, or the rights of who asks
+  Denied,     ///< the server's admission forbids it
+  NoRight,    ///< whoever asks may not write it
 };
 
 /// Whose a live object is.

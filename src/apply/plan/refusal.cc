@@ -106,7 +106,8 @@ void leave_to_the_order(Plan& plan) {
     PlannedAction& action = plan.writes[i];
     if (!action.arguable) continue;
     action.arguable = false;
-    const bool refused = action.cause == ConflictCause::Refused || action.cause == ConflictCause::Denied;
+    const bool refused = action.cause == ConflictCause::Refused || action.cause == ConflictCause::Denied ||
+                         action.cause == ConflictCause::NoRight;
     if (action.kind != ActionKind::Conflict || !refused) continue;
     if (const std::string why = may_be_judged_otherwise(plan, i); !why.empty()) {
       action.kind = action.adopting ? ActionKind::Adopt : ActionKind::Update;

@@ -217,7 +217,9 @@ class Settler {
   void accepted(PlannedAction& action, const DesiredObject& desired, const LiveObject& live,
                 const Value& after) const {
     const bool applies_status = desired.rendered.object.value().find("status") != nullptr;
-    if (!action.adopting && live.whole &&
+    // What admission takes our marks away from is no object of ours, however equal: the write says so.
+    const bool marked = marks_of(after) == marks_of(desired.rendered.object.value());
+    if (!action.adopting && live.whole && marked &&
         same_object(live.value, after, kVersionLabel,
                     applies_status ? StatusOf::Applied : StatusOf::Controllers)) {
       unchanged(action, "equal");
@@ -254,12 +256,14 @@ class Settler {
     }
     if (failure.kind == ErrorKind::Forbidden) return denied(action, failure);
     if (failure.kind != ErrorKind::Invalid) return;
-    if (action.cause == ConflictCause::Immutable || action.kind == ActionKind::Replace) {
+    // What would be recreated must not be deleted first.
+    const bool replaceable = !kube::is_invalid_anyway(failure);
+    if (replaceable && (action.cause == ConflictCause::Immutable || action.kind == ActionKind::Replace)) {
       action.reason += fmt::format(" ({})", first_line(failure.because));
       return;
     }
     action.field = kube::refused_field(failure);
-    if (kube::is_immutable(failure)) {
+    if (replaceable && kube::is_immutable(failure)) {
       plan_replacement(action, desired, live, rules_,
                        fmt::format("it can't be changed in place ({})", first_line(failure.because)));
       return;
@@ -278,7 +282,7 @@ class Settler {
     if (rules_.only_looks && kube::is_without_right(failure)) return;
     if (action.kind != ActionKind::Update && action.kind != ActionKind::Adopt) return;
     action.kind = ActionKind::Conflict;
-    action.cause = ConflictCause::Denied;
+    action.cause = kube::is_without_right(failure) ? ConflictCause::NoRight : ConflictCause::Denied;
     action.reason = fmt::format("it is forbidden by the server ({})", first_line(failure.because));
     action.hint = failure.hint;
     action.arguable = true;

@@ -100,11 +100,28 @@ TEST(Settle, WhatTheServerForbidsIsKnownBeforeAnythingIsWritten) {
   EXPECT_EQ(asked_about([](auto&) {}, policy, {.only_looks = true}).kind, ActionKind::Conflict);
 }
 
+// It would be deleted, and never come back.
+TEST(Settle, WhatWouldBeInvalidAsANewObjectTooIsNotReplaced) {
+  const auto refusal = [](std::vector<kube::ApiFailure::Cause> causes) {
+    return testing::api_refusal(ErrorKind::Invalid, "cannot apply it", "x: Invalid value: field is immutable",
+                                causes);
+  };
+  PlanRules rules;
+  rules.replace = true;
+  EXPECT_EQ(asked_about([](auto&) {}, refusal({{"FieldValueForbidden", "spec"}}), rules).kind,
+            ActionKind::Replace);
+  const PlannedAction both = asked_about(
+      [](auto&) {}, refusal({{"FieldValueForbidden", "spec"}, {"FieldValueNotSupported", "spec.policy"}}),
+      rules);
+  EXPECT_EQ(both.kind, ActionKind::Conflict);
+  EXPECT_EQ(both.cause, ConflictCause::Refused);
+}
+
 TEST(Settle, RightsThatAreMissingStopAWriteAndNoLook) {
   const Error rights =
       refused_with(ErrorKind::Forbidden,
                    "configmaps \"plain\" is forbidden: User \"ann\" cannot patch resource \"configmaps\"");
-  EXPECT_EQ(asked_about([](auto&) {}, rights).cause, ConflictCause::Denied);
+  EXPECT_EQ(asked_about([](auto&) {}, rights).cause, ConflictCause::NoRight);
   EXPECT_EQ(asked_about([](auto&) {}, rights, {.only_looks = true}).kind, ActionKind::Update);
 }
 

@@ -16,7 +16,13 @@ constexpr Argument kArguments[] = {
      .arity = Arity::Optional,
      .completion = Completion::Revision},
 };
-constexpr FlagGroup kGroups[] = {kRecordedFlags, kPruneFlags, kLockFlags, kOutputFlags};
+constexpr Flag kFlags[] = {
+    {.name = "adopt",
+     .help = "Take objects of that revision that belong to nobody by now, as after going back over their "
+             "adoption",
+     .rare = true},
+};
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kRecordedFlags, kPruneFlags, kLockFlags, kOutputFlags};
 constexpr Example kExamples[] = {
     {"mistctl rollback web", "Back to how it was before the last change"},
     {"mistctl rollback web 3 --wait", "Back to revision v3, and wait until it runs"},
