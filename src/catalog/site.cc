@@ -14,6 +14,7 @@
 #include "catalog/webhook.h"
 #include "encoding/gzip.h"
 #include "encoding/json.h"
+#include "encoding/semver.h"
 #include "http/url.h"
 
 namespace mist::catalog {
@@ -115,9 +116,18 @@ Status only_members(const Value& object, std::initializer_list<std::string_view>
   return {};
 }
 
+bool is_good(const Version& version) { return version.state == VersionState::Passed && !version.yanked; }
+
+bool is_good_release(const Version& version) {
+  const auto number = encoding::SemVer::parse(version.version);
+  return is_good(version) && number.ok() && number->prerelease.empty();
+}
+
+// As SqliteStore lists it.
 const Version& shown_first(const std::vector<Version>& versions) {
-  const auto good = std::ranges::find_if(
-      versions, [](const Version& each) { return each.state == VersionState::Passed && !each.yanked; });
+  const auto release = std::ranges::find_if(versions, is_good_release);
+  if (release != versions.end()) return *release;
+  const auto good = std::ranges::find_if(versions, is_good);
   return good == versions.end() ? versions.front() : *good;
 }
 

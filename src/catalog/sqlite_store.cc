@@ -604,8 +604,8 @@ class SqliteStore final : public Store {
     return {};
   }
 
-  // Which version stands for the package in lists, and the words by which it is found: of the newest that
-  // passed and isn't yanked, else of the newest.
+  // Which version stands for the package in lists, and the words by which it is found: of the newest release
+  // that passed and isn't yanked, else of the newest prerelease that did, else of the newest.
   static Status list_again(Database& db, std::int64_t project) {
     std::int64_t version = 0;
     std::string name;
@@ -613,7 +613,10 @@ class SqliteStore final : public Store {
     MIST_TRY_VOID(
         db.query("SELECT v.id, p.name, v.facts FROM versions v JOIN projects p ON p.id = v.project WHERE "
                  "v.project = ? "
-                 "ORDER BY v.state = 2 AND v.yanked IS NULL DESC, v.place DESC LIMIT 1",
+                 "ORDER BY v.state = 2 AND v.yanked IS NULL DESC, "
+                 // What stands before "+" of a release has no "-".
+                 "v.state = 2 AND instr(substr(v.version, 1, instr(v.version || '+', '+')), '-') = 0 DESC, "
+                 "v.place DESC LIMIT 1",
                  {project}, [&](const Row& row) {
                    version = row.integer(0);
                    name = row.text(1);

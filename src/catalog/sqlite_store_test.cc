@@ -89,6 +89,22 @@ class StoreTest : public ::testing::Test {
   std::unique_ptr<AccountStore> accounts_;
 };
 
+TEST_F(StoreTest, TheNewestReleaseThatPassedStandsForItsPackage) {
+  author("ann");
+  project("etcd");
+  const auto listed = [&] { return store_->search("etcd", {}, {})->items.at(0).version; };
+  publish("etcd", "1.0.0-rc.1");
+  EXPECT_EQ(listed(), "1.0.0-rc.1") << "there is nothing better";
+  publish("etcd", "1.0.0+build-7");
+  EXPECT_EQ(listed(), "1.0.0+build-7");
+  publish("etcd", "1.1.0-rc.1");
+  EXPECT_EQ(listed(), "1.0.0+build-7");
+  submit(version("etcd", "1.2.0"));
+  EXPECT_EQ(listed(), "1.0.0+build-7") << "nobody knows yet whether it is good";
+  ASSERT_TRUE(store_->yank("etcd", "1.0.0+build-7", "bad").ok());
+  EXPECT_EQ(listed(), "1.1.0-rc.1");
+}
+
 TEST_F(StoreTest, ANameIsOneAccountsForEver) {
   author("ann");
   author("bob");
