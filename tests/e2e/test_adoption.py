@@ -48,6 +48,14 @@ def adopting_takes_the_fields_of_helm_and_kubectl(t):
 
 
 @test
+def what_helm_made_is_named_with_the_way_out(t):
+    made_by(t, "helm", config_map("cfg", {"a": "1"}, annotations={
+        "meta.helm.sh/release-name": "old shop", "meta.helm.sh/release-namespace": t.ns}))
+    t.refused("install", "shop", "-p", t.package("p", config_map("cfg", {"a": "1"})), says=[
+        f"belongs to the Helm release {t.ns}/old shop", "--adopt", f"kubectl delete secret -n {t.ns} -l 'owner=helm,name=old shop'"])
+
+
+@test
 def adopting_the_same_restarts_nothing(t):
     made_by(t, "helm", workload("Deployment", "web"))
     t.kube.wait("it is observed", lambda: t.kube.get("Deployment", t.ns, "web").get("status", {}).get("observedGeneration"))

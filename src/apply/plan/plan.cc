@@ -265,9 +265,7 @@ class Planner {
       action.taken_from = rules_.take_over_from->display();
       action.reason = fmt::format("it is taken over from release {}", action.taken_from);
     } else {
-      if (!own_namespace && !rules_.adopt)
-        return conflict(action, ConflictCause::Foreign, "it exists already and belongs to no release",
-                        "take it into the release with --adopt, or give the release's object another name");
+      if (!own_namespace && !rules_.adopt) return refuse_nobodys(action, there);
       action.adopted = !(own_namespace && rules_.made_namespace);
       action.reason = own_namespace ? "it is the release's own namespace and is adopted"
                                     : "it belongs to no release and is adopted";
@@ -455,6 +453,22 @@ class Planner {
     action.cause = cause;
     action.reason = std::move(reason);
     action.hint = std::move(hint);
+  }
+
+  static void refuse_nobodys(PlannedAction& action, const Value& live) {
+    // As helm's `install` and `upgrade` mark what they make.
+    const std::string_view helm = live.string_at({"metadata", "annotations", "meta.helm.sh/release-name"});
+    if (helm.empty())
+      return conflict(action, ConflictCause::Foreign, "it exists already and belongs to no release",
+                      "take it into the release with --adopt, or give the release's object another name");
+    const std::string_view ns = live.string_at({"metadata", "annotations", "meta.helm.sh/release-namespace"});
+    conflict(
+        action, ConflictCause::Foreign,
+        fmt::format("it belongs to the Helm release {}/{}", escape_controls(ns), escape_controls(helm)),
+        fmt::format(
+            "take it over with --adopt; then delete Helm's record, and nothing else of it: kubectl delete "
+            "secret -n {} -l {}",
+            shell_word(ns), shell_word(fmt::format("owner=helm,name={}", helm))));
   }
 
   void refuse_foreign(PlannedAction& action, const Value& live) const {
