@@ -62,7 +62,8 @@ Pod:
 io.k8s.apimachinery.pkg.api.resource.Quantity: {oneOf: [{type: string}, {type: number}]}
 )");
   const auto found = schema_problems(
-      *Object::from_value(yaml("{apiVersion: v1, kind: Pod, spec: {a: 64Mb, b: 64Mi, c: 1, d: '0.5'}}")),
+      *Object::from_value(
+          yaml("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {a: 64Mb, b: 64Mi, c: 1, d: '0.5'}}")),
       schemas);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].words(), "spec.a: it is no quantity, as 500m, 0.5 and 64Mi are (did you mean 64M?)");

@@ -343,7 +343,7 @@ def the_table_of_stored_forms_is_that_of_the_servers_schemas(t):
     rows = {(a, b): (c, bool(d)) for a, b, c, d in
             re.findall(r'Row\{"(\w+)",\s*"(\w+)",\s*"(\w+)"(,\s*Row::kMap)?\}', source)}
     kinds = set(re.findall(r'Kind\{"([\w.]*)",\s*"(\w+)"\}', source))
-    groups = set(re.findall(r'"([\w.]*)"', (TABLE.parents[1] / "apimachinery/built_in_groups.cc").read_text()))
+    groups = set(re.findall(r'"([\w.]*)"', (TABLE.parents[2] / "apimachinery/built_in_groups.cc").read_text()))
     wanted, wanted_kinds = {}, set()
     for path in paths:
         group = "" if path.startswith("api/") else path.removeprefix("apis/").split("/")[0]

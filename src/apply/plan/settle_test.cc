@@ -102,7 +102,7 @@ TEST(Settle, WhatTheServerForbidsIsKnownBeforeAnythingIsWritten) {
 
 // It would be deleted, and never come back.
 TEST(Settle, WhatWouldBeInvalidAsANewObjectTooIsNotReplaced) {
-  const auto refusal = [](std::vector<kube::ApiFailure::Cause> causes) {
+  const auto refusal = [](const std::vector<kube::ApiFailure::Cause>& causes) {
     return testing::api_refusal(ErrorKind::Invalid, "cannot apply it", "x: Invalid value: field is immutable",
                                 causes);
   };
