@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "action/query/drift.h"
 #include "apply/plan/left_as_is.h"
 #include "testing/release_world.h"
 #include "testing/yaml.h"
@@ -60,6 +61,16 @@ TEST_F(DanglingOwners, GoingBackLeavesWhatWouldGetOne) {
   ASSERT_TRUE(back.ok()) << back.error().to_line();
   EXPECT_EQ(apply::count_left(back->plan), 1U);
   EXPECT_EQ(cluster.find("ConfigMap", "default", "owned")->at_path({"metadata", "ownerReferences"}), nullptr);
+}
+
+TEST_F(DanglingOwners, AreNoReasonNotToLook) {
+  ASSERT_TRUE(install_now(owned("owner", uid_)).ok());
+  const kube::ResourceInfo maps{{"", "v1", "ConfigMap"}, "configmaps", true, {}};
+  ASSERT_TRUE(cluster.remove({maps, "default", "owner"}, {}, Context()).ok());
+  ASSERT_FALSE(cluster.find("ConfigMap", "default", "owned")) << "the garbage collector was there";
+  const auto report = drift(environment(), id, Context());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->count(DriftKind::Missing), 1U);
 }
 
 }  // namespace

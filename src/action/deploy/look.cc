@@ -258,8 +258,10 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   if (rendered && look.rendered.package.engine == apply::kChartEngine && !look.options.force_crds)
     MIST_TRY_VOID(check_definitions(environment, look.plan, look.live, context));
   MIST_TRY_VOID(check_namespaces(environment, look, context));
-  MIST_TRY_VOID(look.leaves_refused ? leave_dangling_owners(environment, look.plan, context)
-                                    : refuse_dangling_owners(environment, look.plan, context));
+  if (look.leaves_refused)
+    MIST_TRY_VOID(leave_dangling_owners(environment, look.plan, context));
+  else if (look.asks_about_changes)
+    MIST_TRY_VOID(refuse_dangling_owners(environment, look.plan, context));
   look.nothing_new = nothing_new(look);
   if (look.nothing_new) rest_hooks(look.plan);
   return {};
