@@ -144,6 +144,19 @@ def who_may_not_change_all_of_it_changes_nothing_and_sees_what_would(t):
     equal([r for r in t.requests(mark) if r.writes], [], "writes")
 
 
+@test
+def a_quota_that_is_raised_with_what_needs_it_is_waited_for(t):
+    def package(number, kind):
+        return t.package(f"v{number}", {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"},
+                                        "spec": {"hard": {"services.nodeports": str(number)}}},
+                         {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"},
+                          "spec": {"type": kind, "ports": [{"port": 80}]}})
+    t.run("install", "shop", "-p", package(0, "ClusterIP"))
+    t.kube.wait("the quota is in force", lambda: t.kube.get("ResourceQuota", t.ns, "q").get("status", {}).get("hard"))
+    t.run("upgrade", "shop", "-p", package(5, "NodePort"))
+    equal(t.kube.get("Service", t.ns, "s")["spec"]["type"], "NodePort")
+
+
 # -- 404
 
 def html_404(what):

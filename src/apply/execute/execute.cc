@@ -71,6 +71,15 @@ std::set<std::string, std::less<>> eased_webhooks(const Plan& plan) {
   return names;
 }
 
+// The namespaces whose ResourceQuotas this plan writes.
+std::set<std::string> changed_quotas(const Plan& plan) {
+  std::set<std::string> namespaces;
+  for (const PlannedAction& write : plan.writes)
+    if (write.key.group_kind == GroupKind{"", "ResourceQuota"} && write.kind != ActionKind::Unchanged)
+      namespaces.insert(write.key.ns);
+  return namespaces;
+}
+
 class Writer {
  public:
   Writer(kube::Client& client, const Plan& plan, const ExecuteOptions& options, EventSink& events,
@@ -87,6 +96,7 @@ class Writer {
         part_of_(apply_set_id(plan.owner)),
         redefined_(redefined_kinds(plan)),
         eased_(eased_webhooks(plan)),
+        quotas_(changed_quotas(plan)),
         deleted_(plan.writes.size(), 0),
         left_(plan.writes.size()) {}
 
@@ -292,6 +302,10 @@ class Writer {
   // which was established all the time. A webhook that this run has just made refuse less may still be asked.
   bool is_too_early(const PlannedAction& action, const Error& failure) const {
     if (eased_.contains(kube::unanswering_webhook(failure))) return true;
+    // Admission asks for the quota's status, which its controller writes a moment after the spec.
+    if (failure.kind == ErrorKind::Forbidden && !kube::is_without_right(failure) &&
+        quotas_.contains(action.key.ns))
+      return true;
     if (action.late) return failure.kind == ErrorKind::NotFound;
     return failure.kind == ErrorKind::Invalid && redefined_.contains(action.key.group_kind);
   }
@@ -652,6 +666,7 @@ class Writer {
   const std::string part_of_;
   const std::set<GroupKind> redefined_;
   const std::set<std::string, std::less<>> eased_;
+  const std::set<std::string> quotas_;
   std::vector<char> deleted_;
   std::vector<std::string> left_;
 };

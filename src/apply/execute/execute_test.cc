@@ -6,9 +6,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <mutex>
 
 #include "apply/marks.h"
+#include "testing/api_refusal.h"
 #include "testing/client_with_logs.h"
 #include "testing/definition.h"
 #include "testing/plan_of.h"
@@ -56,6 +58,27 @@ TEST(Execute, WhatTakesLongToBecomeReadyBeginsFirstWhenThatIsWaitedFor) {
 
 TEST(Execute, TheLongestChainBeginsFirstWhenNothingIsWaitedFor) {
   EXPECT_THAT(written(false), ElementsAre("e", "f", "a", "b", "c", "d"));
+}
+
+// Admission asks for the quota's status, which its controller writes a moment after the spec.
+TEST(Execute, AQuotaOfTheSamePlanIsWaitedFor) {
+  constexpr std::string_view kMap = "{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}";
+  const std::string quota =
+      "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {pods: '1'}}}\n---\n";
+  const auto run = [](const std::string& yaml, const std::string& refusal) {
+    FakeCluster cluster;
+    NullEventSink events;
+    const Plan plan = testing::plan_of(cluster, {"default", "shop"}, yaml);
+    std::atomic<int> refused = 0;
+    cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+      if (call.verb != "apply" || call.key.name != "one" || ++refused > 3) return std::nullopt;
+      return testing::api_refusal(ErrorKind::Forbidden, "cannot apply it", refusal);
+    });
+    return execute_writes(cluster, plan, {}, events, Context()).ok();
+  };
+  EXPECT_TRUE(run(quota + std::string(kMap), "configmaps is forbidden: exceeded quota: q"));
+  EXPECT_FALSE(run(std::string(kMap), "configmaps is forbidden: exceeded quota: q"));
+  EXPECT_FALSE(run(quota + std::string(kMap), "configmaps is forbidden: User \"a\" cannot patch resource"));
 }
 
 // The hint for a 409 depends on what the server says it is about.
