@@ -100,8 +100,10 @@ class EchoOff {
 
 }  // namespace
 
-Result<std::optional<std::string>> HostInput::read_hidden_line(const Context& context) {
+Result<std::optional<std::string>> HostInput::read_hidden_line(const Context& context,
+                                                               const std::function<void()>& ask) {
   const EchoOff off(fd_);
+  ask();
   return read_line(context);
 }
 

@@ -16,7 +16,8 @@ class HostInput final : public Input {
   explicit HostInput(int fd) : fd_(fd) {}
   bool is_terminal() const override;
   Result<std::optional<std::string>> read_line(const Context& context) override;
-  Result<std::optional<std::string>> read_hidden_line(const Context& context) override;
+  Result<std::optional<std::string>> read_hidden_line(const Context& context,
+                                                      const std::function<void()>& ask) override;
   Result<std::string> read_all(std::uint64_t limit, const Context& context) override;
 
  private:

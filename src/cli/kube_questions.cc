@@ -111,9 +111,11 @@ Result<package::ValuesInput> ask_question(World& world, const Question& question
   MIST_TRY_VOID(world.out.flush());
   const ScreenPause pause(world.screen);
   for (int tries = 0; tries < kMostTries; ++tries) {
-    world.err.write(prompt_of(question));
-    MIST_TRY(const std::optional<std::string> line,
-             question.secret ? world.in.read_hidden_line(world.context) : world.in.read_line(world.context));
+    const auto ask = [&] { world.err.write(prompt_of(question)); };
+    if (!question.secret) ask();
+    MIST_TRY(const std::optional<std::string> line, question.secret
+                                                        ? world.in.read_hidden_line(world.context, ask)
+                                                        : world.in.read_line(world.context));
     if (question.secret) world.err.write("\n");
     if (!line)
       return error(ErrorKind::Cancelled, "nothing was installed, because {} has no answer",

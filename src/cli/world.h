@@ -35,8 +35,11 @@ class Input {
   virtual bool is_terminal() const = 0;
   /// The next line without its newline; nullopt at the end. Errors: Cancelled, Timeout, Internal.
   virtual Result<std::optional<std::string>> read_line(const Context& context) = 0;
-  /// The same, without showing on a terminal what is typed.
-  virtual Result<std::optional<std::string>> read_hidden_line(const Context& context) {
+  /// The same, without showing on a terminal what is typed. `ask` writes the question once that holds: who is
+  /// quick would be seen otherwise, and not be heard.
+  virtual Result<std::optional<std::string>> read_hidden_line(const Context& context,
+                                                              const std::function<void()>& ask) {
+    ask();
     return read_line(context);
   }
   /// All that is left. Errors: as above, Invalid if it is more than `limit` bytes.

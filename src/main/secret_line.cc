@@ -36,8 +36,9 @@ class Unseen {
 
 Result<std::string> read_secret_line(std::string_view prompt) {
   const bool is_terminal = ::isatty(0) == 1;
-  if (is_terminal) print_to(2, std::string(prompt));
+  // First: what is typed at once would be seen otherwise, and lost.
   const Unseen unseen;
+  if (is_terminal) print_to(2, std::string(prompt));
   std::string line;
   char c = 0;
   while (line.size() < kLongest && ::read(0, &c, 1) == 1 && c != '\n') line += c;

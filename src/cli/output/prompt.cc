@@ -39,8 +39,8 @@ Result<std::string> ask(World& world, const Invocation& invocation, const Questi
 Result<SecretString> ask_secret(World& world, const Invocation& invocation, const Question& question) {
   MIST_TRY_VOID(check_asking(world, invocation, question));
   const ScreenPause pause(world.screen);
-  world.err.write(escape_controls(question.text));
-  auto answer = world.in.read_hidden_line(world.context);
+  auto answer =
+      world.in.read_hidden_line(world.context, [&] { world.err.write(escape_controls(question.text)); });
   world.err.write("\n");  // the one that was typed isn't seen
   MIST_TRY(std::string text, answered(world, std::move(answer)));
   return SecretString(std::move(text));
