@@ -80,6 +80,13 @@ def foreign(t):
     return fails(t, "install", "foreign", "-p", t.package("p", config_map("foreign")))
 
 
+@says("KIND NAMESPACE/NAME belongs to the Helm release NAMESPACE/OTHER")
+def helms(t):
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "helms", "annotations": {
+        "meta.helm.sh/release-name": "old", "meta.helm.sh/release-namespace": t.ns}}})
+    return fails(t, "install", "helms", "-p", t.package("p", config_map("helms")))
+
+
 @says("KIND NAMESPACE/NAME belongs to release NAMESPACE/OTHER")
 def of_another(t):
     package = t.package("p", config_map("shared"))
