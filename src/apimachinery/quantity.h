@@ -13,7 +13,8 @@ bool same_quantity(std::string_view a, std::string_view b);
 
 /// Whether a server takes this text for a quantity. Where it is too long to tell, yes.
 bool is_quantity(std::string_view text);
-/// What was meant by a text that is none: "64Mi" of "64 mi", "64M" of "64MB"; empty: nobody knows.
+/// The quantity that its author probably meant by a text that is none: "64Mi" of "64 mi", "64M" of "64MB";
+/// empty: nobody knows.
 std::string nearest_quantity(std::string_view text);
 
 }  // namespace mist::apimachinery

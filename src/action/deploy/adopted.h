@@ -20,7 +20,7 @@ inline constexpr std::string_view kBeforeAdoption = "beforeAdoption";  ///< of a
 /// null: there are none.
 encoding::Value before_adoption(const apply::Plan& plan, const apply::LiveState& live);
 
-/// What a revision recorded of the object with that uid, which it adopted; null: nothing.
+/// The record that a revision made of the object with that uid before adopting it; null: there is none.
 const encoding::Value* before_adoption(const release::Revision& revision, std::string_view kind,
                                        std::string_view uid);
 

@@ -337,7 +337,8 @@ class Planner {
       action.transfer->copied = true;
   }
 
-  // What an earlier revision emptied and this one doesn't name is nobody's: no apply removes it.
+  // An empty list that an earlier revision made, and this one doesn't name, has no owner: no apply removes
+  // it.
   void drop_left_empty(PlannedAction& action, const DesiredObject& object, const Value& there) const {
     const auto goes_already = [&](const FieldDifference& left) {
       return std::ranges::any_of(action.differences, [&](const FieldDifference& each) {

@@ -217,7 +217,7 @@ class Settler {
   void accepted(PlannedAction& action, const DesiredObject& desired, const LiveObject& live,
                 const Value& after) const {
     const bool applies_status = desired.rendered.object.value().find("status") != nullptr;
-    // What admission takes our marks away from is no object of ours, however equal: the write says so.
+    // Admission may take our marks away: then the object is not ours, however equal, and the write says so.
     const bool marked = marks_of(after) == marks_of(desired.rendered.object.value());
     if (!action.adopting && live.whole && marked &&
         same_object(live.value, after, kVersionLabel,
@@ -256,7 +256,7 @@ class Settler {
     }
     if (failure.kind == ErrorKind::Forbidden) return denied(action, failure);
     if (failure.kind != ErrorKind::Invalid) return;
-    // What would be recreated must not be deleted first.
+    // An object that the server would refuse anew must not be deleted to be recreated.
     const bool replaceable = !kube::is_invalid_anyway(failure);
     if (replaceable && (action.cause == ConflictCause::Immutable || action.kind == ActionKind::Replace)) {
       action.reason += fmt::format(" ({})", first_line(failure.because));
