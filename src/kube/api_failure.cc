@@ -16,6 +16,10 @@ constexpr std::array<std::string_view, 6> kImmutable{
     "may not change", "updates to statefulset", "Forbidden: spec is immutable"};
 // crConverter in apiextensions-apiserver, of a version that the CustomResourceDefinition doesn't have.
 constexpr std::string_view kLostVersion = "request to convert CR to an invalid group/version: ";
+// structured-merge-diff's Updater.prune, of a version in which some manager wrote; and of what it then misses
+// there.
+constexpr std::string_view kNotPruned = "failed to prune fields: ",
+                           kUndeclared = "field not declared in schema";
 // rest.DefaultUpdatedObjectInfo, of an apply that names a uid where nothing is there.
 constexpr std::string_view kOtherUid = "uid mismatch: ";
 constexpr std::string_view kUnanswered = "failed calling webhook \"";
@@ -23,6 +27,11 @@ constexpr std::string_view kUnanswered = "failed calling webhook \"";
 constexpr std::string_view kUser = "User \"", kCannot = "\" cannot ";
 // NewDryRunUnsupportedErr of apiserver's admission.
 constexpr std::string_view kNoDryRun = "does not support dry run";
+// The resourcequota plugin of apiserver's admission.
+constexpr std::string_view kOverQuota = "exceeded quota: ";
+// The dispatcher of apiserver's admission policies, and webhookerrors.ToStatusErr.
+constexpr std::string_view kPolicy = "Policy '", kBinding = "' with binding '", kDenied = " denied ";
+constexpr std::string_view kWebhook = "admission webhook \"";
 constexpr std::string_view kUidField = "metadata.uid";
 
 constexpr std::string_view kFieldManagerConflict = "FieldManagerConflict";
@@ -62,6 +71,24 @@ std::string webhook_in(std::string_view words) {
   return escape_controls(name.substr(0, name.find('"')));
 }
 
+// "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: …", "admission webhook "w" denied the
+// request: …"
+std::vector<std::string> deniers_in(std::string_view words) {
+  if (!words.contains(kDenied)) return {};
+  if (const auto policy = words.find(kPolicy); policy != std::string_view::npos) {
+    std::string_view rest = words.substr(policy + kPolicy.size());
+    const auto binding = rest.find(kBinding);
+    if (binding == std::string_view::npos) return {};
+    const std::string_view name = rest.substr(0, binding);
+    rest = rest.substr(binding + kBinding.size());
+    return {escape_controls(name), escape_controls(rest.substr(0, rest.find('\'')))};
+  }
+  const auto webhook = words.find(kWebhook);
+  if (webhook == std::string_view::npos) return {};
+  const std::string_view rest = words.substr(webhook + kWebhook.size());
+  return {escape_controls(rest.substr(0, rest.find('"')))};
+}
+
 bool says_no_right(std::string_view words) {
   const auto user = words.find(kUser);
   return user != std::string_view::npos && words.find(kCannot, user) != std::string_view::npos;
@@ -80,6 +107,8 @@ ApiFailure read_failure(const Value& status, ErrorKind kind) {
   const std::string_view message = status.string_at("message");
   failure.webhook = webhook_in(message);
   failure.no_right = kind == ErrorKind::Forbidden && says_no_right(message);
+  failure.over_quota = kind == ErrorKind::Forbidden && message.contains(kOverQuota);
+  failure.denied_by = deniers_in(message);
   failure.no_dry_run = kind == ErrorKind::Invalid && message.contains(kNoDryRun);
   bool immutable = says_immutable(message);
   const Value* const causes = status.at_path({"details", "causes"});
@@ -102,6 +131,7 @@ ApiFailure read_failure(const Value& status, ErrorKind kind) {
     return std::ranges::find(kOfValues, cause.reason) != kOfValues.end();
   });
   failure.lost_version = message.starts_with(kLostVersion);
+  failure.narrow_version = message.starts_with(kNotPruned) && message.contains(kUndeclared);
   failure.invalid_fields = !failure.causes.empty() && std::ranges::all_of(failure.causes, is_about_a_field);
   failure.field = failure.invalid_fields ? failure.causes.front().field : escape_controls(field_in(message));
   return failure;
@@ -123,6 +153,8 @@ bool is_absent(const Error& failure) {
 
 bool is_lost_version(const Error& failure) { return fact(failure).lost_version; }
 
+bool is_narrow_version(const Error& failure) { return fact(failure).narrow_version; }
+
 bool is_field_conflict(const Error& failure) {
   return std::ranges::find(fact(failure).causes, kFieldManagerConflict, &ApiFailure::Cause::reason) !=
          fact(failure).causes.end();
@@ -141,6 +173,11 @@ bool is_invalid_anyway(const Error& failure) { return fact(failure).invalid_anyw
 bool names_invalid_fields(const Error& failure) { return fact(failure).invalid_fields; }
 std::string_view unanswering_webhook(const Error& failure) { return fact(failure).webhook; }
 bool is_without_right(const Error& failure) { return fact(failure).no_right; }
+bool is_denied(const Error& failure) {
+  return failure.kind == ErrorKind::Forbidden || !fact(failure).denied_by.empty();
+}
+bool is_over_quota(const Error& failure) { return fact(failure).over_quota; }
+const std::vector<std::string>& denied_by(const Error& failure) { return fact(failure).denied_by; }
 bool is_without_dry_run(const Error& failure) { return fact(failure).no_dry_run; }
 std::string_view refused_field(const Error& failure) { return fact(failure).field; }
 

@@ -23,6 +23,8 @@ struct ApiFailure {
   bool not_served = false;
   /// Fields were written in a version that the CustomResourceDefinition doesn't have any more.
   bool lost_version = false;
+  /// Fields were written in a version whose schema lacks a field that the object has in another one.
+  bool narrow_version = false;
   /// The write names a uid, and no object with it is there.
   bool other_object = false;
   /// It would change a field that can't be changed.
@@ -40,6 +42,11 @@ struct ApiFailure {
   bool no_right = false;
   /// A webhook that a dry run may not call: that says nothing about the object.
   bool no_dry_run = false;
+  /// A ResourceQuota would be exceeded.
+  bool over_quota = false;
+  /// Whose decision it was: a policy and its binding (ValidatingAdmissionPolicy), or a webhook, by its name
+  /// in its configuration. Empty: nobody is named.
+  std::vector<std::string> denied_by = {};
 };
 
 /// Of a metav1.Status that became an error of this kind. Pure.
@@ -54,6 +61,8 @@ bool is_absent(const Error& failure);
 
 /// Whether an apply, or its dry run, failed for a version that is gone (lost_version.h).
 bool is_lost_version(const Error& failure);
+/// Whether an apply, or its dry run, failed for a version that has fewer fields (lost_version.h).
+bool is_narrow_version(const Error& failure);
 
 /// Whether the server refused an apply because other field managers own what it would change.
 bool is_field_conflict(const Error& failure);
@@ -72,6 +81,13 @@ bool names_invalid_fields(const Error& failure);
 std::string_view unanswering_webhook(const Error& failure);
 /// Whether it refused a request for want of rights: admission wasn't asked.
 bool is_without_right(const Error& failure);
+/// Whether rights or admission were in the way, whatever status that has: a policy denies with the one that
+/// it names, by default 422.
+bool is_denied(const Error& failure);
+/// Whether a ResourceQuota was in the way.
+bool is_over_quota(const Error& failure);
+/// The policy and the binding, or the webhook, that denied it, by name; empty: it was nothing of that.
+const std::vector<std::string>& denied_by(const Error& failure);
 /// Whether it refused a dry run only because one of its webhooks can't be asked in one.
 bool is_without_dry_run(const Error& failure);
 /// The first field that it found wrong, "spec.containers[0].image"; empty: it named none.

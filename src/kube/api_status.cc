@@ -226,11 +226,12 @@ void correct_status(http::Response& response) {
   const auto body = encoding::parse_json(response.body);
   if (!body) return;
   // An object of the wrong types, one that can't be decoded (a Secret that is no base64, a Lease whose time
-  // has no fraction), or one with fields of a version that is gone: the same request will be refused again. A
-  // conversion webhook that fails says other words.
+  // has no fraction), or one with fields of a version that is gone or lacks others: the same request will be
+  // refused again. A conversion webhook that fails says other words.
   const std::string_view message = body->string_at("message");
-  if (message.starts_with("failed to create typed patch object") ||
-      read_failure(*body, ErrorKind::Invalid).lost_version ||
+  const ApiFailure failure = read_failure(*body, ErrorKind::Invalid);
+  if (message.starts_with("failed to create typed patch object") || failure.lost_version ||
+      failure.narrow_version ||
       (message.starts_with("failed to convert new object") &&
        message.contains("unable to convert unstructured object to ")))
     response.status = 422;

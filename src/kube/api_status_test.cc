@@ -162,6 +162,12 @@ TEST(ApiStatus, SchemaErrorIsAnInputErrorAndNoOutage) {
   response = answer(
       500,
       status_body(
+          R"("message":"failed to prune fields: failed add back owned items: failed to convert merged object at version x.io/v1: .spec.b: field not declared in schema","code":500)"));
+  correct_status(response);
+  EXPECT_TRUE(is_narrow_version(decode_answer(response, kAsked).error()));
+  response = answer(
+      500,
+      status_body(
           R"("message":"failed to convert new object (a/b; coordination.k8s.io/v1, Kind=Lease) to proper version: unable to convert unstructured object to coordination.k8s.io/v1, Kind=Lease: parsing time \"now\" as \"2006\": cannot parse","code":500)"));
   correct_status(response);
   EXPECT_EQ(decode_answer(response, kAsked).error().kind, ErrorKind::Invalid);

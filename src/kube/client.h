@@ -134,7 +134,7 @@ class Client {
                                   const Context& context) = 0;
   /// POST. Not repeated after a broken connection.
   virtual Result<Value> create(const ResourceInfo& resource, const std::string& ns, const Value& object,
-                               const Context& context) = 0;
+                               const Context& context, DryRun dry_run = DryRun::No) = 0;
   /// PUT; the object's resourceVersion guards it.
   virtual Result<Value> update(const ObjectRef& ref, const Value& object, const Context& context) = 0;
   /// Server-side apply (PATCH application/apply-patch+yaml). Repeated when the outcome is unknown.

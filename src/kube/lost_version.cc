@@ -29,10 +29,13 @@ Identity identity_of(const Value& entry) {
   return identity;
 }
 
+Result<Value> definition_of(Client& client, const ResourceInfo& resource, const Context& context) {
+  return client.get({kDefinitions, "", fmt::format("{}.{}", resource.resource, resource.gvk.group)}, context);
+}
+
 // The versions that the definition of a kind has, served or not; empty: we can't know.
 std::set<std::string> versions_of(Client& client, const ResourceInfo& resource, const Context& context) {
-  const auto definition =
-      client.get({kDefinitions, "", fmt::format("{}.{}", resource.resource, resource.gvk.group)}, context);
+  const auto definition = definition_of(client, resource, context);
   std::set<std::string> names;
   if (!definition.ok()) return names;
   const Value* versions = definition->at_path({"spec", "versions"});
@@ -68,6 +71,25 @@ std::set<std::string> lost_versions(Client& client, const ResourceInfo& resource
     if (gone) lost.insert(version);
   }
   return lost;
+}
+
+// The versions beside that of `resource` in which fields were written. Invalid, as `failure`: a webhook
+// converts between them.
+Result<std::set<std::string>> other_versions(Client& client, const ResourceInfo& resource,
+                                             const Value& entries, const Error& failure,
+                                             const Context& context) {
+  const auto definition = definition_of(client, resource, context);
+  if (definition.ok() && definition->string_at({"spec", "conversion", "strategy"}) == "Webhook")
+    return Error(failure).with_hint(
+        "its conversion webhook makes objects with fields that the schema of their version does not declare: "
+        "declare them there, or have the webhook leave them out");
+  const std::string group = resource.gvk.group + "/";
+  std::set<std::string> others;
+  for (const Value& entry : entries.as_array())
+    if (const std::string_view version = entry.string_at("apiVersion");
+        version.starts_with(group) && version != resource.gvk.api_version())
+      others.emplace(version);
+  return others;
 }
 
 // Each of `lost` made the present one. What one manager wrote in both is then in one entry: of two, the
@@ -112,7 +134,12 @@ Status renew_owners(Client& client, const ObjectRef& ref, Value& object, const E
   }
   const Value* entries = live.at_path({"metadata", "managedFields"});
   if (entries == nullptr || !entries->is_array()) return failure;
-  const std::set<std::string> lost = lost_versions(client, ref.resource, *entries, failure.because, context);
+  std::set<std::string> lost;
+  if (is_narrow_version(failure)) {
+    MIST_TRY(lost, other_versions(client, ref.resource, *entries, failure, context));
+  } else {
+    lost = lost_versions(client, ref.resource, *entries, failure.because, context);
+  }
   if (lost.empty()) return failure;
   const Value owners = with_present_version(*entries, lost, ref.resource.gvk.api_version());
   patch["metadata"].set("managedFields", owners);
@@ -140,8 +167,9 @@ Result<Value> apply_over_lost_version(Client& client, const ObjectRef& ref, cons
                                       const ApplyOptions& options, const Context& context) {
   auto applied = client.apply(ref, object, options, context);
   Value renewed = object;
-  for (int i = 0; i < kTries && !applied.ok() && is_lost_version(applied.error()); ++i) {
-    if (options.dry_run != DryRun::No) break;
+  for (int i = 0; i < kTries && !applied.ok(); ++i) {
+    const bool renews = is_lost_version(applied.error()) || is_narrow_version(applied.error());
+    if (!renews || options.dry_run != DryRun::No) break;
     const Status done = renew_owners(client, ref, renewed, applied.error(), context);
     // Of a Conflict the next apply tells whether somebody else did it.
     if (!done.ok() && done.error().kind != ErrorKind::Conflict) return done.error();

@@ -1,9 +1,10 @@
 #pragma once
-// Objects whose fields were written in a version that their CustomResourceDefinition doesn't have any more.
-// The server keeps each manager's fields in the version in which it wrote them (metadata.managedFields), and
-// server-side apply, whoever asks, converts the object to each of those. For a version that is gone it
-// answers 500, again and again. Other writes drop all entries then, and with them the knowledge of whose
-// fields they were. Any thread.
+// Objects whose fields were written in a version that their CustomResourceDefinition doesn't have any more,
+// or that lacks fields which the object has by now. The server keeps each manager's fields in the version in
+// which it wrote them (metadata.managedFields), and server-side apply, whoever asks, converts the object to
+// each of those. For a version that is gone, and for one whose schema doesn't declare a field, it answers
+// 500, again and again. Other writes drop all entries of a version that is gone, and with them the knowledge
+// of whose fields they were. Any thread.
 
 #include "kube/client.h"
 
@@ -16,11 +17,13 @@ Value with_present_owners(Client& client, const ResourceInfo& resource, Value li
 
 /// As Client::apply(). Where it fails for a lost version (is_lost_version()), what was written in that
 /// becomes, for the server, written in the version of `ref`: the fields keep their owners, and the ones that
-/// we don't want any more go. All versions that the definition of the kind lacks are renewed at once (which
-/// it lacks, discovery tells who may not read definitions): while one is left, the server forgets all owners
-/// with any write. What one manager wrote in several versions becomes one entry. That is a write of its own,
-/// at exactly the version of the object that was read, and only if uid and version are those that `object`
-/// names, where it does. Of a dry run: the error. Errors: as of apply(), get() and merge_patch(); Conflict.
+/// we don't want any more go. For one that has fewer fields (is_narrow_version()) all other versions are
+/// renewed so, but not where a webhook converts: there a field may have another name in each version. All
+/// versions that the definition of the kind lacks are renewed at once (which it lacks, discovery tells who
+/// may not read definitions): while one is left, the server forgets all owners with any write. What one
+/// manager wrote in several versions becomes one entry. That is a write of its own, at exactly the version of
+/// the object that was read, and only if uid and version are those that `object` names, where it does. Of a
+/// dry run: the error. Errors: as of apply(), get() and merge_patch(); Conflict.
 Result<Value> apply_over_lost_version(Client& client, const ObjectRef& ref, const Value& object,
                                       const ApplyOptions& options, const Context& context);
 

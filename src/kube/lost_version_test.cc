@@ -45,8 +45,11 @@ class LostVersionTest : public ::testing::Test {
       Value list = Value::array();
       for (const std::string& version : versions)
         list.push_back(Value::object({{"name", version.substr(version.find('/') + 1)}}));
-      return reply(200, Value::object({{"kind", "CustomResourceDefinition"},
-                                       {"spec", Value::object({{"versions", std::move(list)}})}}));
+      return reply(200,
+                   Value::object(
+                       {{"kind", "CustomResourceDefinition"},
+                        {"spec", Value::object({{"versions", std::move(list)},
+                                                {"conversion", Value::object({{"strategy", strategy}})}})}}));
     }
     if (request.url.ends_with("/api") || request.url.ends_with("/apis")) return discovery(request);
     EXPECT_TRUE(request.url.starts_with(kPath)) << request.url;
@@ -66,6 +69,15 @@ class LostVersionTest : public ::testing::Test {
           422, Value::object({{"kind", "Status"},
                               {"reason", "Invalid"},
                               {"message", "request to convert CR to an invalid group/version: " + gone}}));
+    const bool meets_narrow = std::ranges::any_of(
+        owners.as_array(), [this](const Value& entry) { return entry.string_at("apiVersion") == narrow; });
+    if (meets_narrow)
+      return reply(
+          422, Value::object({{"kind", "Status"},
+                              {"reason", "Invalid"},
+                              {"message",
+                               "failed to prune fields: failed add back owned items: failed to convert "
+                               "merged object at version l.io/v2: .spec.b: field not declared in schema"}}));
     return reply(200, live);
   }
 
@@ -115,6 +127,8 @@ class LostVersionTest : public ::testing::Test {
   const ObjectRef ref{{{"l.io", "v1", "Lv"}, "lvs", true, {}}, "n", "o"};
 
   std::set<std::string> versions{"l.io/v1", "l.io/v2"};
+  std::string narrow;  // a version without a field that the object has
+  std::string strategy = "None";
   bool may_read_definitions = true;
   int writes = 0;
   Value owners = *encoding::parse_json(R"([
@@ -154,6 +168,28 @@ TEST_F(LostVersionTest, AVersionThatIsKeptButNotServedIsNoLostOne) {
   EXPECT_EQ(with_present_owners(client, ref.resource, live, {}), live);
   versions = {"l.io/v1", "l.io/v1beta1", "l.io/v2"};
   EXPECT_NE(with_present_owners(client, ref.resource, live, {}), live);
+}
+
+TEST_F(LostVersionTest, VersionsWithFewerFieldsAreRenewedAndNoOwnerIsForgotten) {
+  versions = {"l.io/v1", "l.io/v1alpha1", "l.io/v1beta1", "l.io/v2"};
+  narrow = "l.io/v2";
+  const auto applied = apply();
+  ASSERT_TRUE(applied.ok()) << applied.error().to_line();
+  EXPECT_EQ(writes, 1);
+  EXPECT_THAT(owned(),
+              ElementsAre(R"(mistctl Apply l.io/v1 {"f:spec":{"f:a":{}}})",
+                          R"(ed Update l.io/v1 {"f:spec":{"f:x":{},"f:m":{"f:b":{},".":{}},"f:z":{}}})",
+                          R"(al Update l.io/v1 {"f:spec":{"f:y":{},"f:w":{}}})"));
+}
+
+TEST_F(LostVersionTest, FieldsThatAWebhookConvertsKeepTheirVersion) {
+  versions = {"l.io/v1", "l.io/v1alpha1", "l.io/v1beta1", "l.io/v2"};
+  narrow = "l.io/v2";
+  strategy = "Webhook";
+  const auto applied = apply();
+  ASSERT_FALSE(applied.ok());
+  EXPECT_THAT(applied.error().hint, ::testing::HasSubstr("conversion webhook"));
+  EXPECT_EQ(writes, 0);
 }
 
 TEST_F(LostVersionTest, NothingIsWrittenThatWouldMakeTheServerForgetAllOwners) {

@@ -393,11 +393,13 @@ Result<ObjectList> RestClient::list_once(const ResourceInfo& resource, const Lis
 }
 
 Result<Value> RestClient::create(const ResourceInfo& resource, const std::string& ns, const Value& object,
-                                 const Context& context) {
+                                 const Context& context, DryRun dry_run) {
   const std::string name(object.string_at({"metadata", "name"}));
-  return exchange_with_body("POST", collection_path(resource, ns),
-                            {{"fieldManager", std::string(kFieldManager)}}, std::string(kJson), object,
-                            Repeat::Unsafe, asked("create", ObjectRef{resource, ns, name}), context);
+  Query query = {{"fieldManager", std::string(kFieldManager)}};
+  if (dry_run == DryRun::Server) query.emplace_back("dryRun", "All");
+  return exchange_with_body("POST", collection_path(resource, ns), query, std::string(kJson), object,
+                            dry_run == DryRun::Server ? Repeat::Safe : Repeat::Unsafe,
+                            asked("create", ObjectRef{resource, ns, name}), context);
 }
 
 Result<Value> RestClient::update(const ObjectRef& ref, const Value& object, const Context& context) {
@@ -438,10 +440,15 @@ Result<Value> RestClient::remove(const ObjectRef& ref, const DeleteOptions& opti
   if (!options.uid.empty()) body["preconditions"].set("uid", options.uid);
   if (!options.resource_version.empty())
     body["preconditions"].set("resourceVersion", options.resource_version);
-  if (options.dry_run == DryRun::Server) body.set("dryRun", Value::array({"All"}));
+  // Where there is a body, the server reads no option from the address; its audit log and metrics do.
+  Query query;
+  if (options.dry_run == DryRun::Server) {
+    body.set("dryRun", Value::array({"All"}));
+    query.emplace_back("dryRun", "All");
+  }
   // With a precondition a second try can't hit an object that came later.
   const Repeat repeat = body.find("preconditions") != nullptr ? Repeat::Safe : Repeat::Unsafe;
-  return exchange_with_body("DELETE", object_path(ref), {}, std::string(kJson), body, repeat,
+  return exchange_with_body("DELETE", object_path(ref), query, std::string(kJson), body, repeat,
                             asked("delete", ref), context);
 }
 

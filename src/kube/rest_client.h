@@ -67,7 +67,7 @@ class RestClient final : public Client, public PodLogs, public ServiceProxy, pub
   Result<ObjectList> list(const ResourceInfo& resource, const ListOptions& options,
                           const Context& context) override;
   Result<Value> create(const ResourceInfo& resource, const std::string& ns, const Value& object,
-                       const Context& context) override;
+                       const Context& context, DryRun dry_run = DryRun::No) override;
   Result<Value> update(const ObjectRef& ref, const Value& object, const Context& context) override;
   /// An unknown field is an error (of the server's typed conversion, whatever fieldValidation says): what it
   /// would drop in silence is a mistake of the package.

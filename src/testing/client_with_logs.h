@@ -70,8 +70,9 @@ class ClientWithLogs : public kube::Client, public kube::PodLogs {
     return inner_.list(resource, options, context);
   }
   Result<kube::Value> create(const kube::ResourceInfo& resource, const std::string& ns,
-                             const kube::Value& object, const Context& context) override {
-    return inner_.create(resource, ns, object, context);
+                             const kube::Value& object, const Context& context,
+                             kube::DryRun dry_run = kube::DryRun::No) override {
+    return inner_.create(resource, ns, object, context, dry_run);
   }
   Result<kube::Value> update(const kube::ObjectRef& ref, const kube::Value& object,
                              const Context& context) override {

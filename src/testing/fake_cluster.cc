@@ -374,9 +374,10 @@ Result<kube::ObjectList> FakeCluster::list(const ResourceInfo& resource, const L
 }
 
 Result<Value> FakeCluster::create(const ResourceInfo& resource, const std::string& ns, const Value& object,
-                                  const Context& context) {
+                                  const Context& context, kube::DryRun dry_run) {
   const ObjectKey key = key_of({resource, ns, std::string(object.string_at({"metadata", "name"}))});
-  return perform({.verb = "create", .key = key}, context, [&]() -> Result<Value> {
+  const bool dry = dry_run == kube::DryRun::Server;
+  return perform({.verb = "create", .key = key, .dry_run = dry}, context, [&]() -> Result<Value> {
     // Reviews are answered, not stored: the user "viewer" may read, but no logs; all others may do
     // everything.
     if (resource.gvk.group_kind() == kube::GroupKind{"authorization.k8s.io", "SelfSubjectAccessReview"}) {
@@ -390,8 +391,9 @@ Result<Value> FakeCluster::create(const ResourceInfo& resource, const std::strin
       return answer;
     }
     MIST_TRY(const FakeKind* kind, served_kind(resource, "create", key));
-    MIST_TRY(Value stored, state_->store.create(state_->storage(*kind), state_->stored(key),
-                                                state_->body(object, *kind), {.manager = user_}));
+    MIST_TRY(Value stored,
+             state_->store.create(state_->storage(*kind), state_->stored(key), state_->body(object, *kind),
+                                  {.manager = user_, .dry_run = dry}));
     return in_version(std::move(stored), resource);
   });
 }

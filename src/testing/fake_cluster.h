@@ -118,7 +118,7 @@ class FakeCluster final : public kube::Client {
   Result<kube::ObjectList> list(const kube::ResourceInfo& resource, const kube::ListOptions& options,
                                 const Context& context) override;
   Result<Value> create(const kube::ResourceInfo& resource, const std::string& ns, const Value& object,
-                       const Context& context) override;
+                       const Context& context, kube::DryRun dry_run = kube::DryRun::No) override;
   Result<Value> update(const kube::ObjectRef& ref, const Value& object, const Context& context) override;
   Result<Value> apply(const kube::ObjectRef& ref, const Value& object, const kube::ApplyOptions& options,
                       const Context& context) override;

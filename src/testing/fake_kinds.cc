@@ -53,6 +53,10 @@ constexpr Row kRows[] = {
      kCluster | kGeneration},
     {"admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration",
      "validatingwebhookconfigurations", kCluster | kGeneration},
+    {"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies",
+     kCluster | kStatus | kGeneration},
+    {"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding",
+     "validatingadmissionpolicybindings", kCluster | kGeneration},
 };
 
 }  // namespace

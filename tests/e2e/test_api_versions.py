@@ -1,5 +1,5 @@
 """A package moves to another version of a kind: what the old version had and the new one doesn't want goes."""
-from harness import config_map, definition, equal, test
+from harness import contains, config_map, definition, equal, test
 from test_exact import writes
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -175,3 +175,31 @@ def adopting_what_was_written_in_versions_that_are_gone_takes_its_fields(t):
     live = t.kube.checked("GET", path % "v1" + "/o")
     equal(live["spec"], {"a": "2", "y": "1"})
     equal(sorted(e["manager"] for e in live["metadata"]["managedFields"]), ["al", "mistctl"])
+
+
+@test
+def a_version_that_lacks_a_new_field_is_no_obstacle_to_it(t):
+    group = f"{t.ns}.example.com"
+
+    def kinds(**versions):
+        crd = definition(group, "lvs", "Lv")
+        crd["spec"]["versions"] = [{"name": name, "served": True, "storage": name == max(versions), "schema": {"openAPIV3Schema": {
+            "type": "object", "properties": {"spec": {"type": "object", "properties": {f: {"type": "string"} for f in fields}}}}}}
+            for name, fields in versions.items()]
+        return crd
+
+    t.run("install", "kinds", "-p", t.package("kinds", kinds(v1="ax")), "--wait")
+    t.cleanup(lambda: t.run("uninstall", "kinds", "--delete-crds", "--yes"))
+    t.run("install", "shop", "-p", t.package("old", lv(group, "v1", a="1")))
+    path = f"/apis/{group}/%s/namespaces/{t.ns}/lvs/o"
+    t.kube.checked("PATCH", path % "v1" + "?fieldManager=ed", {"spec": {"x": "1"}}, "application/merge-patch+json")
+    t.run("upgrade", "kinds", "-p", t.package("kinds", kinds(v1="ax", v2="axb")), "--wait")
+    new = t.package("new", lv(group, "v2", a="1", b="2"))
+    t.run("upgrade", "shop", "-p", new)
+    live = t.kube.checked("GET", path % "v2")
+    equal(live["spec"], {"a": "1", "b": "2", "x": "1"})
+    equal(sorted((e["manager"], e["apiVersion"].split("/")[1], sorted(e["fieldsV1"]["f:spec"])) for e in live["metadata"]["managedFields"]),
+          [("ed", "v2", ["f:x"]), ("mistctl", "v2", ["f:a", "f:b"])])
+    contains(t.run("upgrade", "shop", "-p", new).out, "nothing was written")
+    t.run("upgrade", "shop", "-p", t.package("less", lv(group, "v2", b="3")))
+    equal(t.kube.checked("GET", path % "v2")["spec"], {"b": "3", "x": "1"})
