@@ -10,6 +10,7 @@
 #include "apimachinery/conditions.h"
 #include "base/diagnosis.h"
 #include "base/process_identity.h"
+#include "base/some_of.h"
 #include "base/text.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
@@ -91,10 +92,8 @@ std::string drift_words(const action::DriftReport& report) {
     named.push_back(std::move(words));
   }
   if (named.empty()) return {};
-  const std::size_t all = named.size();
-  if (all > kMostDriftNamed) named.resize(kMostDriftNamed);
-  return fmt::format("{} changed by others: {}{}", plural(all, "object"), join(named, ", "),
-                     all > kMostDriftNamed ? fmt::format(" and {} more", all - kMostDriftNamed) : "");
+  return fmt::format("{} changed by others: {}", plural(named.size(), "object"),
+                     some_of(named, kMostDriftNamed));
 }
 
 // a → b → a; empty: it doesn't wait for itself.
@@ -368,10 +367,10 @@ class Visit {
         .wait = spec_.wait,
         .timeout = spec_.timeout,
         .create_namespace = spec_.create_namespace,
-        .force_conflicts = spec_.force_conflicts || spec_.on_drift == OnDrift::Fix,
-        .prune = spec_.prune,
-        .adopt = spec_.adopt,
-        .replace = spec_.replace,
+        .allowed = {.prune = spec_.prune,
+                    .adopt = spec_.adopt,
+                    .replace = spec_.replace,
+                    .force_conflicts = spec_.force_conflicts || spec_.on_drift == OnDrift::Fix},
         .rollback_on_failure = upgrade && spec_.rollback,
         .history_max = spec_.history};
     const auto done = action::deploy(here.heard_by(masked_), spec_.release,

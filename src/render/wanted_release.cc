@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/some_of.h"
 #include "base/text.h"
 #include "encoding/member_finder.h"
 #include "package/value_places.h"
@@ -43,10 +44,7 @@ Value chosen_values(const std::optional<Value>& given, bool reuse, const release
 std::string dropped_values(const Value& given, const Value& earlier) {
   std::vector<std::string> dropped;
   if (earlier.is_object()) note_dropped(given, earlier, "", dropped);
-  if (dropped.empty()) return {};
-  const std::size_t more = dropped.size() > kMostNamed ? dropped.size() - kMostNamed : 0;
-  dropped.resize(dropped.size() - more);
-  return join(dropped, ", ") + (more == 0 ? "" : fmt::format(" and {} more", more));
+  return some_of(std::move(dropped), kMostNamed);
 }
 
 Status WantedRelease::prepare(const Context& context) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/some_of.h"
 #include "base/text.h"
 #include "reconcile/status.h"
 #include "release/command_text.h"
@@ -58,10 +59,8 @@ std::string names(const std::vector<ObjectId>& ids) {
   // Of a collection the first ones say enough.
   constexpr std::size_t kMost = 3;
   std::vector<std::string> all;
-  for (std::size_t i = 0; i < std::min(ids.size(), kMost); ++i) all.push_back(ids[i].display());
-  std::string text = join(all, ", ");
-  if (ids.size() > kMost) text += fmt::format(", and {} more", ids.size() - kMost);
-  return text;
+  for (const ObjectId& id : ids) all.push_back(id.display());
+  return some_of(std::move(all), kMost);
 }
 
 std::string node_line(const InstanceGraph& graph, graph::Node node, bool color) {

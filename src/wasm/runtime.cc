@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/some_of.h"
 #include "base/text.h"
 #include "wasm/binary.h"
 #include "wasm/code_cache.h"
@@ -135,10 +136,8 @@ Status check_imports(const Module::Impl& module) {
     }
   }
   if (unknown.empty()) return {};
-  const std::size_t more = unknown.size() - std::min(unknown.size(), kMaxReportedImports);
-  unknown.resize(unknown.size() - more);
-  return error(ErrorKind::Invalid, "{} imports what no package can have: {}{}", module.name,
-               join(unknown, ", "), more == 0 ? "" : fmt::format(" and {} more", more))
+  return error(ErrorKind::Invalid, "{} imports what no package can have: {}", module.name,
+               some_of(std::move(unknown), kMaxReportedImports))
       .with_hint(
           "a package may import only WASI preview 1 (module wasi_snapshot_preview1), and request and "
           "response "
@@ -287,10 +286,8 @@ Status check_imports(const Component::Impl& component) {
     if (!is_wasi && !each.starts_with(host)) unknown.push_back(escape_controls(each));
   }
   if (unknown.empty()) return {};
-  const std::size_t more = unknown.size() - std::min(unknown.size(), kMaxReportedImports);
-  unknown.resize(unknown.size() - more);
-  return error(ErrorKind::Invalid, "{} imports what no package can have: {}{}", component.name,
-               join(unknown, ", "), more == 0 ? "" : fmt::format(" and {} more", more))
+  return error(ErrorKind::Invalid, "{} imports what no package can have: {}", component.name,
+               some_of(std::move(unknown), kMaxReportedImports))
       .with_hint(
           fmt::format("a component may import only {}@1.0.0 and interfaces of WASI 0.2", kHostInterface));
 }

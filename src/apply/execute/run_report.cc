@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/one_line.h"
+#include "base/some_of.h"
 #include "base/text.h"
 
 namespace mist::apply {
@@ -93,10 +94,7 @@ std::vector<AlikeFailures> alike(const GraphRun& run, const graph::NameOf& name_
 // "for the same reason: ConfigMap shop/a, ConfigMap shop/b and 7 more"
 std::string named_alike(const AlikeFailures& group) {
   constexpr std::size_t kShown = 5;
-  const std::size_t shown = std::min(group.others.size(), kShown);
-  std::string names = join(std::span(group.others).first(shown), ", ");
-  if (shown < group.others.size()) names += fmt::format(" and {} more", group.others.size() - shown);
-  return fmt::format("for the same reason: {}", names);
+  return fmt::format("for the same reason: {}", some_of(group.others, kShown));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "apimachinery/built_in_groups.h"
 #include "apply/order/pod_template.h"
 #include "apply/plan/desired.h"
+#include "base/some_of.h"
 #include "base/text.h"
 
 namespace mist::apply {
@@ -103,10 +104,7 @@ std::string words_of(const std::vector<LeftOut>& fields, LeftOutBecause because,
   if (paths.empty()) return {};
   constexpr std::size_t kShown = 8;
   const std::string_view reason = paths.size() == 1 ? one : several;
-  const std::size_t more = paths.size() > kShown ? paths.size() - kShown : 0;
-  paths.resize(paths.size() - more);
-  return more == 0 ? fmt::format("{} ({})", join(paths, ", "), reason)
-                   : fmt::format("{} and {} more ({})", join(paths, ", "), more, reason);
+  return fmt::format("{} ({})", some_of(std::move(paths), kShown), reason);
 }
 
 std::string words_of(const std::vector<LeftOut>& fields) {
