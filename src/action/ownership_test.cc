@@ -58,7 +58,7 @@ TEST_F(OwnershipTest, AdoptTakesWhatBelongsToNobodyAndSaysWhatDiffers) {
        {"metadata", encoding::Value::object({{"name", "two"}, {"namespace", "default"}})},
        {"data", data}}));
   const auto report = install_now(std::string(testing::kTwoConfigMaps),
-                                  {.force_conflicts = true, .prune = {}, .adopt = true});
+                                  {.allowed = {.prune = {}, .adopt = true, .force_conflicts = true}});
   ASSERT_TRUE(report.ok()) << report.error().to_line();
   const apply::PlannedAction& adopted = report->plan.writes[1];
   EXPECT_EQ(adopted.kind, apply::ActionKind::Adopt);
@@ -87,12 +87,12 @@ TEST_F(OwnershipTest, FieldsOfOthersAreAConflictThatNamesManagerAndField) {
   EXPECT_THAT(refused.error().hint, HasSubstr("--force-conflicts"));
   EXPECT_EQ(refused.error().where->line, 10u) << "of the field";
   EXPECT_EQ(cluster.writes(), 0u);
-  ASSERT_TRUE(upgrade_now(std::string(testing::kTwoConfigMaps), {.force_conflicts = true}).ok());
+  ASSERT_TRUE(upgrade_now(std::string(testing::kTwoConfigMaps), {.allowed = {.force_conflicts = true}}).ok());
   EXPECT_EQ(cluster.find("ConfigMap", "default", "two")->string_at({"data", "b"}), "2");
 }
 
 TEST_F(OwnershipTest, APermissionToTakeFieldsIsForOneRun) {
-  ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps), {.force_conflicts = true}).ok());
+  ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps), {.allowed = {.force_conflicts = true}}).ok());
   ASSERT_TRUE(upgrade_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: two}}").ok());
   auto two = *cluster.find("ConfigMap", "default", "two");
   two["data"].set("b", "edited");
@@ -101,14 +101,14 @@ TEST_F(OwnershipTest, APermissionToTakeFieldsIsForOneRun) {
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("kubectl-edit"));
   EXPECT_EQ(cluster.find("ConfigMap", "default", "two")->string_at({"data", "b"}), "edited");
-  ASSERT_TRUE(rollback_now(0, {.force_conflicts = true}).ok());
+  ASSERT_TRUE(rollback_now(0, {.allowed = {.force_conflicts = true}}).ok());
   EXPECT_EQ(cluster.find("ConfigMap", "default", "two")->string_at({"data", "b"}), "2");
 }
 
 TEST_F(OwnershipTest, AdoptDoesNotTakeFromOtherReleases) {
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
   DeployOptions options;
-  options.adopt = true;
+  options.allowed.adopt = true;
   const auto other =
       deploy(environment(), {"default", "other"},
              install_intent(rendering(std::string(testing::kTwoConfigMaps))), options, Context());
@@ -192,7 +192,7 @@ TEST_F(OwnershipTest, AnObjectThatLostItsLabelIsNotReplacedButWrittenAgain) {
   live["metadata"]["labels"].erase(apply::kPartOfLabel);
   cluster.put(live);
   const std::string uid(live.string_at({"metadata", "uid"}));
-  ASSERT_TRUE(upgrade_now(job("a"), {.replace = true}).ok());
+  ASSERT_TRUE(upgrade_now(job("a"), {.allowed = {.replace = true}}).ok());
   EXPECT_EQ(cluster.find("Job.batch", "default", "j")->string_at({"metadata", "uid"}), uid);
   EXPECT_FALSE(cluster.find("Job.batch", "default", "j")
                    ->string_at({"metadata", "labels", apply::kPartOfLabel})
@@ -331,8 +331,8 @@ TEST_F(AdoptTest, WhatHelmAndKubectlOwnedBecomesOursAndGoesIfItIsNotWanted) {
     cluster.drop({{"apps", "Deployment"}, "default", "web"});
     put(manager);
     const release::ReleaseId other{"default", fmt::format("by-{}", manager.size())};
-    const auto report =
-        deploy(environment(), other, install_intent(rendering(package)), {.adopt = true}, Context());
+    const auto report = deploy(environment(), other, install_intent(rendering(package)),
+                               {.allowed = {.adopt = true}}, Context());
     ASSERT_TRUE(report.ok()) << report.error().to_line();
     const apply::PlannedAction& adopted = report->plan.writes[0];
     EXPECT_EQ(adopted.kind, apply::ActionKind::Adopt);
@@ -355,10 +355,10 @@ TEST_F(AdoptTest, WhatOthersOwnStaysUnlessItIsNamed) {
   auto edited = *cluster.find("Deployment.apps", "default", "web");
   edited["metadata"]["annotations"].erase("kubectl.kubernetes.io/last-applied-configuration");
   cluster.put(edited, "deployer");
-  const auto refused = install_now(package, {.adopt = true});
+  const auto refused = install_now(package, {.allowed = {.adopt = true}});
   ASSERT_FALSE(refused.ok()) << "its image differs";
   EXPECT_THAT(refused.error().message, HasSubstr("deployer"));
-  const auto report = install_now(package, {.adopt = true, .adopt_from = {"deployer"}});
+  const auto report = install_now(package, {.allowed = {.adopt = true, .adopt_from = {"deployer"}}});
   ASSERT_TRUE(report.ok()) << report.error().to_line();
   EXPECT_THAT(containers(), ::testing::ElementsAre("web"));
 }
@@ -368,7 +368,8 @@ TEST_F(AdoptTest, WhatControllersAndSubresourcesWroteIsNeverTaken) {
   auto scaled = *cluster.find("Deployment.apps", "default", "web");
   scaled["spec"].set("replicas", 7);
   cluster.put(scaled, "kube-controller-manager");
-  const auto report = install_now(package, {.adopt = true, .adopt_from = {"kube-controller-manager"}});
+  const auto report =
+      install_now(package, {.allowed = {.adopt = true, .adopt_from = {"kube-controller-manager"}}});
   ASSERT_TRUE(report.ok()) << report.error().to_line();
   EXPECT_EQ(cluster.find("Deployment.apps", "default", "web")->at_path({"spec", "replicas"})->as_int(), 7);
 }
@@ -376,7 +377,8 @@ TEST_F(AdoptTest, WhatControllersAndSubresourcesWroteIsNeverTaken) {
 // As a Mistletoe recorded it that left their fields to the managers before it.
 TEST_F(AdoptTest, WhatWasAdoptedWithoutItsFieldsCatchesUpOnce) {
   put("helm");
-  ASSERT_TRUE(install_now(package, {.force_conflicts = true, .adopt = true, .leave_fields = true}).ok());
+  ASSERT_TRUE(
+      install_now(package, {.allowed = {.adopt = true, .leave_fields = true, .force_conflicts = true}}).ok());
   auto state = now();
   state.deployed->inventory[0].fields_taken = false;
   release::Store store(cluster);
@@ -415,7 +417,8 @@ TEST_F(AdoptTest, ARunThatDiesBetweenTakingAndApplyingIsFinishedByTheNext) {
         return std::nullopt;
       };
       before ? fresh.set_before(dies) : fresh.set_after(dies);
-      EXPECT_FALSE(deploy(here, id, install_intent(rendering(package)), {.adopt = true}, Context()).ok());
+      EXPECT_FALSE(
+          deploy(here, id, install_intent(rendering(package)), {.allowed = {.adopt = true}}, Context()).ok());
       fresh.set_before({});
       fresh.set_after({});
       const auto finished = recover(here, id, {}, Context());
@@ -437,7 +440,7 @@ TEST_F(AdoptTest, WhatTheEarlierManagerWroteSinceThePlanIsNotTaken) {
     }
     return std::nullopt;
   });
-  const auto refused = install_now(package, {.adopt = true});
+  const auto refused = install_now(package, {.allowed = {.adopt = true}});
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("written by helm since"));
   EXPECT_EQ(containers().size(), 2u);

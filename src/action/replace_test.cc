@@ -59,7 +59,7 @@ TEST_F(ReplaceTest, WithReplaceItIsDeletedAndCreatedAnew) {
     fresh.set_before(immutable_selector);
     const auto report = run(
         upgrade_intent(rendering(selecting("b", by_annotation ? "{mistletoe.dev/replace: 'true'}" : "{}"))),
-        {.replace = !by_annotation});
+        {.allowed = {.replace = !by_annotation}});
     ASSERT_TRUE(report.ok()) << report.error().to_line();
     EXPECT_EQ(report->plan.writes[0].kind, apply::ActionKind::Replace);
     const auto live = fresh.find("Deployment.apps", "default", "web");
@@ -89,17 +89,19 @@ TEST_F(ReplaceTest, AReplacementThatWasInterruptedIsFinishedByTheNextWrite) {
       return immutable_selector(call);
     });
     const bool survived =
-        deploy(here, id, upgrade_intent(rendering(selecting("b"))), {.replace = true}, Context()).ok();
+        deploy(here, id, upgrade_intent(rendering(selecting("b"))), {.allowed = {.replace = true}}, Context())
+            .ok();
     fresh.set_before({});
     // Pruned by the next write although only its mark tells which of the two it is.
     const std::string other = "{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}";
     if (point % 2 == 0) {
-      const auto next = deploy(here, id, upgrade_intent(rendering(other)), {.prune = {}}, Context());
+      const auto next =
+          deploy(here, id, upgrade_intent(rendering(other)), {.allowed = {.prune = {}}}, Context());
       ASSERT_TRUE(next.ok()) << point << ": " << next.error().to_line();
       EXPECT_FALSE(fresh.has("Deployment.apps", "default", "web")) << point;
     } else {
-      const auto next =
-          deploy(here, id, upgrade_intent(rendering(selecting("b"))), {.replace = true}, Context());
+      const auto next = deploy(here, id, upgrade_intent(rendering(selecting("b"))),
+                               {.allowed = {.replace = true}}, Context());
       ASSERT_TRUE(next.ok()) << point << ": " << next.error().to_line();
       EXPECT_TRUE(fresh.has("Deployment.apps", "default", "web")) << point;
     }
@@ -127,11 +129,11 @@ TEST_F(ReplaceTest, KeptObjectsAndClaimsAreNotReplacedWithoutTheirFlag) {
     if (call.verb != "apply" || !call.dry_run) return std::nullopt;
     return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "spec is immutable after creation");
   });
-  const auto refused = upgrade_now(claim("ReadWriteMany"), {.replace = true});
+  const auto refused = upgrade_now(claim("ReadWriteMany"), {.allowed = {.replace = true}});
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().hint, HasSubstr("--delete-pvcs"));
   const auto replaced =
-      upgrade_now(claim("ReadWriteMany"), {.prune = {.delete_pvcs = true}, .replace = true});
+      upgrade_now(claim("ReadWriteMany"), {.allowed = {.prune = {.delete_pvcs = true}, .replace = true}});
   EXPECT_TRUE(replaced.ok()) << replaced.error().to_line();
 }
 

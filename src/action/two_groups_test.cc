@@ -154,14 +154,14 @@ TEST_F(TwoGroupsTest, WhatIsTakenOverUnderTheOtherGroupLeavesTheOtherRecord) {
   });
   const std::string more =
       gadget("new", "2") + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: zzz}}\n";
-  ASSERT_FALSE(install_now(more, {.take_over_from = theirs}).ok());
+  ASSERT_FALSE(install_now(more, {.allowed = {.take_over_from = theirs}}).ok());
   cluster.set_before({});
   ASSERT_TRUE(recover(environment(), id, {.undo = true, .deploy = {}}, Context()).ok());
   EXPECT_EQ(uid(), before);
   EXPECT_EQ(cluster.find("Gadget.old.example.com", "default", "g")
                 ->string_at({"metadata", "annotations", apply::kReleaseAnnotation}),
             "default/theirs");
-  ASSERT_TRUE(install_now(gadget("new", "2"), {.take_over_from = theirs}).ok());
+  ASSERT_TRUE(install_now(gadget("new", "2"), {.allowed = {.take_over_from = theirs}}).ok());
   EXPECT_EQ(uid(), before);
   EXPECT_TRUE(read_release(environment(), theirs, Context())->owned().empty());
 }

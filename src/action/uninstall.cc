@@ -3,22 +3,15 @@
 #include <algorithm>
 #include <set>
 
-#include "action/deploy/adopted.h"
 #include "action/deploy/deploy.h"
 #include "action/deploy/late_deletes.h"
 #include "action/deploy/recorded_options.h"
 #include "action/deploy/take_over.h"
 #include "action/kept_by.h"
 #include "action/recover/labelled.h"
-#include "action/run_tests.h"
-#include "apply/execute/remove.h"
-#include "apply/plan/announce.h"
+#include "action/uninstall_run.h"
 #include "apply/plan/observe.h"
-#include "apply/plan/settle.h"
-#include "apply/wait/wait.h"
 #include "base/text.h"
-#include "kube/api_failure.h"
-#include "kube/definitions.h"
 #include "release/command_text.h"
 
 namespace mist::action {
@@ -32,49 +25,6 @@ using apply::PlannedAction;
 using encoding::Value;
 using release::ReleaseId;
 using release::ReleaseLock;
-
-namespace {
-
-const GroupKind kNamespaceKind{"", "Namespace"};
-
-bool is_own_namespace(const ReleaseId& id, const ObjectKey& key) {
-  return key.group_kind == kNamespaceKind && key.name == id.ns;
-}
-
-bool is_adopted_namespace(const PlannedAction& action) {
-  return action.adopted && action.key.group_kind == kNamespaceKind && !is_return(action);
-}
-
-// A namespace that is still needed when everything else is gone: that of the record, and those in which hooks
-// run then.
-bool goes_last(const UninstallPlan& plan, const ObjectKey& key) {
-  if (key.group_kind != kNamespaceKind) return false;
-  return key.name == plan.id.ns || std::ranges::any_of(plan.hooks, [&](const apply::DesiredObject& hook) {
-           return hook.hook->phase == HookPhase::After && hook.key.ns == key.name;
-         });
-}
-
-std::vector<apply::Removal> removals_of(const UninstallPlan& plan, bool last) {
-  std::map<ObjectKey, const apimachinery::Object*> recorded;
-  const auto look = [&](const release::Revision& revision) {
-    for (const auto* list : {&revision.objects, &revision.hooks}) {
-      for (const release::RenderedObject& rendered : *list)
-        recorded[rendered.object.key()] = &rendered.object;
-    }
-  };
-  if (plan.state.deployed) look(*plan.state.deployed);
-  for (const release::Revision& revision : plan.state.unfinished) look(revision);
-  std::vector<apply::Removal> removals;
-  for (const PlannedAction& action : plan.removals) {
-    if (action.kind != ActionKind::Delete || goes_last(plan, action.key) != last) continue;
-    const auto known = recorded.find(action.key);
-    removals.push_back({action.key, action.resource.gvk.version, action.uid,
-                        known == recorded.end() ? nullptr : known->second, action.unreadable, action.seen});
-  }
-  return removals;
-}
-
-}  // namespace
 
 namespace {
 
@@ -254,251 +204,6 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
   return look_and_plan(environment, std::move(plan.state), options, context);
 }
 
-namespace {
-
-// The hooks of one phase, under the lock. Returns what they left, to be deleted.
-class HookRunner {
- public:
-  HookRunner(const Environment& environment, const UninstallPlan& plan, const UninstallOptions& options,
-             const ReleaseLock& lock)
-      : environment_(environment), plan_(plan), options_(options), lock_(lock) {}
-
-  /// `containers` learns what ran: that goes too.
-  Result<std::vector<apply::Removal>> run(HookPhase phase, Containers& containers) {
-    std::vector<apply::Removal> left;
-    std::vector<apply::DesiredObject> hooks;
-    for (const apply::DesiredObject& hook : plan_.hooks) {
-      if (hook.hook->phase == phase) hooks.push_back(hook);
-    }
-    if (hooks.empty()) return left;
-    const int revision = plan_.state.next_revision();
-    const Context context = lock_.context();
-    std::vector<InventoryItem> owned = plan_.state.owned();
-    MIST_TRY(const apply::LiveState live,
-             apply::observe(environment_.client, plan_.id, hooks, owned, context));
-    std::erase_if(owned, [&](const InventoryItem& item) {
-      return std::ranges::find(hooks, item.key, &apply::DesiredObject::key) == hooks.end();
-    });
-    MIST_TRY(apply::Plan plan, apply::make_plan(plan_.id, std::move(hooks), owned, live, revision,
-                                                {.resumes = is_uninstalling(plan_.state) ? revision : -1}));
-    MIST_TRY_VOID(apply::refuse_conflicts(plan));
-    Activity activity(environment_.events, fmt::format("running {}", plural(plan.writes.size(), "hook")));
-    apply::Execution done = apply::execute_writes(
-        environment_.client, plan, {.edge_timeout = options_.timeout}, environment_.events, context);
-    if (done.failure) {
-      activity.fail();
-      return (*std::move(done.failure))
-          .with_frame(fmt::format("while running the hooks {} {} is uninstalled",
-                                  phase == HookPhase::Before ? "before" : "after", plan_.id.display()))
-          .with_hint(
-              fmt::format("fix the cause and run {} again, or add --no-hooks to go without them",
-                          release::command_text("uninstall", plan_.id, options_.wait ? "--wait" : "")));
-    }
-    containers.will_go({done.uids.begin(), done.uids.end()});
-    for (std::size_t i = 0; i < plan.writes.size(); ++i) {
-      if (done.deleted[i] != 0) continue;
-      const apply::PlannedAction& write = plan.writes[i];
-      left.push_back({.key = write.key,
-                      .version = write.resource.gvk.version,
-                      .uid = done.uids[i],
-                      .resource_version = done.versions[i]});
-    }
-    return left;
-  }
-
- private:
-  const Environment& environment_;
-  const UninstallPlan& plan_;
-  const UninstallOptions& options_;
-  const ReleaseLock& lock_;
-};
-
-// What a hook left takes the place of what the plan knew under its name.
-void take_in(std::vector<apply::Removal>& removals, std::vector<apply::Removal> left) {
-  for (apply::Removal& each : left) {
-    std::erase_if(removals, [&](const apply::Removal& known) {
-      return known.key == each.key || (!each.uid.empty() && known.uid == each.uid);
-    });
-    removals.push_back(std::move(each));
-  }
-}
-
-void retain(UninstallReport& report, const ObjectKey& key, std::string why) {
-  ++report.retained;
-  const auto planned = std::ranges::find(report.plan.removals, key, &PlannedAction::key);
-  if (planned == report.plan.removals.end()) return;  // what a hook left
-  planned->kind = ActionKind::Retain;
-  planned->reason = std::move(why);
-}
-
-// Then the objects of definitions that are about to go can be read, and what must stay can be told.
-Status convert_nothing(const Environment& environment, const UninstallPlan& plan, const Context& context) {
-  for (const PlannedAction& action : plan.removals) {
-    if (action.key.group_kind != apimachinery::kCustomResourceDefinition ||
-        action.kind != ActionKind::Delete || !plan.unconverted.contains(action.key.name))
-      continue;
-    const Value patch = Value::object(
-        {{"metadata", Value::object({{"uid", action.uid}})},
-         {"spec",
-          Value::object({{"conversion", Value::object({{"strategy", "None"}, {"webhook", Value()}})}})}});
-    auto patched = environment.client.merge_patch({kube::kDefinitions, "", action.key.name}, patch, context);
-    if (!patched.ok())
-      return std::move(patched).error().with_frame(
-          fmt::format("while taking its conversion webhook from {}", action.key.display()));
-    environment.events.warn(fmt::format(
-        "{} converts nothing any more, so that its objects can be read and deleted", action.key.display()));
-  }
-  return {};
-}
-
-// One run under the lock. `report` holds the plan, and gets what was done.
-Status uninstall_once(const Environment& environment, const UninstallOptions& options,
-                      UninstallReport& report, const Context& context) {
-  const UninstallPlan& plan = report.plan;
-  release::Store store(environment.client);
-  release::Head head = plan.state.anchor->head;
-  head.status = release::RevisionStatus::Uninstalling;
-  head.action = options.action;
-  head.updated = format_time(environment.clock.now());
-  const bool goes_on = is_uninstalling(plan.state);
-  Value progress = recorded_options({.prune = options.rules});
-  if (options.no_hooks) progress.set(kNoHooks, true);
-  for (const std::string_view ended : {kBeforeEnded, kAfterEnded}) {
-    if (goes_on && head.options.is_true_at(ended)) progress.set(ended, true);
-  }
-  head.options = std::move(progress);
-  std::optional<Activity> locking(std::in_place, environment.events, "locking the release");
-  MIST_TRY(std::optional<TakeOver> others,
-           TakeOver::begin(environment, plan.state, {}, plan.removals, std::nullopt, context));
-  MIST_TRY(const std::unique_ptr<ReleaseLock> lock,
-           ReleaseLock::acquire(lock_world(environment, store), *plan.state.anchor,
-                                {.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}},
-                                lock_options(environment, options.action, plan.state), context));
-  locking.reset();
-
-  environment.events.planned(apply::announcement(plan.removals, plan.id, options.action));
-  // What was there before an install that is undone is told of when it is as before.
-  const auto is_adopted = [&, in_vain = plan.state.adopted_in_vain()](const PlannedAction& action) {
-    return (options.keep_adopted || in_vain.contains(action.key)) && action.adopted &&
-           action.kind == ActionKind::Retain && !is_return(action);
-  };
-  for (const PlannedAction& action : plan.removals) {
-    if (action.kind != ActionKind::Retain || is_return(action)) continue;
-    ++report.retained;
-    if (!is_adopted(action)) environment.events.object({action.key.display(), "retained", action.reason});
-  }
-  // A prompt and the deleting of all the rest lie between the plan and the end of a namespace.
-  Containers containers = plan.containers;
-  const auto last_look = [&](const apply::Removal& removal) {
-    return containers.last_look(environment, removal.key, lock->context());
-  };
-  const auto remove = [&](const std::vector<apply::Removal>& removals, bool until_gone) -> Status {
-    if (removals.empty()) return {};
-    Activity activity(environment.events, fmt::format("deleting {}", plural(removals.size(), "object")));
-    apply::RemovalReport done =
-        apply::execute_removals(environment.client, removals, apply::apply_set_id(plan.id),
-                                {.wait = until_gone, .timeout = options.timeout, .last_look = last_look},
-                                environment.events, lock->context());
-    report.deleted += static_cast<std::size_t>(std::ranges::count(done.outcomes, apply::Outcome::Done));
-    for (auto& [position, why] : done.stayed) retain(report, removals[position].key, std::move(why));
-    for (auto& [position, held] : done.held) {
-      const ObjectKey& key = removals[position].key;
-      const auto planned = std::ranges::find(report.plan.removals, key, &PlannedAction::key);
-      if (planned != report.plan.removals.end()) planned->reason = held.why;
-      report.held.emplace_back(key, std::move(held.why));
-    }
-    if (!done.failure) return {};
-    activity.fail();
-    return std::move(*done.failure)
-        .with_hint(fmt::format("run {} again: it goes on where this one ended",
-                               release::command_text("uninstall", plan.id, options.wait ? "--wait" : "")));
-  };
-  HookRunner hooks(environment, plan, options, *lock);
-  // Recorded, so that whoever goes on doesn't run them again among the ruins.
-  const auto ended = [&](HookPhase phase, std::string_view flag) -> Status {
-    const auto ran = [&](const apply::DesiredObject& hook) { return hook.hook->phase == phase; };
-    if (std::ranges::none_of(plan.hooks, ran)) return {};
-    head.options.set(flag, true);
-    return lock->change({.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}});
-  };
-  const auto give_back = [&]() -> Status {
-    std::set<ObjectKey> given;
-    if (others) {
-      auto done = others->give_back(environment, plan.state, plan.removals,
-                                    {.force_conflicts = options.force_conflicts,
-                                     .timeout = options.timeout,
-                                     .replace = options.replace},
-                                    lock->context());
-      if (!done.ok() && kube::is_field_conflict(done.error()))
-        done.error().hint =
-            "take these fields with " + release::command_text("recover", plan.id, "--force-conflicts");
-      MIST_TRY(given, std::move(done));
-    }
-    for (PlannedAction& action : report.plan.removals) {
-      if (!is_return(action)) continue;
-      ++(given.contains(action.key) ? report.given_back : report.retained);
-      if (given.contains(action.key)) continue;
-      action.reason =
-          fmt::format("release {} does not have it any more, or it changed meanwhile", action.owner);
-      action.owner.clear();
-    }
-    return {};
-  };
-  const auto return_adopted = [&]() -> Status {
-    for (PlannedAction& action : report.plan.removals) {
-      if (is_adopted_namespace(action) && action.kind == ActionKind::Retain && !is_adopted(action))
-        MIST_TRY_VOID(leave_adopted(environment, plan.id, action, lock->context()));
-      if (!is_adopted(action)) continue;
-      MIST_TRY(std::string words, give_adopted_back(environment, plan.state, action, lock->context()));
-      if (!words.empty()) action.reason = std::move(words);
-      environment.events.object({action.key.display(), "retained", action.reason});
-    }
-    return {};
-  };
-  // The record is about to go, and with it what would name them.
-  const auto remove_late_arrivals = [&]() -> Status {
-    if (!plan.state.silent_lock) return {};
-    std::set<std::string> seen;
-    for (const PlannedAction& action : plan.removals) seen.insert(action.uid);
-    MIST_TRY(const std::vector<apply::Removal> late,
-             late_arrivals(environment, plan.id, plan.state.owned(), seen, options.rules, lock->context()));
-    return remove(late, options.wait);
-  };
-  const auto run = [&]() -> Status {
-    MIST_TRY_VOID(remove_test_leftovers(environment, plan.state, lock->context()));
-    std::vector<apply::Removal> first = removals_of(plan, false), last = removals_of(plan, true);
-    MIST_TRY(std::vector<apply::Removal> left, hooks.run(HookPhase::Before, containers));
-    MIST_TRY_VOID(ended(HookPhase::Before, kBeforeEnded));
-    take_in(first, std::move(left));
-    MIST_TRY_VOID(convert_nothing(environment, plan, lock->context()));
-    const bool more = std::ranges::any_of(
-        plan.hooks, [](const apply::DesiredObject& hook) { return hook.hook->phase == HookPhase::After; });
-    MIST_TRY_VOID(remove(first, options.wait || more));
-    MIST_TRY_VOID(give_back());
-    MIST_TRY_VOID(return_adopted());
-    // Once the record is gone, nothing tells any more what was taken from whom.
-    if (others) others->let_go(environment, {});
-    MIST_TRY(left, hooks.run(HookPhase::After, containers));
-    MIST_TRY_VOID(ended(HookPhase::After, kAfterEnded));
-    MIST_TRY_VOID(remove(left, options.wait));
-    MIST_TRY_VOID(remove(last, options.wait));
-    MIST_TRY_VOID(remove_late_arrivals());
-    // The record goes with its namespace: while it is there, the release is not uninstalled.
-    const auto own_goes = [&](const PlannedAction& each) {
-      return each.kind == ActionKind::Delete && is_own_namespace(plan.id, each.key);
-    };
-    if (std::ranges::any_of(plan.removals, own_goes)) return {};
-    MIST_TRY_VOID(
-        store.delete_revisions(plan.id, lock->context()).in("while deleting the release's revisions"));
-    return store.delete_anchor(lock->anchor(), lock->context());
-  };
-  if (Status done = run(); !done.ok()) return lock->lost() ? lock->loss() : std::move(done).error();
-  lock->drop();
-  return {};
-}
-
-}  // namespace
-
 std::string count_words(const UninstallReport& report) {
   std::string words = plural(report.deleted - report.held.size(), "object") + " deleted";
   if (!report.held.empty()) words += fmt::format(", {} still being deleted", report.held.size());
@@ -511,7 +216,7 @@ Result<UninstallReport> uninstall(const Environment& environment, UninstallPlan 
                                   const UninstallOptions& options, const Context& context) {
   UninstallReport report{.plan = std::move(plan)};
   for (int look = 1;; ++look) {
-    Status done = uninstall_once(environment, options, report, context);
+    Status done = run_uninstall(environment, options, report, context);
     if (done.ok()) return report;
     if (!options.plan_again || !release::anchor_moved(done.error()) || look == kLooks)
       return std::move(done).error();

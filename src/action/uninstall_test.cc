@@ -83,7 +83,7 @@ TEST_F(UninstallTest, NamespaceThatWasThereBeforeTheReleaseStaysUnlessAskedFor) 
       "{apiVersion: v1, kind: ConfigMap, metadata: {name: ours, namespace: extra}}\n";
   make("home");
   make("extra");
-  ASSERT_TRUE(install_now(package, {.adopt = true}).ok());
+  ASSERT_TRUE(install_now(package, {.allowed = {.adopt = true}}).ok());
   const auto report = uninstall_now();
   ASSERT_TRUE(report.ok()) << report.error().to_line();
   EXPECT_EQ(report->deleted, 2u);
@@ -102,7 +102,7 @@ TEST_F(UninstallTest, NamespaceThatWasThereBeforeTheReleaseStaysUnlessAskedFor) 
   for (const std::string_view name : {"home", "extra"})
     EXPECT_EQ(apply::marks_of(*cluster.find("Namespace", "", name)), apply::Marks());
   id.name = "other";
-  ASSERT_TRUE(install_now(package, {.adopt = true}).ok());
+  ASSERT_TRUE(install_now(package, {.allowed = {.adopt = true}}).ok());
   ASSERT_TRUE(uninstall_now({.rules = {.delete_namespaces = true}}).ok());
   EXPECT_FALSE(cluster.has("Namespace", "", "home"));
   EXPECT_FALSE(cluster.has("Namespace", "", "extra"));

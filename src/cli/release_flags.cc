@@ -181,10 +181,11 @@ action::DeployOptions deploy_options(const Invocation& invocation) {
                  : dry_run == "server" ? action::DryRun::Server
                                        : action::DryRun::No,
       .create_namespace = given(invocation, "create-namespace"),
-      .force_conflicts = invocation.enabled("force-conflicts"),
-      .prune = find_flag(invocation.command(), "delete-crds") ? prune_rules(invocation) : apply::PruneRules{},
-      .adopt = given(invocation, "adopt"),
-      .replace = given(invocation, "replace"),
+      .allowed = {.prune = find_flag(invocation.command(), "delete-crds") ? prune_rules(invocation)
+                                                                          : apply::PruneRules{},
+                  .adopt = given(invocation, "adopt"),
+                  .replace = given(invocation, "replace"),
+                  .force_conflicts = invocation.enabled("force-conflicts")},
       .no_hooks = given(invocation, "no-hooks"),
       .allow_empty = given(invocation, kAllowEmptyFlag.name),
       .skip_crds = given(invocation, "skip-crds"),
@@ -228,16 +229,16 @@ Result<action::DeployOptions> plan_options(const Invocation& invocation, const r
   action::DeployOptions options;
   options.rotate = rotate_secrets(invocation);
   options.create_namespace = invocation.enabled("create-namespace");
-  options.force_conflicts = invocation.enabled("force-conflicts");
-  options.replace = invocation.enabled("replace");
-  options.adopt = invocation.enabled("adopt");
+  options.allowed.force_conflicts = invocation.enabled("force-conflicts");
+  options.allowed.replace = invocation.enabled("replace");
+  options.allowed.adopt = invocation.enabled("adopt");
   options.allow_empty = given(invocation, kAllowEmptyFlag.name);
   options.no_hooks = invocation.enabled("no-hooks");
   options.skip_crds = invocation.enabled("skip-crds");
   options.force_crds = invocation.enabled("force-crds");
-  options.prune = prune_rules(invocation);
-  MIST_TRY(options.adopt_from, adopt_from(invocation));
-  MIST_TRY(options.take_over_from, take_over_from(invocation, ours));
+  options.allowed.prune = prune_rules(invocation);
+  MIST_TRY(options.allowed.adopt_from, adopt_from(invocation));
+  MIST_TRY(options.allowed.take_over_from, take_over_from(invocation, ours));
   return options;
 }
 

@@ -52,6 +52,7 @@ struct ReleaseId : apply::Owner {
   ReleaseId() = default;
   ReleaseId(std::string ns_, std::string name_, std::string cluster_words_ = {})
       : Owner{std::move(ns_), std::move(name_)}, cluster_words(std::move(cluster_words_)) {}
+  explicit ReleaseId(const apply::Owner& owner) : Owner(owner) {}
   /// " --context prod", empty where the user gave no such flag: what a command in a hint needs beside the
   /// name to find the same cluster (command_text.h). It identifies nothing: neither compared nor recorded.
   std::string cluster_words = {};

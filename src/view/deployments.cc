@@ -62,13 +62,15 @@ std::string plan_counts(const apply::Plan& plan, bool planned) {
     if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, words);
   };
   const auto returns = static_cast<std::size_t>(std::ranges::count_if(plan.removals, action::is_return));
-  const auto left = static_cast<std::size_t>(std::ranges::count_if(plan.writes, &apply::PlannedAction::left));
+  const auto left = [](const std::vector<apply::PlannedAction>& actions) {
+    return static_cast<std::size_t>(std::ranges::count_if(actions, &apply::PlannedAction::left));
+  };
   for (const Count& each : kCounts)
-    add(plan.count(each.kind) - (each.kind == ActionKind::Retain      ? returns
-                                 : each.kind == ActionKind::Unchanged ? left
+    add(plan.count(each.kind) - (each.kind == ActionKind::Retain      ? returns + left(plan.removals)
+                                 : each.kind == ActionKind::Unchanged ? left(plan.writes)
                                                                       : 0),
         planned ? each.planned : each.done);
-  add(left, planned ? "to leave as it is" : "left as it is");
+  add(left(plan.writes) + left(plan.removals), planned ? "to leave as it is" : "left as it is");
   add(returns, planned ? "to give back" : "given back");
   return text.empty() ? "no objects" : text;
 }

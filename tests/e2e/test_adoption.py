@@ -288,11 +288,56 @@ def going_back_over_a_finished_take_over_deletes_nothing(t):
     t.run("install", "first", "-p", t.package("first", moved, config_map("rest", {"a": "1"})))
     t.run("install", "shop", "-p", t.package("v0", own))
     t.run("upgrade", "shop", "-p", t.package("v1", own, moved), "--take-over-from", f"{t.ns}/first")
-    t.run("rollback", "shop", "0")
+    contains(t.run("rollback", "shop", "0", code=3).out, "but for 1 object")
     live = t.kube.get("ConfigMap", t.ns, "moved")
     equal(live["data"], {"years": "of data"})
     check("labels" not in live["metadata"], "it belongs to nobody")
     t.run("upgrade", "first", "-p", t.package("first", moved, config_map("rest", {"a": "1"})), "--adopt")
+
+
+@test
+def going_back_to_what_was_moved_since_makes_only_what_is_gone(t):
+    moved, other, rest = (config_map(name, {"a": "1"}) for name in ("moved", "other", "rest"))
+    t.run("install", "old", "-p", t.package("v0", moved, other, rest))
+    t.run("install", "new", "-p", t.package("new", moved), "--take-over-from", "old")
+    t.run("install", "newer", "-p", t.package("newer", other), "--take-over-from", "old")
+    done = t.run("rollback", "old", "0")
+    contains(done.out, "nothing was written")
+    contains(done.err, f"moved of v0 stays as it is: release {t.ns}/new took it over since")
+    t.run("uninstall", "new", "--yes")
+    done = t.run("rollback", "old", "0")
+    contains(done.err, f"other of v0 stays as it is: release {t.ns}/newer")
+    equal((t.owned("old"), t.owned("newer")), ({"ConfigMap/moved", "ConfigMap/rest"}, {"ConfigMap/other"}))
+
+
+@test
+def what_no_record_tells_how_to_give_back_is_said(t):
+    own = config_map("own", {"a": "1"})
+    t.run("install", "shop", "-p", t.package("v0", own))
+    made_by(t, "kubectl-create", config_map("cfg", {"a": "1"}))
+    t.run("upgrade", "shop", "-p", t.package("v1", own, config_map("cfg", {"a": "other"})), "--adopt")
+    t.run("upgrade", "shop", "-p", t.package("v2", own, config_map("cfg", {"a": "more"})))
+    for each in t.kube.list("Secret", t.ns):
+        if each["metadata"]["name"].endswith(".v1") or ".v1." in each["metadata"]["name"]:
+            t.kube.delete("Secret", t.ns, each["metadata"]["name"])
+    plan = t.run("rollback", "shop", "0", "--dry-run", code=3)
+    contains(plan.out, "no record tells what it was", "1 to leave as it is")
+    done = t.run("rollback", "shop", "0", code=3)
+    contains(done.out, "but for 1 object", "1 left as it is")
+    live = t.kube.get("ConfigMap", t.ns, "cfg")
+    equal((live["data"], live["metadata"].get("labels")), ({"a": "more"}, None))
+
+
+@test
+def what_was_adopted_and_replaced_gets_its_earlier_fields_back(t):
+    own, mine = config_map("own", {"a": "1"}), config_map("cfg", {"a": "1", "b": "1"})
+    t.run("install", "shop", "-p", t.package("v0", own))
+    made_by(t, "kubectl-create", mine)
+    t.run("upgrade", "shop", "-p", t.package("v1", own, {**config_map("cfg", {"a": "2"}), "immutable": True}), "--adopt")
+    t.run("upgrade", "shop", "-p", t.package("v2", own, config_map("cfg", {"a": "3"})), "--replace")
+    t.run("rollback", "shop", "0")
+    live = t.kube.get("ConfigMap", t.ns, "cfg")
+    equal((live["data"], live["metadata"].get("labels")), ({"a": "1", "b": "1"}, None))
 
 
 @test

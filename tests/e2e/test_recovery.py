@@ -112,6 +112,29 @@ def going_back_leaves_what_the_server_refuses_to_change_back(t):
 
 
 @test
+def going_back_leaves_objects_of_a_version_that_is_not_served_any_more(t):
+    group = f"{t.ns}.example.com"
+
+    def package(version, *versions):
+        crd = definition(group, "lvs", "Lv")
+        one = crd["spec"]["versions"][0]
+        crd["spec"]["versions"] = [{**one, "name": v, "served": v == version, "storage": v == version} for v in versions]
+        body = {"apiVersion": f"{group}/{version}", "kind": "Lv", "metadata": {"name": "o"}, "spec": {"a": version}}
+        return t.package("shop", crd, body, config_map("shared", {"key": version}))
+
+    t.run("install", "shop", "-p", package("v1alpha1", "v1alpha1"), "--wait")
+    t.cleanup(lambda: t.run("uninstall", "shop", "--yes", "--delete-crds", code=None))
+    t.run("upgrade", "shop", "-p", package("v1", "v1alpha1", "v1"), "--wait")
+    contains(t.run("rollback", "shop", "0", "--dry-run", code=3).out, f"{group}/v1alpha1 is not served", "2 to leave as it is")
+    contains(t.run("rollback", "shop", "0", code=3).out, "but for 2 objects")
+    equal(t.kube.checked("GET", f"/apis/{group}/v1/namespaces/{t.ns}/lvs/o")["spec"], {"a": "v1"})
+    equal(data(t)["shared"], "v1alpha1", "what could be changed back is")
+    contains(t.run("status", "shop").out, "is not served")
+    t.run("upgrade", "shop", "-p", package("v1", "v1alpha1", "v1"))
+    contains(t.run("upgrade", "shop", "-p", package("v1", "v1alpha1", "v1")).out, "nothing was written")
+
+
+@test
 def a_failing_first_install_leaves_nothing(t):
     package = t.package("shop", config_map("shared"), claim("data"), refused("bad"))
     t.refused("install", "shop", "-p", package, "--rollback-on-failure", says=["70000", "rolled back: "])

@@ -263,3 +263,109 @@ def the_diff_of_an_adoption_shows_that_kubectls_annotation_goes(t):
     t.run("install", "web", "-p", package, "--adopt")
     for kind in ("ConfigMap", "Secret"):
         check(name not in t.kube.get(kind, t.ns, "a")["metadata"]["annotations"], "it is still there")
+
+
+# -- what the plan itself changes of the admission
+
+def limited(t, most, size, policy=True):
+    """A policy of the release, and what it judges."""
+    name = f"{t.ns}-most"
+    rules = [{"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["deployments"]}]
+    api = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": name}}
+    objects = [
+        {**api, "kind": "ValidatingAdmissionPolicy", "spec": {
+            "failurePolicy": "Fail", "matchConstraints": {"resourceRules": rules},
+            "validations": [{"expression": f"object.spec.replicas <= {most}", "message": f"at most {most}"}]}},
+        {**api, "kind": "ValidatingAdmissionPolicyBinding", "spec": {
+            "policyName": name, "validationActions": ["Deny"],
+            "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": t.ns}}}}}] if policy else []
+    return t.package(f"p{most}-{size}-{policy}", *objects, workload("Deployment", "web", replicas=size))
+
+
+def is_at_most(t, most):
+    path = t.kube.path("Deployment", t.ns, "web") + "?dryRun=All"
+    return t.kube.request("PATCH", path, {"spec": {"replicas": most + 1}}, "application/merge-patch+json")[0] == 422
+
+
+@test
+def a_policy_that_the_same_change_loosens_or_drops_is_no_obstacle(t):
+    t.run("install", "shop", "-p", limited(t, 3, 3))
+    t.cleanup(lambda: t.run("uninstall", "shop", "--yes", code=None))
+    t.kube.wait("the policy is enforced", lambda: is_at_most(t, 3))
+    plan = t.run("upgrade", "shop", "-p", limited(t, 9, 5), "--dry-run")
+    contains(plan.out, "at most 3", "is written first")
+    t.run("upgrade", "shop", "-p", limited(t, 9, 5))
+    t.kube.wait("the new one is enforced", lambda: is_at_most(t, 9))
+    # One that stays has the last word, before anything is written.
+    mark = t.mark()
+    t.refused("upgrade", "shop", "-p", limited(t, 9, 20), says=["at most 9"])
+    equal([r for r in t.requests(mark) if r.writes and "dryRun" not in r.uri], [], "writes")
+    t.run("upgrade", "shop", "-p", limited(t, 9, 20, policy=False))
+    equal(t.kube.get("Deployment", t.ns, "web")["spec"]["replicas"], 20)
+    t.run("rollback", "shop", "1")
+    t.kube.wait("it is enforced again", lambda: is_at_most(t, 9))
+    t.run("rollback", "shop", "2")
+    equal(t.kube.get("Deployment", t.ns, "web")["spec"]["replicas"], 20)
+    equal(t.kube.get("ValidatingAdmissionPolicy", None, f"{t.ns}-most"), None)
+
+
+# -- what the server refuses to delete
+
+ALL_OF_MAPS = {"apiGroups": [""], "resources": ["configmaps"]}
+SECRETS = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list", "watch", "create", "patch", "update", "delete"]}
+
+
+@test
+def who_may_not_delete_what_goes_changes_nothing(t):
+    t.run("install", "shop", "-p", t.package("v0", config_map("cfg", {"a": "1"}), config_map("old")))
+    deployer = Deployer(t, "keeper", [SECRETS, {**ALL_OF_MAPS, "verbs": ["get", "list", "watch", "create", "patch"]}])
+    changed = t.package("v1", config_map("cfg", {"a": "2"}))
+    mark = t.mark()
+    contains(t.run("diff", "shop", "-p", changed, kubeconfig=deployer.kubeconfig).out, "delete ConfigMap")
+    t.refused("upgrade", "shop", "-p", changed, kubeconfig=deployer.kubeconfig, says=["cannot delete resource", "configmaps"])
+    equal([r for r in t.requests(mark) if r.writes and "dryRun" not in r.uri], [], "writes")
+    t.run("upgrade", "shop", "-p", changed)
+    equal(t.owned("shop"), {"ConfigMap/cfg"})
+
+
+def hold(t, label):
+    """No ConfigMap with that label is deleted; what lets go again."""
+    name = f"{label}-{t.ns}"
+    for kind, spec in (
+            ("ValidatingAdmissionPolicy", {
+                "failurePolicy": "Fail", "validations": [{"expression": "false", "message": "it is held"}],
+                "matchConstraints": {"objectSelector": {"matchLabels": {label: t.ns}}, "resourceRules": [
+                    {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["DELETE"]}]}}),
+            ("ValidatingAdmissionPolicyBinding", {"policyName": name, "validationActions": ["Deny"]})):
+        t.kube.create(kind, None, {"metadata": {"name": name}, "spec": spec})
+        t.cleanup(lambda kind=kind: t.kube.delete(kind, None, name))
+    return lambda: t.kube.delete("ValidatingAdmissionPolicyBinding", None, name)
+
+
+@test
+def a_delete_that_admission_forbids_is_known_before(t):
+    held, cfg = config_map("held", {"a": "1"}), config_map("cfg", {"a": "1"})
+    held["metadata"]["labels"] = {"held": t.ns}
+    t.run("install", "shop", "-p", t.package("v0", held, cfg))
+    let_go = hold(t, "held")
+    t.kube.wait("the policy is enforced", lambda: t.kube.request(
+        "DELETE", t.kube.path("ConfigMap", t.ns, "held") + "?dryRun=All")[0] == 422)
+    mark = t.mark()
+    t.refused("upgrade", "shop", "-p", t.package("v1", cfg), says=["ConfigMap", "it is held", "mistletoe.dev/keep"])
+    equal([r for r in t.requests(mark) if r.writes and "dryRun" not in r.uri], [], "writes")
+    # What else is written may change the answer.
+    plan = t.run("diff", "shop", "-p", t.package("v2", config_map("cfg", {"a": "2"})))
+    contains(plan.out, "it is held")
+    let_go()
+
+
+@test
+def what_could_not_be_made_again_is_not_deleted(t):
+    fixed = {**config_map("fixed", {"a": "1"}), "immutable": True}
+    t.run("install", "shop", "-p", t.package("v0", fixed, config_map("cfg", {"a": "1"})))
+    deployer = Deployer(t, "half", [SECRETS, {**ALL_OF_MAPS, "verbs": ["get", "list", "watch", "patch", "delete"]}])
+    changed = t.package("v1", {**fixed, "data": {"a": "2"}}, config_map("cfg", {"a": "2"}))
+    t.refused("upgrade", "shop", "-p", changed, "--replace", kubeconfig=deployer.kubeconfig, says=["cannot create resource"])
+    equal([t.kube.get("ConfigMap", t.ns, name)["data"] for name in ("fixed", "cfg")], [{"a": "1"}] * 2)
+    t.run("upgrade", "shop", "-p", changed, "--replace")
+    equal(t.kube.get("ConfigMap", t.ns, "fixed")["data"], {"a": "2"})

@@ -7,6 +7,7 @@
 #include "apply/fields/field_transfer.h"
 #include "apply/marks.h"
 #include "apply/plan/settle.h"
+#include "base/some_of.h"
 #include "base/text.h"
 #include "encoding/json.h"
 #include "kube/api_failure.h"
@@ -160,9 +161,7 @@ std::string what_differs(const Value& before, const Value& now) {
     else
       paths.push_back("." + member.key);
   }
-  const std::size_t more = paths.size() > kShown ? paths.size() - kShown : 0;
-  paths.resize(paths.size() - more);
-  return join(paths, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
+  return some_of(std::move(paths), kShown);
 }
 
 std::string words(const Value& before, const Value& now) {
@@ -174,8 +173,7 @@ std::string words(const Value& before, const Value& now) {
 // The first that adopted it knew it as it was.
 const Value* recorded_before(const ReleaseState& state, const PlannedAction& action) {
   for (const release::Revision& revision : state.unfinished)
-    if (const Value* before = before_adoption(revision, action.key.group_kind.kind, action.uid))
-      return before;
+    if (const Value* before = before_adoption(revision, action.key, action.uid)) return before;
   return nullptr;
 }
 
@@ -191,29 +189,30 @@ Result<Value> without_marks(const Environment& environment, const kube::ObjectRe
   return environment.client.merge_patch(ref, patch, context);
 }
 
-Result<std::string> give_back_once(const Environment& environment, const kube::ObjectRef& ref,
-                                   const std::string& part_of_us, const Value& before,
-                                   const Context& context) {
+Result<GivenBack> give_back_once(const Environment& environment, const kube::ObjectRef& ref,
+                                 const std::string& uid, const std::string& part_of_us, const Value& before,
+                                 const Context& context) {
   auto found = environment.client.get(ref, context);
-  if (!found.ok() && kube::is_absent(found.error())) return std::string("it is gone");
+  if (!found.ok() && kube::is_absent(found.error())) return GivenBack{"it is gone"};
   MIST_TRY(Value live, std::move(found));
   const std::string_view owner = live.string_at({"metadata", "labels", apply::kPartOfLabel});
   const bool somebody_elses = !owner.empty() && owner != part_of_us;
-  if (live.string_at({"metadata", "uid"}) != before.string_at({"metadata", "uid"}) || somebody_elses)
-    return std::string("it is somebody else's by now");
+  if (live.string_at({"metadata", "uid"}) != uid || somebody_elses)
+    return GivenBack{"it is somebody else's by now"};
   const Value taken = fields_taken(before, live);
   if (owner.empty() && taken.empty() && std::ranges::none_of(kube::managed_fields(live), is_ours))
-    return words(before, live);  // nothing of it was written
+    return GivenBack{words(before, live)};  // nothing of it was written
   Value wanted = part_of(before, taken);
-  wanted["metadata"].set("uid", before.string_at({"metadata", "uid"}));
+  wanted["metadata"].set("uid", uid);
   wanted["metadata"].set("resourceVersion", live.string_at({"metadata", "resourceVersion"}));
   const auto applied = kube::apply_over_lost_version(environment.client, ref, wanted, {}, context);
   const bool refused = !applied.ok() && (applied.error().kind == ErrorKind::Invalid ||
                                          kube::is_field_conflict(applied.error()));
   if (refused) {
     MIST_TRY(const Value unmarked, without_marks(environment, ref, live, context));
-    return fmt::format("{}; it could not be given back: {}", words(before, unmarked),
-                       applied.error().because);
+    return GivenBack{
+        fmt::format("{}; it could not be given back: {}", words(before, unmarked), applied.error().because),
+        true};
   }
   if (!applied.ok()) return applied.error();
   Value patch = Value::object();
@@ -221,7 +220,7 @@ Result<std::string> give_back_once(const Environment& environment, const kube::O
   patch["metadata"].set("resourceVersion", applied->string_at({"metadata", "resourceVersion"}));
   patch["metadata"].set("managedFields", owners_again(before, *applied));
   MIST_TRY(const Value given, environment.client.merge_patch(ref, patch, context));
-  return words(before, given);
+  return GivenBack{words(before, given)};
 }
 
 // As long as somebody else is faster: controllers write all the time.
@@ -253,36 +252,47 @@ Value before_adoption(const apply::Plan& plan, const apply::LiveState& live) {
   return all.empty() ? Value() : all;
 }
 
-const Value* before_adoption(const release::Revision& revision, std::string_view kind, std::string_view uid) {
+const Value* before_adoption(const release::Revision& revision, const apimachinery::ObjectKey& key,
+                             std::string_view uid) {
   const Value* all = revision.options.is_object() ? revision.options.find(kBeforeAdoption) : nullptr;
   if (all == nullptr || !all->is_array()) return nullptr;
-  const auto found = std::ranges::find_if(all->as_array(), [&](const Value& before) {
-    return before.string_at({"metadata", "uid"}) == uid && before.string_at("kind") == kind;
+  const auto is_same_kind = [&](const Value& before) {
+    return before.string_at("kind") == key.group_kind.kind;
+  };
+  auto found = std::ranges::find_if(all->as_array(), [&](const Value& before) {
+    return is_same_kind(before) && before.string_at({"metadata", "uid"}) == uid;
   });
+  if (found == all->as_array().end())
+    found = std::ranges::find_if(all->as_array(), [&](const Value& before) {
+      return is_same_kind(before) && before.string_at({"metadata", "name"}) == key.name &&
+             before.string_at({"metadata", "namespace"}) == key.ns;
+    });
   return found == all->as_array().end() ? nullptr : &*found;
 }
 
-Result<std::string> give_adopted_back(const Environment& environment, const ReleaseState& state,
-                                      const PlannedAction& action, const Context& context) {
+Result<GivenBack> give_adopted_back(const Environment& environment, const ReleaseState& state,
+                                    const PlannedAction& action, const Context& context) {
   const Value* before = recorded_before(state, action);
-  return before == nullptr ? std::string()
-                           : give_adopted_back(environment, state.id, *before, action, context);
+  if (before == nullptr) return GivenBack{};
+  return give_adopted_back(environment, state.id, *before, action, context);
 }
 
-Result<std::string> give_adopted_back(const Environment& environment, const release::ReleaseId& id,
-                                      const Value& before, const PlannedAction& action,
-                                      const Context& context) {
+Result<GivenBack> give_adopted_back(const Environment& environment, const release::ReleaseId& id,
+                                    const Value& before, const PlannedAction& action,
+                                    const Context& context) {
   const auto gvk =
       apimachinery::GroupVersionKind::parse(before.string_at("apiVersion"), before.string_at("kind"));
   const apply::InventoryItem item{
       .key = action.key, .version = gvk ? gvk->version : std::string(), .uid = action.uid};
   MIST_TRY(const std::optional<kube::ResourceInfo> resource,
            apply::resource_of(environment.client, item, context));
-  if (!resource) return std::string("it is gone");
+  if (!resource) return GivenBack{"it is gone"};
   const kube::ObjectRef ref{*resource, action.key.ns, action.key.name};
-  return until_no_conflict(
-             environment, context,
-             [&] { return give_back_once(environment, ref, apply::apply_set_id(id), before, context); })
+  return until_no_conflict(environment, context,
+                           [&] {
+                             return give_back_once(environment, ref, action.uid, apply::apply_set_id(id),
+                                                   before, context);
+                           })
       .in(fmt::format("while giving back {}", action.key.display()));
 }
 

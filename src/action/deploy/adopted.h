@@ -20,21 +20,27 @@ inline constexpr std::string_view kBeforeAdoption = "beforeAdoption";  ///< of a
 /// null: there are none.
 encoding::Value before_adoption(const apply::Plan& plan, const apply::LiveState& live);
 
-/// The record that a revision made of the object with that uid before adopting it; null: there is none.
-const encoding::Value* before_adoption(const release::Revision& revision, std::string_view kind,
+/// The record that a revision made of the object with that uid before adopting it or, where the release has
+/// replaced that since, of the one with that key; null: there is none.
+const encoding::Value* before_adoption(const release::Revision& revision, const apimachinery::ObjectKey& key,
                                        std::string_view uid);
 
-/// Makes an adopted object what it was `before`. Again after a run that died, it goes on. Returns in words
-/// what is there now and how that differs from before, without values. Errors: of the server, but for what it
-/// finds invalid and what others own meanwhile: those are words.
-Result<std::string> give_adopted_back(const Environment& environment, const release::ReleaseId& id,
-                                      const encoding::Value& before, const apply::PlannedAction& action,
-                                      const Context& context);
+/// What became of an adopted object.
+struct GivenBack {
+  std::string words;     ///< what is there now and how that differs from before, without values
+  bool refused = false;  ///< it keeps what the release wrote
+};
 
-/// The same of what an unfinished revision of `state` adopted. Empty: no record tells what it was, so nothing
-/// was written.
-Result<std::string> give_adopted_back(const Environment& environment, const ReleaseState& state,
-                                      const apply::PlannedAction& action, const Context& context);
+/// Makes an adopted object what it was `before`. Again after a run that died, it goes on. Errors: of the
+/// server, but for what it finds invalid and what others own meanwhile: those are refusals.
+Result<GivenBack> give_adopted_back(const Environment& environment, const release::ReleaseId& id,
+                                    const encoding::Value& before, const apply::PlannedAction& action,
+                                    const Context& context);
+
+/// The same of what an unfinished revision of `state` adopted. No words: no record tells what it was, so
+/// nothing was written.
+Result<GivenBack> give_adopted_back(const Environment& environment, const ReleaseState& state,
+                                    const apply::PlannedAction& action, const Context& context);
 
 /// Takes our marks off an adopted object that outlives the release, so that it is nobody's again. What else
 /// we wrote stays. Errors: of the server, but what it refuses is only warned of: the release goes all the

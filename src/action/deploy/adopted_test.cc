@@ -65,25 +65,25 @@ class AdoptedTest : public testing::ReleaseWorld {
 };
 
 TEST_F(AdoptedTest, AnInstallThatIsUndoneLeavesItAsItWas) {
-  fail_after_adopting({.adopt = true, .rollback_on_failure = true});
+  fail_after_adopting({.allowed = {.adopt = true}, .rollback_on_failure = true});
   EXPECT_THAT(words, HasSubstr("rolled back"));
   EXPECT_EQ(text(two()), text(before));
 }
 
 TEST_F(AdoptedTest, RecoverUndoesAllUnfinishedRevisionsTogether) {
-  fail_after_adopting({.adopt = true});
+  fail_after_adopting({.allowed = {.adopt = true}});
   EXPECT_EQ(two().string_at({"data", "b"}), "2");
   refuse("one");
   std::string changed(testing::kTwoConfigMaps);
   changed.replace(changed.find("\"1\""), 3, "\"9\"");
-  ASSERT_FALSE(install_now(changed, {.adopt = true}).ok());
+  ASSERT_FALSE(install_now(changed, {.allowed = {.adopt = true}}).ok());
   const auto undone = recover(environment(), id, {.undo = true, .deploy = {}}, Context());
   ASSERT_TRUE(undone.ok()) << undone.error().to_line();
   EXPECT_EQ(text(two()), text(before));
 }
 
 TEST_F(AdoptedTest, WhatOthersWroteSinceStaysAndIsSaid) {
-  fail_after_adopting({.adopt = true});
+  fail_after_adopting({.allowed = {.adopt = true}});
   Value edited = two();
   edited["data"].set("d", "new");
   cluster.put(edited, "kubectl-edit");
@@ -97,7 +97,7 @@ TEST_F(AdoptedTest, WhatOthersWroteSinceStaysAndIsSaid) {
 }
 
 TEST_F(AdoptedTest, AFieldThatSomebodyElseTookSinceIsTheirsAndTheRestComesBack) {
-  fail_after_adopting({.adopt = true});
+  fail_after_adopting({.allowed = {.adopt = true}});
   Value edited = two();
   edited["data"].set("b", "edited");
   cluster.put(edited, "kubectl-edit");
@@ -119,21 +119,21 @@ TEST_F(AdoptedTest, WhatWasWrittenOfItIsAllThatGoes) {
   cluster.put(theirs, "kubectl-edit");  // whose fields nobody takes
   before = two();
   refuse("zero");
-  ASSERT_FALSE(
-      install_now(std::string(testing::kTwoConfigMaps) + kZero, {.adopt = true, .rollback_on_failure = true})
-          .ok());
+  ASSERT_FALSE(install_now(std::string(testing::kTwoConfigMaps) + kZero,
+                           {.allowed = {.adopt = true}, .rollback_on_failure = true})
+                   .ok());
   EXPECT_EQ(text(two()), text(before));
 }
 
 TEST_F(AdoptedTest, ARecordThatDoesNotTellWritesNothing) {
-  fail_after_adopting({.adopt = true});
+  fail_after_adopting({.allowed = {.adopt = true}});
   ReleaseState state = now();
   apply::PlannedAction action;
   action.key = {{"", "ConfigMap"}, "default", "two"};
   action.uid = before.string_at({"metadata", "uid"});
   for (release::Revision& each : state.unfinished) each.options.erase(kBeforeAdoption);
   cluster.clear_calls();
-  EXPECT_EQ(*give_adopted_back(environment(), state, action, Context()), "");
+  EXPECT_EQ(give_adopted_back(environment(), state, action, Context())->words, "");
   EXPECT_EQ(cluster.writes(), 0u);
 }
 
@@ -179,7 +179,7 @@ TEST_F(AdoptedTest, WhereverTheProcessDiesUndoingLeavesItAsItWas) {
         survived = run_dying(dies == Dies::Adopting, [&] {
           const Intent intent =
               first ? install_intent(rendering(package)) : upgrade_intent(rendering(package));
-          EXPECT_FALSE(deploy(here, id, intent, {.adopt = true}, Context()).ok());
+          EXPECT_FALSE(deploy(here, id, intent, {.allowed = {.adopt = true}}, Context()).ok());
         });
         if (dies == Dies::Undoing) survived = run_dying(true, [&] { (void)undo(); });
         const auto undone = undo();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apply/marks.h"
+#include "base/some_of.h"
 #include "base/text.h"
 
 namespace mist::action {
@@ -27,12 +28,6 @@ bool is_looked_into(const ObjectKey& key) {
 
 std::string_view flag_of(const ObjectKey& container) {
   return container.group_kind == kNamespaceKind ? "--delete-namespaces" : "--delete-crds";
-}
-
-std::string some_of(std::vector<std::string> names, std::size_t shown) {
-  const std::size_t all = names.size();
-  if (all > shown) names.resize(shown);
-  return join(names, ", ") + (all > shown ? fmt::format(" and {} more", all - shown) : std::string());
 }
 
 std::string would_go(std::vector<std::string> names) {

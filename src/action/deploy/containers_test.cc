@@ -44,7 +44,9 @@ std::string text(std::initializer_list<std::string_view> parts) {
 
 class ContainersTest : public testing::ReleaseWorld {
  protected:
-  static DeployOptions all_flags() { return {.prune = {.delete_crds = true, .delete_namespaces = true}}; }
+  static DeployOptions all_flags() {
+    return {.allowed = {.prune = {.delete_crds = true, .delete_namespaces = true}}};
+  }
   bool upgrade_or_install(const std::string& wanted) {
     return (now().deployed ? upgrade_now(wanted) : install_now(wanted)).ok();
   }
@@ -101,7 +103,7 @@ TEST_F(ContainersTest, WhatIsRetainedKeepsItsNamespace) {
     expect_kept(kBase, "Namespace", "extra/data, which stays");
     EXPECT_FALSE(cluster.has("ConfigMap", "extra", "inside"));
     // An uninstall forgets it, but deletes it as little.
-    const auto gone = uninstall_now({.rules = all_flags().prune});
+    const auto gone = uninstall_now({.rules = all_flags().allowed.prune});
     ASSERT_TRUE(gone.ok()) << gone.error().to_line();
     EXPECT_TRUE(cluster.has("PersistentVolumeClaim", "extra", "data") ||
                 cluster.has("ConfigMap", "extra", "data"));
@@ -119,7 +121,7 @@ TEST_F(ContainersTest, OtherReleasesKeepTheirNamespaceWhateverFlagsSay) {
   id = ours;
   expect_kept(kBase, "Namespace", "belongs to release extra/other");
   ASSERT_TRUE(upgrade_now(text({kBase, kNamespace})).ok());
-  const auto removed = uninstall_now({.rules = all_flags().prune});
+  const auto removed = uninstall_now({.rules = all_flags().allowed.prune});
   ASSERT_TRUE(removed.ok()) << removed.error().to_line();
   EXPECT_TRUE(cluster.has("ConfigMap", "extra", "base"));
   EXPECT_TRUE(cluster.has("Secret", "extra", "mistletoe.other"));
@@ -173,7 +175,7 @@ TEST_F(ContainersTest, OtherReleasesAndKeptObjectsKeepTheirDefinition) {
   id = ours;
   put("{apiVersion: example.com/v1, kind: Thing, metadata: {name: two, namespace: default, annotations: "
       "{mistletoe.dev/keep: 'true'}}}");
-  const auto kept = uninstall_now({.rules = all_flags().prune});
+  const auto kept = uninstall_now({.rules = all_flags().allowed.prune});
   ASSERT_TRUE(kept.ok()) << kept.error().to_line();
   EXPECT_THAT(removal(kept->plan.removals, "CustomResourceDefinition").reason,
               HasSubstr("which carries the annotation mistletoe.dev/keep"));
@@ -355,7 +357,7 @@ TEST_F(BoundVolumeTest, IsNotReplaced) {
   });
   std::string wanted(kVolumeAndClaim);
   wanted.replace(wanted.find("1Gi"), 3, "2Gi");
-  const auto refused = upgrade_now(text({kBase, wanted}), {.replace = true});
+  const auto refused = upgrade_now(text({kBase, wanted}), {.allowed = {.replace = true}});
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().to_line(),
               HasSubstr("PersistentVolumeClaim default/data, which stays, is bound to it"));
@@ -397,11 +399,11 @@ TEST_F(ContainersTest, TheLastOwnerOfWhatIsKeptIsNotReplaced) {
         ErrorKind::Invalid, "cannot apply",
         "ConfigMap \"owner\" is invalid: data: Forbidden: field is immutable when `immutable` is set");
   });
-  const auto refused = upgrade_now(fixed(2), {.replace = true});
+  const auto refused = upgrade_now(fixed(2), {.allowed = {.replace = true}});
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().to_line(), HasSubstr("PersistentVolumeClaim default/data"));
   cluster.drop({{"", "PersistentVolumeClaim"}, "default", "data"});
-  EXPECT_TRUE(upgrade_now(fixed(2), {.replace = true}).ok());
+  EXPECT_TRUE(upgrade_now(fixed(2), {.allowed = {.replace = true}}).ok());
 }
 
 TEST_F(ContainersTest, WhatStaysKeepsItsNamespaceThoughWhatGoesOwnsIt) {
@@ -413,7 +415,7 @@ TEST_F(ContainersTest, WhatStaysKeepsItsNamespaceThoughWhatGoesOwnsIt) {
                    "default/other}")}) {
     ASSERT_TRUE(install_now(text({kBase, kNamespace, owner})).ok());
     cluster.put(owned("PersistentVolumeClaim", "extra", *cluster.find("ConfigMap", "extra", "owner"), mark));
-    const auto removed = uninstall_now({.rules = all_flags().prune});
+    const auto removed = uninstall_now({.rules = all_flags().allowed.prune});
     ASSERT_TRUE(removed.ok()) << removed.error().to_line();
     EXPECT_TRUE(cluster.has("Namespace", "", "extra")) << mark;
     EXPECT_TRUE(cluster.has("ConfigMap", "extra", "owner")) << mark;
@@ -432,7 +434,7 @@ TEST_F(ContainersTest, CopiesOfMarksKeepNothing) {
       "{{apiVersion: v1, kind: Pod, metadata: {{name: data, namespace: extra, {}, ownerReferences: "
       "[{{apiVersion: v1, kind: ConfigMap, name: inside, uid: {}, controller: true}}]}}, spec: {{}}}}",
       kKeep, live->string_at({"metadata", "uid"})));
-  const auto removed = uninstall_now({.rules = all_flags().prune});
+  const auto removed = uninstall_now({.rules = all_flags().allowed.prune});
   ASSERT_TRUE(removed.ok()) << removed.error().to_line();
   EXPECT_FALSE(cluster.has("Namespace", "", "extra"));
 }
@@ -492,7 +494,7 @@ TEST_F(ContainersTest, ADefinitionIsReplacedOnlyIfAllOfItsObjectsComeBack) {
     return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "spec.scope: field is immutable");
   });
   DeployOptions options = all_flags();
-  options.replace = true;
+  options.allowed.replace = true;
   const auto refused = upgrade_now(text({kBase, cluster_wide, wide_thing}), options);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);

@@ -97,8 +97,8 @@ TEST_F(DefinitionsTest, SkipCrdsLeavesThemAsTheyAre) {
 
 TEST_F(DefinitionsTest, SkipCrdsWinsOverDeleteCrds) {
   ASSERT_TRUE(deploy_now(definition("size"), true).ok());
-  const auto upgraded =
-      deploy_now(definition("color"), false, {.prune = {.delete_crds = true}, .skip_crds = true});
+  const auto upgraded = deploy_now(definition("color"), false,
+                                   {.allowed = {.prune = {.delete_crds = true}}, .skip_crds = true});
   ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
   EXPECT_TRUE(has_definition());
   ASSERT_EQ(upgraded->plan.removals.size(), 1u);
@@ -106,12 +106,12 @@ TEST_F(DefinitionsTest, SkipCrdsWinsOverDeleteCrds) {
   // Whoever goes on with that revision's work, or goes back to it, leaves it too.
   ASSERT_TRUE(deploy_now(definition("size"), false).ok());
   const Environment world{cluster, clock, random, events, "tester"};
-  const auto back =
-      deploy(world, id, rollback_intent(world, 1, Context()), {.prune = {.delete_crds = true}}, Context());
+  const auto back = deploy(world, id, rollback_intent(world, 1, Context()),
+                           {.allowed = {.prune = {.delete_crds = true}}}, Context());
   ASSERT_TRUE(back.ok()) << back.error().to_line();
   EXPECT_TRUE(has_definition());
   // What the chart no longer has goes, if that is wanted.
-  ASSERT_TRUE(deploy_now("", false, {.prune = {.delete_crds = true}, .skip_crds = true}).ok());
+  ASSERT_TRUE(deploy_now("", false, {.allowed = {.prune = {.delete_crds = true}}, .skip_crds = true}).ok());
   EXPECT_FALSE(has_definition());
 }
 

@@ -134,7 +134,7 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
   }
   if (Status agreed = apply::refuse_conflicts(seen->plan); !agreed) return {std::move(agreed).error()};
   if (options.dry_run == DryRun::Server) {
-    const bool force = seen->options.force_conflicts;
+    const bool force = seen->options.allowed.force_conflicts;
     if (Status checked = dry_run_on_server(environment, seen->plan, force, context); !checked)
       return {with_line(seen->rendered, std::move(checked).error())};
   }
@@ -157,6 +157,10 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
   if (Status done = deployment.run(context); !done)
     return {with_line(seen->rendered, std::move(done).error()), deployment.failed()};
   for (apply::PlannedAction& removal : seen->plan.removals) {
+    if (const auto left = deployment.left().find(removal.key); left != deployment.left().end()) {
+      removal.left = true;
+      removal.reason = left->second;
+    }
     const auto stayed = deployment.stayed().find(removal.key);
     if (stayed == deployment.stayed().end()) continue;
     removal.kind = apply::ActionKind::Retain;

@@ -34,14 +34,7 @@ struct DeployOptions {
   bool wait_for_jobs = true;                   ///< until they end; false: until they have begun
   Duration timeout = std::chrono::minutes(5);  ///< of waiting
   bool create_namespace = false;
-  bool force_conflicts = false;
-  apply::PruneRules prune = {};
-  bool adopt = false;  ///< see apply::PlanRules, also for what follows
-  std::set<std::string> adopt_from = {};
-  bool leave_fields = false;
-  bool replace = false;
-  std::optional<release::ReleaseId> take_over_from = {};
-  bool keep_adopted = false;
+  apply::AllowedChanges allowed = {};
   bool no_hooks = false;      ///< no hook of a chart runs
   bool allow_empty = false;   ///< a package that makes nothing takes all objects of the release away
   bool skip_crds = false;     ///< what a chart has in crds/ is left as it is
@@ -51,17 +44,6 @@ struct DeployOptions {
   /// Should it fail once it was journalled, return to the deployed revision; a first install is removed.
   bool rollback_on_failure = false;
   int history_max = 10;  ///< how many revisions are kept; 0: all
-
-  apply::PlanRules plan_rules() const {
-    return {.prune = prune,
-            .adopt = adopt,
-            .adopt_from = adopt_from,
-            .leave_fields = leave_fields,
-            .replace = replace,
-            .force_conflicts = force_conflicts,
-            .take_over_from = take_over_from,
-            .keep_adopted = keep_adopted};
-  }
 };
 
 /// What is wanted for a release as it is now; called again when the release moved.

@@ -435,7 +435,8 @@ TEST_F(DeployTest, PrunedClaimIsRetainedInTheInventory) {
       std::ranges::find_if(state->objects, [](const ObjectStatus& object) { return object.retained; });
   ASSERT_NE(retained, state->objects.end());
   EXPECT_EQ(retained->key.name, "data");
-  ASSERT_TRUE(upgrade_now(std::string(testing::kTwoConfigMaps), {.prune = {.delete_pvcs = true}}).ok());
+  ASSERT_TRUE(
+      upgrade_now(std::string(testing::kTwoConfigMaps), {.allowed = {.prune = {.delete_pvcs = true}}}).ok());
   EXPECT_FALSE(cluster.has("PersistentVolumeClaim", "default", "data"));
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "action/deploy/adopted.h"
 #include "action/deploy/recorded_options.h"
 #include "action/recover/labelled.h"
 #include "action/recover/record_head.h"
@@ -15,6 +14,7 @@
 #include "base/diagnosis.h"
 #include "base/one_line.h"
 #include "base/parallel.h"
+#include "base/some_of.h"
 #include "base/text.h"
 #include "release/command_text.h"
 #include "release/history.h"
@@ -50,7 +50,7 @@ Deployment::Deployment(const Environment& environment, const Look& look, std::st
   revision_.package = look.rendered.package;
   revision_.user_values = look.rendered.user_values;
   revision_.drawn = look.rendered.drawn;
-  revision_.options = recorded_options(look.options.plan_rules());
+  revision_.options = recorded_options(look.options.allowed);
   revision_.description = look.rendered.description;
   revision_.notes = look.rendered.message;
   revision_.restores = look.rendered.restores;
@@ -69,12 +69,17 @@ Deployment::Deployment(const Environment& environment, const Look& look, std::st
 
 Status Deployment::run(const Context& context) {
   MIST_TRY(take_over_, TakeOver::begin(environment_, look_.state, look_.plan.writes, look_.plan.removals,
-                                       look_.options.take_over_from, context));
+                                       look_.options.allowed.take_over_from.transform(
+                                           [](const apply::Owner& from) { return ReleaseId(from); }),
+                                       context));
   if (Status journalled = begin(context); !journalled) {
     if (!lock_) return std::move(journalled).error();
     return stop(std::move(journalled).error());
   }
+  if (Status gone = delete_first(); !gone) return stop(std::move(gone).error());
   apply::Execution execution = write();
+  for (std::size_t i = 0; i < look_.plan.removals.size(); ++i)
+    if (gone_first_.contains(look_.plan.removals[i].key)) execution.removals[i] = apply::Outcome::Done;
   // Before hooks that come last it was waited already.
   if (execution.ok() && look_.options.wait && !look_.plan.order.written) execution.failure = wait(execution);
   // What is replaced goes only after what replaces it works.
@@ -199,7 +204,7 @@ apply::Execution Deployment::write() {
   Activity activity(environment_.events,
                     fmt::format("applying {}", plural(look_.plan.writes.size(), "object")));
   apply::ExecuteOptions execute_options;
-  execute_options.force_conflicts = look_.options.force_conflicts;
+  execute_options.force_conflicts = look_.options.allowed.force_conflicts;
   execute_options.edge_timeout = look_.options.timeout;
   execute_options.urgent = look_.options.wait;
   execute_options.leave_refused = look_.leaves_refused;
@@ -258,10 +263,7 @@ void Deployment::note_left(const apply::Execution& execution) {
   }
   if (names.empty()) return;
   constexpr std::size_t kShown = 3;
-  const std::size_t more = names.size() - std::min(names.size(), kShown);
-  names.resize(names.size() - more);
-  revision_.message = fmt::format("left as it was: {}{}", join(names, ", "),
-                                  more > 0 ? fmt::format(" and {} more", more) : "");
+  revision_.message = fmt::format("left as it was: {}", some_of(std::move(names), kShown));
 }
 
 // What goes back to other releases leaves ours.
@@ -270,9 +272,9 @@ Status Deployment::give_back(apply::Execution& execution) {
   if (!take_over_ || std::ranges::none_of(removals, is_return)) return {};
   MIST_TRY(const std::set<apply::ObjectKey> given,
            take_over_->give_back(environment_, look_.state, removals,
-                                 {.force_conflicts = look_.options.force_conflicts,
+                                 {.force_conflicts = look_.options.allowed.force_conflicts,
                                   .timeout = look_.options.timeout,
-                                  .replace = look_.options.replace},
+                                  .replace = look_.options.allowed.replace},
                                  lock_->context()));
   for (std::size_t i = 0; i < removals.size(); ++i) {
     if (given.contains(removals[i].key)) execution.removals[i] = apply::Outcome::Done;
@@ -280,19 +282,46 @@ Status Deployment::give_back(apply::Execution& execution) {
   return {};
 }
 
-// What revisions adopted that are undone, were never deployed, or are gone back over, leaves the release as
-// it was before. Empty: it is none of those.
-Result<std::string> Deployment::return_adopted(const apply::PlannedAction& action,
-                                               const std::set<apply::ObjectKey>& in_vain) {
-  if (!action.adopted || is_return(action)) return std::string();
-  if (!look_.options.keep_adopted && !in_vain.contains(action.key)) return std::string();
+// An object leaves the release as it was before, if the revisions that adopted it are undone, were never
+// deployed, or are gone back over. No words: it is none of those.
+Result<GivenBack> Deployment::return_adopted(const apply::PlannedAction& action,
+                                             const std::set<apply::ObjectKey>& in_vain) {
+  if (!action.adopted || is_return(action)) return GivenBack{};
+  if (!look_.options.allowed.keep_adopted && !in_vain.contains(action.key)) return GivenBack{};
   const auto since = look_.rendered.adopted_since.find(action.key);
   if (since == look_.rendered.adopted_since.end())
     return give_adopted_back(environment_, look_.state, action, lock_->context());
   if (!since->second.is_null())
     return give_adopted_back(environment_, look_.state.id, since->second, action, lock_->context());
   MIST_TRY_VOID(leave_adopted(environment_, look_.state.id, action, lock_->context()));
-  return action.reason + "; it keeps what the release wrote";
+  return GivenBack{action.reason, true};
+}
+
+apply::RemovalReport Deployment::remove(const std::vector<apply::Removal>& removals) {
+  return apply::execute_removals(environment_.client, removals, apply::apply_set_id(look_.state.id),
+                                 {.timeout = look_.options.timeout,
+                                  .last_look =
+                                      [this](const apply::Removal& removal) {
+                                        return look_.containers.last_look(environment_, removal.key,
+                                                                          lock_->context());
+                                      }},
+                                 environment_.events, lock_->context());
+}
+
+// What would refuse other writes of the plan (admission_gates.h).
+Status Deployment::delete_first() {
+  std::vector<apply::Removal> removals;
+  for (const apply::PlannedAction& action : look_.plan.removals)
+    if (action.first && action.kind == apply::ActionKind::Delete)
+      removals.push_back({.key = action.key,
+                          .version = action.resource.gvk.version,
+                          .uid = action.uid,
+                          .resource_version = action.seen});
+  if (removals.empty()) return {};
+  apply::RemovalReport report = remove(removals);
+  for (std::size_t i = 0; i < removals.size(); ++i)
+    if (report.outcomes[i] == apply::Outcome::Done) gone_first_.insert(removals[i].key);
+  return report.failure ? Status(*std::move(report.failure)) : Status();
 }
 
 void Deployment::prune(apply::Execution& execution) {
@@ -320,8 +349,10 @@ void Deployment::prune(apply::Execution& execution) {
         execution.failure = std::move(given).error();
         return;
       }
-      if (!given->empty()) execution.removals[i] = apply::Outcome::Done;
-      environment_.events.object({action.key.display(), "retained", given->empty() ? action.reason : *given});
+      const std::string& words = given->words.empty() ? action.reason : given->words;
+      if (!given->words.empty()) execution.removals[i] = apply::Outcome::Done;
+      if (given->refused) left_.emplace(action.key, words);
+      environment_.events.object({action.key.display(), "retained", words});
       continue;
     }
     const auto known = earlier.find(action.key);
@@ -330,14 +361,7 @@ void Deployment::prune(apply::Execution& execution) {
     places.push_back(i);
   }
   if (removals.empty()) return;
-  const apply::RemovalReport report = apply::execute_removals(
-      environment_.client, removals, apply::apply_set_id(look_.state.id),
-      {.timeout = look_.options.timeout,
-       .last_look =
-           [this](const apply::Removal& removal) {
-             return look_.containers.last_look(environment_, removal.key, lock_->context());
-           }},
-      environment_.events, lock_->context());
+  const apply::RemovalReport report = remove(removals);
   for (std::size_t i = 0; i < places.size(); ++i) execution.removals[places[i]] = report.outcomes[i];
   for (const auto& [position, why] : report.stayed) stayed_.emplace(removals[position].key, why);
   // An object that a finalizer holds stays in the inventory until it is gone: nothing else would name it.
@@ -362,21 +386,14 @@ void Deployment::prune_late_arrivals(apply::Execution& execution) {
   seen.insert(execution.uids.begin(), execution.uids.end());
   std::vector<InventoryItem> others = look_.state.owned();
   std::erase_if(others, [&](const InventoryItem& item) { return wanted.contains(item.key); });
-  auto late =
-      late_arrivals(environment_, look_.state.id, others, seen, look_.options.prune, lock_->context());
+  auto late = late_arrivals(environment_, look_.state.id, others, seen, look_.options.allowed.prune,
+                            lock_->context());
   if (!late.ok()) {
     execution.failure = std::move(late).error();
     return;
   }
   if (late->empty()) return;
-  apply::RemovalReport report = apply::execute_removals(
-      environment_.client, *late, apply::apply_set_id(look_.state.id),
-      {.timeout = look_.options.timeout,
-       .last_look =
-           [this](const apply::Removal& removal) {
-             return look_.containers.last_look(environment_, removal.key, lock_->context());
-           }},
-      environment_.events, lock_->context());
+  apply::RemovalReport report = remove(*late);
   if (report.failure) execution.failure = std::move(report.failure);
 }
 

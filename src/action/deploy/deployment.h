@@ -5,8 +5,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
+#include "action/deploy/adopted.h"
 #include "action/deploy/look.h"
 #include "action/deploy/take_over.h"
 #include "apply/execute/execute.h"
@@ -32,7 +34,7 @@ class Deployment {
   };
   const std::optional<Recorded>& failed() const { return failed_; }
 
-  /// Objects that were to be changed back, and why the server refused it only then.
+  /// Objects that were to be changed back, or given back, and why the server refused it only then.
   const std::map<apimachinery::ObjectKey, std::string>& left() const { return left_; }
 
   /// What was to be deleted and was kept by its last look, and why.
@@ -52,8 +54,10 @@ class Deployment {
   void note_failed_jobs();
   void note_left(const apply::Execution& execution);
   Status give_back(apply::Execution& execution);
-  Result<std::string> return_adopted(const apply::PlannedAction& action,
-                                     const std::set<apply::ObjectKey>& in_vain);
+  Result<GivenBack> return_adopted(const apply::PlannedAction& action,
+                                   const std::set<apply::ObjectKey>& in_vain);
+  apply::RemovalReport remove(const std::vector<apply::Removal>& removals);
+  Status delete_first();
   void prune(apply::Execution& execution);
   std::map<apimachinery::ObjectKey, const apimachinery::Object*> recorded() const;
   Status finish(release::RevisionStatus status);
@@ -77,6 +81,7 @@ class Deployment {
   std::optional<Recorded> failed_;
   std::map<apimachinery::ObjectKey, std::string> stayed_;
   std::map<apimachinery::ObjectKey, std::string> left_;
+  std::set<apimachinery::ObjectKey> gone_first_;
 };
 
 }  // namespace mist::action

@@ -31,7 +31,7 @@ bool may_remove(const InventoryItem& item, const apply::PruneRules& rules) {
 class PendingRun {
  public:
   explicit PendingRun(const Revision& revision) {
-    apply_recorded(revision.options, rules_);
+    allow_also(rules_, allowed_by(revision.options).prune);
     for (const release::RenderedObject& rendered : revision.objects) wanted_.insert(rendered.object.key());
     for (const InventoryItem& item : revision.inventory) {
       if (item.replacing) wanted_.erase(item.key);
@@ -128,7 +128,7 @@ std::vector<InventoryItem> may_be_deleted_late(const ReleaseState& state, std::s
   }
   const bool uninstalling = is_uninstalling(state);
   apply::PruneRules rules;
-  apply_recorded(state.anchor->head.options, rules);
+  allow_also(rules, allowed_by(state.anchor->head.options).prune);
   rules.delete_namespaces = true;
   std::erase_if(items, [&](const InventoryItem& item) {
     if (uninstalling && may_remove(item, rules)) return false;

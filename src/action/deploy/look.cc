@@ -9,6 +9,8 @@
 #include "action/deploy/recorded_options.h"
 #include "action/deploy/take_over.h"
 #include "action/recover/labelled.h"
+#include "apply/plan/admission_gates.h"
+#include "apply/plan/asked_deletes.h"
 #include "apply/plan/custom_schema.h"
 #include "apply/plan/finished_job.h"
 #include "apply/plan/left_as_is.h"
@@ -74,7 +76,7 @@ void rest_hooks(apply::Plan& plan) {
 void leave_definitions(Look& look) {
   std::erase_if(look.rendered.objects, [&](const release::RenderedObject& each) {
     if (!apply::is_chart_definition(each)) return false;
-    look.options.prune.left_crds.emplace(each.object.name());
+    look.options.allowed.prune.left_crds.emplace(each.object.name());
     return true;
   });
 }
@@ -155,11 +157,7 @@ Status check_namespaces(const Environment& environment, const Look& look, const 
 
 // What a recorded revision was allowed to do, it may do when it is applied again.
 DeployOptions with_recorded(DeployOptions options, const encoding::Value& recorded) {
-  apply_recorded(recorded, options.prune);
-  options.force_conflicts = options.force_conflicts || recorded.is_true_at("forceConflicts");
-  options.adopt = options.adopt || recorded.is_true_at("adopt");
-  options.adopt_from.merge(recorded_names(recorded, kAdoptFrom));
-  options.replace = options.replace || recorded.is_true_at("replace");
+  allow_also(options.allowed, allowed_by(recorded));
   options.force_crds = options.force_crds || recorded.is_true_at(kForceCrds);
   return options;
 }
@@ -215,8 +213,8 @@ Status observe(const Environment& environment, Look& look, const std::vector<app
   look.unconverted.clear();
   MIST_TRY(look.live,
            apply::observe(environment.client, look.state.id, desired, owned, context,
-                          {.adopt = look.options.adopt,
-                           .take_over_from = look.options.take_over_from,
+                          {.adopt = look.options.allowed.adopt,
+                           .take_over_from = look.options.allowed.take_over_from,
                            .forbidden = unreadable == Unreadable::IsNamed ? &look.unreadable : nullptr,
                            .unconverted = &look.unconverted,
                            .vanished = vanished}));
@@ -232,9 +230,21 @@ void hint_at_undoing(Look& look) {
   }
 }
 
+// What is gone back over an adoption, and no record tells what it was before.
+void note_untold_adoptions(Look& look) {
+  for (apply::PlannedAction& removal : look.plan.removals) {
+    const auto since = look.rendered.adopted_since.find(removal.key);
+    if (removal.kind != ActionKind::Retain || !removal.adopted || is_return(removal) ||
+        since == look.rendered.adopted_since.end() || !since->second.is_null())
+      continue;
+    removal.left = true;
+    removal.reason += "; no record tells what it was, so it keeps what the release wrote";
+  }
+}
+
 Status make_plan(const Environment& environment, Look& look, std::vector<apply::DesiredObject> desired,
                  const Owned& owned, const Context& context) {
-  apply::PlanRules rules = look.options.plan_rules();
+  apply::PlanRules rules{.allowed = look.options.allowed};
   rules.only_looks = look.only_looks;
   rules.resumes = look.rendered.hooks_resume;
   rules.made_namespace = look.made_namespace;
@@ -245,12 +255,17 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
                                        look.state.next_revision(), rules, look.waiting));
   MIST_TRY_VOID(plan_returns(environment, look.state, look.plan.removals, context));
+  note_untold_adoptions(look);
   if (look.asks_about_changes) apply::ask_about_all_changes(look.plan);
   MIST_TRY_VOID(apply::settle(environment.client, look.plan, look.live, rules, context));
   MIST_TRY(look.containers,
-           Containers::of_plan(environment, look.plan, look.live, look.options.prune, context));
+           Containers::of_plan(environment, look.plan, look.live, look.options.allowed.prune, context));
+  if (look.asks_about_changes && !look.leaves_refused) {
+    MIST_TRY_VOID(apply::ask_about_deletes(environment.client, look.plan, rules, context));
+    MIST_TRY_VOID(apply::put_gates_first(look.plan, look.live));
+  }
   if (look.leaves_refused)
-    apply::leave_refused(look.plan, look.live, look.options.plan_rules());
+    apply::leave_refused(look.plan, look.live, {.allowed = look.options.allowed});
   else if (look.rendered.restores >= 0)
     hint_at_undoing(look);
   // What is recorded was checked when it was made.
@@ -359,8 +374,8 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
   result.options = with_recorded(options, result.rendered.recorded_options);
   // What was being taken over when a run died is still to be taken over; going back to a revision takes
   // nothing.
-  if (!options.take_over_from && !result.state.unfinished.empty())
-    result.options.take_over_from = recorded_take_over(result.rendered.recorded_options);
+  if (!options.allowed.take_over_from && !result.state.unfinished.empty())
+    result.options.allowed.take_over_from = allowed_by(result.rendered.recorded_options).take_over_from;
   if (Status seen = look_at_cluster(environment, result, intent, options, unreadable, context); !seen.ok())
     return result.hidden.masked(with_line(result.rendered, std::move(seen).error()));
   return result;

@@ -13,28 +13,21 @@
 
 namespace mist::action {
 
-encoding::Value recorded_options(const apply::PlanRules& rules);
+/// Not what only one run is allowed: to leave fields, to keep what was adopted.
+encoding::Value recorded_options(const apply::AllowedChanges& allowed);
+/// The reverse. Of null: nothing is allowed.
+apply::AllowedChanges allowed_by(const encoding::Value& recorded);
+/// What either allows, but for a take-over, which is `allowed`'s.
+void allow_also(apply::AllowedChanges& allowed, const apply::AllowedChanges& more);
+void allow_also(apply::PruneRules& rules, const apply::PruneRules& more);
 
 /// Whose hooks a revision ran: in the options of a revision.
 inline constexpr std::string_view kHooks = "hooks";
 inline constexpr std::string_view kForceCrds = "forceCrds";
-/// The names of a chart's definitions that --skip-crds left as they were: they outlive deleteCrds.
-inline constexpr std::string_view kLeftCrds = "leftCrds";
-/// Managers whose fields were taken by name (--adopt-from).
-inline constexpr std::string_view kAdoptFrom = "adoptFrom";
-/// Empty if it isn't there.
-std::set<std::string> recorded_names(const encoding::Value& recorded, std::string_view name);
-std::set<std::string> recorded_left_crds(const encoding::Value& recorded);
 apply::HookVerb recorded_hooks(const encoding::Value& recorded);
 /// Of an uninstall under way: none of its hooks run; which of its hooks have ended.
 inline constexpr std::string_view kNoHooks = "noHooks";
 inline constexpr std::string_view kBeforeEnded = "preDeleteEnded";
 inline constexpr std::string_view kAfterEnded = "postDeleteEnded";
-
-/// nullopt: nothing was taken over.
-std::optional<release::ReleaseId> recorded_take_over(const encoding::Value& recorded);
-
-/// What was allowed then is allowed beside what is allowed now.
-void apply_recorded(const encoding::Value& recorded, apply::PruneRules& rules);
 
 }  // namespace mist::action

@@ -245,7 +245,7 @@ std::string to_text(const SavedPlan& plan) {
   revision.drawn = plan.rendered.drawn;
   revision.tests = plan.tests;
   revision.hooks = plan.hooks;
-  revision.options = recorded_options(plan.options.plan_rules());
+  revision.options = recorded_options(plan.options.allowed);
   plan.rendered.lookups.record(revision.options);
   plan.rendered.answers.record(revision.options);
   if (plan.options.force_crds) revision.options.set(kForceCrds, true);
@@ -254,24 +254,24 @@ std::string to_text(const SavedPlan& plan) {
   Value::Array actions;
   for (const SavedAction& action : plan.actions) actions.push_back(to_value(action));
   const bool born = plan.anchor_uid.empty();
-  const Value body =
-      Value::object({{"release", Value::object({{"namespace", plan.id.ns}, {"name", plan.id.name}})},
-                     {"created", plan.created},
-                     {"createdBy", plan.created_by},
-                     {"cluster", plan.cluster},
-                     {"clusterUid", plan.cluster_uid},
-                     {"anchorUid", plan.anchor_uid},
-                     {"head", release::to_value(plan.head)},
-                     {"seed", born ? Value(base64_encode(plan.birth.seed.reveal())) : Value()},
-                     {"clock", born ? Value(plan.birth.frozen_clock) : Value()},
-                     {"createNamespace", plan.options.create_namespace},
-                     {"takeOverFrom", plan.options.take_over_from
-                                          ? Value::object({{"namespace", plan.options.take_over_from->ns},
-                                                           {"name", plan.options.take_over_from->name}})
-                                          : Value()},
-                     {"message", plan.rendered.message},
-                     {"revision", release::to_value(revision)},
-                     {"actions", Value(std::move(actions))}});
+  const Value body = Value::object(
+      {{"release", Value::object({{"namespace", plan.id.ns}, {"name", plan.id.name}})},
+       {"created", plan.created},
+       {"createdBy", plan.created_by},
+       {"cluster", plan.cluster},
+       {"clusterUid", plan.cluster_uid},
+       {"anchorUid", plan.anchor_uid},
+       {"head", release::to_value(plan.head)},
+       {"seed", born ? Value(base64_encode(plan.birth.seed.reveal())) : Value()},
+       {"clock", born ? Value(plan.birth.frozen_clock) : Value()},
+       {"createNamespace", plan.options.create_namespace},
+       {"takeOverFrom", plan.options.allowed.take_over_from
+                            ? Value::object({{"namespace", plan.options.allowed.take_over_from->ns},
+                                             {"name", plan.options.allowed.take_over_from->name}})
+                            : Value()},
+       {"message", plan.rendered.message},
+       {"revision", release::to_value(revision)},
+       {"actions", Value(std::move(actions))}});
   const std::string text = encoding::to_json(body);
   const Value head =
       Value::object({{"kind", kKind}, {"format", kPlanFormat}, {"digest", crypto::sha256(text).str()}});
@@ -319,7 +319,7 @@ Result<SavedPlan> saved_plan_from(std::string_view text, const std::string& file
   }
   plan.options.create_namespace = flag(body, "createNamespace");
   if (const Value* other = body.find("takeOverFrom"); other != nullptr && other->is_object())
-    plan.options.take_over_from =
+    plan.options.allowed.take_over_from =
         ReleaseId{std::string(other->string_at("namespace")), std::string(other->string_at("name"))};
   plan.rendered = recorded_release(revision);
   plan.rendered.hooks = recorded_hooks(revision.options);

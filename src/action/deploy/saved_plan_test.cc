@@ -102,7 +102,7 @@ TEST_F(SavedPlanTest, AnUpgradeIsCarriedOutOnce) {
 
 TEST_F(SavedPlanTest, WhatMovedSinceIsNamed) {
   install({kOne, kTwo});
-  const SavedPlan plan = planned({kOne, kTwoNew}, {.force_conflicts = true});
+  const SavedPlan plan = planned({kOne, kTwoNew}, {.allowed = {.force_conflicts = true}});
   const SavedPlan careful = planned({kOne, kTwoNew});
   change("two", "3");
   expect_stale(plan, "ConfigMap default/two changed at .data.a");

@@ -34,7 +34,7 @@ bool is_taken(const PlannedAction& write) { return write.adopting && !write.owne
 std::set<ReleaseId> sources(const std::vector<Revision>& revisions) {
   std::set<ReleaseId> ids;
   for (const Revision& revision : revisions) {
-    if (auto id = recorded_take_over(revision.options)) ids.insert(*std::move(id));
+    if (const auto from = allowed_by(revision.options).take_over_from) ids.emplace(*from);
   }
   return ids;
 }
@@ -309,7 +309,7 @@ Result<std::optional<TakeOver>> TakeOver::begin(const Environment& environment, 
     if (auto id = ReleaseId::parse(display)) ids.insert(*std::move(id));
   };
   if (state.deployed) {
-    if (auto id = recorded_take_over(state.deployed->options)) ids.insert(*std::move(id));
+    if (const auto taken = allowed_by(state.deployed->options).take_over_from) ids.emplace(*taken);
     for (const InventoryItem& item : state.deployed->inventory) add(item.taken_from);
   }
   for (const PlannedAction& write : writes) add(write.taken_from);

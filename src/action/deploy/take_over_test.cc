@@ -40,7 +40,7 @@ const std::string kTakenAndLast = kTaken + valued_map("zzz", "1");
 class TakeOverTest : public testing::ReleaseWorld {
  protected:
   const release::ReleaseId theirs{"default", "theirs"};
-  DeployOptions taking() { return {.take_over_from = theirs}; }
+  DeployOptions taking() { return {.allowed = {.take_over_from = theirs}}; }
 
   void install_theirs(const std::string& yaml = kTheirs) {
     const auto done = deploy(environment(), theirs, install_intent(rendering(yaml)), {}, Context());
@@ -264,7 +264,7 @@ TEST_F(TakeOverTest, FinishingWhatFailedEndsTheMove) {
     EXPECT_THAT(inventory(theirs), ElementsAre("one"));
     EXPECT_THAT(inventory(id), UnorderedElementsAre("two", "zzz"));
     // And all the way back.
-    const auto back = upgrade_theirs(kTheirs, {.take_over_from = id});
+    const auto back = upgrade_theirs(kTheirs, {.allowed = {.take_over_from = id}});
     ASSERT_TRUE(back.ok()) << back.error().to_line();
     ASSERT_TRUE(uninstall_now().ok());
     theirs_is_whole();
@@ -282,7 +282,7 @@ TEST_F(TakeOverTest, WhatTheOtherReleaseOnlyRetainedGoesBackAsItIs) {
   ASSERT_FALSE(install_now(claim + valued_map("zzz", "1"), taking()).ok());
   cluster.set_before({});
   EXPECT_EQ(owner("data", "PersistentVolumeClaim"), "default/web");
-  const auto undone = undo_now({.prune = {.delete_pvcs = true}});
+  const auto undone = undo_now({.allowed = {.prune = {.delete_pvcs = true}}});
   ASSERT_TRUE(undone.ok()) << undone.error().to_line();
   EXPECT_EQ(owner("data", "PersistentVolumeClaim"), "default/theirs");
   EXPECT_THAT(inventory(theirs), UnorderedElementsAre("one", "two", "data"));
@@ -301,7 +301,7 @@ TEST_F(TakeOverTest, FieldsOfOthersAreNotOverwrittenOnTheWayBack) {
   EXPECT_THAT(refused.error().to_line(), HasSubstr("while giving ConfigMap default/two back to release"));
   EXPECT_THAT(refused.error().hint, HasSubstr("--force-conflicts"));
   EXPECT_EQ(value("two"), "edited");
-  const auto undone = undo_now({.force_conflicts = true});
+  const auto undone = undo_now({.allowed = {.force_conflicts = true}});
   ASSERT_TRUE(undone.ok()) << undone.error().to_line();
   ours_is_gone();
   theirs_is_whole();
@@ -319,7 +319,7 @@ TEST_F(TakeOverTest, WhatTheOtherReleaseHasDroppedMeanwhileStays) {
   EXPECT_EQ(undone->removal->retained, 1u);
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "two"));
   // Nobody's record names it; its mark still tells how to take it.
-  ASSERT_TRUE(upgrade_theirs(kTheirs, {.take_over_from = id}).ok());
+  ASSERT_TRUE(upgrade_theirs(kTheirs, {.allowed = {.take_over_from = id}}).ok());
   EXPECT_EQ(owner("two"), "default/theirs");
 }
 
@@ -565,7 +565,7 @@ TEST_F(TakeOverTest, RecoverForgetsNothingThatCameBack) {
   forgets("mistletoe.theirs.v0");
   ASSERT_TRUE(install_now(kTaken + valued_map("mine", "1"), taking()).ok());
   forgets("mistletoe.web.v0");
-  ASSERT_TRUE(upgrade_theirs(kTheirs, {.take_over_from = id}).ok());
+  ASSERT_TRUE(upgrade_theirs(kTheirs, {.allowed = {.take_over_from = id}}).ok());
   cluster.set_before({});
   EXPECT_EQ(owner("two"), "default/theirs");
   for (const release::ReleaseId& which : {id, theirs}) {
@@ -593,7 +593,7 @@ TEST_F(TakeOverTest, WhatTheOtherReleaseDidNotForgetItForgetsWithTheNextUpgrade)
   // It is ours for good: what undoes a later upgrade gives nothing back.
   refuse("zzz");
   ASSERT_FALSE(upgrade_now(valued_map("two", "4") + valued_map("zzz", "1"),
-                           {.take_over_from = theirs, .rollback_on_failure = true})
+                           {.allowed = {.take_over_from = theirs}, .rollback_on_failure = true})
                    .ok());
   cluster.set_before({});
   EXPECT_EQ(owner("two"), "default/web");
@@ -606,7 +606,7 @@ TEST_F(TakeOverTest, ATrimmedHistoryDoesNotForgetWhereThingsCameFrom) {
   ASSERT_TRUE(install_now(valued_map("mine", "1")).ok());
   refuse("zzz");
   const std::string wanted = valued_map("mine", "2") + kTakenAndLast;
-  ASSERT_FALSE(upgrade_now(wanted, {.take_over_from = theirs, .history_max = 2}).ok());
+  ASSERT_FALSE(upgrade_now(wanted, {.allowed = {.take_over_from = theirs}, .history_max = 2}).ok());
   for (int i = 0; i < 4; ++i) ASSERT_FALSE(upgrade_now(wanted, {.history_max = 2}).ok());
   refuse("two");
   for (int i = 0; i < 4; ++i) ASSERT_FALSE(undo_now({.history_max = 2}).ok());
@@ -626,7 +626,7 @@ TEST_F(TakeOverTest, AfterATrimmedHistoryNeitherUpgradeNorUninstallDeletesIt) {
     install_theirs();
     ASSERT_TRUE(install_now(valued_map("mine", "1")).ok());
     refuse("zzz");
-    ASSERT_FALSE(upgrade_now(kTakenAndLast, {.take_over_from = theirs, .history_max = 2}).ok());
+    ASSERT_FALSE(upgrade_now(kTakenAndLast, {.allowed = {.take_over_from = theirs}, .history_max = 2}).ok());
     for (int i = 0; i < 4; ++i) ASSERT_FALSE(upgrade_now(kTakenAndLast, {.history_max = 2}).ok());
     cluster.set_before({});
     if (upgrades) {
@@ -651,7 +651,7 @@ TEST_F(TakeOverTest, WhatWasMadeAnewFromACopyGoesBack) {
       two["metadata"].erase(field);
     cluster.put(two, "velero");
     if (undoes) {
-      const auto undone = undo_now({.force_conflicts = true});
+      const auto undone = undo_now({.allowed = {.force_conflicts = true}});
       ASSERT_TRUE(undone.ok()) << undone.error().to_line();
       EXPECT_EQ(undone->removal->given_back, 1u);
     } else {
@@ -691,7 +691,7 @@ TEST_F(TakeOverTest, WhatATakeOverReplacedGoesBackAsItWas) {
     return std::nullopt;
   });
   DeployOptions options = taking();
-  options.replace = true;
+  options.allowed.replace = true;
   ASSERT_FALSE(install_now(selecting("ours") + valued_map("zzz", "1"), options).ok());
   EXPECT_EQ(owner("api", "Deployment.apps"), "default/web");
   EXPECT_EQ(selector(), "ours");
@@ -784,8 +784,8 @@ TEST_F(MeanwhileTest, OfTwoThatAdoptOnlyOneDoes) {
   cluster.put(
       testing::yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: "
                     "default}, data: {a: '2'}}"));
-  meanwhile("apply", "two", [&] { third_installs({.force_conflicts = true, .adopt = true}); });
-  const auto refused = install_now(kTaken, {.force_conflicts = true, .adopt = true});
+  meanwhile("apply", "two", [&] { third_installs({.allowed = {.adopt = true, .force_conflicts = true}}); });
+  const auto refused = install_now(kTaken, {.allowed = {.adopt = true, .force_conflicts = true}});
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("two belongs to release default/third as of just now"));
   EXPECT_EQ(mark("two"), "default/third");
@@ -805,10 +805,11 @@ TEST_F(MeanwhileTest, WhatAThirdReleaseAdoptedIsNotReplaced) {
       return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "data: field is immutable");
     if (call.verb != "delete" || adopted) return std::nullopt;
     adopted = true;
-    third_installs({.force_conflicts = true, .adopt = true});
+    third_installs({.allowed = {.adopt = true, .force_conflicts = true}});
     return std::nullopt;
   });
-  const auto refused = install_now(kTaken, {.force_conflicts = true, .adopt = true, .replace = true});
+  const auto refused =
+      install_now(kTaken, {.allowed = {.adopt = true, .replace = true, .force_conflicts = true}});
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("two belongs to release default/third as of just now"));
   EXPECT_EQ(cluster.find("ConfigMap", "default", "two")->string_at({"metadata", "uid"}), uid);
@@ -839,7 +840,7 @@ TEST_F(MeanwhileTest, ALostAnswerIsNoOtherRelease) {
     cluster.put(two, "mistctl");
   });
   DeployOptions options = taking();
-  options.force_conflicts = true;
+  options.allowed.force_conflicts = true;
   const auto done = install_now(kTaken, options);
   ASSERT_TRUE(done.ok()) << done.error().to_line();
   EXPECT_EQ(owner("two"), "default/web");
@@ -903,8 +904,8 @@ TEST_F(TakeOverTest, AMoveThatFailedIsNotMadeByUndoingIt) {
     const bool forgets = call.writes() && call.verb != "apply" && call.key.name == "mistletoe.web.v0";
     return forgets ? std::optional(error(ErrorKind::Retryable, "connection reset")) : std::nullopt;
   });
-  const auto moved =
-      deploy(environment(), theirs, install_intent(rendering(kTheirs)), {.take_over_from = id}, Context());
+  const auto moved = deploy(environment(), theirs, install_intent(rendering(kTheirs)),
+                            {.allowed = {.take_over_from = id}}, Context());
   ASSERT_TRUE(moved.ok()) << moved.error().to_line();
   bool refused = false;
   cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
@@ -998,7 +999,7 @@ TEST_F(TakeOverTest, ItsOwnReleaseIsNoOther) {
   ASSERT_TRUE(install_now(valued_map("mine", "1")).ok());
   cluster.put(testing::yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: default}}"));
   refuse("zzz");
-  ASSERT_FALSE(upgrade_now(kTakenAndLast, {.adopt = true, .take_over_from = id}).ok());
+  ASSERT_FALSE(upgrade_now(kTakenAndLast, {.allowed = {.adopt = true, .take_over_from = id}}).ok());
   cluster.set_before({});
   ASSERT_TRUE(upgrade_now(valued_map("mine", "2")).ok());
   // Adopted by what failed, it was never the release's.

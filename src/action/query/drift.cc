@@ -130,8 +130,8 @@ std::size_t DriftReport::count(DriftKind kind) const {
 Result<DriftReport> drift(const Environment& environment, const release::ReleaseId& id,
                           const Context& context) {
   DeployOptions options;
-  options.force_conflicts = true;  // what others took is a difference, and no reason to stop looking
-  options.leave_fields = true;
+  options.allowed.force_conflicts = true;  // what others took is a difference, and no reason to stop looking
+  options.allowed.leave_fields = true;
   Intent intent = reapply_intent();
   intent.only_looks = true;
   intent.asks_about_changes = false;  // what differs is told, whether it can be changed back or not
@@ -173,9 +173,9 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
 Result<DeployReport> fix_drift(const Environment& environment, const release::ReleaseId& id, bool adopt,
                                const Context& context) {
   DeployOptions options;
-  options.force_conflicts = true;
-  options.adopt = adopt;
-  options.leave_fields = !adopt;
+  options.allowed.force_conflicts = true;
+  options.allowed.adopt = adopt;
+  options.allowed.leave_fields = !adopt;
   Intent intent = reapply_intent();
   intent.leaves_refused = true;
   return deploy(environment, id, intent, options, context);

@@ -228,7 +228,7 @@ TEST_F(RebuildTest, FromLabelsMakesARecordOfObjectsAlone) {
 TEST_F(RebuildTest, ANamespaceOfWhichNobodyKnowsWhoMadeItOutlivesTheRelease) {
   cluster.put(*encoding::parse_yaml("{apiVersion: v1, kind: Namespace, metadata: {name: extra}}"));
   ASSERT_TRUE(install_now(map("one") + "---\n{apiVersion: v1, kind: Namespace, metadata: {name: extra}}\n",
-                          {.adopt = true})
+                          {.allowed = {.adopt = true}})
                   .ok());
   drop("mistletoe.web");
   drop("mistletoe.web.v0");

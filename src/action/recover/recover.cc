@@ -169,9 +169,9 @@ class Recovery {
         const Intent intent =
             finding.todo == Recovered::Finished ? finish_intent(environment_, context_) : undo_intent();
         DeployOptions deploy = options_.deploy;
-        deploy.keep_adopted = finding.todo == Recovered::Undone;
+        deploy.allowed.keep_adopted = finding.todo == Recovered::Undone;
         // A move that failed is undone too, and not made again.
-        if (finding.todo == Recovered::Undone) deploy.take_over_from.reset();
+        if (finding.todo == Recovered::Undone) deploy.allowed.take_over_from.reset();
         MIST_TRY(report.deployment, deploy_once(environment_, std::move(state), intent, deploy, context_));
         report.revision = report.deployment->revision;
         return report;
@@ -236,16 +236,16 @@ class Recovery {
     UninstallOptions options;
     options.dry_run = dry();
     options.wait = options_.deploy.wait;
-    options.rules = options_.deploy.prune;
-    options.force_conflicts = options_.deploy.force_conflicts;
-    options.replace = options_.deploy.replace;
+    options.rules = options_.deploy.allowed.prune;
+    options.force_conflicts = options_.deploy.allowed.force_conflicts;
+    options.replace = options_.deploy.allowed.replace;
     options.timeout = options_.deploy.timeout;
     options.no_hooks = options_.deploy.no_hooks || state.anchor->head.options.is_true_at(kNoHooks);
     if (todo == Recovered::Removed) {
       options.action = "undo";
       options.keep_adopted = true;
     }
-    apply_recorded(state.anchor->head.options, options.rules);
+    allow_also(options.rules, allowed_by(state.anchor->head.options).prune);
     MIST_TRY(UninstallPlan plan, plan_uninstall(environment_, std::move(state), options, context_));
     if (dry()) return UninstallReport{.plan = std::move(plan)};
     // An uninstall was agreed to when it began.
@@ -343,8 +343,8 @@ Result<RecoverReport> undo_revision(const Environment& environment, const Releas
     // All that a first try made, it made just now: nobody's data is in its claims yet. A kind, however, the
     // whole cluster can use as soon as it is there.
     const bool first = !state.deployed && state.unfinished.size() == 1;
-    recover_options.deploy.prune.unused_crds = first;
-    recover_options.deploy.prune.delete_pvcs = options.prune.delete_pvcs || first;
+    recover_options.deploy.allowed.prune.unused_crds = first;
+    recover_options.deploy.allowed.prune.delete_pvcs = options.allowed.prune.delete_pvcs || first;
     MIST_TRY(const Unfinished finding, find_unfinished(state, true));
     auto report = Recovery(environment, recover_options, context).run(std::move(state), finding);
     if (report.ok() || !release::anchor_moved(report.error()) || look == kLooks) return report;

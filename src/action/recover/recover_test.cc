@@ -186,12 +186,12 @@ TEST_F(RecoverTest, RollbackLeavesClaimsThatTheLaterRevisionBrought) {
   ASSERT_TRUE(upgrade_now(kFirstYaml + R"(---
 {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}
 )",
-                          "2", {.prune = {.delete_pvcs = true}})
+                          "2", {.allowed = {.prune = {.delete_pvcs = true}}})
                   .ok());
   ASSERT_TRUE(rollback_now().ok());
   EXPECT_TRUE(cluster.has("PersistentVolumeClaim", "default", "data")) << "permission isn't inherited";
   ASSERT_TRUE(rollback_now(1).ok());
-  ASSERT_TRUE(rollback_now(0, {.prune = {.delete_pvcs = true}}).ok());
+  ASSERT_TRUE(rollback_now(0, {.allowed = {.prune = {.delete_pvcs = true}}}).ok());
   EXPECT_FALSE(cluster.has("PersistentVolumeClaim", "default", "data"));
 }
 
@@ -277,7 +277,7 @@ TEST_F(RecoverTest, AFailedUpgradeIsFinishedFromItsRecordWithItsOptions) {
 )")
                   .ok());
   refuse("only-second");
-  ASSERT_FALSE(upgrade_now(kSecondYaml, "2", {.prune = {.delete_pvcs = true}}).ok());
+  ASSERT_FALSE(upgrade_now(kSecondYaml, "2", {.allowed = {.prune = {.delete_pvcs = true}}}).ok());
   cluster.set_before({});
   renders = 0;
   const auto dry = recover_now({.undo = false, .deploy = {.dry_run = DryRun::Client}});
@@ -547,8 +547,8 @@ TEST_F(RecoverTest, AFailingFirstInstallLeavesWhatAnEarlierLifeOfTheReleaseLeft)
 
   // The same by hand, with a permission that is meant for what this install made.
   ASSERT_FALSE(install_now(again).ok());
-  const auto undone =
-      recover_now({.undo = true, .deploy = {.prune = {.delete_crds = true, .delete_pvcs = true}}});
+  const auto undone = recover_now(
+      {.undo = true, .deploy = {.allowed = {.prune = {.delete_crds = true, .delete_pvcs = true}}}});
   ASSERT_TRUE(undone.ok()) << undone.error().to_line();
   EXPECT_EQ(undone->outcome, Recovered::Removed);
   EXPECT_EQ(cluster.objects(), before);
@@ -566,7 +566,7 @@ TEST_F(RecoverTest, AnUndoneUpgradeLeavesWhatAnEarlierLifeOfTheReleaseLeft) {
   ASSERT_TRUE(install_now(kFirstYaml).ok());
   refuse("only-second");
   const auto report = upgrade_now(kSecondYaml + claim("data") + claim("fresh"), "2",
-                                  {.prune = {.delete_pvcs = true}, .rollback_on_failure = true});
+                                  {.allowed = {.prune = {.delete_pvcs = true}}, .rollback_on_failure = true});
   ASSERT_FALSE(report.ok());
   EXPECT_THAT(report.error().frames, Contains("rolled back to v0, as v2"));
   EXPECT_TRUE(cluster.has("PersistentVolumeClaim", "default", "data"));

@@ -4,10 +4,12 @@
 #include <map>
 #include <ranges>
 #include <set>
+#include <span>
 
 #include "action/deploy/adopted.h"
 #include "action/deploy/recorded_options.h"
 #include "base/text.h"
+#include "kube/api_failure.h"
 #include "release/command_text.h"
 #include "release/history.h"
 
@@ -71,8 +73,8 @@ Result<int> target(const ReleaseState& state, const std::vector<RevisionSummary>
   return *to;
 }
 
-// What the release has of adoptions that are gone back over. By uid too: an object may have another API group
-// by now.
+// The release's objects whose adoption is gone back over. By uid too: an object may have another API group by
+// now.
 std::vector<apply::InventoryItem> adopted_since(const release::Revision& revision,
                                                 const ReleaseState& state) {
   std::set<apimachinery::ObjectKey> known;
@@ -102,11 +104,43 @@ Result<std::map<apimachinery::ObjectKey, encoding::Value>> as_they_were(
              store.read_revision(*state.anchor, each, context));
     if (!revision) continue;
     for (const apply::InventoryItem& item : adopted) {
-      const encoding::Value* was = before_adoption(*revision, item.key.group_kind.kind, item.uid);
+      const encoding::Value* was = before_adoption(*revision, item.key, item.uid);
       if (was != nullptr && before[item.key].is_null()) before[item.key] = *was;
     }
   }
   return before;
+}
+
+// Other releases took over what the revision recorded and its inventory doesn't name any more. That isn't
+// taken back; what is gone by now is made again.
+Status restore_what_is_gone(const Environment& environment, const release::Revision& revision,
+                            const release::ReleaseId& id, RenderedRelease& restored, const Context& context) {
+  std::set<apimachinery::ObjectKey> kept;
+  for (const release::RenderedObject& each : restored.objects) kept.insert(each.object.key());
+  const std::vector<release::RenderedObject> recorded = recorded_release(revision).objects;
+  // Hooks and tests stand behind the objects.
+  for (const release::RenderedObject& each : std::span(recorded).first(revision.objects.size())) {
+    const apimachinery::Object& object = each.object;
+    if (kept.contains(object.key())) continue;
+    const auto resource =
+        environment.client.resource_for(object.gvk().group_kind(), object.gvk().version, context);
+    MIST_TRY_VOID(context.check());
+    if (!resource.ok()) continue;
+    const std::string ns = !resource->namespaced ? std::string()
+                           : object.ns().empty() ? id.ns
+                                                 : std::string(object.ns());
+    const auto there = environment.client.get({*resource, ns, std::string(object.name())}, context);
+    MIST_TRY_VOID(context.check());
+    if (!there.ok() && kube::is_absent(there.error())) {
+      restored.objects.insert(restored.objects.begin(), each);
+      continue;
+    }
+    const std::string owner = there.ok() ? apply::marks_of(*there).release : std::string();
+    environment.events.warn(fmt::format(
+        "{} of v{} stays as it is: {} took it over since", object.key().display(), revision.number,
+        owner.empty() ? std::string("somebody else") : fmt::format("release {}", owner)));
+  }
+  return {};
 }
 
 }  // namespace
@@ -116,7 +150,7 @@ RenderedRelease restored_release(const release::Revision& revision, const std::s
   // --force-conflicts was meant for that run: taking fields from other managers now has to be asked for
   // again.
   restored.recorded_options =
-      recorded_options({.prune = {.left_crds = recorded_left_crds(revision.options)}});
+      recorded_options({.prune = {.left_crds = allowed_by(revision.options).prune.left_crds}});
   return restored;
 }
 
@@ -141,6 +175,7 @@ Intent rollback_intent(const Environment& environment, std::optional<int> to, co
     const release::Revision* const now = state.facts().stored;
     restored.lookups = now == nullptr ? render::LookupGrants() : render::LookupGrants::recorded(now->options);
     restored.description = fmt::format("back to v{}", number);
+    MIST_TRY_VOID(restore_what_is_gone(environment, *revision, state.id, restored, context));
     MIST_TRY(restored.adopted_since,
              as_they_were(store, state, kept, number, adopted_since(*revision, state), context));
     return restored;

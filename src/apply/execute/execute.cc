@@ -16,7 +16,7 @@
 #include "apply/marks.h"
 #include "apply/order/order.h"
 #include "apply/order/pod_template.h"
-#include "apply/plan/admission_change.h"
+#include "apply/plan/admission_gates.h"
 #include "apply/plan/hooks.h"
 #include "apply/plan/left_as_is.h"
 #include "apply/plan/settle.h"
@@ -58,19 +58,6 @@ std::string_view progress_word(ActionKind kind) {
   return "configured";
 }
 
-// By their names in their configurations: those that the plan makes refuse less.
-std::set<std::string, std::less<>> eased_webhooks(const Plan& plan) {
-  std::set<std::string, std::less<>> names;
-  for (const PlannedAction& action : plan.writes) {
-    if (action.kind != ActionKind::Update || !only_lets_pass(action.key.group_kind, action.differences))
-      continue;
-    for (const FieldDifference& difference : action.differences)
-      if (difference.steps.size() >= 2 && difference.steps[1].kind == PathStep::Kind::Key)
-        names.emplace(difference.steps[1].key.string_at("name"));
-  }
-  return names;
-}
-
 // The namespaces whose ResourceQuotas this plan writes.
 std::set<std::string> changed_quotas(const Plan& plan) {
   std::set<std::string> namespaces;
@@ -95,7 +82,7 @@ class Writer {
         server_made_(plan.writes.size()),
         part_of_(apply_set_id(plan.owner)),
         redefined_(redefined_kinds(plan)),
-        eased_(eased_webhooks(plan)),
+        eased_(names_of_first(plan)),
         quotas_(changed_quotas(plan)),
         deleted_(plan.writes.size(), 0),
         left_(plan.writes.size()) {}
@@ -299,9 +286,13 @@ class Writer {
   }
 
   // A new kind may have no handler yet, and a changed one may still have that of its definition as it was,
-  // which was established all the time. A webhook that this run has just made refuse less may still be asked.
+  // which was established all the time. A webhook or a policy that this run has just made refuse less, or
+  // deleted, may still be asked.
   bool is_too_early(const PlannedAction& action, const Error& failure) const {
-    if (eased_.contains(kube::unanswering_webhook(failure))) return true;
+    if (eased_.contains(kube::unanswering_webhook(failure)) ||
+        std::ranges::any_of(kube::denied_by(failure),
+                            [&](const std::string& name) { return eased_.contains(name); }))
+      return true;
     // Admission asks for the quota's status, which its controller writes a moment after the spec.
     if (failure.kind == ErrorKind::Forbidden && !kube::is_without_right(failure) &&
         quotas_.contains(action.key.ns))
@@ -326,7 +317,7 @@ class Writer {
     if (action.kind == ActionKind::Replace) {
       const std::string uid = action.again ? uids_[*action.again] : action.uid;
       if (!uid.empty() && !(action.again && deleted_[*action.again] != 0))
-        MIST_TRY_VOID(delete_old(ref, action, uid));
+        MIST_TRY_VOID(delete_old(ref, action, uid, object));
     }
     kube::ApplyOptions apply;
     apply.field_manager = plan_.owner.manager;
@@ -605,10 +596,25 @@ class Writer {
     return client_.apply(ref, object, apply, context_);
   }
 
+  // What the plan left to the order is decided now, as long as nothing is lost.
+  Status may_be_created_anew(const kube::ObjectRef& ref, const PlannedAction& action, Value object) {
+    object["metadata"].erase("resourceVersion");
+    for (Moment moment(context_);;) {
+      const auto tried = client_.create(ref.resource, ref.ns, object, context_, kube::DryRun::Server);
+      const bool denied =
+          !tried.ok() && kube::is_denied(tried.error()) && !kube::is_over_quota(tried.error());
+      if (!denied) return {};
+      if (!is_too_early(action, tried.error()) || !moment.pause()) return tried.error();
+    }
+  }
+
   // The first half of a replacement. Should we die after it, the object is in the inventory and not there,
   // and the next write creates it.
-  Status delete_old(const kube::ObjectRef& ref, const PlannedAction& action, const std::string& uid) {
+  Status delete_old(const kube::ObjectRef& ref, const PlannedAction& action, const std::string& uid,
+                    Value object) {
     if (options_.before_replacing) MIST_TRY_VOID(options_.before_replacing(action));
+    // A hook runs again as it ran.
+    if (!plan_.is_hook(action)) MIST_TRY_VOID(may_be_created_anew(ref, action, std::move(object)));
     const auto deleted =
         kube::delete_object(client_, ref,
                             {.uid = uid,

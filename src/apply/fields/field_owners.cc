@@ -59,14 +59,15 @@ class Walk {
       }
     }
     if (!leaf || path.empty()) return;
-    found_.push_back({.path = path,
-                      .live = live == nullptr ? Value() : *live,
-                      .manager = std::string(entry_.string_at("manager")),
-                      .operation = std::string(entry_.string_at("operation")),
-                      .subresource = std::string(entry_.string_at("subresource")),
-                      .time = std::string(entry_.string_at("time")),
-                      .wanted = desired != nullptr && !desired->is_null(),
-                      .shared = ours != nullptr});
+    found_.push_back(
+        {.path = path,
+         .live = live == nullptr ? Value() : *live,
+         .manager = std::string(entry_.string_at("manager")),
+         .operation = std::string(entry_.string_at("operation")),
+         .subresource = std::string(entry_.string_at("subresource")),
+         .time = std::string(entry_.string_at("time")),
+         .wanted = desired != nullptr && !desired->is_null(),
+         .shared = ours != nullptr || (desired != nullptr && live != nullptr && *desired == *live)});
   }
 
  private:

@@ -21,7 +21,7 @@ struct ForeignField {
   std::string subresource;  ///< through which it was written: "scale"; empty: none
   std::string time;         ///< RFC 3339, of the manager's last change of any field; empty: unknown
   bool wanted = false;      ///< we want a value there too
-  bool shared = false;      ///< we own it too
+  bool shared = false;      ///< we own it too, or want it as it is
 };
 
 /// Of all managers but `manager`'s Apply; without status. In the order of managedFields.

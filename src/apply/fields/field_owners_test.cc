@@ -54,12 +54,12 @@ TEST(ForeignFields, TellWhoSetWhatAndWhetherWeWantItToo) {
   for (const ForeignField& each : fields)
     told.push_back(fmt::format("{} {}{}{}", each.path, each.manager, each.wanted ? " wanted" : "",
                                each.shared ? " shared" : ""));
-  EXPECT_THAT(told,
-              ElementsAre(".metadata.annotations.note kubectl-edit",
-                          ".spec.replicas kubectl-edit wanted shared", ".spec.paused kubectl-edit wanted",
-                          ".spec.containers[name=web].env[name=DEBUG].name kubectl-edit",
-                          ".spec.containers[name=web].env[name=DEBUG].value kubectl-edit",
-                          ".spec.finalizers[x/y] kubectl-edit", ".spec.replicas scaler wanted shared"));
+  EXPECT_THAT(told, ElementsAre(".metadata.annotations.note kubectl-edit",
+                                ".spec.replicas kubectl-edit wanted shared",
+                                ".spec.paused kubectl-edit wanted shared",
+                                ".spec.containers[name=web].env[name=DEBUG].name kubectl-edit",
+                                ".spec.containers[name=web].env[name=DEBUG].value kubectl-edit",
+                                ".spec.finalizers[x/y] kubectl-edit", ".spec.replicas scaler wanted shared"));
   EXPECT_EQ(fields[1].live, Value(5));
   EXPECT_EQ(fields.back().subresource, "scale");
   EXPECT_EQ(fields[1].time, "2026-01-02T03:04:05Z");

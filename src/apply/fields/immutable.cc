@@ -135,6 +135,9 @@ Immutability immutable_fields(const ObjectKey& key, const Value& live,
   const Value* flag = live.find("immutable");
   const bool sealed = flag != nullptr && *flag == Value(true);
   const bool known_kind = known(key.group_kind);
+  // Of a list that is written as a whole the server fills in defaults again: they are to blame only where
+  // nothing else is.
+  std::vector<std::string> may_be_defaults;
   for (const FieldDifference& difference : differences) {
     if (within(difference.path, ".metadata")) continue;
     if (!known_kind) result.ask = true;
@@ -144,11 +147,13 @@ Immutability immutable_fields(const ObjectKey& key, const Value& live,
       if (rule.change == Change::AskTheServer) {
         result.ask = true;
       } else if (rule.change == Change::Never || sealed) {
-        result.fields.push_back(difference.path);
+        const bool may_be_default = difference.removal() && difference.in_whole;
+        (may_be_default ? may_be_defaults : result.fields).push_back(difference.path);
         break;
       }
     }
   }
+  if (result.fields.empty()) result.fields = std::move(may_be_defaults);
   return result;
 }
 

@@ -1,12 +1,52 @@
 #include "apply/plan/left_as_is.h"
 
 #include <algorithm>
+#include <map>
 
 #include "apply/plan/settle.h"
 #include "base/text.h"
 #include "kube/api_failure.h"
+#include "kube/definitions.h"
 
 namespace mist::apply {
+
+namespace {
+
+// Of the definitions that stay as they are, by their kind: the versions that they serve, and their name.
+struct LeftDefinition {
+  std::string name;
+  std::vector<std::string> served;
+};
+
+std::map<GroupKind, LeftDefinition> left_definitions(const Plan& plan, const LiveState& live) {
+  std::map<GroupKind, LeftDefinition> left;
+  for (const PlannedAction& action : plan.writes) {
+    const auto there = live.find(action.key);
+    if (!action.left || action.key.group_kind != apimachinery::kCustomResourceDefinition ||
+        there == live.end())
+      continue;
+    left.emplace(apimachinery::defined_kind(there->second.value),
+                 LeftDefinition{action.key.name, kube::served_versions(there->second.value)});
+  }
+  return left;
+}
+
+// Written in a version that only the recorded definition serves, they would be met by a 404.
+void leave_unserved(Plan& plan, const LiveState& live) {
+  const std::map<GroupKind, LeftDefinition> definitions = left_definitions(plan, live);
+  for (PlannedAction& action : plan.writes) {
+    const auto definition = definitions.find(action.key.group_kind);
+    if (definition == definitions.end() || plan.is_hook(action)) continue;
+    const std::string_view version =
+        plan.desired[action.desired].rendered.object.value().string_at("apiVersion");
+    const auto& served = definition->second.served;
+    if (std::ranges::find(served, version.substr(version.find('/') + 1)) != served.end()) continue;
+    leave(action, fmt::format("{} is not served: CustomResourceDefinition {} is left as it is", version,
+                              definition->second.name));
+  }
+}
+
+}  // namespace
 
 void leave(PlannedAction& action, std::string_view why) {
   action.kind = ActionKind::Unchanged;
@@ -21,7 +61,7 @@ void leave(PlannedAction& action, std::string_view why) {
 void leave_refused(Plan& plan, const LiveState& live, const PlanRules& rules) {
   for (PlannedAction& action : plan.writes) {
     if (action.kind == ActionKind::Conflict && action.cause == ConflictCause::Denied) {
-      action.kind = action.adopting ? ActionKind::Adopt : ActionKind::Update;
+      action.kind = action.meant;
       action.cause = ConflictCause::None;
       action.hint.clear();
     }
@@ -29,10 +69,11 @@ void leave_refused(Plan& plan, const LiveState& live, const PlanRules& rules) {
     if (action.kind != ActionKind::Conflict || !refused || action.adopting || plan.is_hook(action)) continue;
     const auto there = live.find(action.key);
     if (there == live.end()) continue;
-    const bool replaceable = action.cause == ConflictCause::Immutable && !rules.replace &&
-                             kept_because(action.key, &there->second.value, rules.prune).empty();
+    const bool replaceable = action.cause == ConflictCause::Immutable && !rules.allowed.replace &&
+                             kept_because(action.key, &there->second.value, rules.allowed.prune).empty();
     leave(action, action.reason + (replaceable ? "; --replace deletes and recreates it" : ""));
   }
+  leave_unserved(plan, live);
 }
 
 bool may_be_left(const Plan& plan, const PlannedAction& action, const Error& failure) {
@@ -42,7 +83,8 @@ bool may_be_left(const Plan& plan, const PlannedAction& action, const Error& fai
 }
 
 std::size_t count_left(const Plan& plan) {
-  return static_cast<std::size_t>(std::ranges::count_if(plan.writes, &PlannedAction::left));
+  return static_cast<std::size_t>(std::ranges::count_if(plan.writes, &PlannedAction::left) +
+                                  std::ranges::count_if(plan.removals, &PlannedAction::left));
 }
 
 std::string left_words(const PlannedAction& action) {

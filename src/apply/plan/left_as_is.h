@@ -13,7 +13,8 @@
 namespace mist::apply {
 
 /// After settle(): the release's own objects that the server refuses to change, or whose fields can't be
-/// changed in place and that may not be replaced, become Unchanged with PlannedAction::left. What it forbids
+/// changed in place and that may not be replaced, become Unchanged with PlannedAction::left; so do objects in
+/// a version that only a definition serves which is left itself. What it forbids
 /// is tried all the same, and what is about ownership stays a Conflict.
 void leave_refused(Plan& plan, const LiveState& live, const PlanRules& rules);
 

@@ -13,6 +13,7 @@
 #include "apply/order/order.h"
 #include "apply/plan/admission_change.h"
 #include "apply/plan/finished_job.h"
+#include "base/some_of.h"
 #include "base/text.h"
 #include "kube/managed_fields.h"
 
@@ -41,7 +42,7 @@ class Planner {
       if (there != live.end())
         owned_by_uid_.emplace(there->second.value.string_at({"metadata", "uid"}), &item);
     }
-    if (rules.take_over_from) taken_part_of_ = apply_set_id(*rules.take_over_from);
+    if (rules.allowed.take_over_from) taken_part_of_ = apply_set_id(*rules.allowed.take_over_from);
   }
 
   PlannedAction write(const DesiredObject& object, std::size_t index) const {
@@ -136,7 +137,7 @@ class Planner {
     action.taken_from = item.taken_from;
     action.server_made = item.server_made;
     action.was_retained = item.retained;
-    std::string_view kept = kept_because(item.key, &there, rules_.prune);
+    std::string_view kept = kept_because(item.key, &there, rules_.allowed.prune);
     if (kept.empty() && was_before(item)) kept = "it was there before the release";
     if (kept.empty() && mark_of(there) != part_of_) kept = kUnmarked;
     if (kept.empty() && item.retained && apimachinery::is_terminating(there)) kept = "it is being deleted";
@@ -147,7 +148,7 @@ class Planner {
 
  private:
   bool was_before(const InventoryItem& item) const {
-    return item.adopted && (rules_.keep_adopted || rules_.adopted_in_vain.contains(item.key));
+    return item.adopted && (rules_.allowed.keep_adopted || rules_.adopted_in_vain.contains(item.key));
   }
 
   static bool has_completed(const Value& live) {
@@ -205,7 +206,8 @@ class Planner {
     const Value& there = live.value;
     const Whose owner = whose(there);
     const bool is_ours = owner == Whose::Ours;
-    if (!is_ours && !(owner == Whose::Nobodys && rules_.adopt)) return decide(action, object, live, item);
+    if (!is_ours && !(owner == Whose::Nobodys && rules_.allowed.adopt))
+      return decide(action, object, live, item);
     const bool terminating = apimachinery::is_terminating(there);
     action.adopting = !is_ours;
     action.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
@@ -262,10 +264,10 @@ class Planner {
       if (!taken(there)) return refuse_foreign(action, there);
       action.adopted = true;
       action.fields_taken = true;  // they were that release's
-      action.taken_from = rules_.take_over_from->display();
+      action.taken_from = rules_.allowed.take_over_from->display();
       action.reason = fmt::format("it is taken over from release {}", action.taken_from);
     } else {
-      if (!own_namespace && !rules_.adopt) return refuse_nobodys(action, there);
+      if (!own_namespace && !rules_.allowed.adopt) return refuse_nobodys(action, there);
       action.adopted = !(own_namespace && rules_.made_namespace);
       action.reason = own_namespace ? "it is the release's own namespace and is adopted"
                                     : "it belongs to no release and is adopted";
@@ -276,7 +278,7 @@ class Planner {
       action.fields_taken = action.adopted;  // taken without being asked for: its fields stay
     if (!live.whole) return;
     if (!own_namespace && owner == Whose::Nobodys &&
-        plan_transfer(action, object, there, predecessors_and(rules_.adopt_from))) {
+        plan_transfer(action, object, there, predecessors_and(rules_.allowed.adopt_from))) {
       action.reason += fmt::format(", with the fields of {}", managers_words(*action.transfer));
     } else {
       action.differences = real_differences(action, object, there);
@@ -311,11 +313,13 @@ class Planner {
   // run that died; or of one of which a manager is named now. What others changed since stays a conflict.
   void catch_up(PlannedAction& action, const DesiredObject& object, const Value& there, Whose owner) const {
     const bool late = !action.fields_taken || was_given_back(action, there, owner);
-    if (!action.adopted || rules_.leave_fields || (!late && rules_.adopt_from.empty())) return;
+    if (!action.adopted || rules_.allowed.leave_fields || (!late && rules_.allowed.adopt_from.empty()))
+      return;
     std::vector<FieldDifference> now = std::move(action.differences);
     const bool adopting =
-        late && owner == Whose::Nobodys && (rules_.adopt || was_given_back(action, there, owner));
-    const ChosenFields chosen = late ? predecessors_and(rules_.adopt_from) : only_named(rules_.adopt_from);
+        late && owner == Whose::Nobodys && (rules_.allowed.adopt || was_given_back(action, there, owner));
+    const ChosenFields chosen =
+        late ? predecessors_and(rules_.allowed.adopt_from) : only_named(rules_.allowed.adopt_from);
     if (!plan_transfer(action, object, there, chosen)) {
       action.differences = std::move(now);
       return;
@@ -329,7 +333,7 @@ class Planner {
   // Whoever wrote our mark restored a copy of the object, or recreated it from one. What was ours in it is
   // ours again, else what we no longer want would stay, and what we change would be a conflict.
   void take_back(PlannedAction& action, const DesiredObject& object, const Value& there) const {
-    if (action.transfer || rules_.leave_fields || !is_copy(there, owner_.manager)) return;
+    if (action.transfer || rules_.allowed.leave_fields || !is_copy(there, owner_.manager)) return;
     std::vector<const Value*> recorded;
     const auto [first, last] = rules_.recorded.equal_range(action.key);
     for (auto it = first; it != last; ++it) recorded.push_back(it->second);
@@ -401,15 +405,10 @@ class Planner {
     if (!immutable.fields.empty()) {
       action.field = immutable.fields.front();
       constexpr std::size_t kShown = 3;
-      std::vector<std::string> shown = immutable.fields;
-      if (shown.size() > kShown) shown.resize(kShown);
       return plan_replacement(action, object, live, rules_,
-                              fmt::format("it can't change {}{} in place", join(shown, ", "),
-                                          immutable.fields.size() > kShown
-                                              ? fmt::format(" and {} more", immutable.fields.size() - kShown)
-                                              : ""));
+                              fmt::format("it can't change {} in place", some_of(immutable.fields, kShown)));
     }
-    if (rules_.force_conflicts) return;
+    if (rules_.allowed.force_conflicts) return;
     const std::string others = fields_of_others(action.differences);
     if (others.empty()) return;
     conflict(action, ConflictCause::Fields, fmt::format("it has fields that other managers own: {}", others),
@@ -442,11 +441,11 @@ class Planner {
   }
 
   bool taken(const Value& live) const {
-    if (!rules_.take_over_from) return false;
+    if (!rules_.allowed.take_over_from) return false;
     const std::string_view set = live.string_at({"metadata", "labels", kPartOfLabel});
     return set == taken_part_of_ ||
            (set.empty() && live.string_at({"metadata", "annotations", kReleaseAnnotation}) ==
-                               rules_.take_over_from->display());
+                               rules_.allowed.take_over_from->display());
   }
 
   static void conflict(PlannedAction& action, ConflictCause cause, std::string reason, std::string hint) {
@@ -601,15 +600,13 @@ Result<Plan> make_plan(const Owner& owner, std::vector<DesiredObject> desired,
   const Planner planner(owner, owned, live, revision, rules);
   std::set<ObjectKey> wanted, sleeping;
   std::map<ObjectKey, std::size_t> first_runs;
-  std::vector<OrderedObject> objects;
   for (std::size_t i = 0; i < plan.desired.size(); ++i) {
     const DesiredObject& object = plan.desired[i];
     plan.writes.push_back(planner.write(object, i));
     wanted.insert(object.key);
-    objects.push_back({&object.rendered.object, object.rendered.file, object.rendered.place(),
-                       object.hook ? &*object.hook : nullptr, plan.writes.back().unreadable,
-                       plan.writes.back().kind == ActionKind::Update &&
-                           only_lets_pass(object.key.group_kind, plan.writes.back().differences)});
+    PlannedAction& planned = plan.writes.back();
+    planned.first =
+        planned.kind == ActionKind::Update && only_lets_pass(object.key.group_kind, planned.differences);
     if (!object.hook) continue;
     const auto [first, fresh] = first_runs.emplace(object.key, i);
     if (!fresh && plan.writes[i].kind != ActionKind::Conflict) {
@@ -636,8 +633,19 @@ Result<Plan> make_plan(const Owner& owner, std::vector<DesiredObject> desired,
   // Discovery may still know what a definition defined before it was deleted.
   const std::set<GroupKind> arriving = defined_by(plan, ActionKind::Create);
   for (PlannedAction& action : plan.writes) action.late |= arriving.contains(action.key.group_kind);
-  MIST_TRY(plan.order, infer_order(objects));
+  MIST_TRY(plan.order, order_of(plan));
   return plan;
+}
+
+Result<Order> order_of(const Plan& plan) {
+  std::vector<OrderedObject> objects;
+  objects.reserve(plan.writes.size());
+  for (const PlannedAction& action : plan.writes) {
+    const DesiredObject& object = plan.desired[action.desired];
+    objects.push_back({&object.rendered.object, object.rendered.file, object.rendered.place(),
+                       object.hook ? &*object.hook : nullptr, action.unreadable, action.first});
+  }
+  return infer_order(objects);
 }
 
 Error same_object_error(const Plan& plan, const PlannedAction& first, const PlannedAction& second) {
@@ -688,14 +696,15 @@ void plan_replacement(PlannedAction& action, const DesiredObject& desired, const
                       const PlanRules& rules, std::string reason) {
   action.reason = std::move(reason);
   action.cause = ConflictCause::Immutable;
-  if (mark_of(live).empty() && !action.adopting && !rules.adopt) {
+  if (mark_of(live).empty() && !action.adopting && !rules.allowed.adopt) {
     action.kind = ActionKind::Conflict;
     action.reason += fmt::format(", and {}", kUnmarked);
     action.hint = "have it deleted and recreated with --adopt --replace";
     return;
   }
-  const std::string_view kept = kept_because(action.key, &live, rules.prune);
-  const bool allowed = rules.replace || desired.rendered.object.annotation(kReplaceAnnotation) == "true";
+  const std::string_view kept = kept_because(action.key, &live, rules.allowed.prune);
+  const bool allowed =
+      rules.allowed.replace || desired.rendered.object.annotation(kReplaceAnnotation) == "true";
   if (allowed && kept.empty()) {
     action.kind = ActionKind::Replace;
     return;
@@ -749,7 +758,7 @@ std::string transfer_words(const PlannedAction& action) {
 }
 
 std::string difference_words(const std::vector<FieldDifference>& differences) {
-  if (differences.empty()) return "its marks differ";
+  if (differences.empty()) return "only its field ownership differs";
   return differences.size() == 1 ? differences[0].path + " differs"
                                  : fmt::format("{} fields differ", differences.size());
 }
@@ -764,23 +773,27 @@ Status refuse_conflicts(const Plan& plan) {
   constexpr std::size_t kShown = 20;
   std::optional<Error> failure;
   std::size_t count = 0;
-  for (const PlannedAction& action : plan.writes) {
-    if (action.kind != ActionKind::Conflict) continue;
+  // `rendered`: null of what is to be deleted.
+  const auto refuse = [&](const PlannedAction& action, const RenderedObject* rendered) {
+    if (action.kind != ActionKind::Conflict) return;
     ++count;
-    const RenderedObject& rendered = plan.desired[action.desired].rendered;
     // Reasons of conflicts begin with "it".
     const std::string words =
         action.key.display() +
         action.reason.substr(std::min<std::size_t>(action.reason.size(), std::string_view("it").size()));
     if (!failure) {
       failure = error(ErrorKind::Conflict, "{}", words);
-      failure->where = place_of_field(rendered, action.field);
+      if (rendered != nullptr) failure->where = place_of_field(*rendered, action.field);
       failure->hint = action.hint;
     } else if (count <= kShown) {
       failure->frames.push_back(
-          fmt::format("also: {} ({})", words, place_of_field(rendered, action.field).text()));
+          rendered == nullptr
+              ? fmt::format("also: {}", words)
+              : fmt::format("also: {} ({})", words, place_of_field(*rendered, action.field).text()));
     }
-  }
+  };
+  for (const PlannedAction& action : plan.writes) refuse(action, &plan.desired[action.desired].rendered);
+  for (const PlannedAction& action : plan.removals) refuse(action, nullptr);
   if (!failure) return {};
   if (count > kShown) failure->frames.push_back(fmt::format("and {} more", count - kShown));
   return *std::move(failure);

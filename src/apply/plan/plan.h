@@ -89,8 +89,11 @@ struct PlannedAction {
   bool ask = false;         ///< the server is to say whether its fields may change so (settle.h)
   /// Of deletes and replaces: what goes with it although the release doesn't own it.
   std::vector<std::string> with_it = {};
-  bool arguable = false;    ///< of refusals: not of its own fields, so the order may answer it (refusal.h)
-  std::size_t desired = 0;  ///< index into Plan::desired; not of deletes and retains
+  bool arguable = false;  ///< of refusals: not of its own fields, so the order may answer it (refusal.h)
+  ActionKind meant = ActionKind::Update;     ///< of refusals: what it is if the server lets it, after all
+  std::vector<std::string> denied_by = {};   ///< of refusals: kube::denied_by()
+  bool first = false;                        ///< it comes before everything else (admission_change.h)
+  std::size_t desired = 0;                   ///< index into Plan::desired; not of deletes and retains
   std::vector<ServerMade> server_made = {};  ///< when it was last applied, or asked about
   /// Of hooks that run before and after everything else: the earlier write, whose object this one replaces.
   std::optional<std::size_t> again = {};
@@ -108,8 +111,8 @@ struct PruneRules {
   bool unused_crds = false;
 };
 
-/// What the user allows a plan to do beyond the ordinary.
-struct PlanRules {
+/// What somebody allows a plan to do beyond the ordinary.
+struct AllowedChanges {
   PruneRules prune = {};
   bool adopt = false;  ///< objects that belong to nobody become ours
   std::set<std::string> adopt_from =
@@ -119,6 +122,11 @@ struct PlanRules {
   bool force_conflicts = false;              ///< fields that other managers own are taken
   std::optional<Owner> take_over_from = {};  ///< that release's objects become ours
   bool keep_adopted = false;                 ///< what was there before the release stays: for going back
+};
+
+/// What a plan is made by: what is allowed, and what is known beside the objects.
+struct PlanRules {
+  AllowedChanges allowed = {};
   /// By revisions that never were deployed, or are gone back over: it stays as well.
   std::set<ObjectKey> adopted_in_vain = {};
   bool only_looks = false;  ///< nothing is to be written: who may not write is shown the plan all the same
@@ -156,6 +164,9 @@ struct Plan {
 Result<Plan> make_plan(const Owner& owner, std::vector<DesiredObject> desired,
                        const std::vector<InventoryItem>& owned, const LiveState& live, int revision,
                        const PlanRules& rules, std::vector<InventoryItem> waiting = {});
+
+/// The order of its writes: what is `first`, then the rest. Errors: those of infer_order().
+Result<Order> order_of(const Plan& plan);
 
 /// Invalid: two wanted objects turn out to be one, by their uid.
 Error same_object_error(const Plan& plan, const PlannedAction& first, const PlannedAction& second);

@@ -7,8 +7,6 @@ namespace mist::apply {
 
 using graph::Node;
 
-namespace {
-
 bool is_written(const PlannedAction& action) {
   switch (action.kind) {
     case ActionKind::Create:
@@ -24,6 +22,18 @@ bool is_written(const PlannedAction& action) {
   }
   return false;
 }
+
+std::optional<GroupKind> parameter_kind(const Value& policy) {
+  const std::string_view version = policy.string_at({"spec", "paramKind", "apiVersion"});
+  const std::string_view kind = policy.string_at({"spec", "paramKind", "kind"});
+  if (kind.empty()) return std::nullopt;
+  const auto slash = version.find('/');
+  return GroupKind{
+      std::string(slash == std::string_view::npos ? std::string_view() : version.substr(0, slash)),
+      std::string(kind)};
+}
+
+namespace {
 
 // All that comes before `node`, or after it: the nearest first.
 std::vector<Node> reached(const graph::SequenceGraph& graph, Node node, bool before) {
@@ -49,14 +59,7 @@ std::set<GroupKind> parameter_kinds(const Plan& plan) {
   std::set<GroupKind> kinds;
   for (const DesiredObject& desired : plan.desired) {
     if (desired.key.group_kind.group != "admissionregistration.k8s.io") continue;
-    const Value& object = desired.rendered.object.value();
-    const std::string_view version = object.string_at({"spec", "paramKind", "apiVersion"});
-    const std::string_view kind = object.string_at({"spec", "paramKind", "kind"});
-    const auto slash = version.find('/');
-    if (!kind.empty())
-      kinds.insert(
-          {std::string(slash == std::string_view::npos ? std::string_view() : version.substr(0, slash)),
-           std::string(kind)});
+    if (auto kind = parameter_kind(desired.rendered.object.value())) kinds.insert(*std::move(kind));
   }
   return kinds;
 }
@@ -110,7 +113,7 @@ void leave_to_the_order(Plan& plan) {
                          action.cause == ConflictCause::NoRight;
     if (action.kind != ActionKind::Conflict || !refused) continue;
     if (const std::string why = may_be_judged_otherwise(plan, i); !why.empty()) {
-      action.kind = action.adopting ? ActionKind::Adopt : ActionKind::Update;
+      action.kind = action.meant;
       action.cause = ConflictCause::None;
       action.hint.clear();
       action.reason += fmt::format("; {}, so the server decides when its turn comes", why);

@@ -3,11 +3,18 @@
 // before it is written. Admission may look at a ConfigMap, at a policy, at a quota of the same release. Pure;
 // any thread.
 
+#include <optional>
 #include <string>
 
 #include "apply/plan/plan.h"
 
 namespace mist::apply {
+
+/// Whether the plan writes the object.
+bool is_written(const PlannedAction& action);
+
+/// The kind that an admission policy takes parameters of; nullopt: of none.
+std::optional<GroupKind> parameter_kind(const Value& policy);
 
 /// Why the server may judge plan.writes[write] otherwise when its turn comes: "it is written after ConfigMap
 /// shop/limits", "ResourceQuota shop/all changes with it". Empty: what this plan writes before it can't

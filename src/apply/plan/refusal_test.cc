@@ -43,7 +43,7 @@ class RefusalTest : public ::testing::Test {
     auto desired = prepare(std::move(objects), id, cluster, Context());
     EXPECT_TRUE(desired.ok()) << desired.error().to_line();
     auto live = observe(cluster, id, *desired, {}, Context(), {.adopt = true});
-    const PlanRules rules{.adopt = true};
+    const PlanRules rules{.allowed = {.adopt = true}};
     auto plan = make_plan(id, *std::move(desired), {}, *live, 0, rules);
     EXPECT_TRUE(plan.ok()) << plan.error().to_line();
     EXPECT_TRUE(settle(cluster, *plan, *live, rules, Context()).ok());

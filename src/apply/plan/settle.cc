@@ -6,8 +6,10 @@
 #include "apply/fields/empty_first.h"
 #include "apply/fields/server_made.h"
 #include "apply/marks.h"
+#include "apply/plan/admission_gates.h"
 #include "apply/plan/refusal.h"
 #include "base/parallel.h"
+#include "base/some_of.h"
 #include "kube/api_failure.h"
 #include "kube/lost_version.h"
 
@@ -84,7 +86,7 @@ class Settler {
     kube::ApplyOptions options;
     options.field_manager = plan_.owner.manager;
     // What is taken over first is no conflict then; what else is, the plan knows (fields_of_others).
-    options.force = rules_.force_conflicts || action.transfer.has_value();
+    options.force = rules_.allowed.force_conflicts || action.transfer.has_value();
     options.dry_run = kube::DryRun::Server;
     const kube::ObjectRef ref{action.resource, action.key.ns, action.key.name};
     const bool empties = empties_something(action, ref, there->second.value);
@@ -119,7 +121,9 @@ class Settler {
     }
     if (Status alive = context_.check(); !alive.ok()) return alive;
     // The apply gets over it, which a dry run can't.
-    if (kube::is_lost_version(answer.error()) || kube::is_without_dry_run(answer.error())) return {};
+    if (kube::is_lost_version(answer.error()) || kube::is_narrow_version(answer.error()) ||
+        kube::is_without_dry_run(answer.error()))
+      return {};
     // It is about the object as it would be if nothing had emptied it first.
     if (empties && answer.error().kind == ErrorKind::Invalid) return {};
     // The server doesn't take back what it made itself: a Job's selector, say.
@@ -131,10 +135,23 @@ class Settler {
       return {};
     }
     refused(action, desired, there->second.value, answer.error());
-    return {};
+    if (action.kind == ActionKind::Replace) ask_about_replacing(action, ref, std::move(object));
+    return context_.check();
   }
 
  private:
+  // Once the old object is gone it is too late to find out that there can't be a new one. As long as it is
+  // there, the answer is a 409; the quota still counts it, and what it has no other may have: of refusals
+  // only the admission's word is taken.
+  void ask_about_replacing(PlannedAction& action, const kube::ObjectRef& ref, Value object) const {
+    for (const std::string_view mark : {"uid", "resourceVersion"}) object["metadata"].erase(mark);
+    const auto created = client_.create(ref.resource, ref.ns, object, context_, kube::DryRun::Server);
+    if (!created.ok() && kube::is_denied(created.error()) && !kube::is_over_quota(created.error()))
+      return denied(action, created.error());
+    const auto removed = client_.remove(ref, {.uid = action.uid, .dry_run = kube::DryRun::Server}, context_);
+    if (!removed.ok() && kube::is_denied(removed.error())) denied(action, removed.error());
+  }
+
   // No dry run does both, taking fields over and applying. So the server is asked what it makes of the object
   // as it would be: of what was removed it fills in the defaults again.
   void settle_transfer(PlannedAction& action, const kube::ObjectRef& ref, const Value& desired,
@@ -158,7 +175,7 @@ class Settler {
     action.cause = ConflictCause::None;
     action.hint.clear();
     if (const std::string others = fields_of_others(action.differences);
-        !others.empty() && !rules_.force_conflicts) {
+        !others.empty() && !rules_.allowed.force_conflicts) {
       action.kind = ActionKind::Conflict;
       action.cause = ConflictCause::Fields;
       action.reason = fmt::format("it has fields that other managers own: {}", others);
@@ -168,11 +185,11 @@ class Settler {
     }
     action.reason = transfer_words(action);
     constexpr std::size_t kShown = 3;
-    std::string going;
-    for (std::size_t i = 0; i < std::min(removed.size(), kShown); ++i)
-      going += fmt::format("{}{}", i == 0 ? "" : ", ", removed[i].path);
-    if (removed.size() > kShown) going += fmt::format(" and {} more", removed.size() - kShown);
-    if (!going.empty()) action.reason += fmt::format("; what the package does not have goes: {}", going);
+    std::vector<std::string> going;
+    for (const FieldDifference& each : removed) going.push_back(each.path);
+    if (!going.empty())
+      action.reason +=
+          fmt::format("; what the package does not have goes: {}", some_of(std::move(going), kShown));
   }
 
   // Whether a list or a map becomes empty, which applying, and so its dry run, can't do. What the server
@@ -269,10 +286,12 @@ class Settler {
       return;
     }
     if (redefined_.contains(action.key.group_kind)) return;
+    action.meant = action.adopting ? ActionKind::Adopt : ActionKind::Update;
     action.kind = ActionKind::Conflict;
     action.cause = ConflictCause::Refused;
     action.reason = fmt::format("it is refused by the server ({})", first_line(failure.because));
     action.hint = "change what the package makes of it";
+    action.denied_by = kube::denied_by(failure);
     action.arguable = !kube::names_invalid_fields(failure);
   }
 
@@ -280,7 +299,11 @@ class Settler {
   // keeps its reason.
   void denied(PlannedAction& action, const Error& failure) const {
     if (rules_.only_looks && kube::is_without_right(failure)) return;
-    if (action.kind != ActionKind::Update && action.kind != ActionKind::Adopt) return;
+    if (action.kind != ActionKind::Update && action.kind != ActionKind::Adopt &&
+        action.kind != ActionKind::Replace)
+      return;
+    action.meant = action.kind;
+    action.denied_by = kube::denied_by(failure);
     action.kind = ActionKind::Conflict;
     action.cause = kube::is_without_right(failure) ? ConflictCause::NoRight : ConflictCause::Denied;
     action.reason = fmt::format("it is forbidden by the server ({})", first_line(failure.because));
@@ -369,6 +392,7 @@ Status settle(kube::Client& client, Plan& plan, const LiveState& live, const Pla
   MIST_TRY_VOID(parallel_for(open.size(), 16, [&](std::size_t i) {
                   return settler.settle(*open[i]);
                 }).in("while the server was asked what it would change"));
+  MIST_TRY_VOID(put_gates_first(plan, live));
   leave_to_the_order(plan);
   follow_replaced_definitions(plan);
   return {};

@@ -107,7 +107,7 @@ TEST(Settle, WhatWouldBeInvalidAsANewObjectTooIsNotReplaced) {
                                 causes);
   };
   PlanRules rules;
-  rules.replace = true;
+  rules.allowed.replace = true;
   EXPECT_EQ(asked_about([](auto&) {}, refusal({{"FieldValueForbidden", "spec"}}), rules).kind,
             ActionKind::Replace);
   const PlannedAction both = asked_about(
@@ -115,6 +115,45 @@ TEST(Settle, WhatWouldBeInvalidAsANewObjectTooIsNotReplaced) {
       rules);
   EXPECT_EQ(both.kind, ActionKind::Conflict);
   EXPECT_EQ(both.cause, ConflictCause::Refused);
+}
+
+// A plan that replaces a ConfigMap, of which the server refuses just the dry run of that verb.
+PlannedAction replaced(std::string_view verb, const Error& refusal) {
+  const Owner id{"default", "web"};
+  testing::FakeCluster cluster;
+  Plan plan = testing::plan_of(cluster, id, "{apiVersion: v1, kind: ConfigMap, metadata: {name: plain}}");
+  PlannedAction& action = plan.writes.front();
+  const kube::ObjectRef ref{action.resource, action.key.ns, action.key.name};
+  Value there = *cluster.apply(ref, with_version(plan.desired[0].rendered, 0), {}, Context());
+  action.kind = ActionKind::Replace;
+  action.cause = ConflictCause::Immutable;
+  action.uid = there.string_at({"metadata", "uid"});
+  const LiveState live{{action.key, {std::move(there), true}}};
+  const Error immutable = testing::api_refusal(ErrorKind::Invalid, "cannot apply it", "field is immutable",
+                                               {{"FieldValueForbidden", "data"}});
+  cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (!call.dry_run) return std::nullopt;
+    if (call.verb == verb) return refusal;
+    return call.verb == "apply" ? std::optional(immutable) : std::nullopt;
+  });
+  PlanRules rules;
+  rules.allowed.replace = true;
+  EXPECT_TRUE(settle(cluster, plan, live, rules, Context()).ok());
+  EXPECT_TRUE(cluster.find("ConfigMap", "default", "plain").has_value());
+  return plan.writes.front();
+}
+
+TEST(Settle, WhatCouldNotComeBackIsNotDeleted) {
+  const Error rights = refused_with(ErrorKind::Forbidden,
+                                    "x is forbidden: User \"ann\" cannot create resource \"configmaps\"");
+  const Error denied = refused_with(ErrorKind::Forbidden, "x is forbidden: not on Fridays");
+  const Error quota = refused_with(ErrorKind::Forbidden, "x is forbidden: exceeded quota: all, requested: 1");
+  EXPECT_EQ(replaced("create", rights).cause, ConflictCause::NoRight);
+  EXPECT_EQ(replaced("create", denied).cause, ConflictCause::Denied);
+  EXPECT_EQ(replaced("delete", denied).cause, ConflictCause::Denied);
+  // The old object still counts.
+  EXPECT_EQ(replaced("create", quota).kind, ActionKind::Replace);
+  EXPECT_EQ(replaced("get", denied).kind, ActionKind::Replace);
 }
 
 TEST(Settle, RightsThatAreMissingStopAWriteAndNoLook) {

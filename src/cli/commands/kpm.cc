@@ -233,8 +233,8 @@ Status install_one(const Invocation& invocation, World& world, const Cluster& cl
   MIST_TRY(const release::ReleaseName checked, release::ReleaseName::parse(name));
   const release::ReleaseId id{cluster.client->default_namespace(), checked.str(), cluster_words(invocation)};
   action::DeployOptions options = deploy_options(invocation);
-  MIST_TRY(options.adopt_from, adopt_from(invocation));
-  MIST_TRY(options.take_over_from, take_over_from(invocation, id));
+  MIST_TRY(options.allowed.adopt_from, adopt_from(invocation));
+  MIST_TRY(options.allowed.take_over_from, take_over_from(invocation, id));
   MIST_TRY_VOID(answer_questions(invocation, world, cluster, id, kube, options, values));
   MIST_TRY(render::WantedRelease wanted,
            wanted_package(invocation, world, cluster, id, kube.directory.string(), std::move(values)));

@@ -32,8 +32,8 @@ Result<ExitCode> run_upgrade(const Invocation& invocation, World& world) {
   use_seed_file(invocation, world, cluster);
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   action::DeployOptions options = deploy_options(invocation);
-  MIST_TRY(options.adopt_from, adopt_from(invocation));
-  MIST_TRY(options.take_over_from, take_over_from(invocation, id));
+  MIST_TRY(options.allowed.adopt_from, adopt_from(invocation));
+  MIST_TRY(options.allowed.take_over_from, take_over_from(invocation, id));
   MIST_TRY(render::WantedRelease wanted, wanted_release(invocation, world, cluster));
   const bool install = invocation.enabled(kInstallFlag.name);
   const action::Intent intent = install ? action::upgrade_or_install_intent(render_of(wanted, world))

@@ -1,0 +1,20 @@
+#pragma once
+// What a plan changes of the admission that refuses others of its writes: a policy that is loosened, the
+// parameters of one, a binding or a webhook configuration that goes. The server judges each write by the
+// policies that it has then, so these come first. Pure; any thread.
+
+#include "apply/plan/observe.h"
+#include "apply/plan/plan.h"
+
+namespace mist::apply {
+
+/// Refusals by a policy or a webhook that the plan itself writes or deletes become what they were, and what
+/// refused them is `first`. Whether it lets them pass then only the server can say. Errors: those of
+/// infer_order().
+Status put_gates_first(Plan& plan, const LiveState& live);
+
+/// The names of all that is `first` as kube::denied_by() has them: for a moment after it is written, the
+/// server may still judge by what it was.
+std::set<std::string, std::less<>> names_of_first(const Plan& plan);
+
+}  // namespace mist::apply
