@@ -58,6 +58,8 @@ Deployment::Deployment(const Environment& environment, const Look& look, std::st
   look.rendered.lookups.record(revision_.options);
   look.rendered.answers.record(revision_.options);
   if (look.options.force_crds) revision_.options.set(kForceCrds, true);
+  if (look.options.wait) revision_.options.set(kWait, true);
+  if (look.options.wait && !look.options.wait_for_jobs) revision_.options.set(kWaitForJobs, false);
   if (!before_adoption.is_null()) revision_.options.set(kBeforeAdoption, std::move(before_adoption));
   for (const apply::DesiredObject& object : look.plan.desired) {
     if (!object.hook) revision_.objects.push_back(object.rendered);

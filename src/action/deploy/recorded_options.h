@@ -24,6 +24,10 @@ void allow_also(apply::PruneRules& rules, const apply::PruneRules& more);
 /// Whose hooks a revision ran: in the options of a revision.
 inline constexpr std::string_view kHooks = "hooks";
 inline constexpr std::string_view kForceCrds = "forceCrds";
+/// It was waited until all is ready; a Job only until it begins, if kWaitForJobs is false. Absent: not
+/// waited.
+inline constexpr std::string_view kWait = "wait";
+inline constexpr std::string_view kWaitForJobs = "waitForJobs";
 apply::HookVerb recorded_hooks(const encoding::Value& recorded);
 /// Of an uninstall under way: none of its hooks run; which of its hooks have ended.
 inline constexpr std::string_view kNoHooks = "noHooks";

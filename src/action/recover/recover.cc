@@ -125,6 +125,15 @@ Intent finish_intent(const Environment& environment, const Context& context) {
   return {.action = "recover", .check = {}, .render = render, .may_change_nothing = false};
 }
 
+// A revision whose objects never became ready is no revision to roll back to: what was to be waited for is
+// waited for again before it counts as deployed.
+void wait_as_before(const Revision& newest, DeployOptions& options) {
+  if (options.wait || !newest.options.is_true_at(kWait)) return;
+  options.wait = true;
+  const encoding::Value* jobs = newest.options.find(kWaitForJobs);
+  if (jobs && jobs->is_bool() && !jobs->as_bool()) options.wait_for_jobs = false;
+}
+
 Intent undo_intent() {
   const auto render = [](const ReleaseState& state) -> Result<RenderedRelease> {
     const Revision& good = state.deployed ? *state.deployed : state.unfinished.back();
@@ -169,6 +178,7 @@ class Recovery {
         const Intent intent =
             finding.todo == Recovered::Finished ? finish_intent(environment_, context_) : undo_intent();
         DeployOptions deploy = options_.deploy;
+        if (finding.todo == Recovered::Finished) wait_as_before(state.unfinished.back(), deploy);
         deploy.allowed.keep_adopted = finding.todo == Recovered::Undone;
         // A move that failed is undone too, and not made again.
         if (finding.todo == Recovered::Undone) deploy.allowed.take_over_from.reset();

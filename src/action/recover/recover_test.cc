@@ -296,6 +296,29 @@ TEST_F(RecoverTest, AFailedUpgradeIsFinishedFromItsRecordWithItsOptions) {
   EXPECT_EQ(now().deployed->description, "finishes v1 (upgrade)");
 }
 
+// A wait that timed out is waited for again: otherwise a rollback would return to what never worked.
+TEST_F(RecoverTest, WhatWasWaitedForInVainIsDeployedOnlyOnceItIsReady) {
+  constexpr std::chrono::milliseconds kShort(30);
+  const std::string pod =
+      "---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}\n";
+  cluster.set_instant_controllers(false);
+  ASSERT_FALSE(install_now(kFirstYaml + pod, {.wait = true, .timeout = kShort}).ok());
+  for (int number = 0; number < 2; ++number) {
+    ASSERT_EQ(now().unfinished.back().number, number);
+    const auto early = recover_now({.undo = false, .deploy = {.timeout = kShort}});
+    ASSERT_FALSE(early.ok()) << "it isn't ready yet";
+    EXPECT_EQ(early.error().kind, ErrorKind::Timeout);
+    EXPECT_EQ(now().anchor->head.status, RevisionStatus::Failed);
+    EXPECT_FALSE(now().deployed);
+  }
+  cluster.set_status(
+      {{"", "Pod"}, "default", "p"},
+      *encoding::parse_json(R"({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]})"));
+  const auto report = recover_now({.undo = false, .deploy = {.timeout = kShort}});
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(now().deployed->number, 3);
+}
+
 TEST_F(RecoverTest, AFailedUpgradeIsUndone) {
   ASSERT_TRUE(install_now(kFirstYaml).ok());
   refuse("only-second");
