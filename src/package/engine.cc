@@ -72,6 +72,11 @@ const EngineKind* find_engine(std::string_view name) {
   return found == kEngineKinds.end() ? nullptr : found;
 }
 
+const EngineKind* engine_marked_by(std::string_view file) {
+  const auto* const found = std::ranges::find(kMarks, file, &Mark::file);
+  return found == kMarks.end() ? nullptr : find_engine(found->engine);
+}
+
 const std::string* packed_chart(const Files& files) {
   return files.size() == 1 && files.begin()->first.ends_with(".tgz") ? &files.begin()->second : nullptr;
 }

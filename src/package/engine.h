@@ -64,6 +64,9 @@ const std::string* packed_chart(const Files& files);
 Result<const EngineKind*> choose_engine(const Files& files, std::string_view wanted,
                                         std::string_view declared);
 
+/// The engine of a directory that has a file of this name at its top ("Chart.yaml"); null: it tells nothing.
+const EngineKind* engine_marked_by(std::string_view file);
+
 /// The file at the top of a directory that holds a program's sources, and its language.
 struct ProgramMark {
   std::string_view file;      ///< "go.mod"

@@ -354,5 +354,67 @@ TEST(Renderer, TheSourceOfAProgramIsNamedAsThat) {
   EXPECT_THAT(rendered.error().hint, HasSubstr("build its module"));
 }
 
+std::string refusal_of(Files files, std::string engine = {}) {
+  NullEventSink events;
+  Renderer renderer({}, events);
+  const Source source{.reference = "./shop",
+                      .name = "shop",
+                      .version = "",
+                      .digest = "sha256:0",
+                      .content = std::move(files),
+                      .engine = std::move(engine)};
+  RenderRequest request;
+  request.release_name = "web";
+  request.user_values = Value::object();
+  const auto rendered = renderer.render(source, request, Context());
+  return rendered.ok() ? "rendered"
+                       : fmt::format("{}; try: {}", rendered.error().message, rendered.error().hint);
+}
+
+TEST(Renderer, ADirectoryThatIsNoPackageIsToldWhatItLacks) {
+  const std::string object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n";
+  const std::string overlay = "resources: [../../base]\n";
+  EXPECT_EQ(
+      refusal_of({{"templates/a.yaml", "kind: {{ .Values.kind }}\n"}, {"values.yaml", "kind: Pod\n"}}),
+      "./shop has the templates of a Helm chart, but no Chart.yaml; try: add a Chart.yaml with apiVersion: "
+      "v2, a name and a version, or name the chart's directory");
+  EXPECT_EQ(refusal_of({{"chart.yml", "name: x\n"}, {"templates/a.yaml", object}}),
+            "./shop has a chart.yml where Chart.yaml is expected; try: rename chart.yml to Chart.yaml");
+  EXPECT_EQ(refusal_of({{"kustomize.yaml", "resources: [a.yaml]\n"}, {"a.yaml", object}}),
+            "./shop has a kustomize.yaml where kustomization.yaml is expected; try: rename kustomize.yaml to "
+            "kustomization.yaml");
+  const std::string below =
+      "./shop is no package itself: its packages are in directories below it; try: name one of them: "
+      "./shop/base, ./shop/overlays/prod";
+  EXPECT_EQ(refusal_of({{"base/kustomization.yaml", "resources: [a.yaml]\n"},
+                        {"base/a.yaml", object},
+                        {"overlays/prod/kustomization.yaml", overlay}}),
+            below);
+  // With its apiVersion it is read as an object, which no cluster knows.
+  const std::string typed =
+      "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata: {name: x}\n";
+  EXPECT_EQ(refusal_of({{"base/kustomization.yaml", typed},
+                        {"base/a.yaml", object},
+                        {"overlays/prod/kustomization.yml", typed + overlay}}),
+            below);
+  EXPECT_EQ(
+      refusal_of({{"x/Chart.yaml", "name: x\n"}, {"x/charts/y/Chart.yaml", "name: y\n"}}),
+      "./shop is no package itself: its packages are in directories below it; try: name that directory: "
+      "./shop/x");
+}
+
+TEST(Renderer, ADirectoryOfObjectsResemblesNoPackage) {
+  const std::string object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n";
+  const std::string flux =
+      "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\n";
+  EXPECT_EQ(refusal_of({{"kustomization.yaml", flux}, {"a.yaml", object}}, "yaml"), "rendered");
+  EXPECT_EQ(refusal_of({{"kustomize.yaml", flux}, {"tools/main.py", "print(1)\n"}, {"a.yaml", object}}),
+            "rendered");
+  EXPECT_THAT(refusal_of({{"kustomize.yaml", flux}, {"tools/main.py", "print(1)\n"}, {"a.yaml", "a: 1\n"}}),
+              HasSubstr("an object has no kind"));
+  EXPECT_THAT(refusal_of({{"kustomize.yaml", "resources: [a.yaml]\n"}, {"a.yaml", object}}, "yaml"),
+              HasSubstr("an object has no kind"));
+}
+
 }  // namespace
 }  // namespace mist::package

@@ -16,6 +16,7 @@
 #include "package/module_section.h"
 #include "package/objects.h"
 #include "package/plain_yaml.h"
+#include "package/resemblance.h"
 #include "package/start_images.h"
 #include "package/subcharts.h"
 #include "package/tree_metadata.h"
@@ -51,6 +52,16 @@ Result<Tree> look_at(const Source& source) {
            declared_metadata(tree.files).in(fmt::format("while reading {}", source.reference)));
   MIST_TRY(tree.engine, choose_engine(tree.files, source.engine, tree.declared ? tree.declared->engine : ""));
   return tree;
+}
+
+// Of a directory that is read as plain YAML, unless it or its user says that it is that.
+Error plain_failure(Error failure, const Source& source, const Tree& tree) {
+  if (tree.declared || !source.engine.empty()) return failure;
+  return with_resemblance(std::move(failure), source, tree.files);
+}
+Error plain_failure(Error failure, const Source& source) {
+  const auto tree = look_at(source);
+  return tree.ok() ? plain_failure(std::move(failure), source, *tree) : failure;
 }
 
 // Its templates come second.
@@ -834,12 +845,14 @@ struct Renderer::Impl {
                    escape_controls(encoding::to_json(rendered.missing)))
           .with_hint("copy it into the package, and name it by its path");
     }
-    MIST_TRY(Files files, kubernetes_files(source, tree.files, tree.declared.has_value()));
-    MIST_TRY_VOID(refuse_values(source, tree.files, request.user_values));
+    auto files = kubernetes_files(source, tree.files, tree.declared.has_value());
+    Status takes = files.ok() ? refuse_values(source, tree.files, request.user_values)
+                              : Status(std::move(files).error());
+    if (!takes) return plain_failure(std::move(takes).error(), source, tree);
     Rendered rendered;
     rendered.metadata = tree.declared ? *std::move(tree.declared) : plain_metadata(source);
     if (!request.quiet) report_ignored(rendered.metadata, source.reference, events);
-    rendered.files = std::move(files);
+    rendered.files = *std::move(files);
     return rendered;
   }
 
@@ -894,9 +907,18 @@ Result<Rendered> Renderer::render(const Source& source, const RenderRequest& req
   if (!objects.ok()) {
     Error failure = without_secrets(std::move(objects).error(), rendered.secrets);
     failure = without_secrets(std::move(failure), looked_up_in_texts(rendered.looked_up));
+    if (written) failure = plain_failure(std::move(failure), source);
     return with_excerpt(std::move(failure), source, rendered.origins);
   }
   rendered.objects = *std::move(objects);
+  if (written) {
+    if (const RenderedObject* const strange = kustomize_object(rendered.objects))
+      return plain_failure(error(ErrorKind::Invalid, "{} is read by Kustomize, and by no cluster",
+                                 escape_controls(strange->object.key().display()))
+                               .at(strange->place())
+                               .with_hint("name the directory that it is the kustomization.yaml of"),
+                           source);
+  }
   if (rendered.calls) attribute_changed(rendered.objects, *rendered.calls);
   return rendered;
 }
