@@ -108,6 +108,7 @@ func (r *rendering) prepareValues() error {
 	}
 	r.parts = partsOf(r.chart)
 	if err := chartutil.ProcessDependencies(r.chart, r.in.values); err != nil {
+		r.refused = refusedTables(r.chart, r.in.values)
 		return fmt.Errorf("chart dependencies processing failed: %w", err)
 	}
 	var err error
@@ -120,6 +121,8 @@ func (r *rendering) prepareValues() error {
 	}, r.caps, r.in.Engine.Options.SkipSchemaValidation)
 	if err != nil && strings.HasPrefix(err.Error(), schemaFailure) {
 		r.refused = refusedBySchemas(r.chart, r.in.values)
+	} else if err != nil {
+		r.refused = refusedTables(r.chart, r.in.values)
 	}
 	return err
 }

@@ -20,6 +20,7 @@ type refusedValues struct {
 	Above  []string        `json:"above,omitempty"` // the subcharts that lead to it
 	Schema json.RawMessage `json:"schema"`
 	Values map[string]any  `json:"values"`
+	Fixed  bool            `json:"fixed,omitempty"` // no schema of the chart says so, but Helm itself
 }
 
 // refusedBySchemas are all of them, the chart's own first.
@@ -32,7 +33,7 @@ func refusedBySchemas(c *chart.Chart, given map[string]any) []refusedValues {
 	var look func(c *chart.Chart, values map[string]any, above []string)
 	look = func(c *chart.Chart, values map[string]any, above []string) {
 		if c.Schema != nil && json.Valid(c.Schema) && util.ValidateAgainstSingleSchema(values, c.Schema) != nil {
-			all = append(all, refusedValues{above, c.Schema, values})
+			all = append(all, refusedValues{Above: above, Schema: c.Schema, Values: values})
 		}
 		for _, dependency := range c.Dependencies() {
 			if table, ok := values[dependency.Name()].(map[string]any); ok {
@@ -41,6 +42,32 @@ func refusedBySchemas(c *chart.Chart, given map[string]any) []refusedValues {
 		}
 	}
 	look(c, values, nil)
+	return all
+}
+
+// refusedTables are values given in place of a subchart's values that are no mapping. Helm's own words for that are
+// "type mismatch on sub: %!t(string=x)".
+func refusedTables(c *chart.Chart, given map[string]any) []refusedValues {
+	var all []refusedValues
+	for _, dependency := range c.Dependencies() {
+		name := dependency.Name()
+		value, ok := given[name]
+		if !ok {
+			continue
+		}
+		if table, ok := value.(map[string]any); ok {
+			for _, below := range refusedTables(dependency, table) {
+				below.Above = slices.Concat([]string{name}, below.Above)
+				all = append(all, below)
+			}
+			continue
+		}
+		schema, err := json.Marshal(map[string]any{"properties": map[string]any{name: map[string]any{"type": "object"}}})
+		if err != nil {
+			continue
+		}
+		all = append(all, refusedValues{Schema: schema, Values: map[string]any{name: value}, Fixed: true})
+	}
 	return all
 }
 

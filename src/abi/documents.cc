@@ -138,6 +138,7 @@ RefusedValues refused_values(const Value& data) {
         tokens.push_back(name.is_string() ? name.as_string() : "");
         above += fmt::format("{}{}", above.empty() ? "" : ".", tokens.back());
       }
+    result.faults.of_chart = result.faults.of_chart || !chart.is_true_at("fixed");
     const auto compiled = encoding::Schema::compile(*schema);
     const auto issues = compiled.ok() ? compiled->validate(*values) : std::vector<encoding::SchemaIssue>();
     if (issues.empty()) return {};
@@ -276,7 +277,6 @@ Result<Output> output_of(const Value& document, std::string_view name) {
     if (RefusedValues refused = refused_values(*data); !refused.lines.empty()) {
       failure.message = fmt::format("the values don't fit the package {}", name);
       failure.because = join(refused.lines, "\n");
-      refused.faults.of_chart = true;
       failure.details.set(std::move(refused.faults));
     }
     return failure;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "encoding/json.h"
+#include "encoding/schema_place.h"
 #include "encoding/yaml.h"
 
 namespace mist::abi {
@@ -72,6 +73,28 @@ TEST(ParseResult, AFailureMayBringItsLine) {
   EXPECT_EQ(excerpt("  b: {{ fail }}"), "  b: {{ fail }}");
   EXPECT_EQ(excerpt(R"(a\nb)"), "");
   EXPECT_EQ(excerpt(std::string(2001, 'x')), "");
+}
+
+// Without its schema a subchart would still take nothing but a mapping.
+TEST(ParseResult, AFailureMayBringTheValuesThatWereRefused) {
+  const auto refused = [](std::string_view more) {
+    return parse_result(
+        fmt::format(
+            R"({{"apiVersion":"mistletoe.dev/v1","kind":"MistResult","data":{{"result":"Err","message":"no",)"
+            R"("refused":[{{"above":["sub"],"schema":{{"properties":{{"deep":{{"type":"object"}}}}}},)"
+            R"("values":{{"deep":"abc"}}{}}}]}}}})",
+            more),
+        "shop");
+  };
+  for (const bool fixed : {false, true}) {
+    const auto failed = refused(fixed ? R"(,"fixed":true)" : "");
+    ASSERT_FALSE(failed.ok());
+    EXPECT_EQ(failed.error().message, "the values don't fit the package shop");
+    EXPECT_THAT(failed.error().because, HasSubstr("sub.deep: must be"));
+    const auto* const faults = failed.error().detail<encoding::ValueFaults>();
+    ASSERT_NE(faults, nullptr);
+    EXPECT_EQ(faults->of_chart, !fixed);
+  }
 }
 
 TEST(ParseResult, ReadsFilesInOrderAndExports) {
