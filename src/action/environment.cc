@@ -261,8 +261,8 @@ Status refuse_lost_anchor(const Environment& environment, const release::Release
 }
 
 std::string missing_hint(const release::ReleaseId& id) {
-  return fmt::format("see {}; if its record went with the namespace, recover --from-labels rebuilds it",
-                     release::list_text(id));
+  return fmt::format("see {}; if its record went with the namespace, {} rebuilds it", release::list_text(id),
+                     release::command_text("recover", id, "--from-labels"));
 }
 
 Error missing_release(const Environment& environment, const release::ReleaseId& id, const Context& context) {

@@ -429,6 +429,25 @@ TEST_F(ClusterCommands, ASavedPlanIsCarriedOut) {
   EXPECT_THAT(fake.err.take(), HasSubstr("the plan is stale"));
 }
 
+TEST_F(ClusterCommands, APlanThatFailedHalfwayIsUsedUp) {
+  const std::string file = (fake.home.path() / "web.plan").string();
+  ASSERT_EQ(run({"plan", "web", "-p", package.string(), "-o", file}), ExitCode::Ok) << fake.err.take();
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && !call.dry_run && call.key.name == "key")
+      return error(ErrorKind::Forbidden, "quota exceeded");
+    return std::nullopt;
+  });
+  fake.err.take();
+  EXPECT_EQ(run({"apply-plan", file}), ExitCode::Failed);
+  EXPECT_THAT(fake.err.take(),
+              HasSubstr("this plan is used up: make another with mistctl plan web -n default -o FILE"));
+}
+
+TEST_F(ClusterCommands, AReleaseThatIsNotThereMayHaveLostItsRecord) {
+  EXPECT_EQ(run({"status", "none"}), ExitCode::Failed);
+  EXPECT_THAT(fake.err.take(), HasSubstr("mistctl recover none -n default --from-labels rebuilds it"));
+}
+
 // In the namespace of -n another release of that name may be.
 TEST_F(ClusterCommands, APlanIsNotCarriedOutInAnotherNamespace) {
   const std::string file = (fake.home.path() / "web.plan").string();

@@ -148,6 +148,23 @@ TEST(HintScan, EveryCommandInATextIsOneThatThereIs) {
   EXPECT_GT(seen, 100u);
 }
 
+// "recover --undo does that" names neither the program nor the release.
+TEST(HintScan, ACommandWithAFlagStandsBehindTheProgramsName) {
+  const std::regex command(
+      R"((?:^|[^-.\w])(status|history|install|upgrade|rollback|recover|uninstall|drift|diff|plan) --[a-z])");
+  std::size_t seen = 0;
+  for (const Source& source : sources())
+    for (const Literal& literal : literals_of(source)) {
+      for (auto each = std::sregex_iterator(literal.text.begin(), literal.text.end(), command);
+           each != std::sregex_iterator(); ++each) {
+        ++seen;
+        const std::string before = each->prefix().str();
+        EXPECT_TRUE(before.ends_with("mistctl") && each->str().starts_with(' ')) << literal.place();
+      }
+    }
+  EXPECT_GT(seen, 0u);
+}
+
 TEST(HintScan, CommandTextBuildsEveryHintThatNamesARelease) {
   // kpm has no other context than that of its caller, completion no release, and a page of the catalog no
   // cluster.

@@ -46,6 +46,11 @@ struct DeployOptions {
   int history_max = 10;  ///< how many revisions are kept; 0: all
 };
 
+/// Of a failed deployment: a revision of it is recorded, so the release is another one than before.
+struct RevisionRecorded {
+  int number = 0;
+};
+
 /// What is wanted for a release as it is now; called again when the release moved.
 using Render = std::function<Result<RenderedRelease>(const ReleaseState&)>;
 

@@ -537,6 +537,7 @@ Status Deployment::stop(Error failure) {
   // announcement stays: its number is taken again or, should it have been stored, seen as unfinished.
   if (!stored_ && !unclear_) take_announcement_back();
   if (!stored_) return failure;
+  failure.details.set(RevisionRecorded{revision_.number});
   revision_.message = recorded_message(failure);
   if (const Status finished = finish(RevisionStatus::Failed); finished.ok())
     failed_ = Recorded{revision_.number, revision_.attempt};
@@ -544,9 +545,10 @@ Status Deployment::stop(Error failure) {
     environment_.events.warn(
         fmt::format("the failure could not be recorded: {}", finished.error().to_line()));
   if (failure.hint.empty() && failure.kind == ErrorKind::Cancelled)
-    failure.hint = fmt::format(
-        "what was written stays: the same command goes on from there, {} goes back; {} shows what is there",
-        release::command_text("recover", look_.state.id, "--undo"), command_text("status", look_.state.id));
+    failure.hint = fmt::format("what was written stays: {} finishes it, {} goes back; {} shows what is there",
+                               release::command_text("recover", look_.state.id),
+                               release::command_text("recover", look_.state.id, "--undo"),
+                               command_text("status", look_.state.id));
   if (failure.hint.empty())
     failure.hint = fmt::format("run the command again once the cause is fixed; {} shows what is there",
                                release::command_text("status", look_.state.id));

@@ -196,7 +196,7 @@ TEST_F(RebuildTest, FromLabelsSaysThatTheNamespaceOfTheRecordIsNotThere) {
   drop("mistletoe.web.v0");
   const auto missing = status(environment(), id, Context());
   ASSERT_FALSE(missing.ok());
-  EXPECT_THAT(missing.error().hint, HasSubstr("recover --from-labels rebuilds it"));
+  EXPECT_THAT(missing.error().hint, HasSubstr("mistctl recover web -n default --from-labels rebuilds it"));
   cluster.set_hold_namespaces(true);
   ASSERT_TRUE(
       cluster.remove({{{"", "v1", "Namespace"}, "namespaces", false, {}}, "", "default"}, {}, Context())

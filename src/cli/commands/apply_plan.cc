@@ -38,9 +38,13 @@ Result<ExitCode> run_apply_plan(const Invocation& invocation, World& world) {
   options.allow_empty = true;  // or there would be no such plan
   read_run_flags(invocation, options);
   const action::Intent intent = action::saved_plan_intent(cluster.environment, plan, world.context);
-  MIST_TRY(const action::DeployReport report,
-           action::deploy(cluster.environment, plan.id, intent, options, world.context));
-  print_deploy_report(invocation, world, report, plan.action == "install" ? "is installed" : "is upgraded");
+  auto report = action::deploy(cluster.environment, plan.id, intent, options, world.context);
+  if (!report.ok() && report.error().detail<action::RevisionRecorded>() != nullptr)
+    report.error().hint +=
+        fmt::format("{}this plan is used up: make another with {}", report.error().hint.empty() ? "" : "; ",
+                    command_hint(invocation, "plan", plan.id, "-o FILE"));
+  if (!report.ok()) return std::move(report).error();
+  print_deploy_report(invocation, world, *report, plan.action == "install" ? "is installed" : "is upgraded");
   return ExitCode::Ok;
 }
 
