@@ -22,7 +22,7 @@ struct YamlOptions {
   std::string file{};   ///< what SourceLocation::file says
   std::size_t max_bytes = std::size_t{100} << 20;  ///< a longer text is an error before anything is parsed
   int max_depth = 512;                             ///< of nested collections, aliases expanded
-  /// Called for each duplicate key that was dropped, in the calling thread, while parsing.
+  /// Called for duplicate keys that were dropped, and for keys like `on` that are booleans, while parsing.
   std::function<void(SourceLocation, std::string)> on_warning{};
 };
 

@@ -220,6 +220,8 @@ Status YamlReader::scalar(const yaml_event_t& event) {
     copied_ += anchor.bytes;
     anchors_.insert_or_assign(std::string(text_of(scalar.anchor)), std::move(anchor));
   }
+  if (is_key && resolved.value.is_bool())
+    warn_of_boolean_key(text, resolved.value.as_bool(), event.start_mark);
   if (is_key) return resolved_key(resolved, event.start_mark);
   if (resolved.is_float && !std::isfinite(resolved.number)) has_non_finite_ = true;
   const bool is_nothing = frames_.empty() && scalar.length == 0 && scalar.style == YAML_PLAIN_SCALAR_STYLE &&
@@ -227,6 +229,17 @@ Status YamlReader::scalar(const yaml_event_t& event) {
   add(std::move(resolved.value), 0);
   has_content_ = !is_nothing;
   return {};
+}
+
+// YAML 1.1, and so every tool of Kubernetes, reads these as booleans. Hardly anybody who writes them knows.
+void YamlReader::warn_of_boolean_key(std::string_view text, bool value, yaml_mark_t mark) const {
+  const std::string_view name = value ? "true" : "false";
+  if (text == name || !options_.on_warning) return;
+  options_.on_warning(
+      source_.at(mark.line + 1, mark.column + 1),
+      fmt::format("the key {0} is a boolean in YAML and becomes \"{1}\"; write \"{0}\" in quotes "
+                  "if the text is meant",
+                  shown(text), name));
 }
 
 Status YamlReader::resolved_key(const Resolved& scalar, yaml_mark_t mark) {

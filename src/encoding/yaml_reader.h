@@ -79,6 +79,7 @@ class YamlReader {
   bool resolve(const yaml_event_t& event, Resolved& out) const;
   Status text(const yaml_event_t& event);
   bool has_bang_tag(const yaml_event_t& event) const;
+  void warn_of_boolean_key(std::string_view text, bool value, yaml_mark_t mark) const;
   Status resolved_key(const Resolved& scalar, yaml_mark_t mark);
   Status key(std::string_view name, yaml_mark_t mark);
   /// Of a member, the line where its key stands, which is what people look for: the key itself, if the value

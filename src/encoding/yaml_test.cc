@@ -74,6 +74,23 @@ TEST(Yaml, OneDocumentMeansOne) {
   EXPECT_EQ(parse_yaml_documents("a: 1\n---\nb: 2\n---\n# c\n---\nc: 3")->size(), 3U);
 }
 
+// Each tool of Kubernetes reads them so.
+TEST(Yaml, KeysThatAreBooleansAreToldWithTheirLine) {
+  std::vector<std::string> told;
+  YamlOptions options;
+  options.file = "f";
+  options.on_warning = [&](const SourceLocation& where, const std::string& message) {
+    told.push_back(fmt::format("{}: {}", where.text(), message.substr(0, message.find(';'))));
+  };
+  const auto value =
+      parse_yaml("true: 1\n'n': 2\na: {y: 3}\nNo: 4\n? on\n: 5\nnot: yes\n!!str off: 6\n", options);
+  ASSERT_TRUE(value.ok()) << value.error().to_line();
+  EXPECT_EQ(told, (std::vector<std::string>{"f:3:5: the key y is a boolean in YAML and becomes \"true\"",
+                                            "f:4:1: the key No is a boolean in YAML and becomes \"false\"",
+                                            "f:5:3: the key on is a boolean in YAML and becomes \"true\"",
+                                            "f:5:3: the key \"true\" is set twice in one mapping"}));
+}
+
 TEST(Yaml, DuplicatesWarnOrFail) {
   std::vector<std::string> warnings;
   YamlOptions options;

@@ -23,14 +23,7 @@ bool is_yaml_form(std::string_view text) {
   return colon != std::string_view::npos && (equals == std::string_view::npos || colon < equals);
 }
 
-encoding::YamlOptions strict_yaml(const std::string& origin) {
-  encoding::YamlOptions options;
-  options.strict = true;  // a key twice in values is a mistake that nobody wants to search for in the cluster
-  options.file = origin;
-  return options;
-}
-
-// Charts are used with files that Helm takes, in which the last one wins: it is told, and goes on.
+// Charts are used with files that Helm takes, in which the last of two keys wins: it is told, and goes on.
 encoding::YamlOptions lenient_yaml(const std::string& origin, EventSink* events) {
   encoding::YamlOptions options;
   options.file = origin;
@@ -38,6 +31,12 @@ encoding::YamlOptions lenient_yaml(const std::string& origin, EventSink* events)
     if (events != nullptr)
       events->warn(fmt::format("{}:{}: {}", escape_controls(where.file), where.line, escape_controls(what)));
   };
+  return options;
+}
+
+encoding::YamlOptions strict_yaml(const std::string& origin, EventSink* events) {
+  encoding::YamlOptions options = lenient_yaml(origin, events);
+  options.strict = true;  // a key twice in values is a mistake that nobody wants to search for in the cluster
   return options;
 }
 
@@ -49,8 +48,8 @@ Result<Value> as_mapping(Value value, const std::string& origin) {
   return value;
 }
 
-Result<Value> mapping_of(std::string_view text, const std::string& origin) {
-  MIST_TRY(Value value, encoding::parse_yaml(text, strict_yaml(origin))
+Result<Value> mapping_of(std::string_view text, const std::string& origin, EventSink* events) {
+  MIST_TRY(Value value, encoding::parse_yaml(text, strict_yaml(origin, events))
                             .in(fmt::format("while reading the values of {}", origin)));
   return as_mapping(std::move(value), origin);
 }
@@ -192,7 +191,7 @@ Result<std::vector<Value>> documents_as_helm(std::string_view text, const encodi
 Status apply_file(Value& values, const ValuesInput& input, Numbers numbers, EventSink* events) {
   const std::string origin = input.text == "-" ? "standard input" : input.text;
   if (numbers == Numbers::AsWritten) {
-    MIST_TRY(Value more, mapping_of(encoding::with_yaml_escapes(input.content), origin));
+    MIST_TRY(Value more, mapping_of(encoding::with_yaml_escapes(input.content), origin, events));
     merge_mapping(values, std::move(more));
     return {};
   }
@@ -215,7 +214,8 @@ Status apply_one(Value& values, const ValuesInput& input, Numbers numbers, Event
     case ValuesFlag::Set:
       if (is_yaml_form(input.text)) {
         const std::string text(trim(input.text));
-        MIST_TRY(const Value more, mapping_of(text.starts_with('{') ? text : "{" + text + "}", "--set"));
+        MIST_TRY(const Value more,
+                 mapping_of(text.starts_with('{') ? text : "{" + text + "}", "--set", events));
         encoding::merge_into(values, more);
         return {};
       }
