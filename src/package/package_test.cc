@@ -101,6 +101,15 @@ TEST(Values, AChartsFileIsReadAsHelmReadsIt) {
   EXPECT_EQ(directive.where->line, 4u);
 }
 
+TEST(Values, AKeyThatIsABooleanIsToldOfEveryPackagesFile) {
+  for (const Numbers numbers : {Numbers::AsWritten, Numbers::AsHelm}) {
+    testing::RecordedEvents events;
+    const std::vector<ValuesInput> inputs{{ValuesFlag::File, "v.yaml", "a: 1\non: {x: 1}\n"}};
+    ASSERT_TRUE(merge_values(inputs, numbers, &events).ok());
+    EXPECT_THAT(events.messages, ElementsAre(HasSubstr("v.yaml:2: the key on is a boolean in YAML")));
+  }
+}
+
 TEST(Values, WrongOnesNameTheirPlace) {
   const std::vector<ValuesInput> list{{ValuesFlag::File, "values.yaml", "- a\n"}};
   EXPECT_THAT(merge_values(list).error().message, HasSubstr("values.yaml must be a mapping"));
