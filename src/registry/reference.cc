@@ -95,13 +95,24 @@ Result<PackageRef> refuse_other_scheme(std::string_view text) {
   const std::string shown = config::redact_urls(escape_controls(text.substr(0, 200)));
   // What Helm would download.
   const std::string_view path = std::string_view(shown).substr(0, shown.find_first_of("?#"));
-  if (path.ends_with(".tgz") || path.ends_with(".tar.gz"))
-    return bad(text, "charts are not downloaded from plain URLs",
-               fmt::format("download it, and give the file: -p ./{}", path.substr(path.rfind('/') + 1)));
-  if (text.starts_with("https://") || text.starts_with("ssh://"))
+  constexpr std::string_view kThen = "then -p NAME/CHART:VERSION";
+  if (path.ends_with(".tgz") || path.ends_with(".tar.gz")) {
+    const auto slash = path.rfind('/');
+    return bad(
+        text, "charts are not downloaded from plain URLs",
+        fmt::format("if it is of a chart repository, mistctl registry add NAME --helm {}, {}; otherwise "
+                    "download it, and give the file: -p ./{}",
+                    path.substr(0, slash), kThen, path.substr(slash + 1)));
+  }
+  if (text.starts_with("https://"))
+    return bad(
+        text, "a plain URL doesn't say what it leads to",
+        fmt::format("for a git repository write {}{}; for a chart repository, mistctl registry add NAME "
+                    "--helm {}, {}",
+                    kGitPrefix, shown, path, kThen));
+  if (text.starts_with("ssh://"))
     return bad(text, "a plain URL doesn't say what it leads to",
-               fmt::format("for a git repository write {}{}; a chart's .tgz has to be downloaded first",
-                           kGitPrefix, shown));
+               fmt::format("for a git repository write {}{}", kGitPrefix, shown));
   return bad(text, "its scheme isn't known", std::string(kForms));
 }
 
