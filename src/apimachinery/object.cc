@@ -25,19 +25,27 @@ Error invalid_at(const Value& value, std::string message) {
   return failure;
 }
 
+// "an integer", "a string", "null".
+std::string kind_words(Value::Kind kind) {
+  if (kind == Value::Kind::Null) return "null";
+  const std::string_view name = encoding::kind_name(kind);
+  const bool vowel = std::string_view("aeiou").find(name.front()) != std::string_view::npos;
+  return fmt::format("{} {}", vowel ? "an" : "a", name);
+}
+
 // metadata.labels and metadata.annotations are maps of strings; anything else the API server refuses late and
 // darkly.
 Status check_string_map(const Value& metadata, std::string_view field, std::string_view kind) {
   const Value* map = metadata.find(field);
   if (map == nullptr || map->is_null()) return {};
   if (!map->is_object())
-    return invalid_at(*map, fmt::format("metadata.{} of the {} must be a mapping, it is a {}", field, kind,
-                                        encoding::kind_name(map->kind())));
+    return invalid_at(*map, fmt::format("metadata.{} of the {} must be a mapping, it is {}", field, kind,
+                                        kind_words(map->kind())));
   for (const Value::Member& member : map->as_object()) {
     if (!member.value.is_string() && !member.value.is_null())
       return invalid_at(member.value,
-                        fmt::format("metadata.{}.{} of the {} must be a string, it is a {}: put it in quotes",
-                                    field, member.key, kind, encoding::kind_name(member.value.kind())));
+                        fmt::format("metadata.{}.{} of the {} must be a string, it is {}: put it in quotes",
+                                    field, member.key, kind, kind_words(member.value.kind())));
   }
   return {};
 }
@@ -46,8 +54,8 @@ Status check_string_map(const Value& metadata, std::string_view field, std::stri
 
 Result<Object> Object::from_value(Value value) {
   if (!value.is_object())
-    return invalid_at(value, fmt::format("a Kubernetes object must be a mapping, this is a {}",
-                                         encoding::kind_name(value.kind())));
+    return invalid_at(
+        value, fmt::format("a Kubernetes object must be a mapping, this is {}", kind_words(value.kind())));
   const std::string_view kind = value.string_at("kind");
   if (kind.empty()) return invalid_at(value, "an object has no kind");
   auto gvk = GroupVersionKind::parse(value.string_at("apiVersion"), kind);
@@ -63,10 +71,8 @@ Result<Object> Object::from_value(Value value) {
           fmt::format("a {} has generateName but no name: what a release owns needs a fixed name", kind));
     // Most of them are a release's name that a template has written without quotes.
     if (name != nullptr && !name->is_string())
-      return invalid_at(*name,
-                        fmt::format("metadata.name of a {} must be a string, it is {}", kind,
-                                    name->is_null() ? "null"
-                                                    : fmt::format("a {}", encoding::kind_name(name->kind()))))
+      return invalid_at(*name, fmt::format("metadata.name of a {} must be a string, it is {}", kind,
+                                           kind_words(name->kind())))
           .with_hint(
               "put it in quotes in the package; without them YAML reads y, yes, on, n, no, off, true, false, "
               "null and digits as something else, so another release name helps too");

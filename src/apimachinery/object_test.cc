@@ -36,7 +36,10 @@ TEST(Object, KnowsItsIdentity) {
 
 TEST(Object, RefusesWhatCannotBeApplied) {
   const auto message = [](Value value) { return Object::from_value(std::move(value)).error().message; };
-  EXPECT_THAT(message(Value("text")), ::testing::HasSubstr("must be a mapping"));
+  EXPECT_EQ(message(Value("text")), "a Kubernetes object must be a mapping, this is a string");
+  EXPECT_EQ(message(Value(3)), "a Kubernetes object must be a mapping, this is an integer");
+  EXPECT_EQ(message(Value::array()), "a Kubernetes object must be a mapping, this is an array");
+  EXPECT_EQ(message(Value()), "a Kubernetes object must be a mapping, this is null");
   EXPECT_THAT(message(Value::object({{"kind", "Pod"}})), ::testing::HasSubstr("no apiVersion"));
   EXPECT_THAT(message(Value::object({{"apiVersion", "v1"}})), ::testing::HasSubstr("no kind"));
   Value generated = config_map("x");
