@@ -22,6 +22,9 @@ std::vector<int> surplus_revisions(const std::vector<RevisionSummary>& revisions
 
 RevisionStatus status_in(const Head& head, const RevisionSummary& revision) {
   if (revision.number == head.deployed) return RevisionStatus::Deployed;
+  // One run writes at a time: whoever wrote a later revision took over from a run that died.
+  if (revision.status == RevisionStatus::Pending && revision.number < head.latest)
+    return RevisionStatus::Failed;
   if (revision.status != RevisionStatus::Deployed) return revision.status;
   return revision.number < head.deployed ? RevisionStatus::Superseded : RevisionStatus::Pending;
 }

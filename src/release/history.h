@@ -13,7 +13,7 @@ std::vector<int> surplus_revisions(const std::vector<RevisionSummary>& revisions
                                    const std::vector<int>& needed, int max);
 
 /// How a revision stands in its release: what was deployed once is superseded when another one is now, and
-/// one that was never finished is pending whatever it says itself.
+/// one that was never finished is pending whatever it says itself, until a later one is there: then it failed.
 RevisionStatus status_in(const Head& head, const RevisionSummary& revision);
 
 }  // namespace mist::release

@@ -40,7 +40,7 @@ TEST(SurplusRevisions, ZeroKeepsAllAndOrderDoesNotMatter) {
 }
 
 TEST(StatusIn, TellsTheDeployedOneFromTheSupersededAndTheUnfinished) {
-  const Head head{.latest = 3, .deployed = 2, .status = RevisionStatus::Failed};
+  Head head{.latest = 3, .deployed = 2, .status = RevisionStatus::Failed};
   RevisionSummary revision;
   revision.status = RevisionStatus::Deployed;
   revision.number = 1;
@@ -51,6 +51,11 @@ TEST(StatusIn, TellsTheDeployedOneFromTheSupersededAndTheUnfinished) {
   EXPECT_EQ(status_in(head, revision), RevisionStatus::Pending) << "the head was never moved to it";
   revision.status = RevisionStatus::Failed;
   EXPECT_EQ(status_in(head, revision), RevisionStatus::Failed);
+  revision.status = RevisionStatus::Pending;
+  head.latest = 3;
+  EXPECT_EQ(status_in(head, revision), RevisionStatus::Pending);
+  head.latest = 4;
+  EXPECT_EQ(status_in(head, revision), RevisionStatus::Failed) << "its run died, and another took over";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 namespace mist::action {
 
+using release::RevisionStatus;
 using release::RevisionSummary;
 
 Result<History> history(const Environment& environment, const release::ReleaseId& id,
@@ -21,7 +22,9 @@ Result<History> history(const Environment& environment, const release::ReleaseId
                store.read_revision(result.anchor, summary.number, context));
       if (whole) summary = release::summary_of(*whole);
     }
-    const release::RevisionStatus status = release::status_in(result.anchor.head, summary);
+    const RevisionStatus status = release::status_in(result.anchor.head, summary);
+    const bool died = status == RevisionStatus::Failed && summary.status == RevisionStatus::Pending;
+    if (died && summary.message.empty()) summary.message = "its command died before it ended";
     result.entries.push_back({std::move(summary), status});
   }
   return result;
