@@ -339,12 +339,12 @@ def _generate_function(module):
 
 
 def _render(document):
-    from mistletoe import log, render
+    from mistletoe import Error, render
     module, printed = _run_main()
     function = _generate_function(module)
     if function is None:
         if not printed.strip():
-            log.warn("main.py has no function generate, and printed nothing")
+            raise Error("main.py has no function generate, and printed nothing: define generate(inputs), or print Kubernetes YAML")
         return _as_text(printed)
     lines = Lines()
     lines.write(printed.decode(errors="replace"))
@@ -352,7 +352,6 @@ def _render(document):
     try:
         output = render(function, document)
     except SystemExit as error:
-        from mistletoe import Error
         raise Error(_exit_words(error) or "the program ended itself before generate gave its Output").with_traceback(
             error.__traceback__) from None
     finally:
