@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "apimachinery/pod_security.h"
@@ -82,13 +83,30 @@ class PackageLint {
     auto rendered = renderer_.render(cases_.source, request, context_);
     MIST_TRY_VOID(context_.check());
     if (!rendered.ok()) {
-      Finding bad = finding_of("render", rendered.error(), fmt::format("in the test case {}", name));
-      if (bad.file.empty()) bad.file = in_tests(name + ".yaml");
-      found_.push_back(std::move(bad));
+      failures_[finding_of("render", rendered.error(), "")].push_back(name);
       return false;
     }
     MIST_TRY_VOID(objects(*std::move(rendered), request, kube_version_of(cases_, *test)));
     return true;
+  }
+
+  // What several cases, and maybe the default values, fail with is one finding.
+  void failures_of_cases(const std::optional<Finding>& of_defaults) {
+    constexpr std::size_t kMostNamed = 5;
+    for (const auto& [failure, names] : failures_) {
+      std::string where = fmt::format("in the test case {}", names.front());
+      if (names.size() > 1) {
+        const std::vector<std::string> named(
+            names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMostNamed)));
+        where = fmt::format("in {} test cases ({}{})", names.size(), join(named, ", "),
+                            names.size() > kMostNamed ? ", …" : "");
+      }
+      if (of_defaults == failure) where = "with the default values and " + where;
+      Finding bad = failure;
+      bad.message = fmt::format("{}: {}", where, bad.message);
+      if (bad.file.empty()) bad.file = in_tests(names.front() + ".yaml");
+      found_.push_back(std::move(bad));
+    }
   }
 
   // Of the Kubernetes of that name; null: they aren't here, which is a finding.
@@ -162,9 +180,13 @@ class PackageLint {
     MIST_TRY_VOID(context_.check());
     if (!rendered.ok()) {
       const std::string_view rule = a_case_renders ? "needs-values" : "render";
-      found_.push_back(finding_of(rule, rendered.error(), "with the default values"));
+      const Finding bad = finding_of(rule, rendered.error(), "");
+      failures_of_cases(bad);
+      if (!failures_.contains(bad))
+        found_.push_back(finding_of(rule, rendered.error(), "with the default values"));
       return {};
     }
+    failures_of_cases(std::nullopt);
     RenderRequest other_seed = request;
     other_seed.seed.front() ^= std::byte{0xff};
     MIST_TRY_VOID(compare(*rendered, other_seed, "drawn",
@@ -214,6 +236,7 @@ class PackageLint {
   const Context& context_;
   const package::EngineKind* engine_;
   std::vector<Finding> found_;
+  std::map<Finding, std::vector<std::string>> failures_;  // to render; with the names of the cases
 };
 
 }  // namespace
