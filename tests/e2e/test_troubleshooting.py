@@ -151,6 +151,13 @@ def moved(t):
     return fails(t, "generate", "web", "-p", registry("web:1.0.0"))
 
 
+@says("KIND NAME does not fit the cluster's schema: PROBLEM")
+def not_of_the_schema(t):
+    body = web("a")
+    body["spec"]["replcas"] = body["spec"].pop("replicas", 1)
+    return fails(t, "install", "misfit", "-p", t.package("misfit", body))
+
+
 @says("HOST needs credentials, and there are none")
 def private(t):
     return fails(t, "inspect", "package", Registry(t, auth=basic(t))("team/web:1.0.0"))
