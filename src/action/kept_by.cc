@@ -3,6 +3,7 @@
 #include "apimachinery/conditions.h"
 #include "base/one_line.h"
 #include "base/text.h"
+#include "release/command_text.h"
 #include "reconcile/release_node.h"
 
 namespace mist::action {
@@ -85,16 +86,16 @@ void warn_of_keeper(const Environment& environment, const ReleaseState& state, K
   const std::string_view interval =
       keeper->interval.empty() ? reconcile::kReleaseInterval : std::string_view(keeper->interval);
   if (change == KeptChange::Uninstall)
-    environment.events.warn(
-        fmt::format("{} keeps the release {} and installs it again at its next look, within {}; to remove "
-                    "both, delete the "
-                    "Release: kubectl delete {}",
-                    keeper->display(), state.id.display(), interval, place));
+    environment.events.warn(fmt::format(
+        "{} keeps the release {} and installs it again at its next look, within {}; to remove "
+        "both, delete the "
+        "Release: {}",
+        keeper->display(), state.id.display(), interval, release::kubectl_text(state.id, "delete " + place)));
   else
     environment.events.warn(fmt::format(
         "{} keeps the release {} and undoes this at its next look, within {}; change the Release instead, or "
-        "suspend it first: kubectl patch {} --type merge -p '{{\"spec\":{{\"suspend\":true}}}}'",
-        keeper->display(), state.id.display(), interval, place));
+        "suspend it first: {} --type merge -p '{{\"spec\":{{\"suspend\":true}}}}'",
+        keeper->display(), state.id.display(), interval, release::kubectl_text(state.id, "patch " + place)));
 }
 
 }  // namespace mist::action

@@ -7,7 +7,7 @@ import json
 import os
 import signal
 
-from harness import check, config_map, contains, equal, kubeconfig_text, test
+from harness import check, config_map, contains, equal, kubeconfig_text, test, workload
 from hints import commands_in
 from test_stopped import Holder
 
@@ -36,8 +36,8 @@ class Elsewhere:
     def run(self, *arguments, code=0):
         return self.t.finish(self.start(*arguments), code)
 
-    def follow(self, outcome, *starts, yes=(), fill=None):
-        """Runs the commands of what was printed; `starts` are the verbs that have to be among them, in order."""
+    def follow(self, outcome, *starts, yes=(), fill=None, unless=()):
+        """Runs the commands of what was printed, but those of `unless`; `starts` are the verbs that have to be among them, in order."""
         text = outcome.out + outcome.err
         commands = commands_in(text)
         equal([words[0] for words in commands], list(starts), text)
@@ -45,6 +45,8 @@ class Elsewhere:
             contains(" ".join(words), " ".join(self.words))
             if words[0] not in ("list", "apply-plan"):
                 contains(" ".join(words), f" -n {self.t.ns}")
+            if words[0] in unless:
+                continue
             filled = [(fill or {}).get(word, word) for word in words]
             self.t.run(*filled, *(["--yes"] if words[0] in yes else []), kubeconfig=self.nowhere)
 
@@ -65,7 +67,8 @@ def hints_of_a_release_that_is_not_there(t):
     package = t.package("web", config_map("web"))
     for verb in ("status", "history", "drift", "test", "uninstall", "rollback", "recover"):
         arguments = [verb, "web"] + (["--yes"] if verb == "uninstall" else [])
-        here.follow(here.run(*arguments, code=1), "list")
+        # There is nothing to rebuild here.
+        here.follow(here.run(*arguments, code=1), "list", "recover", unless=["recover"])
     here.follow(here.run("upgrade", "web", "-p", package, code=1), "list", "install", fill={"PACKAGE": package})
 
 
@@ -107,6 +110,15 @@ def hints_after_an_apply_that_fails(t):
     still_there(t, here, version)
 
 
+@test
+def hints_for_kubectl(t):
+    here = Elsewhere(t)
+    body = workload("Deployment", "web")
+    body["spec"]["replcas"] = 1
+    refused = here.run("install", "web", "-p", t.package("web", body), code=1)
+    contains(refused.err, f"kubectl {' '.join(here.words)} explain deployments.spec --api-version=apps/v1")
+
+
 @test(waits=True)
 def hints_after_an_interrupt(t):
     holder = Holder(t)
@@ -118,8 +130,8 @@ def hints_after_an_interrupt(t):
     interrupted = t.finish(process)
     equal(interrupted.code, 130, interrupted)
     holder.let_go(t)
-    equal([words[0] for words in commands_in(interrupted.err)], ["recover", "status"], interrupted.err)
-    undo, look = commands_in(interrupted.err)
+    equal([words[0] for words in commands_in(interrupted.err)], ["recover", "recover", "status"], interrupted.err)
+    _, undo, look = commands_in(interrupted.err)
     check(undo[-1] == "--undo", undo)
     t.run(*look, kubeconfig=here.nowhere)
     t.run(*undo, "--yes", kubeconfig=here.nowhere)

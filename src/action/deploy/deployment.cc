@@ -182,8 +182,12 @@ Status Deployment::journal(const std::string& packed) {
             fmt::format("the Secret {} is there already, and the record of the release knows no such "
                         "revision",
                         release::revision_name(look_.state.id, revision_.number)))
-        .with_hint(fmt::format("look at it, and delete it if nobody needs it: kubectl delete secret {} -n {}",
-                               release::revision_name(look_.state.id, revision_.number), look_.state.id.ns));
+        .with_hint(fmt::format(
+            "look at it, and delete it if nobody needs it: {}",
+            release::kubectl_text(
+                look_.state.id,
+                fmt::format("delete secret {} -n {}",
+                            release::revision_name(look_.state.id, revision_.number), look_.state.id.ns))));
   MIST_TRY_VOID(std::move(stored));
   stored_ = true;
   revision_.objects.clear();  // recorded by now; the plan has them

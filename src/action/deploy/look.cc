@@ -423,9 +423,9 @@ Result<Look> look_at_what_may_be_read(const Environment& environment, const rele
 
 // Half of a release would be written before the server said what it can't read.
 Status check_look(const Environment& environment, const Look& look, const Context& context) {
-  Status fits =
-      apply::check_against_server(environment.client, look.plan,
-                                  apply::changes_by(look.plan.desired, environment.client, context), context);
+  Status fits = apply::check_against_server(environment.client, look.plan,
+                                            apply::changes_by(look.plan.desired, environment.client, context),
+                                            look.state.id.cluster_words, context);
   if (fits.ok()) return fits;
   return look.hidden.masked(with_line(look.rendered, std::move(fits).error()));
 }

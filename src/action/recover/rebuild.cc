@@ -74,7 +74,7 @@ std::vector<release::RenderedObject> applied_objects(const Labelled& labelled) {
 Status check_namespace(const Environment& environment, const ReleaseId& id, const Context& context) {
   const kube::ResourceInfo namespaces{{"", "v1", "Namespace"}, "namespaces", false, {}};
   const auto there = environment.client.get({namespaces, "", id.ns}, context);
-  const std::string again = fmt::format("kubectl create namespace {}, then {}", id.ns,
+  const std::string again = fmt::format("{}, then {}", release::kubectl_text(id, "create namespace " + id.ns),
                                         release::command_text("recover", id, "--from-labels"));
   if (there.ok() && apimachinery::is_terminating(*there))
     return error(ErrorKind::Conflict, "the namespace {}, which is to hold the record, is being deleted",
