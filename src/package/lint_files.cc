@@ -54,6 +54,9 @@ class FileLint {
     if (text == nullptr) return nullptr;
     encoding::YamlOptions options;
     options.file = name;
+    options.on_warning = [&](const SourceLocation& where, std::string words) {
+      found_.push_back(finding("key", where.file, where.line, std::move(words)));
+    };
     auto value = encoding::parse_yaml(*text, options);
     if (value.ok()) return *std::move(value);
     found_.push_back(finding_of(rule, value.error(), ""));

@@ -18,6 +18,8 @@ constexpr std::array kRules{
     LintRule{"dependency", LintLevel::Error, "a dependency of the chart isn't in charts/"},
     LintRule{"schema", LintLevel::Error, "the schema of the values is none"},
     LintRule{"defaults", LintLevel::Error, "the default values don't fit the schema"},
+    LintRule{"key", LintLevel::Warning,
+             "a key of the values or the metadata is there twice, or is a boolean in YAML"},
     LintRule{"undescribed", LintLevel::Warning, "a default value isn't in the schema"},
     LintRule{"no-schema", LintLevel::Info, "there are values, and no schema describes them"},
     LintRule{"unused-value", LintLevel::Info, "no template seems to use a default value"},

@@ -61,6 +61,15 @@ TEST(Lint, ReadsChartsAsHelmLintDoes) {
                   "fetches it"));
 }
 
+TEST(Lint, NamesKeysOfTheDefaultsThatYamlReadsInAnotherWay) {
+  EXPECT_THAT(lint_chart({{"Chart.yaml", std::string(kGoodChart)},
+                          {"values.yaml", "a: {'no': 1, on: 1}\nb: 1\nb: 2\n"},
+                          {"values.schema.json", R"({"type": "object", "properties": {"a": {}, "b": {}}})"},
+                          {"templates/x.yaml", ".a .b"}}),
+              ElementsAre(HasSubstr("values.yaml:1: key: the key on is a boolean in YAML"),
+                          HasSubstr("values.yaml:3: key: the key \"b\" is set twice")));
+}
+
 TEST(Lint, HoldsDefaultsAgainstTheSchema) {
   EXPECT_THAT(lint_chart({{"Chart.yaml", std::string(kGoodChart)},
                           {"values.yaml", "a: many\nb:\n  c: x\n  d: 1\ne: 1\nglobal: {}\n"},
