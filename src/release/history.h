@@ -12,8 +12,8 @@ namespace mist::release {
 std::vector<int> surplus_revisions(const std::vector<RevisionSummary>& revisions,
                                    const std::vector<int>& needed, int max);
 
-/// How a revision stands in its release: what was deployed once is superseded when another one is now, and
-/// one that was never finished is pending whatever it says itself, until a later one is there: then it failed.
+/// How a revision stands in its release: what was deployed once is superseded when another one is now. One
+/// that was never finished is pending whatever it says itself, and failed once there is a later one.
 RevisionStatus status_in(const Head& head, const RevisionSummary& revision);
 
 }  // namespace mist::release
