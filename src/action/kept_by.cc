@@ -3,8 +3,8 @@
 #include "apimachinery/conditions.h"
 #include "base/one_line.h"
 #include "base/text.h"
-#include "release/command_text.h"
 #include "reconcile/release_node.h"
+#include "release/command_text.h"
 
 namespace mist::action {
 

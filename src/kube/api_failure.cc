@@ -16,10 +16,10 @@ constexpr std::array<std::string_view, 6> kImmutable{
     "may not change", "updates to statefulset", "Forbidden: spec is immutable"};
 // crConverter in apiextensions-apiserver, of a version that the CustomResourceDefinition doesn't have.
 constexpr std::string_view kLostVersion = "request to convert CR to an invalid group/version: ";
-// structured-merge-diff's Updater.prune, of a version in which some manager wrote; and of what it then misses
-// there.
-constexpr std::string_view kNotPruned = "failed to prune fields: ",
-                           kUndeclared = "field not declared in schema";
+// structured-merge-diff's typed objects: of a version in which some manager wrote, unless it is the object
+// that was sent which can't be read in its own.
+constexpr std::string_view kUndeclared = "field not declared in schema",
+                           kNotTyped = "failed to create typed patch object";
 // rest.DefaultUpdatedObjectInfo, of an apply that names a uid where nothing is there.
 constexpr std::string_view kOtherUid = "uid mismatch: ";
 constexpr std::string_view kUnanswered = "failed calling webhook \"";
@@ -131,7 +131,7 @@ ApiFailure read_failure(const Value& status, ErrorKind kind) {
     return std::ranges::find(kOfValues, cause.reason) != kOfValues.end();
   });
   failure.lost_version = message.starts_with(kLostVersion);
-  failure.narrow_version = message.starts_with(kNotPruned) && message.contains(kUndeclared);
+  failure.narrow_version = message.contains(kUndeclared) && !message.starts_with(kNotTyped);
   failure.invalid_fields = !failure.causes.empty() && std::ranges::all_of(failure.causes, is_about_a_field);
   failure.field = failure.invalid_fields ? failure.causes.front().field : escape_controls(field_in(message));
   return failure;

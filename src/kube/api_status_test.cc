@@ -165,6 +165,9 @@ TEST(ApiStatus, SchemaErrorIsAnInputErrorAndNoOutage) {
           R"("message":"failed to prune fields: failed add back owned items: failed to convert merged object at version x.io/v1: .spec.b: field not declared in schema","code":500)"));
   correct_status(response);
   EXPECT_TRUE(is_narrow_version(decode_answer(response, kAsked).error()));
+  response = answer(500, status_body(R"("message":".spec.d: field not declared in schema","code":500)"));
+  correct_status(response);
+  EXPECT_TRUE(is_narrow_version(decode_answer(response, kAsked).error()));
   response = answer(
       500,
       status_body(

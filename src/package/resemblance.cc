@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "base/some_of.h"
 #include "base/text.h"
 #include "base/tree.h"
 #include "encoding/yaml.h"
@@ -76,15 +77,12 @@ std::optional<Resemblance> of_its_directories(const Source& source, const Files&
   constexpr std::size_t kMostNamed = 5;
   std::vector<std::string> below = packages_below(files);
   if (below.empty()) return std::nullopt;
-  const std::size_t others = below.size() > kMostNamed ? below.size() - kMostNamed : 0;
-  below.resize(below.size() - others);
-  std::string names;
-  for (const std::string& each : below)
-    names += fmt::format("{}{}/{}", names.empty() ? "" : ", ", source.reference, escape_controls(each));
-  if (others > 0) names += fmt::format(" and {} more", others);
+  const bool one = below.size() == 1;
+  for (std::string& each : below) each = fmt::format("{}/{}", source.reference, escape_controls(each));
   return Resemblance{
       fmt::format("{} is no package itself: its packages are in directories below it", source.reference),
-      fmt::format("{} {}", below.size() == 1 ? "name that directory:" : "name one of them:", names)};
+      fmt::format("{} {}",
+                  one ? "name that directory:" : "name one of them:", some_of(std::move(below), kMostNamed))};
 }
 
 std::optional<Resemblance> chart_without_its_file(const Source& source, const Files& files) {

@@ -1,5 +1,6 @@
 """Objects that had another manager, or have another name: adopting them, and one object under two API groups."""
 from harness import check, config_map, contains, equal, test, workload
+from test_refusals import html_404, through
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -124,7 +125,7 @@ def a_policy_that_looks_at_the_release_decides_when_the_turn_comes(t):
     t.kube.wait("the policy is enforced", is_enforced)
     for mode in ("client", "server"):
         plan = t.run("install", "shop", "-p", package(5, 3), "--adopt", f"--dry-run={mode}", "--explain")
-        contains(plan.out + plan.err, "larger than the limit", "written after ConfigMap")
+        contains(plan.out + plan.err, "larger than the limit", "limits is written first")
     # Nothing before it changes the answer: that is known before anything is written.
     mark = t.mark()
     t.refused("install", "shop", "-p", package(1, 3, ordered=False), "--adopt", says=["larger than the limit"])
@@ -260,22 +261,11 @@ def going_back_over_an_adoption_leaves_what_was_there_before(t):
 def a_rollback_over_an_adoption_that_did_not_end_can_be_undone(t):
     own = config_map("own", {"a": "1"})
     held = config_map("held", {"a": "1"})
-    held["metadata"]["labels"] = {"held": t.ns}
     made_by(t, "kubectl-create", config_map("cfg", {"a": "1", "b": "2"}))
     t.run("install", "shop", "-p", t.package("v0", own))
     t.run("upgrade", "shop", "-p", t.package("v1", own, held, config_map("cfg", {"a": "other"})), "--adopt")
-    name = f"held-{t.ns}"
-    policy = {"metadata": {"name": name}, "spec": {
-        "failurePolicy": "Fail", "validations": [{"expression": "false", "message": "it is held"}],
-        "matchConstraints": {"objectSelector": {"matchLabels": {"held": t.ns}}, "resourceRules": [
-            {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["DELETE"]}]}}}
-    binding = {"metadata": {"name": name}, "spec": {"policyName": name, "validationActions": ["Deny"]}}
-    for kind, body in (("ValidatingAdmissionPolicy", policy), ("ValidatingAdmissionPolicyBinding", binding)):
-        t.kube.create(kind, None, body)
-        t.cleanup(lambda kind=kind: t.kube.delete(kind, None, name))
-    t.kube.wait("the policy is enforced", lambda: t.kube.request(
-        "DELETE", t.kube.path("ConfigMap", t.ns, "held") + "?dryRun=All")[0] in (403, 422))
-    t.refused("rollback", "shop", "0", says=["it is held"])
+    lost = html_404(lambda method, path: method == "DELETE" and path.endswith("/configmaps/held"))
+    t.refused("rollback", "shop", "0", kubeconfig=through(t, before=lost), says=["no such page"])
     equal(t.kube.get("ConfigMap", t.ns, "cfg")["data"], {"a": "1", "b": "2"})
     t.run("recover", "shop", "--undo", "--yes")
     equal(t.kube.get("ConfigMap", t.ns, "cfg")["data"], {"a": "other"})
@@ -308,6 +298,31 @@ def going_back_to_what_was_moved_since_makes_only_what_is_gone(t):
     done = t.run("rollback", "old", "0")
     contains(done.err, f"other of v0 stays as it is: release {t.ns}/newer")
     equal((t.owned("old"), t.owned("newer")), ({"ConfigMap/moved", "ConfigMap/rest"}, {"ConfigMap/other"}))
+
+
+@test
+def what_went_to_another_release_and_came_back_is_the_releases(t):
+    kept, moved = config_map("kept", {"a": "1"}), config_map("moved", {"a": "1"})
+    t.run("install", "one", "-p", t.package("v0", kept, moved))
+    t.run("install", "two", "-p", t.package("two", moved), "--take-over-from", "one")
+    t.run("upgrade", "one", "-p", t.package("v1", config_map("kept", {"a": "2"}), moved), "--take-over-from", "two")
+    t.run("rollback", "one", "0")
+    equal(t.owned("one"), {"ConfigMap/kept", "ConfigMap/moved"})
+    equal(t.run("rollback", "one", "1", "-o", "json").json["changed"], True)
+
+
+@test
+def an_upgrade_that_adopts_replaces_and_fails_tells_what_it_can_not_give_back(t):
+    mine = {**config_map("old", {"a": "mine", "b": "2"}), "immutable": True}
+    t.run("install", "shop", "-p", t.package("v0", config_map("own", {"a": "1"})))
+    made_by(t, "kubectl-create", mine)
+    bad = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "bad", "annotations": {"mistletoe.dev/after": "ConfigMap/old"}},
+           "spec": {"ports": [{"port": 70000}], "selector": {"app": "bad"}}}
+    changed = {**config_map("old", {"a": "ours"}), "immutable": True}
+    done = t.refused("upgrade", "shop", "-p", t.package("v1", config_map("own", {"a": "1"}), changed, bad),
+                     "--adopt", "--replace", "--rollback-on-failure", says=["rolled back to v0", "but for 1 object", "old is left as it is"])
+    contains(done.err, "could not be given back")
+    check("labels" not in t.kube.get("ConfigMap", t.ns, "old")["metadata"], "it is nobody's")
 
 
 @test

@@ -203,3 +203,21 @@ def a_version_that_lacks_a_new_field_is_no_obstacle_to_it(t):
     contains(t.run("upgrade", "shop", "-p", new).out, "nothing was written")
     t.run("upgrade", "shop", "-p", t.package("less", lv(group, "v2", b="3")))
     equal(t.kube.checked("GET", path % "v2")["spec"], {"b": "3", "x": "1"})
+
+
+@test
+def a_default_that_an_owners_version_lacks_is_no_obstacle(t):
+    group = f"{t.ns}.example.com"
+    text = {"type": "string"}
+    crd = definition(group, "lvs", "Lv")
+    crd["spec"]["versions"] = [{"name": name, "served": True, "storage": name == "v2", "schema": {"openAPIV3Schema": {
+        "type": "object", "properties": {"spec": {"type": "object", "properties": fields}}}}}
+        for name, fields in (("v1", {"a": text, "o": text}), ("v2", {"a": text, "o": text, "d": {**text, "default": "d"}}))]
+    t.run("install", "kinds", "-p", t.package("kinds", crd), "--wait")
+    t.cleanup(lambda: t.run("uninstall", "kinds", "--delete-crds", "--yes"))
+    t.run("install", "shop", "-p", t.package("old", lv(group, "v2", a="1")))
+    t.kube.checked("PATCH", f"/apis/{group}/v1/namespaces/{t.ns}/lvs/o?fieldManager=team",
+                   lv(group, "v1", o="theirs"), "application/apply-patch+yaml")
+    t.run("upgrade", "shop", "-p", t.package("new", lv(group, "v2", a="2")))
+    equal(t.kube.checked("GET", f"/apis/{group}/v2/namespaces/{t.ns}/lvs/o")["spec"], {"a": "2", "d": "d", "o": "theirs"})
+    t.run("rollback", "shop", "0")

@@ -267,23 +267,28 @@ def the_diff_of_an_adoption_shows_that_kubectls_annotation_goes(t):
 
 # -- what the plan itself changes of the admission
 
-def limited(t, most, size, policy=True):
-    """A policy of the release, and what it judges."""
+def limited_objects(t, most):
+    """A policy of the release, and its binding."""
     name = f"{t.ns}-most"
     rules = [{"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["deployments"]}]
     api = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": name}}
-    objects = [
+    return [
         {**api, "kind": "ValidatingAdmissionPolicy", "spec": {
             "failurePolicy": "Fail", "matchConstraints": {"resourceRules": rules},
             "validations": [{"expression": f"object.spec.replicas <= {most}", "message": f"at most {most}"}]}},
         {**api, "kind": "ValidatingAdmissionPolicyBinding", "spec": {
             "policyName": name, "validationActions": ["Deny"],
-            "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": t.ns}}}}}] if policy else []
+            "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": t.ns}}}}}]
+
+
+def limited(t, most, size, policy=True):
+    """With what they judge."""
+    objects = limited_objects(t, most) if policy else []
     return t.package(f"p{most}-{size}-{policy}", *objects, workload("Deployment", "web", replicas=size))
 
 
-def is_at_most(t, most):
-    path = t.kube.path("Deployment", t.ns, "web") + "?dryRun=All"
+def is_at_most(t, most, name="web"):
+    path = t.kube.path("Deployment", t.ns, name) + "?dryRun=All"
     return t.kube.request("PATCH", path, {"spec": {"replicas": most + 1}}, "application/merge-patch+json")[0] == 422
 
 
@@ -369,3 +374,86 @@ def what_could_not_be_made_again_is_not_deleted(t):
     equal([t.kube.get("ConfigMap", t.ns, name)["data"] for name in ("fixed", "cfg")], [{"a": "1"}] * 2)
     t.run("upgrade", "shop", "-p", changed, "--replace")
     equal(t.kube.get("ConfigMap", t.ns, "fixed")["data"], {"a": "2"})
+
+
+@test
+def a_policy_that_refuses_what_is_new_and_changes_with_it_comes_first(t):
+    """A Deployment of the old policy's bound and one beyond it, which the upgrade adds with the new policy."""
+    def package(most, *sizes):
+        objects = limited_objects(t, most) + [workload("Deployment", f"web{i}", replicas=size) for i, size in enumerate(sizes)]
+        return t.package(f"n{most}-{len(sizes)}", *objects)
+    t.run("install", "shop", "-p", package(3, 1))
+    t.cleanup(lambda: t.run("uninstall", "shop", "--yes", code=None))
+    t.kube.wait("the policy is enforced", lambda: is_at_most(t, 3, "web0"))
+    t.run("upgrade", "shop", "-p", package(9, 2, 5))
+    equal(t.kube.get("Deployment", t.ns, "web1")["spec"]["replicas"], 5)
+    t.run("rollback", "shop", "0")
+    t.kube.wait("the old one is enforced", lambda: is_at_most(t, 3, "web0"))
+    t.run("rollback", "shop", "1")
+    equal(t.kube.get("Deployment", t.ns, "web1")["spec"]["replicas"], 5)
+
+
+@test
+def going_back_leaves_what_admission_forbids_to_delete(t):
+    held = config_map("held", {"a": "1"})
+    held["metadata"]["labels"] = {"held": t.ns}
+    t.run("install", "shop", "-p", t.package("v0", config_map("cfg", {"a": "1"})))
+    t.run("upgrade", "shop", "-p", t.package("v1", config_map("cfg", {"a": "2"}), held, config_map("more")))
+    let_go = hold(t, "held")
+    t.kube.wait("the policy is enforced", lambda: t.kube.request(
+        "DELETE", t.kube.path("ConfigMap", t.ns, "held") + "?dryRun=All")[0] == 422)
+    contains(t.run("rollback", "shop", "0", "--dry-run").out, "it is held")
+    done = t.run("rollback", "shop", "0", code=3)
+    contains(done.out, "but for 1 object", "1 left as it is")
+    equal((t.kube.get("ConfigMap", t.ns, "cfg")["data"], t.kube.get("ConfigMap", t.ns, "more")), ({"a": "1"}, None))
+    let_go()
+    t.kube.wait("it may be deleted", lambda: t.kube.request(
+        "DELETE", t.kube.path("ConfigMap", t.ns, "held") + "?dryRun=All")[0] == 200)
+    t.run("rollback", "shop", "0")
+    equal(t.kube.get("ConfigMap", t.ns, "held"), None)
+
+
+@test
+def who_may_not_delete_uninstalls_nothing(t):
+    t.run("install", "shop", "-p", t.package("v0", config_map("cfg", {"a": "1"}), config_map("other")))
+    deployer = Deployer(t, "keeper", [SECRETS, {**ALL_OF_MAPS, "verbs": ["get", "list", "watch", "create", "patch"]}])
+    mark = t.mark()
+    t.refused("uninstall", "shop", "--yes", kubeconfig=deployer.kubeconfig, says=["cannot delete resource", "configmaps"])
+    equal([r for r in t.requests(mark) if r.writes], [], "writes")
+    t.run("uninstall", "shop", "--yes")
+
+
+@test
+def a_denial_is_a_denial_whatever_status_it_has(t):
+    code = {"now": 409}
+
+    class Handler(QuietHandler):
+        def handle_any(self):
+            review = json.loads(self.body())
+            text = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": {
+                "uid": review["request"]["uid"], "allowed": False,
+                "status": {"code": code["now"], "message": "it is in use"}}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+    tls, bundle = certificate(t)
+    server = QuietServer(Handler, tls)
+    t.cleanup(server.stop)
+    hook = f"{t.ns}-use"
+    t.run("install", "shop", "-p", t.package("v0", config_map("used", {"a": "1"}), config_map("cfg", {"a": "1"})))
+    t.kube.create("ValidatingWebhookConfiguration", None, {"metadata": {"name": hook}, "webhooks": [{
+        "name": "use.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Fail",
+        "clientConfig": {"url": f"https://127.0.0.1:{server.port}/deny", "caBundle": base64.b64encode(bundle).decode()},
+        "matchConditions": [{"name": "ours", "expression": f"object.metadata.namespace == '{t.ns}' && object.metadata.name == 'used'"}],
+        "rules": [{"operations": ["UPDATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}]}]})
+    t.cleanup(lambda: t.kube.delete("ValidatingWebhookConfiguration", None, hook))
+    t.kube.wait("the webhook is asked", lambda: t.kube.request(
+        "PATCH", t.kube.path("ConfigMap", t.ns, "used") + "?dryRun=All", {"data": {"a": "3"}}, "application/merge-patch+json")[0] == 409)
+    for code["now"] in (401, 404, 409, 413, 429, 500, 503):
+        mark = t.mark()
+        t.refused("upgrade", "shop", "-p", t.package("v1", config_map("used", {"a": "2"}), config_map("cfg", {"a": "2"})),
+                  says=["is forbidden by the server", "it is in use"])
+        equal([r for r in t.requests(mark) if r.writes], [], f"writes at {code['now']}")

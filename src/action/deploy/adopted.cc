@@ -242,9 +242,9 @@ Value before_adoption(const apply::Plan& plan, const apply::LiveState& live) {
   Value all = Value::array();
   for (const PlannedAction& action : plan.writes) {
     const auto there = live.find(action.key);
-    if (action.kind != apply::ActionKind::Adopt || !action.adopted || !action.owner.empty() ||
-        there == live.end())
-      continue;
+    const bool taken = action.kind == apply::ActionKind::Adopt ||
+                       (action.kind == apply::ActionKind::Replace && action.adopting);
+    if (!taken || !action.adopted || !action.owner.empty() || there == live.end()) continue;
     Value before = there->second.value;
     before.erase("status");
     all.push_back(std::move(before));

@@ -208,8 +208,9 @@ Error rolled_back(const Environment& environment, const release::ReleaseId& id,
     const apply::Plan& plan = undone->deployment->plan;
     failure.frames.push_back(fmt::format("rolled back to v{}, as v{}{}", undone->deployment->restores,
                                          undone->deployment->revision, apply::but_for_left(plan)));
-    for (const apply::PlannedAction& write : plan.writes)
-      if (write.left) failure.frames.push_back(apply::left_words(write));
+    for (const auto* actions : {&plan.writes, &plan.removals})
+      for (const apply::PlannedAction& action : *actions)
+        if (action.left) failure.frames.push_back(apply::left_words(action));
   }
   if (undone->removal)
     failure.frames.push_back(fmt::format("rolled back: {}", count_words(*undone->removal)));

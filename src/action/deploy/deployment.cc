@@ -310,7 +310,8 @@ apply::RemovalReport Deployment::remove(const std::vector<apply::Removal>& remov
                                       [this](const apply::Removal& removal) {
                                         return look_.containers.last_look(environment_, removal.key,
                                                                           lock_->context());
-                                      }},
+                                      },
+                                  .leave_denied = look_.leaves_refused},
                                  environment_.events, lock_->context());
 }
 
@@ -369,7 +370,10 @@ void Deployment::prune(apply::Execution& execution) {
   if (removals.empty()) return;
   const apply::RemovalReport report = remove(removals);
   for (std::size_t i = 0; i < places.size(); ++i) execution.removals[places[i]] = report.outcomes[i];
-  for (const auto& [position, why] : report.stayed) stayed_.emplace(removals[position].key, why);
+  for (const auto& [position, why] : report.stayed) {
+    stayed_.emplace(removals[position].key, why);
+    if (report.denied.contains(position)) left_.emplace(removals[position].key, why);
+  }
   // An object that a finalizer holds stays in the inventory until it is gone: nothing else would name it.
   for (const auto& [position, held] : report.held) {
     if (!held.by_others) continue;

@@ -260,9 +260,10 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   MIST_TRY_VOID(apply::settle(environment.client, look.plan, look.live, rules, context));
   MIST_TRY(look.containers,
            Containers::of_plan(environment, look.plan, look.live, look.options.allowed.prune, context));
-  if (look.asks_about_changes && !look.leaves_refused) {
-    MIST_TRY_VOID(apply::ask_about_deletes(environment.client, look.plan, rules, context));
-    MIST_TRY_VOID(apply::put_gates_first(look.plan, look.live));
+  if (look.asks_about_changes) {
+    MIST_TRY_VOID(
+        apply::ask_about_deletes(environment.client, look.plan, rules, look.leaves_refused, context));
+    MIST_TRY_VOID(apply::put_gates_first(environment.client, look.plan, look.live, context));
   }
   if (look.leaves_refused)
     apply::leave_refused(look.plan, look.live, {.allowed = look.options.allowed});

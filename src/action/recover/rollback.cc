@@ -83,6 +83,13 @@ std::vector<apply::InventoryItem> adopted_since(const release::Revision& revisio
     known.insert(item.key);
     uids.insert(item.uid);
   }
+  // What another release had for a while: the inventory forgot it then.
+  for (const release::RenderedObject& each : revision.objects) {
+    apimachinery::ObjectKey key = each.object.key();
+    known.insert(key);
+    if (key.ns.empty()) key.ns = state.id.ns;
+    known.insert(std::move(key));
+  }
   std::vector<apply::InventoryItem> adopted = state.owned();
   std::erase_if(adopted, [&](const apply::InventoryItem& item) {
     return !item.adopted || known.contains(item.key) || uids.contains(item.uid);
@@ -111,8 +118,8 @@ Result<std::map<apimachinery::ObjectKey, encoding::Value>> as_they_were(
   return before;
 }
 
-// Other releases took over what the revision recorded and its inventory doesn't name any more. That isn't
-// taken back; what is gone by now is made again.
+// Other releases took over what the revision recorded and its inventory doesn't name any more. What they
+// still have isn't taken back; the rest is wanted again.
 Status restore_what_is_gone(const Environment& environment, const release::Revision& revision,
                             const release::ReleaseId& id, RenderedRelease& restored, const Context& context) {
   std::set<apimachinery::ObjectKey> kept;
@@ -131,11 +138,12 @@ Status restore_what_is_gone(const Environment& environment, const release::Revis
                                                  : std::string(object.ns());
     const auto there = environment.client.get({*resource, ns, std::string(object.name())}, context);
     MIST_TRY_VOID(context.check());
-    if (!there.ok() && kube::is_absent(there.error())) {
+    const std::string owner = there.ok() ? apply::marks_of(*there).release : std::string();
+    const bool unreadable = !there.ok() && !kube::is_absent(there.error());
+    if (!unreadable && (owner.empty() || owner == id.display())) {
       restored.objects.insert(restored.objects.begin(), each);
       continue;
     }
-    const std::string owner = there.ok() ? apply::marks_of(*there).release : std::string();
     environment.events.warn(fmt::format(
         "{} of v{} stays as it is: {} took it over since", object.key().display(), revision.number,
         owner.empty() ? std::string("somebody else") : fmt::format("release {}", owner)));

@@ -11,6 +11,7 @@
 #include "apply/plan/observe.h"
 #include "apply/plan/plan.h"
 #include "apply/wait/wait.h"
+#include "base/one_line.h"
 #include "kube/api_failure.h"
 #include "kube/deletion.h"
 
@@ -63,6 +64,7 @@ class Remover {
   }
 
   std::map<std::size_t, std::string> take_stayed() { return std::move(stayed_); }
+  std::set<std::size_t> take_denied() { return std::move(denied_); }
 
   /// Objects that finalizers still hold after all deletes were sent, by position, with the reason. Asked at
   /// the end, since controllers remove most finalizers within a moment.
@@ -102,6 +104,15 @@ class Remover {
     std::optional<Held> held;
     Status removed = remove(removal, options_.wait || !order_.edges_out(node).empty(), why, held);
     if (!why.empty()) return stays(node, removal, std::move(why));
+    if (!removed.ok() && options_.leave_denied && kube::is_denied(removed.error()) &&
+        !kube::is_without_right(removed.error())) {
+      {
+        const std::scoped_lock lock(mutex_);
+        denied_.insert(node);
+      }
+      return stays(node, removal,
+                   fmt::format("the server forbids to delete it ({})", one_line(removed.error().because)));
+    }
     if (held) {
       const std::scoped_lock lock(mutex_);
       held_.emplace(node, *std::move(held));
@@ -251,6 +262,7 @@ class Remover {
   std::vector<ObjectKey> keys_;
   std::mutex mutex_;
   std::map<std::size_t, std::string> stayed_;  // guarded by mutex_
+  std::set<std::size_t> denied_;               // guarded by mutex_
   std::map<std::size_t, Held> held_;           // guarded by mutex_
 };
 
@@ -296,6 +308,7 @@ RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>&
       run_graph(*order, kMostAtOnce, [&](Node node) { return remover.remove(node); }, context);
   report.outcomes = outcomes_of(run, removals.size());
   report.stayed = remover.take_stayed();
+  report.denied = remover.take_denied();
   report.held = remover.look_at_held();
   for (const auto& [position, why] : report.stayed) report.outcomes[position] = Outcome::NotStarted;
   const auto name_of = [&](Node node) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,11 +35,13 @@ struct RemovalOptions {
   /// Asked right before each removal, by any thread: why it stays after all, in
   /// one sentence; empty: it goes.
   std::function<Result<std::string>(const Removal&)> last_look = {};
+  bool leave_denied = false;  ///< what admission forbids to delete stays, and is no failure
 };
 
 struct RemovalReport {
   std::vector<Outcome> outcomes;  ///< beside the removals; Done: gone, or being deleted by the server
   std::map<std::size_t, std::string> stayed;  ///< by position, what the last look said; they are NotStarted
+  std::set<std::size_t> denied = {};          ///< those of `stayed` that admission forbade to delete
   struct Held {
     std::string why;         ///< what still keeps it, in one sentence
     bool by_others = false;  ///< somebody has to take a finalizer from it: Kubernetes' own go by themselves

@@ -8,10 +8,14 @@
 
 namespace mist::apply {
 
+/// Whether the plan changes or deletes something of that kind: what it creates may be refused by what it was.
+bool changes_admission(const Plan& plan);
+
 /// Refusals by a policy or a webhook that the plan itself writes or deletes become what they were, and what
-/// refused them is `first`. Whether it lets them pass then only the server can say. Errors: those of
-/// infer_order().
-Status put_gates_first(Plan& plan, const LiveState& live);
+/// refused them is `first`. Whether it lets them pass then only the server can say. Of policies that aren't
+/// the plan's, parameters are. Where the declared order puts them behind, the refusal stays. Errors: those of
+/// infer_order() and of the context.
+Status put_gates_first(kube::Client& client, Plan& plan, const LiveState& live, const Context& context);
 
 /// The names of all that is `first` as kube::denied_by() has them: for a moment after it is written, the
 /// server may still judge by what it was.

@@ -43,6 +43,12 @@ class AdmissionGatesTest : public ::testing::Test {
     judged.denied_by = {"most", "most-binding"};
   }
 
+  // The policy is loosened.
+  void change_policy(std::string path = ".spec.validations") {
+    write("most").kind = ActionKind::Update;
+    write("most").differences.push_back({.path = std::move(path), .after = Value("new")});
+  }
+
   PlannedAction& write(std::string_view name) {
     return *std::ranges::find(plan.writes, name, [](const PlannedAction& each) { return each.key.name; });
   }
@@ -76,8 +82,8 @@ class AdmissionGatesTest : public ::testing::Test {
 };
 
 TEST_F(AdmissionGatesTest, APolicyThatChangesComesBeforeWhatItRefuses) {
-  write("most").kind = ActionKind::Update;
-  ASSERT_TRUE(put_gates_first(plan, live).ok());
+  change_policy();
+  ASSERT_TRUE(put_gates_first(cluster, plan, live, Context()).ok());
   EXPECT_EQ(write("judged").kind, ActionKind::Update);
   EXPECT_EQ(write("judged").cause, ConflictCause::None);
   EXPECT_THAT(write("judged").reason, HasSubstr("ValidatingAdmissionPolicy most is written first"));
@@ -87,25 +93,58 @@ TEST_F(AdmissionGatesTest, APolicyThatChangesComesBeforeWhatItRefuses) {
 }
 
 TEST_F(AdmissionGatesTest, SoDoItsParameters) {
-  write("limits").kind = ActionKind::Update;
-  ASSERT_TRUE(put_gates_first(plan, live).ok());
+  write("limits").kind = ActionKind::Create;
+  ASSERT_TRUE(put_gates_first(cluster, plan, live, Context()).ok());
   EXPECT_EQ(write("judged").kind, ActionKind::Update);
   EXPECT_TRUE(comes_before("limits"));
 }
 
 TEST_F(AdmissionGatesTest, WhatAPolicyThatStaysRefusesStaysRefused) {
   write("other").kind = ActionKind::Update;
-  ASSERT_TRUE(put_gates_first(plan, live).ok());
+  ASSERT_TRUE(put_gates_first(cluster, plan, live, Context()).ok());
   EXPECT_EQ(write("judged").kind, ActionKind::Conflict);
   write("most").kind = ActionKind::Create;  // nobody was judged by what isn't there
-  ASSERT_TRUE(put_gates_first(plan, live).ok());
+  ASSERT_TRUE(put_gates_first(cluster, plan, live, Context()).ok());
   EXPECT_EQ(write("judged").kind, ActionKind::Conflict);
+}
+
+TEST_F(AdmissionGatesTest, APolicyOfWhichOnlyALabelChangesIsNoGate) {
+  change_policy(".metadata.labels.version");
+  EXPECT_FALSE(changes_admission(plan));
+  ASSERT_TRUE(put_gates_first(cluster, plan, live, Context()).ok());
+  EXPECT_EQ(write("judged").kind, ActionKind::Conflict);
+}
+
+TEST_F(AdmissionGatesTest, ParametersOfSomebodyElsesPolicyAreGates) {
+  cluster.put(*encoding::parse_yaml(
+                  "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, "
+                  "metadata: {name: foreign}, spec: {paramKind: {apiVersion: v1, kind: ConfigMap}}}"),
+              "kubectl");
+  write("judged").denied_by = {"foreign", "foreign-binding"};
+  write("other").kind = ActionKind::Create;
+  ASSERT_TRUE(put_gates_first(cluster, plan, live, Context()).ok());
+  EXPECT_EQ(write("judged").kind, ActionKind::Update);
+  EXPECT_TRUE(comes_before("other"));
+}
+
+TEST_F(AdmissionGatesTest, AGateThatIsToComeLaterIsNone) {
+  change_policy();
+  Plan& reordered = plan;
+  for (DesiredObject& each : reordered.desired)
+    if (each.key.name == "most")
+      each.rendered.object = *apimachinery::Object::from_value(
+          *encoding::parse_yaml("{apiVersion: admissionregistration.k8s.io/v1, kind: "
+                                "ValidatingAdmissionPolicy, metadata: {name: most, "
+                                "annotations: {mistletoe.dev/after: ConfigMap/judged}}}"));
+  ASSERT_TRUE(put_gates_first(cluster, plan, live, Context()).ok());
+  EXPECT_EQ(write("judged").kind, ActionKind::Conflict);
+  EXPECT_THAT(write("judged").hint, HasSubstr("have ValidatingAdmissionPolicy most written before it"));
 }
 
 TEST_F(AdmissionGatesTest, ABindingThatGoesIsDeletedFirst) {
   removal("ValidatingAdmissionPolicyBinding", "other-binding");
   removal("ValidatingAdmissionPolicyBinding", "most-binding");
-  ASSERT_TRUE(put_gates_first(plan, live).ok());
+  ASSERT_TRUE(put_gates_first(cluster, plan, live, Context()).ok());
   EXPECT_EQ(write("judged").kind, ActionKind::Update);
   EXPECT_FALSE(plan.removals[0].first);
   EXPECT_TRUE(plan.removals[1].first);
@@ -118,7 +157,7 @@ TEST_F(AdmissionGatesTest, AWebhookIsFoundByItsConfiguration) {
       plan.removals[0].key,
       LiveObject{*encoding::parse_yaml("{webhooks: [{name: a.example.com}, {name: deny.example.com}]}"),
                  true});
-  ASSERT_TRUE(put_gates_first(plan, live).ok());
+  ASSERT_TRUE(put_gates_first(cluster, plan, live, Context()).ok());
   EXPECT_EQ(write("judged").kind, ActionKind::Update);
   EXPECT_TRUE(plan.removals[0].first);
   EXPECT_TRUE(names_of_first(plan).contains("deny.example.com"));

@@ -1,27 +1,30 @@
 #include "apply/plan/asked_deletes.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
+#include <tuple>
 
 #include "apply/marks.h"
 #include "apply/plan/observe.h"
 #include "apply/plan/refusal.h"
+#include "base/one_line.h"
 #include "base/parallel.h"
+#include "base/some_of.h"
 #include "kube/api_failure.h"
 
 namespace mist::apply {
 namespace {
 
-bool changes_rights(const PlannedAction& write) {
-  return is_written(write) && write.key.group_kind.group == "rbac.authorization.k8s.io";
-}
+// Whether the answer may be another when the delete's turn comes.
+using MayChange = std::function<bool(const Error&)>;
 
-void refuse(PlannedAction& removal, const Plan& plan, const PlanRules& rules, const Error& failure) {
+void refuse(PlannedAction& removal, const MayChange& may_change, bool only_looks, const Error& failure) {
   const bool no_right = kube::is_without_right(failure);
-  if (no_right && rules.only_looks) return;
-  removal.reason += fmt::format("; the server forbids to delete it as things are ({})", failure.because);
-  const bool may_change = no_right ? std::ranges::any_of(plan.writes, changes_rights)
-                                   : std::ranges::any_of(plan.writes, is_written);
-  if (may_change) return;
+  if (no_right && only_looks) return;
+  removal.reason +=
+      fmt::format("; the server forbids to delete it as things are ({})", one_line(failure.because));
+  if (may_change(failure)) return;
   removal.meant = removal.kind;
   removal.kind = ActionKind::Conflict;
   removal.cause = no_right ? ConflictCause::NoRight : ConflictCause::Denied;
@@ -33,13 +36,8 @@ void refuse(PlannedAction& removal, const Plan& plan, const PlanRules& rules, co
                                    kKeepAnnotation);
 }
 
-}  // namespace
-
-Status ask_about_deletes(kube::Client& client, Plan& plan, const PlanRules& rules, const Context& context) {
-  std::vector<PlannedAction*> asked;
-  for (PlannedAction& removal : plan.removals)
-    if (removal.kind == ActionKind::Delete && !removal.unreadable && !removal.uid.empty())
-      asked.push_back(&removal);
+Status ask(kube::Client& client, const std::vector<PlannedAction*>& asked, const MayChange& may_change,
+           bool only_looks, const Context& context) {
   return parallel_for(asked.size(), 16,
                       [&](std::size_t i) -> Status {
                         PlannedAction& removal = *asked[i];
@@ -51,10 +49,59 @@ Status ask_about_deletes(kube::Client& client, Plan& plan, const PlanRules& rule
                             client.remove({**resource, removal.key.ns, removal.key.name},
                                           {.uid = removal.uid, .dry_run = kube::DryRun::Server}, context);
                         if (!removed.ok() && kube::is_denied(removed.error()))
-                          refuse(removal, plan, rules, removed.error());
+                          refuse(removal, may_change, only_looks, removed.error());
                         return context.check();
                       })
       .in("while the server was asked what it would delete");
+}
+
+bool is_askable(const PlannedAction& removal) {
+  return removal.kind == ActionKind::Delete && !removal.unreadable && !removal.uid.empty();
+}
+
+}  // namespace
+
+Status ask_about_deletes(kube::Client& client, Plan& plan, const PlanRules& rules, bool leaves_denied,
+                         const Context& context) {
+  std::vector<PlannedAction*> asked;
+  for (PlannedAction& removal : plan.removals)
+    if (is_askable(removal)) asked.push_back(&removal);
+  const auto may_change = [&](const Error& failure) {
+    const bool no_right = kube::is_without_right(failure);
+    return (!no_right && leaves_denied) || std::ranges::any_of(plan.writes, [&](const PlannedAction& write) {
+             return is_written(write) &&
+                    (no_right ? write.key.group_kind.group == "rbac.authorization.k8s.io"
+                              : may_be_judged_by(client, kube::denied_by(failure), write, context));
+           });
+  };
+  return ask(client, asked, may_change, rules.only_looks, context);
+}
+
+Status ask_about_deletes(kube::Client& client, std::vector<PlannedAction>& removals, bool only_looks,
+                         bool each, const Context& context) {
+  std::vector<PlannedAction*> asked;
+  std::set<std::pair<GroupKind, std::string>> known;
+  for (PlannedAction& removal : removals)
+    if (is_askable(removal) && (known.insert({removal.key.group_kind, removal.key.ns}).second || each))
+      asked.push_back(&removal);
+  const auto may_change = [](const Error& failure) { return !kube::is_without_right(failure); };
+  return ask(client, asked, may_change, only_looks, context);
+}
+
+Status refuse_undeletable(const std::vector<PlannedAction>& removals) {
+  constexpr std::size_t kShown = 3;
+  const PlannedAction* first = nullptr;
+  std::vector<std::string> names;
+  for (const PlannedAction& removal : removals) {
+    if (removal.kind != ActionKind::Conflict) continue;
+    if (first == nullptr) first = &removal;
+    names.push_back(removal.key.display());
+  }
+  if (first == nullptr) return {};
+  Error failure =
+      error(ErrorKind::Conflict, "{} can't be deleted: {}", some_of(std::move(names), kShown), first->reason);
+  failure.hint = first->hint;
+  return failure;
 }
 
 }  // namespace mist::apply

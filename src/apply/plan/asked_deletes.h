@@ -1,6 +1,6 @@
 #pragma once
-// Asks the server whether it would let a plan's deletes pass: found out about only once all else is written,
-// a refusal leaves half of an upgrade. One dry run for each. Blocking; any thread.
+// Asks the server whether it would let deletes pass: found out about only once all else is written, a refusal
+// leaves half of an upgrade. One dry run for each. Blocking; any thread.
 
 #include "apply/plan/plan.h"
 #include "base/context.h"
@@ -8,9 +8,20 @@
 
 namespace mist::apply {
 
-/// Deletes that whoever asks has no right to, or that admission forbids, become Conflicts; not what admission
-/// may judge otherwise once the plan's writes are written, which keeps its refusal as its reason. After the
-/// last word about what is retained (action/deploy/containers.h). Errors: of the context.
-Status ask_about_deletes(kube::Client& client, Plan& plan, const PlanRules& rules, const Context& context);
+/// Of a plan, after the last word about what is retained (action/deploy/containers.h): deletes that whoever
+/// asks has no right to become Conflicts, and those that admission forbids, unless what it judges by changes
+/// with the plan (refusal.h): then the refusal is added to their reason. `leaves_denied`: so it is of all
+/// that admission forbids, since it stays where it is then (RemovalOptions::leave_denied). Errors: of the
+/// context.
+Status ask_about_deletes(kube::Client& client, Plan& plan, const PlanRules& rules, bool leaves_denied,
+                         const Context& context);
+
+/// The same of an uninstall, where admission may let an object go once another one is gone. `each`: not just
+/// one of each kind and namespace, which tells of rights.
+Status ask_about_deletes(kube::Client& client, std::vector<PlannedAction>& removals, bool only_looks,
+                         bool each, const Context& context);
+
+/// Conflict, naming the objects that can't be deleted; ok: there are none.
+Status refuse_undeletable(const std::vector<PlannedAction>& removals);
 
 }  // namespace mist::apply

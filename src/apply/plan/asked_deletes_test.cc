@@ -28,7 +28,8 @@ class AskedDeletesTest : public ::testing::Test {
     plan.writes.front().kind = ActionKind::Unchanged;
   }
 
-  PlannedAction asked(const std::optional<std::string>& words, const PlanRules& rules = {}) {
+  PlannedAction asked(const std::optional<std::string>& words, const PlanRules& rules = {},
+                      bool leaves = false) {
     cluster.set_before([words](const testing::FakeCall& call) -> std::optional<Error> {
       if (call.verb != "delete") return std::nullopt;
       EXPECT_TRUE(call.dry_run);
@@ -36,7 +37,7 @@ class AskedDeletesTest : public ::testing::Test {
       return testing::api_refusal(ErrorKind::Forbidden, "cannot delete it", *words);
     });
     Plan each = plan;
-    EXPECT_TRUE(ask_about_deletes(cluster, each, rules, Context()).ok());
+    EXPECT_TRUE(ask_about_deletes(cluster, each, rules, leaves, Context()).ok());
     EXPECT_TRUE(cluster.find("ConfigMap", "default", "old").has_value());
     return each.removals.front();
   }
@@ -70,6 +71,21 @@ TEST_F(AskedDeletesTest, ADenialMayEndWithWhatIsWritten) {
   const PlannedAction removal = asked(denied);
   EXPECT_EQ(removal.kind, ActionKind::Delete);
   EXPECT_THAT(removal.reason, HasSubstr("it is in use"));
+}
+
+TEST_F(AskedDeletesTest, ADenialByAPolicyEndsOnlyWithItAndItsParameters) {
+  const std::string policy =
+      "configmaps \"old\" is forbidden: ValidatingAdmissionPolicy 'held' with binding 'all' denied request: "
+      "no";
+  plan.writes.front().kind = ActionKind::Update;
+  cluster.put(
+      *encoding::parse_yaml("{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, "
+                            "metadata: {name: held}, spec: {paramKind: {apiVersion: v1, kind: Secret}}}"),
+      "kubectl");
+  EXPECT_EQ(asked(policy).kind, ActionKind::Conflict);
+  EXPECT_EQ(asked(policy, {}, true).kind, ActionKind::Delete);
+  plan.writes.front().key.group_kind.kind = "Secret";
+  EXPECT_EQ(asked(policy).kind, ActionKind::Delete);
 }
 
 TEST_F(AskedDeletesTest, RightsThatAreMissingStopAWriteAndNoLook) {

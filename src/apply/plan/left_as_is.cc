@@ -65,7 +65,8 @@ void leave_refused(Plan& plan, const LiveState& live, const PlanRules& rules) {
       action.cause = ConflictCause::None;
       action.hint.clear();
     }
-    const bool refused = action.cause == ConflictCause::Refused || action.cause == ConflictCause::Immutable;
+    const bool refused = action.cause == ConflictCause::Refused || action.cause == ConflictCause::Immutable ||
+                         action.cause == ConflictCause::Deleting;
     if (action.kind != ActionKind::Conflict || !refused || action.adopting || plan.is_hook(action)) continue;
     const auto there = live.find(action.key);
     if (there == live.end()) continue;

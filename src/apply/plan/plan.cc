@@ -694,7 +694,9 @@ kube::ObjectRef place_of(const Plan& plan, const PlannedAction& action, kube::Re
 
 void plan_replacement(PlannedAction& action, const DesiredObject& desired, const Value& live,
                       const PlanRules& rules, std::string reason) {
-  action.reason = std::move(reason);
+  action.reason = action.adopting && action.owner.empty()
+                      ? fmt::format("it belongs to no release, and {}", reason)
+                      : std::move(reason);
   action.cause = ConflictCause::Immutable;
   if (mark_of(live).empty() && !action.adopting && !rules.allowed.adopt) {
     action.kind = ActionKind::Conflict;

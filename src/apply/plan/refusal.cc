@@ -1,5 +1,6 @@
 #include "apply/plan/refusal.h"
 
+#include <algorithm>
 #include <deque>
 #include <set>
 
@@ -22,6 +23,11 @@ bool is_written(const PlannedAction& action) {
   }
   return false;
 }
+
+const kube::ResourceInfo kPolicies{{"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy"},
+                                   "validatingadmissionpolicies",
+                                   false,
+                                   {}};
 
 std::optional<GroupKind> parameter_kind(const Value& policy) {
   const std::string_view version = policy.string_at({"spec", "paramKind", "apiVersion"});
@@ -54,16 +60,6 @@ std::vector<Node> reached(const graph::SequenceGraph& graph, Node node, bool bef
   return found;
 }
 
-// The kinds that policies of the release take parameters of.
-std::set<GroupKind> parameter_kinds(const Plan& plan) {
-  std::set<GroupKind> kinds;
-  for (const DesiredObject& desired : plan.desired) {
-    if (desired.key.group_kind.group != "admissionregistration.k8s.io") continue;
-    if (auto kind = parameter_kind(desired.rendered.object.value())) kinds.insert(*std::move(kind));
-  }
-  return kinds;
-}
-
 // Whether admission of an object in `ns` may depend on it.
 bool is_looked_at(const PlannedAction& action, const std::set<GroupKind>& parameters, const std::string& ns) {
   const GroupKind& kind = action.key.group_kind;
@@ -75,6 +71,31 @@ bool is_looked_at(const PlannedAction& action, const std::set<GroupKind>& parame
 }
 
 }  // namespace
+
+std::set<GroupKind> parameter_kinds(const Plan& plan) {
+  std::set<GroupKind> kinds;
+  for (const DesiredObject& desired : plan.desired) {
+    if (desired.key.group_kind.group != "admissionregistration.k8s.io") continue;
+    if (auto kind = parameter_kind(desired.rendered.object.value())) kinds.insert(*std::move(kind));
+  }
+  return kinds;
+}
+
+bool may_be_judged_by(kube::Client& client, const std::vector<std::string>& denied_by,
+                      const PlannedAction& write, const Context& context) {
+  constexpr std::size_t kPolicyAndBinding = 2;
+  if (denied_by.size() != kPolicyAndBinding) return true;
+  if (write.key.group_kind.group == "admissionregistration.k8s.io")
+    return std::ranges::find(denied_by, write.key.name) != denied_by.end();
+  const auto policy = client.get({kPolicies, "", denied_by.front()}, context);
+  if (!policy.ok()) return true;
+  return parameter_kind(*policy) == write.key.group_kind;
+}
+
+bool comes_before(const Plan& plan, std::size_t first, std::size_t later) {
+  const std::vector<Node> before = reached(plan.order.graph, later, true);
+  return std::ranges::find(before, first) != before.end();
+}
 
 std::string may_be_judged_otherwise(const Plan& plan, std::size_t write) {
   const graph::SequenceGraph& graph = plan.order.graph;

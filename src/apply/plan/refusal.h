@@ -4,6 +4,7 @@
 // any thread.
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "apply/plan/plan.h"
@@ -13,13 +14,27 @@ namespace mist::apply {
 /// Whether the plan writes the object.
 bool is_written(const PlannedAction& action);
 
+/// ValidatingAdmissionPolicy.
+extern const kube::ResourceInfo kPolicies;
+
 /// The kind that an admission policy takes parameters of; nullopt: of none.
 std::optional<GroupKind> parameter_kind(const Value& policy);
+
+/// The kinds that policies of the release take parameters of.
+std::set<GroupKind> parameter_kinds(const Plan& plan);
 
 /// Why the server may judge plan.writes[write] otherwise when its turn comes: "it is written after ConfigMap
 /// shop/limits", "ResourceQuota shop/all changes with it". Empty: what this plan writes before it can't
 /// change the answer.
 std::string may_be_judged_otherwise(const Plan& plan, std::size_t write);
+
+/// Whether what denied a request, as kube::denied_by() names it, may judge by the written object: a webhook
+/// by anything; a policy by its parameters alone, of whatever kind they are, and by itself and its binding.
+bool may_be_judged_by(kube::Client& client, const std::vector<std::string>& denied_by,
+                      const PlannedAction& write, const Context& context);
+
+/// Whether plan.writes[first] is written before plan.writes[later].
+bool comes_before(const Plan& plan, std::size_t first, std::size_t later);
 
 /// Something of this plan that admission looks at, and that is written after it. Null: nothing.
 const PlannedAction* judged_by_later(const Plan& plan, std::size_t write);

@@ -78,6 +78,7 @@ class Settler {
         redefined_(redefined_kinds(plan)) {}
 
   Status settle(PlannedAction& action) const {
+    if (action.kind == ActionKind::Create) return ask_about_creating(action);
     const DesiredObject& desired = plan_.desired[action.desired];
     const auto there = live_.find(action.key);
     if (there == live_.end()) return {};
@@ -126,6 +127,10 @@ class Settler {
       return {};
     // It is about the object as it would be if nothing had emptied it first.
     if (empties && answer.error().kind == ErrorKind::Invalid) return {};
+    if (kube::is_denied(answer.error()) && answer.error().kind != ErrorKind::Invalid) {
+      denied(action, answer.error());
+      return {};
+    }
     // The server doesn't take back what it made itself: a Job's selector, say.
     const bool may_be_equal = action.kind == ActionKind::Update || action.kind == ActionKind::Replace ||
                               action.cause == ConflictCause::Immutable;
@@ -140,6 +145,16 @@ class Settler {
   }
 
  private:
+  // For what refuses it as things are, and changes with it. All else is found out when its turn comes: its
+  // namespace may not be there yet.
+  Status ask_about_creating(PlannedAction& action) const {
+    const kube::ObjectRef ref{action.resource, action.key.ns, action.key.name};
+    Value object = with_version(plan_.desired[action.desired].rendered, plan_.revision);
+    const auto created = client_.create(ref.resource, ref.ns, object, context_, kube::DryRun::Server);
+    if (!created.ok() && !kube::denied_by(created.error()).empty()) denied(action, created.error());
+    return context_.check();
+  }
+
   // Once the old object is gone it is too late to find out that there can't be a new one. As long as it is
   // there, the answer is a 409; the quota still counts it, and what it has no other may have: of refusals
   // only the admission's word is taken.
@@ -271,7 +286,6 @@ class Settler {
       action.hint = std::string(kForceHint);
       return;
     }
-    if (failure.kind == ErrorKind::Forbidden) return denied(action, failure);
     if (failure.kind != ErrorKind::Invalid) return;
     // An object that the server would refuse anew must not be deleted to be recreated.
     const bool replaceable = !kube::is_invalid_anyway(failure);
@@ -299,9 +313,7 @@ class Settler {
   // keeps its reason.
   void denied(PlannedAction& action, const Error& failure) const {
     if (rules_.only_looks && kube::is_without_right(failure)) return;
-    if (action.kind != ActionKind::Update && action.kind != ActionKind::Adopt &&
-        action.kind != ActionKind::Replace)
-      return;
+    if (action.kind == ActionKind::Conflict || action.kind == ActionKind::Unchanged) return;
     action.meant = action.kind;
     action.denied_by = kube::denied_by(failure);
     action.kind = ActionKind::Conflict;
@@ -382,17 +394,20 @@ void ask_about_all_changes(Plan& plan) {
 
 Status settle(kube::Client& client, Plan& plan, const LiveState& live, const PlanRules& rules,
               const Context& context) {
+  const bool gates_change = changes_admission(plan);
   std::vector<PlannedAction*> open;
   for (PlannedAction& action : plan.writes) {
     // A hook is replaced because it runs again, whatever differs.
     if (plan.is_hook(action) && action.kind == ActionKind::Replace) continue;
-    if (needs_the_server(action)) open.push_back(&action);
+    const bool asks_creates = action.kind == ActionKind::Create && gates_change && !action.late &&
+                              !action.unreadable && !plan.is_hook(action);
+    if (asks_creates || needs_the_server(action)) open.push_back(&action);
   }
   const Settler settler(client, plan, live, rules, context);
   MIST_TRY_VOID(parallel_for(open.size(), 16, [&](std::size_t i) {
                   return settler.settle(*open[i]);
                 }).in("while the server was asked what it would change"));
-  MIST_TRY_VOID(put_gates_first(plan, live));
+  MIST_TRY_VOID(put_gates_first(client, plan, live, context));
   leave_to_the_order(plan);
   follow_replaced_definitions(plan);
   return {};
