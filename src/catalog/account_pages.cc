@@ -84,10 +84,13 @@ Markup sessions_section(const FormState& form, const AccountView& view) {
                each.id == view.session ? markup(" <span class=\"state passed\">this one</span>") : Markup(),
                each.peer, format_time(each.began), format_time(each.used));
   return markup(
-      "<h2 id=\"sessions\">Sessions</h2>\n<div class=\"wide\" tabindex=\"0\"><table><thead><tr>"
-      "<th scope=\"col\">Browser</th><th scope=\"col\">Address</th><th scope=\"col\">Since</th>"
-      "<th scope=\"col\">Last used</th></tr></thead>\n<tbody>{}</tbody></table></div>\n{}{}",
-      rows, button_form("/account/sessions", form.token, {}, "End all other sessions"),
+      "<h2 id=\"sessions\">Sessions</h2>\n{}{}{}",
+      wide("sessions",
+           markup("<table><thead><tr><th scope=\"col\">Browser</th><th scope=\"col\">Address</th><th "
+                  "scope=\"col\">Since</th><th scope=\"col\">Last used</th></tr></thead>\n<tbody>{}</tbody>"
+                  "</table>",
+                  rows)),
+      button_form("/account/sessions", form.token, {}, "End all other sessions"),
       button_form("/logout", form.token, {}, "Sign out"));
 }
 
@@ -103,11 +106,12 @@ Markup tokens_table(const FormState& form, const std::vector<TokenFacts>& tokens
         date(each.created), date(each.used), date(each.expires),
         button_form("/account/tokens/revoke", form.token, hidden_field("id", std::to_string(each.id)),
                     "Revoke"));
-  return markup(
-      "<div class=\"wide\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">Label</th><th "
-      "scope=\"col\">Scopes</th><th scope=\"col\">Created</th><th scope=\"col\">Last used</th><th "
-      "scope=\"col\">Expires</th><td></td></tr></thead>\n<tbody>{}</tbody></table></div>\n",
-      rows);
+  return wide(
+      "tokens",
+      markup("<table><thead><tr><th scope=\"col\">Label</th><th scope=\"col\">Scopes</th><th "
+             "scope=\"col\">Created</th><th scope=\"col\">Last used</th><th scope=\"col\">Expires</th>"
+             "<td></td></tr></thead>\n<tbody>{}</tbody></table>",
+             rows));
 }
 
 Markup tokens_section(const FormState& form, const AccountView& view) {
@@ -144,7 +148,7 @@ Markup projects_section(const FormState& form, const AccountView& view) {
         button_form("/account/projects/unlink", form.token, hidden_field("name", each.name), "Unlink"));
   Markup out = markup("<h2 id=\"projects\">Projects</h2>\n");
   out += rows.empty() ? markup("<p>There are none yet.</p>\n")
-                      : markup("<div class=\"wide\" tabindex=\"0\"><table>\n{}</table></div>\n", rows);
+                      : wide("projects", markup("<table>\n{}</table>", rows));
   out += markup(
       "<h3>Link a repository</h3>\n<form method=\"post\" action=\"/account/projects\">\n{}{}{}{}"
       "<button>Link it</button>\n</form>\n",

@@ -49,12 +49,12 @@ std::string admin_page(const PageFrame& frame, const FormState& form, const Slic
   Markup rows;
   for (const AccountDetails& each : accounts.items) rows += account_row(frame, form, each);
   Markup content = markup(
-      "<h1>Accounts</h1>\n<p>Another role ends the sessions of an account; disabling it ends its sessions "
-      "and "
-      "tokens. <a href=\"/admin/audit\">What was changed</a></p>\n<div class=\"wide\" "
-      "tabindex=\"0\"><table><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Role</th><th "
-      "scope=\"col\">Signs in with</th><td></td></tr></thead>\n<tbody>{}</tbody></table></div>\n",
-      rows);
+      "<h1 id=\"accounts\">Accounts</h1>\n<p>Another role ends the sessions of an account; disabling it ends "
+      "its sessions and tokens. <a href=\"/admin/audit\">What was changed</a></p>\n{}",
+      wide("accounts",
+           markup("<table><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Role</th><th "
+                  "scope=\"col\">Signs in with</th><td></td></tr></thead>\n<tbody>{}</tbody></table>",
+                  rows)));
   if (!accounts.next.empty())
     content += markup("<p><a href=\"/admin?after={}\" rel=\"next\">More</a></p>\n",
                       http::escape_query(accounts.next));
@@ -63,7 +63,8 @@ std::string admin_page(const PageFrame& frame, const FormState& form, const Slic
 
 std::string audit_page(const PageFrame& frame, const AuditFilter& filter, const Slice<AuditEntry>& entries) {
   Markup content = markup(
-      "<h1>What was changed</h1>\n<form action=\"/admin/audit\">\n{}{}{}<button>Show</button>\n</form>\n",
+      "<h1 id=\"changes\">What was changed</h1>\n<form "
+      "action=\"/admin/audit\">\n{}{}{}<button>Show</button>\n</form>\n",
       text_field({.name = "who", .label = "By", .value = filter.who, .required = false}),
       text_field({.name = "what", .label = "What", .value = filter.what, .required = false}),
       text_field({.name = "subject", .label = "Of", .value = filter.subject, .required = false}));
@@ -71,13 +72,14 @@ std::string audit_page(const PageFrame& frame, const AuditFilter& filter, const 
   for (const AuditEntry& each : entries.items)
     rows += markup("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
                    format_time(each.when), each.who, each.what, each.subject, each.peer);
-  content += rows.empty()
-                 ? markup("<p>Nothing.</p>\n")
-                 : markup(
-                       "<div class=\"wide\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">Time</th><th "
-                       "scope=\"col\">By</th><th scope=\"col\">What</th><th scope=\"col\">Of</th><th "
-                       "scope=\"col\">From</th></tr></thead>\n<tbody>{}</tbody></table></div>\n",
-                       rows);
+  content +=
+      rows.empty()
+          ? markup("<p>Nothing.</p>\n")
+          : wide("changes",
+                 markup("<table><thead><tr><th scope=\"col\">Time</th><th scope=\"col\">By</th><th "
+                        "scope=\"col\">What</th><th scope=\"col\">Of</th><th scope=\"col\">From</th></tr>"
+                        "</thead>\n<tbody>{}</tbody></table>",
+                        rows));
   if (!entries.next.empty())
     content += markup("<p><a href=\"/admin/audit?{}&amp;after={}\" rel=\"next\">More</a></p>\n",
                       query_of(filter), http::escape_query(entries.next));

@@ -190,6 +190,11 @@ Markup code_block(std::string_view text) {
   return markup("<pre tabindex=\"0\"><code>{}</code></pre>\n", text);
 }
 
+Markup wide(std::string_view heading, const Markup& table) {
+  return markup("<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-labelledby=\"{}\">{}</div>\n",
+                heading, table);
+}
+
 const std::string& style_sheet() {
   static const std::string text(kStyle);
   return text;

@@ -37,6 +37,9 @@ Markup state_mark(VersionState state);
 std::string package_path(std::string_view package);
 std::string version_path(const Version& version);
 Markup code_block(std::string_view text);
+/// A table that scrolls by itself where the window is too narrow, so it can get the focus. Its name is the
+/// heading with that id.
+Markup wide(std::string_view heading, const Markup& table);
 
 /// The one style sheet; its path names its content, so that it may be kept for ever.
 const std::string& style_sheet();

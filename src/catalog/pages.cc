@@ -105,14 +105,14 @@ Markup inputs_section(const Version& version) {
   if (rows.empty() && facts.defaults.empty()) return {};
   Markup out = markup("<h2 id=\"inputs\">Inputs</h2>\n");
   if (!rows.empty())
-    out += markup(
-        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-labelledby=\"inputs\"><table><thead><tr><th "
-        "scope=\"col\">Name</th><th "
-        "scope=\"col\">Type</th>"
-        "<th scope=\"col\">Default</th><th "
-        "scope=\"col\">Meaning</th></tr></thead>\n<tbody>{}</tbody></table></div>\n"
-        "<p><a href=\"{}/inputs\">Fill them in</a></p>\n",
-        rows, version_path(version));
+    out +=
+        markup("{}<p><a href=\"{}/inputs\">Fill them in</a></p>\n",
+               wide("inputs",
+                    markup("<table><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Type</th><th "
+                           "scope=\"col\">Default</th><th scope=\"col\">Meaning</th></tr></thead>\n<tbody>{}"
+                           "</tbody></table>",
+                           rows)),
+               version_path(version));
   if (!facts.defaults.empty()) out += markup("<h3>Defaults</h3>\n{}", code_block(facts.defaults));
   return out;
 }
@@ -156,10 +156,8 @@ Markup versions_section(const Version& shown, const std::vector<Version>& versio
                    each.version, state_mark(each.state),
                    each.yanked ? markup(" <span class=\"state skipped\">yanked</span>") : Markup(),
                    format_time(each.created).substr(0, 10));
-  Markup out = markup(
-      "<h2 id=\"versions\">Versions</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" "
-      "aria-labelledby=\"versions\"><table>\n{}</table></div>\n",
-      rows);
+  Markup out =
+      markup("<h2 id=\"versions\">Versions</h2>\n{}", wide("versions", markup("<table>\n{}</table>", rows)));
   if (!versions.empty() && shown.id != versions.back().id)
     out +=
         markup("<p><a href=\"{}/changes\">What changed in {}</a></p>\n", version_path(shown), shown.version);
@@ -210,12 +208,10 @@ Markup run_summary(const Version& shown, const std::optional<Run>& run) {
     rows +=
         markup("<tr><th scope=\"row\">{}</th><td><span class=\"state {}\">{}</span></td><td>{}</td></tr>\n",
                each.name, to_string(each.state), to_string(each.state), each.summary);
-  out += markup(
-      "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-labelledby=\"test\"><table "
-      "class=\"stacked\">\n{}</table></div>\n<p>{}<a "
-      "href=\"{}/test\">Logs of all steps</a></p>\n",
-      rows, run->nodes.empty() ? std::string() : fmt::format("Installed on {}. ", nodes_words(*run)),
-      version_path(shown));
+  out += markup("{}<p>{}<a href=\"{}/test\">Logs of all steps</a></p>\n",
+                wide("test", markup("<table class=\"stacked\">\n{}</table>", rows)),
+                run->nodes.empty() ? std::string() : fmt::format("Installed on {}. ", nodes_words(*run)),
+                version_path(shown));
   return out;
 }
 

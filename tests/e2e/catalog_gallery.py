@@ -1,8 +1,11 @@
 """A catalog that has something of everything: each format, each state, several versions, and texts that want to break pages."""
 import json
+import re
 import signal
 
 from catalog import Catalog, Repository
+from catalog_person import PASSWORD, Person, code_of, with_person
+from issuer import Issuer
 from harness import config_map, workload
 from test_tests import pod_test
 
@@ -198,4 +201,73 @@ PAGES = {
     "inputs-faults": "/packages/forms/1.0.0/inputs?host=a.example&replicas=99&debug=true&hosts=x",
     "inputs-plain": "/packages/plain/1.0.0/inputs", "test": "/packages/shop/1.0.0/test", "test-failed": "/packages/unready/1.0.0/test",
     "test-queued": "/packages/waiting/1.0.0/test", "submit": "/submit", "not-found": "/packages/nothing", "bad-request": "/search?state=x",
+}
+
+
+class AccountGallery:
+    """A catalog without workers whose accounts have something of everything, and a browser that is any of them."""
+
+    def __init__(self, t, browser):
+        self.t, self.browser = t, browser
+        self.catalog = catalog = Catalog(t)
+        issuer = Issuer(t)
+        catalog.serve("--poll-interval", "1h", "--reads-per-second", "0", "--registration", "open", "--oidc-issuer", issuer.url,
+                      "--oidc-client-id", issuer.CLIENT)
+        self.people = {name: with_person(t, catalog, name, *flags)
+                       for name, flags in (("root", ("--role", "administrator")), ("mod", ("--role", "moderator")), ("ann", ()), ("new", ()))}
+        catalog.command("user", "add", "gone")
+        catalog.command("user", "disable", "gone")
+        catalog.command("user", "link", "ann", HOSTILE, "--oidc-issuer", issuer.url)
+        token = catalog.command("token", "create", "ann", "--label", LONG[:100]).strip()
+        catalog.command("token", "create", "ann", "--label", HOSTILE[:100], "--expires", "24h")
+        publish(t, catalog, token, "shop", {"1.0.0": {**k3("shop", "1.0.0"), **manifests(config_map("a"))},
+                                            "1.1.0": {**k3("shop", "1.1.0"), **manifests(config_map("a"))}})
+        catalog.link(token, "unreadable", f"file:///nothing/{LONG}")
+        t.kube.wait("shop is there", lambda: catalog.version("shop", "1.1.0"))
+        catalog.ask("PUT", "/api/v1/packages/shop/versions/1.1.0/yank", {"reason": HOSTILE}, token)
+        for name, person in self.people.items():
+            person.sign_in(name)
+        ann = self.people["ann"]
+        ann.open("/account")
+        ann.submit("/account/code")
+        ann.submit("/account/code/confirm", code=code_of(re.search(r"<code>([A-Z2-7]{32})</code>", ann.text)[1]))
+        self.waiting = Person(catalog)
+        self.waiting.sign_in("ann")
+
+    def open(self, who, path, *forms):
+        """As that account (None: nobody), and then what these forms are answered with, one after the other."""
+        browser, person = self.browser, {"waiting": self.waiting, **self.people}.get(who)
+        browser.call("Network.clearBrowserCookies")
+        for name, value in (person.cookies if person else {}).items():
+            browser.call("Network.setCookie", name=name, value=value, url=self.catalog.url)
+        browser.open(self.catalog.url + path)
+        for action, fields in forms:
+            for name, value in fields.items():
+                browser.value(f"document.querySelector('form[action=\"{action}\"] [name={name}]').value = {value!r}")
+            browser.value(f"window.before = true; document.querySelector('form[action=\"{action}\"]').submit()")
+            browser.wait("!window.before && document.readyState === 'complete'")
+
+
+# Every kind of page of accounts: its heading, who sees it, where, and the forms of which it is the answer.
+ACCOUNT_PAGES = {
+    "login": ("Sign in", None, "/login?next=%2Faccount"),
+    "login-refused": ("Sign in", None, "/login", ("/login", {"name": "ann", "password": "wrong"})),
+    "register": ("Make an account", None, "/register"),
+    "register-refused": ("Make an account", None, "/register", ("/register", {"name": "eve", "password": "short"})),
+    "code": ("Code", "waiting", "/login/code"),
+    "code-refused": ("Code", "waiting", "/login/code", ("/login/code", {"code": "000000"})),
+    "account": ("ann", "ann", "/account"),
+    "account-new": ("new", "new", "/account"),
+    "account-administrator": ("root", "root", "/account"),
+    "project-refused": ("That didn't work", "ann", "/account", ("/account/projects", {"name": "No", "url": "https://git.example.com/a"})),
+    "token": ("The new token", "ann", "/account", ("/account/tokens", {"label": "ci"})),
+    "authenticator": ("Set up an authenticator", "new", "/account", ("/account/code", {})),
+    "authenticator-refused": ("Set up an authenticator", "new", "/account", ("/account/code", {}),
+                              ("/account/code/confirm", {"code": "no"})),
+    "version-of-mine": ("shop", "ann", "/packages/shop/1.0.0"),
+    "version-of-mine-yanked": ("shop", "ann", "/packages/shop/1.1.0"),
+    "admin": ("Accounts", "root", "/admin"),
+    "admin-refused": ("That didn't work", "ann", "/admin"),
+    "audit": ("What was changed", "root", "/admin/audit"),
+    "audit-empty": ("What was changed", "root", "/admin/audit?who=nobody"),
 }

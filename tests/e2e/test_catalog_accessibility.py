@@ -5,7 +5,7 @@ import json
 import axe
 from browser import Browser
 from catalog import Catalog
-from catalog_gallery import PAGES, gallery, k3, manifests, publish
+from catalog_gallery import ACCOUNT_PAGES, PAGES, AccountGallery, gallery, k3, manifests, publish
 from harness import check, config_map, contains, equal, test
 
 # 640: a window of 1280 at a zoom of 200 %. 320: at 400 %, which WCAG 2 asks for (1.4.10, Reflow).
@@ -14,6 +14,11 @@ TOO_WIDE = """document.documentElement.scrollWidth <= document.documentElement.c
   ['the page', ...[...document.querySelectorAll('body *')].filter((element) => !element.parentElement.closest('.wide, pre') &&
     Math.max(element.getBoundingClientRect().right, element.getBoundingClientRect().left + element.scrollWidth) > innerWidth)
     .map((element) => element.outerHTML.slice(0, 100))]"""
+
+# axe lets it pass, but a screen reader says nothing when the focus comes there.
+NAMELESS = """[...document.querySelectorAll('div[tabindex="0"]')].filter((element) => !element.getAttribute('role') ||
+  !(element.ariaLabel || document.getElementById(element.getAttribute('aria-labelledby'))?.textContent))
+  .map((element) => element.outerHTML.slice(0, 100))"""
 
 # Each has one fault, of the page at /packages/forms/1.0.0/inputs; and the rule that must say so.
 FAULTS = {
@@ -39,6 +44,7 @@ def preview(browser, url, begins):
 def judge(browser, what):
     browser.value("for (const element of document.querySelectorAll('details')) element.open = true")
     equal(axe.violations(browser), [], what)
+    equal(browser.value(NAMELESS), [], what)
     for width in WIDTHS:
         set_width(browser, width)
         equal(browser.value(TOO_WIDE), [], f"{what}, {width} pixels wide")
@@ -88,6 +94,29 @@ def a_catalogs_pages_have_no_fault_that_axe_finds(t):
     contains(browser.value("document.body.innerText"), "load the page again")
     equal(axe.violations(browser), [], "too many requests")
     t.note(f"{judged} pages without a violation")
+
+
+@test(waits=True)
+def the_account_pages_of_a_catalog_have_no_fault_that_axe_finds(t):
+    axe.source()
+    browser = Browser(t)
+    accounts = AccountGallery(t, browser)
+    for scheme in ("light", "dark"):
+        browser.emulate(prefers_color_scheme=scheme)
+        set_width(browser, WIDTHS[0])
+        for name, (heading, who, path, *forms) in ACCOUNT_PAGES.items():
+            accounts.open(who, path, *forms)
+            equal(browser.value("document.querySelector('h1').textContent"), heading, name)
+            judge(browser, f"{name}, {scheme}")
+    # It finds what it is for.
+    accounts.open("ann", "/account")
+    browser.value("document.querySelector('#sessions + div').removeAttribute('aria-labelledby')")
+    check(browser.value(NAMELESS), "a table that gets the focus and has no name isn't seen")
+    browser.value("document.querySelector('form[action=\"/account/tokens\"] [name=label]').previousSibling.remove()")
+    found = axe.violations(browser)
+    check(any(each.startswith("label ") for each in found), "a field without a label isn't among", found)
+    check(browser.value("window.broken") is None, "what somebody wrote was run")
+    t.note(f"{2 * len(ACCOUNT_PAGES)} pages without a violation")
 
 
 ACTIVE = "document.activeElement"
