@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "catalog/form_parts.h"
+#include "catalog/qr_code.h"
 #include "catalog/token.h"
 #include "catalog/totp.h"
 #include "http/url.h"
@@ -217,14 +218,20 @@ std::string code_page(const PageFrame& frame, const FormState& form) {
 
 std::string second_factor_page(const PageFrame& frame, const FormState& form, const std::string& secret,
                                const std::string& account) {
+  const std::string address = totp_uri(secret, account, host_of(frame.url));
+  // A picture of the page itself: whoever drew it elsewhere would have the secret.
+  const std::optional<QrCode> code = qr_code(address);
   const Markup content = markup(
-      "<h1>Set up an authenticator</h1>\n{}<p>Give it this secret, as a key for codes of six digits that "
-      "change every 30 seconds:</p>\n{}<p>The same as an address:</p>\n{}<p>Then type the code that it "
-      "shows. All other sessions end.</p>\n<form method=\"post\" action=\"/account/code/confirm\">\n{}{}"
+      "<h1>Set up an authenticator</h1>\n{}{}<p>{} this secret, as a key for codes of six digits that change "
+      "every 30 seconds:</p>\n{}<p>The same as an address:</p>\n{}<p>Then type the code that it shows. All "
+      "other sessions end.</p>\n<form method=\"post\" action=\"/account/code/confirm\">\n{}{}"
       "<button>Confirm</button>\n</form>\n",
-      problem_note(form.problem), code_block(base32(secret)),
-      code_block(totp_uri(secret, account, host_of(frame.url))), form_field(form.token),
-      text_field({.name = "code", .label = "Code", .autocomplete = "one-time-code"}));
+      problem_note(form.problem),
+      code ? markup("<p>Scan this code with your authenticator:</p>\n{}",
+                    picture(*code, "QR code of the address below"))
+           : Markup(),
+      code ? "Or give it" : "Give your authenticator", code_block(base32(secret)), code_block(address),
+      form_field(form.token), text_field({.name = "code", .label = "Code", .autocomplete = "one-time-code"}));
   return frame_of(frame, "Set up an authenticator", content).text();
 }
 

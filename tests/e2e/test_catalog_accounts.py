@@ -80,6 +80,7 @@ def a_catalog_asks_for_the_code_of_an_authenticator(t):
     ann.open("/account")
     equal(ann.submit("/account/code")[0], 200)
     secret = re.search(r"<code>([A-Z2-7]{32})</code>", ann.text)[1]
+    contains(ann.text, '<svg class="code" role="img" aria-label="QR code of the address below"')
     equal(ann.submit("/account/code/confirm", code=code_of(secret))[0], 200, ann.text)
     recovery = re.findall(r"[a-z2-7]{4}(?:-[a-z2-7]{4}){3}", ann.text)
     equal(len(recovery), 10)
