@@ -1,7 +1,10 @@
 #include "catalog/json_views.h"
 
+#include <map>
+
 #include "base/clock.h"
 #include "base/text.h"
+#include "catalog/downloads.h"
 #include "package/secrets.h"
 
 namespace mist::catalog {
@@ -57,7 +60,33 @@ Value to_value(const Version& version) {
                         {"dependencies", std::move(needs)},
                         {"inputs", facts.inputs},
                         {"files", strings(facts.files)},
-                        {"readme", Value(version.readme)}});
+                        {"readme", Value(version.readme)},
+                        {"downloads", Value(version.downloads)}});
+}
+
+Value to_value(const std::vector<Version>& versions, const std::vector<DownloadsOfDay>& recent) {
+  std::int64_t total = 0;
+  std::int64_t sum = 0;
+  std::map<std::string, std::int64_t> by_version;
+  Value days{Value::Array{}};
+  for (const DownloadsOfDay& each : recent) {
+    sum += each.count;
+    by_version[each.version] += each.count;
+    days.push_back(Value::object({{"day", Value(day_text(each.day))},
+                                  {"version", Value(each.version)},
+                                  {"count", Value(each.count)}}));
+  }
+  Value items{Value::Array{}};
+  for (const Version& each : versions) {
+    total += each.downloads;
+    items.push_back(Value::object({{"version", Value(each.version)},
+                                   {"total", Value(each.downloads)},
+                                   {"last30Days", Value(by_version[each.version])}}));
+  }
+  return Value::object({{"total", Value(total)},
+                        {"last30Days", Value(sum)},
+                        {"versions", std::move(items)},
+                        {"days", std::move(days)}});
 }
 
 Value to_value(const Listed& listed) {

@@ -13,6 +13,8 @@ namespace mist::catalog {
 encoding::Value to_value(const Error& failure);
 encoding::Value to_value(const Project& project);
 encoding::Value to_value(const Version& version);
+/// How often the versions of a package were downloaded, `recent` in the last 30 days.
+encoding::Value to_value(const std::vector<Version>& versions, const std::vector<DownloadsOfDay>& recent);
 encoding::Value to_value(const Listed& listed);
 encoding::Value to_value(const TokenFacts& token);
 encoding::Value to_value(const AuditEntry& entry);

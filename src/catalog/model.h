@@ -83,6 +83,7 @@ struct Version {
   WallTime created{};
   PackageFacts facts = {};
   std::string readme = {};
+  std::int64_t downloads = 0;
 };
 
 /// A package in a list: its newest version that passed, else the newest.

@@ -47,6 +47,13 @@ constexpr std::array kEndpoints{
         "What changed since the version `from`, else since the one before it: the objects that both make of "
         "their default values, their defaults and inputs",
         "Changes"},
+    Endpoint{
+        Operation::ShowDownloads,
+        "GET",
+        "/api/v1/packages/{name}/downloads",
+        {},
+        "How often its versions were downloaded from /api/v1/blobs: each address counts once a day for each",
+        "Downloads"},
     Endpoint{Operation::TestAgain, "POST", "/api/v1/packages/{name}/versions/{version}/test", Role::Author,
              "Test it again", "", 202, false, Scope::Versions},
     Endpoint{Operation::Yank, "PUT", "/api/v1/packages/{name}/versions/{version}/yank", Role::Author,
@@ -126,7 +133,14 @@ constexpr std::string_view kSchemas = R"({
     "dependencies": {"type": "array", "items": {"type": "object", "properties": {
       "name": {"type": "string"}, "version": {"type": "string"}}}},
     "inputs": {"type": ["object", "boolean", "null"]}, "files": {"type": "array", "items": {"type": "string"}},
-    "readme": {"type": "string"}}},
+    "readme": {"type": "string"}, "downloads": {"type": "integer"}}},
+  "Downloads": {"type": "object", "required": ["total", "last30Days", "versions", "days"], "properties": {
+    "total": {"type": "integer"}, "last30Days": {"type": "integer"},
+    "versions": {"type": "array", "items": {"type": "object", "properties": {
+      "version": {"type": "string"}, "total": {"type": "integer"}, "last30Days": {"type": "integer"}}}},
+    "days": {"type": "array", "description": "Of the last 30 days, the newest first", "items": {
+      "type": "object", "properties": {
+      "day": {"type": "string", "format": "date"}, "version": {"type": "string"}, "count": {"type": "integer"}}}}}},
   "Versions": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/Version"}}}},
   "Run": {"type": "object", "required": ["attempt", "steps"], "properties": {

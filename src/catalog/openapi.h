@@ -20,6 +20,7 @@ enum class Operation : std::uint8_t {
   ShowVersion,
   ShowTest,
   ShowChanges,
+  ShowDownloads,
   TestAgain,
   Yank,
   Unyank,

@@ -117,7 +117,15 @@ Markup inputs_section(const Version& version) {
   return out;
 }
 
-Markup facts_list(const PageFrame& frame, const Version& version, const std::optional<Project>& project) {
+// "123 of all versions, 12 of them in the last 30 days".
+std::string downloads_words(const std::vector<Version>& versions, std::int64_t recent) {
+  std::int64_t total = 0;
+  for (const Version& each : versions) total += each.downloads;
+  return fmt::format("{} of all versions, {} of them in the last 30 days", total, recent);
+}
+
+Markup facts_list(const PageFrame& frame, const Version& version, const std::optional<Project>& project,
+                  const std::string& downloads) {
   const PackageFacts& facts = version.facts;
   Markup out;
   if (!facts.format.empty()) out += markup("<dt>Kind</dt><dd>{}</dd>\n", facts.format);
@@ -132,6 +140,7 @@ Markup facts_list(const PageFrame& frame, const Version& version, const std::opt
   if (!version.digest.empty())
     out += markup("<dt>Digest</dt><dd><a href=\"/api/v1/blobs/{}\"><code>{}…</code></a></dd>\n",
                   version.digest, version.digest.substr(0, 23));
+  out += markup("<dt>Downloads</dt><dd>{} of this version; {}</dd>\n", version.downloads, downloads);
   out += markup("<dt>Badge</dt><dd><img src=\"{}/badge.svg\" alt=\"{}: {}\" height=\"20\">{}</dd>\n",
                 package_path(version.package), version.package, to_string(version.state),
                 code_block(fmt::format("[![{0}]({1}{2}/badge.svg)]({1}{2})", version.package, frame.url,
@@ -413,14 +422,14 @@ std::string inputs_page(const PageFrame& frame, const Version& shown, const std:
 }
 
 std::string package_page(const PageFrame& frame, const Version& shown, const std::vector<Version>& versions,
-                         const std::optional<Project>& project, const std::optional<Run>& run,
-                         const Markup& controls) {
+                         const PackageView& view) {
+  const std::optional<Run>& run = view.run;
   Markup content =
       markup("<h1>{}</h1>\n<p class=\"lead\">{}</p>\n<p>Version {}, published {} {}</p>\n{}", shown.package,
              shown.facts.description.empty() ? "No description." : shown.facts.description, shown.version,
              format_time(shown.created).substr(0, 10), state_mark(shown.state), warnings(shown));
   Markup left;
-  if (!shown.digest.empty()) left += install_section(frame, shown, project);
+  if (!shown.digest.empty()) left += install_section(frame, shown, view.project);
   if (!shown.readme.empty())
     left += markup("<h2 id=\"readme\">Readme</h2>\n{}", markdown(shown.readme));
   else if (!shown.facts.details.empty())
@@ -430,9 +439,9 @@ std::string package_page(const PageFrame& frame, const Version& shown, const std
   if (run) left += security_section(run->security);
   left += dependencies_section(shown.facts);
   left += run_summary(shown, run);
-  Markup right = facts_list(frame, shown, project);
+  Markup right = facts_list(frame, shown, view.project, downloads_words(versions, view.recent_downloads));
   right += versions_section(shown, versions);
-  right += controls;
+  right += view.controls;
   content += markup(
       "<div class=\"columns\">\n<div>\n{}</div>\n<aside aria-label=\"About this version\">\n{}</aside>\n"
       "</div>\n",

@@ -20,10 +20,16 @@ std::string home_page(const PageFrame& frame, const Store::Counts& counts, const
 std::string query_of(const Search& search);
 std::string search_page(const PageFrame& frame, const Search& search, const Facets& facets,
                         const Slice<Listed>& found);
-/// `versions` has `shown`. `controls`: what the visitor may do with it.
+/// What a version's page shows beside the version itself.
+struct PackageView {
+  std::optional<Project> project = {};
+  std::optional<Run> run = {};
+  std::int64_t recent_downloads = 0;  ///< of all versions, in the last 30 days
+  Markup controls = {};               ///< what the visitor may do with it
+};
+/// `versions` has `shown`.
 std::string package_page(const PageFrame& frame, const Version& shown, const std::vector<Version>& versions,
-                         const std::optional<Project>& project, const std::optional<Run>& run,
-                         const Markup& controls);
+                         const PackageView& view);
 /// Its inputs as a form, beside the values that `answers` give and how to install it with them. `preview` of
 /// its objects in the browser; nullopt: the catalog has none.
 std::string inputs_page(const PageFrame& frame, const Version& shown, const std::optional<Project>& project,

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -30,6 +31,10 @@ Error refused() { return error(ErrorKind::Forbidden, "the name or the password i
 std::string client_of(std::string_view peer) {
   std::array<unsigned char, 16> address{};
   if (::inet_pton(AF_INET6, std::string(peer).c_str(), address.data()) != 1) return std::string(peer);
+  // Where the catalog listens for both, an IPv4 address is written as ::ffff:192.0.2.1.
+  constexpr std::array<unsigned char, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  if (std::ranges::equal(kMapped, std::span(address).first(kMapped.size())))
+    return fmt::format("{}.{}.{}.{}", address[12], address[13], address[14], address[15]);
   return hex(std::as_bytes(std::span(address).first(8)));
 }
 

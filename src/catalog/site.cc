@@ -10,6 +10,7 @@
 #include "catalog/json_views.h"
 #include "catalog/preview_script.h"
 #include "catalog/script.h"
+#include "catalog/sign_in.h"
 #include "catalog/web_answers.h"
 #include "catalog/webhook.h"
 #include "encoding/gzip.h"
@@ -31,6 +32,7 @@ constexpr std::size_t kMostJsonValues = 1000;
 constexpr int kMostOnAPage = 100;
 constexpr int kNewest = 12;
 constexpr std::size_t kLongestQuery = 200;
+constexpr std::int64_t kRecentDays = 30;
 
 // Pages run the script of this program and no other, and nothing comes from elsewhere.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSafety{{
@@ -143,6 +145,8 @@ std::string sentence(std::string message) {
 Site::Site(World world, SiteOptions options)
     : world_(std::move(world)),
       options_(std::move(options)),
+      downloads_(
+          {.store = world_.store, .clock = world_.clock, .random = world_.random, .events = world_.events}),
       actions_({.store = world_.store,
                 .random = world_.random,
                 .wake_poller = world_.wake_poller,
@@ -262,6 +266,8 @@ Site::Reply Site::run(const Endpoint& endpoint, Call& call) {
       return test(call);
     case Operation::ShowChanges:
       return changes(call);
+    case Operation::ShowDownloads:
+      return downloads(call);
     case Operation::TestAgain:
       return test_again(call);
     case Operation::Yank:
@@ -269,7 +275,7 @@ Site::Reply Site::run(const Endpoint& endpoint, Call& call) {
     case Operation::Unyank:
       return yank(call, false);
     case Operation::Blob:
-      return blob(call.name("digest"));
+      return blob(call);
     case Operation::Preview:
       return preview(call);
     case Operation::Module:
@@ -457,17 +463,36 @@ Site::Reply Site::yank(const Call& call, bool on) {
   return nothing(204);
 }
 
-Site::Reply Site::blob(const std::string& text) {
+Site::Reply Site::blob(const Call& call) {
+  const std::string text = call.name("digest");
   const auto digest = crypto::Digest::parse(text);
   if (!digest.ok()) return digest.error();
   MIST_TRY(const bool known, world_.store.has_blob(text));
   if (!known) return no_such("package with the digest", text);
   MIST_TRY(std::string bytes, world_.blobs.get(*digest));
-  return WebAnswer{.content_type = "application/octet-stream",
-                   .body = std::move(bytes),
-                   .headers = {{"ETag", fmt::format("\"{}\"", digest->hex())},
-                               {"Cache-Control", std::string(kForEver)},
-                               {"Content-Disposition", "attachment"}}};
+  const std::string etag = fmt::format("\"{}\"", digest->hex());
+  // Only all of the bytes are a download: nobody counts up by asking for nothing or for a part of them.
+  const http::Headers& headers = call.request.headers;
+  if (call.request.method == "GET" && http::find_header(headers, "Range").empty() &&
+      !names_etag(http::find_header(headers, "If-None-Match"), etag))
+    downloads_.note(client_of(call.peer), text);
+  return WebAnswer{
+      .content_type = "application/octet-stream",
+      .body = std::move(bytes),
+      .headers = {
+          {"ETag", etag}, {"Cache-Control", std::string(kForEver)}, {"Content-Disposition", "attachment"}}};
+}
+
+Result<std::vector<DownloadsOfDay>> Site::recent_downloads(const std::string& package) {
+  downloads_.keep();
+  return world_.store.downloads(package, day_of(world_.clock.now()) - kRecentDays + 1);
+}
+
+Site::Reply Site::downloads(const Call& call) {
+  MIST_TRY(const std::vector<DownloadsOfDay> recent, recent_downloads(call.name("name")));
+  MIST_TRY(const std::vector<Version> versions, world_.store.versions(call.name("name")));
+  if (versions.empty()) return no_such("package", call.name("name"));
+  return json(to_value(versions, recent));
 }
 
 Site::Reply Site::preview(const Call& call) {
@@ -751,7 +776,14 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
   }
   MIST_TRY(const std::optional<Run> run, world_.store.last_run(package, shown.version));
   if (is_test) return html(test_page(call.frame, shown, run));
-  return html(package_page(call.frame, shown, versions, project, run, controls_of(call, shown, project)));
+  std::int64_t recent = 0;
+  MIST_TRY(const std::vector<DownloadsOfDay> days, recent_downloads(package));
+  for (const DownloadsOfDay& each : days) recent += each.count;
+  return html(package_page(call.frame, shown, versions,
+                           {.project = project,
+                            .run = run,
+                            .recent_downloads = recent,
+                            .controls = controls_of(call, shown, project)}));
 }
 
 }  // namespace mist::catalog

@@ -14,6 +14,7 @@
 #include "catalog/account_site.h"
 #include "catalog/author_actions.h"
 #include "catalog/blobs.h"
+#include "catalog/downloads.h"
 #include "catalog/openapi.h"
 #include "catalog/pages.h"
 #include "catalog/poller.h"
@@ -93,7 +94,9 @@ class Site {
                                     const std::string& from);
   Reply test_again(const Call& call);
   Reply yank(const Call& call, bool on);
-  Reply blob(const std::string& digest);
+  Reply blob(const Call& call);
+  Reply downloads(const Call& call);
+  Result<std::vector<DownloadsOfDay>> recent_downloads(const std::string& package);
   Reply preview(const Call& call);
   Result<encoding::Value> preview_plan(const Version& version, const Preview& preview, const Call& call);
   Reply module(const Call& call);
@@ -110,6 +113,7 @@ class Site {
 
   World world_;
   const SiteOptions options_;
+  DownloadCounter downloads_;
   AuthorActions actions_;
   TokenActions tokens_;
   AccountSite account_pages_;

@@ -547,6 +547,36 @@ TEST_F(SiteTest, WhoHasAnAnswerGetsNoneAgain) {
   EXPECT_EQ(ask("GET", "/api/v1/index", {.headers = {{"If-None-Match", before}}}).status, 200);
 }
 
+TEST_F(SiteTest, OnlyWholeDownloadsCount) {
+  link("etcd");
+  const NewVersion made = version_of("etcd", "1.0.0");
+  publish(made);
+  const std::string path = "/api/v1/blobs/" + made.digest;
+  const auto total = [&] {
+    clock_.advance(std::chrono::seconds(2));
+    return json_of(ask("GET", "/api/v1/packages/etcd/downloads")).find("total")->as_int();
+  };
+  ask("HEAD", path);
+  ask("GET", path, {.headers = {{"Range", "bytes=0-1"}}});
+  const std::string etag = fmt::format("\"{}\"", made.digest.substr(7));
+  EXPECT_EQ(ask("GET", path, {.headers = {{"If-None-Match", etag}}}).status, 304);
+  ask("POST", path);
+  EXPECT_EQ(total(), 0);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask("GET", path).status, 200);
+  EXPECT_EQ(total(), 1);
+  const Value shown = json_of(ask("GET", "/api/v1/packages/etcd/downloads"));
+  EXPECT_EQ(encoding::to_json(shown),
+            R"({"total":1,"last30Days":1,"versions":[{"version":"1.0.0","total":1,"last30Days":1}],)"
+            R"("days":[{"day":"2026-03-01","version":"1.0.0","count":1}]})");
+  EXPECT_THAT(ask("GET", "/packages/etcd").body,
+              HasSubstr("<dd>1 of this version; 1 of all versions, 1 of them in the last 30 days</dd>"));
+  clock_.advance(std::chrono::days(30));
+  const Value later = json_of(ask("GET", "/api/v1/packages/etcd/downloads"));
+  EXPECT_EQ(later.find("total")->as_int(), 1);
+  EXPECT_EQ(later.find("last30Days")->as_int(), 0);
+  EXPECT_EQ(ask("GET", "/api/v1/packages/nothing/downloads").status, 404);
+}
+
 TEST_F(SiteTest, TheIndexMayComePacked) {
   link("etcd");
   publish(version_of("etcd", "1.0.0"));

@@ -6,7 +6,7 @@ namespace mist::catalog {
 namespace {
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
-constexpr std::array<std::string_view, 7> kSchema{R"(
+constexpr std::array<std::string_view, 8> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -161,6 +161,14 @@ CREATE TABLE journeys (
   next TEXT NOT NULL,
   account TEXT NOT NULL,
   began INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+)",
+                                                  R"(
+ALTER TABLE versions ADD COLUMN downloads INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE downloads (
+  version INTEGER NOT NULL REFERENCES versions (id),
+  day INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  PRIMARY KEY (version, day)) STRICT, WITHOUT ROWID;
 )"};
 
 }  // namespace

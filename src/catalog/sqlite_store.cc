@@ -55,7 +55,7 @@ Project project_in(const Row& row) {
 
 constexpr std::string_view kVersion =
     "SELECT v.id, p.name, v.version, v.tag, v.\"commit\", v.digest, v.state, v.yanked, v.created, v.facts, "
-    "v.readme FROM versions v JOIN projects p ON p.id = v.project ";
+    "v.readme, v.downloads FROM versions v JOIN projects p ON p.id = v.project ";
 
 Version version_in(const Row& row) {
   Version version{.id = row.integer(0),
@@ -66,7 +66,8 @@ Version version_in(const Row& row) {
                   .digest = row.text(5),
                   .state = static_cast<VersionState>(row.integer(6)),
                   .created = time_of(row.integer(8)),
-                  .readme = row.text(10)};
+                  .readme = row.text(10),
+                  .downloads = row.integer(11)};
   if (!row.is_null(7)) version.yanked = row.text(7);
   // Our own text; a damaged one shows as a package that says nothing.
   if (const auto facts = encoding::parse_json(row.text(9)); facts.ok())
@@ -370,6 +371,38 @@ class SqliteStore final : public Store {
     bool found = false;
     MIST_TRY_VOID(read("SELECT 1 FROM versions WHERE digest = ? AND digest <> '' LIMIT 1", {digest},
                        [&](const Row&) { found = true; }));
+    return found;
+  }
+
+  // Downloads
+
+  Status add_downloads(const std::vector<DownloadCount>& counts) override {
+    return writing([&](Database& db) -> Status {
+      for (const DownloadCount& each : counts) {
+        std::optional<std::int64_t> version;
+        MIST_TRY_VOID(
+            db.query("SELECT id FROM versions WHERE digest = ? AND digest <> '' ORDER BY id LIMIT 1",
+                     {each.digest}, [&](const Row& row) { version = row.integer(0); }));
+        if (!version) continue;
+        MIST_TRY_VOID(
+            db.run("INSERT INTO downloads VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + "
+                   "excluded.count",
+                   {*version, each.day, each.count}));
+        MIST_TRY_VOID(
+            db.run("UPDATE versions SET downloads = downloads + ? WHERE id = ?", {each.count, *version}));
+      }
+      return {};
+    });
+  }
+
+  Result<std::vector<DownloadsOfDay>> downloads(const std::string& package, std::int64_t since) override {
+    std::vector<DownloadsOfDay> found;
+    MIST_TRY_VOID(
+        read("SELECT d.day, v.version, d.count FROM projects p JOIN versions v ON v.project = p.id "
+             "JOIN downloads d ON d.version = v.id AND d.day >= ? WHERE p.name = ? ORDER BY d.day DESC, "
+             "v.place DESC",
+             {since, package},
+             [&](const Row& row) { found.push_back({row.integer(0), row.text(1), row.integer(2)}); }));
     return found;
   }
 

@@ -9,6 +9,7 @@
 #include "catalog/backup.h"
 #include "catalog/blobs.h"
 #include "catalog/sqlite_account_store.h"
+#include "catalog/sqlite_schema.h"
 #include "sqlite/database.h"
 #include "testing/fake_clock.h"
 #include "testing/temp_dir.h"
@@ -28,8 +29,9 @@ class StoreTest : public ::testing::Test {
  protected:
   StoreTest() : store_(opened()), accounts_(*open_sqlite_account_store(places_.database(), clock_)) {}
 
-  std::unique_ptr<Store> opened() {
-    auto store = open_sqlite_store(places_.database(), clock_, random_);
+  std::unique_ptr<Store> opened() { return opened(places_.database()); }
+  std::unique_ptr<Store> opened(const Path& file) {
+    auto store = open_sqlite_store(file, clock_, random_);
     EXPECT_TRUE(store.ok()) << store.error().to_line();
     return *std::move(store);
   }
@@ -371,35 +373,32 @@ TEST_F(StoreTest, FacetsCountWhatChoosingThemWouldGive) {
 }
 
 TEST_F(StoreTest, ADatabaseOfTheFirstVersionIsBroughtUpToDate) {
-  author("ann");
-  project("etcd");
-  NewVersion made = version("etcd", "1.0.0");
-  made.facts.format = "Helm chart";
-  submit(made);
-  ASSERT_TRUE(store_->finish(lease(), true).ok());
   store_.reset();
   accounts_.reset();
+  const Path old = dir_.path() / "old.db";
   {
-    auto database = sqlite::Database::open(places_.database());
+    auto database = sqlite::Database::open(old);
     ASSERT_TRUE(database.ok());
-    const Status back = database->script(
-        "DROP TABLE identities; DROP TABLE journeys; ALTER TABLE tokens DROP COLUMN scopes; ALTER TABLE "
-        "tokens DROP COLUMN used; DROP TABLE sessions; "
-        "DROP TABLE second_factors; DROP TABLE recovery_codes;"
-        "ALTER TABLE accounts DROP COLUMN password;"
-        "ALTER TABLE accounts DROP COLUMN disabled;"
-        "DROP TRIGGER listed_state; DROP INDEX listed_facets; DROP INDEX listed_version; DROP INDEX "
-        "versions_by_state;"
-        "ALTER TABLE listed DROP COLUMN format; ALTER TABLE listed DROP COLUMN state;"
-        "ALTER TABLE runs DROP COLUMN objects; ALTER TABLE runs DROP COLUMN security;"
-        "ALTER TABLE runs DROP COLUMN text; PRAGMA user_version = 1;");
-    ASSERT_TRUE(back.ok()) << back.error().to_line();
+    ASSERT_TRUE(database->migrate(schema_scripts().first(1)).ok());
+    const Status filled = database->script(
+        "INSERT INTO accounts VALUES (1, 'ann', 0, 1000, 0);"
+        "INSERT INTO tokens VALUES (1, 1, 'digest', 'laptop', 1000, NULL);"
+        "INSERT INTO projects VALUES (1, 'etcd', 1, 'https://g/e', '', 's', 1000, NULL, NULL, '', 1);"
+        "INSERT INTO versions VALUES (1, 1, '1.0.0', 0, 'v1.0.0', 'a', 'sha256:1', 2, NULL, 1000, "
+        "'{\"format\": \"Helm chart\"}', '');"
+        "INSERT INTO listed VALUES (1, 'etcd', 1, '');"
+        "INSERT INTO jobs VALUES (1, 1, 0, 1, NULL, NULL, 1000);"
+        "INSERT INTO runs VALUES (1, 1, '');");
+    ASSERT_TRUE(filled.ok()) << filled.error().to_line();
   }
-  store_ = opened();
+  store_ = opened(old);
   const Facets facets = *store_->facets("", {});
   EXPECT_EQ(told(facets.formats), "Helm chart=1 ");
   EXPECT_EQ(told(facets.states), "passed=1 ");
   EXPECT_TRUE((*store_->last_run("etcd", "1.0.0"))->objects.is_null());
+  EXPECT_EQ((*store_->version("etcd", "1.0.0"))->downloads, 0);
+  accounts_ = *open_sqlite_account_store(old, clock_);
+  EXPECT_EQ((*accounts_->owner_of_token("digest"))->scopes, "projects versions moderate admin");
 }
 
 TEST_F(StoreTest, TheObjectsOfARunAreKeptWithIt) {

@@ -42,6 +42,18 @@ struct Slice {
   std::string next = {};  ///< Page::after of the next one; empty: there is none
 };
 
+/// So many downloads of those bytes on that day (since 1970, UTC).
+struct DownloadCount {
+  std::string digest = {};
+  std::int64_t day = 0, count = 0;
+};
+/// Of a package since some day: what was downloaded on each, the newest first.
+struct DownloadsOfDay {
+  std::int64_t day = 0;
+  std::string version = {};
+  std::int64_t count = 0;
+};
+
 /// A Kube that kpm may install.
 struct IndexEntry {
   std::string package = {}, version = {}, digest = {}, k3 = {};
@@ -132,6 +144,12 @@ class Store {
   virtual Result<std::pair<std::int64_t, std::vector<IndexEntry>>> index() = 0;
   /// Whether a version that may be seen has these bytes.
   virtual Result<bool> has_blob(const std::string& digest) = 0;
+
+  // Downloads. Version::downloads is their sum.
+
+  /// Bytes that several versions have count for the oldest of them; those that none has don't count.
+  virtual Status add_downloads(const std::vector<DownloadCount>& counts) = 0;
+  virtual Result<std::vector<DownloadsOfDay>> downloads(const std::string& package, std::int64_t since) = 0;
 
   // The queue. A job belongs to its holder for a term, and as long as that renews it; after that any worker
   // may take it, as the next attempt.

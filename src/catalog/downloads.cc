@@ -1,0 +1,74 @@
+#include "catalog/downloads.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "crypto/digest.h"
+
+namespace mist::catalog {
+namespace {
+
+constexpr Duration kBetweenWrites = std::chrono::seconds(1);
+
+}  // namespace
+
+std::int64_t day_of(WallTime time) {
+  return std::chrono::floor<std::chrono::days>(time).time_since_epoch().count();
+}
+
+std::string day_text(std::int64_t day) { return format_time(WallTime(std::chrono::days(day))).substr(0, 10); }
+
+DownloadCounter::~DownloadCounter() {
+  const std::scoped_lock lock(mutex_);
+  write();
+}
+
+void DownloadCounter::note(std::string_view client, const std::string& digest) {
+  const std::scoped_lock lock(mutex_);
+  if (!counts(client, digest)) return;
+  ++pending_[{digest, day_}];
+  if (world_.clock.steady_now() - written_ >= kBetweenWrites) write();
+}
+
+void DownloadCounter::keep() {
+  const std::scoped_lock lock(mutex_);
+  if (!pending_.empty() && world_.clock.steady_now() - written_ >= kBetweenWrites) write();
+}
+
+bool DownloadCounter::counts(std::string_view client, const std::string& digest) {
+  if (const std::int64_t today = day_of(world_.clock.now()); today != day_) {
+    day_ = today;
+    key_ = world_.random.token(32);
+    seen_.clear();
+    clients_.clear();
+  }
+  if (seen_.size() >= kMostSeen) return false;
+  std::uint32_t& of_client = clients_[hashed(client, {})];
+  if (of_client >= kMostOfClient || !seen_.insert(hashed(client, digest)).second) return false;
+  ++of_client;
+  return true;
+}
+
+std::uint64_t DownloadCounter::hashed(std::string_view client, std::string_view digest) const {
+  const auto bytes =
+      crypto::hmac_sha256(crypto::as_bytes(key_), crypto::as_bytes(fmt::format("{}\n{}", client, digest)));
+  std::uint64_t hash = 0;
+  for (std::size_t i = 0; i < sizeof hash; ++i) hash = hash << 8 | std::to_integer<std::uint64_t>(bytes[i]);
+  return hash;
+}
+
+// What can't be written now is tried again: a download doesn't fail for it.
+void DownloadCounter::write() {
+  written_ = world_.clock.steady_now();
+  if (pending_.empty()) return;
+  std::vector<DownloadCount> counts;
+  for (const auto& [what, count] : pending_)
+    counts.push_back({.digest = what.first, .day = what.second, .count = count});
+  if (const Status kept = world_.store.add_downloads(counts); !kept.ok())
+    world_.events.warn("downloads aren't counted now: " + kept.error().to_line());
+  else
+    pending_.clear();
+}
+
+}  // namespace mist::catalog

@@ -1,0 +1,65 @@
+#pragma once
+// Counts how often the bytes of each version were downloaded, without keeping by whom: a client (client_of in
+// sign_in.h) counts once a day for each of them. Until the day ends a hash of it is remembered, with a key
+// that is drawn each day and is in memory alone. So each process counts for itself, and one that starts again
+// counts a client once more. Any thread.
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/clock.h"
+#include "base/event.h"
+#include "base/random.h"
+#include "catalog/store.h"
+
+namespace mist::catalog {
+
+/// The number of a day since 1970, in UTC.
+std::int64_t day_of(WallTime time);
+/// "2026-11-27".
+std::string day_text(std::int64_t day);
+
+class DownloadCounter {
+ public:
+  struct World {
+    Store& store;
+    const Clock& clock;
+    Random& random;
+    EventSink& events;
+  };
+  explicit DownloadCounter(World world) : world_(world) {}
+  /// Keeps the counts.
+  ~DownloadCounter();
+  DownloadCounter(const DownloadCounter&) = delete;
+  DownloadCounter& operator=(const DownloadCounter&) = delete;
+
+  /// All bytes of `digest` were sent to `client`. Beyond these bounds nothing is counted until the next day.
+  void note(std::string_view client, const std::string& digest);
+  /// Writes counts that aren't kept yet. Later ones wait for a second, so that many downloads aren't as many
+  /// transactions.
+  void keep();
+
+  static constexpr std::size_t kMostSeen = 400'000;  ///< 20 MB
+  static constexpr std::uint32_t kMostOfClient = 1'000;
+
+ private:
+  bool counts(std::string_view client, const std::string& digest);
+  std::uint64_t hashed(std::string_view client, std::string_view digest) const;
+  void write();
+
+  World world_;
+  std::mutex mutex_;  // guards all below
+  std::int64_t day_ = -1;
+  std::string key_;
+  std::unordered_set<std::uint64_t> seen_;
+  std::unordered_map<std::uint64_t, std::uint32_t> clients_;
+  std::map<std::pair<std::string, std::int64_t>, std::int64_t> pending_;  // by digest and day
+  SteadyTime written_{};
+};
+
+}  // namespace mist::catalog

@@ -1,0 +1,136 @@
+#include "catalog/downloads.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+
+#include "catalog/sign_in.h"
+#include "catalog/sqlite_account_store.h"
+#include "catalog/sqlite_store.h"
+#include "testing/fake_clock.h"
+#include "testing/recorded_events.h"
+#include "testing/temp_dir.h"
+
+namespace mist::catalog {
+namespace {
+
+using namespace std::chrono_literals;
+
+class DownloadsTest : public ::testing::Test {
+ protected:
+  DownloadsTest()
+      : store_(*open_sqlite_store(dir_.path() / "a.db", clock_, random_)),
+        accounts_(*open_sqlite_account_store(dir_.path() / "a.db", clock_)) {
+    EXPECT_TRUE(accounts_->add("ann", Role::Author, "").ok());
+    for (const char* package : {"etcd", "copy"})
+      EXPECT_TRUE(store_->add_project({.name = package, .owner = "ann", .url = "https://g/e"}).ok());
+    for (const char* number : {"1.0.0", "1.1.0"}) submit("etcd", number, digest_of(number));
+    begin();
+  }
+  void submit(const std::string& package, const std::string& version, const std::string& digest) {
+    EXPECT_TRUE(store_
+                    ->submit({.package = package,
+                              .version = version,
+                              .tag = "v" + version,
+                              .commit = std::string(40, 'a'),
+                              .digest = digest})
+                    .ok());
+  }
+  static std::string digest_of(const std::string& text) { return crypto::sha256(text).str(); }
+  void begin() {
+    counter_.emplace(
+        DownloadCounter::World{.store = *store_, .clock = clock_, .random = random_, .events = events_});
+  }
+  std::int64_t count(const std::string& version, const std::string& package = "etcd") {
+    counter_->keep();
+    return (*store_->version(package, version))->downloads;
+  }
+
+  mist::testing::TempDir dir_;
+  mist::testing::FakeClock clock_;
+  SystemRandom random_;
+  mist::testing::RecordedEvents events_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<AccountStore> accounts_;
+  std::optional<DownloadCounter> counter_;
+};
+
+TEST_F(DownloadsTest, AClientCountsOnceADayForEachVersion) {
+  for (int i = 0; i < 3; ++i) counter_->note("192.0.2.1", digest_of("1.0.0"));
+  counter_->note("192.0.2.1", digest_of("1.1.0"));
+  counter_->note("192.0.2.2", digest_of("1.0.0"));
+  clock_.advance(2s);
+  EXPECT_EQ(count("1.0.0"), 2);
+  EXPECT_EQ(count("1.1.0"), 1);
+  clock_.advance(24h);
+  counter_->note("192.0.2.1", digest_of("1.0.0"));
+  EXPECT_EQ(count("1.0.0"), 3);
+  const auto days = *store_->downloads("etcd", 0);
+  ASSERT_EQ(days.size(), 3U);
+  EXPECT_EQ(day_text(days[0].day), "2026-03-02");
+  EXPECT_EQ(days[0].count, 1);
+  EXPECT_EQ(day_text(days[2].day), "2026-03-01");
+  EXPECT_EQ(days[1].version, "1.1.0");
+  EXPECT_EQ(days[2].count, 2);
+  EXPECT_EQ(store_->downloads("etcd", days[0].day)->size(), 1U);
+}
+
+TEST_F(DownloadsTest, ADayIsThatOfTheDownloadNotOfItsWriting) {
+  counter_->note("192.0.2.1", digest_of("1.0.0"));  // is written at once
+  counter_->note("192.0.2.2", digest_of("1.0.0"));  // waits
+  clock_.advance(24h);
+  counter_->note("192.0.2.2", digest_of("1.0.0"));
+  const auto days = *store_->downloads("etcd", 0);
+  ASSERT_EQ(days.size(), 2U);
+  EXPECT_EQ(days[0].count, 1);
+  EXPECT_EQ(days[1].count, 2);
+}
+
+TEST_F(DownloadsTest, NothingIsLostWhenItEndsInOrder) {
+  counter_->note("192.0.2.1", digest_of("1.0.0"));
+  counter_->note("192.0.2.2", digest_of("1.0.0"));
+  begin();
+  EXPECT_EQ(count("1.0.0"), 2);
+}
+
+TEST_F(DownloadsTest, BytesCountForTheOldestVersionThatHasThem) {
+  submit("copy", "1.0.0", digest_of("1.0.0"));
+  counter_->note("192.0.2.1", digest_of("1.0.0"));
+  counter_->note("192.0.2.1", digest_of("of nothing"));
+  clock_.advance(2s);
+  EXPECT_EQ(count("1.0.0"), 1);
+  EXPECT_EQ(count("1.0.0", "copy"), 0) << "a copy takes no count of it";
+}
+
+TEST_F(DownloadsTest, AClientThatFetchesVeryMuchTakesNoRoomFromOthers) {
+  for (std::uint32_t i = 0; i < 2 * DownloadCounter::kMostOfClient; ++i)
+    counter_->note("192.0.2.1", digest_of(fmt::format("other {}", i)));
+  counter_->note("192.0.2.1", digest_of("1.0.0"));
+  clock_.advance(2s);
+  EXPECT_EQ(count("1.0.0"), 0);
+  counter_->note("192.0.2.2", digest_of("1.0.0"));
+  clock_.advance(2s);
+  EXPECT_EQ(count("1.0.0"), 1);
+}
+
+TEST_F(DownloadsTest, NoAddressIsKept) {
+  counter_->note("192.0.2.99", digest_of("1.0.0"));
+  clock_.advance(2s);
+  ASSERT_EQ(count("1.0.0"), 1);
+  HostFileSystem files;
+  for (const char* file : {"a.db", "a.db-wal"})
+    EXPECT_EQ(files.read(dir_.path() / file)->find("192.0.2.99"), std::string::npos);
+}
+
+TEST(Client, IsAnIPv4AddressOrANetworkOfIPv6) {
+  EXPECT_EQ(client_of("192.0.2.1"), "192.0.2.1");
+  EXPECT_EQ(client_of("::ffff:192.0.2.1"), "192.0.2.1") << "as [::]:8080 sees it";
+  EXPECT_NE(client_of("::ffff:192.0.2.1"), client_of("::ffff:192.0.2.2"));
+  EXPECT_EQ(client_of("2001:db8::1"), client_of("2001:db8::2"));
+  EXPECT_NE(client_of("2001:db8::1"), client_of("2001:db8:0:1::1"));
+}
+
+}  // namespace
+}  // namespace mist::catalog
