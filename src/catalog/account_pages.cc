@@ -76,6 +76,27 @@ Markup second_factor_section(const FormState& form, const AccountDetails& detail
   return out;
 }
 
+Markup removal_section(const FormState& form, const AccountDetails& details) {
+  Markup fields = text_field({.name = "name", .label = "The name of the account, to be sure"});
+  if (details.has_password)
+    fields += text_field({.name = "password",
+                          .label = "Its password",
+                          .type = "password",
+                          .autocomplete = "current-password"});
+  if (details.has_second_factor) fields += text_field(kCodeField);
+  return markup(
+      "<h2 id=\"data\">Your data</h2>\n<p><a href=\"/account/export\">All that the catalog keeps of this "
+      "account, "
+      "as JSON</a></p>\n<details><summary>Delete this account</summary>\n<p>Its password, identities, "
+      "sessions, "
+      "tokens, ratings, comments and reports are deleted, its projects unlinked. Versions that were "
+      "published "
+      "stay, without your name. Nobody gets the name again, not even you.</p>\n"
+      "<form method=\"post\" action=\"/account/remove\">\n{}{}<button>Delete "
+      "it</button>\n</form>\n</details>\n",
+      form_field(form.token), fields);
+}
+
 Markup sessions_section(const FormState& form, const AccountView& view) {
   Markup rows;
   for (const Session& each : view.sessions)
@@ -251,6 +272,8 @@ std::string account_page(const PageFrame& frame, const FormState& form, const Ac
   Markup content = markup("<h1>{}</h1>\n<p class=\"lead\">Role: {}. Since {}.</p>\n{}", account.name,
                           to_string(account.role), format_time(view.details.created).substr(0, 10),
                           problem_note(form.problem));
+  if (account.role >= Role::Moderator)
+    content += markup("<p><a href=\"/admin/reports\">Open reports: {}</a></p>\n", view.reports);
   if (account.role == Role::Administrator)
     content += markup("<p><a href=\"/admin\">Accounts of others, and what was changed</a></p>\n");
   content += projects_section(form, view);
@@ -259,6 +282,7 @@ std::string account_page(const PageFrame& frame, const FormState& form, const Ac
   content += password_section(form, view.details);
   content += second_factor_section(form, view.details);
   content += identities_section(form, view);
+  content += removal_section(form, view.details);
   return frame_of(frame, account.name, content).text();
 }
 

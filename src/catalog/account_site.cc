@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "catalog/account_data.h"
 #include "catalog/admin_pages.h"
 #include "catalog/totp.h"
 #include "http/url.h"
@@ -47,13 +48,6 @@ std::string origin_of(const std::string& url) {
   return parsed.ok() ? parsed->origin() : url;
 }
 
-WebAnswer wait_page(const PageFrame& frame, int seconds) {
-  WebAnswer answer =
-      html(message_page(frame, "Too many tries", fmt::format("Try again in {} seconds.", seconds)), 429);
-  answer.headers.push_back({"Retry-After", std::to_string(seconds)});
-  return answer;
-}
-
 // A sentence for a page, without its full stop.
 std::string problem_of(const Error& failure) {
   std::string text =
@@ -91,6 +85,13 @@ std::string version_page(const Fields& form) {
 
 }  // namespace
 
+WebAnswer wait_page(const PageFrame& frame, int seconds) {
+  WebAnswer answer =
+      html(message_page(frame, "Too many tries", fmt::format("Try again in {} seconds.", seconds)), 429);
+  answer.headers.push_back({"Retry-After", std::to_string(seconds)});
+  return answer;
+}
+
 std::span<const AccountSite::Route> AccountSite::routes() {
   using S = AccountSite;
   static constexpr std::array kRoutes{
@@ -119,6 +120,19 @@ std::span<const AccountSite::Route> AccountSite::routes() {
       Route{"POST", "/account/versions/test", Needs::Account, &S::test_version},
       Route{"POST", "/account/versions/yank", Needs::Account, &S::yank_version},
       Route{"POST", "/account/versions/unyank", Needs::Account, &S::unyank_version},
+      Route{"GET", "/account/export", Needs::Account, &S::export_account},
+      Route{"POST", "/account/remove", Needs::Account, &S::remove_account},
+      Route{"POST", "/account/ratings", Needs::Account, &S::rate},
+      Route{"POST", "/account/ratings/remove", Needs::Account, &S::take_back_rating},
+      Route{"POST", "/account/comments", Needs::Account, &S::add_comment},
+      Route{"POST", "/account/comments/change", Needs::Account, &S::change_comment},
+      Route{"POST", "/account/comments/remove", Needs::Account, &S::remove_comment},
+      Route{"POST", "/account/comments/report", Needs::Account, &S::report_comment},
+      Route{"POST", "/account/reports", Needs::Account, &S::report_package},
+      Route{"GET", "/admin/reports", Needs::Moderator, &S::show_reports},
+      Route{"POST", "/admin/reports/close", Needs::Moderator, &S::close_report},
+      Route{"POST", "/admin/comments/hide", Needs::Moderator, &S::hide_comment},
+      Route{"POST", "/admin/comments/show", Needs::Moderator, &S::show_comment},
       Route{"GET", "/admin", Needs::Administrator, &S::show_accounts},
       Route{"GET", "/admin/audit", Needs::Administrator, &S::show_audit},
       Route{"POST", "/admin/role", Needs::Administrator, &S::set_role},
@@ -217,6 +231,8 @@ Result<WebAnswer> AccountSite::answer(const WebRequest& request, const std::stri
 Status AccountSite::check(const Ask& ask, const Route& route) {
   if (route.needs >= Needs::Account && !ask.visitor)
     return error(ErrorKind::Forbidden, "nobody is signed in").with_hint("sign in at /login");
+  if (route.needs == Needs::Moderator && ask.account().role < Role::Moderator)
+    return error(ErrorKind::Forbidden, "this is for moderators");
   if (route.needs == Needs::Administrator && ask.account().role < Role::Administrator)
     return error(ErrorKind::Forbidden, "this is for administrators");
   if (route.method == "GET") return {};
@@ -431,6 +447,10 @@ AccountSite::Reply AccountSite::show_account(const Ask& ask) {
            world_.store.projects(ask.account().name, {.after = {}, .limit = kMostProjects}));
   MIST_TRY(std::vector<TokenFacts> tokens, world_.accounts.tokens(ask.account().name));
   MIST_TRY(auto identities, world_.accounts.identities(ask.account().name));
+  std::int64_t reports = 0;
+  if (ask.account().role >= Role::Moderator) {
+    MIST_TRY(reports, world_.feedback.count_reports());
+  }
   return html(account_page(ask.frame, ask.state(),
                            {.details = *details,
                             .session = ask.visitor->session.id,
@@ -438,7 +458,8 @@ AccountSite::Reply AccountSite::show_account(const Ask& ask) {
                             .projects = std::move(projects.items),
                             .tokens = std::move(tokens),
                             .identities = std::move(identities),
-                            .issuer = world_.oidc == nullptr ? std::string() : world_.oidc->issuer()}));
+                            .issuer = world_.oidc == nullptr ? std::string() : world_.oidc->issuer(),
+                            .reports = reports}));
 }
 
 AccountSite::Reply AccountSite::change_password(const Ask& ask) {
@@ -546,6 +567,31 @@ AccountSite::Reply AccountSite::unyank_version(const Ask& ask) {
   MIST_TRY_VOID(
       world_.actions.yank(ask.actor(), field(ask.form, "package"), field(ask.form, "version"), std::nullopt));
   return see_other(version_page(ask.form));
+}
+
+AccountSite::Reply AccountSite::export_account(const Ask& ask) {
+  MIST_TRY(const encoding::Value data,
+           account_data(world_.store, world_.accounts, world_.feedback, ask.account().name));
+  WebAnswer answer = json(data);
+  answer.headers.push_back(
+      {"Content-Disposition", fmt::format("attachment; filename=\"{}.json\"", ask.account().name)});
+  return answer;
+}
+
+// Whoever only found an open browser can't do it.
+AccountSite::Reply AccountSite::remove_account(const Ask& ask) {
+  const std::string& name = ask.account().name;
+  if (field(ask.form, "name") != name)
+    return error(ErrorKind::Invalid, "type the name of your account to delete it");
+  if (const int seconds = sign_in_.wait_for(name, ask.peer); seconds > 0)
+    return wait_page(ask.frame, seconds);
+  MIST_TRY_VOID(
+      sign_in_.check_owner(name, SecretString(field(ask.form, "password")), field(ask.form, "code")));
+  MIST_TRY(const std::string gone, world_.accounts.remove(name));
+  MIST_TRY_VOID(world_.actions.audit({{.name = gone}, ""}, "delete account", gone));
+  WebAnswer answer = see_other("/");
+  answer.headers.push_back(cookies_.remove(CookieFor::Session));
+  return answer;
 }
 
 // Of administrators

@@ -14,6 +14,7 @@
 #include "catalog/account_store.h"
 #include "catalog/admin_actions.h"
 #include "catalog/author_actions.h"
+#include "catalog/feedback_actions.h"
 #include "catalog/oidc.h"
 #include "catalog/password.h"
 #include "catalog/rate_limit.h"
@@ -33,12 +34,17 @@ struct Visitor {
   std::string form_token() const { return catalog::form_token(cookie); }
 };
 
+/// 429.
+http::WebAnswer wait_page(const PageFrame& frame, int seconds);
+
 class AccountSite {
  public:
   struct World {
     Store& store;
     AccountStore& accounts;
+    FeedbackStore& feedback;
     AuthorActions& actions;
+    FeedbackActions& opinions;
     TokenActions& tokens;
     PasswordHasher& passwords;
     Clock& clock;
@@ -78,7 +84,7 @@ class AccountSite {
     FormState state(std::string problem = {}) const;
   };
   using Reply = Result<http::WebAnswer>;
-  enum class Needs : std::uint8_t { Nobody, Password, Account, Administrator };
+  enum class Needs : std::uint8_t { Nobody, Password, Account, Moderator, Administrator };
   struct Route {
     std::string_view method, path;
     Needs needs;
@@ -121,6 +127,22 @@ class AccountSite {
   Reply enable(const Ask& ask);
   Reply yank_version(const Ask& ask);
   Reply unyank_version(const Ask& ask);
+  Reply export_account(const Ask& ask);
+  Reply remove_account(const Ask& ask);
+
+  // account_site_feedback.cc
+  Reply rate(const Ask& ask);
+  Reply take_back_rating(const Ask& ask);
+  Reply add_comment(const Ask& ask);
+  Reply change_comment(const Ask& ask);
+  Reply remove_comment(const Ask& ask);
+  Reply report_package(const Ask& ask);
+  Reply report_comment(const Ask& ask);
+  Reply show_reports(const Ask& ask);
+  Reply close_report(const Ask& ask);
+  Reply hide_comment(const Ask& ask);
+  Reply show_comment(const Ask& ask);
+  Result<std::string> package_of_comment(std::int64_t id);
 
   http::WebAnswer login_answer(const Ask& ask, std::string problem, int status) const;
   http::WebAnswer registration_answer(const Ask& ask, std::string problem, int status) const;

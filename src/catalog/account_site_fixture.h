@@ -15,6 +15,7 @@
 #include "catalog/oidc.h"
 #include "catalog/site.h"
 #include "catalog/sqlite_account_store.h"
+#include "catalog/sqlite_feedback_store.h"
 #include "catalog/sqlite_store.h"
 #include "http/url.h"
 #include "testing/fake_clock.h"
@@ -92,6 +93,7 @@ class AccountSiteTest : public ::testing::Test {
   AccountSiteTest()
       : store_(*open_sqlite_store(dir_.path() / "a.db", clock_, random_)),
         accounts_(*open_sqlite_account_store(dir_.path() / "a.db", clock_)),
+        feedback_(*open_sqlite_feedback_store(dir_.path() / "a.db", clock_)),
         blobs_(files_, dir_.path() / "blobs"),
         site_(made(Registration::Closed)) {
     for (const auto& [name, role] :
@@ -104,6 +106,7 @@ class AccountSiteTest : public ::testing::Test {
     return std::make_unique<Site>(
         Site::World{.store = *store_,
                     .accounts = *accounts_,
+                    .feedback = *feedback_,
                     .passwords = passwords_,
                     .blobs = blobs_,
                     .clock = clock_,
@@ -147,6 +150,7 @@ class AccountSiteTest : public ::testing::Test {
   mist::testing::RecordedEvents events_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<AccountStore> accounts_;
+  std::unique_ptr<FeedbackStore> feedback_;
   PasswordHasher passwords_{random_, kCheap};
   Blobs blobs_;
   std::unique_ptr<OidcClient> oidc_;

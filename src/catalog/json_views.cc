@@ -120,6 +120,37 @@ Value to_value(const AuditEntry& entry) {
                         {"peer", text_or_null(entry.peer)}});
 }
 
+Value to_value(const Ratings& ratings) {
+  Value counts{Value::Array{}};
+  for (const std::int64_t each : ratings.counts) counts.push_back(Value(each));
+  return Value::object(
+      {{"count", Value(ratings.count())},
+       {"average", ratings.count() == 0 ? Value() : Value(static_cast<double>(ratings.tenths()) / 10)},
+       {"stars", std::move(counts)}});
+}
+
+Value to_value(const Comment& comment) {
+  return Value::object({{"id", Value(comment.id)},
+                        {"package", Value(comment.package)},
+                        {"by", Value(comment.by)},
+                        {"owner", Value(comment.by_owner)},
+                        {"text", comment.hidden ? Value() : Value(comment.text)},
+                        {"created", Value(format_time(comment.created))},
+                        {"changed", comment.changed ? Value(format_time(*comment.changed)) : Value()},
+                        {"hidden", comment.hidden ? Value(*comment.hidden) : Value()}});
+}
+
+Value to_value(const AbuseReport& report) {
+  return Value::object({{"id", Value(report.id)},
+                        {"package", Value(report.package)},
+                        {"comment", report.comment == 0 ? Value() : Value(report.comment)},
+                        {"quote", text_or_null(report.quote)},
+                        {"quoted", text_or_null(report.quoted)},
+                        {"by", Value(report.by)},
+                        {"reason", Value(report.reason)},
+                        {"created", Value(format_time(report.created))}});
+}
+
 Value to_value(const Run& run) {
   Value steps{Value::Array{}};
   for (const Step& each : run.steps)

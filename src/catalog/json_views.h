@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "catalog/account_store.h"
+#include "catalog/feedback_store.h"
 #include "catalog/model.h"
 #include "catalog/previews.h"
 #include "catalog/store.h"
@@ -19,6 +20,10 @@ encoding::Value to_value(const Listed& listed);
 encoding::Value to_value(const TokenFacts& token);
 encoding::Value to_value(const AuditEntry& entry);
 encoding::Value to_value(const Run& run);
+encoding::Value to_value(const Ratings& ratings);
+/// Without the text of a hidden one.
+encoding::Value to_value(const Comment& comment);
+encoding::Value to_value(const AbuseReport& report);
 /// {"items": […], "next": "/api/v1/…?after=…" or null}
 template <typename T>
 encoding::Value to_value(const Slice<T>& slice, const std::string& next_path) {

@@ -109,6 +109,39 @@ constexpr std::array kEndpoints{
         Operation::AuditLog, "GET", "/api/v1/audit", Role::Administrator,
         "What was changed, the newest first: by `who`, `what` it was, with `subject` in what it was done to",
         "AuditLog", 200, true},
+    Endpoint{
+        Operation::Ratings, "GET", "/api/v1/packages/{name}/ratings", {}, "How accounts rate it", "Ratings"},
+    Endpoint{Operation::Rate, "PUT", "/api/v1/packages/{name}/rating", Role::Author,
+             "Rate it, in place of your earlier rating", "", 204, false, Scope::Feedback, "RatingRequest"},
+    Endpoint{Operation::TakeBackRating, "DELETE", "/api/v1/packages/{name}/rating", Role::Author,
+             "Take back your rating", "", 204, false, Scope::Feedback},
+    Endpoint{Operation::Comments,
+             "GET",
+             "/api/v1/packages/{name}/comments",
+             {},
+             "Comments on it, the newest first",
+             "Comments",
+             200,
+             true},
+    Endpoint{Operation::AddComment, "POST", "/api/v1/packages/{name}/comments", Role::Author,
+             "Comment on it, in plain text", "NewComment", 201, false, Scope::Feedback, "CommentRequest"},
+    Endpoint{Operation::ChangeComment, "PUT", "/api/v1/comments/{id}", Role::Author,
+             "Change a comment of yours", "", 204, false, Scope::Feedback, "CommentRequest"},
+    Endpoint{Operation::RemoveComment, "DELETE", "/api/v1/comments/{id}", Role::Author,
+             "Remove a comment of yours", "", 204, false, Scope::Feedback},
+    Endpoint{Operation::ReportPackage, "POST", "/api/v1/packages/{name}/reports", Role::Author,
+             "Report it to the moderators", "", 202, false, Scope::Feedback, "ReasonRequest"},
+    Endpoint{Operation::ReportComment, "POST", "/api/v1/comments/{id}/reports", Role::Author,
+             "Report a comment to the moderators", "", 202, false, Scope::Feedback, "ReasonRequest"},
+    Endpoint{Operation::HideComment, "PUT", "/api/v1/comments/{id}/hidden", Role::Moderator,
+             "Hide a comment; everybody sees why. Closes the reports of it", "", 204, false, Scope::Moderate,
+             "ReasonRequest"},
+    Endpoint{Operation::ShowComment, "DELETE", "/api/v1/comments/{id}/hidden", Role::Moderator,
+             "Take that back", "", 204, false, Scope::Moderate},
+    Endpoint{Operation::Reports, "GET", "/api/v1/reports", Role::Moderator, "Open reports, the oldest first",
+             "Reports", 200, true, Scope::Moderate},
+    Endpoint{Operation::CloseReport, "PUT", "/api/v1/reports/{id}/decision", Role::Moderator,
+             "Close a report", "", 204, false, Scope::Moderate, "DecisionRequest"},
 };
 
 constexpr std::string_view kSchemas = R"({
@@ -209,6 +242,35 @@ constexpr std::string_view kSchemas = R"({
     "items": {"type": "array", "items": {"type": "object", "properties": {
       "time": {"type": "string", "format": "date-time"}, "who": {"type": "string"}, "what": {"type": "string"},
       "subject": {"type": "string"}, "peer": {"type": ["string", "null"]}}}},
+    "next": {"type": ["string", "null"]}}},
+  "Ratings": {"type": "object", "required": ["count", "average", "stars"], "properties": {
+    "count": {"type": "integer"}, "average": {"type": ["number", "null"]},
+    "stars": {"type": "array", "items": {"type": "integer"}, "description": "How many gave one star, two, …"}}},
+  "RatingRequest": {"type": "object", "required": ["stars"], "properties": {
+    "stars": {"type": "integer", "minimum": 1, "maximum": 5}}},
+  "Comments": {"type": "object", "required": ["items", "next"], "properties": {
+    "items": {"type": "array", "items": {"type": "object", "required": ["id", "package", "by"], "properties": {
+      "id": {"type": "integer"}, "package": {"type": "string"}, "by": {"type": "string"},
+      "owner": {"type": "boolean", "description": "It is of the package's owner"},
+      "text": {"type": ["string", "null"], "description": "null: it is hidden"},
+      "created": {"type": "string", "format": "date-time"}, "changed": {"type": ["string", "null"]},
+      "hidden": {"type": ["string", "null"], "description": "Why a moderator hid it"}}}},
+    "next": {"type": ["string", "null"]}}},
+  "CommentRequest": {"type": "object", "required": ["text"], "properties": {
+    "text": {"type": "string", "maxLength": 4000}}},
+  "NewComment": {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}},
+  "ReasonRequest": {"type": "object", "required": ["reason"], "properties": {
+    "reason": {"type": "string", "maxLength": 500}}},
+  "DecisionRequest": {"type": "object", "required": ["decision"], "properties": {
+    "decision": {"type": "string", "maxLength": 500}}},
+  "Reports": {"type": "object", "required": ["items", "next"], "properties": {
+    "items": {"type": "array", "items": {"type": "object", "required": ["id", "package", "by", "reason"], "properties": {
+      "id": {"type": "integer"}, "package": {"type": "string"},
+      "comment": {"type": ["integer", "null"], "description": "null: it is about the package, or the comment was removed"},
+      "quote": {"type": ["string", "null"], "description": "The comment when it was reported"},
+      "quoted": {"type": ["string", "null"], "description": "The comment's account"},
+      "by": {"type": "string"}, "reason": {"type": "string"},
+      "created": {"type": "string", "format": "date-time"}}}},
     "next": {"type": ["string", "null"]}}},
   "Index": {"type": "object", "required": ["kubes"], "properties": {
     "kubes": {"type": "array", "items": {"type": "object",

@@ -37,6 +37,19 @@ enum class Operation : std::uint8_t {
   MakeToken,
   RevokeToken,
   AuditLog,
+  Ratings,
+  Rate,
+  TakeBackRating,
+  Comments,
+  AddComment,
+  ChangeComment,
+  RemoveComment,
+  ReportPackage,
+  ReportComment,
+  Reports,
+  CloseReport,
+  HideComment,
+  ShowComment,
 };
 
 struct Endpoint {

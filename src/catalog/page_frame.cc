@@ -113,6 +113,9 @@ fieldset { border: 1px solid var(--line); border-radius: .4rem; margin: 0 0 1rem
 .beside form { margin-bottom: 1rem; }
 @media (max-width: 55rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
 #rendered-output pre { max-height: 40rem; overflow: auto; }
+li > .by { color: var(--front); }
+.plain-text { white-space: pre-line; overflow-wrap: anywhere; }
+ul.plain .plain-text { color: var(--front); }
 .code { display: block; width: 14rem; max-width: 100%; }
 .graph { font: .85rem system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
 .graph text { fill: var(--front); }

@@ -4,6 +4,7 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "catalog/feedback_pages.h"
 #include "catalog/graph_picture.h"
 #include "catalog/preview_script.h"
 #include "catalog/security_report.h"
@@ -124,8 +125,9 @@ std::string downloads_words(const std::vector<Version>& versions, std::int64_t r
   return fmt::format("{} of all versions, {} of them in the last 30 days", total, recent);
 }
 
-Markup facts_list(const PageFrame& frame, const Version& version, const std::optional<Project>& project,
-                  const std::string& downloads) {
+Markup facts_list(const PageFrame& frame, const Version& version, const std::vector<Version>& versions,
+                  const PackageView& view) {
+  const std::optional<Project>& project = view.project;
   const PackageFacts& facts = version.facts;
   Markup out;
   if (!facts.format.empty()) out += markup("<dt>Kind</dt><dd>{}</dd>\n", facts.format);
@@ -140,7 +142,12 @@ Markup facts_list(const PageFrame& frame, const Version& version, const std::opt
   if (!version.digest.empty())
     out += markup("<dt>Digest</dt><dd><a href=\"/api/v1/blobs/{}\"><code>{}…</code></a></dd>\n",
                   version.digest, version.digest.substr(0, 23));
-  out += markup("<dt>Downloads</dt><dd>{} of this version; {}</dd>\n", version.downloads, downloads);
+  out += markup("<dt>Downloads</dt><dd>{} of this version; {}</dd>\n", version.downloads,
+                downloads_words(versions, view.recent_downloads));
+  out += markup("<dt>Rating</dt><dd>{}. <a href=\"{}\">{}</a></dd>\n", rating_words(view.ratings),
+                feedback_path(version.package),
+                view.comments == 0 ? std::string("Rate it, or comment")
+                                   : plural(static_cast<std::size_t>(view.comments), "comment"));
   out += markup("<dt>Badge</dt><dd><img src=\"{}/badge.svg\" alt=\"{}: {}\" height=\"20\">{}</dd>\n",
                 package_path(version.package), version.package, to_string(version.state),
                 code_block(fmt::format("[![{0}]({1}{2}/badge.svg)]({1}{2})", version.package, frame.url,
@@ -439,7 +446,7 @@ std::string package_page(const PageFrame& frame, const Version& shown, const std
   if (run) left += security_section(run->security);
   left += dependencies_section(shown.facts);
   left += run_summary(shown, run);
-  Markup right = facts_list(frame, shown, view.project, downloads_words(versions, view.recent_downloads));
+  Markup right = facts_list(frame, shown, versions, view);
   right += versions_section(shown, versions);
   right += view.controls;
   content += markup(

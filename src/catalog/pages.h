@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "catalog/feedback_store.h"
 #include "catalog/input_form.h"
 #include "catalog/markup.h"
 #include "catalog/model.h"
@@ -25,7 +26,9 @@ struct PackageView {
   std::optional<Project> project = {};
   std::optional<Run> run = {};
   std::int64_t recent_downloads = 0;  ///< of all versions, in the last 30 days
-  Markup controls = {};               ///< what the visitor may do with it
+  Ratings ratings = {};
+  std::int64_t comments = 0;  ///< that aren't hidden
+  Markup controls = {};       ///< what the visitor may do with it
 };
 /// `versions` has `shown`.
 std::string package_page(const PageFrame& frame, const Version& shown, const std::vector<Version>& versions,

@@ -89,6 +89,19 @@ Status SignIn::check_code(const std::string& name, const std::string& code) {
   return {};
 }
 
+Status SignIn::check_owner(const std::string& name, const SecretString& password, const std::string& code) {
+  MIST_TRY(const std::string stored, world_.accounts.password_of(name));
+  if (!stored.empty()) {
+    MIST_TRY(const bool right, world_.passwords.matches(password, stored));
+    if (!right) return error(ErrorKind::Forbidden, "that isn't the password that you have now");
+  }
+  MIST_TRY(const std::optional<SecondFactor> factor, world_.accounts.second_factor(name));
+  if (!factor || !factor->confirmed) return {};
+  if (codes_.wait_for(name) > 0)
+    return error(ErrorKind::Forbidden, "too many codes were tried").with_hint("wait for five minutes");
+  return check_code(name, code);
+}
+
 Result<SecretString> SignIn::begin(const std::string& name, const From& from) {
   return add_session(name, false, from);
 }

@@ -55,6 +55,8 @@ class SignIn {
                                const From& from);
   /// A code of the account's authenticator or a recovery code, which is used up. Forbidden.
   Status check_code(const std::string& name, const std::string& code);
+  /// Before something that can't be undone: the password, if the account has one, and the code. Forbidden.
+  Status check_owner(const std::string& name, const SecretString& password, const std::string& code);
   /// Without a question: the caller knows who it is.
   Result<SecretString> begin(const std::string& name, const From& from);
   /// An account of somebody who registers, and the cookie of its session. Conflict: the name is taken.

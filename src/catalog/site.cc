@@ -28,7 +28,6 @@ using http::WebRequest;
 constexpr std::string_view kApi = "/api/";
 constexpr std::string_view kSvg = "image/svg+xml";
 constexpr std::string_view kForEver = "public, max-age=31536000, immutable";
-constexpr std::size_t kMostJsonValues = 1000;
 constexpr int kMostOnAPage = 100;
 constexpr int kNewest = 12;
 constexpr std::size_t kLongestQuery = 200;
@@ -96,28 +95,6 @@ bool takes_gzip(const WebRequest& request) {
   return http::find_header(request.headers, "Accept-Encoding").find("gzip") != std::string_view::npos;
 }
 
-Result<Value> body_of(const WebRequest& request) {
-  // A form of another site can't send this type without being asked first.
-  const std::string type = lower_case(http::find_header(request.headers, "Content-Type"));
-  if (!type.starts_with("application/json"))
-    return error(ErrorKind::Invalid, "the body must be JSON, with Content-Type: application/json");
-  MIST_TRY(Value value,
-           encoding::parse_json(
-               request.body,
-               {.strict = true, .max_depth = 20, .max_values = kMostJsonValues, .file = "the body"}));
-  if (!value.is_object()) return error(ErrorKind::Invalid, "the body must be an object");
-  return value;
-}
-
-Status only_members(const Value& object, std::initializer_list<std::string_view> known) {
-  for (const auto& [key, value] : object.as_object()) {
-    if (std::ranges::find(known, key) == known.end())
-      return error(ErrorKind::Invalid, "there is no member {}", escape_controls(key));
-    if (!value.is_string()) return error(ErrorKind::Invalid, "{} must be a text", key);
-  }
-  return {};
-}
-
 bool is_good(const Version& version) { return version.state == VersionState::Passed && !version.yanked; }
 
 bool is_good_release(const Version& version) {
@@ -151,11 +128,14 @@ Site::Site(World world, SiteOptions options)
                 .random = world_.random,
                 .wake_poller = world_.wake_poller,
                 .allowed = options_.allowed}),
+      opinions_(world_.feedback, actions_, world_.clock),
       tokens_(
           {.accounts = world_.accounts, .actions = actions_, .clock = world_.clock, .random = world_.random}),
       account_pages_({.store = world_.store,
                       .accounts = world_.accounts,
+                      .feedback = world_.feedback,
                       .actions = actions_,
+                      .opinions = opinions_,
                       .tokens = tokens_,
                       .passwords = world_.passwords,
                       .clock = world_.clock,
@@ -300,6 +280,32 @@ Site::Reply Site::run(const Endpoint& endpoint, Call& call) {
       return revoke_token(call);
     case Operation::AuditLog:
       return audit_log(call);
+    case Operation::Ratings:
+      return ratings(call);
+    case Operation::Rate:
+      return rate(call);
+    case Operation::TakeBackRating:
+      return take_back_rating(call);
+    case Operation::Comments:
+      return comments(call);
+    case Operation::AddComment:
+      return add_comment(call);
+    case Operation::ChangeComment:
+      return change_comment(call);
+    case Operation::RemoveComment:
+      return remove_comment(call);
+    case Operation::ReportPackage:
+      return report(call, false);
+    case Operation::ReportComment:
+      return report(call, true);
+    case Operation::Reports:
+      return reports(call);
+    case Operation::CloseReport:
+      return close_report(call);
+    case Operation::HideComment:
+      return hide_comment(call);
+    case Operation::ShowComment:
+      return show_comment(call);
   }
   return error(ErrorKind::Internal, "an operation without a handler");
 }
@@ -740,9 +746,11 @@ Markup Site::controls_of(const Call& call, const Version& shown, const std::opti
   return version_controls(shown, call.visitor->form_token());
 }
 
-// /packages/NAME[/VERSION][/badge.svg], /packages/NAME/VERSION/test, …/inputs, …/changes
+// /packages/NAME[/VERSION][/badge.svg], /packages/NAME/comments, /packages/NAME/VERSION/test, …/inputs,
+// …/changes
 Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const Call& call) {
   const std::string& package = parts[1];
+  if (parts.size() == 3 && parts[2] == "comments") return feedback_page_of(package, call);
   const bool is_badge = parts.back() == "badge.svg" && (parts.size() == 3 || parts.size() == 4);
   const std::size_t named = parts.size() - (is_badge ? 1 : 0);
   const bool is_test = named == 4 && parts[3] == "test";
@@ -779,10 +787,14 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
   std::int64_t recent = 0;
   MIST_TRY(const std::vector<DownloadsOfDay> days, recent_downloads(package));
   for (const DownloadsOfDay& each : days) recent += each.count;
+  MIST_TRY(const Ratings ratings, world_.feedback.ratings(package));
+  MIST_TRY(const std::int64_t comments, world_.feedback.count_comments(package));
   return html(package_page(call.frame, shown, versions,
                            {.project = project,
                             .run = run,
                             .recent_downloads = recent,
+                            .ratings = ratings,
+                            .comments = comments,
                             .controls = controls_of(call, shown, project)}));
 }
 

@@ -15,6 +15,8 @@
 #include "catalog/author_actions.h"
 #include "catalog/blobs.h"
 #include "catalog/downloads.h"
+#include "catalog/feedback_actions.h"
+#include "catalog/feedback_pages.h"
 #include "catalog/openapi.h"
 #include "catalog/pages.h"
 #include "catalog/poller.h"
@@ -42,6 +44,7 @@ class Site {
   struct World {
     Store& store;
     AccountStore& accounts;
+    FeedbackStore& feedback;
     PasswordHasher& passwords;
     Blobs& blobs;
     Clock& clock;
@@ -110,11 +113,26 @@ class Site {
   Reply make_token(const Call& call);
   Reply revoke_token(const Call& call);
   Reply audit_log(const Call& call);
+  Status is_package(const std::string& name);
+  Reply ratings(const Call& call);
+  Reply rate(const Call& call);
+  Reply take_back_rating(const Call& call);
+  Reply comments(const Call& call);
+  Reply add_comment(const Call& call);
+  Reply change_comment(const Call& call);
+  Reply remove_comment(const Call& call);
+  Reply report(const Call& call, bool is_comment);
+  Reply reports(const Call& call);
+  Reply close_report(const Call& call);
+  Reply hide_comment(const Call& call);
+  Reply show_comment(const Call& call);
+  Reply feedback_page_of(const std::string& package, const Call& call);
 
   World world_;
   const SiteOptions options_;
   DownloadCounter downloads_;
   AuthorActions actions_;
+  FeedbackActions opinions_;
   TokenActions tokens_;
   AccountSite account_pages_;
   const std::string openapi_;

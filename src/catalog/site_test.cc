@@ -8,6 +8,7 @@
 #include "catalog/preview_script.h"
 #include "catalog/script.h"
 #include "catalog/sqlite_account_store.h"
+#include "catalog/sqlite_feedback_store.h"
 #include "catalog/sqlite_store.h"
 #include "encoding/gzip.h"
 #include "encoding/json.h"
@@ -36,9 +37,11 @@ class SiteTest : public ::testing::Test {
   SiteTest()
       : store_(*open_sqlite_store(dir_.path() / "a.db", clock_, random_)),
         accounts_(*open_sqlite_account_store(dir_.path() / "a.db", clock_)),
+        feedback_(*open_sqlite_feedback_store(dir_.path() / "a.db", clock_)),
         blobs_(files_, dir_.path() / "blobs"),
         site_({.store = *store_,
                .accounts = *accounts_,
+               .feedback = *feedback_,
                .passwords = passwords_,
                .blobs = blobs_,
                .clock = clock_,
@@ -113,6 +116,7 @@ class SiteTest : public ::testing::Test {
   mist::testing::RecordedEvents events_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<AccountStore> accounts_;
+  std::unique_ptr<FeedbackStore> feedback_;
   PasswordHasher passwords_{random_, {.n = 2, .r = 1, .p = 1}};
   Blobs blobs_;
   int woken_ = 0;
@@ -711,6 +715,7 @@ TEST_F(SiteTest, ATokenMakesNoneWithMoreRights) {
 TEST_F(SiteTest, ClientsThatAskTooOftenWait) {
   Site limited({.store = *store_,
                 .accounts = *accounts_,
+                .feedback = *feedback_,
                 .passwords = passwords_,
                 .blobs = blobs_,
                 .clock = clock_,

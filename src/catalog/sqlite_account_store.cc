@@ -7,6 +7,7 @@
 #include "catalog/sqlite_connections.h"
 #include "catalog/sqlite_rows.h"
 #include "catalog/sqlite_schema.h"
+#include "crypto/digest.h"
 #include "sqlite/database.h"
 
 namespace mist::catalog {
@@ -60,9 +61,10 @@ class SqliteAccountStore final : public AccountStore {
           .with_hint("lower case letters, digits and '-'");
     Account account{.id = 0, .name = name, .role = role};
     Status done = connections_.writing([&](Database& db) -> Status {
-      MIST_TRY(const std::int64_t made, db.run("INSERT INTO accounts (name, role, created, password) VALUES "
-                                               "(?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                                               {name, static_cast<int>(role), now(), password}));
+      MIST_TRY(const std::int64_t made,
+               db.run("INSERT INTO accounts (name, role, created, password) SELECT ?1, ?2, ?3, ?4 WHERE NOT "
+                      "EXISTS (SELECT 1 FROM retired_names WHERE digest = ?5) ON CONFLICT DO NOTHING",
+                      {name, static_cast<int>(role), now(), password, retired_digest(name)}));
       if (made == 0) return error(ErrorKind::Conflict, "there is an account {} already", name);
       account.id = db.last_id();
       return {};
@@ -101,6 +103,48 @@ class SqliteAccountStore final : public AccountStore {
       MIST_TRY_VOID(db.run("DELETE FROM tokens WHERE account = ?", {id}));
       return end_sessions(db, id);
     });
+  }
+
+  Result<std::string> remove(const std::string& name) override {
+    std::string gone;
+    Status done = changing(name, [&](Database& db, std::int64_t id) -> Status {
+      bool is_last = false;
+      MIST_TRY_VOID(db.query(
+          "SELECT 1 FROM accounts WHERE id = ?1 AND role = ?2 AND disabled = 0 AND NOT EXISTS (SELECT 1 "
+          "FROM accounts WHERE role = ?2 AND disabled = 0 AND id <> ?1)",
+          {id, static_cast<int>(Role::Administrator)}, [&](const Row&) { is_last = true; }));
+      if (is_last)
+        return error(ErrorKind::Conflict, "{} is the last administrator", name)
+            .with_hint("make another account one first");
+      MIST_TRY_VOID(db.query("SELECT 'deleted-' || lower(hex(randomblob(6)))", {},
+                             [&](const Row& row) { gone = row.text(0); }));
+      MIST_TRY_VOID(
+          db.run("INSERT INTO retired_names VALUES (?) ON CONFLICT DO NOTHING", {retired_digest(name)}));
+      // What others reported stays, without the words.
+      MIST_TRY_VOID(db.run("UPDATE reports SET quote = '', quoted = ? WHERE quoted = ?", {gone, name}));
+      MIST_TRY_VOID(db.run("UPDATE reports SET closed_by = ? WHERE closed_by = ?", {gone, name}));
+      for (const std::string_view table : {"tokens", "sessions", "second_factors", "recovery_codes",
+                                           "identities", "ratings", "comments", "reports"})
+        MIST_TRY_VOID(db.run(fmt::format("DELETE FROM {} WHERE account = ?", table), {id}));
+      MIST_TRY_VOID(db.run("DELETE FROM journeys WHERE account = ?", {name}));
+      MIST_TRY_VOID(db.run(
+          "UPDATE projects SET linked = 0, due = NULL, url = '', path = '', webhook_secret = '', problem = "
+          "'' WHERE account = ?",
+          {id}));
+      MIST_TRY_VOID(db.run("UPDATE audit SET peer = '' WHERE who = ?", {name}));
+      MIST_TRY_VOID(db.run("UPDATE audit SET who = ? WHERE who = ?", {gone, name}));
+      MIST_TRY_VOID(db.run("UPDATE audit SET subject = ? WHERE subject = ?", {gone, name}));
+      // "ann to moderator"
+      MIST_TRY_VOID(db.run(
+          "UPDATE audit SET subject = ?1 || substr(subject, length(?2) + 1) WHERE what = 'set role' AND "
+          "substr(subject, 1, length(?2) + 4) = ?2 || ' to '",
+          {gone, name}));
+      MIST_TRY_VOID(db.run("UPDATE accounts SET name = ?, role = ?, password = '', disabled = 1 WHERE id = ?",
+                           {gone, static_cast<int>(Role::Author), id}));
+      return {};
+    });
+    if (!done.ok()) return std::move(done).error();
+    return gone;
   }
 
   // Passwords
@@ -398,6 +442,11 @@ class SqliteAccountStore final : public AccountStore {
   std::int64_t now() const { return stamp(clock_.now()); }
   std::int64_t oldest_begin() const { return now() - milliseconds(times_.longest); }
   std::int64_t oldest_use() const { return now() - milliseconds(times_.idle); }
+
+  // The name itself is not kept.
+  static std::string retired_digest(std::string_view name) {
+    return crypto::sha256(fmt::format("account {}", name)).str();
+  }
 
   std::int64_t oldest_wait() const { return now() - milliseconds(times_.code); }
 

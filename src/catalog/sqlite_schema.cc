@@ -6,7 +6,7 @@ namespace mist::catalog {
 namespace {
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
-constexpr std::array<std::string_view, 8> kSchema{R"(
+constexpr std::array<std::string_view, 9> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -169,6 +169,42 @@ CREATE TABLE downloads (
   day INTEGER NOT NULL,
   count INTEGER NOT NULL,
   PRIMARY KEY (version, day)) STRICT, WITHOUT ROWID;
+)",
+                                                  // The number of a comment or report never means another.
+                                                  R"(
+CREATE TABLE ratings (
+  project INTEGER NOT NULL REFERENCES projects (id),
+  account INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+  stars INTEGER NOT NULL,
+  changed INTEGER NOT NULL,
+  PRIMARY KEY (project, account)) STRICT, WITHOUT ROWID;
+CREATE INDEX ratings_of_account ON ratings (account);
+CREATE TABLE comments (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  project INTEGER NOT NULL REFERENCES projects (id),
+  account INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+  text TEXT NOT NULL,
+  created INTEGER NOT NULL,
+  changed INTEGER,
+  hidden TEXT) STRICT;
+CREATE INDEX comments_of_project ON comments (project, account);
+CREATE INDEX comments_of_account ON comments (account);
+CREATE TABLE reports (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  project INTEGER NOT NULL REFERENCES projects (id),
+  comment INTEGER REFERENCES comments (id) ON DELETE SET NULL,
+  quote TEXT NOT NULL DEFAULT '',
+  quoted TEXT NOT NULL DEFAULT '',
+  account INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+  reason TEXT NOT NULL,
+  created INTEGER NOT NULL,
+  closed INTEGER,
+  closed_by TEXT NOT NULL DEFAULT '',
+  decision TEXT NOT NULL DEFAULT '') STRICT;
+CREATE INDEX reports_open ON reports (id) WHERE closed IS NULL;
+CREATE INDEX reports_of_comment ON reports (comment);
+CREATE INDEX reports_of_account ON reports (account);
+CREATE TABLE retired_names (digest TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 )"};
 
 }  // namespace

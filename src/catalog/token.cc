@@ -15,6 +15,7 @@ constexpr std::size_t kMostTokens = 100;  // of an account
 constexpr std::array kScopes{
     ScopeWords{Scope::Projects, "projects", "link, unlink and poll projects", Role::Author},
     ScopeWords{Scope::Versions, "versions", "yank versions, and test them again", Role::Author},
+    ScopeWords{Scope::Feedback, "feedback", "rate packages, comment on them and report them", Role::Author},
     ScopeWords{Scope::Moderate, "moderate", "the rights of a moderator", Role::Moderator},
     ScopeWords{Scope::Admin, "admin", "the rights of an administrator", Role::Administrator},
     ScopeWords{Scope::Tokens, "tokens", "make and revoke tokens", Role::Author},
@@ -33,7 +34,7 @@ Result<Scopes> Scopes::parse(std::string_view names) {
     const auto known = std::ranges::find(kScopes, name, &ScopeWords::name);
     if (known == kScopes.end())
       return error(ErrorKind::Invalid, "there is no scope {}", escape_controls(name))
-          .with_hint("projects, versions, moderate, admin, tokens");
+          .with_hint("projects, versions, feedback, moderate, admin, tokens");
     scopes.add(known->scope);
   }
   return scopes;

@@ -24,6 +24,7 @@ enum class Scope : std::uint8_t {
   Versions,  ///< yank versions, and test them again
   Moderate,  ///< the rights of a moderator, if the account is one
   Admin,     ///< the rights of an administrator, if the account is one
+  Feedback,  ///< rate packages, comment on them, and report them
   Tokens,    ///< make tokens of its own scopes at most, and revoke tokens
 };
 struct ScopeWords {
@@ -54,8 +55,8 @@ class Scopes {
   unsigned bits_ = 0;
 };
 
-/// Of tokens that are made at the command line without --scopes, and of those that are older than scopes.
-inline constexpr std::string_view kUsualScopes = "projects versions moderate admin";
+/// Of tokens that are made at the command line without --scopes.
+inline constexpr std::string_view kUsualScopes = "projects versions moderate admin feedback";
 
 /// The account with the rights that a token with these scopes gives.
 Account limited_to(Account account, const Scopes& scopes);

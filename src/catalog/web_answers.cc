@@ -1,6 +1,7 @@
 #include "catalog/web_answers.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/text.h"
 #include "catalog/json_views.h"
@@ -11,6 +12,10 @@ namespace mist::catalog {
 
 using encoding::Value;
 using http::WebAnswer;
+
+namespace {
+constexpr std::size_t kMostJsonValues = 1000;
+}  // namespace
 
 int status_of(const Error& failure) {
   using enum ErrorKind;
@@ -59,6 +64,34 @@ WebAnswer too_often(int seconds) {
                           429);
   answer.headers.push_back({"Retry-After", std::to_string(seconds)});
   return answer;
+}
+
+Result<Value> body_of(const http::WebRequest& request) {
+  // A form of another site can't send this type without being asked first.
+  const std::string type = lower_case(http::find_header(request.headers, "Content-Type"));
+  if (!type.starts_with("application/json"))
+    return error(ErrorKind::Invalid, "the body must be JSON, with Content-Type: application/json");
+  MIST_TRY(Value value,
+           encoding::parse_json(
+               request.body,
+               {.strict = true, .max_depth = 20, .max_values = kMostJsonValues, .file = "the body"}));
+  if (!value.is_object()) return error(ErrorKind::Invalid, "the body must be an object");
+  return value;
+}
+
+Status only_members(const Value& object, std::initializer_list<std::string_view> known) {
+  for (const auto& [key, value] : object.as_object()) {
+    if (std::ranges::find(known, key) == known.end())
+      return error(ErrorKind::Invalid, "there is no member {}", escape_controls(key));
+    if (!value.is_string()) return error(ErrorKind::Invalid, "{} must be a text", key);
+  }
+  return {};
+}
+
+std::int64_t id_of(std::string_view text) {
+  std::int64_t id = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), id);
+  return failed == std::errc() && end == text.data() + text.size() ? id : 0;
 }
 
 Error no_such(std::string_view what, std::string_view name) {

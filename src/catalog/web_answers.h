@@ -1,13 +1,14 @@
 #pragma once
 // The small parts of answering over HTTP that the pages and the REST API share. Pure; any thread.
 
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
+#include "base/result.h"
 #include "encoding/value.h"
 #include "http/web_server.h"
 
@@ -23,6 +24,14 @@ http::WebAnswer nothing(int status);
 http::WebAnswer too_often(int seconds);
 /// 303: the browser gets `path`, a path of this catalog.
 http::WebAnswer see_other(const std::string& path);
+
+/// Of a request that changes something. Invalid: it is no JSON object that was sent as one.
+Result<encoding::Value> body_of(const http::WebRequest& request);
+/// Invalid: it has other members, or ones that are no texts.
+Status only_members(const encoding::Value& object, std::initializer_list<std::string_view> known);
+
+/// The number of a comment or report in a path or form; 0, which none has: it is no number.
+std::int64_t id_of(std::string_view text);
 
 Error no_such(std::string_view what, std::string_view name);
 

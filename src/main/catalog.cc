@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "build_info.h"
+#include "catalog/account_data.h"
 #include "catalog/backup.h"
 #include "catalog/blobs.h"
 #include "catalog/oidc.h"
@@ -26,10 +27,12 @@
 #include "catalog/previews.h"
 #include "catalog/site.h"
 #include "catalog/sqlite_account_store.h"
+#include "catalog/sqlite_feedback_store.h"
 #include "catalog/sqlite_store.h"
 #include "catalog/token.h"
 #include "catalog/worker.h"
 #include "config/paths.h"
+#include "encoding/json.h"
 #include "engine_digests.h"
 #include "http/client.h"
 #include "http/web_server.h"
@@ -62,6 +65,8 @@ A catalog of packages for Kubernetes: fetches what authors tag, tests it, shows 
   user enable NAME           takes that back
   user reset-code NAME       removes the authenticator of somebody who lost it, and ends the sessions
   user link NAME SUBJECT     lets in whom the issuer (--oidc-issuer URL) calls SUBJECT
+  user export NAME           all that is kept of an account, as JSON
+  user delete NAME           deletes what is kept of an account; its versions stay, and nobody gets its name again
   user list                  all accounts
   token create NAME          a token for an account, printed once (--label TEXT, --expires TIME, --scopes LIST)
   token revoke NAME          ends all tokens of an account
@@ -165,9 +170,10 @@ struct CommandShape {
 constexpr std::array kCommands{
     CommandShape{"serve", 0},        CommandShape{"worker", 0},          CommandShape{"user add", 1},
     CommandShape{"user list", 0},    CommandShape{"user password", 1},   CommandShape{"user role", 2},
-    CommandShape{"user disable", 1}, CommandShape{"user reset-code", 1}, CommandShape{"user link", 2},
-    CommandShape{"user enable", 1},  CommandShape{"token create", 1},    CommandShape{"token revoke", 1},
-    CommandShape{"backup", 1},       CommandShape{"restore", 1}};
+    CommandShape{"user disable", 1}, CommandShape{"user reset-code", 1}, CommandShape{"user export", 1},
+    CommandShape{"user delete", 1},  CommandShape{"user link", 2},       CommandShape{"user enable", 1},
+    CommandShape{"token create", 1}, CommandShape{"token revoke", 1},    CommandShape{"backup", 1},
+    CommandShape{"restore", 1}};
 
 Result<CommandLine> parse(std::span<char*> words) {
   CommandLine line;
@@ -234,6 +240,7 @@ struct Program {
   mist::catalog::DataPlaces places = {};
   std::unique_ptr<mist::catalog::Store> store = nullptr;
   std::unique_ptr<mist::catalog::AccountStore> accounts = nullptr;
+  std::unique_ptr<mist::catalog::FeedbackStore> feedback = nullptr;
   std::optional<mist::catalog::Blobs> blobs = {};
 
   Status open() {
@@ -243,6 +250,7 @@ struct Program {
     blobs.emplace(files, places.blobs());
     MIST_TRY(store, mist::catalog::open_sqlite_store(places.database(), clock, random));
     MIST_TRY(accounts, mist::catalog::open_sqlite_account_store(places.database(), clock));
+    MIST_TRY(feedback, mist::catalog::open_sqlite_feedback_store(places.database(), clock));
     return {};
   }
 
@@ -395,6 +403,7 @@ Status serve(Program& program) {
   MIST_TRY(const auto issuer, issuer_of(program, web, url));
   mist::catalog::Site site({.store = *program.store,
                             .accounts = *program.accounts,
+                            .feedback = *program.feedback,
                             .passwords = passwords,
                             .blobs = *program.blobs,
                             .clock = program.clock,
@@ -522,6 +531,22 @@ Status set_disabled(Program& program, bool disabled) {
   return program.audit(disabled ? "disable" : "enable", name);
 }
 
+Status export_user(Program& program) {
+  MIST_TRY_VOID(program.open());
+  MIST_TRY(const mist::encoding::Value data,
+           mist::catalog::account_data(*program.store, *program.accounts, *program.feedback,
+                                       program.line.arguments[0]));
+  print_to(1, mist::encoding::to_json(data, mist::encoding::JsonStyle::Pretty) + "\n");
+  return {};
+}
+
+Status delete_user(Program& program) {
+  MIST_TRY_VOID(program.open());
+  MIST_TRY(const std::string gone, program.accounts->remove(program.line.arguments[0]));
+  print_to(1, fmt::format("account {} is {} now\n", program.line.arguments[0], gone));
+  return program.audit("delete account", gone);
+}
+
 Status list_users(Program& program) {
   MIST_TRY_VOID(program.open());
   mist::catalog::Page page;
@@ -573,6 +598,8 @@ Status run(Program& program) {
   if (command == "user link") return link_user(program);
   if (command == "user disable") return set_disabled(program, true);
   if (command == "user enable") return set_disabled(program, false);
+  if (command == "user export") return export_user(program);
+  if (command == "user delete") return delete_user(program);
   if (command == "user list") return list_users(program);
   if (command == "token create") return create_token(program);
   if (command == "token revoke") return revoke_tokens(program);

@@ -6,7 +6,7 @@ import signal
 from catalog import Catalog, Repository
 from catalog_person import PASSWORD, Person, code_of, with_person
 from issuer import Issuer
-from harness import config_map, workload
+from harness import config_map, equal, workload
 from test_tests import pod_test
 
 HOSTILE = "<img src=x onerror=\"window.broken = 1\"><script>window.broken = 1</script>"
@@ -200,7 +200,7 @@ PAGES = {
     "changes-none": "/packages/web/1.1.0/changes?from=1.2.0-rc.1", "inputs": "/packages/forms/1.0.0/inputs",
     "inputs-faults": "/packages/forms/1.0.0/inputs?host=a.example&replicas=99&debug=true&hosts=x",
     "inputs-plain": "/packages/plain/1.0.0/inputs", "test": "/packages/shop/1.0.0/test", "test-failed": "/packages/unready/1.0.0/test",
-    "test-queued": "/packages/waiting/1.0.0/test", "submit": "/submit", "not-found": "/packages/nothing", "bad-request": "/search?state=x",
+    "test-queued": "/packages/waiting/1.0.0/test", "submit": "/submit", "comments-none": "/packages/shop/comments", "not-found": "/packages/nothing", "bad-request": "/search?state=x",
 }
 
 
@@ -225,6 +225,14 @@ class AccountGallery:
         catalog.link(token, "unreadable", f"file:///nothing/{LONG}")
         t.kube.wait("shop is there", lambda: catalog.version("shop", "1.1.0"))
         catalog.ask("PUT", "/api/v1/packages/shop/versions/1.1.0/yank", {"reason": HOSTILE}, token)
+        new, mod = (catalog.command("token", "create", name).strip() for name in ("new", "mod"))
+        for who, text in ((new, f"It works.\n\n{HOSTILE} {LONG}"), (token, "Thank you!"), (new, "Buy at example.com"), (new, LONG)):
+            equal(catalog.ask("POST", "/api/v1/packages/shop/comments", {"text": text}, who)[0], 201)
+        for who, stars in ((new, 4), (mod, 5)):
+            equal(catalog.ask("PUT", "/api/v1/packages/shop/rating", {"stars": stars}, who)[0], 204)
+        equal(catalog.ask("PUT", "/api/v1/comments/3/hidden", {"reason": HOSTILE}, mod)[0], 204)
+        equal(catalog.ask("POST", "/api/v1/comments/1/reports", {"reason": f"{HOSTILE} {LONG}"}, token)[0], 202)
+        equal(catalog.ask("POST", "/api/v1/packages/shop/reports", {"reason": "It mines coins"}, new)[0], 202)
         for name, person in self.people.items():
             person.sign_in(name)
         ann = self.people["ann"]
@@ -266,6 +274,15 @@ ACCOUNT_PAGES = {
                               ("/account/code/confirm", {"code": "no"})),
     "version-of-mine": ("shop", "ann", "/packages/shop/1.0.0"),
     "version-of-mine-yanked": ("shop", "ann", "/packages/shop/1.1.0"),
+    "comments": ("Comments on shop", None, "/packages/shop/comments"),
+    "comments-of-mine": ("Comments on shop", "new", "/packages/shop/comments"),
+    "comments-owner": ("Comments on shop", "ann", "/packages/shop/comments"),
+    "comments-moderator": ("Comments on shop", "mod", "/packages/shop/comments"),
+    "comment-refused": ("That didn't work", "new", "/packages/shop/comments", ("/account/comments", {"text": " "})),
+    "comments-oldest": ("Comments on shop", None, "/packages/shop/comments?after=1"),
+    "account-moderator": ("mod", "mod", "/account"),
+    "reports": ("Reports", "mod", "/admin/reports"),
+    "reports-none": ("Reports", "mod", "/admin/reports?after=1000"),
     "admin": ("Accounts", "root", "/admin"),
     "admin-refused": ("That didn't work", "ann", "/admin"),
     "audit": ("What was changed", "root", "/admin/audit"),

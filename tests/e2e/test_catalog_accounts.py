@@ -1,6 +1,7 @@
 """People at the catalog: signing in with a password, and what they change on its pages, as a browser without JavaScript sends it."""
 import html
 import http.client
+import json
 import re
 import sqlite3
 import threading
@@ -321,3 +322,61 @@ def anybody_makes_an_account_at_a_catalog_that_is_open(t):
     contains(eve.open("/account"), "Role: author")
     equal(eve.submit("/logout"), (303, "/"))
     equal(eve.send("GET", "/account").status, 303)
+
+
+def dump_of(catalog):
+    with sqlite3.connect(catalog.data / "catalog.db") as database:
+        return "\n".join(database.iterdump())
+
+
+@test
+def people_rate_and_discuss_a_package_of_a_catalog_until_they_leave(t):
+    catalog = Catalog(t)
+    server = catalog.serve("--poll-interval", "1h")
+    ann, quincy, mod = (with_person(t, catalog, name, *flags)
+                        for name, flags in (("ann", ()), ("quincy", ()), ("mod", ("--role", "moderator"))))
+    repository = Repository(t, "etcd")
+    repository.kube("1.0.0", config_map("settings"))
+    repository.tag("v1.0.0")
+    token = catalog.command("token", "create", "ann").strip()
+    catalog.link(token, "etcd", repository.url)
+    t.kube.wait("it is there", lambda: catalog.version("etcd", "1.0.0"))
+    contains(catalog.page("/packages/etcd/comments"), "Nobody rated it yet", 'href="/login?next=%2Fpackages%2Fetcd%2Fcomments"')
+    for name, person in (("ann", ann), ("quincy", quincy), ("mod", mod)):
+        equal(person.sign_in(name), (303, "/account"))
+    quincy.open("/packages/etcd/comments")
+    equal(quincy.submit("/account/ratings", stars="2"), (303, "/packages/etcd/comments"))
+    quincy.open("/packages/etcd/comments")
+    equal(quincy.submit("/account/comments", text="It lost my keys\n<script>"), (303, "/packages/etcd/comments#comment-1"))
+    contains(catalog.page("/packages/etcd"), "2.0 of 5 stars, by one person", "1 comment</a>")
+    ann.open("/packages/etcd/comments")
+    contains(ann.text, "It lost my keys\n&lt;script&gt;")
+    check("/account/ratings" not in ann.text, "the owner may rate")
+    equal(ann.submit("/account/comments/report", id="1", reason="It is not true")[0], 200, ann.text)
+    contains(mod.open("/admin/reports"), "It is not true", "It lost my keys")
+    equal(mod.submit("/admin/comments/hide", why="No facts"), (303, "/packages/etcd/comments#comment-1"))
+    contains(catalog.page("/packages/etcd/comments"), "A moderator hid this comment: No facts")
+    # Two downloads by one address are one.
+    digest = catalog.version("etcd", "1.0.0")["digest"]
+    for _ in range(2):
+        equal(catalog.ask("GET", f"/api/v1/blobs/{digest}")[0], 200)
+    t.kube.wait("it is counted", lambda: catalog.json("/api/v1/packages/etcd/downloads")["total"] == 1)
+    # All data of an account, by its owner and by whoever runs the catalog.
+    data = json.loads(quincy.open("/account/export"))
+    equal([(each["package"], each["text"]) for each in data["comments"]], [("etcd", "It lost my keys\n<script>")])
+    mine = json.loads(catalog.command("user", "export", "quincy"))
+    equal(mine["ratings"], data["ratings"])
+    quincy.open("/account")
+    equal(quincy.submit("/account/remove", name="quincy", password="not the password")[0], 403)
+    quincy.open("/account")
+    equal(quincy.submit("/account/remove", name="quincy", password=PASSWORD), (303, "/"))
+    equal(quincy.sign_in("quincy")[0], 403)
+    contains(catalog.command("user", "delete", "ann"), "account ann is deleted-")
+    contains(catalog.command("user", "delete", "quincy", code=1), "no account quincy")
+    contains(catalog.command("user", "add", "quincy", code=1), "already")
+    contains(catalog.page("/packages/etcd/comments"), "Nobody rated it yet")
+    equal(catalog.ask("GET", "/api/v1/projects", token=token)[0], 401)
+    equal(catalog.stop(server), 0)
+    dump = dump_of(catalog)
+    for text in ("quincy", "'ann'", "It lost my keys", "It is not true"):
+        check(text not in dump, text, "is kept:", [line for line in dump.splitlines() if text in line])
