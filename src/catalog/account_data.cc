@@ -43,6 +43,7 @@ Result<Value> account_data(Store& store, AccountStore& accounts, FeedbackStore& 
   MIST_TRY(const std::optional<AccountDetails> details, accounts.find(name));
   if (!details) return error(ErrorKind::NotFound, "there is no account {}", escape_controls(name));
   MIST_TRY(const std::vector<AccountStore::LinkedIdentity> identities, accounts.identities(name));
+  MIST_TRY(const std::vector<OwnDomain> domains, accounts.domains(name));
   MIST_TRY(const std::vector<Session> sessions, accounts.sessions(name));
   MIST_TRY(const std::vector<TokenFacts> tokens, accounts.tokens(name));
   MIST_TRY(const std::vector<OwnRating> ratings, feedback.ratings_by(name));
@@ -70,6 +71,11 @@ Result<Value> account_data(Store& store, AccountStore& accounts, FeedbackStore& 
                                 return Value::object(
                                     {{"issuer", Value(each.issuer)}, {"subject", Value(each.subject)}});
                               })},
+       {"domains", list_of(domains,
+                           [](const OwnDomain& each) {
+                             return Value::object({{"domain", Value(each.domain)},
+                                                   {"proved", Value(format_time(each.proved))}});
+                           })},
        {"sessions", list_of(sessions, session_value)},
        {"tokens", list_of(tokens, [](const TokenFacts& each) { return to_value(each); })},
        {"projects", std::move(projects)},

@@ -1,6 +1,7 @@
 #include "catalog/account_pages.h"
 
 #include "base/text.h"
+#include "catalog/domains.h"
 #include "catalog/form_parts.h"
 #include "catalog/qr_code.h"
 #include "catalog/token.h"
@@ -73,6 +74,24 @@ Markup second_factor_section(const FormState& form, const AccountDetails& detail
   out += markup("<p>A code is asked for after the password. Recovery codes left: {}.</p>\n",
                 details.recovery_codes);
   out += button_form("/account/code/remove", form.token, text_field(kCodeField), "Remove it");
+  return out;
+}
+
+Markup domains_section(const PageFrame& frame, const FormState& form, const AccountView& view) {
+  Markup out = markup("<h2 id=\"domains\">Domains</h2>\n");
+  for (const OwnDomain& each : view.domains)
+    out += markup("<p>{}, proved {} {}</p>\n", each.domain, format_time(each.proved).substr(0, 10),
+                  button_form("/account/domains/remove", form.token, hidden_field("domain", each.domain),
+                              "Remove " + each.domain));
+  const DomainProof proof = domain_proof("example.com", view.details.account.name, frame.url);
+  out += markup(
+      "<p>Your packages show a domain that is yours. Give it a TXT record, here for "
+      "<code>example.com</code>:</p>\n"
+      "{}<form method=\"post\" action=\"/account/domains\">\n{}{}<button>Look at it</button>\n</form>\n",
+      code_block(fmt::format("{}. TXT \"{}\"", proof.name, proof.text)), form_field(form.token),
+      text_field({.name = "domain",
+                  .label = "Domain",
+                  .hint = "It is looked at again each day; the record must stay."}));
   return out;
 }
 
@@ -282,6 +301,7 @@ std::string account_page(const PageFrame& frame, const FormState& form, const Ac
   content += password_section(form, view.details);
   content += second_factor_section(form, view.details);
   content += identities_section(form, view);
+  content += domains_section(frame, form, view);
   content += removal_section(form, view.details);
   return frame_of(frame, account.name, content).text();
 }

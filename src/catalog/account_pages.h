@@ -44,6 +44,7 @@ struct AccountView {
   std::vector<AccountStore::LinkedIdentity> identities;
   std::string issuer;        ///< as of login_page
   std::int64_t reports = 0;  ///< that are open
+  std::vector<OwnDomain> domains;
 };
 std::string account_page(const PageFrame& frame, const FormState& form, const AccountView& view);
 /// The answer to making a token, which is shown this once.

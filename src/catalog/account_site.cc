@@ -120,6 +120,8 @@ std::span<const AccountSite::Route> AccountSite::routes() {
       Route{"POST", "/account/versions/test", Needs::Account, &S::test_version},
       Route{"POST", "/account/versions/yank", Needs::Account, &S::yank_version},
       Route{"POST", "/account/versions/unyank", Needs::Account, &S::unyank_version},
+      Route{"POST", "/account/domains", Needs::Account, &S::prove_domain},
+      Route{"POST", "/account/domains/remove", Needs::Account, &S::remove_domain},
       Route{"GET", "/account/export", Needs::Account, &S::export_account},
       Route{"POST", "/account/remove", Needs::Account, &S::remove_account},
       Route{"POST", "/account/ratings", Needs::Account, &S::rate},
@@ -447,6 +449,7 @@ AccountSite::Reply AccountSite::show_account(const Ask& ask) {
            world_.store.projects(ask.account().name, {.after = {}, .limit = kMostProjects}));
   MIST_TRY(std::vector<TokenFacts> tokens, world_.accounts.tokens(ask.account().name));
   MIST_TRY(auto identities, world_.accounts.identities(ask.account().name));
+  MIST_TRY(std::vector<OwnDomain> domains, world_.accounts.domains(ask.account().name));
   std::int64_t reports = 0;
   if (ask.account().role >= Role::Moderator) {
     MIST_TRY(reports, world_.feedback.count_reports());
@@ -459,7 +462,8 @@ AccountSite::Reply AccountSite::show_account(const Ask& ask) {
                             .tokens = std::move(tokens),
                             .identities = std::move(identities),
                             .issuer = world_.oidc == nullptr ? std::string() : world_.oidc->issuer(),
-                            .reports = reports}));
+                            .reports = reports,
+                            .domains = std::move(domains)}));
 }
 
 AccountSite::Reply AccountSite::change_password(const Ask& ask) {
@@ -567,6 +571,18 @@ AccountSite::Reply AccountSite::unyank_version(const Ask& ask) {
   MIST_TRY_VOID(
       world_.actions.yank(ask.actor(), field(ask.form, "package"), field(ask.form, "version"), std::nullopt));
   return see_other(version_page(ask.form));
+}
+
+AccountSite::Reply AccountSite::prove_domain(const Ask& ask) {
+  if (const int seconds = world_.domains.wait_for(ask.actor()); seconds > 0)
+    return wait_page(ask.frame, seconds);
+  MIST_TRY_VOID(world_.domains.prove(ask.actor(), field(ask.form, "domain")));
+  return see_other("/account#domains");
+}
+
+AccountSite::Reply AccountSite::remove_domain(const Ask& ask) {
+  MIST_TRY_VOID(world_.domains.remove(ask.actor(), field(ask.form, "domain")));
+  return see_other("/account#domains");
 }
 
 AccountSite::Reply AccountSite::export_account(const Ask& ask) {

@@ -14,6 +14,7 @@
 #include "catalog/account_store.h"
 #include "catalog/admin_actions.h"
 #include "catalog/author_actions.h"
+#include "catalog/domains.h"
 #include "catalog/feedback_actions.h"
 #include "catalog/oidc.h"
 #include "catalog/password.h"
@@ -45,6 +46,7 @@ class AccountSite {
     FeedbackStore& feedback;
     AuthorActions& actions;
     FeedbackActions& opinions;
+    DomainActions& domains;
     TokenActions& tokens;
     PasswordHasher& passwords;
     Clock& clock;
@@ -127,6 +129,8 @@ class AccountSite {
   Reply enable(const Ask& ask);
   Reply yank_version(const Ask& ask);
   Reply unyank_version(const Ask& ask);
+  Reply prove_domain(const Ask& ask);
+  Reply remove_domain(const Ask& ask);
   Reply export_account(const Ask& ask);
   Reply remove_account(const Ask& ask);
 

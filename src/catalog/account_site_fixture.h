@@ -113,6 +113,12 @@ class AccountSiteTest : public ::testing::Test {
                     .random = random_,
                     .events = events_,
                     .wake_poller = [] {},
+                    .resolve_txt = [this](const std::string& name) -> Result<std::vector<std::string>> {
+                      asked_.push_back(name);
+                      if (dns_is_down_) return error(ErrorKind::Retryable, "nobody answers");
+                      if (!txt_.contains(name)) return error(ErrorKind::NotFound, "there is none");
+                      return txt_.at(name);
+                    },
                     .oidc = oidc_.get()},
         SiteOptions{.url = url, .reads_per_second = 0, .registration = registration});
   }
@@ -154,6 +160,9 @@ class AccountSiteTest : public ::testing::Test {
   PasswordHasher passwords_{random_, kCheap};
   Blobs blobs_;
   std::unique_ptr<OidcClient> oidc_;
+  std::map<std::string, std::vector<std::string>> txt_;  // records
+  std::vector<std::string> asked_;
+  bool dns_is_down_ = false;
   std::unique_ptr<Site> site_;
 };
 

@@ -81,6 +81,12 @@ struct SessionTimes {
   Duration code = std::chrono::minutes(10);  ///< for a session that awaits a code
 };
 
+/// A domain of the DNS that an account proved to be its own.
+struct OwnDomain {
+  std::string account = {}, domain = {};
+  WallTime proved{}, checked{};
+};
+
 class AccountStore {
  public:
   virtual ~AccountStore() = default;
@@ -146,6 +152,15 @@ class AccountStore {
   /// Ends the account's sessions. NotFound. Conflict: nothing else lets the account in.
   virtual Status unlink_identity(const std::string& name, const std::string& issuer,
                                  const std::string& subject) = 0;
+
+  /// Of an account that isn't disabled; by name.
+  virtual Result<std::vector<OwnDomain>> domains(const std::string& name) = 0;
+  /// Proved, or checked again, now. NotFound: no such account.
+  virtual Status keep_domain(const std::string& name, const std::string& domain) = 0;
+  /// NotFound.
+  virtual Status remove_domain(const std::string& name, const std::string& domain) = 0;
+  /// Those that were last checked before, the longest ago first.
+  virtual Result<std::vector<OwnDomain>> due_domains(WallTime before, int limit) = 0;
 
   virtual Status begin_journey(const Journey& journey) = 0;
   /// The journey with that state, if this browser began it a short time ago. It is over, whoever asks.

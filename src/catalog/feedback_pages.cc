@@ -142,7 +142,7 @@ Markup report_row(const std::string& token, const AbuseReport& report) {
   forms += reason_form("/admin/reports/close", token, "Close the report", report.id, id, "decision",
                        "What was decided, for the audit log");
   return markup("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}{}</td></tr>\n", report.by,
-                format_time(report.created).substr(0, 16), about, text_block(report.reason), forms);
+                format_time(report.created).substr(0, 10), about, text_block(report.reason), forms);
 }
 
 }  // namespace

@@ -296,7 +296,8 @@ TEST_F(FeedbackTest, AFormOfAnotherSiteSaysNothing) {
   for (const char* path :
        {"/account/ratings", "/account/ratings/remove", "/account/comments", "/account/comments/change",
         "/account/comments/remove", "/account/comments/report", "/account/reports", "/account/remove",
-        "/admin/reports/close", "/admin/comments/hide", "/admin/comments/show"}) {
+        "/account/domains", "/account/domains/remove", "/admin/reports/close", "/admin/comments/hide",
+        "/admin/comments/show"}) {
     const FormFields fields{{"package", "etcd"}, {"id", number(id)}, {"stars", "1"},
                             {"text", "b"},       {"reason", "c"},    {"why", "d"},
                             {"decision", "e"},   {"name", "mod"},    {"password", kPassword}};

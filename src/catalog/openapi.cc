@@ -175,7 +175,9 @@ constexpr std::string_view kSchemas = R"({
       "type": "object", "properties": {
       "day": {"type": "string", "format": "date"}, "version": {"type": "string"}, "count": {"type": "integer"}}}}}},
   "Versions": {"type": "object", "required": ["items"], "properties": {
-    "items": {"type": "array", "items": {"$ref": "#/components/schemas/Version"}}}},
+    "items": {"type": "array", "items": {"$ref": "#/components/schemas/Version"}},
+    "owner": {"type": ["string", "null"], "description": "null: it isn't linked any more"},
+    "domains": {"type": "array", "items": {"type": "string"}, "description": "That its owner proved by DNS"}}},
   "Run": {"type": "object", "required": ["attempt", "steps"], "properties": {
     "attempt": {"type": "integer"}, "nodes": {"type": ["string", "null"]},
     "steps": {"type": "array", "items": {"type": "object", "required": ["name", "state", "summary"], "properties": {

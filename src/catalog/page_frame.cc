@@ -113,6 +113,7 @@ fieldset { border: 1px solid var(--line); border-radius: .4rem; margin: 0 0 1rem
 .beside form { margin-bottom: 1rem; }
 @media (max-width: 55rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
 #rendered-output pre { max-height: 40rem; overflow: auto; }
+.wide + form { margin-top: 1rem; }
 li > .by { color: var(--front); }
 .plain-text { white-space: pre-line; overflow-wrap: anywhere; }
 ul.plain .plain-text { color: var(--front); }

@@ -135,7 +135,11 @@ Markup facts_list(const PageFrame& frame, const Version& version, const std::vec
   if (project) {
     out += markup("<dt>Source</dt><dd>{}, tag <code>{}</code>, commit <code>{}</code></dd>\n",
                   link(project->url, project->url), version.tag, version.commit.substr(0, 12));
-    out += markup("<dt>Submitted by</dt><dd>{}</dd>\n", project->owner);
+    std::vector<std::string> domains;
+    for (const OwnDomain& each : view.domains) domains.push_back(each.domain);
+    out += markup("<dt>Submitted by</dt><dd>{}{}</dd>\n", project->owner,
+                  domains.empty() ? std::string()
+                                  : fmt::format(", whose domain is {} (proved by DNS)", join(domains, ", ")));
   }
   if (!facts.maintainers.empty())
     out += markup("<dt>Maintainers</dt><dd>{}</dd>\n", join(facts.maintainers, ", "));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "catalog/account_store.h"
 #include "catalog/feedback_store.h"
 #include "catalog/input_form.h"
 #include "catalog/markup.h"
@@ -25,7 +26,8 @@ std::string search_page(const PageFrame& frame, const Search& search, const Face
 struct PackageView {
   std::optional<Project> project = {};
   std::optional<Run> run = {};
-  std::int64_t recent_downloads = 0;  ///< of all versions, in the last 30 days
+  std::int64_t recent_downloads = 0;    ///< of all versions, in the last 30 days
+  std::vector<OwnDomain> domains = {};  ///< of the owner
   Ratings ratings = {};
   std::int64_t comments = 0;  ///< that aren't hidden
   Markup controls = {};       ///< what the visitor may do with it

@@ -129,6 +129,11 @@ Site::Site(World world, SiteOptions options)
                 .wake_poller = world_.wake_poller,
                 .allowed = options_.allowed}),
       opinions_(world_.feedback, actions_, world_.clock),
+      domains_({.accounts = world_.accounts,
+                .actions = actions_,
+                .clock = world_.clock,
+                .resolve = world_.resolve_txt,
+                .url = options_.url}),
       tokens_(
           {.accounts = world_.accounts, .actions = actions_, .clock = world_.clock, .random = world_.random}),
       account_pages_({.store = world_.store,
@@ -136,6 +141,7 @@ Site::Site(World world, SiteOptions options)
                       .feedback = world_.feedback,
                       .actions = actions_,
                       .opinions = opinions_,
+                      .domains = domains_,
                       .tokens = tokens_,
                       .passwords = world_.passwords,
                       .clock = world_.clock,
@@ -406,7 +412,15 @@ Site::Reply Site::versions(const Call& call) {
   if (found.empty()) return no_such("package", call.name("name"));
   Value items{Value::Array{}};
   for (const Version& each : found) items.push_back(to_value(each));
-  return json(Value::object({{"items", std::move(items)}}));
+  MIST_TRY(const std::optional<Project> project, world_.store.project(call.name("name")));
+  Value domains{Value::Array{}};
+  if (project) {
+    MIST_TRY(const std::vector<OwnDomain> own, world_.accounts.domains(project->owner));
+    for (const OwnDomain& each : own) domains.push_back(Value(each.domain));
+  }
+  return json(Value::object({{"items", std::move(items)},
+                             {"owner", project ? Value(project->owner) : Value()},
+                             {"domains", std::move(domains)}}));
 }
 
 Site::Reply Site::version(const Call& call) {
@@ -787,12 +801,17 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
   std::int64_t recent = 0;
   MIST_TRY(const std::vector<DownloadsOfDay> days, recent_downloads(package));
   for (const DownloadsOfDay& each : days) recent += each.count;
+  std::vector<OwnDomain> domains;
+  if (project) {
+    MIST_TRY(domains, world_.accounts.domains(project->owner));
+  }
   MIST_TRY(const Ratings ratings, world_.feedback.ratings(package));
   MIST_TRY(const std::int64_t comments, world_.feedback.count_comments(package));
   return html(package_page(call.frame, shown, versions,
                            {.project = project,
                             .run = run,
                             .recent_downloads = recent,
+                            .domains = std::move(domains),
                             .ratings = ratings,
                             .comments = comments,
                             .controls = controls_of(call, shown, project)}));

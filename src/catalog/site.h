@@ -51,12 +51,14 @@ class Site {
     Random& random;
     EventSink& events;
     std::function<void()> wake_poller;
-    Previews* previews = nullptr;  ///< null: there are none
-    OidcClient* oidc = nullptr;    ///< null: no issuer
+    http::TxtResolver resolve_txt = {};  ///< none: no domain can be proved
+    Previews* previews = nullptr;        ///< null: there are none
+    OidcClient* oidc = nullptr;          ///< null: no issuer
   };
   Site(World world, SiteOptions options);
 
   http::WebAnswer answer(const http::WebRequest& request);
+  DomainActions& domains() { return domains_; }
 
  private:
   struct Call {
@@ -133,6 +135,7 @@ class Site {
   DownloadCounter downloads_;
   AuthorActions actions_;
   FeedbackActions opinions_;
+  DomainActions domains_;
   TokenActions tokens_;
   AccountSite account_pages_;
   const std::string openapi_;

@@ -124,7 +124,7 @@ class SqliteAccountStore final : public AccountStore {
       MIST_TRY_VOID(db.run("UPDATE reports SET quote = '', quoted = ? WHERE quoted = ?", {gone, name}));
       MIST_TRY_VOID(db.run("UPDATE reports SET closed_by = ? WHERE closed_by = ?", {gone, name}));
       for (const std::string_view table : {"tokens", "sessions", "second_factors", "recovery_codes",
-                                           "identities", "ratings", "comments", "reports"})
+                                           "domains", "identities", "ratings", "comments", "reports"})
         MIST_TRY_VOID(db.run(fmt::format("DELETE FROM {} WHERE account = ?", table), {id}));
       MIST_TRY_VOID(db.run("DELETE FROM journeys WHERE account = ?", {name}));
       MIST_TRY_VOID(db.run(
@@ -340,6 +340,32 @@ class SqliteAccountStore final : public AccountStore {
     });
   }
 
+  Result<std::vector<OwnDomain>> domains(const std::string& name) override {
+    return domains_where("a.name = ? AND a.disabled = 0 ORDER BY d.domain", {name});
+  }
+
+  Status keep_domain(const std::string& name, const std::string& domain) override {
+    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY_VOID(
+          db.run("INSERT INTO domains VALUES (?1, ?2, ?3, ?3) ON CONFLICT DO UPDATE SET checked = ?3",
+                 {id, domain, now()}));
+      return {};
+    });
+  }
+
+  Status remove_domain(const std::string& name, const std::string& domain) override {
+    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY(const std::int64_t ended,
+               db.run("DELETE FROM domains WHERE account = ? AND domain = ?", {id, domain}));
+      if (ended == 0) return not_there("domain of yours", domain);
+      return {};
+    });
+  }
+
+  Result<std::vector<OwnDomain>> due_domains(WallTime before, int limit) override {
+    return domains_where("d.checked < ? ORDER BY d.checked LIMIT ?", {stamp(before), limit});
+  }
+
   Status begin_journey(const Journey& journey) override {
     return connections_.writing([&](Database& db) -> Status {
       MIST_TRY_VOID(db.run("DELETE FROM journeys WHERE began <= ?", {oldest_wait()}));
@@ -478,6 +504,18 @@ class SqliteAccountStore final : public AccountStore {
       MIST_TRY_VOID(db.run(sql, {now(), id}));
       return {};
     });
+  }
+
+  Result<std::vector<OwnDomain>> domains_where(std::string_view condition, sqlite::Params params) {
+    std::vector<OwnDomain> found;
+    MIST_TRY_VOID(connections_.read(
+        fmt::format("SELECT a.name, d.domain, d.proved, d.checked FROM domains d JOIN accounts a ON a.id = "
+                    "d.account WHERE {}",
+                    condition),
+        params, [&](const Row& row) {
+          found.push_back({row.text(0), row.text(1), time_of(row.integer(2)), time_of(row.integer(3))});
+        }));
+    return found;
   }
 
   static Status end_sessions(Database& db, std::int64_t account) {

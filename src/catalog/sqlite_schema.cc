@@ -6,7 +6,7 @@ namespace mist::catalog {
 namespace {
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
-constexpr std::array<std::string_view, 9> kSchema{R"(
+constexpr std::array<std::string_view, 10> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -99,7 +99,7 @@ CREATE TABLE audit (
   subject TEXT NOT NULL,
   peer TEXT NOT NULL) STRICT;
 )",
-                                                  R"(
+                                                   R"(
 ALTER TABLE runs ADD COLUMN objects TEXT NOT NULL DEFAULT '';
 ALTER TABLE listed ADD COLUMN format TEXT NOT NULL DEFAULT '';
 ALTER TABLE listed ADD COLUMN state INTEGER NOT NULL DEFAULT 0;
@@ -113,11 +113,11 @@ CREATE TRIGGER listed_state AFTER UPDATE OF state ON versions BEGIN
   UPDATE listed SET state = new.state WHERE version = new.id;
 END;
 )",
-                                                  R"(
+                                                   R"(
 ALTER TABLE runs ADD COLUMN security TEXT NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN text TEXT NOT NULL DEFAULT '';
 )",
-                                                  R"(
+                                                   R"(
 ALTER TABLE accounts ADD COLUMN password TEXT NOT NULL DEFAULT '';
 ALTER TABLE accounts ADD COLUMN disabled INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE sessions (
@@ -130,7 +130,7 @@ CREATE TABLE sessions (
   peer TEXT NOT NULL) STRICT;
 CREATE INDEX sessions_of_account ON sessions (account);
 )",
-                                                  R"(
+                                                   R"(
 ALTER TABLE sessions ADD COLUMN awaits_code INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE second_factors (
   account INTEGER PRIMARY KEY REFERENCES accounts (id) ON DELETE CASCADE,
@@ -142,11 +142,11 @@ CREATE TABLE recovery_codes (
   digest TEXT NOT NULL,
   PRIMARY KEY (account, digest)) STRICT, WITHOUT ROWID;
 )",
-                                                  R"(
+                                                   R"(
 ALTER TABLE tokens ADD COLUMN scopes TEXT NOT NULL DEFAULT 'projects versions moderate admin';
 ALTER TABLE tokens ADD COLUMN used INTEGER;
 )",
-                                                  R"(
+                                                   R"(
 CREATE TABLE identities (
   issuer TEXT NOT NULL,
   subject TEXT NOT NULL,
@@ -162,7 +162,7 @@ CREATE TABLE journeys (
   account TEXT NOT NULL,
   began INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 )",
-                                                  R"(
+                                                   R"(
 ALTER TABLE versions ADD COLUMN downloads INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE downloads (
   version INTEGER NOT NULL REFERENCES versions (id),
@@ -170,8 +170,8 @@ CREATE TABLE downloads (
   count INTEGER NOT NULL,
   PRIMARY KEY (version, day)) STRICT, WITHOUT ROWID;
 )",
-                                                  // The number of a comment or report never means another.
-                                                  R"(
+                                                   // The number of a comment or report never means another.
+                                                   R"(
 CREATE TABLE ratings (
   project INTEGER NOT NULL REFERENCES projects (id),
   account INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
@@ -205,6 +205,15 @@ CREATE INDEX reports_open ON reports (id) WHERE closed IS NULL;
 CREATE INDEX reports_of_comment ON reports (comment);
 CREATE INDEX reports_of_account ON reports (account);
 CREATE TABLE retired_names (digest TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+)",
+                                                   R"(
+CREATE TABLE domains (
+  account INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+  domain TEXT NOT NULL,
+  proved INTEGER NOT NULL,
+  checked INTEGER NOT NULL,
+  PRIMARY KEY (account, domain)) STRICT, WITHOUT ROWID;
+CREATE INDEX domains_checked ON domains (checked);
 )"};
 
 }  // namespace

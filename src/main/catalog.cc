@@ -35,6 +35,7 @@
 #include "encoding/json.h"
 #include "engine_digests.h"
 #include "http/client.h"
+#include "http/txt_records.h"
 #include "http/web_server.h"
 #include "kube/connect.h"
 #include "kube_types_digests.h"
@@ -85,6 +86,7 @@ serve:
   --poll-interval TIME       between looks at a repository (10m)
   --oidc-issuer URL          of OpenID Connect, by which accounts sign in, too; with
   --oidc-client-id ID, --oidc-client-secret-file FILE
+  --name-server ADDRESS      by which domains of accounts are looked up (192.0.2.1:53); default: the system's
   --registration WHICH       closed (default): user add makes accounts; open: everybody makes one at /register
   --allow-private-repositories
                              also of this machine and its networks, by file://, http and ssh: for a catalog whose
@@ -125,6 +127,7 @@ constexpr std::array kFlags{
     Flag{"--timeout", true, "serve worker"},
     Flag{"--once", false, "worker"},
     Flag{"--registration", true, "serve"},
+    Flag{"--name-server", true, "serve"},
     Flag{"--oidc-issuer", true, "serve user link"},
     Flag{"--oidc-client-id", true, "serve"},
     Flag{"--oidc-client-secret-file", true, "serve"},
@@ -367,6 +370,8 @@ Result<std::unique_ptr<mist::catalog::OidcClient>> issuer_of(Program& program, m
   return mist::catalog::OidcClient::make(web, program.clock, std::move(options));
 }
 
+constexpr mist::Duration kBetweenDomains = std::chrono::hours(1);
+
 Status serve(Program& program) {
   MIST_TRY_VOID(program.open());
   const CommandLine& line = program.line;
@@ -401,6 +406,7 @@ Status serve(Program& program) {
                               [](const char* name) { return std::getenv(name); }),
                           .user_agent = "mistletoe-catalog"});
   MIST_TRY(const auto issuer, issuer_of(program, web, url));
+  MIST_TRY(const mist::http::TxtResolver resolve_txt, mist::http::txt_resolver(line.text("--name-server")));
   mist::catalog::Site site({.store = *program.store,
                             .accounts = *program.accounts,
                             .feedback = *program.feedback,
@@ -410,6 +416,7 @@ Status serve(Program& program) {
                             .random = program.random,
                             .events = program.log,
                             .wake_poller = [&poller] { poller.wake(); },
+                            .resolve_txt = resolve_txt,
                             .previews = &previews,
                             .oidc = issuer.get()},
                            {.url = url,
@@ -417,6 +424,12 @@ Status serve(Program& program) {
                             .behind_proxy = line.has("--behind-proxy"),
                             .reads_per_second = static_cast<double>(reads),
                             .registration = registration});
+  const std::jthread domains([&](const std::stop_token& stop) {
+    do {
+      if (const Status checked = site.domains().check_again(); !checked.ok())
+        program.log.warn("domains aren't checked now: " + checked.error().to_line());
+    } while (program.clock.sleep(kBetweenDomains, stop));
+  });
   std::optional<mist::catalog::TrialWorld> world;
   if (line.has("--kubeconfig")) {
     MIST_TRY(mist::catalog::TrialWorld made, trial_world(program, git));

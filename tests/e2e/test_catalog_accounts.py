@@ -12,6 +12,7 @@ from browser import Browser
 from catalog import Catalog, Repository
 from catalog_person import PASSWORD, Person, code_of, with_person
 from issuer import Issuer, Key
+from name_server import NameServer
 from harness import check, config_map, contains, equal, test
 from test_catalog_pages import STUMBLES
 
@@ -380,3 +381,27 @@ def people_rate_and_discuss_a_package_of_a_catalog_until_they_leave(t):
     dump = dump_of(catalog)
     for text in ("quincy", "'ann'", "It lost my keys", "It is not true"):
         check(text not in dump, text, "is kept:", [line for line in dump.splitlines() if text in line])
+
+
+@test
+def a_domain_is_proved_to_a_catalog_by_a_record_of_its_name_server(t):
+    catalog, names = Catalog(t), NameServer(t)
+    contains(catalog.command("serve", "--name-server", "nowhere", "--listen", "127.0.0.1:0", code=1), "nowhere is no address of a name server")
+    catalog.serve("--poll-interval", "1h", "--name-server", names.address)
+    ann = with_person(t, catalog, "ann")
+    ann.sign_in("ann")
+    ann.open("/account")
+    equal(ann.submit("/account/domains", domain="shop.example")[0], 404)
+    contains(ann.text, "_mistletoe-catalog.shop.example has no TXT record")
+    equal(names.asked, ["_mistletoe-catalog.shop.example"])
+    names.records["_mistletoe-catalog.shop.example"] = ["v=spf1 -all", f"{catalog.url} account=ann"]
+    ann.open("/account")
+    equal(ann.submit("/account/domains", domain="shop.example"), (303, "/account#domains"))
+    contains(ann.open("/account"), "shop.example, proved")
+    repository = Repository(t, "shop")
+    repository.kube("1.0.0", config_map("settings"))
+    repository.tag("v1.0.0")
+    ann.submit("/account/projects", name="shop", url=repository.url)
+    t.kube.wait("it is there", lambda: catalog.version("shop", "1.0.0"))
+    contains(catalog.page("/packages/shop"), "ann, whose domain is shop.example (proved by DNS)")
+    equal(catalog.json("/api/v1/packages/shop")["domains"], ["shop.example"])

@@ -1,0 +1,83 @@
+#include "catalog/domains.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace mist::catalog {
+namespace {
+
+// Of an account: ten at once, then one in a minute. Each may keep a thread for some seconds.
+constexpr double kProofsRate = 1.0 / 60;
+constexpr double kProofsBurst = 10;
+constexpr int kChecksAtOnce = 100;
+
+// The record's name must still be one.
+constexpr std::size_t kLongestDomain = 230;
+
+bool is_domain(const std::string& text) {
+  if (text.size() > kLongestDomain || !is_dns1123_subdomain(text)) return false;
+  const auto dot = text.rfind('.');
+  // An IPv4 address isn't one.
+  return dot != text.npos &&
+         std::ranges::any_of(text.substr(dot + 1), [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+}  // namespace
+
+DomainProof domain_proof(const std::string& domain, const std::string& account, const std::string& url) {
+  // The account is named, so nobody can use the record of another; a name is never given to a second account.
+  return {.name = "_mistletoe-catalog." + domain, .text = fmt::format("{} account={}", url, account)};
+}
+
+DomainActions::DomainActions(World world)
+    : world_(std::move(world)), proofs_(world_.clock, kProofsRate, kProofsBurst) {}
+
+Status DomainActions::prove(const Actor& actor, const std::string& domain) {
+  std::string name = lower_case(trim(domain));
+  if (name.ends_with('.')) name.pop_back();
+  if (!is_domain(name))
+    return error(ErrorKind::Invalid, "{} is no domain", escape_controls(domain.substr(0, 300)));
+  MIST_TRY(const std::vector<OwnDomain> known, world_.accounts.domains(actor.account.name));
+  if (known.size() >= kMostDomains)
+    return error(ErrorKind::Conflict, "{} has {} domains", actor.account.name, known.size());
+  MIST_TRY_VOID(check(name, actor.account.name));
+  MIST_TRY_VOID(world_.accounts.keep_domain(actor.account.name, name));
+  return world_.actions.audit(actor, "prove domain", name);
+}
+
+Status DomainActions::remove(const Actor& actor, const std::string& domain) {
+  MIST_TRY_VOID(world_.accounts.remove_domain(actor.account.name, domain));
+  return world_.actions.audit(actor, "remove domain", domain);
+}
+
+Status DomainActions::check(const std::string& domain, const std::string& account) {
+  const DomainProof proof = domain_proof(domain, account, world_.url);
+  if (!world_.resolve) return error(ErrorKind::Retryable, "domains can't be looked up here");
+  const auto texts = world_.resolve(proof.name);
+  if (!texts.ok() && texts.error().kind != ErrorKind::NotFound)
+    return error(ErrorKind::Retryable, "no name server answers for {}", proof.name)
+        .with_hint("try again in a minute");
+  // Other texts there are nobody's business.
+  if (!texts.ok() || std::ranges::find(*texts, proof.text) == texts->end())
+    return error(ErrorKind::NotFound, "{} has no TXT record \"{}\"", proof.name, proof.text)
+        .with_hint("new records may take some minutes to be seen");
+  return {};
+}
+
+Status DomainActions::check_again() {
+  const WallTime now = world_.clock.now();
+  const auto ago = [&](Duration time) { return now - std::chrono::duration_cast<WallTime::duration>(time); };
+  MIST_TRY(const std::vector<OwnDomain> due, world_.accounts.due_domains(ago(kBetweenChecks), kChecksAtOnce));
+  for (const OwnDomain& each : due) {
+    const Status checked = check(each.domain, each.account);
+    if (checked.ok()) {
+      MIST_TRY_VOID(world_.accounts.keep_domain(each.account, each.domain));
+    } else if (checked.error().kind == ErrorKind::NotFound || each.checked < ago(kPatience)) {
+      MIST_TRY_VOID(remove({.account = {.name = each.account}}, each.domain));
+    }
+  }
+  return {};
+}
+
+}  // namespace mist::catalog

@@ -1,0 +1,54 @@
+#pragma once
+// Domains of the DNS that accounts have proved to be theirs, by a TXT record that only its owner can make.
+// Packages of the account show them. They are looked at again each day, for domains change hands. Any thread.
+
+#include <string>
+
+#include "base/clock.h"
+#include "catalog/account_store.h"
+#include "catalog/author_actions.h"
+#include "catalog/rate_limit.h"
+#include "http/txt_records.h"
+
+namespace mist::catalog {
+
+/// The record that proves that `domain` is the account's.
+struct DomainProof {
+  std::string name;  ///< "_mistletoe-catalog.example.com"
+  std::string text;  ///< "https://catalog.example.com account=ann"
+};
+DomainProof domain_proof(const std::string& domain, const std::string& account, const std::string& url);
+
+class DomainActions {
+ public:
+  struct World {
+    AccountStore& accounts;
+    AuthorActions& actions;
+    const Clock& clock;
+    http::TxtResolver resolve;
+    std::string url;  ///< of the catalog
+  };
+  static constexpr int kMostDomains = 20;  ///< of an account
+  static constexpr Duration kBetweenChecks = std::chrono::days(1);
+  /// While no name server answers, a domain stays for so long.
+  static constexpr Duration kPatience = std::chrono::days(7);
+  explicit DomainActions(World world);
+
+  /// Before each proof: 0, or the seconds until it may be tried.
+  int wait_for(const Actor& actor) { return proofs_.wait_for(actor.account.name); }
+  /// Invalid: it is no domain. NotFound: the record isn't there, or another. Retryable: no name server
+  /// answers. Conflict: the account has very many.
+  Status prove(const Actor& actor, const std::string& domain);
+  /// NotFound.
+  Status remove(const Actor& actor, const std::string& domain);
+  /// Looks at some whose time has come, and removes those whose record is gone.
+  Status check_again();
+
+ private:
+  Status check(const std::string& domain, const std::string& account);
+
+  World world_;
+  RateLimit proofs_;
+};
+
+}  // namespace mist::catalog
