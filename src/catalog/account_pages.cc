@@ -96,13 +96,19 @@ Markup domains_section(const PageFrame& frame, const FormState& form, const Acco
 }
 
 Markup removal_section(const FormState& form, const AccountDetails& details) {
-  Markup fields = text_field({.name = "name", .label = "The name of the account, to be sure"});
+  constexpr std::string_view kForm = "remove";
+  Markup fields = text_field({.name = "name", .label = "The name of the account, to be sure", .form = kForm});
   if (details.has_password)
     fields += text_field({.name = "password",
                           .label = "Its password",
                           .type = "password",
-                          .autocomplete = "current-password"});
-  if (details.has_second_factor) fields += text_field(kCodeField);
+                          .autocomplete = "current-password",
+                          .form = kForm});
+  if (details.has_second_factor) {
+    TextField code = kCodeField;
+    code.form = kForm;
+    fields += text_field(code);
+  }
   return markup(
       "<h2 id=\"data\">Your data</h2>\n<p><a href=\"/account/export\">All that the catalog keeps of this "
       "account, "

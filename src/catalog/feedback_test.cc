@@ -100,7 +100,7 @@ TEST_F(FeedbackTest, OnlyItsAuthorChangesAComment) {
                     Not(HasSubstr("/account/comments"))));
   const std::string ann_token = token("ann");
   Visit ann = signed_in("ann");
-  ann.get("/packages/etcd/comments");
+  EXPECT_THAT(ann.get("/packages/etcd/comments").body, Not(HasSubstr("/account/comments/change")));
   EXPECT_EQ(ann.post("/account/comments/change", {{"id", "1"}, {"text", "It is good"}}).status, 404);
   EXPECT_EQ(ann.post("/account/comments/remove", {{"id", "1"}}).status, 404);
   EXPECT_EQ(api("PUT", "/comments/1", ann_token, R"({"text": "It is good"})").status, 404);

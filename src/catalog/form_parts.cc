@@ -13,7 +13,7 @@ Markup hidden_field(std::string_view name, std::string_view value) {
 }
 
 Markup text_field(const TextField& field) {
-  const std::string id = fmt::format("field-{}", field.name);
+  const std::string id = fmt::format("field-{}{}{}", field.form, field.form.empty() ? "" : "-", field.name);
   return markup(
       "<div class=\"field\"><label for=\"{}\">{}</label><input id=\"{}\" name=\"{}\" type=\"{}\" "
       "value=\"{}\" "

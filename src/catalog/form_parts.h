@@ -18,6 +18,7 @@ struct TextField {
   std::string_view value = "";
   std::string_view hint = "";
   bool required = true;
+  std::string_view form = "";  ///< tells fields of the same name on one page apart
 };
 Markup text_field(const TextField& field);
 

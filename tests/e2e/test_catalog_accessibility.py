@@ -7,6 +7,7 @@ from browser import Browser
 from catalog import Catalog
 from catalog_gallery import ACCOUNT_PAGES, PAGES, AccountGallery, gallery, k3, manifests, publish
 from harness import check, config_map, contains, equal, test
+from test_catalog_pages import STUMBLES
 
 # 640: a window of 1280 at a zoom of 200 %. 320: at 400 %, which WCAG 2 asks for (1.4.10, Reflow).
 WIDTHS = (1280, 640, 320)
@@ -107,6 +108,7 @@ def the_account_pages_of_a_catalog_have_no_fault_that_axe_finds(t):
         for name, (heading, who, path, *forms) in ACCOUNT_PAGES.items():
             accounts.open(who, path, *forms)
             equal(browser.value("document.querySelector('h1').textContent"), heading, name)
+            equal(browser.value(STUMBLES), [], name)
             judge(browser, f"{name}, {scheme}")
     # It finds what it is for.
     accounts.open("ann", "/account")
