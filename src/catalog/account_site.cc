@@ -379,7 +379,7 @@ Result<std::string> AccountSite::account_for(const Ask& ask, const Identity& ide
         .with_hint(fmt::format("try again in {} seconds", seconds));
   const std::string base = proposed_name(identity.name);
   for (int number = 1; number <= kMostNames; ++number) {
-    const std::string name = number == 1 ? base : fmt::format("{}-{}", base, number);
+    std::string name = number == 1 ? base : fmt::format("{}-{}", base, number);
     const auto made = world_.accounts.add(name, Role::Author, "");
     if (!made.ok() && made.error().kind == ErrorKind::Conflict) continue;
     if (!made.ok()) return made.error();

@@ -60,7 +60,8 @@ class Visit {
                              .body = body,
                              .peer = peer_};
     std::string cookie;
-    for (const auto& [name, value] : cookies) cookie += (cookie.empty() ? "" : "; ") + name + "=" + value;
+    for (const auto& [name, value] : cookies)
+      cookie += fmt::format("{}{}={}", cookie.empty() ? "" : "; ", name, value);
     if (!cookie.empty()) request.headers.push_back({"Cookie", cookie});
     if (method == "POST") {
       request.headers.push_back({"Content-Type", "application/x-www-form-urlencoded"});
