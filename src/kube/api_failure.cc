@@ -172,6 +172,9 @@ bool is_immutable(const Error& failure) { return fact(failure).immutable; }
 bool is_invalid_anyway(const Error& failure) { return fact(failure).invalid_anyway; }
 bool names_invalid_fields(const Error& failure) { return fact(failure).invalid_fields; }
 std::string_view unanswering_webhook(const Error& failure) { return fact(failure).webhook; }
+const std::vector<std::string>& webhook_namespaces(const Error& failure) {
+  return fact(failure).webhook_namespaces;
+}
 bool is_without_right(const Error& failure) { return fact(failure).no_right; }
 bool is_denied(const Error& failure) {
   return failure.kind == ErrorKind::Forbidden || !fact(failure).denied_by.empty();

@@ -38,6 +38,9 @@ struct ApiFailure {
   std::string field;
   /// The admission webhook that couldn't be asked and must be; empty: there is none.
   std::string webhook = {};
+  /// Where what answers for it runs: the namespaces of the Services that its configurations name, "" of a
+  /// URL. Empty: they were not found.
+  std::vector<std::string> webhook_namespaces = {};
   /// Whoever asks has no right to do this (RBAC or another authorizer), whatever the object.
   bool no_right = false;
   /// A webhook that a dry run may not call: that says nothing about the object.
@@ -79,6 +82,8 @@ bool is_invalid_anyway(const Error& failure);
 bool names_invalid_fields(const Error& failure);
 /// The admission webhook that it couldn't ask, by its name in its configuration; empty: that isn't why.
 std::string_view unanswering_webhook(const Error& failure);
+/// ApiFailure::webhook_namespaces.
+const std::vector<std::string>& webhook_namespaces(const Error& failure);
 /// Whether it refused a request for want of rights: admission wasn't asked.
 bool is_without_right(const Error& failure);
 /// Whether rights or admission were in the way, whatever status that has: a policy denies with the one that

@@ -265,11 +265,11 @@ Result<Value> RestClient::exchange_with_body(std::string method, const std::stri
   return mask_secret_values(std::move(answer).error(), body);
 }
 
-// Adds which configuration the webhook is in: the server's message only has the webhook's own name.
+// Adds which configuration the webhook is in, and where it runs: the server's message only has its own name.
 Error RestClient::with_configuration(Error failure, const Context& context) {
   constexpr auto kLimit = std::chrono::seconds(5);
   const std::string webhook(unanswering_webhook(failure));
-  std::vector<std::string> places, commands;
+  std::vector<std::string> places, commands, namespaces;
   for (const auto& [kind, plural] :
        {std::pair("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
         std::pair("MutatingWebhookConfiguration", "mutatingwebhookconfigurations")}) {
@@ -279,14 +279,22 @@ Error RestClient::with_configuration(Error failure, const Context& context) {
     for (const Value& each : all->items) {
       const Value* const webhooks = each.find("webhooks");
       if (webhooks == nullptr || !webhooks->is_array()) continue;
-      const auto has_name = [&](const Value& one) { return one.string_at("name") == webhook; };
-      if (std::ranges::none_of(webhooks->as_array(), has_name)) continue;
+      const auto one = std::ranges::find_if(webhooks->as_array(), [&](const Value& candidate) {
+        return candidate.string_at("name") == webhook;
+      });
+      if (one == webhooks->as_array().end()) continue;
+      namespaces.emplace_back(one->string_at({"clientConfig", "service", "namespace"}));
       const std::string name = escape_controls(each.string_at({"metadata", "name"}));
       places.push_back(fmt::format("{} {}", kind, name));
       commands.push_back(fmt::format("kubectl delete {} {}", lower_case(kind), name));
     }
   }
   if (places.empty()) return failure;
+  if (const ApiFailure* const known = failure.detail<ApiFailure>()) {
+    ApiFailure more = *known;
+    more.webhook_namespaces = std::move(namespaces);
+    (void)std::move(failure).with_detail(std::move(more));
+  }
   // Several may have one of that name, and the server doesn't say which it asked.
   return std::move(failure).with_hint(
       fmt::format("repair what answers for the webhook {} of {}; or, if it may be done without, {}", webhook,

@@ -30,8 +30,11 @@ ObjectHealth health_of(apply::Health health) {
   return ObjectHealth::Failed;
 }
 
+// What a run that did not end deleted, nobody else did.
+enum class Phase : std::uint8_t { Settled, Unfinished, Uninstalling };
+
 ObjectStatus object_status(const apply::InventoryItem& item, const apply::LiveState& live,
-                           const std::string& part_of, bool uninstalling, bool finished,
+                           const std::string& part_of, Phase phase, bool finished,
                            const apply::BindsLate& binds_late) {
   ObjectStatus result{.key = item.key,
                       .detail = {},
@@ -40,15 +43,17 @@ ObjectStatus object_status(const apply::InventoryItem& item, const apply::LiveSt
                       .hook = item.hook,
                       .created = {}};
   const auto there = live.find(item.key);
-  if (there == live.end() && finished && !uninstalling) {
+  if (there == live.end() && finished && phase != Phase::Uninstalling) {
     result.detail = apply::kRemovedByItsTtl;
     return result;
   }
   if (there == live.end()) {
     result.health = ObjectHealth::Missing;
-    result.detail = item.uid.empty()                ? "it was never created"
-                    : item.retained || uninstalling ? "it was deleted"
-                                                    : "it was deleted outside of Mistletoe";
+    const bool by_us = item.retained || phase == Phase::Uninstalling;
+    result.detail = item.uid.empty()             ? "it is not there yet"
+                    : by_us                      ? "it was deleted"
+                    : phase == Phase::Unfinished ? "it is gone"
+                                                 : "it was deleted outside of Mistletoe";
     return result;
   }
   const Value& object = there->second.value;
@@ -195,14 +200,16 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   if (!state.anchor) return missing_release(environment, id, context);
   const Activity reading(environment.events, "reading the cluster");
   const std::vector<apply::InventoryItem> owned = state.owned();
-  const bool uninstalling = is_uninstalling(state);
+  const Phase phase = is_uninstalling(state)     ? Phase::Uninstalling
+                      : state.unfinished.empty() ? Phase::Settled
+                                                 : Phase::Unfinished;
   std::map<apimachinery::ObjectKey, std::string> unknown;
   MIST_TRY(const apply::LiveState live, apply::observe(environment.client, id, {}, owned, context,
                                                        {.unreachable = &unknown, .forbidden = &unknown}));
   warn_of_strays(environment, id, live, {}, owned);
   const std::set<apimachinery::ObjectKey> finished =
-      uninstalling ? std::set<apimachinery::ObjectKey>()
-                   : finished_jobs(environment, state, live, owned, context);
+      phase == Phase::Uninstalling ? std::set<apimachinery::ObjectKey>()
+                                   : finished_jobs(environment, state, live, owned, context);
   ReleaseStatus result;
   result.anchor = *std::move(state.anchor);
   result.deployed = std::move(state.deployed);
@@ -228,8 +235,8 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
         item.uid.empty() && there != live.end() &&
         known.contains(there->second.value.string_at({"metadata", "uid"})))
       continue;
-    ObjectStatus object = object_status(item, live, part_of, uninstalling, finished.contains(item.key),
-                                        binding.as_rule(context));
+    ObjectStatus object =
+        object_status(item, live, part_of, phase, finished.contains(item.key), binding.as_rule(context));
     if (const auto why = unknown.find(item.key); why != unknown.end()) {
       object.health = ObjectHealth::Unknown;
       object.detail = why->second;

@@ -80,6 +80,27 @@ TEST_F(StatusTest, AJobThatRemovedItselfIsNotMissing) {
   }
 }
 
+TEST_F(StatusTest, WhatAFailedRunDeletedIsNotBlamedOnOthers) {
+  const std::string two(testing::kTwoConfigMaps);
+  ASSERT_TRUE(install_now(two).ok());
+  cluster.drop({{"", "ConfigMap"}, "default", "one"});
+  const auto detail = [&] {
+    const ReleaseStatus state = seen();
+    const auto one = std::ranges::find(
+        state.objects, "one", [](const ObjectStatus& each) -> std::string_view { return each.key.name; });
+    return one == state.objects.end() ? std::string() : one->detail;
+  };
+  EXPECT_EQ(detail(), "it was deleted outside of Mistletoe");
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && !call.dry_run && call.key.group_kind.kind == "ConfigMap")
+      return error(ErrorKind::Invalid, "no");
+    return std::nullopt;
+  });
+  ASSERT_FALSE(upgrade_now(two + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: three}}\n").ok());
+  cluster.set_before({});
+  EXPECT_EQ(detail(), "it is gone");
+}
+
 TEST_F(StatusTest, NothingMoreIsAskedForAReleaseThatIsReady) {
   cluster.set_instant_controllers(true);
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps) + deployment_yaml("api")).ok());

@@ -131,6 +131,10 @@ class Settler {
       denied(action, answer.error());
       return {};
     }
+    if (stays_unanswered(answer.error())) {
+      unanswered(action, answer.error());
+      return {};
+    }
     // The server doesn't take back what it made itself: a Job's selector, say.
     const bool may_be_equal = action.kind == ActionKind::Update || action.kind == ActionKind::Replace ||
                               action.cause == ConflictCause::Immutable;
@@ -145,6 +149,28 @@ class Settler {
   }
 
  private:
+  // A webhook that must be asked and doesn't answer, unless the plan may repair it: what answers for it, or
+  // its configuration.
+  bool stays_unanswered(const Error& failure) const {
+    const std::vector<std::string>& namespaces = kube::webhook_namespaces(failure);
+    const auto may_repair = [&](const PlannedAction& write) {
+      if (!is_written(write)) return false;
+      const std::string& place =
+          write.key.group_kind == GroupKind{"", "Namespace"} ? write.key.name : write.key.ns;
+      return !place.empty() && std::ranges::find(namespaces, place) != namespaces.end();
+    };
+    return !namespaces.empty() && !changes_admission(plan_) && std::ranges::none_of(plan_.writes, may_repair);
+  }
+
+  void unanswered(PlannedAction& action, const Error& failure) const {
+    if (action.kind == ActionKind::Conflict || action.kind == ActionKind::Unchanged) return;
+    action.meant = action.kind;
+    action.kind = ActionKind::Conflict;
+    action.cause = ConflictCause::Denied;
+    action.reason = fmt::format("it can't be written now ({})", first_line(failure.because));
+    action.hint = failure.hint;
+  }
+
   // For what refuses it as things are, and changes with it. All else is found out when its turn comes: its
   // namespace may not be there yet.
   Status ask_about_creating(PlannedAction& action) const {
