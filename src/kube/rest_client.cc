@@ -293,7 +293,7 @@ Error RestClient::with_configuration(Error failure, const Context& context) {
   if (const ApiFailure* const known = failure.detail<ApiFailure>()) {
     ApiFailure more = *known;
     more.webhook_namespaces = std::move(namespaces);
-    (void)std::move(failure).with_detail(std::move(more));
+    failure.details.set(std::move(more));
   }
   // Several may have one of that name, and the server doesn't say which it asked.
   return std::move(failure).with_hint(
