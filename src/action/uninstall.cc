@@ -17,7 +17,6 @@
 
 namespace mist::action {
 
-using apimachinery::GroupKind;
 using apimachinery::ObjectKey;
 using apply::ActionKind;
 using apply::HookPhase;
@@ -25,7 +24,6 @@ using apply::InventoryItem;
 using apply::PlannedAction;
 using encoding::Value;
 using release::ReleaseId;
-using release::ReleaseLock;
 
 namespace {
 

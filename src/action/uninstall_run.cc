@@ -61,8 +61,7 @@ std::vector<apply::Removal> removals_of(const UninstallPlan& plan, bool last) {
   for (const PlannedAction& action : plan.removals) {
     if (action.kind != ActionKind::Delete || goes_last(plan, action.key) != last) continue;
     const auto known = recorded.find(action.key);
-    removals.push_back({action.key, action.resource.gvk.version, action.uid,
-                        known == recorded.end() ? nullptr : known->second, action.unreadable, action.seen});
+    removals.push_back(apply::removal_of(action, known == recorded.end() ? nullptr : known->second));
   }
   return removals;
 }
@@ -124,7 +123,7 @@ class HookRunner {
   const ReleaseLock& lock_;
 };
 
-// What a hook left takes the place of what the plan knew under its name.
+// An object that a hook left replaces the one of that name in the plan.
 void take_in(std::vector<apply::Removal>& removals, std::vector<apply::Removal> left) {
   for (apply::Removal& each : left) {
     std::erase_if(removals, [&](const apply::Removal& known) {

@@ -227,14 +227,14 @@ void correct_status(http::Response& response) {
   if (!body || !body->is_object()) return;
   // Admission denies with the status that a webhook or a policy names. To deny is no conflict, no overload
   // and no outage: the same request is denied again.
-  const bool denies_by_name = response.status == 400 || response.status == 403 || response.status == 422;
-  if (!denies_by_name && !read_failure(*body, ErrorKind::Forbidden).denied_by.empty()) response.status = 403;
+  const ApiFailure failure = read_failure(*body, ErrorKind::Invalid);
+  const bool says_so = response.status == 400 || response.status == 403 || response.status == 422;
+  if (!says_so && !failure.denied_by.empty()) response.status = 403;
   if (response.status != 500) return;
   // An object of the wrong types, one that can't be decoded (a Secret that is no base64, a Lease whose time
   // has no fraction), or one with fields of a version that is gone or lacks others: the same request will be
   // refused again. A conversion webhook that fails says other words.
   const std::string_view message = body->string_at("message");
-  const ApiFailure failure = read_failure(*body, ErrorKind::Invalid);
   if (message.starts_with("failed to create typed patch object") || failure.lost_version ||
       failure.narrow_version ||
       (message.starts_with("failed to convert new object") &&

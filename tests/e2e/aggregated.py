@@ -64,13 +64,8 @@ class AggregatedServer:
                     code, answer = outer.answer("MERGE" if merges else self.command, self.path, body)
                 except Refused as refusal:
                     code, answer = refusal.code, refusal.status
-                text = json.dumps(answer).encode()
                 try:
-                    self.send_response(code)
-                    self.send_header("Content-Type", "application/json")
-                    self.send_header("Content-Length", str(len(text)))
-                    self.end_headers()
-                    self.wfile.write(text)
+                    self.answer_json(answer, code)
                 except OSError:
                     self.close_connection = True
 

@@ -1,5 +1,6 @@
 """An HTTP/1.1 server on a free port of 127.0.0.1: a thread for each connection, silent, and stopped at once."""
 import http.server
+import json
 import socketserver
 import threading
 
@@ -23,6 +24,27 @@ class QuietHandler(http.server.BaseHTTPRequestHandler):
         """Of the request; None: it has none."""
         length = int(self.headers.get("Content-Length") or 0)
         return self.rfile.read(length) if length else None
+
+    def answer_json(self, value, code=200):
+        text = json.dumps(value).encode()
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+
+class AdmissionHandler(QuietHandler):
+    """A webhook that denies what `denies(request)` returns a status for."""
+
+    def denies(self, request):
+        raise NotImplementedError
+
+    def handle_any(self):
+        request = json.loads(self.body())["request"]
+        status = self.denies(request)
+        self.answer_json({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": {
+            "uid": request["uid"], "allowed": status is None, **({"status": status} if status else {})}})
 
 
 class QuietServer(socketserver.ThreadingMixIn, http.server.HTTPServer):

@@ -3,7 +3,7 @@ import base64
 import json
 
 from harness import certificate, check, config_map, contains, definition, equal, test
-from quiet_server import QuietHandler, QuietServer
+from quiet_server import AdmissionHandler, QuietServer
 from test_aggregated import registration, serving, tally
 
 FLAGS = ("--delete-namespaces", "--delete-crds")
@@ -101,18 +101,10 @@ def a_deletion_that_a_webhook_refuses_with_409_is_none(t):
     """As Crossplane's Usage does."""
     asked = []
 
-    class Handler(QuietHandler):
-        def handle_any(self):
-            review = json.loads(self.body())
-            asked.append(review["request"]["name"])
-            text = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": {
-                "uid": review["request"]["uid"], "allowed": False,
-                "status": {"code": 409, "reason": "Conflict", "message": "in use by Usage shop/one"}}}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
+    class Handler(AdmissionHandler):
+        def denies(self, request):
+            asked.append(request["name"])
+            return {"code": 409, "reason": "Conflict", "message": "in use by Usage shop/one"}
 
     tls, bundle = certificate(t)
     server = QuietServer(Handler, tls)

@@ -78,13 +78,8 @@ def converter(t, ready):
                 self.end_headers()
                 return
             objects = [{**item, "apiVersion": request["desiredAPIVersion"]} for item in request["objects"]]
-            text = json.dumps({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": {
-                "uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": objects}}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
+            self.answer_json({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": {
+                "uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": objects}})
 
     tls, bundle = certificate(t)
     server = QuietServer(Handler, tls)

@@ -4,7 +4,7 @@ import json
 
 from harness import certificate, check, config_map, contains, equal, kubeconfig_text, test, workload
 from proxy import Proxy, Refuse
-from quiet_server import QuietHandler, QuietServer
+from quiet_server import AdmissionHandler, QuietServer
 from test_rbac import Deployer
 
 
@@ -48,17 +48,11 @@ def a_namespace_that_is_being_deleted_meanwhile_is_not_taken(t):
 def a_namespace_that_a_webhook_denies_with_409_does_not_exist(t):
     home = t.namespace("home", create=False)
 
-    class Handler(QuietHandler):
-        def handle_any(self):
-            review = json.loads(self.body())
-            text = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": {
-                "uid": review["request"]["uid"], "allowed": review["request"]["name"] != home,
-                "status": {"code": 409, "reason": "AlreadyExists", "message": "the team has all its namespaces"}}}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
+    class Handler(AdmissionHandler):
+        def denies(self, request):
+            if request["name"] == home:
+                return {"code": 409, "reason": "AlreadyExists", "message": "the team has all its namespaces"}
+            return None
 
     tls, bundle = certificate(t)
     server = QuietServer(Handler, tls)
@@ -427,17 +421,9 @@ def who_may_not_delete_uninstalls_nothing(t):
 def a_denial_is_a_denial_whatever_status_it_has(t):
     code = {"now": 409}
 
-    class Handler(QuietHandler):
-        def handle_any(self):
-            review = json.loads(self.body())
-            text = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": {
-                "uid": review["request"]["uid"], "allowed": False,
-                "status": {"code": code["now"], "message": "it is in use"}}}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
+    class Handler(AdmissionHandler):
+        def denies(self, request):
+            return {"code": code["now"], "message": "it is in use"}
 
     tls, bundle = certificate(t)
     server = QuietServer(Handler, tls)

@@ -90,7 +90,7 @@ class PackageLint {
     return true;
   }
 
-  // What several cases, and maybe the default values, fail with is one finding.
+  // A failure that several cases share, perhaps with the default values, is one finding.
   void failures_of_cases(const std::optional<Finding>& of_defaults) {
     constexpr std::size_t kMostNamed = 5;
     for (const auto& [failure, names] : failures_) {
@@ -101,7 +101,7 @@ class PackageLint {
         where = fmt::format("in {} test cases ({}{})", names.size(), join(named, ", "),
                             names.size() > kMostNamed ? ", …" : "");
       }
-      if (of_defaults == failure) where = "with the default values and " + where;
+      if (of_defaults == failure) where.insert(0, "with the default values and ");
       Finding bad = failure;
       bad.message = fmt::format("{}: {}", where, bad.message);
       if (bad.file.empty()) bad.file = in_tests(names.front() + ".yaml");

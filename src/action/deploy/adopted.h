@@ -25,7 +25,7 @@ encoding::Value before_adoption(const apply::Plan& plan, const apply::LiveState&
 const encoding::Value* before_adoption(const release::Revision& revision, const apimachinery::ObjectKey& key,
                                        std::string_view uid);
 
-/// What became of an adopted object.
+/// The outcome of giving an adopted object back.
 struct GivenBack {
   std::string words;     ///< what is there now and how that differs from before, without values
   bool refused = false;  ///< it keeps what the release wrote

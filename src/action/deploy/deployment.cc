@@ -315,15 +315,12 @@ apply::RemovalReport Deployment::remove(const std::vector<apply::Removal>& remov
                                  environment_.events, lock_->context());
 }
 
-// What would refuse other writes of the plan (admission_gates.h).
+// Policies and webhooks that would refuse other writes of the plan (admission_gates.h).
 Status Deployment::delete_first() {
   std::vector<apply::Removal> removals;
   for (const apply::PlannedAction& action : look_.plan.removals)
     if (action.first && action.kind == apply::ActionKind::Delete)
-      removals.push_back({.key = action.key,
-                          .version = action.resource.gvk.version,
-                          .uid = action.uid,
-                          .resource_version = action.seen});
+      removals.push_back(apply::removal_of(action));
   if (removals.empty()) return {};
   apply::RemovalReport report = remove(removals);
   for (std::size_t i = 0; i < removals.size(); ++i)
@@ -363,8 +360,7 @@ void Deployment::prune(apply::Execution& execution) {
       continue;
     }
     const auto known = earlier.find(action.key);
-    removals.push_back({action.key, action.resource.gvk.version, action.uid,
-                        known == earlier.end() ? nullptr : known->second, action.unreadable, action.seen});
+    removals.push_back(apply::removal_of(action, known == earlier.end() ? nullptr : known->second));
     places.push_back(i);
   }
   if (removals.empty()) return;

@@ -17,7 +17,7 @@ namespace mist::action {
 encoding::Value recorded_options(const apply::AllowedChanges& allowed);
 /// The reverse. Of null: nothing is allowed.
 apply::AllowedChanges allowed_by(const encoding::Value& recorded);
-/// What either allows, but for a take-over, which is `allowed`'s.
+/// Adds what `more` allows, except a take-over.
 void allow_also(apply::AllowedChanges& allowed, const apply::AllowedChanges& more);
 void allow_also(apply::PruneRules& rules, const apply::PruneRules& more);
 

@@ -30,7 +30,7 @@ ObjectHealth health_of(apply::Health health) {
   return ObjectHealth::Failed;
 }
 
-// What a run that did not end deleted, nobody else did.
+// An unfinished run may have deleted objects itself, so others are not to blame for those that are missing.
 enum class Phase : std::uint8_t { Settled, Unfinished, Uninstalling };
 
 ObjectStatus object_status(const apply::InventoryItem& item, const apply::LiveState& live,

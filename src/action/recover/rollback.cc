@@ -83,7 +83,7 @@ std::vector<apply::InventoryItem> adopted_since(const release::Revision& revisio
     known.insert(item.key);
     uids.insert(item.uid);
   }
-  // What another release had for a while: the inventory forgot it then.
+  // The inventory forgot objects that another release had for a while.
   for (const release::RenderedObject& each : revision.objects) {
     apimachinery::ObjectKey key = each.object.key();
     known.insert(key);

@@ -19,6 +19,7 @@
 #include "apply/plan/admission_gates.h"
 #include "apply/plan/hooks.h"
 #include "apply/plan/left_as_is.h"
+#include "apply/plan/refusal.h"
 #include "apply/plan/settle.h"
 #include "apply/wait/earlier_failure.h"
 #include "apply/wait/edge_wait.h"
@@ -596,14 +597,12 @@ class Writer {
     return client_.apply(ref, object, apply, context_);
   }
 
-  // What the plan left to the order is decided now, as long as nothing is lost.
+  // The plan may have left this to the order. Now it can be decided, and nothing is lost yet.
   Status may_be_created_anew(const kube::ObjectRef& ref, const PlannedAction& action, Value object) {
     object["metadata"].erase("resourceVersion");
     for (Moment moment(context_);;) {
       const auto tried = client_.create(ref.resource, ref.ns, object, context_, kube::DryRun::Server);
-      const bool denied =
-          !tried.ok() && kube::is_denied(tried.error()) && !kube::is_over_quota(tried.error());
-      if (!denied) return {};
+      if (tried.ok() || !forbids_creating(tried.error())) return {};
       if (!is_too_early(action, tried.error()) || !moment.pause()) return tried.error();
     }
   }

@@ -293,6 +293,15 @@ Result<graph::SequenceGraph> order_of(const std::vector<Removal>& removals) {
 
 }  // namespace
 
+Removal removal_of(const PlannedAction& action, const apimachinery::Object* object) {
+  return {.key = action.key,
+          .version = action.resource.gvk.version,
+          .uid = action.uid,
+          .object = object,
+          .unreadable = action.unreadable,
+          .resource_version = action.seen};
+}
+
 RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>& removals,
                                const std::string& part_of, const RemovalOptions& options, EventSink& events,
                                const Context& context) {

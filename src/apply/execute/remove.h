@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "apply/execute/run_report.h"
-#include "apply/plan/desired.h"
+#include "apply/plan/plan.h"
 #include "base/context.h"
 #include "base/event.h"
 #include "kube/client.h"
@@ -27,6 +27,9 @@ struct Removal {
                                                  ///< (conversion.h)
   std::string resource_version = {};             ///< when it was planned; empty: it is looked at first
 };
+
+/// Of a planned delete; `object` as Removal::object.
+Removal removal_of(const PlannedAction& action, const apimachinery::Object* object = nullptr);
 
 struct RemovalOptions {
   bool wait = false;  ///< also until the last ones are gone

@@ -10,6 +10,7 @@
 #include "apply/order/label_index.h"
 #include "apply/order/pod_template.h"
 #include "apply/order/references.h"
+#include "apply/plan/admission_change.h"
 #include "base/text.h"
 
 namespace mist::apply {
@@ -39,8 +40,7 @@ struct LastClass {
 };
 constexpr LastClass kLast[] = {
     {[](const GroupKind& kind) { return kind == kApiService; }, "API services come last"},
-    {[](const GroupKind& kind) { return kind.group == "admissionregistration.k8s.io"; },
-     "webhooks and policies come last"},
+    {is_of_admission, "webhooks and policies come last"},
 };
 
 constexpr std::string_view kPassReason = "what refuses less than before comes first";

@@ -40,6 +40,8 @@ bool lets_pass(const FieldDifference& difference, std::span<const PathStep> fiel
 
 }  // namespace
 
+bool is_of_admission(const GroupKind& kind) { return kind.group == "admissionregistration.k8s.io"; }
+
 bool only_lets_pass(const GroupKind& kind, const std::vector<FieldDifference>& differences) {
   if (std::ranges::find(kWebhookKinds, kind) == std::end(kWebhookKinds)) return false;
   bool found = false;

@@ -10,6 +10,9 @@
 
 namespace mist::apply {
 
+/// A policy, its binding, or a webhook configuration.
+bool is_of_admission(const apimachinery::GroupKind& kind);
+
 /// Whether `differences`, carried out on a webhook configuration, only take requests away from its webhooks
 /// or let them pass when a webhook fails: failurePolicy Ignore, conditions and selectors that are added,
 /// rules and whole webhooks that go. False for other kinds, and if nothing of that is among them.

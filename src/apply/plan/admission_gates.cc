@@ -1,16 +1,16 @@
 #include "apply/plan/admission_gates.h"
 
 #include <algorithm>
-#include <utility>
+#include <map>
+#include <optional>
 
+#include "apply/plan/admission_change.h"
 #include "apply/plan/refusal.h"
 
 namespace mist::apply {
 namespace {
 
 bool is_webhook_configuration(const GroupKind& kind) { return kind.kind.ends_with("WebhookConfiguration"); }
-
-bool is_of_admission(const GroupKind& kind) { return kind.group == "admissionregistration.k8s.io"; }
 
 bool has_webhook(const Value& configuration, const std::vector<std::string>& names) {
   const Value* const webhooks = configuration.find("webhooks");
@@ -20,7 +20,7 @@ bool has_webhook(const Value& configuration, const std::vector<std::string>& nam
          });
 }
 
-// What admission reads of it is not in its metadata.
+// Admission ignores the metadata of its policies and their parameters.
 bool changes_more_than_metadata(const PlannedAction& write) {
   return (write.kind != ActionKind::Update && write.kind != ActionKind::Adopt) ||
          std::ranges::any_of(write.differences, [](const FieldDifference& difference) {
@@ -28,25 +28,34 @@ bool changes_more_than_metadata(const PlannedAction& write) {
          });
 }
 
-class Gates {
+// By their places in the plan.
+struct Gates {
+  std::vector<std::size_t> writes, removals;
+  bool empty() const { return writes.empty() && removals.empty(); }
+};
+
+class GateFinder {
  public:
-  Gates(kube::Client& client, Plan& plan, const LiveState& live, const Context& context)
+  GateFinder(kube::Client& client, const Plan& plan, const LiveState& live, const Context& context)
       : client_(client), plan_(plan), live_(live), context_(context) {}
 
-  /// What of the plan refused the action, or has a word in it; none: nothing.
-  std::vector<PlannedAction*> of(const PlannedAction& refused) {
-    std::vector<PlannedAction*> gates;
-    const std::set<GroupKind> parameters = parameters_of(refused.denied_by);
-    for (PlannedAction& write : plan_.writes) {
+  /// The plan's changes that may turn this refusal into consent.
+  Gates gates_of(const PlannedAction& refused) {
+    Gates gates;
+    const std::set<GroupKind>& parameters = parameters_of(refused.denied_by);
+    for (std::size_t i = 0; i < plan_.writes.size(); ++i) {
+      const PlannedAction& write = plan_.writes[i];
       if (&write == &refused || !is_written(write) || plan_.is_hook(write)) continue;
       // A policy that isn't there yet refused nothing; parameters that aren't may be the reason.
       const bool gate = parameters.contains(write.key.group_kind) ||
                         (write.kind != ActionKind::Create && denies(write, refused.denied_by));
-      if (gate && changes_more_than_metadata(write)) gates.push_back(&write);
+      if (gate && changes_more_than_metadata(write)) gates.writes.push_back(i);
     }
-    for (PlannedAction& removal : plan_.removals)
+    for (std::size_t i = 0; i < plan_.removals.size(); ++i) {
+      const PlannedAction& removal = plan_.removals[i];
       if (&removal != &refused && removal.kind == ActionKind::Delete && denies(removal, refused.denied_by))
-        gates.push_back(&removal);
+        gates.removals.push_back(i);
+    }
     return gates;
   }
 
@@ -59,25 +68,20 @@ class Gates {
     return there != live_.end() && has_webhook(there->second.value, names);
   }
 
-  // The kinds of which those policies take parameters, whoever has the policies.
-  std::set<GroupKind> parameters_of(const std::vector<std::string>& names) const {
-    std::set<GroupKind> kinds;
-    if (names.size() > 1) {
-      const auto policy = client_.get({kPolicies, "", names.front()}, context_);
-      if (policy.ok())
-        if (const auto kind = parameter_kind(*policy)) kinds.insert(*kind);
-    }
-    for (const DesiredObject& desired : plan_.desired)
-      if (is_of_admission(desired.key.group_kind) &&
-          std::ranges::find(names, desired.key.name) != names.end())
-        if (const auto kind = parameter_kind(desired.rendered.object.value())) kinds.insert(*kind);
-    return kinds;
+  // As the server has the policy, and as the plan wants it. One policy may refuse many objects.
+  const std::set<GroupKind>& parameters_of(const std::vector<std::string>& names) {
+    const auto [known, fresh] = parameters_.try_emplace(names);
+    if (!fresh) return known->second;
+    if (auto now = parameters_of_denier(client_, names, context_)) known->second = *std::move(now);
+    known->second.merge(parameter_kinds(plan_, names));
+    return known->second;
   }
 
   kube::Client& client_;
-  Plan& plan_;
+  const Plan& plan_;
   const LiveState& live_;
   const Context& context_;
+  std::map<std::vector<std::string>, std::set<GroupKind>> parameters_;
 };
 
 }  // namespace
@@ -98,41 +102,40 @@ bool changes_admission(const Plan& plan) {
 
 Status put_gates_first(kube::Client& client, Plan& plan, const LiveState& live, const Context& context) {
   struct Refused {
-    PlannedAction* action;
-    std::vector<PlannedAction*> gates;
+    PlannedAction& action;
+    std::optional<std::size_t> write;  // its place among the writes; nullopt: it is a removal
+    Gates gates;
   };
+  GateFinder finder(client, plan, live, context);
   std::vector<Refused> refused;
-  bool moved = false;
-  for (std::vector<PlannedAction>* actions : {&plan.writes, &plan.removals}) {
-    for (PlannedAction& action : *actions) {
-      if (action.kind != ActionKind::Conflict || !action.arguable || action.denied_by.empty()) continue;
-      Refused each{&action, Gates(client, plan, live, context).of(action)};
-      MIST_TRY_VOID(context.check());
-      for (PlannedAction* const gate : each.gates) moved = !std::exchange(gate->first, true) || moved;
-      if (!each.gates.empty()) refused.push_back(std::move(each));
-    }
-  }
-  if (moved) {
-    MIST_TRY(plan.order, order_of(plan));
-  }
-  const auto is_in = [](const std::vector<PlannedAction>& list, const PlannedAction* each) {
-    return !list.empty() && each >= list.data() && each < list.data() + list.size();
+  const auto look_at = [&](PlannedAction& action, std::optional<std::size_t> write) {
+    if (action.kind != ActionKind::Conflict || !action.arguable || action.denied_by.empty()) return;
+    if (Gates gates = finder.gates_of(action); !gates.empty())
+      refused.push_back({action, write, std::move(gates)});
   };
+  for (std::size_t i = 0; i < plan.writes.size(); ++i) look_at(plan.writes[i], i);
+  for (PlannedAction& removal : plan.removals) look_at(removal, std::nullopt);
+  MIST_TRY_VOID(context.check());
+  if (refused.empty()) return {};
   for (const Refused& each : refused) {
-    PlannedAction& action = *each.action;
+    for (const std::size_t gate : each.gates.writes) plan.writes[gate].first = true;
+    for (const std::size_t gate : each.gates.removals) plan.removals[gate].first = true;
+  }
+  MIST_TRY(plan.order, order_of(plan));
+  for (const Refused& each : refused) {
+    PlannedAction& action = each.action;
     action.arguable = false;
     // Another order was asked for.
-    const auto late = std::ranges::find_if(each.gates, [&](const PlannedAction* gate) {
-      return is_in(plan.writes, &action) && is_in(plan.writes, gate) &&
-             !comes_before(plan, static_cast<std::size_t>(gate - plan.writes.data()),
-                           static_cast<std::size_t>(&action - plan.writes.data()));
+    const auto late = std::ranges::find_if(each.gates.writes, [&](std::size_t gate) {
+      return each.write && !comes_before(plan, gate, *each.write);
     });
-    if (late != each.gates.end()) {
+    if (late != each.gates.writes.end()) {
       action.hint = fmt::format("have {} written before it: an annotation or a need puts it behind",
-                                (*late)->key.display());
+                                plan.writes[*late].key.display());
       continue;
     }
-    const PlannedAction& gate = *each.gates.front();
+    const PlannedAction& gate = each.gates.writes.empty() ? plan.removals[each.gates.removals.front()]
+                                                          : plan.writes[each.gates.writes.front()];
     action.kind = action.meant;
     action.cause = ConflictCause::None;
     action.hint.clear();

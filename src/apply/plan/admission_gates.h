@@ -1,14 +1,14 @@
 #pragma once
-// What a plan changes of the admission that refuses others of its writes: a policy that is loosened, the
-// parameters of one, a binding or a webhook configuration that goes. The server judges each write by the
-// policies that it has then, so these come first. Pure; any thread.
+// Changes of a plan to the admission that refuses its other writes: a policy is loosened, its parameters
+// change, a binding or a webhook configuration goes. The server judges each write by the policies that are in
+// force at that moment, so these changes come first. Blocking; any thread.
 
 #include "apply/plan/observe.h"
 #include "apply/plan/plan.h"
 
 namespace mist::apply {
 
-/// Whether the plan changes or deletes something of that kind: what it creates may be refused by what it was.
+/// Whether the plan changes or deletes such an object: the earlier one may refuse what the plan creates.
 bool changes_admission(const Plan& plan);
 
 /// Refusals by a policy or a webhook that the plan itself writes or deletes become what they were, and what

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <functional>
 #include <set>
-#include <tuple>
+#include <utility>
 
 #include "apply/marks.h"
+#include "apply/plan/admission_change.h"
 #include "apply/plan/observe.h"
 #include "apply/plan/refusal.h"
 #include "base/one_line.h"
@@ -67,12 +68,20 @@ Status ask_about_deletes(kube::Client& client, Plan& plan, const PlanRules& rule
   for (PlannedAction& removal : plan.removals)
     if (is_askable(removal)) asked.push_back(&removal);
   const auto may_change = [&](const Error& failure) {
-    const bool no_right = kube::is_without_right(failure);
-    return (!no_right && leaves_denied) || std::ranges::any_of(plan.writes, [&](const PlannedAction& write) {
-             return is_written(write) &&
-                    (no_right ? write.key.group_kind.group == "rbac.authorization.k8s.io"
-                              : may_be_judged_by(client, kube::denied_by(failure), write, context));
-           });
+    const auto any_written = [&](const auto& matters) {
+      return std::ranges::any_of(
+          plan.writes, [&](const PlannedAction& write) { return is_written(write) && matters(write.key); });
+    };
+    if (kube::is_without_right(failure))
+      return any_written(
+          [](const ObjectKey& key) { return key.group_kind.group == "rbac.authorization.k8s.io"; });
+    if (leaves_denied) return true;
+    const std::vector<std::string>& denied_by = kube::denied_by(failure);
+    const auto parameters = parameters_of_denier(client, denied_by, context);
+    return any_written([&](const ObjectKey& key) {
+      if (!parameters || parameters->contains(key.group_kind)) return true;
+      return is_of_admission(key.group_kind) && std::ranges::find(denied_by, key.name) != denied_by.end();
+    });
   };
   return ask(client, asked, may_change, rules.only_looks, context);
 }

@@ -111,7 +111,7 @@ struct PruneRules {
   bool unused_crds = false;
 };
 
-/// What somebody allows a plan to do beyond the ordinary.
+/// Changes beyond the ordinary that the user allows.
 struct AllowedChanges {
   PruneRules prune = {};
   bool adopt = false;  ///< objects that belong to nobody become ours

@@ -4,6 +4,9 @@
 #include <deque>
 #include <set>
 
+#include "apply/plan/admission_change.h"
+#include "kube/api_failure.h"
+
 namespace mist::apply {
 
 using graph::Node;
@@ -24,11 +27,14 @@ bool is_written(const PlannedAction& action) {
   return false;
 }
 
+namespace {
+
 const kube::ResourceInfo kPolicies{{"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy"},
                                    "validatingadmissionpolicies",
                                    false,
                                    {}};
 
+// The kind that a policy takes parameters of.
 std::optional<GroupKind> parameter_kind(const Value& policy) {
   const std::string_view version = policy.string_at({"spec", "paramKind", "apiVersion"});
   const std::string_view kind = policy.string_at({"spec", "paramKind", "kind"});
@@ -38,8 +44,6 @@ std::optional<GroupKind> parameter_kind(const Value& policy) {
       std::string(slash == std::string_view::npos ? std::string_view() : version.substr(0, slash)),
       std::string(kind)};
 }
-
-namespace {
 
 // All that comes before `node`, or after it: the nearest first.
 std::vector<Node> reached(const graph::SequenceGraph& graph, Node node, bool before) {
@@ -63,7 +67,7 @@ std::vector<Node> reached(const graph::SequenceGraph& graph, Node node, bool bef
 // Whether admission of an object in `ns` may depend on it.
 bool is_looked_at(const PlannedAction& action, const std::set<GroupKind>& parameters, const std::string& ns) {
   const GroupKind& kind = action.key.group_kind;
-  if (kind.group == "admissionregistration.k8s.io" || kind.group == "rbac.authorization.k8s.io") return true;
+  if (is_of_admission(kind) || kind.group == "rbac.authorization.k8s.io") return true;
   if (kind == apimachinery::kCustomResourceDefinition || parameters.contains(kind)) return true;
   if (kind == GroupKind{"", "ResourceQuota"} || kind == GroupKind{"", "LimitRange"})
     return action.key.ns == ns;
@@ -72,24 +76,30 @@ bool is_looked_at(const PlannedAction& action, const std::set<GroupKind>& parame
 
 }  // namespace
 
-std::set<GroupKind> parameter_kinds(const Plan& plan) {
+std::set<GroupKind> parameter_kinds(const Plan& plan, const std::optional<std::vector<std::string>>& names) {
   std::set<GroupKind> kinds;
   for (const DesiredObject& desired : plan.desired) {
-    if (desired.key.group_kind.group != "admissionregistration.k8s.io") continue;
+    if (!is_of_admission(desired.key.group_kind)) continue;
+    if (names && std::ranges::find(*names, desired.key.name) == names->end()) continue;
     if (auto kind = parameter_kind(desired.rendered.object.value())) kinds.insert(*std::move(kind));
   }
   return kinds;
 }
 
-bool may_be_judged_by(kube::Client& client, const std::vector<std::string>& denied_by,
-                      const PlannedAction& write, const Context& context) {
+std::optional<std::set<GroupKind>> parameters_of_denier(kube::Client& client,
+                                                        const std::vector<std::string>& denied_by,
+                                                        const Context& context) {
   constexpr std::size_t kPolicyAndBinding = 2;
-  if (denied_by.size() != kPolicyAndBinding) return true;
-  if (write.key.group_kind.group == "admissionregistration.k8s.io")
-    return std::ranges::find(denied_by, write.key.name) != denied_by.end();
+  if (denied_by.size() != kPolicyAndBinding) return std::nullopt;
   const auto policy = client.get({kPolicies, "", denied_by.front()}, context);
-  if (!policy.ok()) return true;
-  return parameter_kind(*policy) == write.key.group_kind;
+  if (!policy.ok()) return std::nullopt;
+  std::set<GroupKind> kinds;
+  if (auto kind = parameter_kind(*policy)) kinds.insert(*std::move(kind));
+  return kinds;
+}
+
+bool forbids_creating(const Error& failure) {
+  return kube::is_denied(failure) && !kube::is_over_quota(failure);
 }
 
 bool comes_before(const Plan& plan, std::size_t first, std::size_t later) {

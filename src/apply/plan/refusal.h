@@ -14,24 +14,25 @@ namespace mist::apply {
 /// Whether the plan writes the object.
 bool is_written(const PlannedAction& action);
 
-/// ValidatingAdmissionPolicy.
-extern const kube::ResourceInfo kPolicies;
-
-/// The kind that an admission policy takes parameters of; nullopt: of none.
-std::optional<GroupKind> parameter_kind(const Value& policy);
-
-/// The kinds that policies of the release take parameters of.
-std::set<GroupKind> parameter_kinds(const Plan& plan);
+/// The kinds that wanted policies take parameters of: those with these names, or all.
+std::set<GroupKind> parameter_kinds(const Plan& plan,
+                                    const std::optional<std::vector<std::string>>& names = {});
 
 /// Why the server may judge plan.writes[write] otherwise when its turn comes: "it is written after ConfigMap
 /// shop/limits", "ResourceQuota shop/all changes with it". Empty: what this plan writes before it can't
 /// change the answer.
 std::string may_be_judged_otherwise(const Plan& plan, std::size_t write);
 
-/// Whether what denied a request, as kube::denied_by() names it, may judge by the written object: a webhook
-/// by anything; a policy by its parameters alone, of whatever kind they are, and by itself and its binding.
-bool may_be_judged_by(kube::Client& client, const std::vector<std::string>& denied_by,
-                      const PlannedAction& write, const Context& context);
+/// The kinds that the policy which denied a request, as kube::denied_by() names it, takes parameters of, as
+/// the server has it: besides these a policy judges by itself and by its binding alone. Nullopt: a webhook
+/// denied the request, which may judge by anything, or the policy can't be read.
+std::optional<std::set<GroupKind>> parameters_of_denier(kube::Client& client,
+                                                        const std::vector<std::string>& denied_by,
+                                                        const Context& context);
+
+/// Of a dry run that creates what may be there already: whether the object could not be created either if it
+/// were gone. The quota still counts the old one.
+bool forbids_creating(const Error& failure);
 
 /// Whether plan.writes[first] is written before plan.writes[later].
 bool comes_before(const Plan& plan, std::size_t first, std::size_t later);

@@ -163,12 +163,20 @@ class Settler {
   }
 
   void unanswered(PlannedAction& action, const Error& failure) const {
+    conflict(action, ConflictCause::Denied, "it can't be written now", failure);
+  }
+
+  // What is in conflict anyway keeps its reason.
+  static void conflict(PlannedAction& action, ConflictCause cause, std::string_view words,
+                       const Error& failure) {
     if (action.kind == ActionKind::Conflict || action.kind == ActionKind::Unchanged) return;
     action.meant = action.kind;
     action.kind = ActionKind::Conflict;
-    action.cause = ConflictCause::Denied;
-    action.reason = fmt::format("it can't be written now ({})", first_line(failure.because));
+    action.cause = cause;
+    action.reason = fmt::format("{} ({})", words, first_line(failure.because));
     action.hint = failure.hint;
+    action.denied_by = kube::denied_by(failure);
+    action.arguable = kube::is_denied(failure);
   }
 
   // For what refuses it as things are, and changes with it. All else is found out when its turn comes: its
@@ -187,8 +195,7 @@ class Settler {
   void ask_about_replacing(PlannedAction& action, const kube::ObjectRef& ref, Value object) const {
     for (const std::string_view mark : {"uid", "resourceVersion"}) object["metadata"].erase(mark);
     const auto created = client_.create(ref.resource, ref.ns, object, context_, kube::DryRun::Server);
-    if (!created.ok() && kube::is_denied(created.error()) && !kube::is_over_quota(created.error()))
-      return denied(action, created.error());
+    if (!created.ok() && forbids_creating(created.error())) return denied(action, created.error());
     const auto removed = client_.remove(ref, {.uid = action.uid, .dry_run = kube::DryRun::Server}, context_);
     if (!removed.ok() && kube::is_denied(removed.error())) denied(action, removed.error());
   }
@@ -335,18 +342,12 @@ class Settler {
     action.arguable = !kube::names_invalid_fields(failure);
   }
 
-  // Of a write that would only be found out about in the middle of all the others. What is in conflict anyway
-  // keeps its reason.
+  // Of a write that would only be found out about in the middle of all the others.
   void denied(PlannedAction& action, const Error& failure) const {
-    if (rules_.only_looks && kube::is_without_right(failure)) return;
-    if (action.kind == ActionKind::Conflict || action.kind == ActionKind::Unchanged) return;
-    action.meant = action.kind;
-    action.denied_by = kube::denied_by(failure);
-    action.kind = ActionKind::Conflict;
-    action.cause = kube::is_without_right(failure) ? ConflictCause::NoRight : ConflictCause::Denied;
-    action.reason = fmt::format("it is forbidden by the server ({})", first_line(failure.because));
-    action.hint = failure.hint;
-    action.arguable = true;
+    const bool no_right = kube::is_without_right(failure);
+    if (rules_.only_looks && no_right) return;
+    conflict(action, no_right ? ConflictCause::NoRight : ConflictCause::Denied,
+             "it is forbidden by the server", failure);
   }
 
   // "Apply failed with 2 conflicts: conflicts with "kubectl" using v1:\n- .data.a\n- .data.b", in one line
