@@ -103,6 +103,11 @@ std::optional<OciAnswer> OciAuth::known(const OciScope& scope) const {
   return found == known_.end() ? std::nullopt : std::optional(found->second);
 }
 
+Result<std::optional<Login>> OciAuth::find_login(const OciScope& scope, const Context& context) {
+  const std::lock_guard lock(asking_);
+  return logins_(scope.host, scope.path, context);
+}
+
 Result<OciAnswer> OciAuth::answer(const OciScope& scope, const std::vector<Challenge>& challenges,
                                   const Context& context) {
   if (challenges.empty())
@@ -110,7 +115,7 @@ Result<OciAnswer> OciAuth::answer(const OciScope& scope, const std::vector<Chall
         .with_hint("mistctl knows Basic and Bearer tokens");
   // A token says less about its owner than a password.
   const auto bearer = std::ranges::find(challenges, Challenge::Scheme::Bearer, &Challenge::scheme);
-  MIST_TRY(const std::optional<Login> login, logins_(scope.host, scope.path, context));
+  MIST_TRY(const std::optional<Login> login, find_login(scope, context));
   SecretString authorization;
   if (bearer != challenges.end()) {
     MIST_TRY(authorization, fetch_token(scope, *bearer, login, context));

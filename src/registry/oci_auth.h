@@ -54,12 +54,15 @@ class OciAuth {
                            const Context& context);
 
  private:
+  Result<std::optional<Login>> find_login(const OciScope& scope, const Context& context);
   Result<SecretString> fetch_token(const OciScope& scope, const oci::Challenge& challenge,
                                    const std::optional<Login>& login, const Context& context);
 
   http::Transport& transport_;
   FindLogin logins_;
   http::Resolver resolve_;
+  std::mutex
+      asking_;  // held while logins_ looks: a helper may ask a person, who answers one question at a time
   mutable std::mutex mutex_;
   std::map<std::string, OciAnswer> known_;  // guarded by mutex_
 };

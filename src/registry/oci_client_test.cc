@@ -39,19 +39,21 @@ class OciClientTest : public ::testing::Test {
   }
   /// The registry wants a token of https://auth.example; `seen` gets the token server's requests.
   void want_token(std::vector<http::Request>& seen, int status = 200) {
-    registry.before = [&seen, status](const http::Request& request) -> std::optional<http::Response> {
+    registry.before = [this, &seen, status](const http::Request& request) -> std::optional<http::Response> {
       if (request.url.starts_with("https://auth.example/")) {
         seen.push_back(request);
         return http::Response{
             .status = status, .headers = {}, .body = fmt::format(R"({{"token":"t{}"}})", seen.size())};
       }
-      if (authorization_of(request) == fmt::format("Bearer t{}", seen.size()) && !seen.empty())
-        return std::nullopt;
+      // Several may be given out, as several blobs are sent at once.
+      for (std::size_t i = tokens_ended + 1; i <= seen.size(); ++i)
+        if (authorization_of(request) == fmt::format("Bearer t{}", i)) return std::nullopt;
       return challenge(
           R"(Bearer realm="https://auth.example/token?a=b",service="reg",scope="repository:other:pull")");
     };
   }
 
+  std::size_t tokens_ended = 0;  // the first so many of those that want_token() gave out
   oci::Artifact artifact = oci::module_artifact(kModuleBytes, {});
   crypto::Digest digest = crypto::sha256("");
   MemoryRegistry registry;
@@ -112,9 +114,9 @@ TEST_F(OciClientTest, AnExpiredTokenIsRenewed) {
   want_token(tokens);
   OciClient client = registry.client();
   ASSERT_TRUE(client.manifest(kShop, "1.4.0", Context()).ok());
-  tokens.push_back({});  // the registry now wants the next one
+  tokens_ended = tokens.size();
   ASSERT_TRUE(client.blob(kShop, layer(), 1000, Context()).ok());
-  EXPECT_EQ(tokens.size(), 3u);
+  EXPECT_EQ(tokens.size(), 2u);
   EXPECT_EQ(authorization_of(tokens[0]), "none");
 }
 
@@ -552,10 +554,12 @@ TEST_F(OciClientTest, ATokenThatEndsInTheMiddleOfAPushIsRenewed) {
   std::vector<http::Request> tokens;
   want_token(tokens);
   const MemoryRegistry::Override guarded = registry.before;
-  std::set<std::string> ended;  // addresses at which a token ended
+  std::set<std::string> ended;  // addresses at which a token ended; only there, since blobs are sent at once
   registry.before = [&](const http::Request& request) -> std::optional<http::Response> {
-    if (request.method == "PUT" && ended.insert(request.url).second) tokens.push_back({});
-    return guarded(request);
+    if (request.method != "PUT" || !ended.insert(request.url).second) return guarded(request);
+    http::Request late = request;
+    late.authorization.reset();
+    return guarded(late);
   };
   OciClient client = registry.client(Login{.user = "alice", .password = SecretString("geheim")});
   const auto reference = *oci::Reference::parse("oci://reg.example/team/shop:1.4.0");

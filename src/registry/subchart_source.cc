@@ -94,33 +94,33 @@ bool SubchartSource::is_directory(const ChartDependency& dependency) const {
 Result<const ChartFiles*> SubchartSource::directory(const ChartDependency& dependency,
                                                     const Context& context) {
   const std::string& repository = dependency.repository;
-  if (const auto known = directories_.find(repository); known != directories_.end()) return &known->second;
-  std::optional<PackageRef> reference;
-  if (repository.starts_with(kFile)) {
-    const Path path = repository.substr(kFile.size());
-    reference = PackageRef(LocalRef{(path.is_absolute() ? path : chart_ / path).lexically_normal()});
-  } else {
-    MIST_TRY(reference, PackageRef::parse(repository));
-  }
-  MIST_TRY(Fetched fetched, world_.registries.fetch(*reference, context)
-                                .in(fmt::format("while fetching the dependency {}", dependency.name)));
-  auto* const tree = std::get_if<PackageTree>(&fetched.content);
-  if (tree == nullptr)
-    return error(ErrorKind::Invalid, "{} is a module, and no chart", repository_text(repository));
-  MIST_TRY(ChartFiles chart, chart_of(std::move(*tree), repository_text(repository)));
-  return &directories_.emplace(repository, std::move(chart)).first->second;
+  return directories_.get(repository, [&]() -> Result<ChartFiles> {
+    std::optional<PackageRef> reference;
+    if (repository.starts_with(kFile)) {
+      const Path path = repository.substr(kFile.size());
+      reference = PackageRef(LocalRef{(path.is_absolute() ? path : chart_ / path).lexically_normal()});
+    } else {
+      MIST_TRY(reference, PackageRef::parse(repository));
+    }
+    MIST_TRY(Fetched fetched, world_.registries.fetch(*reference, context)
+                                  .in(fmt::format("while fetching the dependency {}", dependency.name)));
+    auto* const tree = std::get_if<PackageTree>(&fetched.content);
+    if (tree == nullptr)
+      return error(ErrorKind::Invalid, "{} is a module, and no chart", repository_text(repository));
+    return chart_of(std::move(*tree), repository_text(repository));
+  });
 }
 
 http::Transport& SubchartSource::web() {
-  if (!web_) web_ = world_.transport();
+  std::call_once(web_made_, [this] { web_ = world_.transport(); });
   return *web_;
 }
 
 Result<const ChartIndex*> SubchartSource::index(const std::string& repository, const Context& context) {
-  if (const auto known = indexes_.find(repository); known != indexes_.end()) return &known->second;
-  MIST_TRY(ChartServer server, server_of(repository, world_.repositories, world_.plain));
-  MIST_TRY(ChartIndex index, ChartIndex::fetch(web(), std::move(server), context));
-  return &indexes_.emplace(repository, std::move(index)).first->second;
+  return indexes_.get(repository, [&]() -> Result<ChartIndex> {
+    MIST_TRY(ChartServer server, server_of(repository, world_.repositories, world_.plain));
+    return ChartIndex::fetch(web(), std::move(server), context);
+  });
 }
 
 Result<std::string> SubchartSource::newest_tag(const ChartDependency& wanted, const Context& context) {

@@ -1,7 +1,7 @@
 #pragma once
 // Where the charts that a chart depends on come from: directories (file://), chart repositories, OCI
 // registries, git. Says which version of one is the newest that is wanted, and fetches it packed. Each
-// repository is asked once. One thread.
+// repository is asked once. Any thread.
 //
 //   file://../common             a directory, relative to the chart
 //   https://charts.example.com   a chart repository; @stable and alias:stable are its name for Helm
@@ -9,12 +9,13 @@
 //   git+https://…//charts/db?ref=v1   the chart's directory in a repository (Helm knows no such thing)
 
 #include <functional>
-#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/once_map.h"
 #include "http/transport.h"
 #include "registry/chart_archive.h"
 #include "registry/chart_repository.h"
@@ -62,9 +63,10 @@ class SubchartSource {
 
   World world_;
   Path chart_;
+  std::once_flag web_made_;
   std::unique_ptr<http::Transport> web_;
-  std::map<std::string, ChartFiles> directories_;
-  std::map<std::string, ChartIndex> indexes_;
+  OnceMap<std::string, ChartFiles> directories_;  // by repository
+  OnceMap<std::string, ChartIndex> indexes_;      // by repository
 };
 
 /// True if the version is in the range, by Helm's rules; an empty range takes all. Invalid: no range.

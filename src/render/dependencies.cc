@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "base/once_map.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "http/public_address.h"
 #include "oci/reference.h"
@@ -21,6 +24,8 @@ using resolve::Version;
 using resolve::VersionRange;
 
 constexpr std::string_view kArrowBetween = " → ";
+constexpr std::size_t kAtOnce = 16;           // packages that are read ahead
+constexpr std::size_t kMostReadAhead = 2000;  // packages, of one resolution
 
 bool is_path(std::string_view reference) {
   return reference.starts_with("./") || reference.starts_with("../") || reference.starts_with('/') ||
@@ -60,6 +65,7 @@ Status refuse_reach(const std::string& wanted, const std::string& declaring) {
       .with_hint("its author has to name a package of a registry, or oci:// at a public host");
 }
 
+// What is read is kept; so is the error of what can't be. Any thread, but for only() and know().
 class Finder final : public resolve::Provider {
  public:
   Finder(PackageFinder& packages, const Context& context) : packages_(packages), context_(context) {}
@@ -71,7 +77,7 @@ class Finder final : public resolve::Provider {
   void know(const std::string& id, const Version& version, const std::string& reference) {
     const std::string text = reference.substr(std::min(reference.rfind(':'), reference.size() - 1) + 1);
     const auto written = Version::parse_lenient(text);
-    if (written.ok() && *written == version) written_.emplace(std::pair(id, version), text);
+    if (written.ok() && *written == version) note(id, version, text);
   }
 
   /// What names a dependency in every version. `directory`: of the package that declares it; empty: it isn't
@@ -108,37 +114,18 @@ class Finder final : public resolve::Provider {
   }
 
   Result<std::vector<resolve::Candidate>> versions(const std::string& id) override {
-    std::vector<resolve::Candidate> candidates;
     if (is_path(id)) {
       MIST_TRY(const Source* const source, found(id, {}));
-      candidates.push_back({version_of(*source)});
-      return candidates;
+      return std::vector{resolve::Candidate{version_of(*source)}};
     }
     if (const auto pinned = only_.find(id); pinned != only_.end()) {
       if (auto version = Version::parse_lenient(pinned->second); version.ok()) {
-        written_.emplace(std::pair(id, *version), pinned->second);
-        candidates.push_back({*std::move(version)});
-        return candidates;
+        note(id, *version, pinned->second);
+        return std::vector{resolve::Candidate{*std::move(version)}};
       }
     }
-    const auto slash = id.find('/');
-    if (slash == std::string::npos)
-      return error(ErrorKind::Invalid, "the dependency \"{}\" names no package of a registry",
-                   escape_controls(id))
-          .with_hint("as in mistletoe/databases/mariadb; a path on this machine begins with ./ or ../");
-    MIST_TRY(const std::vector<std::string> texts, packages_.versions(id, context_));
-    for (const std::string& text : texts) {
-      auto version = Version::parse_lenient(text);
-      if (!version.ok()) continue;  // no range can mean it
-      written_.emplace(std::pair(id, *version), text);
-      candidates.push_back({*std::move(version)});
-    }
-    if (candidates.empty())
-      return error(ErrorKind::NotFound, "there is no package {}", escape_controls(id))
-          .with_hint(id.starts_with(oci::kScheme)
-                         ? "none of its tags is a version"
-                         : fmt::format("mistctl registry list {} prints what there is", id.substr(0, slash)));
-    return candidates;
+    MIST_TRY(const std::vector<resolve::Candidate>* const all, listed_.get(id, [&] { return list(id); }));
+    return *all;
   }
 
   Result<std::vector<resolve::Requirement>> dependencies(const std::string& id,
@@ -149,26 +136,93 @@ class Finder final : public resolve::Provider {
 
   Result<const Source*> found(const std::string& id, const Version& version) {
     const std::string reference = is_path(id) ? id : fmt::format("{}:{}", id, text_of(id, version));
-    auto known = sources_.find(reference);
-    if (known == sources_.end()) {
-      MIST_TRY(Source source, packages_.find(reference, context_));
-      known = sources_.emplace(reference, std::move(source)).first;
+    return sources_.get(reference, [&] { return packages_.find(reference, context_); });
+  }
+
+  /// Reads what the solver will most likely ask for, many packages at once: round trips to registries are
+  /// most of the time of a resolution. A wrong guess costs its reading; what fails is told when it is asked
+  /// for.
+  void read_ahead(const resolve::Request& request) {
+    std::map<std::string, VersionRange> ranges;  // by id; as far as they are known
+    std::vector<resolve::Requirement> wanted = request.requirements;
+    while (!wanted.empty() && ranges.size() < kMostReadAhead) {
+      std::vector<std::string> ids;
+      for (const resolve::Requirement& each : wanted) {
+        const auto [range, is_new] = ranges.emplace(each.package, each.range);
+        if (!is_new) range->second = range->second & each.range;
+        if (is_new) ids.push_back(each.package);
+      }
+      std::vector<std::vector<resolve::Requirement>> theirs(ids.size());
+      const Status read = parallel_for(ids.size(), kAtOnce, [&](std::size_t i) -> Status {
+        if (const auto version = likely(ids[i], ranges.at(ids[i]), request)) {
+          auto needs = dependencies(ids[i], *version);
+          if (needs.ok()) theirs[i] = *std::move(needs);
+        }
+        return context_.check();
+      });
+      if (!read) return;
+      wanted.clear();
+      for (std::vector<resolve::Requirement>& each : theirs)
+        std::ranges::move(each, std::back_inserter(wanted));
     }
-    return &known->second;
   }
 
  private:
+  // The locked version, else the newest that fits. Nothing: none does, or they can't be listed.
+  std::optional<Version> likely(const std::string& id, const VersionRange& range,
+                                const resolve::Request& request) {
+    const auto locked = request.locked.find(id);
+    if (locked != request.locked.end() && !request.update.contains(id) && range.contains(locked->second))
+      return locked->second;
+    const auto all = versions(id);
+    std::optional<Version> newest;
+    if (!all.ok()) return newest;
+    for (const resolve::Candidate& each : *all)
+      if (range.contains(each.version) && (!newest || *newest < each.version)) newest = each.version;
+    return newest;
+  }
+
+  Result<std::vector<resolve::Candidate>> list(const std::string& id) {
+    const auto slash = id.find('/');
+    if (slash == std::string::npos)
+      return error(ErrorKind::Invalid, "the dependency \"{}\" names no package of a registry",
+                   escape_controls(id))
+          .with_hint("as in mistletoe/databases/mariadb; a path on this machine begins with ./ or ../");
+    MIST_TRY(const std::vector<std::string> texts, packages_.versions(id, context_));
+    std::vector<resolve::Candidate> candidates;
+    for (const std::string& text : texts) {
+      auto version = Version::parse_lenient(text);
+      if (!version.ok()) continue;  // no range can mean it
+      note(id, *version, text);
+      candidates.push_back({*std::move(version)});
+    }
+    if (candidates.empty())
+      return error(ErrorKind::NotFound, "there is no package {}", escape_controls(id))
+          .with_hint(id.starts_with(oci::kScheme)
+                         ? "none of its tags is a version"
+                         : fmt::format("mistctl registry list {} prints what there is", id.substr(0, slash)));
+    return candidates;
+  }
+
+  void note(const std::string& id, const Version& version, const std::string& text) {
+    const std::lock_guard guard(mutex_);
+    written_.emplace(std::pair(id, version), text);
+  }
+
   // As its registry writes it: "1.2" is not "1.2.0" there.
   std::string text_of(const std::string& id, const Version& version) const {
+    const std::lock_guard guard(mutex_);
     const auto written = written_.find(std::pair(id, version));
     return written == written_.end() ? version.to_string() : written->second;
   }
 
   PackageFinder& packages_;
   const Context& context_;
-  std::map<std::string, Source> sources_;  // by reference
-  std::map<std::pair<std::string, Version>, std::string> written_;
-  std::map<std::string, std::string> only_;  // id → version
+  OnceMap<std::string, Source> sources_;                          // by reference
+  OnceMap<std::string, std::vector<resolve::Candidate>> listed_;  // by id
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, Version>, std::string> written_;  // guarded by mutex_
+  std::map<std::string, std::string> only_;                         // id → version
 };
 
 void collect(const Source& source, std::map<std::string, release::CalledPackage>& calls) {
@@ -259,6 +313,7 @@ class Resolver {
   }
 
   Result<resolve::Solution> solve(const resolve::Request& request) {
+    finder_.read_ahead(request);
     return resolve::solve(request, finder_, context_)
         .in(fmt::format("while resolving the dependencies of {}", source_.reference));
   }

@@ -19,7 +19,7 @@
 
 namespace mist::render {
 
-/// Where packages are found: render::Packages, or a test's own.
+/// Where packages are found: render::Packages, or a test's own. Any thread: many packages are read at once.
 class PackageFinder {
  public:
   virtual ~PackageFinder() = default;

@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <latch>
+#include <thread>
+
 #include "package/guests_for_tests.h"
 
 namespace mist::render {
@@ -17,6 +23,8 @@ class FakeFinder final : public PackageFinder {
     versions_[id].push_back(version);
     sources_.emplace(id + ":" + version, source(id, version, dependencies));
   }
+  // That can't be read.
+  void list(const std::string& id, const std::string& version) { versions_[id].push_back(version); }
   // A directory; its version is what it declares.
   void add_path(const std::string& path, std::string_view dependencies = "[]") {
     sources_.emplace(path, source(path, "1.0.0", dependencies));
@@ -38,11 +46,13 @@ class FakeFinder final : public PackageFinder {
   }
   Result<std::vector<std::string>> versions(const std::string& package, const Context&) override {
     ++asked_versions;
+    if (on_versions) on_versions();
     const auto found = versions_.find(package);
     return found == versions_.end() ? std::vector<std::string>() : found->second;
   }
 
-  int asked_versions = 0;
+  std::atomic<int> asked_versions = 0;
+  std::function<void()> on_versions;
 
  private:
   std::map<std::string, std::vector<std::string>> versions_;
@@ -68,6 +78,45 @@ TEST(ResolveDependencies, TakesTheNewestThatEverybodyAllows) {
   EXPECT_EQ(version_of_dependency(source, "db"), "1.4.0");
   const package::Source& web = source.dependencies.at("web")->source;
   EXPECT_EQ(web.dependencies.at("store"), source.dependencies.at("db")) << "one package, shared";
+}
+
+TEST(ResolveDependencies, AsksForManyPackagesAtOnce) {
+  FakeFinder finder;
+  finder.add("m/front", "1.0.0",
+             "[{name: a, package: m/a, version: '*'}, {name: b, package: m/b, version: '*'}]");
+  for (const char* id : {"m/a", "m/b", "m/back"}) finder.add(id, "1.0.0");
+  // Two, and then the two that the first of them needs: each waits for the other one.
+  std::latch level_one(2), level_two(2);
+  std::atomic<int> asked = 0, alone = 0;
+  finder.on_versions = [&] {
+    std::latch& level = asked++ < 2 ? level_one : level_two;
+    level.count_down();
+    for (int i = 0; i < 2000 && !level.try_wait(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (!level.try_wait()) ++alone;
+  };
+  package::Source source =
+      root("[{name: front, package: m/front, version: '*'}, {name: back, package: m/back, version: '*'}]");
+  const Status resolved = resolve_dependencies(source, "", {}, finder, Context());
+  ASSERT_TRUE(resolved.ok()) << resolved.error().to_line();
+  EXPECT_EQ(alone, 0);
+  EXPECT_EQ(finder.asked_versions, 4) << "each once";
+}
+
+TEST(ResolveDependencies, SaysNothingOfWhatItReadInVain) {
+  FakeFinder finder;
+  finder.add("m/db", "1.0.0");
+  finder.list("m/db", "2.0.0");
+  finder.add("m/web", "0.1.0", "[{name: store, package: m/db, version: <2}]");
+  package::Source source =
+      root("[{name: db, package: m/db, version: '*'}, {name: web, package: m/web, version: '*'}]");
+  Status resolved = resolve_dependencies(source, "", {}, finder, Context());
+  ASSERT_TRUE(resolved.ok()) << resolved.error().to_line();
+  EXPECT_EQ(version_of_dependency(source, "db"), "1.0.0");
+  source = root("[{name: db, package: m/db, version: '*'}]");
+  resolved = resolve_dependencies(source, "", {}, finder, Context());
+  ASSERT_FALSE(resolved.ok());
+  EXPECT_THAT(resolved.error().to_line(), HasSubstr("there is no m/db:2.0.0"));
 }
 
 TEST(ResolveDependencies, SaysWhyNothingFits) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/parallel.h"
 #include "base/replace_entries.h"
 #include "base/text.h"
 #include "encoding/semver.h"
@@ -19,6 +20,7 @@ using registry::ChartManifest;
 
 constexpr std::uint64_t kMaxText = std::uint64_t{16} << 20;
 constexpr std::string_view kCharts = "charts";
+constexpr std::size_t kAtOnce = 16;  // requests: round trips are most of the time
 
 std::string shown(const Path& path) { return escape_controls(path.string()); }
 
@@ -132,26 +134,39 @@ Result<std::vector<std::string>> outdated(const FileSystem& files, const ChartHo
   return found;
 }
 
+// The charts that have a repository, in the order of `locked`; the others are in charts/ and stay nullopt.
+Result<std::vector<std::optional<registry::PackedSubchart>>> fetch_packed(
+    const SubchartWorld& world, registry::SubchartSource& source, const std::vector<ChartDependency>& locked,
+    const Context& context) {
+  std::vector<std::optional<registry::PackedSubchart>> packed(locked.size());
+  MIST_TRY_VOID(parallel_for(locked.size(), kAtOnce, [&](std::size_t i) -> Status {
+    const ChartDependency& each = locked[i];
+    if (each.repository.empty()) return {};
+    Activity activity(world.events, fmt::format("fetching {} {}", each.name, each.version));
+    auto fetched = source.fetch(each, context);
+    if (!fetched) activity.fail();
+    MIST_TRY(packed[i], std::move(fetched).in(fmt::format("while fetching the dependency {}", each.name)));
+    return {};
+  }));
+  return packed;
+}
+
 Result<SubchartReport> fetch_all(const SubchartWorld& world, const ChartHome& home,
                                  registry::SubchartSource& source, const std::vector<ChartDependency>& locked,
                                  const Context& context) {
   SubchartReport report;
   report.lock_file = home.lock_file();
+  for (const ChartDependency& each : locked)
+    if (each.repository.empty()) MIST_TRY_VOID(check_own(world.files, home, each));
   Archives archives;
-  for (const ChartDependency& each : locked) {
-    SubchartReport::Chart chart{each.name, each.version, each.repository, {}};
-    if (each.repository.empty()) {
-      MIST_TRY_VOID(check_own(world.files, home, each));
-      chart.file = each.name;
-    } else {
-      const Activity activity(world.events, fmt::format("fetching {} {}", each.name, each.version));
-      MIST_TRY(const registry::PackedSubchart packed,
-               source.fetch(each, context).in(fmt::format("while fetching the dependency {}", each.name)));
-      MIST_TRY_VOID(check_wanted(home, each, packed.version));
-      MIST_TRY_VOID(add_archive(archives, packed));
-      chart.file = packed.file;
-    }
-    report.charts.push_back(std::move(chart));
+  MIST_TRY(const auto packed, fetch_packed(world, source, locked, context));
+  for (std::size_t i = 0; i < locked.size(); ++i) {
+    const ChartDependency& each = locked[i];
+    report.charts.push_back({each.name, each.version, each.repository, each.name});
+    if (!packed[i]) continue;
+    MIST_TRY_VOID(check_wanted(home, each, packed[i]->version));
+    MIST_TRY_VOID(add_archive(archives, *packed[i]));
+    report.charts.back().file = packed[i]->file;
   }
   std::set<std::string> written;
   std::vector<TreeFile> files;
@@ -175,14 +190,15 @@ Result<SubchartReport> update(const SubchartWorld& world, const ChartHome& home,
   registry::SubchartSource source(world.source, home.directory);
   MIST_TRY(const std::vector<ChartDependency> wanted, resolved_all(source, home.manifest.dependencies));
   std::vector<ChartDependency> locked;
-  for (const ChartDependency& each : wanted) {
-    ChartDependency one{each.name, each.version, each.repository};
-    if (!each.repository.empty()) {
-      MIST_TRY(one.version, source.newest(each, context)
-                                .in(fmt::format("while choosing a version of the dependency {}", each.name)));
-    }
-    locked.push_back(std::move(one));
-  }
+  for (const ChartDependency& each : wanted) locked.push_back({each.name, each.version, each.repository});
+  MIST_TRY_VOID(parallel_for(wanted.size(), kAtOnce, [&](std::size_t i) -> Status {
+    const ChartDependency& each = wanted[i];
+    if (each.repository.empty()) return {};
+    MIST_TRY(locked[i].version,
+             source.newest(each, context)
+                 .in(fmt::format("while choosing a version of the dependency {}", each.name)));
+    return {};
+  }));
   MIST_TRY(SubchartReport report, fetch_all(world, home, source, locked, context));
   const ChartLock lock = registry::lock_of(wanted, std::move(locked), world.clock.now());
   if (home.lock && home.lock->digest == lock.digest) return report;
