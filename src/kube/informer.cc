@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "encoding/json.h"
 
 namespace mist::kube {
 namespace {
@@ -18,8 +19,7 @@ Informer::Key key_of(const Value& object) {
 std::string_view version_of(const Value& object) { return object.string_at({"metadata", "resourceVersion"}); }
 
 // Resource versions are numbers that grow (KEP-5504). One that isn't tells nothing: what comes later is news.
-bool is_newer(const Value& object, std::string_view than) {
-  const std::string_view version = version_of(object);
+bool is_newer(std::string_view version, std::string_view than) {
   const auto is_number = [](std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
   };
@@ -56,9 +56,16 @@ std::optional<Error> Informer::failure() const {
 }
 
 std::optional<Value> Informer::get(const Key& key) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = items_.find(key);
-  return found == items_.end() ? std::nullopt : std::optional(found->second);
+  std::string text;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = items_.find(key);
+    if (found == items_.end()) return std::nullopt;
+    text = found->second.text;
+  }
+  Result<Value> object = encoding::parse_json(text);
+  MIST_CHECK(object.ok());  // it was printed here
+  return *std::move(object);
 }
 
 std::vector<Informer::Key> Informer::keys() const {
@@ -73,26 +80,26 @@ void Informer::put(Value object, Echo echo) {
   if (prune_) prune_(object);
   const std::lock_guard lock(mutex_);
   // The watch has told of it, and that it went; or it isn't selected.
-  if (!items_.contains(key_of(object)) && synced_ && !is_newer(object, complete_)) return;
+  if (!items_.contains(key_of(object)) && synced_ && !is_newer(version_of(object), complete_)) return;
   if (echo == Echo::Silent) silent_[key_of(object)] = version_of(object);
-  store(std::move(object));
+  store(object);
 }
 
-void Informer::store(Value object) {
-  Key key = key_of(object);
-  const auto known = items_.find(key);
-  if (known == items_.end()) {
-    items_.emplace(std::move(key), std::move(object));
-  } else if (!is_newer(known->second, version_of(object))) {
-    known->second = std::move(object);
-  }
+Informer::Item& Informer::store(const Value& object) {
+  Item& item = items_[key_of(object)];
+  const std::string_view version = version_of(object);
+  if (is_newer(item.version, version)) return item;
+  item.version = version;
+  item.text = encoding::to_json(object, encoding::JsonStyle::Exact);
+  item.text.shrink_to_fit();
+  return item;
 }
 
 // A list is complete: of what it didn't name, only what was put in since is there.
 std::vector<Informer::Key> Informer::drop_unlisted() {
   std::vector<Key> gone;
   for (auto item = items_.begin(); item != items_.end();) {
-    if (told_.contains(item->first) || is_newer(item->second, complete_)) {
+    if (item->second.told || is_newer(item->second.version, complete_)) {
       ++item;
       continue;
     }
@@ -117,23 +124,23 @@ void Informer::take(const WatchEvent& event) {
         break;
       case WatchEventType::Deleted: {
         complete_ = version_of(event.object);
-        told_.erase(key);
         silent_.erase(key);
         const auto known = items_.find(key);
-        if (known != items_.end() && !is_newer(known->second, complete_)) items_.erase(known);
+        if (known == items_.end()) break;
+        known->second.told = false;
+        if (!is_newer(known->second.version, complete_)) items_.erase(known);
         break;
       }
       case WatchEventType::Added:
       case WatchEventType::Modified: {
         Value object = event.object;
         if (prune_) prune_(object);
-        told_.insert(key);
         if (const auto silent = silent_.find(key);
-            silent != silent_.end() && !is_newer(object, silent->second)) {
+            silent != silent_.end() && !is_newer(version_of(object), silent->second)) {
           is_news = false;
           if (version_of(object) == silent->second) silent_.erase(silent);
         }
-        store(std::move(object));
+        store(object).told = true;
         break;
       }
     }
@@ -148,7 +155,7 @@ void Informer::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     {
       const std::lock_guard lock(mutex_);
-      told_.clear();
+      for (auto& [key, item] : items_) item.told = false;
     }
     const Status ended = client_.watch(
         resource_, options_,

@@ -328,28 +328,41 @@ Result<Value> RestClient::get(const ObjectRef& ref, const Context& context) {
 
 Result<ObjectList> RestClient::list(const ResourceInfo& resource, const ListOptions& options,
                                     const Context& context) {
+  ObjectList all;
+  const auto take = [&](std::vector<Value>& items, bool first) {
+    if (first) all.items.clear();
+    all.items.reserve(all.items.size() + items.size());
+    std::ranges::move(items, std::back_inserter(all.items));
+    return true;
+  };
+  MIST_TRY(all.resource_version, list_pages(resource, options, take, context));
+  return all;
+}
+
+Result<std::string> RestClient::list_pages(const ResourceInfo& resource, const ListOptions& options,
+                                           const PageHandler& page, const Context& context) {
   const Asked what = asked_for("list", resource, options);
   ListOptions pages = options;
   for (int attempt = 1;; ++attempt) {
-    auto all = list_once(resource, pages, what, context);
-    if (all || all.error().kind != ErrorKind::Gone || attempt == kListAttempts) return all;
+    auto version = list_once(resource, pages, what, page, context);
+    if (version || version.error().kind != ErrorKind::Gone || attempt == kListAttempts) return version;
     // The continue token was too old. A collection that is too large for the server's memory of versions is
     // read in one piece in the end, as client-go does.
     if (attempt + 1 == kListAttempts) pages.page_size = 0;
   }
 }
 
-Result<ObjectList> RestClient::list_once(const ResourceInfo& resource, const ListOptions& options,
-                                         const Asked& what, const Context& context) {
+Result<std::string> RestClient::list_once(const ResourceInfo& resource, const ListOptions& options,
+                                          const Asked& what, const PageHandler& take,
+                                          const Context& context) {
   const auto endless = [&](std::string_view because) {
     return error(ErrorKind::Invalid, "cannot list {}: the list of {} does not end", what.object, what.server)
         .with_because(std::string(because))
         .with_hint("check what answers at that address: an aggregated API server, or a proxy on the way");
   };
-  ObjectList all;
-  std::string next;
+  std::string version, next;
   PageSize size(options);
-  bool more = true;
+  bool first = true, more = true;
   while (more) {
     Query query;
     if (!options.label_selector.empty()) query.emplace_back("labelSelector", options.label_selector);
@@ -372,32 +385,31 @@ Result<ObjectList> RestClient::list_once(const ResourceInfo& resource, const Lis
       return error(ErrorKind::Invalid, "cannot list {}: {} answered something that is not a list",
                    what.object, what.server)
           .with_hint("check the server address of the context, and proxies on the way");
-    if (items->is_array()) {
-      all.items.reserve(all.items.size() + items->size());
-      for (Value& item : items->as_array()) {
-        if (!item.is_object()) continue;
-        put_kind_first(item, resource.gvk);
-        if (options.metadata_only) {
-          std::erase_if(item.as_object(), [](const Value::Member& member) {
-            return member.key != "apiVersion" && member.key != "kind" && member.key != "metadata";
-          });
-        }
-        all.items.push_back(std::move(item));
-      }
+    const std::size_t count = items->is_array() ? items->size() : 0;
+    std::vector<Value> objects;
+    if (items->is_array()) objects = std::move(items->as_array());
+    std::erase_if(objects, [](const Value& item) { return !item.is_object(); });
+    for (Value& item : objects) {
+      put_kind_first(item, resource.gvk);
+      if (!options.metadata_only) continue;
+      std::erase_if(item.as_object(), [](const Value::Member& member) {
+        return member.key != "apiVersion" && member.key != "kind" && member.key != "metadata";
+      });
     }
-    if (all.resource_version.empty()) all.resource_version = page.string_at({"metadata", "resourceVersion"});
+    if (version.empty()) version = page.string_at({"metadata", "resourceVersion"});
+    if (!take(objects, std::exchange(first, false))) return version;
     std::string token(page.string_at({"metadata", "continue"}));
     if (!token.empty() && token == next)
       return endless("it answered the continue token that it was asked with");
     next = std::move(token);
     more = !next.empty();
-    size.seen(transfer.bytes, items->is_array() ? items->size() : 0);
+    size.seen(transfer.bytes, count);
     if (more && size.pages() >= kMostPages)
       return endless(fmt::format("after {} pages there was still a continue token", size.pages()));
     if (size.bytes() > kLargestList)
       return endless(fmt::format("it has more than {} GiB", kLargestList >> 30));
   }
-  return all;
+  return version;
 }
 
 Result<Value> RestClient::create(const ResourceInfo& resource, const std::string& ns, const Value& object,
@@ -488,7 +500,8 @@ Status RestClient::watch(const ResourceInfo& resource, const ListOptions& option
                          const WatchHandler& handler, const Context& context) {
   const Asked what = asked_for("watch", resource, options);
   Watcher watcher(resource, what,
-                  {.list = [&](const Context& inner) { return list(resource, options, inner); },
+                  {.list = [&](const Watcher::PageHandler& page,
+                               const Context& inner) { return list_pages(resource, options, page, inner); },
                    .open =
                        [&](const std::string& version, Duration timeout, const http::BodyPiece& piece,
                            const Context& inner) {

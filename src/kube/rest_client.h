@@ -115,8 +115,12 @@ class RestClient final : public Client, public PodLogs, public ServiceProxy, pub
   Result<http::Response> open_watch(const ResourceInfo& resource, const ListOptions& options,
                                     const std::string& version, Duration timeout,
                                     const http::BodyPiece& piece, const Asked& asked, const Context& context);
-  Result<ObjectList> list_once(const ResourceInfo& resource, const ListOptions& options, const Asked& asked,
-                               const Context& context);
+  /// Each page as it comes, while `page` returns true; `first`: a try begins. Gives the resourceVersion.
+  using PageHandler = std::function<bool(std::vector<Value>& items, bool first)>;
+  Result<std::string> list_pages(const ResourceInfo& resource, const ListOptions& options,
+                                 const PageHandler& page, const Context& context);
+  Result<std::string> list_once(const ResourceInfo& resource, const ListOptions& options, const Asked& asked,
+                                const PageHandler& page, const Context& context);
   Asked asked_for(std::string verb, const ResourceInfo& resource, const ListOptions& options) const;
 
   const std::shared_ptr<http::Transport> transport_;

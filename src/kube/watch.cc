@@ -41,20 +41,32 @@ void Watcher::remember(const Value& object) {
   Value last = Value::object({{"apiVersion", resource_.gvk.api_version()}, {"kind", resource_.gvk.kind}});
   for (const std::string_view field : {"name", "namespace", "uid", "resourceVersion", "labels"})
     if (const Value* value = object.at_path({"metadata", field})) last["metadata"].set(field, *value);
-  known_[key_of(object)] = std::move(last);
+  Known& known = known_[key_of(object)];
+  known.text = encoding::to_json(last);
+  known.text.shrink_to_fit();
+  known.lists = lists_;
 }
 
 Result<bool> Watcher::list(const WatchHandler& handler, const Context& context) {
-  MIST_TRY(const ObjectList all, world_.list(context));
-  std::map<std::string, Value> before = std::move(known_);
-  known_.clear();
-  for (const Value& item : all.items) {
-    remember(item);
-    before.erase(key_of(item));
-    if (!handler({WatchEventType::Added, item})) return false;
-  }
-  version_ = all.resource_version;
-  for (auto& [key, object] : before) {
+  bool wanted = true;
+  const auto take = [&](const std::vector<Value>& items, bool first) {
+    if (first) ++lists_;
+    for (const Value& item : items) {
+      remember(item);
+      wanted = handler({WatchEventType::Added, item});
+      if (!wanted) return false;
+    }
+    return true;
+  };
+  MIST_TRY(version_, world_.list(take, context));
+  if (!wanted) return false;
+  for (auto known = known_.begin(); known != known_.end();) {
+    if (known->second.lists == lists_) {
+      ++known;
+      continue;
+    }
+    MIST_TRY(Value object, encoding::parse_json(known->second.text));
+    known = known_.erase(known);
     // As the server's own event has it: the version by which it is known to be gone.
     object["metadata"].set("resourceVersion", version_);
     if (!handler({WatchEventType::Deleted, object})) return false;

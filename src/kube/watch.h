@@ -3,8 +3,11 @@
 // cut, a time-out or an idle connection, lists again after 410 Gone and once it failed to reconnect, and says
 // Deleted for what disappeared meanwhile. Blocking, on the calling thread.
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/event.h"
@@ -17,9 +20,13 @@ namespace mist::kube {
 
 class Watcher {
  public:
+  /// One page of a LIST. `first`: it begins; what came before it of another try doesn't count. False: no
+  /// more pages are wanted.
+  using PageHandler = std::function<bool(const std::vector<Value>& items, bool first)>;
   /// What it needs of a client, and the outside world. All references must outlive it.
   struct World {
-    std::function<Result<ObjectList>(const Context&)> list;
+    /// Gives the LIST's resourceVersion; nothing of the pages is kept.
+    std::function<Result<std::string>(const PageHandler&, const Context&)> list;
     /// WATCH from `resource_version`; the server ends it after about `timeout`.
     std::function<Result<http::Response>(const std::string& resource_version, Duration timeout,
                                          const http::BodyPiece& piece, const Context&)>
@@ -56,8 +63,13 @@ class Watcher {
   const Asked asked_;
   const World world_;
   std::string version_;
-  // What the handler was told of, by "namespace/name", as far as a synthetic Deleted needs it.
-  std::map<std::string, Value> known_;
+  // What the handler was told of, as far as a synthetic Deleted needs it. There may be tens of thousands.
+  struct Known {
+    std::string text;         // JSON
+    std::uint64_t lists = 0;  // lists_, when it was told of
+  };
+  std::map<std::string, Known> known_;  // by "namespace/name"
+  std::uint64_t lists_ = 0;             // LISTs that have begun
 };
 
 }  // namespace mist::kube

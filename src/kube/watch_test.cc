@@ -34,11 +34,18 @@ class WatchTest : public ::testing::Test {
 
   Status run(std::size_t events) {
     const Watcher::World world{
-        .list = [this](const Context&) -> Result<ObjectList> {
+        .list = [this](const Watcher::PageHandler& page, const Context&) -> Result<std::string> {
           if (lists.empty()) return error(ErrorKind::Internal, "no more listings");
           auto next = std::move(lists.front());
           lists.pop_front();
-          return next;
+          if (!given_up.empty() && !page(given_up, true)) return std::string();
+          MIST_TRY(const ObjectList list, std::move(next));
+          // The last one in a page of its own.
+          const auto split = list.items.end() - (list.items.empty() ? 0 : 1);
+          for (const auto& [items, first] : {std::pair(std::vector(list.items.begin(), split), true),
+                                             std::pair(std::vector(split, list.items.end()), false)})
+            if (!page(items, first)) break;
+          return list.resource_version;
         },
         .open = [this](const std::string& version, Duration, const http::BodyPiece& piece,
                        const Context&) -> Result<http::Response> {
@@ -70,6 +77,7 @@ class WatchTest : public ::testing::Test {
     lists.push_back(ObjectList{std::move(items), std::move(version)});
   }
 
+  std::vector<Value> given_up;  // pages of a try before
   std::deque<Result<ObjectList>> lists;
   std::deque<Connection> connections;
   std::vector<std::string> opened, seen;
@@ -77,6 +85,14 @@ class WatchTest : public ::testing::Test {
   mist::testing::FakeRandom random;
   NullEventSink sink;
 };
+
+TEST_F(WatchTest, SaysThatWhatAGivenUpListToldOfIsGone) {
+  given_up = {pod("a", "1"), pod("b", "1")};
+  for (Value& each : given_up) each.set("kind", "Pod");
+  listing({pod("a", "1"), pod("c", "3")}, "3");
+  ASSERT_TRUE(run(6).ok());
+  EXPECT_THAT(seen, ElementsAre("added a", "added b", "added a", "added c", "deleted b", "complete "));
+}
 
 TEST_F(WatchTest, GoesOnFromTheLastVersionAfterACutInTheMiddleOfALine) {
   listing({pod("a", "5")}, "10");

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "encoding/json.h"
+
 namespace mist::operator_ {
 namespace {
 
@@ -14,16 +16,21 @@ constexpr std::size_t kForNew = 4, kFilledByNew = 16;
 }  // namespace
 
 // The same may be asked with several inputs in one look, as long as it isn't known which nodes are wanted.
-const Result<Value>* Answers::find(const Instance& instance, const std::string& what, const Value& input) {
+std::optional<Result<Value>> Answers::find(const Instance& instance, const std::string& what,
+                                           const Value& input) {
   auto& entries = entries_[{instance, what}];
-  const auto known = std::ranges::find_if(entries, [&](const auto& each) { return each->input == input; });
+  const crypto::Digest question = crypto::sha256(encoding::to_json(input, encoding::JsonStyle::Exact));
+  const auto known =
+      std::ranges::find_if(entries, [&](const auto& each) { return each->question == question; });
   if (known == entries.end()) {
     (is_new(instance) ? open_of_new_ : open_)
-        .push_back(entries.emplace_back(std::make_shared<Entry>(instance, input)));
-    return nullptr;
+        .push_back(entries.emplace_back(std::make_shared<Entry>(instance, question, input)));
+    return std::nullopt;
   }
   (*known)->asked = true;
-  return (*known)->answer ? &*(*known)->answer : nullptr;
+  const auto& answer = (*known)->answer;
+  if (!answer) return std::nullopt;
+  return answer->ok() ? encoding::parse_json(**answer) : Result<Value>(answer->error());
 }
 
 // Nothing that it asked was answered yet.
@@ -92,7 +99,11 @@ std::vector<Value> Answers::inputs(const Batch& batch) {
 std::vector<Answers::Instance> Answers::put(const Batch& batch, std::vector<Result<Value>> answers) {
   std::vector<Instance> whose;
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    batch[i]->answer = std::move(answers[i]);
+    if (answers[i].ok())
+      batch[i]->answer.emplace(encoding::to_json(*answers[i], encoding::JsonStyle::Exact));
+    else
+      batch[i]->answer.emplace(std::move(answers[i]).error());
+    batch[i]->input = {};
     whose.push_back(batch[i]->instance);
   }
   return whose;

@@ -2,8 +2,8 @@
 // What the program of a blueprint says: functions of nodes and contracts, by instance and question. A
 // question that has no answer yet is open, and open ones are evaluated together: evaluating many costs little
 // more than evaluating one, and they gather while others are evaluated. Those of instances that had answers
-// before come first, so that what was begun is finished; a part of each turn is for new ones. One thread at a
-// time.
+// before come first, so that what was begun is finished; a part of each turn is for new ones. Of a question
+// that was answered only the digest is kept. One thread at a time.
 
 #include <deque>
 #include <map>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "crypto/digest.h"
 #include "kube/informer.h"
 #include "operator/words.h"
 
@@ -23,8 +24,8 @@ class Answers {
  public:
   using Instance = kube::Informer::Key;
 
-  /// `what` is asked, with that input. Null: nobody has answered yet; it is open.
-  const Result<Value>* find(const Instance& instance, const std::string& what, const Value& input);
+  /// `what` is asked, with that input. Nothing: nobody has answered yet; it is open.
+  std::optional<Result<Value>> find(const Instance& instance, const std::string& what, const Value& input);
   /// It may be answered otherwise the next time.
   void drop(const Instance& instance, const std::string& what);
   /// Its questions that nobody evaluates yet are asked no more.
@@ -37,9 +38,10 @@ class Answers {
  private:
   struct Entry {
     Instance instance;
-    Value input;
-    std::optional<Result<Value>> answer = {};
-    bool asked = true;  // since the last finish()
+    crypto::Digest question;                         // of the input
+    Value input;                                     // until it is answered
+    std::optional<Result<std::string>> answer = {};  // as JSON, which takes less memory than a Value
+    bool asked = true;                               // since the last finish()
   };
 
  public:

@@ -16,9 +16,9 @@ void answer_all(Answers& answers) {
 
 TEST(Answers, OpenQuestionsAreAnsweredTogetherAndOnce) {
   Answers answers;
-  EXPECT_EQ(answers.find(kOne, "a", Value(1)), nullptr);
-  EXPECT_EQ(answers.find(kOther, "a", Value(2)), nullptr);
-  EXPECT_EQ(answers.find(kOne, "a", Value(1)), nullptr);
+  EXPECT_FALSE(answers.find(kOne, "a", Value(1)));
+  EXPECT_FALSE(answers.find(kOther, "a", Value(2)));
+  EXPECT_FALSE(answers.find(kOne, "a", Value(1)));
   const Answers::Batch batch = answers.take();
   ASSERT_EQ(batch.size(), 2U);
   EXPECT_TRUE(answers.take().empty());
@@ -35,12 +35,12 @@ TEST(Answers, SeveralInputsOfOneLookAreKept) {
     answers.find(kOne, "a", Value(2));
     answer_all(answers);
   }
-  EXPECT_NE(answers.find(kOne, "a", Value(1)), nullptr);
-  EXPECT_NE(answers.find(kOne, "a", Value(2)), nullptr);
+  EXPECT_TRUE(answers.find(kOne, "a", Value(1)));
+  EXPECT_TRUE(answers.find(kOne, "a", Value(2)));
   answers.finish(kOne);
-  EXPECT_NE(answers.find(kOne, "a", Value(2)), nullptr);
+  EXPECT_TRUE(answers.find(kOne, "a", Value(2)));
   answers.finish(kOne);
-  EXPECT_EQ(answers.find(kOne, "a", Value(1)), nullptr) << "nobody had asked that in the last look";
+  EXPECT_FALSE(answers.find(kOne, "a", Value(1))) << "nobody had asked that in the last look";
 }
 
 TEST(Answers, WhatWasBegunComesFirstAndLeavesAPartToNewOnes) {
@@ -72,8 +72,8 @@ TEST(Answers, WhatIsAskedNoMoreIsNotEvaluated) {
   answers.find(kOther, "b", Value(1));
   answers.drop_open(kOne);
   EXPECT_EQ(answers.take().size(), 1U);
-  EXPECT_NE(answers.find(kOne, "a", Value(1)), nullptr);
-  EXPECT_EQ(answers.find(kOne, "b", Value(1)), nullptr);
+  EXPECT_TRUE(answers.find(kOne, "a", Value(1)));
+  EXPECT_FALSE(answers.find(kOne, "b", Value(1)));
   EXPECT_EQ(answers.take().size(), 1U) << "it is asked again";
 }
 

@@ -271,11 +271,12 @@ class Controller::State {
                    this](const std::string& node) { return memory.frozen(node, world_.clock.steady_now()); }};
   }
 
-  // What a question was answered. Null: it isn't known yet, and `open` says that somebody has to see to it.
-  static const Result<Value>* answered(Loaded& loaded, const Item& item, const std::string& what,
-                                       const Value& question, Open& open) {
-    const Result<Value>* const answer = loaded.answers.find(item.instance, what, question);
-    open.asks |= answer == nullptr;
+  // What a question was answered. Nothing: it isn't known yet, and `open` says that somebody has to see to
+  // it.
+  static std::optional<Result<Value>> answered(Loaded& loaded, const Item& item, const std::string& what,
+                                               const Value& question, Open& open) {
+    auto answer = loaded.answers.find(item.instance, what, question);
+    open.asks |= !answer;
     return answer;
   }
 
@@ -290,13 +291,12 @@ class Controller::State {
   Result<Value> make(Actor& actor, Loaded& loaded, const Item& item, const std::string& node,
                      const Value& environment, Open& open, const Context& context) {
     const std::string what = "make " + node;
-    const Result<Value>* const answer =
-        answered(loaded, item, what, blueprint::Evaluator::to_make(node, environment), open);
-    if (answer == nullptr) return error(ErrorKind::Internal, "the node {} is being evaluated", node);
+    auto answer = answered(loaded, item, what, blueprint::Evaluator::to_make(node, environment), open);
+    if (!answer) return error(ErrorKind::Internal, "the node {} is being evaluated", node);
     if (!answer->ok())
       return failure_of(loaded, item, what, *answer)
           .with_frame(fmt::format("while the node {} was evaluated", node));
-    Value result = **answer;
+    Value result = **std::move(answer);
     const auto told = std::ranges::find(loaded.blueprint->nodes(), node, &blueprint::Node::name);
     // A kind may come later, and then they have what that kind is like.
     if (told->names_objects()) apply::give_namespaces(result, item.instance.first, actor.client, context);
@@ -306,9 +306,9 @@ class Controller::State {
 
   static Status checked(Loaded& loaded, const Item& item, const std::string& what, const Value& question,
                         Open& open) {
-    const Result<Value>* const answer = answered(loaded, item, what, question, open);
-    open.checks |= answer == nullptr;
-    if (answer == nullptr || answer->ok()) return {};
+    const auto answer = answered(loaded, item, what, question, open);
+    open.checks |= !answer;
+    if (!answer || answer->ok()) return {};
     return failure_of(loaded, item, what, *answer);
   }
 
@@ -317,10 +317,10 @@ class Controller::State {
                                          const std::string& node, const Value& environment,
                                          const std::vector<std::string>& unknown, Open& open,
                                          const Context& context) {
-    const Result<Value>* const answer = answered(
-        loaded, item, "name " + node, blueprint::Evaluator::to_identify(node, environment, unknown), open);
-    if (answer == nullptr || !answer->ok()) return std::nullopt;
-    Value named = **answer;
+    auto answer = answered(loaded, item, "name " + node,
+                           blueprint::Evaluator::to_identify(node, environment, unknown), open);
+    if (!answer || !answer->ok()) return std::nullopt;
+    Value named = **std::move(answer);
     if (!apply::give_namespaces(named, item.instance.first, actor.client, context)) return std::nullopt;
     return named;
   }

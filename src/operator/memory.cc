@@ -57,7 +57,7 @@ void Memory::wanted(const std::string& node, graph::Truth wanted, SteadyTime now
   const bool is_wanted = wanted == graph::Truth::True;
   if (flips.wanted && *flips.wanted != is_wanted) flips.at.push_back(now);
   flips.wanted = is_wanted;
-  while (flips.at.size() > kMostFlips) flips.at.pop_front();
+  if (flips.at.size() > kMostFlips) flips.at.erase(flips.at.begin());
 }
 
 const Record& Memory::record(std::string_view stored_text) {

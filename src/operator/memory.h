@@ -3,12 +3,12 @@
 // when it is tried again, what the server won't change in place, how often a node came and went, what was
 // written as planned. One thread at a time.
 
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -87,7 +87,7 @@ class Memory {
   };
   struct Flips {
     std::optional<bool> wanted;
-    std::deque<SteadyTime> at;
+    std::vector<SteadyTime> at;  // at most kMostFlips; an empty deque takes half a kilobyte
   };
   static std::optional<SteadyTime> frozen_until(const Flips& flips);
 

@@ -202,7 +202,10 @@ std::set<ObjectId> Observer::take_changed(const Item& item) {
 }
 
 void Observer::put(const ObjectId& id, const Value& answer, std::vector<apply::ServerMade> made) {
-  server_made_[id] = std::move(made);
+  if (made.empty())
+    server_made_.erase(id);
+  else
+    server_made_[id] = std::move(made);
   if (const auto store = owned_.find(kind_of(id)); store != owned_.end() && store->second.informer)
     store->second.informer->put(answer, Informer::Echo::Silent);
   if (const auto store = reads_.find(id); store != reads_.end() && store->second.informer)

@@ -47,9 +47,7 @@ void watch(std::string_view bytes) {
       .gvk = {"", "v1", "Pod"}, .resource = "pods", .namespaced = true, .verbs = {"watch"}};
   kube::Watcher watcher(
       pods, {.verb = "watch", .object = "Pods", .server = "https://server", .user = "alice"},
-      {.list = [](const Context&) -> Result<kube::ObjectList> {
-         return kube::ObjectList{.items = {}, .resource_version = "1"};
-       },
+      {.list = [](const kube::Watcher::PageHandler&, const Context&) -> Result<std::string> { return "1"; },
        .open = [&](const std::string&, Duration, const http::BodyPiece& piece,
                    const Context&) -> Result<http::Response> {
          if (++connections > 3) return error(ErrorKind::Forbidden, "enough");
