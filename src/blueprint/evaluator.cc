@@ -12,6 +12,7 @@
 namespace mist::blueprint {
 namespace {
 
+constexpr std::string_view kInputFile = "mistletoe/input.json";
 constexpr std::string_view kUnknownFile = "mistletoe-unknown.ncl";
 constexpr std::string_view kEarlyFile = "mistletoe-early.ncl";
 constexpr std::string_view kContractsFile = "mistletoe-contracts.ncl";
@@ -38,6 +39,29 @@ Value about_part(std::string_view what, const std::string& node, const Value& en
   return Value::object(
       {{what,
         Value::object({{"node", node}, {"environment", environment}, {"unknown", names_value(unknown)}})}});
+}
+
+// Of a diagnostic all but the pictures of lines of the input, which is one line with every value that the
+// function was given: whoever may read the status of an instance need not be allowed to read those.
+std::string without_input(std::string_view diagnostic) {
+  std::string shown;
+  bool of_input = false;
+  for (const std::string_view line : split(diagnostic, '\n')) {
+    const auto place = line.find("┌─ ");
+    if (place != std::string_view::npos)
+      of_input = line.find(kInputFile, place) != std::string_view::npos;
+    else if (of_input && line.find("│") != std::string_view::npos)
+      continue;
+    shown += fmt::format("{}{}", shown.empty() ? "" : "\n", line);
+  }
+  return shown;
+}
+
+Error without_input(Error failure) {
+  failure.because = without_input(failure.because);
+  failure.message = without_input(failure.message);
+  if (failure.where && failure.where->file == kInputFile) failure.where->excerpt.clear();
+  return failure;
 }
 
 // It needed a value that isn't known.
@@ -113,7 +137,9 @@ Result<Value> Evaluator::document(Value::Array inputs, const Context& context) c
   request.quiet = true;
   request.often = true;
   package::assume_cluster(request, {}, {});
-  MIST_TRY(const package::Rendered rendered, renderer_->render_files(source_, request, context));
+  const auto evaluated = renderer_->render_files(source_, request, context);
+  if (!evaluated.ok()) return without_input(evaluated.error());
+  const package::Rendered& rendered = *evaluated;
   if (rendered.files.size() != 1)
     return error(ErrorKind::Internal, "blueprint {} was evaluated to {} documents", source_.name,
                  rendered.files.size());

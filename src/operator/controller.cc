@@ -119,8 +119,15 @@ class Controller::State {
     actors_.looks_as(item, loaded.account);
     Observer& observer = actor->observer;
     Memory& memory = memories_[item];
-    const Record& recorded =
-        memory.record(instance->string_at({"metadata", "annotations", kRecordAnnotation}));
+    const auto known = memory.record(instance->string_at({"metadata", "annotations", kRecordAnnotation}),
+                                     instance->string_at({"metadata", "uid"}));
+    if (!known.ok()) {
+      lock.unlock();
+      notices_.tell(*instance, true, "RecordDamaged",
+                    fmt::format("{}; {}", known.error().message, known.error().hint), context);
+      return known.error();
+    }
+    const Record& recorded = **known;
     for (const ObjectId& id : observer.take_changed(item)) memory.changed(id);
     std::optional<Error> trouble;
     Open open;

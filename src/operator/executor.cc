@@ -51,7 +51,14 @@ Result<Executor::Outcome> Executor::carry_out(kube::Informer& instances, const V
   Outcome outcome;
   const bool terminating = apimachinery::is_terminating(instance);
   if (!terminating) {
-    MIST_TRY(outcome.wrote, store(instances, instance, plan, memory, span, context));
+    auto stored = store(instances, instance, plan, memory, span, context);
+    if (!stored.ok()) {
+      // Nothing may be created that no record names; people must learn why.
+      plan.record_fault = stored.error().because.empty() ? stored.error().message : stored.error().because;
+      MIST_TRY_VOID(write_status(instances, instance, blueprint, plan, span, context));
+      return std::move(stored).error();
+    }
+    outcome.wrote = *stored;
   }
   MIST_TRY_VOID(write_objects(plan, memory, label, outcome, span, context));
   for (const reconcile::Delete& each : plan.deletes) {

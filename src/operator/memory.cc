@@ -60,10 +60,21 @@ void Memory::wanted(const std::string& node, graph::Truth wanted, SteadyTime now
   if (flips.at.size() > kMostFlips) flips.at.erase(flips.at.begin());
 }
 
-const Record& Memory::record(std::string_view stored_text) {
-  if (!stored_ || *stored_ != stored_text)
-    stored(std::string(stored_text), reconcile::record_from(stored_text));
-  return record_;
+Result<const Record*> Memory::record(std::string_view stored_text, std::string_view uid) {
+  if (uid_ != uid) *this = Memory();
+  uid_ = uid;
+  if (stored_ && *stored_ == stored_text) return &record_;
+  const bool is_known = stored_ && !record_.empty();
+  auto read = reconcile::record_from(stored_text);
+  if (!read.ok() && !is_known) return std::move(read).error();
+  if (is_known && (!read.ok() || stored_text.empty())) {
+    // Not as it is stored, so that it is stored again.
+    stored_ = stored_text;
+    stored_record_ = {};
+    return &record_;
+  }
+  stored(std::string(stored_text), *read);
+  return &record_;
 }
 
 void Memory::stored(std::string text, const Record& record) {

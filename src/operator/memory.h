@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/result.h"
 #include "graph/also.h"
 #include "operator/words.h"
 
@@ -49,8 +50,10 @@ class Memory {
   bool frozen(const std::string& node, SteadyTime now) const;
 
   /// The record of the instance: what is stored, and what needs not be stored, since it can be seen on the
-  /// objects.
-  const Record& record(std::string_view stored);
+  /// objects. Where somebody removed or damaged what is stored, as `kubectl replace` does, what was stored
+  /// last counts, and is to be stored again. Invalid: it is damaged, and nobody here knows what it was.
+  /// `uid`: of another instance of the same name nothing is known.
+  Result<const Record*> record(std::string_view stored, std::string_view uid);
   /// What is stored alone.
   const Record& stored_record() const { return stored_record_; }
   void stored(std::string text, const Record& record);
@@ -95,6 +98,7 @@ class Memory {
   std::map<std::pair<std::string, std::string>, Repairs> repairs_;  // of a node and an input
   std::set<std::pair<ObjectId, std::string>> immutable_;
   std::map<std::string, Flips> flips_;
+  std::string uid_;  // of the instance
   std::optional<std::string> stored_;
   Record stored_record_, record_;
   std::set<ObjectId> gone_;

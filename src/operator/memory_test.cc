@@ -15,13 +15,17 @@ TEST(Memory, KeepsWhatNeedsNotBeStoredUntilTheStoredRecordIsAnother) {
   Memory memory;
   const reconcile::Recorded planned{.node = "a", .id = kId};
   const std::string text = to_text(Record{.objects = {planned}});
-  EXPECT_EQ(memory.record(text).objects.front(), planned);
+  EXPECT_EQ((*memory.record(text, "u1"))->objects.front(), planned);
   reconcile::Recorded written = planned;
   written.hash = "h1";
   memory.keep({.objects = {written}});
-  EXPECT_EQ(memory.record(text).objects.front().hash, "h1");
+  EXPECT_EQ((*memory.record(text, "u1"))->objects.front().hash, "h1");
   EXPECT_EQ(memory.stored_record().objects.front(), planned);
-  EXPECT_TRUE(memory.record("").empty());
+  EXPECT_EQ((*memory.record("", "u1"))->objects.front().hash, "h1") << "somebody removed the annotation";
+  EXPECT_TRUE(memory.stored_record().empty()) << "so that it is stored again";
+  EXPECT_EQ((*memory.record("{", "u1"))->objects.front().hash, "h1") << "somebody damaged it";
+  EXPECT_TRUE((*memory.record("", "u2"))->empty()) << "another instance of that name";
+  EXPECT_FALSE(memory.record("{", "u3").ok());
 }
 
 TEST(Memory, TheStatusWaitsForThreeSecondsAtMost) {

@@ -74,6 +74,7 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
     loaded.blueprint.reset();
     loaded.files.reset();
     leave_account(name, loaded);
+    try_rejected_again();
     return {};
   }
   if (loaded.instances && loaded.instances->synced() && loaded.instances->keys().empty())
@@ -86,12 +87,15 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
   const bool same_account = loaded.account == account;
   if (loaded.files == files && same_account && !loaded.for_its_crd)
     return restore_definition(name, loaded, context);
-  if (!is_dns1123_subdomain(account) && !account.empty())
+  if (!is_dns1123_subdomain(account) && !account.empty()) {
+    // So that the same files are read once more when the account is another one.
+    loaded.files.reset();
     return reject(
         name, loaded, *map,
         error(ErrorKind::Invalid, "\"{}\" is not the name of a ServiceAccount", escape_controls(account))
             .with_hint(fmt::format("it is the annotation {}", apply::kServiceAccountAnnotation)),
         {}, context);
+  }
   MIST_TRY(Actor* const actor, world_.actors.of(account));
   if (!same_account) {
     leave_account(name, loaded);
@@ -113,6 +117,16 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
     return reject(name, loaded, *map, revision.error(), kept, context);
   }
   auto& [evaluator, described] = *revision;
+  if (const auto keeper = keeper_beside(name, *map, described.instances().group_kind())) {
+    loaded.files = std::move(files);
+    loaded.rejected = true;
+    return reject(name, loaded, *map,
+                  error(ErrorKind::Invalid, "{} of {} is the kind of the blueprint {} already",
+                        described.instances().kind, described.instances().api_version(), *keeper)
+                      .with_because("each would delete what the other one makes of the same instance")
+                      .with_hint("write both graphs into one blueprint, or delete the other one first"),
+                  kept, context);
+  }
   const bool may_break = map->string_at({"metadata", "annotations", kBreakingAnnotation}) == "true";
   auto waits_for = actor->definitions.see_to(
       name, described, may_break ? Definitions::Breaking::Allowed : Definitions::Breaking::Refused, context);
@@ -132,6 +146,7 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
   }
   const GroupVersionKind kind = described.instances();
   const bool same_kind = loaded.blueprint && loaded.blueprint->instances() == kind;
+  const bool leaves_kind = loaded.blueprint && !same_kind;
   if (!same_kind || !loaded.instances) {
     if (Status watched = watch_instances(name, loaded, kind, context); !watched.ok()) {
       if (watched.error().kind == ErrorKind::Forbidden)
@@ -152,6 +167,7 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
   }
   say(*map, kInForce, warnings, context);
   for (const kube::Informer::Key& key : loaded.instances->keys()) wake_({name, key});
+  if (leaves_kind) try_rejected_again();
   return {};
 }
 
@@ -182,6 +198,39 @@ Status Revisions::reject(const std::string& name, Loaded& loaded, const Value& m
   // Instances of the last good revision can be torn down all the same.
   return loaded.instances || kept.kind.empty() ? Status()
                                                : watch_instances(name, loaded, kept.gvk(), context);
+}
+
+// Another blueprint with that kind: one in force, or one with instances, whichever an operator that starts
+// reads first. Where both have some, it is the older one.
+std::optional<std::string> Revisions::keeper_beside(const std::string& name, const Value& map,
+                                                    const apimachinery::GroupKind& kind) const {
+  const auto keeps = [&](const std::string& which, const Value& of) {
+    const auto loaded = blueprints_.find(which);
+    if (loaded != blueprints_.end() && loaded->second.blueprint &&
+        loaded->second.blueprint->instances().group_kind() == kind)
+      return true;
+    return has_finalizer(of) &&
+           kind_from(of.string_at({"metadata", "annotations", kKindAnnotation})).gvk().group_kind() == kind;
+  };
+  const auto age = [](const std::string& which, const Value& of) {
+    return std::pair(std::string(of.string_at({"metadata", "creationTimestamp"})), which);
+  };
+  const bool is_kept = keeps(name, map);
+  for (const kube::Informer::Key& key : config_maps_->keys()) {
+    const auto other = config_maps_->get(key);
+    if (key.second == name || !other || !keeps(key.second, *other)) continue;
+    if (!is_kept || age(key.second, *other) < age(name, map)) return key.second;
+  }
+  return std::nullopt;
+}
+
+// What stood in their way may be gone.
+void Revisions::try_rejected_again() {
+  for (auto& [name, loaded] : blueprints_) {
+    if (!loaded.rejected) continue;
+    loaded.files.reset();
+    wake_({name});
+  }
 }
 
 // Annotations, and an Event where they change. Another manager than that of guard(), whose apply would remove

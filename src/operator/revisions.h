@@ -65,6 +65,9 @@ class Revisions {
   Result<Revision> revision_of(const std::string& name, const package::Files& files, const ObjectId& kept,
                                const Context& context);
   Account account_of(const Value& map) const;
+  std::optional<std::string> keeper_beside(const std::string& name, const Value& map,
+                                           const apimachinery::GroupKind& kind) const;
+  void try_rejected_again();
   void leave_account(const std::string& name, Loaded& loaded);
   Status watch_instances(const std::string& name, Loaded& loaded, const apimachinery::GroupVersionKind& kind,
                          const Context& context);

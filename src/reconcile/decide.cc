@@ -346,6 +346,7 @@ class Reconciler {
     const Recorded* before = recorded_.find(member.id);
     if (!clean && before != nullptr) {
       plan_.record.objects.push_back(*before);
+      plan_.record.objects.back().id = member.id;  // its kind may be wanted in another version now
       return;
     }
     // The name of a Job is its input.
@@ -501,18 +502,34 @@ class Reconciler {
 
   // What is wanted, or may be, and can't be made now stays, and so does what a node only looks at.
   void keep_what_cannot_be_judged() {
-    std::set<ObjectId> kept, looked_at;
-    for (const Recorded& each : plan_.record.objects) kept.insert(each.id);
+    std::set<ObjectId> looked_at;
     for (graph::Node node = 0; node < blueprint_.nodes().size(); ++node)
       for (const Member& member : survey_.of(node).members)
         if (told(node).type == NodeType::Read) looked_at.insert(member.id);
+    const Record kept = plan_.record;
     for (const Recorded& each : recorded_.objects) {
-      if (kept.contains(each.id)) continue;
+      if (kept.find(each.id) != nullptr || is_wanted_otherwise(each)) continue;
       if (looked_at.contains(each.id) || cannot_be_judged(each) || is_still_somebodys(each))
         plan_.record.objects.push_back(each);
       else
         going_.push_back(each);
     }
+  }
+
+  // The same object is wanted as another kind, or in another version of it.
+  bool is_wanted_otherwise(const Recorded& each) const {
+    if (survey_.writers().contains(each.id)) return false;
+    const Observation observed = world_.observe(each.id, true);
+    const std::string_view uid =
+        observed.there() ? observed.object.string_at({"metadata", "uid"}) : std::string_view();
+    return !uid.empty() && std::ranges::any_of(survey_.writers(), [&](const auto& writer) {
+      return std::ranges::any_of(writer.second, [&](graph::Node node) {
+        if (!told(node).keeps_objects() || survey_.wanted(node) != Truth::True) return false;
+        const auto& members = survey_.of(node).members;
+        const auto member = std::ranges::find(members, writer.first, &Member::id);
+        return member->observed.there() && member->observed.object.string_at({"metadata", "uid"}) == uid;
+      });
+    });
   }
 
   // Its node is wanted, or may be, and what it makes now isn't known; or it is a Job that runs.
@@ -574,15 +591,8 @@ bool is_suspended(const Value& instance) {
 }
 
 Plan decide(const Blueprint& blueprint, const Value& instance, const Record& recorded, const World& world) {
-  if (apimachinery::is_terminating(instance)) {
+  if (apimachinery::is_terminating(instance) || is_suspended(instance)) {
     Plan plan = tear_down(instance, recorded, world);
-    plan.status = status_before(blueprint, instance);
-    return plan;
-  }
-  if (is_suspended(instance)) {
-    Plan plan;
-    plan.record = recorded;
-    plan.suspended = true;
     plan.status = status_before(blueprint, instance);
     return plan;
   }
@@ -608,11 +618,16 @@ Plan decide(const Blueprint& blueprint, const Value& instance, const Record& rec
 Plan tear_down(const Value& instance, const Record& recorded, const World& world) {
   Plan plan;
   plan.record.progress = recorded.progress;
-  if (!apimachinery::is_terminating(instance)) {
+  plan.suspended = is_suspended(instance);
+  if (!apimachinery::is_terminating(instance) || plan.suspended) {
     plan.record = recorded;
     return plan;
   }
-  prune(recorded.objects, {}, instance.string_at({"metadata", "uid"}), world, plan);
+  // What stays would have the mark of somebody who is gone, and nobody could take it over.
+  std::vector<Recorded> all = recorded.objects;
+  for (Recorded& each : all)
+    if (each.policy == Policy::Retain) each.policy = Policy::Orphan;
+  prune(all, {}, instance.string_at({"metadata", "uid"}), world, plan);
   plan.finished = plan.record.objects.empty();
   return plan;
 }

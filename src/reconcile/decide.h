@@ -78,6 +78,7 @@ struct Plan {
   SpecState spec = SpecState::Unchecked;
   std::string spec_fault = {};     ///< of a broken one: where, and Nickel's words
   Value status = Value::object();  ///< what nodes write to the instance's status
+  std::string record_fault = {};   ///< why the record was refused; nothing is carried out then
   std::string status_fault = {};   ///< why it stays as it was: its contract
   std::vector<std::pair<std::string, std::string>> silent = {};  ///< HTTP nodes of it that failed, and why
 

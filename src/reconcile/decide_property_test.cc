@@ -443,7 +443,8 @@ class Case {
       }
     // As the operator does: what can be seen on objects is only remembered.
     const bool claims = !terminating && !says_as_much(stored_, plan.record);
-    if (record_from(to_text(plan.record)) != plan.record) fail("the record is not what it is read back as");
+    if (const auto read = record_from(to_text(plan.record)); !read.ok() || *read != plan.record)
+      fail("the record is not what it is read back as");
     const auto crashes = [&] {
       if (!faults || !dice_.percent(6)) return false;
       say("  crash");

@@ -128,6 +128,65 @@ TEST_F(ReconcileTest, RepairsWhatIsGoneOrChanged) {
   EXPECT_EQ(objects["a"].string_at({"data", "size"}), "1");
 }
 
+TEST_F(ReconcileTest, AnotherVersionOfAKindIsTheSameObject) {
+  settle();
+  for (Recorded& each : record.objects) each.id.api_version = "example.com/v1beta1";
+  for (auto& [name, object] : objects) object.set("apiVersion", "example.com/v1");
+  World served = world();
+  const auto make = served.make;
+  served.make = [make](const std::string& node, const Value& environment) {
+    auto object = make(node, environment);
+    object->set("apiVersion", "example.com/v1");
+    return object;
+  };
+  const Plan plan = decide(blueprint, instance, record, served);
+  EXPECT_THAT(plan.deletes, IsEmpty());
+  ASSERT_EQ(plan.record.objects.size(), 2U);
+  for (const Recorded& each : plan.record.objects) EXPECT_EQ(each.id.api_version, "example.com/v1");
+}
+
+TEST_F(ReconcileTest, DeletesNothingOfAnInstanceThatIsSuspended) {
+  settle();
+  instance["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+  instance["metadata"]["annotations"].set(kSuspendAnnotation, "true");
+  for (const Plan& plan : {next(), tear_down(instance, record, world())}) {
+    EXPECT_THAT(plan.deletes, IsEmpty());
+    EXPECT_FALSE(plan.finished);
+    EXPECT_EQ(plan.record, record);
+  }
+  instance["metadata"]["annotations"].set(kSuspendAnnotation, "false");
+  settle();
+  EXPECT_THAT(deleted, ::testing::UnorderedElementsAre("a", "b"));
+}
+
+TEST_F(ReconcileTest, WhatStaysWhenTheInstanceGoesLosesItsMark) {
+  settle();
+  for (Recorded& each : record.objects) each.policy = blueprint::Policy::Retain;
+  instance["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+  const Plan plan = next();
+  EXPECT_THAT(plan.deletes, IsEmpty());
+  ASSERT_EQ(plan.releases.size(), 1U) << "the one after it first";
+  EXPECT_EQ(plan.releases.front().what, Release::What::Marks);
+}
+
+TEST_F(ReconcileTest, TakesOverNothingOfOthers) {
+  describe(
+      "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: {type: own, adopt: true}}, "
+      "also: [{from: instance, to: a}], sequence: []}");
+  for (const char* metadata :
+       {"ownerReferences: [{kind: Deployment, name: web, uid: u9, controller: true}]",
+        "annotations: {meta.helm.sh/release-name: prod}",
+        "annotations: {argocd.argoproj.io/tracking-id: 'shop:/ConfigMap:shop/a'}",
+        "labels: {kustomize.toolkit.fluxcd.io/name: prod}", "labels: {mistletoe.dev/instance-uid: u9}"}) {
+    objects["a"] = yaml(fmt::format(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a, namespace: shop, uid: a, {}}}}}", metadata));
+    EXPECT_THAT(next().applies, IsEmpty()) << metadata;
+    EXPECT_EQ(report("a").state, NodeState::Failed) << metadata;
+  }
+  objects["a"] = yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop, uid: a}}");
+  EXPECT_EQ(next().applies.size(), 1U);
+}
+
 TEST_F(ReconcileTest, PrunesWhatNothingWantsAnyMore) {
   settle();
   instance["spec"].set("more", false);

@@ -71,7 +71,16 @@ std::string unanswered(const Facts& facts) {
   return facts.answer.failure.empty() ? "it is being asked" : facts.answer.failure;
 }
 
+// It goes into the status of the instance, which has no room for more.
+constexpr std::size_t kMostWords = 2000;
+
 void fail(Facts& facts, std::string why) {
+  if (why.size() > kMostWords) {
+    why.resize(kMostWords);
+    while (!why.empty() && (static_cast<unsigned char>(why.back()) & 0xC0) == 0x80) why.pop_back();
+    if (!why.empty() && (static_cast<unsigned char>(why.back()) & 0x80) != 0) why.pop_back();
+    why += "…";
+  }
   facts.made = Facts::Made::Failed;
   facts.why = std::move(why);
   facts.members.clear();
@@ -101,7 +110,17 @@ bool has_finalizer(const Value& object) {
          std::ranges::any_of(list->as_array(), [](const Value& each) { return each == Value(kFinalizer); });
 }
 
+// By the marks of Mistletoe, of a controller, and of those who deploy.
 bool belongs_to_somebody(const Value& object) {
+  if (const Value* const owners = object.at_path({"metadata", "ownerReferences"});
+      owners != nullptr && owners->is_array() &&
+      std::ranges::any_of(owners->as_array(),
+                          [](const Value& each) { return each.is_true_at("controller"); }))
+    return true;
+  for (const std::string_view mark : {"meta.helm.sh/release-name", "argocd.argoproj.io/tracking-id"})
+    if (!object.string_at({"metadata", "annotations", mark}).empty()) return true;
+  for (const std::string_view mark : {"kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name"})
+    if (!object.string_at({"metadata", "labels", mark}).empty()) return true;
   for (const std::string_view mark : {std::string_view(kInstanceLabel), apply::kPartOfLabel})
     if (!object.string_at({"metadata", "labels", mark}).empty() ||
         !object.string_at({"metadata", "annotations", mark}).empty())

@@ -24,12 +24,24 @@ Policy policy_from(std::string_view text) {
   return Policy::Delete;
 }
 
-Recorded recorded_from(const Value& each) {
+// Of several objects the same is written once, as "lists" of the record, and named by its place there.
+std::vector<std::string> uses_from(const Value& each, const Value& record) {
+  const Value* const place = each.find("uses");
+  const Value* const lists = record.find("lists");
+  if (place == nullptr || !place->is_int()) return each.texts_at("uses");
+  if (lists == nullptr || !lists->is_array() || place->as_int() < 0 ||
+      place->as_int() >= static_cast<std::int64_t>(lists->size()))
+    return {};
+  return Value::object({{"uses", lists->as_array()[static_cast<std::size_t>(place->as_int())]}})
+      .texts_at("uses");
+}
+
+Recorded recorded_from(const Value& each, const Value& record) {
   return {.node = std::string(each.string_at("node")),
           .id = {std::string(each.string_at("apiVersion")), std::string(each.string_at("kind")),
                  std::string(each.string_at("namespace")), std::string(each.string_at("name"))},
           .after = each.texts_at("after"),
-          .uses = each.texts_at("uses"),
+          .uses = uses_from(each, record),
           .hash = std::string(each.string_at("input")),
           .policy = policy_from(each.string_at("policy"))};
 }
@@ -41,7 +53,6 @@ Value described(const Recorded& entry) {
                                 {"namespace", entry.id.ns},
                                 {"name", entry.id.name},
                                 {"after", list_of(entry.after)}});
-  if (!entry.uses.empty()) object.set("uses", list_of(entry.uses));
   if (!entry.hash.empty()) object.set("input", entry.hash);
   if (entry.policy != Policy::Delete) object.set("policy", blueprint::word(entry.policy));
   return object;
@@ -67,8 +78,14 @@ ObjectId id_of(const Value& object) {
           std::string(object.string_at({"metadata", "name"}))};
 }
 
+bool is_same_object(const ObjectId& a, const ObjectId& b) {
+  return std::tie(a.kind, a.ns, a.name) == std::tie(b.kind, b.ns, b.name) &&
+         (a.api_version == b.api_version || a.gvk().group == b.gvk().group);
+}
+
 const Recorded* Record::find(const ObjectId& id) const {
-  const auto found = std::ranges::find(objects, id, &Recorded::id);
+  const auto found =
+      std::ranges::find_if(objects, [&](const Recorded& each) { return is_same_object(each.id, id); });
   return found == objects.end() ? nullptr : &*found;
 }
 
@@ -93,9 +110,23 @@ bool says_as_much(const Record& before, const Record& now) {
 }
 
 std::string to_text(const Record& record) {
-  Value::Array objects;
-  for (const Recorded& each : record.objects) objects.push_back(described(each));
+  std::map<std::vector<std::string>, std::size_t> users;
+  for (const Recorded& each : record.objects) ++users[each.uses];
+  std::map<std::vector<std::string>, std::int64_t> places;
+  Value::Array objects, lists;
+  for (const Recorded& each : record.objects) {
+    Value& object = objects.emplace_back(described(each));
+    if (each.uses.empty()) continue;
+    if (users[each.uses] == 1) {
+      object.set("uses", list_of(each.uses));
+      continue;
+    }
+    const auto [place, is_new] = places.try_emplace(each.uses, static_cast<std::int64_t>(lists.size()));
+    if (is_new) lists.push_back(list_of(each.uses));
+    object.set("uses", place->second);
+  }
   Value whole = Value::object({{"objects", Value(std::move(objects))}});
+  if (!lists.empty()) whole.set("lists", Value(std::move(lists)));
   for (const auto& [node, progress] : record.progress) {
     Value entry = Value::object({{"reached", list_of(progress.reached)}});
     if (!progress.failed.empty()) {
@@ -107,12 +138,16 @@ std::string to_text(const Record& record) {
   return encoding::to_json(whole);
 }
 
-Record record_from(std::string_view text) {
+Result<Record> record_from(std::string_view text) {
   Record record;
-  const auto parsed = text.empty() ? Result<Value>(Value()) : encoding::parse_json(text);
-  if (!parsed.ok()) return record;
+  if (text.empty()) return record;
+  const auto parsed = encoding::parse_json(text);
+  if (!parsed.ok() || !parsed->is_object())
+    return error(ErrorKind::Invalid, "the annotation {} can't be read, which says what was made",
+                 kRecordAnnotation)
+        .with_hint("put back what it was, or remove it if nothing of the instance is there any more");
   if (const Value* objects = parsed->find("objects"); objects != nullptr && objects->is_array())
-    for (const Value& each : objects->as_array()) record.objects.push_back(recorded_from(each));
+    for (const Value& each : objects->as_array()) record.objects.push_back(recorded_from(each, *parsed));
   if (const Value* progress = parsed->find("progress"); progress != nullptr && progress->is_object())
     for (const Value::Member& each : progress->as_object())
       record.progress[each.key] = {each.value.texts_at("reached"),

@@ -11,6 +11,7 @@
 
 #include "apimachinery/gvk.h"
 #include "apply/marks.h"
+#include "base/result.h"
 #include "blueprint/blueprint.h"
 #include "encoding/value.h"
 
@@ -31,6 +32,9 @@ struct ObjectId {
   apimachinery::GroupVersionKind gvk() const;
   friend auto operator<=>(const ObjectId&, const ObjectId&) = default;
 };
+
+/// Whether both name the same object: its kind may be served in several versions.
+bool is_same_object(const ObjectId& a, const ObjectId& b);
 
 /// Of an object as it is written or read.
 ObjectId id_of(const Value& object);
@@ -65,6 +69,7 @@ struct Record {
   std::vector<Recorded> objects = {};
   std::map<std::string, Progress> progress = {};  ///< by node
 
+  /// In whatever version of its kind it was written.
   const Recorded* find(const ObjectId& id) const;
   bool reached(const std::string& node, std::string_view hash) const;
   /// Keeps the last kMostReached of a node.
@@ -78,8 +83,9 @@ inline constexpr std::size_t kMostReached = 500;
 /// Whether nothing is lost if `now` isn't stored where `before` is: they differ at most in what objects show.
 bool says_as_much(const Record& before, const Record& now);
 
-/// JSON. What can't be read counts as not recorded.
+/// JSON.
 std::string to_text(const Record& record);
-Record record_from(std::string_view text);
+/// Of an empty text an empty record. Invalid: somebody damaged it.
+Result<Record> record_from(std::string_view text);
 
 }  // namespace mist::reconcile

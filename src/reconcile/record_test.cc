@@ -18,7 +18,7 @@ TEST(Record, IsReadBackAsItWasWritten) {
   record.reach("m", "h2");
   record.progress["m"].failed = "h3";
   record.progress["m"].failure = "it failed";
-  EXPECT_EQ(record_from(to_text(record)), record);
+  EXPECT_EQ(*record_from(to_text(record)), record);
   EXPECT_TRUE(record.reached("m", "h1"));
   EXPECT_FALSE(record.reached("m", "h3"));
 }
@@ -39,9 +39,31 @@ TEST(Record, OnlyAnInputThatItsObjectShowsNeedsNotBeStored) {
   EXPECT_FALSE(says_as_much(before, now));
 }
 
-TEST(Record, WhatCannotBeReadIsNotRecorded) {
-  for (const char* text : {"", "[]", "{", "null", R"({"objects": 1, "progress": []})"})
-    EXPECT_TRUE(record_from(text).empty()) << text;
+TEST(Record, SaysThatItIsDamaged) {
+  for (const char* text : {"[]", "{", "null", "garbage"}) EXPECT_FALSE(record_from(text).ok()) << text;
+  EXPECT_TRUE(record_from("")->empty());
+  EXPECT_TRUE(record_from(R"({"objects": 1, "progress": []})")->empty());
+  EXPECT_TRUE(record_from(R"({"objects": [{"node": "a", "uses": 7}]})")->objects.front().uses.empty());
+}
+
+TEST(Record, HasWhatManyObjectsUseOnce) {
+  std::vector<std::string> uses;
+  for (int i = 0; i < 200; ++i) uses.push_back(fmt::format("v1/ConfigMap/shop/a-{}", i));
+  Record record;
+  for (int i = 0; i < 200; ++i)
+    record.objects.push_back(
+        {.node = "b", .id = {"v1", "ConfigMap", "shop", fmt::format("b-{}", i)}, .uses = uses});
+  const std::string text = to_text(record);
+  EXPECT_LT(text.size(), 40000u);
+  EXPECT_EQ(*record_from(text), record);
+}
+
+TEST(Record, FindsAnObjectInAnyVersionOfItsKind) {
+  Record record;
+  record.objects = {{.node = "a", .id = {"autoscaling/v1", "HorizontalPodAutoscaler", "shop", "web"}}};
+  EXPECT_NE(record.find({"autoscaling/v2", "HorizontalPodAutoscaler", "shop", "web"}), nullptr);
+  EXPECT_EQ(record.find({"other/v1", "HorizontalPodAutoscaler", "shop", "web"}), nullptr);
+  EXPECT_EQ(record.find({"v1", "HorizontalPodAutoscaler", "shop", "web"}), nullptr);
 }
 
 TEST(Record, KeepsTheLastInputsOfAnActAlone) {

@@ -68,11 +68,20 @@ const NodeReport* problem_of(const Plan& plan) {
 Value status_of(const Plan& plan, const Value& instance, const std::string& now) {
   Value::Array conditions;
   if (plan.suspended) {
-    conditions.push_back(condition("Ready", "Unknown", "Suspended",
-                                   fmt::format("the annotation {} says so", kSuspendAnnotation), instance,
-                                   now));
+    conditions.push_back(
+        condition("Ready", "Unknown", "Suspended",
+                  fmt::format("the annotation {} says so{}", kSuspendAnnotation,
+                              apimachinery::is_terminating(instance)
+                                  ? "; it is being deleted, which waits until that is removed"
+                                  : ""),
+                  instance, now));
   } else if (plan.spec == SpecState::Broken) {
     conditions.push_back(condition("Ready", "False", "SpecInvalid", plan.spec_fault, instance, now));
+  } else if (!plan.record_fault.empty()) {
+    conditions.push_back(condition(
+        "Ready", "False", "RecordRefused",
+        fmt::format("what is to be made can't be recorded, so nothing is made: {}", plan.record_fault),
+        instance, now));
   } else if (const NodeReport* const problem = problem_of(plan)) {
     std::string what = problem->id ? problem->id->display() : fmt::format("node {}", problem->node);
     if (!problem->detail.empty()) what += ": " + problem->detail;

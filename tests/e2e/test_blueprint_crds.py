@@ -550,7 +550,7 @@ REPORT = """
 """
 
 
-@test
+@test(waits=True)
 def the_report_of_a_service_becomes_the_status(t):
     group = f"{t.ns}.example.com"
     address = f"/apis/{group}/v1/namespaces/{t.ns}/apps"
@@ -616,7 +616,7 @@ def the_report_of_a_service_becomes_the_status(t):
     wait_gone(t, address)
 
 
-@test
+@test(waits=True)
 def what_is_no_good_answer_is_reported_and_changes_nothing(t):
     group = f"{t.ns}.example.com"
     address = f"/apis/{group}/v1/namespaces/{t.ns}/apps"

@@ -188,12 +188,21 @@ def policies_say_what_is_taken_over_replaced_and_left(t):
                    content_type="application/merge-patch+json")
     t.kube.wait("it is back", lambda: t.kube.get("ConfigMap", t.ns, "kept"))
     wait_ready(t, where)
+    # Suspended, it isn't torn down either.
+    t.kube.checked("PATCH", f"{where}/web", {"metadata": {"annotations": {"mistletoe.dev/suspend": "true"}}},
+                   content_type="application/merge-patch+json")
+    t.kube.wait("the status says so", lambda: condition(t, where).get("reason") == "Suspended")
     t.kube.checked("DELETE", f"{where}/web")
+    t.kube.wait("the status says so", lambda: "it is being deleted" in condition(t, where).get("message", ""))
+    quiet(t)
+    check(t.kube.get("ConfigMap", t.ns, "fixed"), "what a suspended instance had")
+    t.kube.checked("PATCH", f"{where}/web", {"metadata": {"annotations": {"mistletoe.dev/suspend": None}}},
+                   content_type="application/merge-patch+json")
     wait_torn_down(t, where)
     equal(t.kube.get("ConfigMap", t.ns, "fixed"), None, "what is deleted by default")
-    check("mistletoe.dev/instance-uid" in t.kube.get("ConfigMap", t.ns, "kept")["metadata"]["labels"], "retained as it was")
-    check("mistletoe.dev/instance-uid" not in t.kube.get("ConfigMap", t.ns, "taken")["metadata"].get("labels", {}),
-          "an orphan has no mark")
+    for name in ("kept", "taken"):
+        check("mistletoe.dev/instance-uid" not in t.kube.get("ConfigMap", t.ns, name)["metadata"].get("labels", {}),
+              f"{name} has the mark of an instance that is gone")
     equal(operator.stop(), 0, "exit code")
 
 
@@ -224,4 +233,94 @@ def authors_see_what_became_of_their_revision(t):
     t.kube.wait("there are Events", lambda: "Rejected" in events("app"))
     equal(events("app")["Rejected"]["type"], "Warning", "a rejected revision")
     contains(events("app")["Rejected"]["message"], "blueprint.ncl:1:")
+    operator.stop()
+
+
+@test
+def two_blueprints_do_not_share_a_kind(t):
+    """Each would take what the other one makes for something that nothing wants any more."""
+    where = kind(t, "Thing", "things")
+    one = HEAD + "nodes.a.own = fun {instance, ..} => " + map_of('"%{instance.metadata.name}-a"', '{ a = "1" }') + \
+        ", also = [{from = \"instance\", to = \"a\"}]," + TAIL
+    blueprint(t, one)
+    operator = Operator(t)
+    make(t, where)
+    wait_ready(t, where)
+    uid = t.kube.get("ConfigMap", t.ns, "web-a")["metadata"]["uid"]
+
+    def second():
+        return t.kube.get("ConfigMap", t.ns, "second")["metadata"].get("annotations", {})
+
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "second", "labels": {"mistletoe.dev/blueprint": "true"}},
+                                      "data": {"blueprint.ncl": one.replace("GROUP", f"{t.ns}.example.com").replace('-a"', '-b"')}})
+    for again in (False, True):
+        t.kube.wait("the second is rejected", lambda: second().get("mistletoe.dev/status") == "Rejected")
+        contains(second()["mistletoe.dev/message"], "is the kind of the blueprint app already")
+        quiet(t)
+        equal(t.kube.get("ConfigMap", t.ns, "web-a")["metadata"]["uid"], uid, "the object of the first")
+        equal(t.kube.get("ConfigMap", t.ns, "web-b"), None, "an object of the second")
+        if not again:
+            operator.stop(signal.SIGKILL)
+            operator.start()
+            wait_ready(t, where)
+    # Once the first and its instances are gone, the second is in force.
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)
+    t.kube.delete("ConfigMap", t.ns, "app")
+    t.kube.wait("the second is in force", lambda: second().get("mistletoe.dev/status") == "InForce")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def what_a_function_was_given_is_in_no_status(t):
+    """Who may read an instance need not be allowed to read the Secret that its blueprint reads."""
+    where = kind(t, "Thing", "things")
+    blueprint(t, HEAD + '''
+      nodes = {
+        db.read = fun {..} => { apiVersion = "v1", kind = "Secret", metadata.name = "db" },
+        url.own = fun {instance, pw, ..} => ''' + map_of('"url"', '{ host = instance.spec.host, a = std.string.length pw }') + ''',
+      },
+      also = [{from = "instance", to = "db"}, {from = "instance", to = "url"}],
+      sequence = [{from = "db", to = "url", extract = {pw = "data.password"}}],
+    ''' + TAIL)
+    t.kube.create("Secret", t.ns, {"metadata": {"name": "db"}, "data": {"password": "SFVOVEVSMlNFQ1JFVA=="}})
+    operator = Operator(t)
+    make(t, where)
+    t.kube.wait("it fails", lambda: "missing field" in condition(t, where).get("message", ""))
+    contains(condition(t, where)["message"], "blueprint.ncl")
+    for told in (t.kube.checked("GET", f"{where}/web"), t.kube.checked("GET", f"/api/v1/namespaces/{t.ns}/events"), operator.said()):
+        check("SFVOVEVSMlNFQ1JFVA" not in str(told), "the Secret is told:", told)
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def an_instance_that_is_replaced_keeps_its_record(t):
+    """`kubectl replace` of a manifest removes the annotation and the finalizer."""
+    where = kind(t, "Thing", "things")
+    blueprint(t, HEAD + '''
+      nodes = {
+        one.own = fun {..} => ''' + map_of('"one"', '{ a = "1" }') + ''',
+        two.own = fun {..} => ''' + map_of('"two"', '{ a = "1" }') + ''',
+      },
+      also = [{from = "instance", to = "one"}, {from = "instance", to = "two", when = "spec.two"}],
+    ''' + TAIL)
+    operator = Operator(t)
+    make(t, where, two=True)
+    wait_ready(t, where)
+    instance = t.kube.checked("GET", f"{where}/web")
+    instance["metadata"] = {key: instance["metadata"][key] for key in ("name", "namespace", "uid", "resourceVersion")}
+    instance["spec"]["two"] = False
+    t.kube.checked("PUT", f"{where}/web", instance)
+    t.kube.wait("what nothing wants is deleted", lambda: not t.kube.get("ConfigMap", t.ns, "two"))
+    wait_ready(t, where)
+    t.kube.wait("it is recorded again", lambda: "one" in str(t.kube.checked("GET", f"{where}/web")["metadata"].get("annotations")))
+    # A damaged one, of which a new operator knows nothing, is reported, and nothing is let go of.
+    operator.stop(signal.SIGKILL)
+    t.kube.checked("PATCH", f"{where}/web", {"metadata": {"annotations": {"mistletoe.dev/record": "garbage"}}},
+                   content_type="application/merge-patch+json")
+    t.kube.checked("DELETE", f"{where}/web")
+    operator.start()
+    t.kube.wait("it is reported", lambda: any(e["reason"] == "RecordDamaged" for e in
+                                              t.kube.checked("GET", f"/api/v1/namespaces/{t.ns}/events")["items"]))
+    check(t.kube.checked("GET", f"{where}/web")["metadata"]["finalizers"], "it is let go of")
     operator.stop()

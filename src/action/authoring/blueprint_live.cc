@@ -183,8 +183,9 @@ Result<InstanceGraph> graph_of(kube::Client& client, LiveBlueprint& live, const 
                        .instance = reconcile::id_of(instance),
                        .terminating = apimachinery::is_terminating(instance)};
   if (const Value* const ready = apimachinery::condition_of(instance, "Ready")) result.condition = *ready;
-  const reconcile::Record recorded =
-      reconcile::record_from(instance.string_at({"metadata", "annotations", reconcile::kRecordAnnotation}));
+  MIST_TRY(
+      const reconcile::Record recorded,
+      reconcile::record_from(instance.string_at({"metadata", "annotations", reconcile::kRecordAnnotation})));
   Looker looker(client, live, result.instance.ns, context);
   const reconcile::World world = looker.world();
   result.plan = reconcile::decide(blueprint, instance, recorded, world);
