@@ -92,6 +92,16 @@ class WorkQueue {
     let_go(item);
     failures_.erase(item);
   }
+  /// It was taken too early: its failures count as before.
+  void put_back(const Item& item) {
+    const std::lock_guard lock(mutex_);
+    let_go(item);
+  }
+  /// Its failures were those of another wish.
+  void forgive(const Item& item) {
+    const std::lock_guard lock(mutex_);
+    failures_.erase(item);
+  }
 
  private:
   // With the lock.

@@ -129,5 +129,21 @@ TEST_F(WorkQueueTest, WaitsTwiceAsLongAfterEachFailure) {
   EXPECT_EQ(queue_.failed("a"), 200ms);
 }
 
+TEST_F(WorkQueueTest, TakingAnItemTooEarlyDoesNotForgetItsFailures) {
+  queue_.add("a");
+  take();
+  EXPECT_EQ(queue_.failed("a"), Duration(200ms));
+  queue_.add("a");
+  take();
+  queue_.put_back("a");
+  queue_.add("a");
+  take();
+  EXPECT_EQ(queue_.failed("a"), Duration(400ms));
+  queue_.add("a");
+  take();
+  queue_.forgive("a");
+  EXPECT_EQ(queue_.failed("a"), Duration(200ms));
+}
+
 }  // namespace
 }  // namespace mist::operator_

@@ -13,13 +13,13 @@
 #include "operator/executor.h"
 #include "operator/work_queue.h"
 #include "reconcile/world.h"
+#include "releases/pause.h"
 
 namespace mist::releases {
 namespace {
 
 constexpr Duration kUnservedPause = std::chrono::seconds(5);
 constexpr Duration kSharePause = std::chrono::milliseconds(200);
-constexpr Duration kLeastPause = std::chrono::seconds(5);  // between two tries that change the cluster
 
 // What nobody reads here.
 void prune(Value& object) {
@@ -217,15 +217,16 @@ class Controller::State {
     const SteadyTime now = world_.clock.steady_now();
     if (kept.looked == wish && !kept.woken && (!kept.due || *kept.due > now)) {
       if (kept.due) queue_.add(key, *kept.due - now);
-      return queue_.succeeded(key);
+      return queue_.put_back(key);
     }
     // A look may wait for long; those of one namespace leave some to the others.
     std::size_t& looks = looks_of_[key.first];
     if (looks >= share()) {
       queue_.add(key, kSharePause);
-      return queue_.succeeded(key);
+      return queue_.put_back(key);
     }
     ++looks;
+    if (kept.looked && *kept.looked != wish) queue_.forgive(key);
     kept.woken = false;
     kept.in_hand = wish;
     kept.stop = std::stop_source();
@@ -251,20 +252,22 @@ class Controller::State {
     Kept& after = kept_[key];
     after.in_hand.reset();
     if (context.stop().stop_requested()) return;
-    if (!look.ok()) {
+    if (!look.ok() && token.stop_requested()) {
       // Overtaken: what is wanted now is looked at.
       after.looked.reset();
       queue_.add(key);
       return queue_.succeeded(key);
     }
-    metrics_.reconciled("Release", !look->failed, took);
+    if (!look.ok()) world_.events.warn(fmt::format("Release {}: {}", display(key), look.error().to_line()));
+    const Look done = look.ok() ? *look : Look{.failed = true};
+    metrics_.reconciled("Release", !done.failed, took);
     after.looked = wish;
     after.due.reset();
-    std::optional<Duration> again = look->again;
-    if (look->failed) {
-      const Duration pause = std::max<Duration>(queue_.failed(key), look->wrote ? kLeastPause : Duration());
-      again = std::min(pause, again.value_or(pause));
+    std::optional<Duration> again;
+    if (done.failed) {
+      again = pause_after(done, queue_.failed(key));
     } else {
+      again = pause_after(done, {});
       queue_.succeeded(key);
     }
     if (again) {

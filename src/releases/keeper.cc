@@ -134,8 +134,8 @@ class Visit {
   Result<Look> run() {
     const bool terminating = apimachinery::is_terminating(object_);
     if (terminating && !has_finalizer(object_)) return Look{};
+    if (terminating) return take_down();
     auto read = spec_of(object_);
-    if (terminating) return take_down(read);
     if (!read.ok()) return gives_up(reason::kInvalidSpec, read.error());
     spec_ = *std::move(read);
     if (spec_.suspend) return says({.suspended = true});
@@ -160,7 +160,8 @@ class Visit {
     Look look;
     const Value* const before = object_.find("status");
     if (before == nullptr || *before != status) look.status = status;
-    if (!report.suspended) look.again = spec_.interval;
+    // There is no interval where the spec can't be read.
+    if (!report.suspended && spec_.interval > Duration()) look.again = spec_.interval;
     return look;
   }
 
@@ -494,13 +495,17 @@ class Visit {
 
   // --- the end
 
-  Result<Look> take_down(const Result<Spec>& read) {
+  // Whatever else is wrong with a spec, what it deployed is deleted.
+  Result<Look> take_down() {
     // A younger Release of the same release never was its own.
-    const bool keeps = (read.ok() && (read->suspend || read->on_delete == OnDelete::Keep)) ||
-                       others_.elder(object_).has_value();
+    bool keeps = others_.elder(object_).has_value();
     if (!keeps) {
+      auto read = spec_of_deletion(object_);
       if (!read.ok()) return fails(reason::kUninstallFailed, read.error());
-      spec_ = *read;
+      spec_ = *std::move(read);
+      keeps = spec_.suspend || spec_.on_delete == OnDelete::Keep;
+    }
+    if (!keeps) {
       if (Status removed = uninstall(); !removed) {
         if (!goes_with_its_namespace(removed.error()))
           return fails(reason::kUninstallFailed, removed.error());

@@ -168,6 +168,39 @@ render::LookupGrants lookups(Reader& spec) {
   return grants;
 }
 
+apply::PruneRules prune_rules(Reader& spec) {
+  const Value written = spec.object("prune");
+  Reader deletes(written);
+  const apply::PruneRules rules{.delete_crds = deletes.flag("customResourceDefinitions", false),
+                                .delete_pvcs = deletes.flag("persistentVolumeClaims", false),
+                                .delete_namespaces = deletes.flag("namespaces", false)};
+  if (Status read = deletes.done(); !read)
+    spec.note(wrong("prune", fmt::format("has a member whose {}", read.error().message.substr(5))));
+  return rules;
+}
+
+void check_names(Reader& spec, const Spec& read) {
+  // Another type would pass for a name that isn't there.
+  spec.text("releaseName");
+  spec.text("targetNamespace");
+  if (!release::ReleaseName::parse(read.release.name).ok())
+    spec.note("releaseName",
+              fmt::format("\"{}\" is not the name of a release", escape_controls(read.release.name)));
+  if (!is_dns1123_label(read.release.ns))
+    spec.note("targetNamespace",
+              fmt::format("\"{}\" is not the name of a namespace", escape_controls(read.release.ns)));
+  if (!read.account.empty() && !is_dns1123_subdomain(read.account))
+    spec.note("serviceAccountName",
+              fmt::format("\"{}\" is not the name of a ServiceAccount", escape_controls(read.account)));
+}
+
+// What it reads wrong is nobody's fault any more.
+Duration timeout_of_deletion(const Value& written) {
+  Reader spec(written);
+  const Duration timeout = spec.duration("timeout", kDefaultTimeout, kTimeouts);
+  return spec.done() ? timeout : *parse_duration(kDefaultTimeout);
+}
+
 }  // namespace
 
 std::string ValuesFrom::display() const {
@@ -194,13 +227,7 @@ Result<Spec> spec_of(const Value& object) {
               .create_namespace = spec.flag("createNamespace", false),
               .on_drift = static_cast<OnDrift>(spec.word("drift", {"Warn", "Fix", "Ignore"})),
               .on_delete = static_cast<OnDelete>(spec.word("onDelete", {"Uninstall", "Keep"}))};
-  Value prune = spec.object("prune");
-  Reader deletes(prune);
-  result.prune = {.delete_crds = deletes.flag("customResourceDefinitions", false),
-                  .delete_pvcs = deletes.flag("persistentVolumeClaims", false),
-                  .delete_namespaces = deletes.flag("namespaces", false)};
-  if (Status read = deletes.done(); !read)
-    spec.note(wrong("prune", fmt::format("has a member whose {}", read.error().message.substr(5))));
+  result.prune = prune_rules(spec);
   result.adopt = spec.flag("adopt", false);
   result.replace = spec.flag("replace", false);
   result.force_conflicts = spec.flag("forceConflicts", false);
@@ -209,18 +236,32 @@ Result<Spec> spec_of(const Value& object) {
   result.history = spec.number("historyLimit", kDefaultHistory);
   result.suspend = spec.flag("suspend", false);
   if (result.package.empty()) spec.note("package", "is missing");
-  if (!release::ReleaseName::parse(release.second).ok())
-    spec.note("releaseName",
-              fmt::format("\"{}\" is not the name of a release", escape_controls(release.second)));
-  if (!is_dns1123_label(release.first))
-    spec.note("targetNamespace",
-              fmt::format("\"{}\" is not the name of a namespace", escape_controls(release.first)));
-  if (!result.account.empty() && !is_dns1123_subdomain(result.account))
-    spec.note("serviceAccountName",
-              fmt::format("\"{}\" is not the name of a ServiceAccount", escape_controls(result.account)));
+  check_names(spec, result);
   MIST_TRY_VOID(spec.done());
   result.lookups = lookups(spec);
   MIST_TRY_VOID(spec.done());
+  return result;
+}
+
+Result<Spec> spec_of_deletion(const Value& object) {
+  const Value* const written = object.find("spec");
+  if (written == nullptr || !written->is_object()) return error(ErrorKind::Invalid, "it has no spec");
+  Reader spec(*written), lenient(*written);
+  Spec result;
+  const Key release = release_of(object);
+  result.release = release::ReleaseId(release.first, release.second);
+  result.account = spec.text("serviceAccountName");
+  result.timeout = timeout_of_deletion(*written);
+  result.wait = lenient.flag("wait", true);
+  result.prune = prune_rules(lenient);
+  Reader policy(*written);
+  result.on_delete = static_cast<OnDelete>(policy.word("onDelete", {"Uninstall", "Keep"}));
+  result.suspend = policy.flag("suspend", false);
+  MIST_TRY_VOID(policy.done());
+  if (result.suspend || result.on_delete == OnDelete::Keep) return result;
+  check_names(spec, result);
+  if (Status read = spec.done(); !read)
+    return Error(read.error()).with_hint("correct it, or set spec.onDelete to Keep to let the release stay");
   return result;
 }
 
@@ -255,6 +296,11 @@ spec:
           type: object
           description: A release of a package, which mistletoe-operator keeps as it is wanted.
           required: [spec]
+          x-kubernetes-validations:
+            - rule: >-
+                (has(self.spec.releaseName) && self.spec.releaseName != '') ||
+                self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')
+              message: its name is not the name of a release; spec.releaseName may be
           properties:
             spec:
               type: object
@@ -279,10 +325,12 @@ spec:
                 releaseName:
                   type: string
                   maxLength: 53
+                  pattern: '^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$'
                   description: Otherwise the name of this object.
                 targetNamespace:
                   type: string
                   maxLength: 63
+                  pattern: '^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$'
                   description: Of the release; otherwise the namespace of this object.
                 createNamespace:
                   type: boolean
@@ -291,6 +339,7 @@ spec:
                 serviceAccountName:
                   type: string
                   maxLength: 253
+                  pattern: '^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*)?$'
                   description: Of this namespace. Everything is read and written with its rights.
                 values:
                   type: object
@@ -305,7 +354,10 @@ spec:
                     required: [kind, name]
                     properties:
                       kind: {type: string, enum: [ConfigMap, Secret]}
-                      name: {type: string, minLength: 1, maxLength: 253}
+                      name:
+                        type: string
+                        maxLength: 253
+                        pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$'
                       key: {type: string, default: values.yaml, maxLength: 253}
                       targetPath:
                         type: string
@@ -325,10 +377,20 @@ spec:
                 interval:
                   type: string
                   default: 10m
+                  maxLength: 64
+                  pattern: '^\+?(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$'
+                  x-kubernetes-validations:
+                    - rule: duration(self) >= duration('10s') && duration(self) <= duration('8784h')
+                      message: must be a duration from 10s to 8784h
                   description: After which package, values and drift are looked at again; 10s or more.
                 timeout:
                   type: string
                   default: 5m
+                  maxLength: 64
+                  pattern: '^\+?(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$'
+                  x-kubernetes-validations:
+                    - rule: duration(self) >= duration('1s') && duration(self) <= duration('24h')
+                      message: must be a duration from 1s to 24h
                   description: Of waiting, and of each hook.
                 wait:
                   type: boolean
@@ -366,12 +428,22 @@ spec:
                 allowLookup:
                   type: array
                   maxItems: 64
-                  items: {type: string, maxLength: 1024}
+                  items:
+                    type: string
+                    maxLength: 1024
+                    pattern: '^([*.]|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)(/(\*|[A-Za-z0-9]+(\.[^\x00-\x20\x7f/]+)?)(/[^\x00-\x20\x7f/]+)?)?$'
+                    x-kubernetes-validations:
+                      - rule: >-
+                          !self.matches('^[^/]*/Secret([./]|$)')
+                        message: grants no Secrets; spec.allowLookupSecrets does
                   description: What the package may read of the cluster, as mistctl's --allow-lookup.
                 allowLookupSecrets:
                   type: array
                   maxItems: 64
-                  items: {type: string, maxLength: 1024}
+                  items:
+                    type: string
+                    maxLength: 1024
+                    pattern: '^([*.]|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)(/[^\x00-\x20\x7f/]+)?$'
                   description: As mistctl's --allow-lookup-secrets.
                 retries:
                   type: integer

@@ -73,6 +73,11 @@ struct Spec {
 
 /// Of an object of the kind. Errors: Invalid, naming the field.
 Result<Spec> spec_of(const Value& object);
+/// Of one that is deleted: only what its deletion needs, whatever else is wrong with it. What says what to
+/// delete, and as whom, has to be right; an unreadable timeout is the default, and an unreadable permission
+/// to delete more is none. One that keeps the release needs neither name nor account. Errors: Invalid, naming
+/// the field.
+Result<Spec> spec_of_deletion(const Value& object);
 /// The release that it is about, also where the rest of it can't be read: what spec_of() has.
 Key release_of(const Value& object);
 

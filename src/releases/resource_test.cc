@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "apimachinery/object.h"
 #include "encoding/yaml.h"
 #include "testing/yaml.h"
@@ -118,6 +120,70 @@ TEST(ReleaseResource, NamesTheFieldThatIsWrong) {
   EXPECT_EQ(spec_of(testing::yaml("metadata: {name: web, namespace: apps}\nspec: {}")).error().message,
             "spec.package is missing");
   EXPECT_EQ(spec_of(testing::yaml("metadata: {name: web}")).error().message, "it has no spec");
+}
+
+TEST(ReleaseResource, ReadsNoMoreThanDeletionNeeds) {
+  const auto ending = [](const std::string& spec) { return spec_of_deletion(release(spec)); };
+  const auto spec = ending(
+      "  interval: 1s\n  timeout: soon\n  wait: perhaps\n  prune: {namespaces: 1}\n"
+      "  serviceAccountName: deployer\n  targetNamespace: shop\n");
+  ASSERT_TRUE(spec.ok()) << spec.error().to_line();
+  EXPECT_EQ(spec->release.display(), "shop/web");
+  EXPECT_EQ(spec->account, "deployer");
+  EXPECT_EQ(spec->timeout, 5min);
+  EXPECT_TRUE(spec->wait);
+  EXPECT_FALSE(spec->prune.delete_namespaces);
+  EXPECT_EQ(ending("  timeout: 90s\n")->timeout, 90s);
+  EXPECT_TRUE(ending("  prune: {namespaces: true}\n")->prune.delete_namespaces);
+  EXPECT_EQ(ending("  serviceAccountName: 'a b'\n").error().message,
+            "spec.serviceAccountName \"a b\" is not the name of a ServiceAccount");
+  EXPECT_EQ(ending("  targetNamespace: [a]\n").error().message, "spec.targetNamespace is not a text");
+  EXPECT_TRUE(ending("  targetNamespace: [a]\n  onDelete: Keep\n").ok());
+}
+
+// What the server can refuse, nobody has to find in a status.
+TEST(ReleaseResource, DefinitionRefusesWhatTheReaderRefuses) {
+  const auto definition = encoding::parse_yaml(definition_text());
+  ASSERT_TRUE(definition.ok());
+  const Value& version = definition->at_path({"spec", "versions"})->as_array().front();
+  const Value& fields = *version.at_path({"schema", "openAPIV3Schema", "properties", "spec", "properties"});
+  const auto admits = [&](std::string_view field, const std::string& text) {
+    const Value& schema = *fields.find(field);
+    const Value* const items = schema.find("items");
+    return std::regex_search(text, std::regex(std::string((items ? *items : schema).string_at("pattern"))));
+  };
+  for (const std::string_view field : {"interval", "timeout"}) {
+    for (const char* text : {"10m", "1h30m", "+90s", "1.5h", ".5h", "1.h"}) {
+      EXPECT_TRUE(admits(field, text)) << text;
+      EXPECT_EQ(fault(fmt::format("  {}: '{}'\n", field, text)), "") << text;
+    }
+    for (const char* text : {"soon", "", "-1h", "10", "1d", "1h ", "h"}) {
+      EXPECT_FALSE(admits(field, text)) << text;
+      EXPECT_NE(fault(fmt::format("  {}: '{}'\n", field, text)), "") << text;
+    }
+    EXPECT_NE(fields.find(field)->find("x-kubernetes-validations"), nullptr);
+  }
+  for (const auto& [field, text] :
+       std::initializer_list<std::pair<std::string, std::string>>{{"releaseName", "A_B"},
+                                                                  {"releaseName", "a.b"},
+                                                                  {"targetNamespace", "a/b"},
+                                                                  {"targetNamespace", "-a"},
+                                                                  {"serviceAccountName", "a b"},
+                                                                  {"serviceAccountName", "a..b"}}) {
+    EXPECT_FALSE(admits(field, text)) << field;
+    EXPECT_NE(fault(fmt::format("  {}: '{}'\n", field, text)), "") << field;
+    EXPECT_TRUE(admits(field, "") && admits(field, "a-1")) << field;
+  }
+  for (const char* text : {"*", ".", "shop", "shop/Pod", "./Deployment.apps/web", "*/*", "*/*/x"}) {
+    EXPECT_TRUE(admits("allowLookup", text)) << text;
+    EXPECT_EQ(fault(fmt::format("  allowLookup: ['{}']\n", text)), "") << text;
+  }
+  for (const char* text : {"", "A", "a/", "a/b/", "a/b/c/d", "a/b_c", "a/*.apps"}) {
+    EXPECT_FALSE(admits("allowLookup", text)) << text;
+    EXPECT_NE(fault(fmt::format("  allowLookup: ['{}']\n", text)), "") << text;
+  }
+  EXPECT_TRUE(admits("allowLookupSecrets", "shop/db") && admits("allowLookupSecrets", "."));
+  EXPECT_FALSE(admits("allowLookupSecrets", "shop/db/x") || admits("allowLookupSecrets", "A"));
 }
 
 // What the text says of defaults and words, the reader says too.

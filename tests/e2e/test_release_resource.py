@@ -316,10 +316,20 @@ def a_release_resource_that_is_wrong_says_so_and_one_that_is_suspended_rests(t):
     publish(t, "app", "1.0.0", config_map("app", {"a": "1"}))
     publish(t, "app", "1.1.0", config_map("app", {"a": "2"}))
     operator = Operator(t, "--releases", "own")
-    make(t, "bad", package="team/app:1.0.0", interval="1s")
-    contains(wait_for(t, "InvalidSpec", "bad"), 'spec.interval "1s" is not a duration from 10s to 8784h')
+    # The server refuses what its schema can tell.
+    for wrong, words in (({"interval": "1s"}, "must be a duration from 10s to 8784h"), ({"interval": "soon"}, "spec.interval"),
+                         ({"timeout": "25h"}, "must be a duration from 1s to 24h"), ({"serviceAccountName": "a b"}, "spec.serviceAccountName"),
+                         ({"allowLookup": ["shop/Secret"]}, "spec.allowLookupSecrets does"), ({"drift": "Maybe"}, "spec.drift"),
+                         ({"valuesFrom": [{"kind": "Secret", "name": "A B"}]}, "spec.valuesFrom[0].name")):
+        status, refused = t.kube.request("POST", address(t), {"apiVersion": "mistletoe.dev/v1alpha1", "kind": "Release",
+                                                              "metadata": {"name": "x"}, "spec": {"package": "a/b:1", **wrong}})
+        equal(status, 422, refused)
+        contains(refused["message"], words)
+    path = {"kind": "Secret", "name": "none", "targetPath": "a["}
+    make(t, "bad", package="team/app:1.0.0", valuesFrom=[path])
+    contains(wait_for(t, "InvalidSpec", "bad"), "spec.valuesFrom has an item whose targetPath is not the path of a value")
     equal(condition(t, "Stalled", "bad").get("status"), "True")
-    change(t, "bad", interval="10m", package="team/ap:1.0.0")
+    change(t, "bad", valuesFrom=[], package="team/ap:1.0.0")
     contains(wait_for(t, "PackageNotRead", "bad"), "the registry team has no package ap")
     change(t, "bad", package="team/app:1.0.0", valuesFrom=[{"kind": "Secret", "name": "none"}])
     contains(wait_for(t, "ValuesNotRead", "bad"), "none")
@@ -338,9 +348,15 @@ def a_release_resource_that_is_wrong_says_so_and_one_that_is_suspended_rests(t):
     equal(t.kube.get("ConfigMap", t.ns, "app")["data"], {"a": "1"})
     remove(t, "app")
     check(t.kube.get("ConfigMap", t.ns, "app"), "what rests isn't uninstalled")
-    status, refused = t.kube.request("POST", address(t), {"apiVersion": "mistletoe.dev/v1alpha1", "kind": "Release",
-                                                          "metadata": {"name": "x"}, "spec": {"package": "a/b:1", "drift": "Maybe"}})
-    equal(status, 422, refused)
+
+    # Whatever is wrong by then, what was deployed goes with its Release.
+    publish(t, "other", "1.0.0", config_map("other"))
+    make(t, "gone", package="team/other:1.0.0")
+    wait_for(t, "Deployed", "gone")
+    change(t, "gone", valuesFrom=[path])
+    wait_for(t, "InvalidSpec", "gone")
+    remove(t, "gone")
+    equal((t.record("gone"), t.kube.get("ConfigMap", t.ns, "other")), ([], None), "it is uninstalled")
     equal(operator.stop(), 0, "exit code")
 
 
@@ -397,6 +413,6 @@ def packages_of_releases_are_not_read_from_the_operators_machine(t):
         make(t, f"r{at}", package=package)
         contains(wait_for(t, "PackageNotRead", f"r{at}"), "operator's own machine")
     # Another network is no reason.
-    make(t, "away", package="oci://[fd00::1]:5000/a/b:1", timeout="25h")
-    contains(wait_for(t, "InvalidSpec", "away"), 'spec.timeout "25h" is not a duration from 1s to 24h')
+    make(t, "away", package="oci://[fd00::1]:5000/a/b:1", valuesFrom=[{"kind": "Secret", "name": "none", "targetPath": "a["}])
+    contains(wait_for(t, "InvalidSpec", "away"), "spec.valuesFrom")
     operator.stop()

@@ -1,0 +1,120 @@
+#include "releases/keeper.h"
+
+#include <gtest/gtest.h>
+
+#include "apimachinery/conditions.h"
+#include "kube/client_pool.h"
+#include "releases/pause.h"
+#include "testing/recorded_events.h"
+#include "testing/release_world.h"
+#include "testing/yaml.h"
+
+namespace mist::releases {
+namespace {
+
+using namespace std::chrono_literals;
+
+class KeeperTest : public testing::ReleaseWorld {
+ protected:
+  void SetUp() override {
+    cluster.register_kind(
+        {{std::string(kGroup), std::string(kVersion), std::string(kKind)}, "releases", true, {}, true});
+    const auto installed = install_now(std::string(testing::kTwoConfigMaps));
+    ASSERT_TRUE(installed.ok()) << installed.error().to_line();
+  }
+
+  /// The Release default/web, which is being deleted.
+  Value deleted(const std::string& spec) {
+    Value object = testing::yaml(
+        "apiVersion: mistletoe.dev/v1alpha1\nkind: Release\n"
+        "metadata: {name: web, namespace: default, finalizers: [mistletoe.dev/release]}\n"
+        "spec:\n  package: test:1\n" +
+        spec);
+    object = cluster.put(object);
+    object["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+    return object;
+  }
+  Look look(const Value& object) {
+    const Keeper keeper({.files = files_,
+                         .processes = processes_,
+                         .clock = clock,
+                         .random = random,
+                         .events = told,
+                         .paths = {},
+                         .oci = {},
+                         .transport = {},
+                         .engines = {},
+                         .holder = "tester",
+                         .client = cluster,
+                         .client_of = [&](const std::string&) -> Result<std::shared_ptr<kube::Client>> {
+                           return kube::borrowed(cluster);
+                         },
+                         .ns = "default",
+                         .default_account = ""});
+    auto look = keeper.look(
+        object,
+        {[](const Key&) { return std::optional<Value>(); }, [](const Value&) { return std::optional<Key>(); },
+         [](const Key&, const Key&) {}},
+        [](const Value&) {}, Context());
+    EXPECT_TRUE(look.ok()) << look.error().to_line();
+    return look.ok() ? *look : Look();
+  }
+  bool has_finalizer() const {
+    const auto object = cluster.find("Release.mistletoe.dev", "default", "web");
+    const Value* const all = object ? object->at_path({"metadata", "finalizers"}) : nullptr;
+    return all != nullptr && all->size() > 0;
+  }
+
+  testing::RecordedEvents told;
+
+ private:
+  HostFileSystem files_;
+  HostProcessRunner processes_;
+};
+
+TEST_F(KeeperTest, UninstallsWhateverElseIsWrongWithTheSpec) {
+  const Look done =
+      look(deleted("  interval: 1s\n  timeout: soon\n  retries: many\n  valuesFrom: 3\n  prune: [x]\n"));
+  EXPECT_FALSE(done.failed);
+  EXPECT_FALSE(done.again);
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
+  EXPECT_FALSE(has_finalizer());
+}
+
+TEST_F(KeeperTest, LeavesTheReleaseWhereAnythingElseIsWrong) {
+  EXPECT_FALSE(look(deleted("  interval: 1s\n  onDelete: Keep\n  serviceAccountName: 'a b'\n")).failed);
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "one"));
+  EXPECT_FALSE(has_finalizer());
+}
+
+TEST_F(KeeperTest, SaysWhichFieldDeletionNeedsAndWaitsLonger) {
+  for (const auto& [spec, words] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"  serviceAccountName: 'a b'\n", "spec.serviceAccountName \"a b\" is not the name"},
+           {"  releaseName: 7\n", "spec.releaseName is not a text"},
+           {"  suspend: perhaps\n", "spec.suspend is neither true nor false"},
+           {"  onDelete: Perhaps\n", "spec.onDelete \"Perhaps\" is none of Uninstall, Keep"}}) {
+    const Look done = look(deleted(spec));
+    ASSERT_TRUE(done.status) << spec;
+    const Value object = Value::object({{"status", *done.status}});
+    const Value* const ready = apimachinery::condition_of(object, "Ready");
+    EXPECT_EQ(ready->string_at("reason"), reason::kUninstallFailed);
+    EXPECT_NE(ready->string_at("message").find(words), std::string::npos) << ready->string_at("message");
+    EXPECT_TRUE(done.failed);
+    EXPECT_EQ(pause_after(done, 40s), 40s);
+    EXPECT_TRUE(cluster.has("ConfigMap", "default", "one"));
+    EXPECT_TRUE(has_finalizer());
+  }
+}
+
+TEST(PauseAfter, IsNeverNone) {
+  EXPECT_EQ(pause_after({.failed = true, .again = Duration()}, 200ms), Duration(200ms));
+  EXPECT_EQ(pause_after({.failed = true, .again = 10min}, 200ms), Duration(200ms));
+  EXPECT_EQ(pause_after({.failed = true, .again = 10s}, 5min), Duration(10s));
+  EXPECT_EQ(pause_after({.failed = true, .wrote = true}, 200ms), kLeastPause);
+  EXPECT_EQ(pause_after({.again = Duration()}, {}), std::nullopt);
+  EXPECT_EQ(pause_after({.again = 10min}, {}), Duration(10min));
+  EXPECT_EQ(pause_after({}, {}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace mist::releases
