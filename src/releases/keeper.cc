@@ -176,13 +176,17 @@ class Visit {
 
   Result<Look> fails(std::string_view reason, const Error& failure) {
     MIST_TRY_VOID(context_.check());
-    const std::string words = words_of(hidden_.masked(failure), Hints::Yes);
+    const std::string words = words_of(masked(failure), Hints::Yes);
     tell_once(reason, words);
     events_.warn(words);
     Look look = says({.ready = "False", .reason = reason, .message = words});
     look.failed = true;
     return look;
   }
+
+  // What becomes of secrets first: a part of it may be another one as it is.
+  Error masked(const Error& failure) const { return hidden_.masked(mask_.masked(failure)); }
+  std::string masked(std::string text) const { return hidden_.masked(mask_.masked(std::move(text))); }
 
   // As an Event, unless the status says so already.
   void tell_once(std::string_view reason, const std::string& words) {
@@ -284,7 +288,7 @@ class Visit {
   // --- what is wanted, and what there is
 
   action::Environment environment() {
-    action::Environment environment{*client_, world_.clock, world_.random, events_, world_.holder};
+    action::Environment environment{*client_, world_.clock, world_.random, masked_, world_.holder};
     environment.process = own_process();
     environment.life = life_of_process;
     environment.keeper = display(key_);
@@ -295,10 +299,11 @@ class Visit {
     auto gathered = gather_values(*client_, key_.first, spec_, context_);
     if (!gathered.ok()) return fails(reason::kValues, gathered.error());
     hidden_ = std::move(gathered->hidden);
+    mask_ = std::move(gathered->mask);
     auto source = fetch();
     if (!source.ok()) return fails(reason::kPackage, source.error());
     source_ = std::make_shared<const package::Source>(*std::move(source));
-    auto values = render::values_for(*source_, gathered->inputs, events_);
+    auto values = render::values_for(*source_, gathered->inputs, masked_);
     if (!values.ok()) return fails(reason::kValues, values.error());
     values_ = *std::move(values);
     const action::Environment here = environment();
@@ -425,7 +430,7 @@ class Visit {
                       const Error& failure) {
     MIST_TRY_VOID(context_.check());
     const bool upgrade = before.deployed.has_value();
-    const std::string words = words_of(hidden_.masked(failure), Hints::No);
+    const std::string words = words_of(masked(failure), Hints::No);
     // What it was returned to, if it was.
     const auto now = action::read_release(here, spec_.release, context_, action::LostRevision::Allowed);
     const bool back = upgrade && wrote_ && now.ok() && now->deployed && now->unfinished.empty();
@@ -476,7 +481,7 @@ class Visit {
     if (spec_.on_drift == OnDrift::Ignore) return says(report);
     const auto drift = action::drift(here, spec_.release, context_);
     if (!drift.ok()) return fails(reason::kRecord, drift.error());
-    report.drifted = drift_words(*drift);
+    report.drifted = masked(drift_words(*drift));
     if (report.drifted->empty()) return says(report);
     const Value* const before = apimachinery::condition_of(object_, "Drifted");
     if (before == nullptr || before->string_at("message") != *report.drifted) {
@@ -550,7 +555,9 @@ class Visit {
   Spec spec_;
   std::shared_ptr<kube::Client> client_;  // with the rights of the Release
   render::HiddenValues hidden_;
-  render::MaskedEvents masked_{events_, hidden_};
+  MessageMask mask_;
+  render::MaskedEvents without_hidden_{events_, hidden_};
+  MaskedTelling masked_{without_hidden_, mask_};
   std::shared_ptr<const package::Source> source_;
   Value values_;
   render::PublicExports exports_;  // of what was rendered last

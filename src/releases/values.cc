@@ -36,12 +36,15 @@ void add_leaves(const Value& value, const std::string& path, std::map<std::strin
   }
 }
 
-void hide(render::HiddenValues& hidden, const ValuesFrom& from, const std::string& text) {
+void hide(Gathered& gathered, const ValuesFrom& from, const std::string& text) {
   std::map<std::string, SecretString> secrets;
-  secrets.try_emplace(from.display(), text);
   if (const auto document = encoding::parse_yaml(text); document.ok() && from.target_path.empty())
     add_leaves(*document, from.display(), secrets);
-  hidden.add(secrets);
+  // A document's own words (`password:`) are no secret; a text that is none is one as a whole.
+  if (secrets.empty()) gathered.mask.add(text);
+  for (const auto& [name, value] : secrets) gathered.mask.add(value.reveal());
+  secrets.try_emplace(from.display(), text);
+  gathered.hidden.add(secrets);
 }
 
 package::ValuesInput at_path(const ValuesFrom& from, const std::string& text) {
@@ -68,13 +71,14 @@ Result<Gathered> gather_values(kube::Client& client, const std::string& ns, cons
     gathered.versions += fmt::format("{},", read.string_at({"metadata", "resourceVersion"}));
     MIST_TRY(const std::optional<std::string> text, text_of(read, from));
     if (!text) continue;
-    if (from.secret) hide(gathered.hidden, from, *text);
+    if (from.secret) hide(gathered, from, *text);
     if (from.target_path.empty())
       gathered.inputs.push_back(
           {.flag = package::ValuesFlag::File, .text = from.display(), .content = *text});
     else
       single.push_back(at_path(from, *text));
   }
+  gathered.mask.prepare();
   if (!spec.values.empty())
     gathered.inputs.push_back({.flag = package::ValuesFlag::File,
                                .text = "spec.values",

@@ -6,6 +6,7 @@
 
 #include "kube/client.h"
 #include "package/values.h"
+#include "releases/message_mask.h"
 #include "releases/resource.h"
 #include "render/hidden_values.h"
 
@@ -14,6 +15,7 @@ namespace mist::releases {
 struct Gathered {
   std::vector<package::ValuesInput> inputs;
   render::HiddenValues hidden;  ///< what came from Secrets
+  MessageMask mask;             ///< the same, and what becomes of it
   std::string versions;         ///< of what was read; another text when one of them changed
 };
 

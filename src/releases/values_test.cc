@@ -48,6 +48,13 @@ TEST_F(GatherValuesTest, HidesWhatCameFromSecretsAndNothingElse) {
             "db.password is ***, b.c is base");
 }
 
+TEST_F(GatherValuesTest, HidesWhatTemplatesMakeOfValuesButNotTheWordsOfADocument) {
+  const auto gathered = gather({{.secret = true, .name = "db", .key = "values.yaml"},
+                                {.secret = true, .name = "db", .key = "pass", .target_path = "b.c"}});
+  ASSERT_TRUE(gathered.ok()) << gathered.error().to_line();
+  EXPECT_EQ(gathered->mask.masked("the password HUNTER2HUNTER2, S3CR3T,X=Y"), "the password ***, ***");
+}
+
 TEST_F(GatherValuesTest, NamesWhatIsMissing) {
   EXPECT_EQ(gather({{.name = "none", .key = "values.yaml"}}).error().kind, ErrorKind::NotFound);
   EXPECT_EQ(gather({{.secret = true, .name = "db", .key = "other"}}).error().message,
