@@ -270,8 +270,8 @@ class Controller::State {
               return actor.sources.ask(item, node, question);
             },
         .held = [&, this](
-                    const std::string& node,
-                    const std::string& hash) { return memory.held(node, hash, world_.clock.steady_now()); },
+                    const ObjectId& id,
+                    const std::string& hash) { return memory.held(id, hash, world_.clock.steady_now()); },
         .not_kept = world_.not_kept,
         .immutable = [&](const ObjectId& id, const std::string& hash) { return memory.immutable(id, hash); },
         .frozen = [&,

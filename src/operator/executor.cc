@@ -27,6 +27,16 @@ auto traced(const Span& parent, std::string_view name, const ObjectId& id, const
   return result;
 }
 
+// Each object that goes has its own report, what a node writes has that of the node.
+NodeReport& report_on(Plan& plan, const std::string& node, const ObjectId& id) {
+  const auto own = std::find_if(plan.nodes.rbegin(), plan.nodes.rend(),
+                                [&](const NodeReport& each) { return each.node == node && each.id == id; });
+  if (own != plan.nodes.rend()) return *own;
+  const auto told = std::ranges::find(plan.nodes, node, &NodeReport::node);
+  MIST_CHECK(told != plan.nodes.end());
+  return *told;
+}
+
 kube::ObjectRef ref(const kube::Informer& instances, const Value& instance) {
   return {instances.resource(), std::string(instance.string_at({"metadata", "namespace"})),
           std::string(instance.string_at({"metadata", "name"}))};
@@ -61,18 +71,7 @@ Result<Executor::Outcome> Executor::carry_out(kube::Informer& instances, const V
     outcome.wrote = *stored;
   }
   MIST_TRY_VOID(write_objects(plan, memory, label, outcome, span, context));
-  for (const reconcile::Delete& each : plan.deletes) {
-    if (const Status gone = traced(span, "delete", each.what.id, [&] { return remove(each, context); });
-        !gone.ok())
-      fails(plan, memory, label, each.what.node, each.what.hash, each.what.id, gone.error());
-    else
-      memory.succeeded(each.what.node, each.what.hash, clock_.steady_now());
-  }
-  for (const reconcile::Release& each : plan.releases) {
-    if (const Status gone = traced(span, "let go", each.id, [&] { return let_go(each, context); });
-        !gone.ok())
-      fails(plan, memory, label, each.node, {}, each.id, gone.error());
-  }
+  remove_objects(plan, memory, label, span, context);
   MIST_TRY_VOID(context.check());
   if (terminating && plan.finished && has_finalizer(instance)) {
     MIST_TRY_VOID(traced(span, "remove finalizer", id_of(instance),
@@ -133,7 +132,7 @@ Status Executor::write_objects(Plan& plan, Memory& memory, const std::string& la
       fails(plan, memory, label, each.node, each.hash, each.id, answer.error());
       return context.check();
     }
-    memory.succeeded(each.node, each.hash, clock_.steady_now());
+    memory.succeeded(each.id, each.hash, clock_.steady_now());
     observer_.put(each.id, *answer, apply::server_made(apply::differences(each.object, *answer, kManager)));
     outcome.wrote = true;
     events_.info(fmt::format("{} {}", each.create ? "created" : "changed", each.id.display()));
@@ -141,15 +140,40 @@ Status Executor::write_objects(Plan& plan, Memory& memory, const std::string& la
   });
 }
 
+void Executor::remove_objects(Plan& plan, Memory& memory, const std::string& label, const Span& span,
+                              const Context& context) {
+  for (const reconcile::Delete& each : plan.deletes) {
+    const std::string& node = each.what.node;
+    const ObjectId& id = each.what.id;
+    if (is_held(plan, memory, node, id, each.input)) continue;
+    if (const Status gone = traced(span, "delete", id, [&] { return remove(each, context); }); !gone.ok())
+      fails(plan, memory, label, node, each.input, id, gone.error());
+    else
+      memory.succeeded(id, each.input, clock_.steady_now());
+  }
+  for (const reconcile::Release& each : plan.releases) {
+    if (is_held(plan, memory, each.node, each.id, {})) continue;
+    if (const Status gone = traced(span, "let go", each.id, [&] { return let_go(each, context); });
+        !gone.ok())
+      fails(plan, memory, label, each.node, {}, each.id, gone.error());
+    else
+      memory.changed(each.id);
+  }
+}
+
+// Other objects of the instance are tried at other times.
+bool Executor::is_held(Plan& plan, const Memory& memory, const std::string& node, const ObjectId& id,
+                       const std::string& input) const {
+  const auto why = memory.held(id, input, clock_.steady_now());
+  if (why) report_on(plan, node, id).fails(id, *why);
+  return why.has_value();
+}
+
 void Executor::fails(Plan& plan, Memory& memory, const std::string& label, const std::string& node,
-                     const std::string& hash, const ObjectId& id, const Error& failure) {
+                     const std::string& input, const ObjectId& id, const Error& failure) {
   const std::string words = failure.because.empty() ? failure.message : failure.because;
-  for (NodeReport& each : plan.nodes)
-    if (each.node == node) {
-      each.state = NodeState::Failed;
-      each.detail = words;
-    }
-  const Duration pause = memory.failed(node, hash, id, words, clock_.steady_now());
+  report_on(plan, node, id).fails(id, words);
+  const Duration pause = memory.failed(id, input, words, clock_.steady_now());
   events_.warn(fmt::format("{}: {}; next try in {} ms", label, failure.to_line(),
                            std::chrono::duration_cast<std::chrono::milliseconds>(pause).count()));
 }

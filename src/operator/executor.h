@@ -61,8 +61,12 @@ class Executor {
   Status release(kube::Informer& instances, const Value& instance, const Context& context) const;
   Status write_status(kube::Informer& instances, const Value& instance, const blueprint::Blueprint* blueprint,
                       const Plan& plan, const Span& span, const Context& context) const;
+  void remove_objects(Plan& plan, Memory& memory, const std::string& label, const Span& span,
+                      const Context& context);
+  bool is_held(Plan& plan, const Memory& memory, const std::string& node, const ObjectId& id,
+               const std::string& input) const;
   void fails(Plan& plan, Memory& memory, const std::string& label, const std::string& node,
-             const std::string& hash, const ObjectId& id, const Error& failure);
+             const std::string& input, const ObjectId& id, const Error& failure);
 
   kube::Client& client_;
   Clock& clock_;

@@ -6,46 +6,44 @@ namespace mist::operator_ {
 
 namespace {
 
+constexpr Duration kLongestPause = std::chrono::minutes(5);
+
 // From 0.2 s, doubled each time.
 SteadyTime::duration pause_after(int times) {
   return std::chrono::duration_cast<SteadyTime::duration>(std::min<Duration>(
-      std::chrono::milliseconds(200) * (std::int64_t{1} << std::min(times, 12)), std::chrono::minutes(5)));
+      std::chrono::milliseconds(200) * (std::int64_t{1} << std::min(times, 12)), kLongestPause));
 }
 
 }  // namespace
 
-Duration Memory::failed(const std::string& node, const std::string& hash, const ObjectId& id,
-                        std::string words, SteadyTime now) {
-  Failure& failure = failures_[node];
+Duration Memory::failed(const ObjectId& id, const std::string& hash, std::string words, SteadyTime now) {
+  // Nothing wants to write these any more: they would have been tried again.
+  std::erase_if(failures_, [&](const auto& entry) { return now - entry.second.until > kLongestPause; });
+  Failure& failure = failures_[id];
   if (failure.hash != hash) failure.times = 0;
   const SteadyTime::duration pause = pause_after(failure.times);
-  failure = {hash, id, failure.times + 1, now + pause, std::move(words)};
+  failure = {hash, failure.times + 1, now + pause, std::move(words)};
   return pause;
 }
 
-void Memory::succeeded(const std::string& node, const std::string& hash, SteadyTime now) {
-  failures_.erase(node);
+void Memory::succeeded(const ObjectId& id, const std::string& hash, SteadyTime now) {
+  failures_.erase(id);
   // After as long a rest as it was held for, or a minute.
   std::erase_if(repairs_, [&](const auto& entry) {
     const Repairs& each = entry.second;
     const auto calm = std::chrono::duration_cast<SteadyTime::duration>(kCalm);
     return now - std::max(each.last, each.until) >= std::max(calm, each.until - each.last);
   });
-  Repairs& repairs = repairs_[{node, hash}];
+  Repairs& repairs = repairs_[{id, hash}];
   repairs.last = now;
   if (++repairs.times > kFreeRepairs) repairs.until = now + pause_after(repairs.times - kFreeRepairs - 1);
 }
 
-void Memory::changed(const ObjectId& id) {
-  std::erase_if(failures_, [&](const auto& entry) { return entry.second.id == id; });
-}
-
-std::optional<std::string> Memory::held(const std::string& node, const std::string& hash,
-                                        SteadyTime now) const {
-  if (const auto known = repairs_.find({node, hash}); known != repairs_.end() && known->second.until > now)
+std::optional<std::string> Memory::held(const ObjectId& id, const std::string& hash, SteadyTime now) const {
+  if (const auto known = repairs_.find({id, hash}); known != repairs_.end() && known->second.until > now)
     return "something else changes or deletes it each time that it is written; it is repaired with growing "
            "pauses";
-  const auto found = failures_.find(node);
+  const auto found = failures_.find(id);
   if (found == failures_.end() || found->second.hash != hash || found->second.until <= now)
     return std::nullopt;
   return found->second.words;
@@ -102,8 +100,8 @@ std::optional<SteadyTime> Memory::next(SteadyTime now) const {
   const auto take = [&](SteadyTime at) {
     if (at > now && (!first || at < *first)) first = at;
   };
-  for (const auto& [node, failure] : failures_) take(failure.until);
-  for (const auto& [node, repairs] : repairs_) take(repairs.until);
+  for (const auto& [id, failure] : failures_) take(failure.until);
+  for (const auto& [id, repairs] : repairs_) take(repairs.until);
   for (const auto& [node, flips] : flips_)
     if (const auto until = frozen_until(flips)) take(*until);
   return first;

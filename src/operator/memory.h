@@ -30,15 +30,14 @@ inline constexpr Duration kMostDeferral = std::chrono::seconds(3);
 
 class Memory {
  public:
-  /// The write of a node with that input failed. How long it waits: doubles with each failure, from 0.2 s to
-  /// 5 min; a new input begins again.
-  Duration failed(const std::string& node, const std::string& hash, const ObjectId& id, std::string words,
-                  SteadyTime now);
+  /// The write of an object with that input failed. How long it waits: doubles with each failure, from 0.2 s
+  /// to 5 min; a new input begins again.
+  Duration failed(const ObjectId& id, const std::string& hash, std::string words, SteadyTime now);
   /// It was written, or deleted, with that input.
-  void succeeded(const std::string& node, const std::string& hash, SteadyTime now);
-  /// Its object changed: the next try needs no pause.
-  void changed(const ObjectId& id);
-  std::optional<std::string> held(const std::string& node, const std::string& hash, SteadyTime now) const;
+  void succeeded(const ObjectId& id, const std::string& hash, SteadyTime now);
+  /// It changed: the next try needs no pause.
+  void changed(const ObjectId& id) { failures_.erase(id); }
+  std::optional<std::string> held(const ObjectId& id, const std::string& hash, SteadyTime now) const;
 
   void refused(const ObjectId& id, const std::string& hash) { immutable_.emplace(id, hash); }
   bool immutable(const ObjectId& id, const std::string& hash) const {
@@ -79,7 +78,6 @@ class Memory {
  private:
   struct Failure {
     std::string hash;
-    ObjectId id;
     int times = 0;
     SteadyTime until{};
     std::string words;
@@ -94,8 +92,8 @@ class Memory {
   };
   static std::optional<SteadyTime> frozen_until(const Flips& flips);
 
-  std::map<std::string, Failure> failures_;
-  std::map<std::pair<std::string, std::string>, Repairs> repairs_;  // of a node and an input
+  std::map<ObjectId, Failure> failures_;
+  std::map<std::pair<ObjectId, std::string>, Repairs> repairs_;  // of an input
   std::set<std::pair<ObjectId, std::string>> immutable_;
   std::map<std::string, Flips> flips_;
   std::string uid_;  // of the instance

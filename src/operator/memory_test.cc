@@ -9,7 +9,7 @@ namespace {
 using graph::Truth;
 using std::chrono::seconds;
 
-const ObjectId kId{"v1", "ConfigMap", "shop", "a"};
+const ObjectId kId{"v1", "ConfigMap", "shop", "a"}, kSibling{"v1", "ConfigMap", "shop", "b"};
 
 TEST(Memory, KeepsWhatNeedsNotBeStoredUntilTheStoredRecordIsAnother) {
   Memory memory;
@@ -38,58 +38,73 @@ TEST(Memory, TheStatusWaitsForThreeSecondsAtMost) {
   EXPECT_TRUE(memory.may_defer_status(now + seconds(3)));
 }
 
-TEST(Memory, HoldsANodeForLongerAfterEachFailure) {
+TEST(Memory, HoldsAnObjectForLongerAfterEachFailure) {
   Memory memory;
   SteadyTime now{};
-  EXPECT_EQ(memory.failed("a", "h1", kId, "no", now), std::chrono::milliseconds(200));
-  EXPECT_EQ(memory.failed("a", "h1", kId, "no", now), std::chrono::milliseconds(400));
-  EXPECT_EQ(memory.held("a", "h1", now), "no");
+  EXPECT_EQ(memory.failed(kId, "h1", "no", now), std::chrono::milliseconds(200));
+  EXPECT_EQ(memory.failed(kId, "h1", "no", now), std::chrono::milliseconds(400));
+  EXPECT_EQ(memory.held(kId, "h1", now), "no");
   EXPECT_EQ(memory.next(now), now + std::chrono::milliseconds(400));
-  EXPECT_EQ(memory.held("a", "h1", now + std::chrono::milliseconds(400)), std::nullopt);
-  for (int i = 0; i < 20; ++i) memory.failed("a", "h1", kId, "no", now);
-  EXPECT_EQ(memory.failed("a", "h1", kId, "no", now), std::chrono::minutes(5)) << "and no longer than that";
+  EXPECT_EQ(memory.held(kId, "h1", now + std::chrono::milliseconds(400)), std::nullopt);
+  for (int i = 0; i < 20; ++i) memory.failed(kId, "h1", "no", now);
+  EXPECT_EQ(memory.failed(kId, "h1", "no", now), std::chrono::minutes(5)) << "and no longer than that";
 }
 
 TEST(Memory, ANewInputOrAChangeOfTheObjectBeginsAnew) {
   Memory memory;
   const SteadyTime now{};
-  memory.failed("a", "h1", kId, "no", now);
-  EXPECT_EQ(memory.held("a", "h2", now), std::nullopt);
-  EXPECT_EQ(memory.failed("a", "h2", kId, "no", now), std::chrono::milliseconds(200));
-  memory.changed({"v1", "ConfigMap", "shop", "b"});
-  EXPECT_TRUE(memory.held("a", "h2", now));
+  memory.failed(kId, "h1", "no", now);
+  EXPECT_EQ(memory.held(kId, "h2", now), std::nullopt);
+  EXPECT_EQ(memory.failed(kId, "h2", "no", now), std::chrono::milliseconds(200));
+  memory.changed(kSibling);
+  EXPECT_TRUE(memory.held(kId, "h2", now));
   memory.changed(kId);
-  EXPECT_FALSE(memory.held("a", "h2", now));
-  memory.failed("a", "h2", kId, "no", now);
-  memory.succeeded("a", "h2", now);
-  EXPECT_FALSE(memory.held("a", "h2", now));
+  EXPECT_FALSE(memory.held(kId, "h2", now));
+  memory.failed(kId, "h2", "no", now);
+  memory.succeeded(kId, "h2", now);
+  EXPECT_FALSE(memory.held(kId, "h2", now));
 }
 
 // Two programs that want different things write no more often than one of them has patience.
 TEST(Memory, RepairsTheSameAgainAndAgainWithGrowingPauses) {
   Memory memory;
   SteadyTime now{};
-  for (int i = 0; i < kFreeRepairs; ++i) memory.succeeded("a", "h1", now += seconds(1));
-  EXPECT_FALSE(memory.held("a", "h1", now));
-  memory.succeeded("a", "h1", now);
-  EXPECT_TRUE(memory.held("a", "h1", now));
+  for (int i = 0; i < kFreeRepairs; ++i) memory.succeeded(kId, "h1", now += seconds(1));
+  EXPECT_FALSE(memory.held(kId, "h1", now));
+  memory.succeeded(kId, "h1", now);
+  EXPECT_TRUE(memory.held(kId, "h1", now));
   memory.changed(kId);
-  EXPECT_TRUE(memory.held("a", "h1", now)) << "that it changes is what is wrong";
-  EXPECT_FALSE(memory.held("a", "h2", now)) << "a new input waits for nothing";
-  EXPECT_FALSE(memory.held("b", "h1", now));
+  EXPECT_TRUE(memory.held(kId, "h1", now)) << "that it changes is what is wrong";
+  EXPECT_FALSE(memory.held(kId, "h2", now)) << "a new input waits for nothing";
+  EXPECT_FALSE(memory.held(kSibling, "h1", now));
   EXPECT_EQ(memory.next(now), now + std::chrono::milliseconds(200));
   std::size_t writes = 0;
   const SteadyTime end = now + std::chrono::hours(1);
   while (now < end) {
     now = memory.next(now).value_or(now + seconds(1));
-    if (memory.held("a", "h1", now)) continue;
-    memory.succeeded("a", "h1", now);
+    if (memory.held(kId, "h1", now)) continue;
+    memory.succeeded(kId, "h1", now);
     ++writes;
   }
   EXPECT_LT(writes, 30U) << "in an hour";
   now += std::chrono::minutes(11);
-  for (int i = 0; i < kFreeRepairs; ++i) memory.succeeded("a", "h1", now);
-  EXPECT_FALSE(memory.held("a", "h1", now)) << "after a rest it is as it was";
+  for (int i = 0; i < kFreeRepairs; ++i) memory.succeeded(kId, "h1", now);
+  EXPECT_FALSE(memory.held(kId, "h1", now)) << "after a rest it is as it was";
+}
+
+// They may be objects of one node, with different inputs.
+TEST(Memory, NoObjectShortensThePauseOfAnother) {
+  Memory memory;
+  const SteadyTime now{};
+  for (const int pause : {200, 400, 800}) {
+    EXPECT_EQ(memory.failed(kId, "h1", "no", now), std::chrono::milliseconds(pause));
+    EXPECT_EQ(memory.failed(kSibling, "h2", "never", now), std::chrono::milliseconds(pause));
+  }
+  EXPECT_EQ(memory.held(kId, "h1", now), "no");
+  EXPECT_EQ(memory.held(kSibling, "h2", now), "never");
+  memory.succeeded(kId, "h1", now);
+  EXPECT_FALSE(memory.held(kId, "h1", now));
+  EXPECT_EQ(memory.failed(kSibling, "h2", "never", now), std::chrono::milliseconds(1600));
 }
 
 TEST(Memory, FreezesANodeThatComesAndGoesTooOften) {

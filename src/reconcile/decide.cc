@@ -223,8 +223,8 @@ class Reconciler {
     }
     if (told(node).replace && world_.immutable && world_.immutable(member.id, member.hash)) {
       keep(node, member, false);
-      plan_.deletes.push_back(
-          {plan_.record.objects.back(), std::string(observed.object.string_at({"metadata", "uid"}))});
+      plan_.deletes.push_back({plan_.record.objects.back(),
+                               std::string(observed.object.string_at({"metadata", "uid"})), member.hash});
       return report(node, NodeState::Changing, "it can't be changed, so it is deleted and made again");
     }
     write(node, member);
@@ -255,9 +255,9 @@ class Reconciler {
     plan_.record.objects.push_back(entry);
     if (apimachinery::is_terminating(observed.object))
       return report(node, NodeState::Progressing, "it is being deleted");
-    if (world_.held)
-      if (const auto why = world_.held(entry.node, entry.hash)) return report(node, NodeState::Failed, *why);
-    plan_.deletes.push_back({std::move(entry), std::string(observed.object.string_at({"metadata", "uid"}))});
+    if (is_held(node, member)) return;
+    plan_.deletes.push_back(
+        {std::move(entry), std::string(observed.object.string_at({"metadata", "uid"})), member.hash});
     report(node, NodeState::Changing, "it is being deleted");
   }
 
@@ -376,11 +376,10 @@ class Reconciler {
     Recorded entry = entry_of(node, member);
     if (const Recorded* before = recorded_.find(member.id); before != nullptr && member.observed.there())
       add_ties(entry, *before);
-    if (world_.held)
-      if (const auto why = world_.held(entry.node, member.hash)) {
-        if (const Recorded* before = recorded_.find(member.id)) plan_.record.objects.push_back(*before);
-        return report(node, NodeState::Failed, *why);
-      }
+    if (is_held(node, member)) {
+      if (const Recorded* before = recorded_.find(member.id)) plan_.record.objects.push_back(*before);
+      return;
+    }
     plan_.record.objects.push_back(std::move(entry));
     const bool create = member.observed.absent();
     report(node, NodeState::Changing, create ? "it is being created" : "it is being changed");
@@ -390,6 +389,13 @@ class Reconciler {
                              .hash = member.hash,
                              .create = create,
                              .force = told(node).force});
+  }
+
+  bool is_held(graph::Node node, const Member& member) {
+    const auto why = world_.held ? world_.held(member.id, member.hash) : std::nullopt;
+    if (!why) return false;
+    reports_[node].fails(member.id, *why);
+    return true;
   }
 
   // Until it is written it has those of before, too.
@@ -581,6 +587,13 @@ class Reconciler {
 };
 
 }  // namespace
+
+void NodeReport::fails(const ObjectId& object, std::string why) {
+  failing.insert_or_assign(object, std::move(why));
+  state = NodeState::Failed;
+  id = failing.begin()->first;
+  detail = failing.begin()->second;
+}
 
 bool is_of(const Value& object, const Value& instance) {
   return is_instances(object, instance.string_at({"metadata", "uid"}));

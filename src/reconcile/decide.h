@@ -7,6 +7,7 @@
 // edges hold; a repair of the same object needs no edge to hold again; nothing is deleted that is wanted, and
 // nothing before what came after it is gone; an act succeeds once for each input. Any thread.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,11 @@ struct NodeReport {
   graph::Truth wanted = graph::Truth::False;
   bool oscillating = false;
   std::string waits_on = {};  ///< the node before it that it waits for; empty: it waits for none
+  /// Its objects that can't be written or deleted, and why. The first of them speaks for all, so that the
+  /// status doesn't depend on which of them was tried last.
+  std::map<ObjectId, std::string> failing = {};
+
+  void fails(const ObjectId& object, std::string why);
 };
 
 struct Apply {
@@ -50,6 +56,7 @@ struct Apply {
 struct Delete {
   Recorded what;
   std::string uid;
+  std::string input = {};  ///< of the node that deletes it; empty: nothing wants it any more
 };
 /// Takes marks of the instance from an object: its finalizer, or all.
 struct Release {

@@ -256,6 +256,35 @@ sequence: [{from: a, to: b}]
   EXPECT_THAT(last.applies, IsEmpty()) << "a new input does need it";
 }
 
+// Whichever of them is tried now: the status doesn't change with that.
+TEST_F(ReconcileTest, OfSeveralFailingObjectsTheFirstSpeaks) {
+  describe(
+      "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: own}, "
+      "also: [{from: instance, to: a}]}");
+  World listing = world();
+  listing.make = [](const std::string&, const Value&) {
+    return yaml(
+        "[{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}, "
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: shop}}, "
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}]");
+  };
+  std::string tried;
+  listing.held = [&](const ObjectId& id, const std::string&) {
+    return id.name == tried ? std::nullopt : std::optional<std::string>(id.name + " is refused");
+  };
+  for (const std::string_view name : {"", "a", "b", "c"}) {
+    tried = name;
+    last = decide(blueprint, instance, record, listing);
+    EXPECT_EQ(last.applies.size(), tried.empty() ? 0U : 1U);
+    // As the executor does where it fails once more.
+    if (!tried.empty()) last.nodes.front().fails(last.applies.front().id, tried + " is refused");
+    const Value status = status_of(last, instance, "2026-01-01T00:00:00Z");
+    EXPECT_EQ(status.find("conditions")->as_array()[0].string_at("message"),
+              "ConfigMap shop/a and 2 more: a is refused")
+        << tried;
+  }
+}
+
 // A blueprint's author has no right to a release's record, the operator may have.
 TEST_F(ReconcileTest, NodesNeitherMakeNorReadRecordsOfReleases) {
   describe(R"(

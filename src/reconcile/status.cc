@@ -35,6 +35,15 @@ const NodeReport* first_cause(const Plan& plan, const NodeReport* waiting) {
   return waiting;
 }
 
+// How many objects of its node fail besides the one that it names.
+std::size_t others_failing(const Plan& plan, const NodeReport& problem) {
+  if (problem.failing.empty()) return 0;
+  std::size_t all = 0;
+  for (const NodeReport& each : plan.nodes)
+    if (each.node == problem.node) all += each.failing.size();
+  return all - 1;
+}
+
 }  // namespace
 
 Value condition(std::string_view type, std::string_view status, std::string_view reason, std::string message,
@@ -84,6 +93,8 @@ Value status_of(const Plan& plan, const Value& instance, const std::string& now)
         instance, now));
   } else if (const NodeReport* const problem = problem_of(plan)) {
     std::string what = problem->id ? problem->id->display() : fmt::format("node {}", problem->node);
+    if (const std::size_t others = others_failing(plan, *problem); others > 0)
+      what += fmt::format(" and {} more", others);
     if (!problem->detail.empty()) what += ": " + problem->detail;
     conditions.push_back(condition("Ready", "False", word(problem->state), std::move(what), instance, now));
   } else {

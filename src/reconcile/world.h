@@ -76,8 +76,8 @@ struct World {
   std::function<Status(const Value& status)> check_status = {};
   /// What is known of an HTTP node's answer.
   std::function<HttpAnswer(const std::string& node, const HttpQuestion&)> ask = {};
-  /// Why a node isn't written with that input now: the server's last words, until the pause is over.
-  std::function<std::optional<std::string>(const std::string& node, const std::string& hash)> held = {};
+  /// Why an object isn't written with that input now: the server's last words, until the pause is over.
+  std::function<std::optional<std::string>(const ObjectId&, const std::string& hash)> held = {};
   /// Why this operator doesn't look at a Release, and what to do about it; empty: it does.
   std::function<std::string(const Value& release)> not_kept = {};
   /// Whether the server refused to change that object in place to that input.

@@ -1,4 +1,6 @@
 """The operator where others don't play along: kinds that come late or go, labels that are removed, revisions that are bad."""
+import time
+
 from harness import check, contains, equal, test
 from test_operator import Operator
 
@@ -22,6 +24,14 @@ SHARED = '''let {Blueprint, ..} = import "mistletoe.ncl" in {
   },
   also = [{from = "instance", to = "child"}, {from = "child", to = "shared"}],
   sequence = [{from = "shared", to = "child", extract = {a = "data.a"}}],
+} | Blueprint'''
+
+# One node has a child for each name.
+MANY = '''let {Blueprint, ..} = import "mistletoe.ncl" in {
+  kind = { group = "GROUP", version = "v1", kind = "Thing" },
+  nodes.children.own = fun {instance, ..} => instance.spec.names |> std.array.map (fun called =>
+    { apiVersion = "v1", kind = "ConfigMap", metadata.name = called, data.of = called }),
+  also = [{from = "instance", to = "children"}],
 } | Blueprint'''
 
 
@@ -175,3 +185,71 @@ def a_blueprint_keeps_its_kind_while_it_has_instances(t):
     wait_made(t)
     t.kube.checked("DELETE", f"{other}/web")
     t.kube.wait("the instance is gone", lambda: t.kube.request("GET", f"{other}/web")[0] == 404)
+
+
+def message(t, where):
+    status = t.kube.checked("GET", f"{where}/web").get("status", {})
+    return next((each["message"] for each in status.get("conditions", []) if each["type"] == "Ready"), "")
+
+
+def written(t, mark):
+    """(writes of children, of the status, Events) of the operator."""
+    asked = [each for each in t.requests(mark) if each.writes]
+    return ([each for each in asked if each.resource == "configmaps" and each.name != "app"],
+            [each for each in asked if each.path.endswith("/status")], [each for each in asked if each.resource == "events"])
+
+
+@test
+def objects_of_a_node_that_fail_are_each_tried_with_growing_pauses(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, MANY)
+    Operator(t)
+    mark = t.mark()
+    make(t, where, names=["web_c", "fine", "web_a", "web_b"])
+    wait_made(t, "fine")
+    t.kube.wait("the first of them is named", lambda: "web_a and 2 more" in message(t, where))
+    time.sleep(12)
+    contains(message(t, where), f"ConfigMap {t.ns}/web_a and 2 more: ", '"web_a" is invalid')
+    children, statuses, events = written(t, mark)
+    # After 0.2, 0.4, … s: seven times in 12 s.
+    for name in ("web_a", "web_b", "web_c"):
+        tries = [each for each in children if each.name == name]
+        check(2 <= len(tries) <= 8, f"{len(tries)} writes of {name}")
+    check(len(statuses) <= 5 and len(events) <= 3, f"{len(statuses)} of the status, {len(events)} Events")
+    t.kube.checked("PATCH", f"{where}/web", {"spec": {"names": ["fine", "good"]}}, content_type="application/merge-patch+json")
+    t.kube.wait("it is ready", lambda: message(t, where) == "everything is as wanted")
+
+
+@test
+def deletes_that_fail_are_each_tried_with_growing_pauses(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, MANY)
+    Operator(t)
+    names = ["one", "three", "two"]
+    make(t, where, names=names)
+    t.kube.wait("it is ready", lambda: message(t, where) == "everything is as wanted")
+    policy = f"{t.ns}-policy"
+    t.kube.create("ValidatingAdmissionPolicy", None, {"metadata": {"name": policy}, "spec": {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"],
+                                                "operations": ["DELETE"]}],
+                             "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": t.ns}}},
+        "validations": [{"expression": "false", "message": "nothing goes"}]}})
+    t.cleanup(lambda: t.kube.delete("ValidatingAdmissionPolicy", None, policy))
+    t.kube.create("ValidatingAdmissionPolicyBinding", None, {
+        "metadata": {"name": policy}, "spec": {"policyName": policy, "validationActions": ["Deny"]}})
+    t.cleanup(lambda: t.kube.delete("ValidatingAdmissionPolicyBinding", None, policy))
+    t.kube.wait("the policy is enforced", lambda: t.kube.request(
+        "DELETE", t.kube.path("ConfigMap", t.ns, "one") + "?dryRun=All")[0] in (403, 422))
+    mark = t.mark()
+    t.kube.checked("DELETE", f"{where}/web")
+    t.kube.wait("it is said", lambda: "nothing goes" in message(t, where))
+    time.sleep(12)
+    contains(message(t, where), f"ConfigMap {t.ns}/one and 2 more: ")
+    children, statuses, events = written(t, mark)
+    for name in names:
+        tries = [each for each in children if each.name == name]
+        check(2 <= len(tries) <= 8, f"{len(tries)} deletes of {name}")
+    check(len(statuses) <= 5 and len(events) <= 3, f"{len(statuses)} of the status, {len(events)} Events")
+    t.kube.delete("ValidatingAdmissionPolicyBinding", None, policy)
+    wait_torn_down(t, where)
