@@ -34,13 +34,15 @@ void Memory::succeeded(const ObjectId& id, const std::string& hash, SteadyTime n
     const auto calm = std::chrono::duration_cast<SteadyTime::duration>(kCalm);
     return now - std::max(each.last, each.until) >= std::max(calm, each.until - each.last);
   });
-  Repairs& repairs = repairs_[{id, hash}];
+  Repairs& repairs = repairs_[id];
+  if (repairs.hash != hash) repairs = {.hash = hash};
   repairs.last = now;
   if (++repairs.times > kFreeRepairs) repairs.until = now + pause_after(repairs.times - kFreeRepairs - 1);
 }
 
 std::optional<std::string> Memory::held(const ObjectId& id, const std::string& hash, SteadyTime now) const {
-  if (const auto known = repairs_.find({id, hash}); known != repairs_.end() && known->second.until > now)
+  if (const auto known = repairs_.find(id);
+      known != repairs_.end() && known->second.hash == hash && known->second.until > now)
     return "something else changes or deletes it each time that it is written; it is repaired with growing "
            "pauses";
   const auto found = failures_.find(id);

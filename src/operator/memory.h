@@ -33,7 +33,7 @@ class Memory {
   /// The write of an object with that input failed. How long it waits: doubles with each failure, from 0.2 s
   /// to 5 min; a new input begins again.
   Duration failed(const ObjectId& id, const std::string& hash, std::string words, SteadyTime now);
-  /// It was written, or deleted, with that input.
+  /// It was written, or deleted, with that input. Only if its last write had the same input is that a repair.
   void succeeded(const ObjectId& id, const std::string& hash, SteadyTime now);
   /// It changed: the next try needs no pause.
   void changed(const ObjectId& id) { failures_.erase(id); }
@@ -83,6 +83,7 @@ class Memory {
     std::string words;
   };
   struct Repairs {
+    std::string hash;
     int times = 0;
     SteadyTime last{}, until{};
   };
@@ -93,7 +94,7 @@ class Memory {
   static std::optional<SteadyTime> frozen_until(const Flips& flips);
 
   std::map<ObjectId, Failure> failures_;
-  std::map<std::pair<ObjectId, std::string>, Repairs> repairs_;  // of an input
+  std::map<ObjectId, Repairs> repairs_;
   std::set<std::pair<ObjectId, std::string>> immutable_;
   std::map<std::string, Flips> flips_;
   std::string uid_;  // of the instance

@@ -107,6 +107,23 @@ TEST(Memory, NoObjectShortensThePauseOfAnother) {
   EXPECT_EQ(memory.failed(kSibling, "h2", "never", now), std::chrono::milliseconds(1600));
 }
 
+TEST(Memory, AnInputThatAlternatesIsNoFightUntilOneIsRepairedAgainAndAgain) {
+  Memory memory;
+  SteadyTime now{};
+  for (int i = 0; i < 50; ++i) {
+    const std::string input = i % 2 == 0 ? "h0" : "h1";
+    EXPECT_FALSE(memory.held(kId, input, now)) << i;
+    memory.succeeded(kId, input, now += std::chrono::milliseconds(600));
+  }
+  for (int i = 0; i < kFreeRepairs; ++i) memory.succeeded(kId, "h2", now);
+  EXPECT_FALSE(memory.held(kId, "h2", now));
+  memory.succeeded(kSibling, "h2", now);
+  EXPECT_FALSE(memory.held(kSibling, "h2", now)) << "each object has its own repairs";
+  memory.succeeded(kId, "h2", now);
+  EXPECT_TRUE(memory.held(kId, "h2", now));
+  EXPECT_FALSE(memory.held(kId, "h1", now)) << "a new input waits for nothing";
+}
+
 TEST(Memory, FreezesANodeThatComesAndGoesTooOften) {
   Memory memory;
   SteadyTime now{};

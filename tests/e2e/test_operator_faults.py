@@ -253,3 +253,18 @@ def deletes_that_fail_are_each_tried_with_growing_pauses(t):
     check(len(statuses) <= 5 and len(events) <= 3, f"{len(statuses)} of the status, {len(events)} Events")
     t.kube.delete("ValidatingAdmissionPolicyBinding", None, policy)
     wait_torn_down(t, where)
+
+
+@test
+def a_value_that_alternates_is_no_fight(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, SHARED)
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "shared"}, "data": {"a": "1"}})
+    operator = Operator(t)
+    make(t, where)
+    for i in range(30):
+        value = str(i % 2)
+        t.kube.patch("ConfigMap", t.ns, "shared", {"data": {"a": value}})
+        t.kube.wait("it is copied", lambda: (t.kube.get("ConfigMap", t.ns, "web") or {"data": {}})["data"].get("got") == value, 20)
+        check("something else changes" not in message(t, where), message(t, where))
+    equal(operator.said().count("something else changes"), 0, "fights")
