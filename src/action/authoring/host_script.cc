@@ -22,18 +22,39 @@ constexpr std::chrono::minutes kLongest{5};
 constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20;
 constexpr std::size_t kMostLines = 200;
 
-// Of this machine, read-only: what programs need to run.
+// Of this machine, read-only: what programs need to run, and public certificates. Private keys lie beside
+// those, in /etc/ssl/private and /etc/pki/tls/private, so the directories above aren't among these.
 constexpr std::array kSystem{
-    "/usr",     "/bin",    "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache",
-    "/etc/ssl", "/etc/pki"};
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+    "/etc/ssl/certs",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/openssl.cnf",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ca-certificates",
+    "/etc/ca-certificates.conf",
+    "/etc/pki/ca-trust",
+    "/etc/pki/tls/certs",
+    "/etc/pki/tls/cert.pem",
+    "/etc/pki/tls/openssl.cnf",
+    "/etc/crypto-policies",
+};
 
 std::vector<std::string> bubblewrap(const Path& package, const Path& manifests) {
-  std::vector<std::string> arguments{"--unshare-all", "--die-with-parent", "--new-session", "--clearenv"};
+  // Root would keep all capabilities, and may remount what is bound read-only with them.
+  std::vector<std::string> arguments{"--unshare-all", "--die-with-parent", "--new-session", "--cap-drop",
+                                     "ALL",           "--clearenv"};
   const auto add = [&](std::initializer_list<std::string> more) { arguments.insert(arguments.end(), more); };
   add({"--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin", "--setenv", "HOME", "/tmp", "--setenv", "LANG",
        "C.UTF-8", "--setenv", "PYTHONDONTWRITEBYTECODE", "1"});
   for (const char* const each : kSystem) add({"--ro-bind-try", each, each});
-  add({"--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"});
+  // The kernel lets root write its settings, such as the program that handles crashes, without a capability.
+  add({"--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev", "--tmpfs", "/tmp"});
   add({"--ro-bind", package.string(), "/package"});
   add({"--bind", manifests.string(), fmt::format("/package/{}", kManifests)});
   add({"--remount-ro", "/", "--chdir", "/package", "python3", std::string(package::kPreInstallScript)});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "testing/temp_dir.h"
 
@@ -66,10 +67,55 @@ TEST_F(HostScriptTest, GivesWhatManifestsHoldsAfterwards) {
   ASSERT_TRUE(made.ok()) << made.error().to_line();
   EXPECT_THAT(*made, ElementsAre(Pair("manifests/made.yaml", "made"), Pair("manifests/old.yaml", "old")));
   EXPECT_EQ(bubblewrap.last.program, "bwrap");
-  for (const char* const each : {"--unshare-all", "--clearenv", "--die-with-parent", "--new-session"})
+  for (const char* const each :
+       {"--unshare-all", "--clearenv", "--cap-drop", "--die-with-parent", "--new-session"})
     EXPECT_THAT(bubblewrap.last.arguments, Contains(each));
   EXPECT_EQ(bubblewrap.writable, 1) << "only manifests/ can be written";
   EXPECT_TRUE(std::filesystem::is_empty(temp.path() / "cache")) << "what the script saw is gone";
+}
+
+TEST_F(HostScriptTest, DirectoriesWithPrivateKeysAreNotBound) {
+  ASSERT_TRUE(run().ok());
+  for (const char* const each : {"/etc", "/etc/ssl", "/etc/ssl/private", "/etc/pki", "/etc/pki/tls"})
+    EXPECT_THAT(bubblewrap.last.arguments, ::testing::Not(Contains(each)));
+  EXPECT_THAT(bubblewrap.last.arguments, Contains("/etc/ssl/certs"));
+}
+
+// Root above all: it is the only user whom the kernel would let do any of this.
+TEST_F(HostScriptTest, AScriptGetsOutOfNoMount) {
+  if (std::system("bwrap --version >/dev/null 2>&1 && python3 --version >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "bubblewrap or Python isn't installed here";
+  kube["scripts/pre-install.py"] = R"(
+import ctypes, os, subprocess
+libc = ctypes.CDLL(None, use_errno=True)
+def says(name, ok):
+    with open(f"manifests/{name}", "w") as file:
+        file.write("possible" if ok else "refused")
+def can_write(path):
+    try:
+        os.close(os.open(path, os.O_WRONLY))
+        return True
+    except OSError:
+        return False
+READ_WRITE = 0x20 | 0x1000  # MS_REMOUNT | MS_BIND
+remount = lambda path: libc.mount(b"none", path, None, READ_WRITE, None) == 0
+says("setting", can_write("/proc/sys/vm/swappiness"))
+says("remount", remount(b"/package") or remount(b"/usr") or remount(b"/proc/sys"))
+says("unmount", libc.umount2(b"/proc/sys", 2) == 0)
+says("keys", os.path.exists("/etc/ssl/private") or os.path.exists("/etc/pki/tls/private"))
+nested = libc.unshare(0x10000000 | 0x20000) == 0  # CLONE_NEWUSER | CLONE_NEWNS
+says("nested", nested and (remount(b"/package") or remount(b"/proc/sys") or libc.umount2(b"/proc/sys", 2) == 0))
+)";
+  HostProcessRunner real;
+  HostScripts confined{files, real, events, temp.path() / "state", temp.path() / "cache"};
+  const auto made = confined.run(
+      {"./shop", "subprocess", kube, "{}"},
+      [](const package::HostScript&, const crypto::Digest&) { return Status(); }, Context());
+  if (!made.ok() && made.error().because.find("namespace") != std::string::npos)
+    GTEST_SKIP() << "no namespaces here: " << made.error().because;
+  ASSERT_TRUE(made.ok()) << made.error().to_line() << made.error().because;
+  for (const char* const each : {"setting", "remount", "unmount", "keys", "nested"})
+    EXPECT_EQ(made->at(std::string("manifests/") + each), "refused") << each;
 }
 
 TEST_F(HostScriptTest, ConsentIsForExactlyTheseBytes) {
