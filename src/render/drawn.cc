@@ -36,12 +36,14 @@ void differing(const Value& value, const std::string& path, const Nodes& other,
   if (found.size() == before) found.emplace_back(path, &value);
 }
 
+bool is_secret(const ObjectKey& key) { return key.group_kind == apimachinery::GroupKind{"", "Secret"}; }
+
 // A text as its author sees it: the data of a Secret is base64 of it.
 std::optional<std::string> text_of(const ObjectKey& key, std::string_view path, const Value& value) {
   if (!value.is_string()) return std::nullopt;
   std::string decoded;
-  if (key.group_kind.group.empty() && key.group_kind.kind == "Secret" &&
-      (path.starts_with(".data.") || path.starts_with(".data[")) && base64_decode(value.as_string(), decoded))
+  if (is_secret(key) && (path.starts_with(".data.") || path.starts_with(".data[")) &&
+      base64_decode(value.as_string(), decoded))
     return decoded;
   return value.as_string();
 }
@@ -157,6 +159,31 @@ std::vector<DrawnField> drawn_fields(const DrawnRender& render, const ObjectView
       fields.push_back({key, path, secrets_in(text_of(key, path, *drawn), render.secrets)});
   }
   return fields;
+}
+
+std::vector<std::string> drawn_texts(const std::vector<DrawnField>& fields, const ObjectView& objects,
+                                     const ObjectView& other_seed) {
+  constexpr std::size_t kLeastFragment = 6;
+  std::vector<std::string> texts;
+  Lookup other(other_seed);
+  for (const DrawnField& field : fields) {
+    const auto object = objects.find(field.key);
+    if (object == objects.end() || !is_secret(field.key)) continue;
+    const std::string below = other_seed.contains(field.key) ? field.path : std::string();
+    for (const auto& [path, value] : nodes_of(*object->second)) {
+      if (!path.starts_with(below) || !(path.starts_with(".data") || path.starts_with(".stringData")))
+        continue;
+      auto text = text_of(field.key, path, *value);
+      if (!text) continue;
+      const Value* const other_value = other(field.key, path);
+      const auto other_text = other_value == nullptr ? std::nullopt : text_of(field.key, path, *other_value);
+      if (other_text)
+        if (const std::string_view drawn = fragment(*text, *other_text); drawn.size() >= kLeastFragment)
+          texts.emplace_back(drawn);
+      texts.push_back(*std::move(text));
+    }
+  }
+  return texts;
 }
 
 std::vector<DrawnChange> drawn_changes(const Revision& deployed, const DrawnRender& render,

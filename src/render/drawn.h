@@ -44,6 +44,11 @@ struct DrawnRender {
 /// a whole: the path is ".metadata.name".
 std::vector<release::DrawnField> drawn_fields(const DrawnRender& render, const ObjectView& other_seed);
 
+/// What Secrets hold in those of `fields` that are theirs: each text, decoded, and what in it was drawn.
+/// Where the other seed gave no such Secret, all that it holds.
+std::vector<std::string> drawn_texts(const std::vector<release::DrawnField>& fields,
+                                     const ObjectView& objects, const ObjectView& other_seed);
+
 /// Fields that were drawn in `deployed`, are still there, and would be drawn otherwise. Fields around an
 /// unchanged secret (a URI at another host), annotations (a checksum of everything) and what `rotate` asks
 /// for are not among them. `other_seed` as above, empty if nothing is drawn any more.

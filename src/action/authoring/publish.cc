@@ -4,17 +4,20 @@
 #include <map>
 #include <set>
 
+#include "action/authoring/secret_traces.h"
 #include "apply/plan/hooks.h"
 #include "apply/plan/test_objects.h"
 #include "base/text.h"
 #include "config/redact.h"
 #include "crypto/digest.h"
 #include "encoding/gzip.h"
+#include "encoding/json.h"
 #include "encoding/tar.h"
 #include "encoding/yaml.h"
 #include "oci/tags.h"
 #include "package/objects.h"
 #include "render/drawn.h"
+#include "render/value_paths.h"
 
 namespace mist::action {
 namespace {
@@ -31,8 +34,23 @@ constexpr std::string_view kExternal = "external";
 
 bool is_secret(const ObjectKey& key) { return key.group_kind == apimachinery::GroupKind{"", "Secret"}; }
 
-bool holds_secret(const DrawnField& field) {
-  return is_secret(field.key) || field.path.find(".metadata.annotations") == std::string::npos;
+// Of the object, or of what it is a template for. A ConfigMap's key may have any name.
+bool is_annotation(std::string_view path) {
+  constexpr std::string_view kAnnotations = ".metadata.annotations";
+  return path.starts_with(kAnnotations) ||
+         (path.starts_with(".spec.") && path.find(kAnnotations) != std::string_view::npos);
+}
+
+// Packages put checksums of secrets into annotations, so those count only if a secret can be read there.
+bool holds_secret(const DrawnField& field, const render::ObjectView& objects, const SecretTraces& traces) {
+  if (is_secret(field.key) || !is_annotation(field.path)) return true;
+  const auto object = objects.find(field.key);
+  if (object == objects.end()) return true;
+  const render::Nodes nodes = render::nodes_of(*object->second);
+  const auto value = nodes.find(field.path);
+  if (value == nodes.end()) return true;
+  return traces.finds(value->second->is_string() ? value->second->as_string()
+                                                 : encoding::to_json(*value->second));
 }
 
 // Adds the hooks that an install or an upgrade runs, in the package's order: who applies these objects knows
@@ -68,7 +86,7 @@ Result<std::vector<RenderedObject>> applied_objects(std::vector<RenderedObject> 
   return objects;
 }
 
-// Fields that another seed would change; none if the package drew nothing.
+// Fields that another seed would change and in which a secret may stand; none if the package drew nothing.
 Result<std::vector<DrawnField>> drawn_fields_of(const render::RenderedRelease& rendered,
                                                 const std::vector<RenderedObject>& objects, bool is_chart,
                                                 const PublishOptions& options, const Context& context) {
@@ -78,8 +96,13 @@ Result<std::vector<DrawnField>> drawn_fields_of(const render::RenderedRelease& r
   NullEventSink said_already;
   MIST_TRY(const std::vector<RenderedObject> other,
            applied_objects(std::move(again), is_chart, options, said_already));
-  return render::drawn_fields({rendered.drawn, rendered.secrets, render::view_of(objects)},
-                              render::view_of(other));
+  const render::ObjectView view = render::view_of(objects), other_view = render::view_of(other);
+  std::vector<DrawnField> fields = render::drawn_fields({rendered.drawn, rendered.secrets, view}, other_view);
+  std::vector<std::string> secrets = render::drawn_texts(fields, view, other_view);
+  for (const auto& [name, secret] : rendered.secrets) secrets.push_back(secret.reveal());
+  const SecretTraces traces(secrets);
+  std::erase_if(fields, [&](const DrawnField& field) { return !holds_secret(field, view, traces); });
+  return fields;
 }
 
 Error refused(const std::vector<DrawnField>& fields) {
@@ -207,7 +230,6 @@ Result<Publication> prepare_publication(render::RenderedRelease rendered, const 
   if (options.secrets != DrawnSecrets::Include) {
     MIST_TRY(std::vector<DrawnField> fields,
              drawn_fields_of(rendered, publication.objects, is_chart, options, context));
-    std::erase_if(fields, [](const DrawnField& field) { return !holds_secret(field); });
     std::set<ObjectKey> left_out;
     if (options.secrets == DrawnSecrets::External)
       std::erase_if(fields, [&](const DrawnField& field) {

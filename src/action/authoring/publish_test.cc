@@ -177,6 +177,57 @@ TEST_F(Publish, ASecretInAnotherObjectIsNeverLeftToChance) {
   }
 }
 
+// The package's drawn password, in annotations that differ with the seed.
+TEST_F(Publish, ASecretThatCanBeReadInAnAnnotationIsRefused) {
+  const auto annotated = [](std::string_view kind, std::string_view text) {
+    return object(fmt::format(
+        "apiVersion: v1\nkind: {}\nmetadata: {{name: web, annotations: {{x: \"{}\"}}}}\n", kind, text));
+  };
+  const auto templated = [](std::string_view kind, std::string_view text) {
+    return object(
+        fmt::format("apiVersion: apps/v1\nkind: {}\nmetadata: {{name: web}}\n"
+                    "spec: {{template: {{metadata: {{annotations: {{x: \"{}\"}}}}}}}}\n",
+                    kind, text));
+  };
+  const auto prepare = [&](const RenderedObject& now, const RenderedObject& other, bool named,
+                           DrawnSecrets policy) {
+    Objects objects{now}, others{other};
+    if (!named) {
+      objects.push_back(object(secret("tr0ub4dor")));
+      others.push_back(object(secret("anotherOne")));
+    }
+    render::RenderedRelease release = rendered(std::move(objects), others);
+    if (named) release.secrets.emplace("db", SecretString("tr0ub4dor"));
+    return prepare_publication(std::move(release), {.secrets = policy}, events, Context());
+  };
+  for (const bool named : {true, false}) {
+    for (const std::string_view text : {"tr0ub4dor", "proxy_set_header X \\\"tr0ub4dor\\\";", "dHIwdWI0ZG9y",
+                                        "dTp0cjB1YjRkb3I=", "rod4bu0rt"}) {
+      for (const DrawnSecrets policy : {DrawnSecrets::Refuse, DrawnSecrets::External}) {
+        const auto plain = prepare(annotated("ConfigMap", text), annotated("ConfigMap", "-"), named, policy);
+        ASSERT_FALSE(plain.ok()) << text;
+        EXPECT_THAT(plain.error().because, HasSubstr("ConfigMap web: .metadata.annotations"));
+        EXPECT_THAT(plain.error().to_line(), Not(HasSubstr("tr0ub4dor")));
+        EXPECT_FALSE(
+            prepare(templated("Deployment", text), templated("Deployment", "-"), named, policy).ok());
+      }
+    }
+    const auto sum = prepare(annotated("ConfigMap", "9c1a0f3e"), annotated("ConfigMap", "00000000"), named,
+                             DrawnSecrets::External);
+    EXPECT_TRUE(sum.ok()) << sum.error().to_line();
+  }
+}
+
+TEST_F(Publish, AKeyThatIsCalledLikeAnnotationsIsNone) {
+  const auto map = [](std::string_view text) {
+    return object(
+        fmt::format("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: web}}\n"
+                    "data: {{x.metadata.annotations: {}}}\n",
+                    text));
+  };
+  EXPECT_FALSE(prepared({map("part")}, {map("other")}, DrawnSecrets::Refuse).ok());
+}
+
 TEST_F(Publish, HooksOfAnInstallAreOrdinaryObjectsAndTestsAreLeftOut) {
   const auto job = [](std::string_view name, std::string_view hook) {
     return object(
