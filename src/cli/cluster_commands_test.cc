@@ -672,6 +672,13 @@ TEST_F(ClusterCommands, UninstallTakesSeveralNamesAndToleratesThoseThatAreGone) 
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "a"));
 }
 
+TEST_F(ClusterCommands, KpmUninstallsWhatIsThere) {
+  EXPECT_EQ(run({"kpm", "uninstall", "nope", "--yes"}), ExitCode::Failed);
+  EXPECT_THAT(fake.err.take(), HasSubstr("release default/nope does not exist"));
+  EXPECT_EQ(run({"kpm", "uninstall", "nope", "--yes", "--ignore-not-found"}), ExitCode::Ok)
+      << fake.err.take();
+}
+
 TEST_F(ClusterCommands, ListFiltersSortsAndPrintsNames) {
   for (const std::string_view name : {"web", "api", "api-old"}) {
     manifest(fmt::format("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}}}", name));

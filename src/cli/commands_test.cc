@@ -64,6 +64,37 @@ TEST(Commands, NoFlagHidesAnother) {
   }
 }
 
+// kpm's commands run code of mistctl's, and a handler that asks for a flag that its command lacks aborts.
+TEST(Commands, KpmHasTheFlagsThatSharedCodeAsksFor) {
+  struct Shared {
+    std::string_view ours;
+    std::string_view theirs;
+    std::set<std::string_view> left_out;  // flags that only the other command's own handler asks for
+  };
+  const Shared all_shared[] = {
+      {"kpm uninstall", "uninstall", {}},
+      {"kpm install", "install", {"package", "engine", "plain-http", "seed-file"}},
+  };
+  const auto find = [](std::string_view path) {
+    const auto& commands = command_table().commands;
+    const auto found =
+        std::ranges::find_if(commands, [&](const Command* each) { return each->path == path; });
+    EXPECT_NE(found, commands.end()) << path;
+    return *found;
+  };
+  for (const Shared& shared : all_shared) {
+    for (const FlagGroup& group : find(shared.theirs)->flags)
+      for (const Flag& flag : group.flags) {
+        if (shared.left_out.contains(flag.name)) continue;
+        const Flag* const ours = find_flag(*find(shared.ours), flag.name);
+        EXPECT_NE(ours, nullptr) << shared.ours << " --" << flag.name;
+        if (ours != nullptr) {
+          EXPECT_EQ(ours->type, flag.type) << shared.ours << " --" << flag.name;
+        }
+      }
+  }
+}
+
 TEST(Commands, RecordsAreComplete) {
   std::set<std::string_view> paths;
   for (const Command* command : command_table().commands) {

@@ -422,6 +422,7 @@ Result<ExitCode> run_kpm_test(const Invocation& invocation, World& world) {
 
 constexpr Flag kUninstallFlags[] = {
     {.name = "wait", .help = "Return only when everything is gone"},
+    {.name = "ignore-not-found", .help = "A release that does not exist is no error"},
     kNoHooksFlag,
     {.name = "timeout",
      .type = FlagType::Duration,
