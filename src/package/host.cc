@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/text.h"
 #include "encoding/json.h"
@@ -11,6 +12,7 @@ namespace mist::package {
 
 struct HostOperations {
   static Result<Value> secret_get(Host& host, const Value& request) { return host.secret_get(request); }
+  static Result<Value> secret_hide(Host& host, const Value& request) { return host.secret_hide(request); }
   static Result<Value> log(Host& host, const Value& request) { return host.log(request); }
   static Result<Value> random_stream(Host& host, const Value& request) { return host.random_stream(request); }
   static Result<Value> chart_render(Host& host, const Value& request) { return host.chart_render(request); }
@@ -27,6 +29,8 @@ struct Operation {
 };
 constexpr std::array kOperations{
     Operation{"secret.get", true, &HostOperations::secret_get},
+    // A digest of a short secret gives it away, so none is recorded.
+    Operation{"secret.hide", false, &HostOperations::secret_hide},
     Operation{"log", false, &HostOperations::log},
     Operation{"random.stream", false, &HostOperations::random_stream},
     Operation{"package.call", true, &HostOperations::package_call},
@@ -87,6 +91,22 @@ const TextMask* SharedSecrets::mask() {
   return &mask_;
 }
 
+void SharedSecrets::hide(const std::map<std::string, SecretString>& more) {
+  for (const auto& [name, value] : more)
+    if (values.try_emplace(name, value).second) changed_ = true;
+}
+
+Result<Value> Host::secret_hide(const Value& request) {
+  const Value* const value = request.find("value");
+  if (value == nullptr || !value->is_string())
+    return error(ErrorKind::Invalid, "secret.hide: it takes \"value\", a text");
+  std::map<std::string, SecretString> forms;
+  // The same text has the same name, so that a guest that repeats itself costs nothing.
+  add_forms(forms, fmt::format("hidden {}", crypto::sha256(value->as_string()).hex()), value->as_string());
+  shared_->hide(looked_up_in_texts(std::move(forms)));
+  return Value::object();
+}
+
 Result<Value> Host::secret_get(const Value& request) {
   MIST_TRY(const SecretRequest wanted, SecretRequest::parse(request));
   const std::string key = fmt::format("{}\n{}\n{}", scope_.package, scope_.install, wanted.name);
@@ -118,16 +138,28 @@ Result<Value> Host::log(const Value& request) {
     events_.message({EventLevel::Debug,
                      fmt::format("package: more than {} log lines; the rest is left out", kMostLines)});
   if (lines_ > kMostLines) return Value::object();
+  if (holds_lines_)
+    held_.push_back({level->level, message->as_string()});
+  else
+    say(level->level, message->as_string());
+  return Value::object();
+}
+
+void Host::say(EventLevel level, std::string_view message) {
   const TextMask* const mask = shared_->mask();
   if (mask == nullptr) {
     events_.message({EventLevel::Debug, "package: a log line is left out: too many secrets came before it"});
-    return Value::object();
+    return;
   }
-  std::string text = without_secrets(message->as_string(), *mask);
+  std::string text = without_secrets(std::string(message), *mask);
   if (text.size() > kLongestLine) text = text.substr(0, kLongestLine) + " …";
-  shown_.push_back({level->level, fmt::format("package: {}", escape_controls(text))});
+  shown_.push_back({level, fmt::format("package: {}", escape_controls(text))});
   events_.message({shown_.back().level, shown_.back().text});
-  return Value::object();
+}
+
+void Host::show_held() {
+  holds_lines_ = false;
+  for (const LoggedLine& line : std::exchange(held_, {})) say(line.level, line.text);
 }
 
 std::vector<crypto::Digest> Host::answers() const {

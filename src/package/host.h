@@ -34,6 +34,8 @@ struct SharedSecrets {
   std::map<std::string, SecretString> values;  ///< the same, and those of looked_up that may stand in texts
   std::map<std::string, SecretString> looked_up = {};  ///< values_of_secrets() of what was looked up
 
+  /// From now on these are hidden too.
+  void hide(const std::map<std::string, SecretString>& more);
   /// Hides `values`; null: secrets were added between so many texts that building it again costs too much.
   const TextMask* mask();
 
@@ -91,6 +93,9 @@ class Host final : public abi::HostServices {
   bool repeatable() const { return repeatable_; }
   /// The digests of what it answered to them.
   std::vector<crypto::Digest> answers() const;
+  /// Shows no log line before show_held(): one may hold a secret of which the guest tells only later.
+  void hold_lines() { holds_lines_ = true; }
+  void show_held();
   /// What the guest told its user, as it was shown.
   const std::vector<LoggedLine>& lines() const { return shown_; }
   /// Shows what a guest told earlier.
@@ -112,7 +117,9 @@ class Host final : public abi::HostServices {
   friend struct HostOperations;
 
   Result<Value> secret_get(const Value& request);
+  Result<Value> secret_hide(const Value& request);
   Result<Value> log(const Value& request);
+  void say(EventLevel level, std::string_view message);
   Result<Value> random_stream(const Value& request);
   Result<Value> chart_render(const Value& request);
   Result<Value> package_call(const Value& request);
@@ -125,6 +132,8 @@ class Host final : public abi::HostServices {
   std::vector<Exchange> exchanges_;
   std::vector<Value> questions_;  // of exchanges_
   std::vector<LoggedLine> shown_;
+  std::vector<LoggedLine> held_;  // as the guest wrote them
+  bool holds_lines_ = false;
   Lookup lookup_;
   LookupAsker asker_;
   std::optional<Error> refused_;

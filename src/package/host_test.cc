@@ -49,6 +49,22 @@ TEST(Host, SwitchesTheStreamOfRandomBytes) {
   EXPECT_EQ(*stream, "templates/a.yaml");
 }
 
+TEST(Host, HidesWhatTheGuestWasToldInSecretAlsoInEarlierLines) {
+  RecordingEvents events;
+  Host host(scope(), events);
+  host.hold_lines();
+  ASSERT_TRUE(ask(host, "{op: log, level: warn, message: early topSecret77}").ok());
+  EXPECT_TRUE(ask(host, "{op: secret.hide, value: topSecret77}").ok());
+  ASSERT_TRUE(ask(host, "{op: log, level: info, message: late dG9wU2VjcmV0Nzc= topSecret77}").ok());
+  EXPECT_TRUE(events.take_messages().empty());
+  host.show_held();
+  EXPECT_THAT(events.take_messages(), ElementsAre("package: early ***", "package: late *** ***"));
+  ASSERT_TRUE(ask(host, "{op: log, level: info, message: topSecret77}").ok());
+  EXPECT_THAT(events.take_messages(), ElementsAre("package: ***")) << "shown at once";
+  EXPECT_TRUE(host.questions().empty()) << "no digest of it is kept";
+  EXPECT_FALSE(ask(host, "{op: secret.hide}").ok());
+}
+
 TEST(Host, OneNameIsOneSecret) {
   NullEventSink events;
   Host host(scope(), events);

@@ -31,6 +31,8 @@ namespace {
 
 // Of Kubes.
 constexpr std::string_view kTemplateEngine = "jinja";
+// Of the Python engine.
+constexpr std::string_view kScriptOption = "script";
 
 Metadata plain_metadata(const Source& source) {
   Metadata metadata;
@@ -86,15 +88,26 @@ const Value* answer_at(const Value& values, std::string_view name) {
   return found;
 }
 
-// Secret answers aren't printed wherever they got to.
-void hide_answers(Rendered& rendered, const std::vector<Answer>& answers, const Value& values) {
+// Secret answers aren't printed wherever they get to.
+std::map<std::string, SecretString> secret_answers(const std::vector<Answer>& answers, const Value& values) {
+  std::map<std::string, SecretString> secrets;
   for (const Answer& each : answers) {
     const Value* const value = each.secret ? answer_at(values, each.name) : nullptr;
     if (value == nullptr || value->is_null()) continue;
-    rendered.looked_up.emplace(
-        fmt::format("the answer to {}", each.name),
-        SecretString(value->is_string() ? value->as_string() : encoding::to_json(*value)));
+    secrets.emplace(fmt::format("the answer to {}", each.name),
+                    SecretString(value->is_string() ? value->as_string() : encoding::to_json(*value)));
   }
+  return secrets;
+}
+
+// What templates may be given by the script before them: they print none of it.
+std::map<std::string, SecretString> hidden_of_script(const std::map<std::string, SecretString>& answers,
+                                                     const std::map<std::string, SecretString>& drawn) {
+  std::map<std::string, SecretString> forms;
+  for (const auto& [name, value] : answers) add_forms(forms, name, value.reveal());
+  forms = looked_up_in_texts(std::move(forms));
+  for (const auto& [name, value] : drawn) forms.emplace(fmt::format("the script's {}", name), value);
+  return forms;
 }
 
 // Templates can always name the revision, also from values that they take for templates.
@@ -320,7 +333,9 @@ struct Renderer::Impl {
       run.limits.guest_time = std::min(run.limits.guest_time, tree->time_left());
       run.limits.memory_bytes = std::min(run.limits.memory_bytes, tree->memory_left());
     }
-    MIST_TRY(abi::Output output, started.guest->generate(job.input, run));
+    auto generated = started.guest->generate(job.input, run);
+    host.show_held();
+    MIST_TRY(abi::Output output, std::move(generated));
     if (renders && host.repeatable()) {
       CachedRender render{output, host.lines()};
       render.output.log.clear();
@@ -350,6 +365,7 @@ struct Renderer::Impl {
     EventSink& audience = request.quiet ? nobody : events;
     report_ignored(job.metadata, job.source.reference, audience);
     const std::shared_ptr<CallTree> tree = request.called ? request.called->tree : new_call_tree();
+    tree->secrets()->hide(request.hidden);
     PackageCalls calls(job.metadata, job.source.dependencies, request, tree,
                        [&](const Source& source, const RenderRequest& wanted) {
                          return render_files(source, wanted, job.context);
@@ -358,6 +374,7 @@ struct Renderer::Impl {
     const LookupAsker asker{job.source.reference, job.chart, job.metadata.needs_cluster_read};
     const auto new_host = [&] {
       answering.emplace(scope, audience, tree->secrets());
+      if (request.engine_options.find(kScriptOption) != nullptr) answering->hold_lines();
       answering->answer_lookup(request.lookup, asker);
       answering->answer_charts(job.charts);
       answering->answer_calls([&](const Value& wanted, std::uint64_t memory_bytes) {
@@ -680,7 +697,7 @@ struct Renderer::Impl {
   static RenderRequest for_script(const RenderRequest& request) {
     RenderRequest wanted = request;
     wanted.engine_options =
-        Value::object({{"script", kPreInstallScript}, {"interactive", request.interactive}});
+        Value::object({{kScriptOption, kPreInstallScript}, {"interactive", request.interactive}});
     return wanted;
   }
 
@@ -722,11 +739,17 @@ struct Renderer::Impl {
     const Files& files = std::get<Files>(made.content);
     made.digest = files_digest(files).str();
     const Tree rest{files, tree.declared, tree.engine};
-    MIST_TRY(Rendered rendered, run_engine(made, rest, metadata, request, context));
+    const std::map<std::string, SecretString> answers = secret_answers(result.answers, request.user_values);
+    RenderRequest wanted = request;
+    wanted.hidden = hidden_of_script(answers, ran.secrets);
+    Result<Rendered> of_templates = run_engine(made, rest, metadata, wanted, context);
+    // Its excerpt is of a file that the script may have written.
+    if (!of_templates.ok()) return without_secrets(std::move(of_templates).error(), wanted.hidden);
+    Rendered rendered = *std::move(of_templates);
     rendered.secrets.merge(ran.secrets);
     rendered.asked.insert(rendered.asked.begin(), ran.asked.begin(), ran.asked.end());
     rendered.drawn += ran.drawn;
-    hide_answers(rendered, result.answers, request.user_values);
+    rendered.looked_up.insert(answers.begin(), answers.end());
     rendered.answers = std::move(result.answers);
     return rendered;
   }

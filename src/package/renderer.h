@@ -93,6 +93,7 @@ struct RenderRequest {
   bool often = false;  ///< the same files are rendered again and again: what an engine makes of them is kept
   int revision = 0;
   bool is_upgrade = false;
+  std::map<std::string, SecretString> hidden = {};  ///< printed by nobody, beside what the package draws
   /// For engines, as their README says; an object.
   Value engine_options = Value::object();
   /// Answers what packages look up in the cluster; null: that is an error.

@@ -18,6 +18,7 @@ import re as _re
 
 from _certificates import Certificate, authority, certificate
 from mistletoe import Error, log
+from mistletoe import _host
 from mistletoe._run import Release as _Release, context_of as _context_of
 from mistletoe.secret import KeyPair, alphanumeric, base64, ecdsa, ed25519, hex, password, uuid
 from mistletoe._yaml import to_yaml
@@ -89,6 +90,9 @@ def ask(name: str, prompt: str | None = None, *, default=None, type: type = str,
         return default
     if name not in _answered:
         _answered.append(name)
+    # Before anything can go wrong with it. Of true and false nothing is to be seen.
+    if secret and isinstance(answer, (str, int, float)) and not isinstance(answer, bool):
+        _host.ask("secret.hide", value=str(answer))
     return _checked(name, answer, type, choices, pattern, secret)
 
 

@@ -34,6 +34,8 @@ def _stand_in(request):
     if request["op"] == "log":
         print(f"{request['level']}: {request['message']}", file=sys.stderr)
         return {"ok": {}}
+    if request["op"] == "secret.hide":
+        return {"ok": {}}
     if request["op"] != "secret.get":
         return _refusal("there is no host here that could answer that")
 
