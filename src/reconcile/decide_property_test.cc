@@ -264,8 +264,12 @@ class Case {
       for (const std::string& each : blueprint_->warnings())
         feeds_back_ |= each.find("come and go") != std::string::npos;
       for (const SequenceEdge& each : blueprint_->sequence()) feeds_back_ |= each.cyclic;
-      // A value that depends on itself may change without end: then only safety is held against it.
+      // A value that depends on itself may change without end: then only safety is held against it. So may
+      // one of a state that a guard decides, where the guard waits until the same object is absent.
       for (const SequenceEdge& each : blueprint_->sequence()) may_never_end_ |= each.cyclic;
+      const bool has_absent = std::ranges::any_of(
+          blueprint_->nodes(), [](const blueprint::Node& node) { return node.type == NodeType::Absent; });
+      if (has_absent && blueprint_->has_value_guards()) feeds_back_ = may_never_end_ = true;
       break;
     }
     instance_ = Value::object(

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/process.h"
 #include "http/url.h"
+#include "registry/chart_archive.h"
 #include "registry/registry.h"
 #include "testing/fake_transport.h"
 #include "testing/recorded_events.h"
@@ -54,7 +55,14 @@ class HelmRegistry : public ::testing::Test {
     });
   }
 
-  void publish(const std::string& version, const std::string& archive) {
+  static std::string chart(std::string_view name, std::string_view version, std::string_view notes) {
+    const PackageTree tree{
+        {{"Chart.yaml", fmt::format("apiVersion: v2\nname: {}\nversion: {}\n", name, version)},
+         {"notes", std::string(notes)}}};
+    return *pack_chart(tree, name);
+  }
+  void publish(const std::string& version, const std::string& notes) {
+    const std::string archive = chart("db", version, notes);
     archives[fmt::format("/stable/db-{}.tgz", version)] = archive;
     entries += fmt::format("  - {{version: {0}, urls: [db-{0}.tgz], digest: {1}}}\n", version,
                            crypto::sha256(archive).hex());
@@ -92,8 +100,10 @@ class HelmRegistry : public ::testing::Test {
     if (!parsed) return "error: " + parsed.error().to_line();
     const auto fetched = all.fetch(*parsed, Context());
     if (!fetched) return fmt::format("error: {} {}", fetched.error().to_line(), fetched.error().hint);
+    const auto packed =
+        unpack_chart(std::get<PackageTree>(fetched->content).files.front().bytes, "the chart");
     return fmt::format("{} {}", fetched->resolved.to_string(),
-                       std::get<PackageTree>(fetched->content).files.front().bytes);
+                       packed.ok() ? packed->tree.files.back().bytes : packed.error().to_line());
   }
 
   mist::testing::TempDir temp;
@@ -168,6 +178,15 @@ TEST_F(HelmRegistry, AnArchiveThatIsNotTheOneOfTheIndexIsRefused) {
   EXPECT_THAT(fetch("shop/db:1.0.0"), HasSubstr("isn't the chart db 1.0.0 of its index"));
 }
 
+TEST_F(HelmRegistry, AChartThatIsNotWhatItsEntrySaysIsRefused) {
+  add();
+  archives["/stable/other-1.0.0.tgz"] = chart("other", "1.3.0", "other");
+  entries += "  - {version: 1.3.0, urls: [other-1.0.0.tgz]}\n  - {version: 1.4.0, urls: [db-1.0.0.tgz]}\n";
+  EXPECT_THAT(fetch("shop/db:1.3.0"), HasSubstr("its Chart.yaml says other 1.3.0"));
+  EXPECT_THAT(fetch("shop/db:1.4.0"), HasSubstr("its Chart.yaml says db 1.0.0"));
+  EXPECT_EQ(fetch("shop/db:1.2.0"), "shop/db:1.2.0 two");
+}
+
 TEST_F(HelmRegistry, SignaturesThatThePolicyRequiresCannotBeHeld) {
   add();
   ASSERT_TRUE(files
@@ -186,8 +205,9 @@ TEST_F(HelmRegistry, HelmsCredentialsStayWithTheirHost) {
                          "repositories: [{name: s, url: 'https://charts.example/stable', username: u, "
                          "password: geheim}]\n")
                   .ok());
-  entries += "  - {version: 9.0.0, urls: ['https://elsewhere.example/stable/db-1.0.0.tgz']}\n";
-  ASSERT_EQ(fetch("shop/db:9.0.0"), "shop/db:9.0.0 one");
+  archives["/stable/db-9.0.0.tgz"] = chart("db", "9.0.0", "nine");
+  entries += "  - {version: 9.0.0, urls: ['https://elsewhere.example/stable/db-9.0.0.tgz']}\n";
+  ASSERT_EQ(fetch("shop/db:9.0.0"), "shop/db:9.0.0 nine");
   for (const http::Request& request : web.requests()) {
     const bool is_home = request.url.find("charts.example") != std::string::npos;
     EXPECT_EQ(request.url.find("geheim") != std::string::npos, is_home) << request.url;
