@@ -278,7 +278,10 @@ Status Executor::write_status(kube::Informer& instances, const Value& instance,
                               const blueprint::Blueprint* blueprint, const Plan& plan, const Span& span,
                               const Context& context) const {
   const auto put = [&](const Plan& told) -> Status {
-    const Value status = reconcile::status_of(told, instance, format_time(clock_.now()));
+    Value status = reconcile::status_of(told, instance, format_time(clock_.now()));
+    // Where the status is a field like others, writing it makes a new generation, and that one a new status.
+    if (!instances.resource().has_status)
+      for (Value& condition : status.find("conditions")->as_array()) condition.erase("observedGeneration");
     if (reconcile::has_status(blueprint, instance, status)) return {};
     Value object = identity(instance);
     object.set("status", status);

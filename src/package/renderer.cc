@@ -869,8 +869,8 @@ struct Renderer::Impl {
           .with_hint("copy it into the package, and name it by its path");
     }
     auto files = kubernetes_files(source, tree.files, tree.declared.has_value());
-    Status takes = files.ok() ? refuse_values(source, tree.files, request.user_values)
-                              : Status(std::move(files).error());
+    if (!files) return plain_failure(std::move(files).error(), source, tree);
+    Status takes = refuse_values(source, tree.files, request.user_values);
     if (!takes) return plain_failure(std::move(takes).error(), source, tree);
     Rendered rendered;
     rendered.metadata = tree.declared ? *std::move(tree.declared) : plain_metadata(source);
@@ -935,7 +935,7 @@ Result<Rendered> Renderer::render(const Source& source, const RenderRequest& req
   }
   rendered.objects = *std::move(objects);
   if (written) {
-    if (const RenderedObject* const strange = kustomize_object(rendered.objects))
+    if (const apimachinery::RenderedObject* const strange = kustomize_object(rendered.objects))
       return plain_failure(error(ErrorKind::Invalid, "{} is read by Kustomize, and by no cluster",
                                  escape_controls(strange->object.key().display()))
                                .at(strange->place())

@@ -50,7 +50,7 @@ def main():
     parser.add_argument("mistctl", type=pathlib.Path)
     parser.add_argument("devcluster", type=pathlib.Path)
     parser.add_argument("--only", action="append", default=[], help="tests whose name contains this")
-    parser.add_argument("-j", type=int, default=2, help="tests at once, beside two that only wait")
+    parser.add_argument("-j", type=int, default=2, help="tests at once, beside one that only waits")
     parser.add_argument("--full", action="store_true", help="the slow sweeps too")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
@@ -72,7 +72,7 @@ def main():
     failed = []
     try:
         with concurrent.futures.ThreadPoolExecutor(options.j) as pool, \
-                concurrent.futures.ThreadPoolExecutor(2) as waiting:
+                concurrent.futures.ThreadPoolExecutor(1) as waiting:
             runs = [(waiting if function.waits else pool).submit(run_one, name, function, mistctl, cluster)
                     for name, function in chosen]
             for run in concurrent.futures.as_completed(runs):

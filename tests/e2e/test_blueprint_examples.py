@@ -215,7 +215,7 @@ def a_schema_is_applied_to_a_real_database(outer):
     equal(operator.stop(), 0, "exit code")
 
 
-@test(waits=True)
+@test
 def a_fight_over_an_object_has_growing_pauses(t):
     """Another program that changes, or deletes, an object each time that the operator writes it."""
     path, operator = deploy(t, "tenant", "tenants")

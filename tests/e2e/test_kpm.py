@@ -289,7 +289,7 @@ print("made on the host")
     t.run("kpm", "uninstall", "scripted", "--yes", "--wait")
 
 
-@test(waits=True)
+@test
 def kpm_tests_a_kube_and_leaves_nothing(t):
     archive(t)
     passed = t.run("kpm", "test", "nginx")

@@ -2,7 +2,7 @@
 import time
 
 from harness import check, contains, equal, test
-from test_operator import Operator
+from test_operator import Operator, quiet
 
 GROUP = "{ns}.example.com"
 
@@ -35,7 +35,7 @@ MANY = '''let {Blueprint, ..} = import "mistletoe.ncl" in {
 } | Blueprint'''
 
 
-def kind(t, name, plural):
+def kind(t, name, plural, subresources={"status": {}}):
     """A kind of this test's own, without a schema; the path of its objects."""
     group = GROUP.format(ns=t.ns)
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -43,7 +43,7 @@ def kind(t, name, plural):
         "metadata": {"name": f"{plural}.{group}"},
         "spec": {"group": group, "scope": "Namespaced",
                  "names": {"kind": name, "plural": plural, "singular": name.lower()},
-                 "versions": [{"name": "v1", "served": True, "storage": True, "subresources": {"status": {}},
+                 "versions": [{"name": "v1", "served": True, "storage": True, "subresources": subresources,
                                "schema": {"openAPIV3Schema": schema}}]}})
     t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, f"{plural}.{group}"))
     t.kube.wait("the kind is served", lambda: t.kube.request("GET", f"/apis/{group}/v1/{plural}")[0] == 200)
@@ -268,3 +268,18 @@ def a_value_that_alternates_is_no_fight(t):
         t.kube.wait("it is copied", lambda: (t.kube.get("ConfigMap", t.ns, "web") or {"data": {}})["data"].get("got") == value, 20)
         check("something else changes" not in message(t, where), message(t, where))
     equal(operator.said().count("something else changes"), 0, "fights")
+
+
+@test
+def a_kind_without_the_status_subresource_is_written_to_once(t):
+    """There each status that is written is a new generation."""
+    where = kind(t, "Thing", "things", subresources={})
+    blueprint(t, ONE)
+    operator = Operator(t)
+    mark = t.mark()
+    make(t, where)
+    t.kube.wait("it is ready", lambda: "everything is as wanted" in str(t.kube.checked("GET", f"{where}/web").get("status")))
+    quiet(t)
+    written = [r.uri for r in t.requests(mark) if r.writes and "/things/" in r.uri]
+    check(len(written) <= 4, "writes to the instance:", written)
+    equal(operator.stop(), 0, "exit code")

@@ -203,7 +203,7 @@ def a_release_waits_for_those_that_it_depends_on(t):
     equal(operator.stop(), 0, "exit code")
 
 
-@test(waits=True)
+@test
 def drift_of_a_release_resource_is_told_or_fixed(t):
     serve(t)
     registry(t)
@@ -224,7 +224,7 @@ def drift_of_a_release_resource_is_told_or_fixed(t):
     equal(operator.stop(), 0, "exit code")
 
 
-@test(waits=True)
+@test
 def an_upgrade_that_fails_goes_back_and_is_given_up(t):
     serve(t)
     registry(t)

@@ -304,7 +304,7 @@ def every_third_request_fails_or_breaks(t):
     equal((t.owned("shop"), t.record("shop")), (set(), []))
 
 
-@test(waits=True)
+@test
 def a_server_that_goes_in_the_middle(t):
     """From its fifth write on, nothing reaches it any more: an error, and the next run goes on from there."""
     writes = []

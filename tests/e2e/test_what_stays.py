@@ -150,7 +150,7 @@ def guard(t, **members):
                 **members}]}
 
 
-@test(waits=True)
+@test
 def a_webhook_that_is_down_is_named_with_what_to_do(t):
     name = f"{t.ns}-guard"
     t.cleanup(lambda: t.kube.delete("ValidatingWebhookConfiguration", None, name))
@@ -159,7 +159,7 @@ def a_webhook_that_is_down_is_named_with_what_to_do(t):
               says=["failed calling webhook", f"kubectl delete validatingwebhookconfiguration {name}"])
 
 
-@test(waits=True)
+@test
 def what_a_webhook_that_is_down_keeps_from_being_written_is_known_before(t):
     one, two = (config_map(name, {"a": "1"}) for name in ("one", "two"))
     t.run("install", "shop", "-p", t.package("p", one, two, workload("Deployment", "web")))
@@ -182,7 +182,7 @@ def what_a_webhook_that_is_down_keeps_from_being_written_is_known_before(t):
     equal(t.kube.get("Deployment", t.ns, "web")["spec"]["replicas"], 2)
 
 
-@test(waits=True)
+@test
 def a_release_gets_past_its_own_webhook_that_is_down(t):
     """By an upgrade that has it refuse less, whichever way: that is written before everything else."""
     t.run("install", "shop", "-p", t.package("p", guard(t), config_map("one")))
