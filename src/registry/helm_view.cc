@@ -35,7 +35,7 @@ std::string to_file(const KeptIndex& kept) {
 }
 
 // Nothing: it is no such file, so the index is fetched again.
-std::optional<KeptIndex> from_file(std::string text) {
+std::optional<KeptIndex> from_file(const std::string& text) {
   const auto end = text.find('\n');
   if (end == std::string::npos) return std::nullopt;
   const Result<Value> line = encoding::parse_json(std::string_view(text).substr(0, end));
@@ -238,7 +238,7 @@ class HelmView final : public RegistryView {
 
 }  // namespace
 
-Result<std::unique_ptr<RegistryView>> open_helm_view(std::string name, std::string url, Path directory,
+Result<std::unique_ptr<RegistryView>> open_helm_view(std::string name, const std::string& url, Path directory,
                                                      FileSystem& files, EventSink& events,
                                                      const OciAccess& web) {
   if (!web.transport) return error(ErrorKind::Invalid, "chart repositories can't be reached from here");

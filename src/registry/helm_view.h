@@ -14,7 +14,7 @@ namespace mist::registry {
 
 /// `directory` is where the index is kept. `files`, `events` and `web` outlive the view. Errors: Invalid
 /// (there is no transport; Helm has settings for the repository that nobody here reads).
-Result<std::unique_ptr<RegistryView>> open_helm_view(std::string name, std::string url, Path directory,
+Result<std::unique_ptr<RegistryView>> open_helm_view(std::string name, const std::string& url, Path directory,
                                                      FileSystem& files, EventSink& events,
                                                      const OciAccess& web);
 
