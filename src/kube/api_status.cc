@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/cut_text.h"
 #include "base/text.h"
 #include "encoding/json.h"
 #include "kube/api_failure.h"
@@ -76,11 +77,7 @@ std::string_view meaning(int status) {
 std::string excerpt(std::string_view body) {
   const std::string_view text = trim(body);
   if (text.empty()) return "an empty body";
-  std::string start(text.substr(0, kExcerpt));
-  // A cut inside of a character isn't the server's fault.
-  while (text.size() > kExcerpt && !start.empty() && !is_valid_utf8(start) && (start.back() & 0x80) != 0)
-    start.pop_back();
-  return escape_controls(start) + (text.size() > kExcerpt ? "…" : "");
+  return escape_controls(cut_text(text, kExcerpt));
 }
 
 std::string hint_for(int status, std::string_view reason, std::string_view message, const Asked& asked) {

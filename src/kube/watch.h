@@ -63,7 +63,7 @@ class Watcher {
   const Asked asked_;
   const World world_;
   std::string version_;
-  // What the handler was told of, as far as a synthetic Deleted needs it. There may be tens of thousands.
+  // The objects that the handler knows, as far as a synthetic Deleted needs them: maybe tens of thousands.
   struct Known {
     std::string text;         // JSON
     std::uint64_t lists = 0;  // lists_, when it was told of

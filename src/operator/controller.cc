@@ -278,8 +278,7 @@ class Controller::State {
                    this](const std::string& node) { return memory.frozen(node, world_.clock.steady_now()); }};
   }
 
-  // What a question was answered. Nothing: it isn't known yet, and `open` says that somebody has to see to
-  // it.
+  // The answer to a question. Nothing: it isn't known yet, and `open` says that somebody has to find it.
   static std::optional<Result<Value>> answered(Loaded& loaded, const Item& item, const std::string& what,
                                                const Value& question, Open& open) {
     auto answer = loaded.answers.find(item.instance, what, question);

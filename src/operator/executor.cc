@@ -27,6 +27,11 @@ auto traced(const Span& parent, std::string_view name, const ObjectId& id, const
   return result;
 }
 
+// The server's own, where it had any.
+const std::string& words_of(const Error& failure) {
+  return failure.because.empty() ? failure.message : failure.because;
+}
+
 // Each object that goes has its own report, what a node writes has that of the node.
 NodeReport& report_on(Plan& plan, const std::string& node, const ObjectId& id) {
   const auto own = std::find_if(plan.nodes.rbegin(), plan.nodes.rend(),
@@ -64,7 +69,7 @@ Result<Executor::Outcome> Executor::carry_out(kube::Informer& instances, const V
     auto stored = store(instances, instance, plan, memory, span, context);
     if (!stored.ok()) {
       // Nothing may be created that no record names; people must learn why.
-      plan.record_fault = stored.error().because.empty() ? stored.error().message : stored.error().because;
+      plan.record_fault = words_of(stored.error());
       MIST_TRY_VOID(write_status(instances, instance, blueprint, plan, span, context));
       return std::move(stored).error();
     }
@@ -171,7 +176,7 @@ bool Executor::is_held(Plan& plan, const Memory& memory, const std::string& node
 
 void Executor::fails(Plan& plan, Memory& memory, const std::string& label, const std::string& node,
                      const std::string& input, const ObjectId& id, const Error& failure) {
-  const std::string words = failure.because.empty() ? failure.message : failure.because;
+  const std::string words = words_of(failure);
   report_on(plan, node, id).fails(id, words);
   const Duration pause = memory.failed(id, input, words, clock_.steady_now());
   events_.warn(fmt::format("{}: {}; next try in {} ms", label, failure.to_line(),
@@ -300,7 +305,7 @@ Status Executor::write_status(kube::Informer& instances, const Value& instance,
   // The CRD can ask more than the contract. Without the values of nodes the conditions can be written.
   Plan without = plan;
   without.status = reconcile::status_before(*blueprint, instance);
-  without.status_fault = written.error().because.empty() ? written.error().message : written.error().because;
+  without.status_fault = words_of(written.error());
   return without.status == plan.status ? written : put(without);
 }
 

@@ -224,7 +224,7 @@ std::optional<std::string> Revisions::keeper_beside(const std::string& name, con
   return std::nullopt;
 }
 
-// What stood in their way may be gone.
+// The obstacle may be gone.
 void Revisions::try_rejected_again() {
   for (auto& [name, loaded] : blueprints_) {
     if (!loaded.rejected) continue;

@@ -100,7 +100,7 @@ std::map<std::string, SecretString> secret_answers(const std::vector<Answer>& an
   return secrets;
 }
 
-// What templates may be given by the script before them: they print none of it.
+// Secrets that the script may have passed to the templates, which print none of them.
 std::map<std::string, SecretString> hidden_of_script(const std::map<std::string, SecretString>& answers,
                                                      const std::map<std::string, SecretString>& drawn) {
   std::map<std::string, SecretString> forms;

@@ -512,12 +512,11 @@ class Reconciler {
     for (graph::Node node = 0; node < blueprint_.nodes().size(); ++node)
       for (const Member& member : survey_.of(node).members)
         if (told(node).type == NodeType::Read) looked_at.insert(member.id);
-    const Record kept = plan_.record;
     for (const Recorded& each : recorded_.objects) {
-      if (kept.find(each.id) != nullptr || is_wanted_otherwise(each)) continue;
+      if (plan_.record.find(each.id) != nullptr) continue;
       if (looked_at.contains(each.id) || cannot_be_judged(each) || is_still_somebodys(each))
         plan_.record.objects.push_back(each);
-      else
+      else if (!is_wanted_otherwise(each))
         going_.push_back(each);
     }
   }
@@ -636,7 +635,7 @@ Plan tear_down(const Value& instance, const Record& recorded, const World& world
     plan.record = recorded;
     return plan;
   }
-  // What stays would have the mark of somebody who is gone, and nobody could take it over.
+  // An object that stays would keep the mark of an instance that is gone, and nobody could take it over.
   std::vector<Recorded> all = recorded.objects;
   for (Recorded& each : all)
     if (each.policy == Policy::Retain) each.policy = Policy::Orphan;

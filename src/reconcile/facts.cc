@@ -4,6 +4,7 @@
 
 #include "apply/fields/server_made.h"
 #include "apply/wait/readiness.h"
+#include "base/cut_text.h"
 #include "base/text.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
@@ -74,15 +75,9 @@ std::string unanswered(const Facts& facts) {
 // It goes into the status of the instance, which has no room for more.
 constexpr std::size_t kMostWords = 2000;
 
-void fail(Facts& facts, std::string why) {
-  if (why.size() > kMostWords) {
-    why.resize(kMostWords);
-    while (!why.empty() && (static_cast<unsigned char>(why.back()) & 0xC0) == 0x80) why.pop_back();
-    if (!why.empty() && (static_cast<unsigned char>(why.back()) & 0x80) != 0) why.pop_back();
-    why += "…";
-  }
+void fail(Facts& facts, std::string_view why) {
   facts.made = Facts::Made::Failed;
-  facts.why = std::move(why);
+  facts.why = cut_text(why, kMostWords);
   facts.members.clear();
 }
 

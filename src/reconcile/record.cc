@@ -24,16 +24,12 @@ Policy policy_from(std::string_view text) {
   return Policy::Delete;
 }
 
-// Of several objects the same is written once, as "lists" of the record, and named by its place there.
+// Several objects with the same list name one of the record's "lists".
 std::vector<std::string> uses_from(const Value& each, const Value& record) {
-  const Value* const place = each.find("uses");
+  const std::string_view name = each.string_at("uses");
+  if (name.empty()) return each.texts_at("uses");
   const Value* const lists = record.find("lists");
-  if (place == nullptr || !place->is_int()) return each.texts_at("uses");
-  if (lists == nullptr || !lists->is_array() || place->as_int() < 0 ||
-      place->as_int() >= static_cast<std::int64_t>(lists->size()))
-    return {};
-  return Value::object({{"uses", lists->as_array()[static_cast<std::size_t>(place->as_int())]}})
-      .texts_at("uses");
+  return lists == nullptr ? std::vector<std::string>() : lists->texts_at(name);
 }
 
 Recorded recorded_from(const Value& each, const Value& record) {
@@ -112,8 +108,9 @@ bool says_as_much(const Record& before, const Record& now) {
 std::string to_text(const Record& record) {
   std::map<std::vector<std::string>, std::size_t> users;
   for (const Recorded& each : record.objects) ++users[each.uses];
-  std::map<std::vector<std::string>, std::int64_t> places;
-  Value::Array objects, lists;
+  std::map<std::vector<std::string>, std::string> names;
+  Value::Array objects;
+  Value lists = Value::object();
   for (const Recorded& each : record.objects) {
     Value& object = objects.emplace_back(described(each));
     if (each.uses.empty()) continue;
@@ -121,12 +118,12 @@ std::string to_text(const Record& record) {
       object.set("uses", list_of(each.uses));
       continue;
     }
-    const auto [place, is_new] = places.try_emplace(each.uses, static_cast<std::int64_t>(lists.size()));
-    if (is_new) lists.push_back(list_of(each.uses));
-    object.set("uses", place->second);
+    const auto [name, is_new] = names.try_emplace(each.uses, std::to_string(lists.size()));
+    if (is_new) lists.set(name->second, list_of(each.uses));
+    object.set("uses", name->second);
   }
   Value whole = Value::object({{"objects", Value(std::move(objects))}});
-  if (!lists.empty()) whole.set("lists", Value(std::move(lists)));
+  if (!lists.empty()) whole.set("lists", std::move(lists));
   for (const auto& [node, progress] : record.progress) {
     Value entry = Value::object({{"reached", list_of(progress.reached)}});
     if (!progress.failed.empty()) {

@@ -9,6 +9,7 @@
 #include "action/uninstall.h"
 #include "apimachinery/conditions.h"
 #include "base/diagnosis.h"
+#include "base/masked_events.h"
 #include "base/process_identity.h"
 #include "base/some_of.h"
 #include "base/text.h"
@@ -184,7 +185,7 @@ class Visit {
     return look;
   }
 
-  // What becomes of secrets first: a part of it may be another one as it is.
+  // Derived forms of secrets first: part of one may be another secret, unchanged.
   Error masked(const Error& failure) const { return hidden_.masked(mask_.masked(failure)); }
   std::string masked(std::string text) const { return hidden_.masked(mask_.masked(std::move(text))); }
 
@@ -556,8 +557,8 @@ class Visit {
   std::shared_ptr<kube::Client> client_;  // with the rights of the Release
   render::HiddenValues hidden_;
   MessageMask mask_;
-  render::MaskedEvents without_hidden_{events_, hidden_};
-  MaskedTelling masked_{without_hidden_, mask_};
+  MaskedEvents<render::HiddenValues> without_hidden_{events_, hidden_};
+  MaskedEvents<MessageMask> masked_{without_hidden_, mask_};
   std::shared_ptr<const package::Source> source_;
   Value values_;
   render::PublicExports exports_;  // of what was rendered last

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/base64_inside.h"
 #include "base/diagnosis.h"
 #include "base/text.h"
 #include "crypto/digest.h"
@@ -89,20 +90,13 @@ std::string base32(std::string_view text) {
   return out;
 }
 
-// Of the value behind `before` other bytes: what doesn't depend on what stands around it.
-std::string base64_behind(std::string_view value, std::size_t before) {
-  const std::string all = base64_encode(std::string(before, 'x') + std::string(value));
-  const std::size_t begin = (before * 8 + 5) / 6, end = (before + value.size()) * 8 / 6;
-  return begin < end ? all.substr(begin, end - begin) : std::string();
-}
-
 }  // namespace
 
 void MessageMask::add(std::string_view value) {
   if (value.size() < kShortest) return;
   if (value.size() > kLongestWithForms || with_forms_ + value.size() > kMostWithForms) {
     add_form(value);
-    for (const std::size_t before : {0U, 1U, 2U}) add_form(base64_behind(value, before));
+    for (const std::size_t before : {0U, 1U, 2U}) add_form(base64_inside(value, before));
     return;
   }
   with_forms_ += value.size();
@@ -118,7 +112,7 @@ void MessageMask::add_forms_of(std::string_view value) {
     add_form(each);
     add_form(hex(crypto::as_bytes(each)));
     add_form(base32(each));
-    for (const std::size_t before : {0U, 1U, 2U}) add_form(base64_behind(each, before));
+    for (const std::size_t before : {0U, 1U, 2U}) add_form(base64_inside(each, before));
     add_form(base64_encode(base64_encode(each)));
     for (const std::string& digest : crypto::text_digests(each)) add_form(digest);
   }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/event.h"
 
 namespace mist::releases {
 
@@ -40,25 +39,6 @@ class MessageMask {
   std::vector<std::string> whole_;     // short ones, lower case; sorted once prepared
   std::vector<std::uint64_t> pieces_;  // kPiece letters and digits each, lower case; sorted once prepared
   std::size_t with_forms_ = 0;
-};
-
-/// Passes everything on, masked. `next` and `mask` outlive it.
-class MaskedTelling final : public EventSink {
- public:
-  MaskedTelling(EventSink& next, const MessageMask& mask) : next_(next), mask_(mask) {}
-
-  void message(const Message& event) override { next_.message({event.level, mask_.masked(event.text)}); }
-  void began(const ActivityBegan& event) override { next_.began(event); }
-  void ended(const ActivityEnded& event) override { next_.ended(event); }
-  void object(const ObjectProgress& event) override {
-    next_.object({event.object, event.state, mask_.masked(event.detail)});
-  }
-  void planned(const PlanAnnounced& event) override { next_.planned(event); }
-  bool shows(EventLevel level) const override { return next_.shows(level); }
-
- private:
-  EventSink& next_;
-  const MessageMask& mask_;
 };
 
 }  // namespace mist::releases

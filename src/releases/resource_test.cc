@@ -141,7 +141,7 @@ TEST(ReleaseResource, ReadsNoMoreThanDeletionNeeds) {
   EXPECT_TRUE(ending("  targetNamespace: [a]\n  onDelete: Keep\n").ok());
 }
 
-// What the server can refuse, nobody has to find in a status.
+// A mistake that the server can refuse need not be found in a status.
 TEST(ReleaseResource, DefinitionRefusesWhatTheReaderRefuses) {
   const auto definition = encoding::parse_yaml(definition_text());
   ASSERT_TRUE(definition.ok());

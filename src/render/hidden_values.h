@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/event.h"
 #include "base/secret.h"
 #include "base/text_mask.h"
 #include "release/record.h"
@@ -56,24 +55,5 @@ class HiddenValues {
 /// Hides what the revision's objects, hooks and tests hold of looked-up Secrets, and the secret answers among
 /// its values.
 void hide_looked_up(release::Revision& revision);
-
-/// Passes everything on, masked. `next` and `hidden` outlive it.
-class MaskedEvents final : public EventSink {
- public:
-  MaskedEvents(EventSink& next, const HiddenValues& hidden) : next_(next), hidden_(hidden) {}
-
-  void message(const Message& event) override { next_.message({event.level, hidden_.masked(event.text)}); }
-  void began(const ActivityBegan& event) override { next_.began(event); }
-  void ended(const ActivityEnded& event) override { next_.ended(event); }
-  void object(const ObjectProgress& event) override {
-    next_.object({event.object, event.state, hidden_.masked(event.detail)});
-  }
-  void planned(const PlanAnnounced& event) override { next_.planned(event); }
-  bool shows(EventLevel level) const override { return next_.shows(level); }
-
- private:
-  EventSink& next_;
-  const HiddenValues& hidden_;
-};
 
 }  // namespace mist::render

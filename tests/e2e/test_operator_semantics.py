@@ -273,7 +273,7 @@ def two_blueprints_do_not_share_a_kind(t):
 
 @test
 def what_a_function_was_given_is_in_no_status(t):
-    """Who may read an instance need not be allowed to read the Secret that its blueprint reads."""
+    """A user who may read an instance may not be allowed to read the Secret that its blueprint reads."""
     where = kind(t, "Thing", "things")
     blueprint(t, HEAD + '''
       nodes = {

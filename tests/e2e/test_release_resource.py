@@ -337,7 +337,7 @@ def a_release_resource_that_is_wrong_says_so_and_one_that_is_suspended_rests(t):
     t.kube.create("Secret", t.ns, {"metadata": {"name": "none"}, "stringData": {"values.yaml": "pass: [hunter2hunter2"}})
     t.kube.wait("the Secret is read", lambda: "key values.yaml" in condition(t, name="bad").get("message", ""), seconds=180)
     check("hunter2" not in json.dumps(read(t, "bad")) + operator.said(), "the message has the secret")
-    # What a template makes of a secret isn't quoted either, by the server or by the engine.
+    # Text that a template derived from a secret isn't quoted either, by the server or by the engine.
     for name, text in (("label", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: leak, labels: {a: 'l {{ .Values.pass | upper }}!'}}\n"),
                        ("name", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 'l_{{ .Values.pass | title }}_{{ .Values.pass | b64enc }}'}\n"),
                        ("fails", "{{ fail (printf \"no %s, %s\" (.Values.pass | sha256sum | trunc 12) (.Values.pass | trunc 10)) }}\n")):

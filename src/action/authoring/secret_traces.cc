@@ -4,6 +4,7 @@
 #include <cctype>
 #include <span>
 
+#include "base/base64_inside.h"
 #include "base/text.h"
 #include "encoding/json.h"
 
@@ -19,18 +20,10 @@ std::string url_safe(std::string text) {
   return text;
 }
 
-// The characters of base64 that depend on `text` alone when `before` other bytes precede it, modulo three.
-std::string base64_core(std::string_view text, std::size_t before) {
-  const std::string encoded = base64_encode(std::string(before, '\0').append(text));
-  const std::size_t begin = (8 * before + 5) / 6;
-  const std::size_t end = 8 * (before + text.size()) / 6;
-  return encoded.substr(begin, end - begin);
-}
-
 std::vector<std::string> base64_forms(std::string_view text) {
   std::vector<std::string> forms;
   for (std::size_t before = 0; before < 3; ++before) {
-    forms.push_back(base64_core(text, before));
+    forms.push_back(base64_inside(text, before));
     forms.push_back(url_safe(forms.back()));
   }
   return forms;
@@ -74,7 +67,7 @@ void add_forms(std::string_view secret, std::vector<std::string>& forms) {
   forms.push_back(text);
   forms.emplace_back(text.rbegin(), text.rend());
   for (std::string& form : base64_forms(text)) forms.push_back(std::move(form));
-  // What the data of a Secret holds, in base64 once more.
+  // The data of a Secret is base64 already, and may be encoded once more.
   for (std::string& form : base64_forms(base64_encode(text))) forms.push_back(std::move(form));
   for (const Escapes escapes : {Escapes::Needed, Escapes::All}) {
     forms.push_back(percent_encoded(text, escapes));

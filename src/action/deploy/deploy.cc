@@ -16,6 +16,7 @@
 #include "apply/plan/left_as_is.h"
 #include "apply/wait/readiness.h"
 #include "apply/wait/wait.h"
+#include "base/masked_events.h"
 #include "base/text.h"
 #include "kube/api_failure.h"
 #include "release/command_text.h"
@@ -179,7 +180,7 @@ Try try_deploy(const Environment& environment, ReleaseState state, const Intent&
   if (!seen.ok()) return {std::move(seen).error()};
   const render::HiddenValues hidden = seen->hidden;
   if (hidden.empty()) return carry_out(environment, std::move(seen), intent, options, context);
-  render::MaskedEvents events(environment.events, hidden);
+  MaskedEvents events(environment.events, hidden);
   const Environment masked = environment.heard_by(events);
   Try tried = carry_out(masked, std::move(seen), intent, options, context);
   if (!tried.report.ok()) tried.report = hidden.masked(std::move(tried.report).error());
