@@ -168,7 +168,7 @@ class Scene {
         dead = dies;
         return gone;
       }
-      if (refuses && call.verb == "apply" && call.key.name == "later-2")
+      if (refuses && call.verb == "apply" && !call.dry_run && call.key.name == "later-2")
         return error(ErrorKind::Forbidden, "quota exceeded");
       return std::nullopt;
     });
@@ -293,7 +293,8 @@ class Scene {
   }
   void refuse(const std::string& name) {
     cluster_.set_before([name](const FakeCall& call) -> std::optional<Error> {
-      if (call.verb == "apply" && call.key.name == name) return error(ErrorKind::Forbidden, "quota exceeded");
+      if (call.verb == "apply" && !call.dry_run && call.key.name == name)
+        return error(ErrorKind::Forbidden, "quota exceeded");
       return std::nullopt;
     });
   }

@@ -244,7 +244,7 @@ TEST_F(ClusterCommands, AHolderThatLivesIsToldFromOneThatSeemsDead) {
   // A process that dies between its first write and its last: it never gives the lock back.
   bool dead = false;
   cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
-    dead = dead || (call.verb == "apply" && call.key.name == "one");
+    dead = dead || (call.verb == "apply" && !call.dry_run && call.key.name == "one");
     if (dead) return error(ErrorKind::Forbidden, "it is dead");
     return std::nullopt;
   });
@@ -518,7 +518,8 @@ TEST_F(ClusterCommands, RecoverTellsWhatItFoundAndDid) {
   ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
   manifest("{apiVersion: v1, kind: ConfigMap, metadata: {name: two}}");
   cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
-    if (call.verb == "apply" && call.key.name == "two") return error(ErrorKind::Forbidden, "quota exceeded");
+    if (call.verb == "apply" && !call.dry_run && call.key.name == "two")
+      return error(ErrorKind::Forbidden, "quota exceeded");
     return std::nullopt;
   });
   EXPECT_EQ(run({"upgrade", "web"}), ExitCode::Failed);
@@ -548,7 +549,8 @@ TEST_F(ClusterCommands, TakingOverFromOneselfIsAMistake) {
 
 TEST_F(ClusterCommands, UndoingAFirstInstallAsks) {
   cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
-    if (call.verb == "apply" && call.key.name == "key") return error(ErrorKind::Forbidden, "quota exceeded");
+    if (call.verb == "apply" && !call.dry_run && call.key.name == "key")
+      return error(ErrorKind::Forbidden, "quota exceeded");
     return std::nullopt;
   });
   EXPECT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Failed);
@@ -685,7 +687,8 @@ TEST_F(ClusterCommands, ListFiltersSortsAndPrintsNames) {
     const bool fails = name == "api-old";
     if (fails)
       cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
-        if (call.verb == "apply" && call.key.name == "api-old") return error(ErrorKind::Forbidden, "quota");
+        if (call.verb == "apply" && !call.dry_run && call.key.name == "api-old")
+          return error(ErrorKind::Forbidden, "quota");
         return std::nullopt;
       });
     EXPECT_EQ(run({"install", std::string(name), "-p", package.string()}),
@@ -804,7 +807,7 @@ TEST_F(ClusterCommands, DiffOfTwoRevisionsIsOfWhatWasRecorded) {
 TEST_F(ClusterCommands, AHolderThatDiedOnThisMachineIsDead) {
   bool dead = false;
   cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
-    dead = dead || (call.verb == "apply" && call.key.name == "one");
+    dead = dead || (call.verb == "apply" && !call.dry_run && call.key.name == "one");
     if (dead) return error(ErrorKind::Forbidden, "it is dead");
     return std::nullopt;
   });

@@ -48,7 +48,7 @@ class AdoptedTest : public testing::ReleaseWorld {
   }
   void refuse(const std::string& name) {
     cluster.set_before([name](const testing::FakeCall& call) -> std::optional<Error> {
-      if (call.verb != "apply" || call.key.name != name) return std::nullopt;
+      if (call.verb != "apply" || call.dry_run || call.key.name != name) return std::nullopt;
       return error(ErrorKind::Invalid, "no");
     });
   }
@@ -168,7 +168,8 @@ TEST_F(AdoptedTest, WhereverTheProcessDiesUndoingLeavesItAsItWas) {
           fresh.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
             if (for_real && call.number >= begin + point) dead = true;
             if (dead) return error(ErrorKind::Retryable, "the process is gone");
-            if (call.verb == "apply" && call.key.name == "zero") return error(ErrorKind::Invalid, "no");
+            if (call.verb == "apply" && !call.dry_run && call.key.name == "zero")
+              return error(ErrorKind::Invalid, "no");
             return std::nullopt;
           });
           work();

@@ -441,7 +441,7 @@ TEST_F(ContainersTest, CopiesOfMarksKeepNothing) {
 
 TEST_F(ContainersTest, AFailingFirstInstallLeavesAKindThatOthersUseByNow) {
   cluster.set_before([this](const testing::FakeCall& call) -> std::optional<Error> {
-    if (call.verb != "apply" || call.key.name != "one") return std::nullopt;
+    if (call.verb != "apply" || call.dry_run || call.key.name != "one") return std::nullopt;
     put("{apiVersion: example.com/v1, kind: Thing, metadata: {name: theirs, namespace: default}}");
     return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "no");
   });
@@ -465,7 +465,7 @@ TEST_F(ContainersTest, RollingBackAndUndoingKeepThemToo) {
   EXPECT_THAT(removal(back->plan.removals, "Namespace").reason, HasSubstr("release extra/other"));
   // An upgrade that ends half way, with the namespace in it again.
   cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
-    if (call.verb == "apply" && call.key.name == "inside")
+    if (call.verb == "apply" && !call.dry_run && call.key.name == "inside")
       return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "no");
     return std::nullopt;
   });

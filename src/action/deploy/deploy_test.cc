@@ -122,7 +122,8 @@ TEST_F(DeployTest, AJobThatRemovedItselfIsNotRunAgainUntilItChanges) {
 TEST_F(DeployTest, AJobThatRemovedItselfRunsAgainAfterARevisionThatFailed) {
   const std::string bad = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: b}}\n";
   cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
-    if (call.verb == "apply" && call.key.name == "c") return error(ErrorKind::Invalid, "cannot apply it");
+    if (call.verb == "apply" && !call.dry_run && call.key.name == "c")
+      return error(ErrorKind::Invalid, "cannot apply it");
     return std::nullopt;
   });
   ASSERT_FALSE(install_now(job_that_removes_itself() + bad).ok());
@@ -283,7 +284,8 @@ spec:
   // The first moment of a new definition, when its kind has no handler yet.
   int early = 0;
   cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
-    if (call.verb != "apply" || call.key.group_kind.kind != "Widget" || early++ > 0) return {};
+    if (call.verb != "apply" || call.dry_run || call.key.group_kind.kind != "Widget" || early++ > 0)
+      return {};
     return error(ErrorKind::NotFound, "cannot apply").with_because("404 page not found");
   });
   id = {"default", "again"};
@@ -388,7 +390,7 @@ TEST_F(DeployTest, ReapplyingNeedsADeployedRevision) {
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().kind, ErrorKind::NotFound);
   cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
-    if (call.verb == "apply") return error(ErrorKind::Forbidden, "quota exceeded");
+    if (call.verb == "apply" && !call.dry_run) return error(ErrorKind::Forbidden, "quota exceeded");
     return std::nullopt;
   });
   ASSERT_FALSE(install_now(std::string(testing::kTwoConfigMaps)).ok());
@@ -442,7 +444,8 @@ TEST_F(DeployTest, PrunedClaimIsRetainedInTheInventory) {
 
 TEST_F(DeployTest, RefusedObjectFailsTheRevisionAndKeepsEverythingOwned) {
   cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
-    if (call.verb == "apply" && call.key.name == "two") return error(ErrorKind::Forbidden, "quota exceeded");
+    if (call.verb == "apply" && !call.dry_run && call.key.name == "two")
+      return error(ErrorKind::Forbidden, "quota exceeded");
     return std::nullopt;
   });
   const auto failed = install_now(std::string(testing::kTwoConfigMaps));
@@ -463,7 +466,7 @@ TEST_F(DeployTest, WhyItFailedIsRecordedOnce) {
       "{apiVersion: batch/v1, kind: Job, metadata: {name: job}, spec: {template: {spec: {containers: [{name: "
       "c}]}}}}";
   cluster.set_after([&](const FakeCall& call) -> std::optional<Error> {
-    if (call.verb == "apply" && call.key.group_kind.kind == "Job")
+    if (call.verb == "apply" && !call.dry_run && call.key.group_kind.kind == "Job")
       cluster.set_status(call.key,
                          *encoding::parse_yaml("{conditions: [{type: Failed, status: 'True', "
                                                "reason: BackoffLimitExceeded, message: it gave up}]}"));

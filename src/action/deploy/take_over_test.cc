@@ -59,7 +59,8 @@ class TakeOverTest : public testing::ReleaseWorld {
   }
   void refuse(std::string name) {
     cluster.set_before([name = std::move(name)](const FakeCall& call) -> std::optional<Error> {
-      if (call.verb == "apply" && call.key.name == name) return error(ErrorKind::Forbidden, "quota exceeded");
+      if (call.verb == "apply" && !call.dry_run && call.key.name == name)
+        return error(ErrorKind::Forbidden, "quota exceeded");
       return std::nullopt;
     });
   }
@@ -449,7 +450,7 @@ TEST_F(TakeOverTest, WhereverTheProcessDiesUndoingGivesBack) {
         fresh.set_before([&](const FakeCall& call) -> std::optional<Error> {
           if (for_real && call.number >= begin + point) dead = true;
           if (dead) return error(ErrorKind::Retryable, "the process is gone");
-          if (call.verb == "apply" && call.key.name == "zzz")
+          if (call.verb == "apply" && !call.dry_run && call.key.name == "zzz")
             return error(ErrorKind::Forbidden, "quota exceeded");
           return std::nullopt;
         });
@@ -685,7 +686,7 @@ TEST_F(TakeOverTest, WhatATakeOverReplacedGoesBackAsItWas) {
   install_theirs(kTheirs + selecting("theirs"));
   cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
     if (call.verb != "apply") return std::nullopt;
-    if (call.key.name == "zzz") return error(ErrorKind::Forbidden, "quota exceeded");
+    if (call.key.name == "zzz" && !call.dry_run) return error(ErrorKind::Forbidden, "quota exceeded");
     if (call.key.name == "api" && selector() != "absent")
       return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "spec.selector: field is immutable");
     return std::nullopt;

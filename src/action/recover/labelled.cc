@@ -100,7 +100,8 @@ Listed list_ours(const Environment& environment, const ReleaseId& id, const Plac
     if (there.ok()) return {std::move(there), version, {}};
   }
   std::string words = apply::conversion_words(*webhook, listed.error());
-  Error failure = std::move(listed).error().with_hint(apply::conversion_hint(*webhook)).with_frame(words);
+  Error failure =
+      std::move(listed).error().with_hint(apply::conversion_hint(client, *webhook)).with_frame(words);
   return {std::move(failure), resource.gvk.version, std::move(words)};
 }
 

@@ -65,7 +65,9 @@ class RecoverTest : public testing::ReleaseWorld {
   }
   void refuse(const std::string& name) {
     cluster.set_before([name](const FakeCall& call) -> std::optional<Error> {
-      if (call.verb == "apply" && call.key.name == name) return error(ErrorKind::Forbidden, "quota exceeded");
+      // Used up since the server was asked.
+      if (call.verb == "apply" && call.key.name == name && !call.dry_run)
+        return error(ErrorKind::Forbidden, "quota exceeded");
       return std::nullopt;
     });
   }
@@ -460,7 +462,7 @@ TEST_F(RecoverTest, WhatTheServerRefusesOnlyWhenItIsWrittenIsLeftToo) {
 TEST_F(RecoverTest, AFailingUpgradeRollsBackAllButWhatTheServerRefuses) {
   ASSERT_TRUE(install_now(kFirstYaml).ok());
   cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
-    if (call.verb != "apply") return std::nullopt;
+    if (call.verb != "apply" || call.dry_run) return std::nullopt;
     if (call.key.name == "only-second") return error(ErrorKind::Forbidden, "quota exceeded");
     return std::nullopt;
   });
@@ -475,7 +477,7 @@ TEST_F(RecoverTest, AFailingUpgradeRollsBackAllButWhatTheServerRefuses) {
   // The same, asked for before.
   std::atomic<bool> failed{false};
   cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
-    if (call.verb != "apply") return std::nullopt;
+    if (call.verb != "apply" || call.dry_run) return std::nullopt;
     if (call.key.name == "only-third") failed = true;
     if (call.key.name == "only-third") return error(ErrorKind::Forbidden, "quota exceeded");
     return failed && call.key.name == "shared" ? std::optional(invalid()) : std::nullopt;
@@ -637,8 +639,9 @@ TEST_F(RecoverTest, WhatFailsBeforeAnythingWasWrittenIsNotRolledBack) {
 TEST_F(RecoverTest, RollingBackThatFailsTooSaysHowToGoOn) {
   ASSERT_TRUE(install_now(kFirstYaml).ok());
   cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
-    const bool bad = (call.verb == "apply" || call.verb == "delete") && call.key.name == "only-second";
-    return bad || (call.verb == "apply" && call.key.name == "shared")
+    const bool bad =
+        ((call.verb == "apply" && !call.dry_run) || call.verb == "delete") && call.key.name == "only-second";
+    return bad || (call.verb == "apply" && !call.dry_run && call.key.name == "shared")
                ? std::optional(error(ErrorKind::Forbidden, "quota exceeded"))
                : std::nullopt;
   });

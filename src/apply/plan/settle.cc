@@ -131,7 +131,7 @@ class Settler {
       denied(action, answer.error());
       return {};
     }
-    if (stays_unanswered(answer.error())) {
+    if (stays_unanswered(plan_, answer.error())) {
       unanswered(action, answer.error());
       return {};
     }
@@ -149,19 +149,6 @@ class Settler {
   }
 
  private:
-  // A webhook that must be asked and doesn't answer, unless the plan may repair it: what answers for it, or
-  // its configuration.
-  bool stays_unanswered(const Error& failure) const {
-    const std::vector<std::string>& namespaces = kube::webhook_namespaces(failure);
-    const auto may_repair = [&](const PlannedAction& write) {
-      if (!is_written(write)) return false;
-      const std::string& place =
-          write.key.group_kind == GroupKind{"", "Namespace"} ? write.key.name : write.key.ns;
-      return !place.empty() && std::ranges::find(namespaces, place) != namespaces.end();
-    };
-    return !namespaces.empty() && !changes_admission(plan_) && std::ranges::none_of(plan_.writes, may_repair);
-  }
-
   void unanswered(PlannedAction& action, const Error& failure) const {
     conflict(action, ConflictCause::Denied, "it can't be written now", failure);
   }
@@ -179,14 +166,28 @@ class Settler {
     action.arguable = kube::is_denied(failure);
   }
 
-  // For what refuses it as things are, and changes with it. All else is found out when its turn comes: its
-  // namespace may not be there yet.
+  // As execute.cc creates. Its namespace may not be there yet, and what is there by now was made meanwhile:
+  // both are found out when its turn comes.
   Status ask_about_creating(PlannedAction& action) const {
-    const kube::ObjectRef ref{action.resource, action.key.ns, action.key.name};
-    Value object = with_version(plan_.desired[action.desired].rendered, plan_.revision);
-    const auto created = client_.create(ref.resource, ref.ns, object, context_, kube::DryRun::Server);
-    if (!created.ok() && !kube::denied_by(created.error()).empty()) denied(action, created.error());
-    return context_.check();
+    const DesiredObject& desired = plan_.desired[action.desired];
+    Value object = with_version(desired.rendered, plan_.revision);
+    object["metadata"].set("resourceVersion", "1");
+    if (!action.resource.namespaced) object["metadata"].erase("namespace");
+    kube::ApplyOptions options;
+    options.field_manager = plan_.owner.manager;
+    options.dry_run = kube::DryRun::Server;
+    const auto created =
+        client_.apply({action.resource, action.key.ns, action.key.name}, object, options, context_);
+    MIST_TRY_VOID(context_.check());
+    if (created.ok() || kube::is_without_dry_run(created.error())) return {};
+    const Error& failure = created.error();
+    if (!kube::denied_by(failure).empty() || (action.ask && kube::is_denied(failure)))
+      denied(action, failure);
+    else if (action.ask && stays_unanswered(plan_, failure))
+      unanswered(action, failure);
+    else if (action.ask && failure.kind == ErrorKind::Invalid && !redefined_.contains(action.key.group_kind))
+      invalid(action, ActionKind::Create, failure);
+    return {};
   }
 
   // Once the old object is gone it is too late to find out that there can't be a new one. As long as it is
@@ -333,10 +334,15 @@ class Settler {
       return;
     }
     if (redefined_.contains(action.key.group_kind)) return;
-    action.meant = action.adopting ? ActionKind::Adopt : ActionKind::Update;
+    invalid(action, action.adopting ? ActionKind::Adopt : ActionKind::Update, failure);
+  }
+
+  static void invalid(PlannedAction& action, ActionKind meant, const Error& failure) {
+    action.meant = meant;
     action.kind = ActionKind::Conflict;
     action.cause = ConflictCause::Refused;
     action.reason = fmt::format("it is refused by the server ({})", first_line(failure.because));
+    action.field = kube::refused_field(failure);
     action.hint = "change what the package makes of it";
     action.denied_by = kube::denied_by(failure);
     action.arguable = !kube::names_invalid_fields(failure);
@@ -415,8 +421,11 @@ bool needs_the_server(const PlannedAction& action) {
 }
 
 void ask_about_all_changes(Plan& plan) {
-  for (PlannedAction& action : plan.writes)
-    if (action.kind == ActionKind::Update && !action.unreadable && !plan.is_hook(action)) action.ask = true;
+  for (PlannedAction& action : plan.writes) {
+    const bool created = action.kind == ActionKind::Create && !action.late;
+    if ((created || action.kind == ActionKind::Update) && !action.unreadable && !plan.is_hook(action))
+      action.ask = true;
+  }
 }
 
 Status settle(kube::Client& client, Plan& plan, const LiveState& live, const PlanRules& rules,
@@ -426,8 +435,8 @@ Status settle(kube::Client& client, Plan& plan, const LiveState& live, const Pla
   for (PlannedAction& action : plan.writes) {
     // A hook is replaced because it runs again, whatever differs.
     if (plan.is_hook(action) && action.kind == ActionKind::Replace) continue;
-    const bool asks_creates = action.kind == ActionKind::Create && gates_change && !action.late &&
-                              !action.unreadable && !plan.is_hook(action);
+    const bool asks_creates = action.kind == ActionKind::Create && (gates_change || action.ask) &&
+                              !action.late && !action.unreadable && !plan.is_hook(action);
     if (asks_creates || needs_the_server(action)) open.push_back(&action);
   }
   const Settler settler(client, plan, live, rules, context);

@@ -164,6 +164,43 @@ TEST(Settle, RightsThatAreMissingStopAWriteAndNoLook) {
   EXPECT_EQ(asked_about([](auto&) {}, rights, {.only_looks = true}).kind, ActionKind::Update);
 }
 
+// What becomes of a ConfigMap that is to be created, when the server refuses the dry run.
+PlannedAction created(const Error& refusal, const PlanRules& rules = {}) {
+  testing::FakeCluster cluster;
+  Plan plan = testing::plan_of(cluster, {"default", "web"},
+                               "{apiVersion: v1, kind: ConfigMap, metadata: {name: plain}}");
+  cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || call.key.name != "plain") return std::nullopt;
+    EXPECT_TRUE(call.dry_run);
+    return refusal;
+  });
+  ask_about_all_changes(plan);
+  EXPECT_TRUE(settle(cluster, plan, {}, rules, Context()).ok());
+  EXPECT_FALSE(cluster.find("ConfigMap", "default", "plain").has_value());
+  return plan.writes.back();
+}
+
+TEST(Settle, WhatCannotBeCreatedIsKnownBeforeAnythingIsWritten) {
+  const Error invalid =
+      testing::api_refusal(ErrorKind::Invalid, "cannot apply it",
+                           "ConfigMap \"plain\" is invalid: x: too long", {{"FieldValueTooLong", "x"}});
+  const PlannedAction refused = created(invalid);
+  EXPECT_EQ(refused.cause, ConflictCause::Refused);
+  EXPECT_EQ(refused.field, "x");
+  EXPECT_EQ(created(refused_with(ErrorKind::Forbidden, "x is forbidden: not on Fridays")).cause,
+            ConflictCause::Denied);
+  const Error rights = refused_with(ErrorKind::Forbidden,
+                                    "x is forbidden: User \"ann\" cannot create resource \"configmaps\"");
+  EXPECT_EQ(created(rights).cause, ConflictCause::NoRight);
+  EXPECT_EQ(created(rights, {.only_looks = true}).kind, ActionKind::Create);
+}
+
+TEST(Settle, WhatTheServerCannotSayYetIsLeftToTheWrite) {
+  EXPECT_EQ(created(refused_with(ErrorKind::NotFound, "namespaces \"default\" not found")).kind,
+            ActionKind::Create);
+  EXPECT_EQ(created(refused_with(ErrorKind::Conflict, "plain already exists")).kind, ActionKind::Create);
+}
+
 TEST(Settle, AWebhookThatNoDryRunMayCallSaysNothing) {
   const Error webhook = refused_with(
       ErrorKind::Invalid, "admission webhook \"a.b\" does not support dry run because the sideEffects field");
