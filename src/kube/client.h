@@ -161,6 +161,8 @@ class Client {
   /// Warnings of the API server (RFC 7234 Warning headers) go to the EventSink that the client was built
   /// with. The context's default namespace in the kubeconfig; "default" if it names none.
   virtual const std::string& default_namespace() const = 0;
+  /// For hints: "kubectl --context dev", with the flags that find the same cluster.
+  virtual std::string kubectl() const { return "kubectl"; }
   /// For messages: "https://127.0.0.1:6443 (context dev)".
   virtual std::string describe() const = 0;
 };

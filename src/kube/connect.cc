@@ -180,6 +180,9 @@ Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options, const
   rest.server = server;
   rest.context = context.name;
   rest.user = context.user.name;
+  for (const auto& [flag, value] :
+       {std::pair("context", &options.context), std::pair("kubeconfig", &options.kubeconfig)})
+    if (!value->empty()) rest.cluster_words += fmt::format(" --{} {}", flag, shell_word(*value));
   rest.default_namespace = context.ns;
   rest.request_timeout = options.request_timeout;
   if (!options.cache_directory.empty())

@@ -252,7 +252,7 @@ Error Discovery::unknown(const GroupKind& kind, const std::string& version, cons
     const std::string_view stale_version = std::string_view(stale).substr(stale.find('/') + 1);
     if (!same_group || (!version.empty() && version != stale_version)) continue;
     const std::string service = fmt::format("{}.{}", stale_version, kind.group);
-    return api_down(kind, service, condition_of(service, context));
+    return api_down(kind, service, condition_of(service, context), world_.kubectl);
   }
   if (const std::vector<std::string> versions = catalog.versions_of(kind); !versions.empty())
     return error(ErrorKind::NotFound, "the cluster serves {} in {}, not in {}", name, join(versions, ", "),

@@ -43,6 +43,7 @@ class Discovery {
     FileSystem& fs;
     const Clock& clock;
     EventSink& events;
+    std::string kubectl = "kubectl";  ///< Client::kubectl()
   };
 
   Discovery(World world, const DiscoveryCache& cache);

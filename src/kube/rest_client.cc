@@ -113,7 +113,8 @@ RestClient::RestClient(std::shared_ptr<http::Transport> transport, RestOptions o
                                 const Context& context) { return discover(question, context); },
                   .fs = world.fs,
                   .clock = world.clock,
-                  .events = world.events},
+                  .events = world.events,
+                  .kubectl = kubectl()},
                  options_.discovery_cache),
       open_api_({.get = [this](const Discovery::Question& question,
                                const Context& context) { return discover(question, context); },
@@ -286,7 +287,7 @@ Error RestClient::with_configuration(Error failure, const Context& context) {
       namespaces.emplace_back(one->string_at({"clientConfig", "service", "namespace"}));
       const std::string name = escape_controls(each.string_at({"metadata", "name"}));
       places.push_back(fmt::format("{} {}", kind, name));
-      commands.push_back(fmt::format("kubectl delete {} {}", lower_case(kind), name));
+      commands.push_back(fmt::format("{} delete {} {}", kubectl(), lower_case(kind), name));
     }
   }
   if (places.empty()) return failure;

@@ -31,6 +31,8 @@ struct RestOptions {
   std::string server = {};   ///< "https://127.0.0.1:6443", perhaps with a base path
   std::string context = {};  ///< the kubeconfig's, for messages
   std::string user = {};     ///< the kubeconfig's, for messages
+  /// " --context dev --kubeconfig /tmp/config": the flags that the user gave, for hints.
+  std::string cluster_words = {};
   std::string default_namespace = "default";
   DiscoveryCache discovery_cache = {};
   /// Of everything but watches; the caller's Context may end a request earlier.
@@ -93,6 +95,7 @@ class RestClient final : public Client, public PodLogs, public ServiceProxy, pub
   const std::string& default_namespace() const override { return options_.default_namespace; }
   std::size_t unanswered_writes() const override { return unanswered_; }
   std::optional<Duration> clock_skew() const override;
+  std::string kubectl() const override { return "kubectl" + options_.cluster_words; }
   std::string describe() const override;
 
  private:

@@ -289,7 +289,7 @@ Result<ResourceInfo> FakeCluster::resource_for(const GroupKind& kind, const std:
     lock.unlock();
     return perform({.verb = "discovery", .key = {kind, "", ""}}, context, [&]() -> Result<ResourceInfo> {
       return kube::api_down(kind, (version.empty() ? "v1" : version) + "." + kind.group,
-                            "FailedDiscoveryCheck: failing or missing response");
+                            "FailedDiscoveryCheck: failing or missing response", kubectl());
     });
   }
   const auto remembered = state_->remembered.find(kind);

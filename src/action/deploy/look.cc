@@ -245,6 +245,7 @@ void note_untold_adoptions(Look& look) {
 Status make_plan(const Environment& environment, Look& look, std::vector<apply::DesiredObject> desired,
                  const Owned& owned, const Context& context) {
   apply::PlanRules rules{.allowed = look.options.allowed};
+  rules.kubectl = environment.client.kubectl();
   rules.only_looks = look.only_looks;
   rules.resumes = look.rendered.hooks_resume;
   rules.made_namespace = look.made_namespace;
@@ -424,9 +425,9 @@ Result<Look> look_at_what_may_be_read(const Environment& environment, const rele
 
 // Half of a release would be written before the server said what it can't read.
 Status check_look(const Environment& environment, const Look& look, const Context& context) {
-  Status fits = apply::check_against_server(environment.client, look.plan,
-                                            apply::changes_by(look.plan.desired, environment.client, context),
-                                            look.state.id.cluster_words, context);
+  Status fits =
+      apply::check_against_server(environment.client, look.plan,
+                                  apply::changes_by(look.plan.desired, environment.client, context), context);
   if (fits.ok()) return fits;
   return look.hidden.masked(with_line(look.rendered, std::move(fits).error()));
 }

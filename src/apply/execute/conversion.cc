@@ -37,12 +37,12 @@ std::string conversion_words(const ConversionWebhook& webhook, const Error& fail
                      webhook.server, one_line(failure.because.empty() ? failure.message : failure.because));
 }
 
-std::string conversion_hint(const ConversionWebhook& webhook) {
+std::string conversion_hint(const kube::Client& client, const ConversionWebhook& webhook) {
   return fmt::format(
       "repair what answers at {}, or, if all versions of the kind have the same fields, do without it: "
-      "kubectl patch crd {} --type merge -p '{{\"spec\":{{\"conversion\":{{\"strategy\":\"None\",\"webhook\":"
+      "{} patch crd {} --type merge -p '{{\"spec\":{{\"conversion\":{{\"strategy\":\"None\",\"webhook\":"
       "null}}}}}}'",
-      webhook.server, webhook.definition);
+      webhook.server, client.kubectl(), webhook.definition);
 }
 
 }  // namespace mist::apply

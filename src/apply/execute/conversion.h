@@ -33,6 +33,6 @@ std::optional<ConversionWebhook> conversion_webhook(kube::Client& client, const 
 std::string conversion_words(const ConversionWebhook& webhook, const Error& failure);
 
 /// What to do about it, as a hint.
-std::string conversion_hint(const ConversionWebhook& webhook);
+std::string conversion_hint(const kube::Client& client, const ConversionWebhook& webhook);
 
 }  // namespace mist::apply

@@ -118,7 +118,7 @@ class Observer {
   // the wanted version, but whose it is can be seen.
   Status see_unconverted(const ResourcePlace& place, const ConversionWebhook& webhook, Error failure) {
     const Unconverted unconverted{webhook.definition, conversion_words(webhook, failure),
-                                  conversion_hint(webhook)};
+                                  conversion_hint(client_, webhook)};
     for (const std::string& version : webhook.versions) {
       if (version == place.resource.gvk.version) continue;
       ResourceInfo other = place.resource;
@@ -265,12 +265,12 @@ std::optional<std::string> unserving_definition(kube::Client& client, const Grou
   return std::nullopt;
 }
 
-Error unserved(const GroupKind& kind, const std::string& definition) {
+Error unserved(const kube::Client& client, const GroupKind& kind, const std::string& definition) {
   return error(ErrorKind::Invalid, "{} serves no version of {}, so nothing is known of its objects",
                definition, kind.kind)
       .with_detail(UnservedDefinition{definition})
-      .with_hint(fmt::format("let it serve one again (kubectl edit crd {}): what is stored is still there",
-                             definition));
+      .with_hint(fmt::format("let it serve one again ({}): what is stored is still there",
+                             client.kubectl() + " edit crd " + definition));
 }
 
 }  // namespace
@@ -297,7 +297,7 @@ Result<std::optional<ResourceInfo>> resource_of(kube::Client& client, const Inve
   if (found.ok()) return std::optional<ResourceInfo>(*std::move(found));
   if (found.error().kind != ErrorKind::NotFound) return std::move(found).error();
   if (const auto definition = unserving_definition(client, item.key.group_kind, context))
-    return unserved(item.key.group_kind, *definition);
+    return unserved(client, item.key.group_kind, *definition);
   return std::optional<ResourceInfo>();
 }
 

@@ -455,7 +455,7 @@ class Planner {
     action.hint = std::move(hint);
   }
 
-  static void refuse_nobodys(PlannedAction& action, const Value& live) {
+  void refuse_nobodys(PlannedAction& action, const Value& live) const {
     // As helm's `install` and `upgrade` mark what they make.
     const std::string_view helm = live.string_at({"metadata", "annotations", "meta.helm.sh/release-name"});
     if (helm.empty())
@@ -465,10 +465,9 @@ class Planner {
     conflict(
         action, ConflictCause::Foreign,
         fmt::format("it belongs to the Helm release {}/{}", escape_controls(ns), escape_controls(helm)),
-        fmt::format(
-            "take it over with --adopt; then delete Helm's record, and nothing else of it: kubectl delete "
-            "secret -n {} -l {}",
-            shell_word(ns), shell_word(fmt::format("owner=helm,name={}", helm))));
+        fmt::format("take it over with --adopt; then delete Helm's record, and nothing else of it: {} delete "
+                    "secret -n {} -l {}",
+                    rules_.kubectl, shell_word(ns), shell_word(fmt::format("owner=helm,name={}", helm))));
   }
 
   void refuse_foreign(PlannedAction& action, const Value& live) const {

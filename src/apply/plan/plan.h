@@ -129,6 +129,7 @@ struct PlanRules {
   AllowedChanges allowed = {};
   /// By revisions that never were deployed, or are gone back over: it stays as well.
   std::set<ObjectKey> adopted_in_vain = {};
+  std::string kubectl = "kubectl";  ///< in hints: kube::Client::kubectl()
   bool only_looks = false;  ///< nothing is to be written: who may not write is shown the plan all the same
   bool made_namespace = false;  ///< the Namespace of the record is there only since this run made it
   /// Jobs that removed themselves when they had ended, and are wanted as they were (finished_job.h).

@@ -133,7 +133,7 @@ Status leave_to_admission(const Plan& plan, std::vector<FoundProblem>& found,
 
 // The field around what is wrong, for `kubectl explain`.
 std::string how_to_see(const PlannedAction& action, const DesiredObject& object, std::string_view path,
-                       std::string_view cluster_words) {
+                       const std::string& kubectl) {
   std::string fields;
   bool inside = false;
   for (const char letter : path) {
@@ -142,12 +142,11 @@ std::string how_to_see(const PlannedAction& action, const DesiredObject& object,
   }
   const auto last = fields.rfind('.');
   fields = last == std::string::npos ? std::string() : "." + fields.substr(0, last);
-  return fmt::format("see kubectl{} explain {}{} --api-version={}", cluster_words, action.resource.resource,
-                     fields, object.rendered.object.gvk().api_version());
+  return fmt::format("see {} explain {}{} --api-version={}", kubectl, action.resource.resource, fields,
+                     object.rendered.object.gvk().api_version());
 }
 
-Error schema_refusal(const Plan& plan, const std::vector<FoundProblem>& found,
-                     std::string_view cluster_words) {
+Error schema_refusal(const Plan& plan, const std::vector<FoundProblem>& found, const std::string& kubectl) {
   std::optional<Error> failure;
   for (const FoundProblem& each : std::span(found).first(std::min(found.size(), kMostProblemsShown))) {
     const PlannedAction& action = plan.writes[each.write];
@@ -161,7 +160,7 @@ Error schema_refusal(const Plan& plan, const std::vector<FoundProblem>& found,
     failure = error(ErrorKind::Invalid, "{} does not fit the cluster's schema: {}", action.key.display(),
                     each.problem.words());
     failure->where = std::move(where);
-    failure->hint = how_to_see(action, object, each.problem.path, cluster_words);
+    failure->hint = how_to_see(action, object, each.problem.path, kubectl);
   }
   if (found.size() > kMostProblemsShown)
     failure->frames.push_back(fmt::format("and {} more", found.size() - kMostProblemsShown));
@@ -171,7 +170,7 @@ Error schema_refusal(const Plan& plan, const std::vector<FoundProblem>& found,
 }  // namespace
 
 Status check_against_server(kube::Client& client, const Plan& plan, const ChangesOnAdmission& changes,
-                            std::string_view cluster_words, const Context& context) {
+                            const Context& context) {
   const std::vector<std::size_t> writes = comparable_writes(plan);
   if (writes.empty()) return {};
   MIST_TRY(std::vector<FoundProblem> found,
@@ -181,7 +180,7 @@ Status check_against_server(kube::Client& client, const Plan& plan, const Change
   MIST_TRY_VOID(ask_the_server(client, plan, found, context));
   MIST_TRY_VOID(leave_to_admission(plan, found, changes));
   if (found.empty()) return {};
-  return schema_refusal(plan, found, cluster_words);
+  return schema_refusal(plan, found, client.kubectl());
 }
 
 }  // namespace mist::apply

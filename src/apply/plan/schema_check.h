@@ -13,9 +13,9 @@ namespace mist::apply {
 /// server; so are kinds without a schema. Objects whose problems admission
 /// could solve are first tried by a dry run, since the server doesn't look at every field (feature gates);
 /// what it takes is not a problem. `changes` is asked only about the others, and the server's schemas are
-/// confirmed before anything is refused. `cluster_words` (" --context prod") follow "kubectl" in hints.
-/// Errors: of the context, and of `changes`.
+/// confirmed before anything is refused. Errors: of the
+/// context, and of `changes`.
 Status check_against_server(kube::Client& client, const Plan& plan, const ChangesOnAdmission& changes,
-                            std::string_view cluster_words, const Context& context);
+                            const Context& context);
 
 }  // namespace mist::apply
