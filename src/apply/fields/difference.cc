@@ -349,6 +349,40 @@ class Comparison {
     return true;
   }
 
+  static bool may_become(const Value& item, const Value& key) {
+    bool any = false;
+    return item.is_object() &&
+           std::ranges::all_of(key.as_object(),
+                               [&](const Value::Member& part) {
+                                 const Value* const value = item.find(part.key);
+                                 if (value != nullptr) any = true;
+                                 return value == nullptr || *value == part.value;
+                               }) &&
+           any;
+  }
+
+  // Of custom resources, whose schema may fill in a part of a key: the items that lack a part and can only be
+  // the one that we own by that key, by the keys' places.
+  std::map<std::size_t, std::size_t> defaulted(const Value& desired, ItemPlaces& in_desired,
+                                               const std::vector<std::pair<std::string, Value>>& keys,
+                                               const FieldPlace& place) {
+    constexpr std::size_t kMost = 256;  // of items that are compared with each key
+    std::map<std::size_t, std::size_t> matches;
+    if (typed_ || desired.size() > kMost || keys.size() > kMost) return matches;
+    std::map<std::size_t, std::size_t> claims;  // of items
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      const auto& [entry, key] = keys[k];
+      if (key.size() < 2 || members_.find(place.owned, entry) == nullptr || in_desired.of_key(key)) continue;
+      for (std::size_t i = 0; i < desired.size(); ++i) {
+        if (!may_become(desired.as_array()[i], key)) continue;
+        ++claims[i];
+        if (!matches.emplace(k, i).second) matches[k] = desired.size();
+      }
+    }
+    std::erase_if(matches, [&](const auto& match) { return claims[match.second] != 1; });
+    return matches;
+  }
+
   void compare_keyed(const Value& desired, const Value& live, const FieldPlace& place) {
     const std::size_t first = found.size();
     std::vector<char> known(desired.size(), 0);
@@ -357,9 +391,12 @@ class Comparison {
     std::vector<std::pair<std::string, Value>> keys;
     if (!keys_of(place, keys)) return differ(&desired, &live, place, true);
     ItemPlaces in_desired(desired, typed_), in_live(live, typed_);
-    for (const auto& [entry, key] : keys) {
+    const auto by_default = defaulted(desired, in_desired, keys, place);
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      const auto& [entry, key] = keys[k];
       const Owned owned = members_.find(place.owned, entry);
-      const auto wanted = in_desired.of_key(key);
+      auto wanted = in_desired.of_key(key);
+      if (const auto match = by_default.find(k); match != by_default.end()) wanted = match->second;
       if (!wanted && owned == nullptr) continue;  // theirs
       const auto there = in_live.of_key(key);
       const Value* live_item = there ? &live.as_array()[*there] : nullptr;

@@ -86,6 +86,21 @@ spec:
               ElementsAre(".spec.replicas", ".spec.template.spec.containers[name=web].image"));
 }
 
+TEST(Differences, ItemsWhoseKeyTheServerFilledInAreFound) {
+  constexpr std::string_view kCustom =
+      "{apiVersion: g.example/v1, kind: K, metadata: {managedFields: [{manager: mistctl, operation: Apply, "
+      "fieldsV1: {f:ports: {'k:{\"port\":53,\"proto\":\"TCP\"}': {.: {}, f:name: {}, f:port: {}}, "
+      "'k:{\"port\":53,\"proto\":\"UDP\"}': {.: {}, f:name: {}, f:port: {}, f:proto: {}}}}}]}, ports: "
+      "[{port: "
+      "53, proto: TCP, name: a}, {port: 53, proto: UDP, name: b}]}";
+  EXPECT_THAT(paths("{ports: [{port: 53, name: a}, {port: 53, proto: UDP, name: b}]}", kCustom), IsEmpty());
+  EXPECT_THAT(paths("{ports: [{port: 53, name: c}, {port: 53, proto: UDP, name: b}]}", kCustom),
+              ElementsAre(".ports[port=53,proto=TCP].name"));
+  // It may be either.
+  EXPECT_THAT(paths("{ports: [{port: 53, name: a}]}", kCustom),
+              ElementsAre(".ports[port=53,proto=TCP]", ".ports[port=53,proto=UDP]", ".ports[0]"));
+}
+
 TEST(Differences, WhatWeOwnAndNoLongerWantIsOne) {
   EXPECT_THAT(
       paths("spec: {replicas: 2, template: {spec: {containers: [{name: web, image: 'nginx:1'}]}}}", kLive),
