@@ -100,3 +100,16 @@ def drift_refuses_to_take_what_somebody_else_made(t):
     equal(t.kube.get("ConfigMap", t.ns, "settings")["data"], {"key": "theirs"})
     t.run("drift", "shop", "--fix", "--adopt")
     equal(t.kube.get("ConfigMap", t.ns, "settings")["data"], {"key": "settings"})
+
+
+@test
+def defaults_of_an_object_whose_managers_were_forgotten_are_nobodys(t):
+    """Its fields are before-first-apply's then, those that the server filled in among them."""
+    t.run("install", "shop", "-p", t.package("p", workload("Deployment", "web")))
+    t.kube.patch("Deployment", t.ns, "web", {"spec": {"minReadySeconds": 7}})
+    t.kube.patch("Deployment", t.ns, "web", {"metadata": {"managedFields": [{}]}})
+    t.run("upgrade", "shop", "-p", t.package("p", workload("Deployment", "web", replicas=2)))
+    managers = {m["manager"] for m in t.kube.get("Deployment", t.ns, "web")["metadata"]["managedFields"]}
+    check("before-first-apply" in managers, managers)
+    foreign = drift_of(t)["Deployment/web"]["foreign"]
+    equal([f["path"] for f in foreign], [".spec.minReadySeconds"])

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "action/deploy/look.h"
+#include "apply/fields/forgotten_owners.h"
 
 namespace mist::action {
 
@@ -53,7 +54,31 @@ DriftKind kind_of(const PlannedAction& action) {
   return DriftKind::Changed;
 }
 
-ObjectDrift object_drift(const Look& look, const PlannedAction& action) {
+bool is_forgotten(const ForeignField& field) { return field.manager == apply::kForgottenOwner; }
+
+// An object that nobody's fields were kept of has its defaults listed as somebody's. The server is asked what
+// it makes of the same object under another name: what comes out as it is now, nobody set. Where it doesn't
+// say (the kind has rules for names, a right is missing), all of them stay.
+void leave_defaults_out(const Environment& environment, const PlannedAction& action, const Value& desired,
+                        const Value& live, std::vector<ForeignField>& foreign, const Context& context) {
+  if (std::ranges::none_of(foreign, is_forgotten)) return;
+  Value other = desired;
+  other["metadata"].set("name", "mistctl-drift");
+  auto made = environment.client.create(action.resource, action.key.ns, other, context, kube::DryRun::Server);
+  const Value* const owners = live.at_path({"metadata", "managedFields"});
+  if (!made.ok() || owners == nullptr) return;
+  (*made)["metadata"].set("managedFields", *owners);
+  const std::vector<ForeignField> defaults = apply::foreign_fields(desired, *made, kManager);
+  std::erase_if(foreign, [&](const ForeignField& field) {
+    const auto same = std::ranges::find_if(
+        defaults, [&](const ForeignField& each) { return is_forgotten(each) && each.path == field.path; });
+    return is_forgotten(field) && !field.wanted && same != defaults.end() && !same->live.is_null() &&
+           same->live == field.live;
+  });
+}
+
+ObjectDrift object_drift(const Environment& environment, const Look& look, const PlannedAction& action,
+                         const Context& context) {
   const apply::DesiredObject& desired = look.plan.desired[action.desired];
   ObjectDrift drift{
       .key = action.key,
@@ -65,8 +90,9 @@ ObjectDrift object_drift(const Look& look, const PlannedAction& action) {
       .foreign = {}};
   const auto live = look.live.find(action.key);
   if (live == look.live.end()) return drift;
-  const std::vector<ForeignField> foreign =
-      apply::foreign_fields(desired.rendered.object.value(), live->second.value, kManager);
+  const Value& wanted = desired.rendered.object.value();
+  std::vector<ForeignField> foreign = apply::foreign_fields(wanted, live->second.value, kManager);
+  leave_defaults_out(environment, action, wanted, live->second.value, foreign, context);
   for (const apply::FieldDifference& difference : action.differences) {
     drift.fields.push_back(field_drift(difference, foreign));
     // The plan would write its own revision there.
@@ -149,7 +175,7 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
       report.found.push_back(unknown_drift(action.key, unread.mapped(), recorded.file, recorded.line));
       continue;
     }
-    ObjectDrift drift = object_drift(seen, action);
+    ObjectDrift drift = object_drift(environment, seen, action, context);
     if (drift.kind != DriftKind::Foreign || !drift.foreign.empty()) report.found.push_back(std::move(drift));
   }
   for (const PlannedAction& action : seen.plan.removals) {
