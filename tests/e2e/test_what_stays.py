@@ -45,6 +45,21 @@ def what_is_to_be_kept_keeps_the_only_object_that_owns_it(t):
 
 
 @test
+def an_owner_goes_with_the_reference_to_it(t):
+    """What is still wanted no longer names it, which is written before anything is deleted."""
+    t.run("install", "shop", "-p", t.package("owner", config_map("owner")))
+    child = owned_by(t, t.ns, "owner", config_map("child", {"a": "1"}))
+    child["metadata"]["annotations"] = KEEP
+    t.run("upgrade", "shop", "-p", t.package("both", config_map("owner"), child))
+    free = config_map("child", {"a": "1"})
+    free["metadata"]["annotations"] = KEEP
+    t.run("upgrade", "shop", "-p", t.package("child", free))
+    equal((t.owned("shop"), retained(t, "shop")), ({"ConfigMap/child"}, set()))
+    time.sleep(3)  # the garbage collector has looked by then
+    equal(t.kube.get("ConfigMap", t.ns, "child")["metadata"].get("ownerReferences"), None)
+
+
+@test
 def a_kind_that_others_use_by_now_outlives_the_install_that_made_it(t):
     group, plural = f"{t.ns}.example.com", "widgets"
     t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, f"{plural}.{group}"))
@@ -195,6 +210,24 @@ def a_release_gets_past_its_own_webhook_that_is_down(t):
         t.run("upgrade", "shop", "-p", t.package("p", guard(t, **less), config_map("one", {"a": f"less-{number}"})))
         equal(t.kube.get("ConfigMap", t.ns, "one")["data"], {"a": f"less-{number}"})
         t.run("upgrade", "shop", "-p", t.package("p", guard(t), config_map("one", {"a": f"less-{number}"})))
+    t.kube.wait("it refuses again", lambda: t.kube.request(
+        "POST", f"/api/v1/namespaces/{t.ns}/configmaps?dryRun=All", config_map("other"))[0] == 500)
+    t.run("uninstall", "shop", "--yes")
+    equal(t.owned("shop"), set())
+
+
+@test
+def an_uninstall_that_a_webhook_keeps_from_going_through_deletes_nothing(t):
+    t.run("install", "shop", "-p", t.package("p", workload("Deployment", "web"), config_map("one")))
+    name = f"{t.ns}-guard"
+    t.cleanup(lambda: t.kube.delete("ValidatingWebhookConfiguration", None, name))
+    t.kube.create("ValidatingWebhookConfiguration", None, guard(t))
+    t.kube.wait("it refuses", lambda: t.kube.request(
+        "POST", f"/api/v1/namespaces/{t.ns}/configmaps?dryRun=All", config_map("other"))[0] == 500)
+    mark = t.mark()
+    t.refused("uninstall", "shop", "--yes",
+              says=["can't delete it now", "failed calling webhook", f"kubectl delete validatingwebhookconfiguration {name}"])
+    equal([r for r in t.requests(mark) if r.writes and "dryRun" not in r.uri], [], "writes")
 
 
 @test(waits=True)

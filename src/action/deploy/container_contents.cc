@@ -108,8 +108,9 @@ void ContainerView::add(const apply::Owner& id, const kube::ResourceInfo& resour
 }
 
 // As far up as owners go: a Pod by its ReplicaSet's Deployment, an EndpointSlice by its Service.
-bool ContainerView::is_tied(const std::string& uid, const std::set<std::string>& going, int depth) const {
-  if (going.contains(uid)) return true;
+bool ContainerView::is_tied(const std::string& uid, const Going& going, int depth) const {
+  if (going.uids.contains(uid)) return true;
+  if (going.freed.contains(uid)) return false;
   const auto found = items_.find(uid);
   if (found == items_.end() || depth > kLongestChain) return false;
   // The garbage collector takes what has lost all its owners. One that isn't known here stays.
@@ -129,7 +130,7 @@ Contents ContainerView::judge(const Going& going) const {
   Contents result;
   for (const auto& [uid, item] : items_) {
     const bool kept = item.is_kept() && !going.uids.contains(uid);
-    if (!kept && is_tied(uid, going.uids, 0))
+    if (!kept && is_tied(uid, going, 0))
       result.tied.insert(uid);
     else if (item.terminating)
       continue;
@@ -151,7 +152,7 @@ std::map<std::string, std::string> ContainerView::owners_of_kept(const Going& go
   std::map<std::string, std::string> result;
   for (const std::string& uid : kept_and_owned_) {
     const Item& item = items_.at(uid);
-    if (item.terminating || going.uids.contains(uid) || !is_tied(uid, going.uids, 0)) continue;
+    if (item.terminating || going.uids.contains(uid) || !is_tied(uid, going, 0)) continue;
     note_ancestors(item, fmt::format("{}, which {}", item.display, item.stays), result, 0);
   }
   return result;
@@ -171,7 +172,7 @@ std::map<std::string, std::vector<std::string>> ContainerView::claims_with_owner
   std::map<std::string, std::vector<std::string>> result;
   for (const auto& [uid, item] : items_) {
     const bool goes_by_itself = item.terminating || going.uids.contains(uid);
-    if (!item.claim || goes_by_itself || item.is_kept() || !is_tied(uid, going.uids, 0)) continue;
+    if (!item.claim || goes_by_itself || item.is_kept() || !is_tied(uid, going, 0)) continue;
     for (const Owner& owner : item.owners)
       if (going.uids.contains(owner.uid)) result[owner.uid].push_back(item.display);
   }

@@ -30,6 +30,7 @@ struct Contents {
 struct Going {
   std::set<std::string> uids;
   std::set<std::string> api_services;  ///< names; what only these serve is nobody's loss
+  std::set<std::string> freed = {};    ///< uids of what has lost all its owners by then
 };
 
 /// One look into a container, which may be judged again and again.
@@ -85,7 +86,7 @@ class ContainerView {
   };
 
   void add(const apply::Owner& id, const kube::ResourceInfo& resource, const encoding::Value& object);
-  bool is_tied(const std::string& uid, const std::set<std::string>& going, int depth) const;
+  bool is_tied(const std::string& uid, const Going& going, int depth) const;
   bool is_garbage(const Item& item) const;
   void add_owners_of_kept(const Environment& environment, const apply::Owner& id, const Context& context);
   void note_ancestors(const Item& item, const std::string& words, std::map<std::string, std::string>& result,

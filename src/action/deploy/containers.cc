@@ -51,6 +51,15 @@ bool is_kept(const LiveState& live, const ObjectKey& key) {
   return !keep.empty() && keep != "false";
 }
 
+// Written before anything is deleted, so that the garbage collector finds no owner any more.
+bool loses_its_owners(const PlannedAction& write, const LiveState& live) {
+  const auto there = live.find(write.key);
+  const bool changes = write.kind == ActionKind::Update || write.kind == ActionKind::Adopt;
+  if (!changes || write.uid.empty() || there == live.end()) return false;
+  const Value& now = there->second.value;
+  return !owners_of(now).empty() && owners_of(apply::with_differences(now, write.differences)).empty();
+}
+
 std::string uid_of(const LiveState& live, const ObjectKey& key) {
   const auto there = live.find(key);
   return there == live.end() ? std::string()
@@ -68,6 +77,7 @@ void Containers::stays(const ObjectKey& key, std::string version, std::string wh
                   there == live.end() ? std::vector<std::string>() : owners_of(there->second.value),
                   "",
                   rewritten};
+  staying.freed = freed_.contains(uid_of(live, key));
   if (there != live.end() && key.group_kind == GroupKind{"", "Secret"})
     staying.made_for = there->second.value.string_at({"metadata", "annotations", kAccountOfToken});
   staying_.push_back(std::move(staying));
@@ -113,7 +123,7 @@ std::string Containers::known_to_stay(const PlannedAction& container, const Grou
   for (const Staying& each : staying_) {
     const bool inside = holds(container.key, defined, each) && !(replaced && is_definition && each.rewritten);
     // The garbage collector takes what has lost all its owners.
-    const bool owned = each.key != container.key && !each.owners.empty() &&
+    const bool owned = each.key != container.key && !each.owners.empty() && (replaced || !each.freed) &&
                        std::ranges::find(each.owners, container.uid) != each.owners.end() &&
                        std::ranges::all_of(each.owners, [&](const std::string& uid) {
                          return uid == container.uid || going_.uids.contains(uid);
@@ -166,7 +176,7 @@ std::string Containers::owning_what_stays(const Contents& contents) const {
     };
     const bool by_it =
         std::ranges::any_of(each.owners, [&](const std::string& uid) { return taken.contains(uid); });
-    if (by_it && std::ranges::all_of(each.owners, goes))
+    if (by_it && !each.freed && std::ranges::all_of(each.owners, goes))
       names.push_back(fmt::format("{}, which {} and has its owner there", each.key.display(), each.why));
   }
   return would_go(std::move(names));
@@ -204,7 +214,7 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
   // What turns out to stay may keep the next container.
   for (bool again = true; again;) {
     again = false;
-    going_ = {};
+    going_ = {.uids = {}, .api_services = {}, .freed = freed_};
     for (const PlannedAction& removal : removals) {
       if (removal.kind != ActionKind::Delete || removal.uid.empty()) continue;
       going_.uids.insert(removal.uid);
@@ -324,6 +334,7 @@ Status Containers::settle_replacements(const Environment& environment, apply::Pl
       why = known_to_stay(write, {}, true);
       if (why.empty()) why = bound_to_what_stays(write, live);
       Going going = going_;
+      going.freed.clear();  // the object may go before they are written
       going.uids.insert(write.uid);
       if (why.empty()) {
         MIST_TRY(why, owning_what_is_kept(environment, write, going, data, context));
@@ -331,6 +342,7 @@ Status Containers::settle_replacements(const Environment& environment, apply::Pl
     } else {
       MIST_TRY(const ContainerView* view, view_of(environment, write.key, views, context));
       Going going = going_;
+      going.freed.clear();
       for (const PlannedAction& other : plan.writes) {
         if (other.key.group_kind == view->defined() && !is_kept(live, other.key)) {
           if (const std::string uid = uid_of(live, other.key); !uid.empty()) going.uids.insert(uid);
@@ -358,6 +370,8 @@ Result<Containers> Containers::of_plan(const Environment& environment, apply::Pl
                                        const LiveState& live, const apply::PruneRules& rules,
                                        const Context& context) {
   Containers containers(plan.owner, rules, RecordFate::Stays);
+  for (const PlannedAction& write : plan.writes)
+    if (loses_its_owners(write, live)) containers.freed_.insert(write.uid);
   for (const PlannedAction& write : plan.writes)
     containers.stays(write.key, write.resource.gvk.version,
                      plan.is_hook(write) ? "is a hook of the release" : "is still wanted", live,

@@ -60,6 +60,7 @@ class Containers {
     std::vector<std::string> owners;  // uids
     std::string made_for = {};        // the ServiceAccount of a token
     bool rewritten = false;           // created again when its definition is replaced
+    bool freed = false;               // of all its owners, before anything is deleted
   };
   using Views = std::map<apimachinery::ObjectKey, ContainerView>;
   using Data = std::map<std::string, ContainerView>;  // of_data(), by namespace
@@ -92,6 +93,7 @@ class Containers {
   apply::PruneRules rules_;
   RecordFate record_ = RecordFate::Stays;
   std::vector<Staying> staying_;
+  std::set<std::string> freed_;  // uids; set before anything stays
   Going going_;
   std::set<std::string> namespaces_;  // of what goes, and the release's own
   std::map<apimachinery::ObjectKey, std::vector<std::string>> foreign_;
