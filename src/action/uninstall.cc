@@ -173,8 +173,7 @@ Result<UninstallPlan> look_and_plan(const Environment& environment, ReleaseState
   MIST_TRY_VOID(plan_returns(environment, plan.state, plan.removals, context));
   plan.containers = Containers(id, options.rules, RecordFate::Goes);
   MIST_TRY_VOID(plan.containers.settle(environment, plan.removals, live, context));
-  MIST_TRY_VOID(
-      apply::ask_about_deletes(environment.client, plan.removals, options.dry_run, options.dry_run, context));
+  MIST_TRY_VOID(apply::ask_about_deletes(environment.client, plan.removals, live, options.dry_run, context));
   MIST_TRY_VOID(apply::refuse_undeletable(plan.removals));
   return plan;
 }

@@ -11,6 +11,7 @@
 #include "action/run_tests.h"
 #include "apply/execute/execute.h"
 #include "apply/execute/remove.h"
+#include "apply/plan/admission_gates.h"
 #include "apply/plan/announce.h"
 #include "apply/plan/observe.h"
 #include "base/text.h"
@@ -259,7 +260,10 @@ class UninstallRun {
     };
     apply::RemovalReport done =
         apply::execute_removals(environment_.client, removals, apply::apply_set_id(plan_.id),
-                                {.wait = until_gone, .timeout = options_.timeout, .last_look = last_look},
+                                {.wait = until_gone,
+                                 .timeout = options_.timeout,
+                                 .last_look = last_look,
+                                 .gone_gates = apply::names_of_first(plan_.removals)},
                                 environment_.events, lock_->context());
     report_.deleted += static_cast<std::size_t>(std::ranges::count(done.outcomes, apply::Outcome::Done));
     for (auto& [position, why] : done.stayed) retain(report_, removals[position].key, std::move(why));

@@ -125,6 +125,19 @@ def an_update_that_the_server_refuses_is_known_before_anything_is_written(t):
 
 
 @test
+def a_first_install_that_the_server_refuses_writes_nothing(t):
+    """Its schema fits, and its selector chooses other Pods than its own."""
+    web = workload("Deployment", "web")
+    web["spec"]["selector"]["matchLabels"] = {"app": "other"}
+    mark = t.mark()
+    for verb in ("diff", "install"):
+        t.refused(verb, "shop", "-p", t.package("p", config_map("cfg", {"a": "1"}), web),
+                  says=["Deployment", "selector", "does not match template"])
+    equal([r for r in t.requests(mark) if r.writes and "dryRun" not in r.uri], [], "writes")
+    equal((t.owned("shop"), t.record("shop")), (set(), []), "written")
+
+
+@test
 def who_may_not_change_all_of_it_changes_nothing_and_sees_what_would(t):
     t.run("install", "shop", "-p", t.package("v0", config_map("cfg", {"a": "1"}), rolling(1, {"type": "Recreate"})))
     verbs = ["get", "list", "watch", "create", "patch", "delete"]
@@ -415,6 +428,45 @@ def who_may_not_delete_uninstalls_nothing(t):
     t.refused("uninstall", "shop", "--yes", kubeconfig=deployer.kubeconfig, says=["cannot delete resource", "configmaps"])
     equal([r for r in t.requests(mark) if r.writes], [], "writes")
     t.run("uninstall", "shop", "--yes")
+
+
+@test
+def an_uninstall_that_a_policy_forbids_deletes_nothing(t):
+    held = config_map("held", {"a": "1"})
+    held["metadata"]["labels"] = {"held": t.ns}
+    t.run("install", "shop", "-p", t.package("v0", held, config_map("cfg", {"a": "1"}), config_map("early")))
+    let_go = hold(t, "held")
+    held_path = t.kube.path("ConfigMap", t.ns, "held") + "?dryRun=All"
+    t.kube.wait("the policy is enforced", lambda: t.kube.request("DELETE", held_path)[0] == 422)
+    mark = t.mark()
+    t.refused("uninstall", "shop", "--yes", says=["ConfigMap", "it is held", "mistletoe.dev/keep"])
+    equal([r for r in t.requests(mark) if r.writes and "dryRun" not in r.uri], [], "writes")
+    let_go()
+    t.kube.wait("it may be deleted", lambda: t.kube.request("DELETE", held_path)[0] == 200)
+    t.run("uninstall", "shop", "--yes")
+    equal(t.owned("shop"), set())
+
+
+@test
+def an_uninstall_gets_past_its_own_policy(t):
+    """The policy goes first, and what the server judges by it for a moment longer is sent again."""
+    held = config_map("held", {"a": "1"})
+    held["metadata"]["labels"] = {"held": t.ns}
+    name, api = f"own-{t.ns}", {"apiVersion": "admissionregistration.k8s.io/v1"}
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["DELETE"]}]
+    policy = {**api, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": {
+        "failurePolicy": "Fail", "validations": [{"expression": "false", "message": "it is held"}],
+        "matchConstraints": {"objectSelector": {"matchLabels": {"held": t.ns}}, "resourceRules": rules}}}
+    binding = {**api, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": name},
+               "spec": {"policyName": name, "validationActions": ["Deny"]}}
+    for each in (policy, binding):
+        t.cleanup(lambda each=each: t.kube.delete(each["kind"], None, name))
+    t.run("install", "shop", "-p", t.package("v0", held, policy, binding))
+    t.kube.wait("the policy is enforced", lambda: t.kube.request(
+        "DELETE", t.kube.path("ConfigMap", t.ns, "held") + "?dryRun=All")[0] == 422)
+    contains(t.run("uninstall", "shop", "--dry-run").out, "it is held", "is deleted first")
+    t.run("uninstall", "shop", "--yes")
+    equal(t.owned("shop"), set())
 
 
 @test

@@ -7,6 +7,7 @@
 #include "action/recover/labelled.h"
 #include "action/recover/record_head.h"
 #include "apply/execute/remove.h"
+#include "apply/plan/admission_gates.h"
 #include "apply/plan/announce.h"
 #include "apply/plan/finished_job.h"
 #include "apply/plan/left_as_is.h"
@@ -311,7 +312,8 @@ apply::RemovalReport Deployment::remove(const std::vector<apply::Removal>& remov
                                         return look_.containers.last_look(environment_, removal.key,
                                                                           lock_->context());
                                       },
-                                  .leave_denied = look_.leaves_refused},
+                                  .leave_denied = look_.leaves_refused,
+                                  .gone_gates = apply::names_of_first(look_.plan)},
                                  environment_.events, lock_->context());
 }
 

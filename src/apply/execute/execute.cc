@@ -6,6 +6,7 @@
 
 #include "apimachinery/built_in_groups.h"
 #include "apply/execute/conversion.h"
+#include "apply/execute/moment.h"
 #include "apply/execute/remove.h"
 #include "apply/execute/run_graph.h"
 #include "apply/execute/run_report.h"
@@ -224,24 +225,6 @@ class Writer {
     return {};
   }
 
-  // The handler of a new kind appears a moment after its definition is established or its API service
-  // available, and nothing announces it: what it takes is tried again for this long, about ten seconds.
-  class Moment {
-   public:
-    explicit Moment(const Context& context) : context_(context) {}
-    /// False: it is over, or the work is stopped.
-    bool pause() {
-      if (++tries_ > 54 || !SystemClock().sleep(pause_, context_.stop())) return false;
-      pause_ = std::min(pause_ * 2, std::chrono::milliseconds(200));
-      return context_.check().ok();
-    }
-
-   private:
-    const Context& context_;
-    int tries_ = 0;
-    std::chrono::milliseconds pause_{20};
-  };
-
   // Of a kind that a definition in this release brings: as that says, unless the server says more by now.
   // Of one that an API service brings: as the server says.
   Result<kube::ObjectRef> reference(const PlannedAction& action, Moment& moment) {
@@ -290,10 +273,7 @@ class Writer {
   // which was established all the time. A webhook or a policy that this run has just made refuse less, or
   // deleted, may still be asked.
   bool is_too_early(const PlannedAction& action, const Error& failure) const {
-    if (eased_.contains(kube::unanswering_webhook(failure)) ||
-        std::ranges::any_of(kube::denied_by(failure),
-                            [&](const std::string& name) { return eased_.contains(name); }))
-      return true;
+    if (is_refused_by(failure, eased_)) return true;
     // Admission asks for the quota's status, which its controller writes a moment after the spec.
     if (failure.kind == ErrorKind::Forbidden && !kube::is_without_right(failure) &&
         quotas_.contains(action.key.ns))
@@ -457,7 +437,7 @@ class Writer {
       if (const auto webhook = conversion_webhook(client_, ref.resource, context_))
         return std::move(late)
             .with_frame(conversion_words(*webhook, failure))
-            .with_hint(conversion_hint(*webhook));
+            .with_hint(conversion_hint(client_, *webhook));
       return late;
     }
   }

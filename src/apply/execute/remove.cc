@@ -5,9 +5,11 @@
 #include <mutex>
 
 #include "apply/execute/conversion.h"
+#include "apply/execute/moment.h"
 #include "apply/execute/run_report.h"
 #include "apply/marks.h"
 #include "apply/order/order.h"
+#include "apply/plan/admission_gates.h"
 #include "apply/plan/observe.h"
 #include "apply/plan/plan.h"
 #include "apply/wait/wait.h"
@@ -102,7 +104,11 @@ class Remover {
     }
     std::string why;
     std::optional<Held> held;
-    Status removed = remove(removal, options_.wait || !order_.edges_out(node).empty(), why, held);
+    const bool until_gone = options_.wait || !order_.edges_out(node).empty();
+    Status removed = remove(removal, until_gone, why, held);
+    for (Moment moment(context_);
+         !removed.ok() && is_refused_by(removed.error(), options_.gone_gates) && moment.pause();)
+      removed = remove(removal, until_gone, why, held);
     if (!why.empty()) return stays(node, removal, std::move(why));
     if (!removed.ok() && options_.leave_denied && kube::is_denied(removed.error()) &&
         !kube::is_without_right(removed.error())) {
@@ -152,8 +158,10 @@ class Remover {
     }
   }
 
-  static Error unconverted(const Error& failure, const ConversionWebhook& webhook) {
-    return Error(failure).with_frame(conversion_words(webhook, failure)).with_hint(conversion_hint(webhook));
+  Error unconverted(const Error& failure, const ConversionWebhook& webhook) const {
+    return Error(failure)
+        .with_frame(conversion_words(webhook, failure))
+        .with_hint(conversion_hint(client_, webhook));
   }
 
   // Objects of a kind that isn't served can only be deleted with its definition, which this run deletes too.

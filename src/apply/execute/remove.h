@@ -39,6 +39,9 @@ struct RemovalOptions {
   /// one sentence; empty: it goes.
   std::function<Result<std::string>(const Removal&)> last_look = {};
   bool leave_denied = false;  ///< what admission forbids to delete stays, and is no failure
+  /// Names of policies and webhooks that are gone by now (admission_gates.h): what the server still refuses
+  /// by them is sent again.
+  std::set<std::string, std::less<>> gone_gates = {};
 };
 
 struct RemovalReport {

@@ -6,6 +6,7 @@
 
 #include "apply/plan/admission_change.h"
 #include "apply/plan/refusal.h"
+#include "kube/api_failure.h"
 
 namespace mist::apply {
 namespace {
@@ -48,26 +49,19 @@ class GateFinder {
       if (&write == &refused || !is_written(write) || plan_.is_hook(write)) continue;
       // A policy that isn't there yet refused nothing; parameters that aren't may be the reason.
       const bool gate = parameters.contains(write.key.group_kind) ||
-                        (write.kind != ActionKind::Create && denies(write, refused.denied_by));
+                        (write.kind != ActionKind::Create && refuses(write, live_, refused.denied_by));
       if (gate && changes_more_than_metadata(write)) gates.writes.push_back(i);
     }
     for (std::size_t i = 0; i < plan_.removals.size(); ++i) {
       const PlannedAction& removal = plan_.removals[i];
-      if (&removal != &refused && removal.kind == ActionKind::Delete && denies(removal, refused.denied_by))
+      if (&removal != &refused && removal.kind == ActionKind::Delete &&
+          refuses(removal, live_, refused.denied_by))
         gates.removals.push_back(i);
     }
     return gates;
   }
 
  private:
-  bool denies(const PlannedAction& gate, const std::vector<std::string>& names) const {
-    if (!is_of_admission(gate.key.group_kind)) return false;
-    if (!is_webhook_configuration(gate.key.group_kind))
-      return std::ranges::find(names, gate.key.name) != names.end();
-    const auto there = live_.find(gate.key);
-    return there != live_.end() && has_webhook(there->second.value, names);
-  }
-
   // As the server has the policy, and as the plan wants it. One policy may refuse many objects.
   const std::set<GroupKind>& parameters_of(const std::vector<std::string>& names) {
     const auto [known, fresh] = parameters_.try_emplace(names);
@@ -146,19 +140,48 @@ Status put_gates_first(kube::Client& client, Plan& plan, const LiveState& live, 
   return {};
 }
 
+bool refuses(const PlannedAction& gate, const LiveState& live, const std::vector<std::string>& names) {
+  if (!is_of_admission(gate.key.group_kind)) return false;
+  if (!is_webhook_configuration(gate.key.group_kind))
+    return std::ranges::find(names, gate.key.name) != names.end();
+  const auto there = live.find(gate.key);
+  return there != live.end() && has_webhook(there->second.value, names);
+}
+
+bool stays_unanswered(const Plan& plan, const Error& failure) {
+  const std::vector<std::string>& namespaces = kube::webhook_namespaces(failure);
+  const auto may_repair = [&](const PlannedAction& write) {
+    if (!is_written(write)) return false;
+    const std::string& place =
+        write.key.group_kind == GroupKind{"", "Namespace"} ? write.key.name : write.key.ns;
+    return !place.empty() && std::ranges::find(namespaces, place) != namespaces.end();
+  };
+  return !namespaces.empty() && !changes_admission(plan) && std::ranges::none_of(plan.writes, may_repair);
+}
+
 std::set<std::string, std::less<>> names_of_first(const Plan& plan) {
+  std::set<std::string, std::less<>> names = names_of_first(plan.removals);
+  names.merge(names_of_first(plan.writes));
+  return names;
+}
+
+std::set<std::string, std::less<>> names_of_first(const std::vector<PlannedAction>& actions) {
   std::set<std::string, std::less<>> names;
-  for (const std::vector<PlannedAction>* actions : {&plan.writes, &plan.removals}) {
-    for (const PlannedAction& action : *actions) {
-      // Those of its webhooks are in what they refused.
-      names.insert(action.denied_by.begin(), action.denied_by.end());
-      if (action.first) names.insert(action.key.name);
-      for (const FieldDifference& difference : action.differences)
-        if (action.first && difference.steps.size() >= 2 && difference.steps[1].kind == PathStep::Kind::Key)
-          names.emplace(difference.steps[1].key.string_at("name"));
-    }
+  for (const PlannedAction& action : actions) {
+    // Those of its webhooks are in what they refused.
+    names.insert(action.denied_by.begin(), action.denied_by.end());
+    if (action.first) names.insert(action.key.name);
+    for (const FieldDifference& difference : action.differences)
+      if (action.first && difference.steps.size() >= 2 && difference.steps[1].kind == PathStep::Kind::Key)
+        names.emplace(difference.steps[1].key.string_at("name"));
   }
   return names;
+}
+
+bool is_refused_by(const Error& failure, const std::set<std::string, std::less<>>& names) {
+  return names.contains(kube::unanswering_webhook(failure)) ||
+         std::ranges::any_of(kube::denied_by(failure),
+                             [&](const std::string& name) { return names.contains(name); });
 }
 
 }  // namespace mist::apply

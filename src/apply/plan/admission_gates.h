@@ -17,8 +17,21 @@ bool changes_admission(const Plan& plan);
 /// infer_order() and of the context.
 Status put_gates_first(kube::Client& client, Plan& plan, const LiveState& live, const Context& context);
 
+/// Whether `gate` is the policy, its binding or the configuration of the webhook that refused a request, by
+/// `names` (kube::denied_by(), kube::unanswering_webhook()).
+bool refuses(const PlannedAction& gate, const LiveState& live, const std::vector<std::string>& names);
+
+/// Of a webhook that must be asked and doesn't answer: whether nothing in the plan may repair it, neither
+/// what answers for it nor its configuration. False for other failures.
+bool stays_unanswered(const Plan& plan, const Error& failure);
+
 /// The names of all that is `first` as kube::denied_by() has them: for a moment after it is written, the
 /// server may still judge by what it was.
 std::set<std::string, std::less<>> names_of_first(const Plan& plan);
+/// The same of writes or removals alone.
+std::set<std::string, std::less<>> names_of_first(const std::vector<PlannedAction>& actions);
+
+/// Whether a request was refused by one of these, which are on their way out: it may be sent again.
+bool is_refused_by(const Error& failure, const std::set<std::string, std::less<>>& names);
 
 }  // namespace mist::apply

@@ -1,12 +1,15 @@
 #include "apply/plan/asked_deletes.h"
 
 #include <algorithm>
-#include <functional>
+#include <array>
+#include <initializer_list>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "apply/marks.h"
 #include "apply/plan/admission_change.h"
+#include "apply/plan/admission_gates.h"
 #include "apply/plan/observe.h"
 #include "apply/plan/refusal.h"
 #include "base/one_line.h"
@@ -17,47 +20,137 @@
 namespace mist::apply {
 namespace {
 
-// Whether the answer may be another when the delete's turn comes.
-using MayChange = std::function<bool(const Error&)>;
+struct Refusal {
+  PlannedAction* removal = nullptr;
+  Error failure = {};
+};
 
-void refuse(PlannedAction& removal, const MayChange& may_change, bool only_looks, const Error& failure) {
-  const bool no_right = kube::is_without_right(failure);
-  if (no_right && only_looks) return;
-  removal.reason +=
-      fmt::format("; the server forbids to delete it as things are ({})", one_line(failure.because));
-  if (may_change(failure)) return;
-  removal.meant = removal.kind;
-  removal.kind = ActionKind::Conflict;
-  removal.cause = no_right ? ConflictCause::NoRight : ConflictCause::Denied;
-  removal.arguable = true;
-  removal.denied_by = kube::denied_by(failure);
-  removal.hint = no_right
-                     ? failure.hint
-                     : fmt::format("have admission let it go, or keep it with the annotation {}: \"true\"",
-                                   kKeepAnnotation);
+bool is_unanswered(const Error& failure) { return !kube::unanswering_webhook(failure).empty(); }
+
+Result<std::vector<Refusal>> ask(kube::Client& client, const std::vector<PlannedAction*>& asked,
+                                 const Context& context) {
+  std::vector<std::optional<Error>> answers(asked.size());
+  MIST_TRY_VOID(parallel_for(asked.size(), 16, [&](std::size_t i) -> Status {
+                  const PlannedAction& removal = *asked[i];
+                  const InventoryItem item{
+                      .key = removal.key, .version = removal.resource.gvk.version, .uid = removal.uid};
+                  const auto resource = resource_of(client, item, context);
+                  if (!resource.ok() || !*resource) return context.check();
+                  auto removed =
+                      client.remove({**resource, removal.key.ns, removal.key.name},
+                                    {.uid = removal.uid, .dry_run = kube::DryRun::Server}, context);
+                  if (!removed.ok() && (kube::is_denied(removed.error()) || is_unanswered(removed.error())))
+                    answers[i] = std::move(removed).error();
+                  return context.check();
+                }).in("while the server was asked what it would delete"));
+  std::vector<Refusal> refusals;
+  for (std::size_t i = 0; i < asked.size(); ++i)
+    if (answers[i]) refusals.push_back({asked[i], *std::move(answers[i])});
+  return refusals;
 }
 
-Status ask(kube::Client& client, const std::vector<PlannedAction*>& asked, const MayChange& may_change,
-           bool only_looks, const Context& context) {
-  return parallel_for(asked.size(), 16,
-                      [&](std::size_t i) -> Status {
-                        PlannedAction& removal = *asked[i];
-                        const InventoryItem item{
-                            .key = removal.key, .version = removal.resource.gvk.version, .uid = removal.uid};
-                        const auto resource = resource_of(client, item, context);
-                        if (!resource.ok() || !*resource) return context.check();
-                        const auto removed =
-                            client.remove({**resource, removal.key.ns, removal.key.name},
-                                          {.uid = removal.uid, .dry_run = kube::DryRun::Server}, context);
-                        if (!removed.ok() && kube::is_denied(removed.error()))
-                          refuse(removal, may_change, only_looks, removed.error());
-                        return context.check();
-                      })
-      .in("while the server was asked what it would delete");
+void tell(const Refusal& refusal) {
+  refusal.removal->reason += fmt::format(
+      "; the server {} ({})",
+      is_unanswered(refusal.failure) ? "can't delete it now" : "forbids to delete it as things are",
+      one_line(refusal.failure.because));
+}
+
+void refuse(const Refusal& refusal, std::string hint) {
+  PlannedAction& removal = *refusal.removal;
+  removal.meant = removal.kind;
+  removal.kind = ActionKind::Conflict;
+  removal.cause = kube::is_without_right(refusal.failure) ? ConflictCause::NoRight : ConflictCause::Denied;
+  removal.arguable = true;
+  removal.denied_by = kube::denied_by(refusal.failure);
+  removal.hint = std::move(hint);
+}
+
+std::string hint_of(const Error& failure) {
+  if (kube::is_without_right(failure) || is_unanswered(failure)) return failure.hint;
+  return fmt::format("have admission let it go, or keep it with the annotation {}: \"true\"",
+                     kKeepAnnotation);
 }
 
 bool is_askable(const PlannedAction& removal) {
   return removal.kind == ActionKind::Delete && !removal.unreadable && !removal.uid.empty();
+}
+
+bool has_any_of(const Value* list, std::initializer_list<std::string_view> words) {
+  return list != nullptr && list->is_array() && std::ranges::any_of(list->as_array(), [&](const Value& each) {
+           return each.is_string() && std::ranges::find(words, each.as_string()) != words.end();
+         });
+}
+
+// What policies and webhooks of the cluster say of deletes.
+class DeleteJudges {
+ public:
+  static DeleteJudges read(kube::Client& client, const Context& context) {
+    DeleteJudges judges;
+    for (const auto& [kind, plural] : kKinds) {
+      const kube::ResourceInfo resource{{"admissionregistration.k8s.io", "v1", kind}, plural, false, {}};
+      const auto found = client.list(resource, {}, context);
+      // Servers before 1.30 have no policies.
+      if (!found.ok() && !kube::is_not_served(found.error()) && found.error().kind != ErrorKind::NotFound)
+        judges.unknown_ = true;
+      if (!found.ok()) continue;
+      for (const Value& each : found->items) judges.add(each);
+    }
+    return judges;
+  }
+
+  /// Whether anything may be asked whether this object may go; true where that can't be read.
+  bool judge(const GroupKind& kind) const {
+    return unknown_ || std::ranges::any_of(rules_, [&](const Value& rule) {
+             return has_any_of(rule.find("apiGroups"), {"*", kind.group});
+           });
+  }
+
+ private:
+  static constexpr std::array<std::pair<const char*, const char*>, 3> kKinds{
+      {{"ValidatingAdmissionPolicy", "validatingadmissionpolicies"},
+       {"ValidatingWebhookConfiguration", "validatingwebhookconfigurations"},
+       {"MutatingWebhookConfiguration", "mutatingwebhookconfigurations"}}};
+
+  void add(const Value& judge) {
+    add_rules(judge.at_path({"spec", "matchConstraints", "resourceRules"}));
+    const Value* const webhooks = judge.find("webhooks");
+    if (webhooks == nullptr || !webhooks->is_array()) return;
+    for (const Value& webhook : webhooks->as_array()) add_rules(webhook.find("rules"));
+  }
+
+  void add_rules(const Value* rules) {
+    if (rules == nullptr || !rules->is_array()) return;
+    for (const Value& rule : rules->as_array())
+      if (has_any_of(rule.find("operations"), {"*", "DELETE"})) rules_.push_back(rule);
+  }
+
+  std::vector<Value> rules_;
+  bool unknown_ = false;
+};
+
+// Whether what judged may judge otherwise by then: a policy's parameters go with the rest; a webhook, and
+// what is built into the server, may judge by anything.
+bool may_judge_otherwise(kube::Client& client, const std::vector<PlannedAction>& removals,
+                         const Error& failure, const Context& context) {
+  const auto parameters = parameters_of_denier(client, kube::denied_by(failure), context);
+  return !parameters || std::ranges::any_of(removals, [&](const PlannedAction& removal) {
+    return removal.kind == ActionKind::Delete && parameters->contains(removal.key.group_kind);
+  });
+}
+
+// What refused it and goes too: the order of removals has it go first. Whether anything is.
+bool is_refused_by_own(const Refusal& refusal, std::vector<PlannedAction>& removals, const LiveState& live) {
+  std::vector<std::string> names = kube::denied_by(refusal.failure);
+  if (is_unanswered(refusal.failure)) names.emplace_back(kube::unanswering_webhook(refusal.failure));
+  bool any = false;
+  for (PlannedAction& gate : removals) {
+    if (gate.kind != ActionKind::Delete || &gate == refusal.removal || !refuses(gate, live, names)) continue;
+    gate.first = any = true;
+    refusal.removal->reason += fmt::format("; {} is deleted first", gate.key.display());
+  }
+  if (any) refusal.removal->denied_by = std::move(names);
+  return any;
 }
 
 }  // namespace
@@ -67,14 +160,16 @@ Status ask_about_deletes(kube::Client& client, Plan& plan, const PlanRules& rule
   std::vector<PlannedAction*> asked;
   for (PlannedAction& removal : plan.removals)
     if (is_askable(removal)) asked.push_back(&removal);
+  const auto any_written = [&](const auto& matters) {
+    return std::ranges::any_of(
+        plan.writes, [&](const PlannedAction& write) { return is_written(write) && matters(write.key); });
+  };
+  // Whether the answer may be another when the delete's turn comes.
   const auto may_change = [&](const Error& failure) {
-    const auto any_written = [&](const auto& matters) {
-      return std::ranges::any_of(
-          plan.writes, [&](const PlannedAction& write) { return is_written(write) && matters(write.key); });
-    };
     if (kube::is_without_right(failure))
       return any_written(
           [](const ObjectKey& key) { return key.group_kind.group == "rbac.authorization.k8s.io"; });
+    if (is_unanswered(failure)) return !stays_unanswered(plan, failure);
     if (leaves_denied) return true;
     const std::vector<std::string>& denied_by = kube::denied_by(failure);
     const auto parameters = parameters_of_denier(client, denied_by, context);
@@ -83,18 +178,38 @@ Status ask_about_deletes(kube::Client& client, Plan& plan, const PlanRules& rule
       return is_of_admission(key.group_kind) && std::ranges::find(denied_by, key.name) != denied_by.end();
     });
   };
-  return ask(client, asked, may_change, rules.only_looks, context);
+  MIST_TRY(const std::vector<Refusal> refusals, ask(client, asked, context));
+  for (const Refusal& refusal : refusals) {
+    if (kube::is_without_right(refusal.failure) && rules.only_looks) continue;
+    tell(refusal);
+    if (!may_change(refusal.failure)) refuse(refusal, hint_of(refusal.failure));
+  }
+  return context.check();
 }
 
-Status ask_about_deletes(kube::Client& client, std::vector<PlannedAction>& removals, bool only_looks,
-                         bool each, const Context& context) {
+Status ask_about_deletes(kube::Client& client, std::vector<PlannedAction>& removals, const LiveState& live,
+                         bool only_looks, const Context& context) {
+  if (std::ranges::none_of(removals, is_askable)) return {};
+  const DeleteJudges judges = DeleteJudges::read(client, context);
   std::vector<PlannedAction*> asked;
   std::set<std::pair<GroupKind, std::string>> known;
-  for (PlannedAction& removal : removals)
-    if (is_askable(removal) && (known.insert({removal.key.group_kind, removal.key.ns}).second || each))
-      asked.push_back(&removal);
-  const auto may_change = [](const Error& failure) { return !kube::is_without_right(failure); };
-  return ask(client, asked, may_change, only_looks, context);
+  for (PlannedAction& removal : removals) {
+    if (!is_askable(removal)) continue;
+    const bool fresh = known.insert({removal.key.group_kind, removal.key.ns}).second;
+    if (fresh || judges.judge(removal.key.group_kind)) asked.push_back(&removal);
+  }
+  MIST_TRY(const std::vector<Refusal> refusals, ask(client, asked, context));
+  for (const Refusal& refusal : refusals) {
+    const Error& failure = refusal.failure;
+    const bool no_right = kube::is_without_right(failure);
+    if (no_right && only_looks) continue;
+    tell(refusal);
+    const bool may_change =
+        !no_right && (is_refused_by_own(refusal, removals, live) ||
+                      (!is_unanswered(failure) && may_judge_otherwise(client, removals, failure, context)));
+    if (!may_change) refuse(refusal, hint_of(failure));
+  }
+  return context.check();
 }
 
 Status refuse_undeletable(const std::vector<PlannedAction>& removals) {

@@ -2,6 +2,7 @@
 // Asks the server whether it would let deletes pass: found out about only once all else is written, a refusal
 // leaves half of an upgrade. One dry run for each. Blocking; any thread.
 
+#include "apply/plan/observe.h"
 #include "apply/plan/plan.h"
 #include "base/context.h"
 #include "kube/client.h"
@@ -16,10 +17,12 @@ namespace mist::apply {
 Status ask_about_deletes(kube::Client& client, Plan& plan, const PlanRules& rules, bool leaves_denied,
                          const Context& context);
 
-/// The same of an uninstall, where admission may let an object go once another one is gone. `each`: not just
-/// one of each kind and namespace, which tells of rights.
-Status ask_about_deletes(kube::Client& client, std::vector<PlannedAction>& removals, bool only_looks,
-                         bool each, const Context& context);
+/// The same of an uninstall, which writes nothing. Policies and webhooks that go too go first, and are marked
+/// so. Another webhook may allow later what it forbids now, once others are gone: its refusal is added to the
+/// reason. All objects are asked about where anything in the cluster judges deletes of their group, else one
+/// of each kind and namespace, which tells of rights.
+Status ask_about_deletes(kube::Client& client, std::vector<PlannedAction>& removals, const LiveState& live,
+                         bool only_looks, const Context& context);
 
 /// Conflict, naming the objects that can't be deleted; ok: there are none.
 Status refuse_undeletable(const std::vector<PlannedAction>& removals);

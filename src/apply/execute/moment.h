@@ -1,0 +1,34 @@
+#pragma once
+// How long a request is tried again that is too early: the handler of a new kind appears a moment after its
+// definition is established or its API service available, a policy that was deleted is asked for a moment
+// longer, and nothing announces either. About ten seconds. One thread.
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/clock.h"
+#include "base/context.h"
+
+namespace mist::apply {
+
+class Moment {
+ public:
+  /// `context` must outlive it.
+  explicit Moment(const Context& context) : context_(context) {}
+
+  /// Sleeps, longer each time. False: it is over, or the work is stopped.
+  bool pause() {
+    if (++tries_ > kMostTries || !SystemClock().sleep(pause_, context_.stop())) return false;
+    pause_ = std::min(pause_ * 2, std::chrono::milliseconds(200));
+    return context_.check().ok();
+  }
+
+ private:
+  static constexpr int kMostTries = 54;
+
+  const Context& context_;
+  int tries_ = 0;
+  std::chrono::milliseconds pause_{20};
+};
+
+}  // namespace mist::apply
