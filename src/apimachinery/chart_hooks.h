@@ -1,6 +1,6 @@
 #pragma once
-// Hooks of Helm charts as their annotations write them: the names, their words and how those are read. What
-// becomes of hooks, apply/plan/hooks.h knows. Pure; any thread.
+// Hooks of Helm charts as their annotations write them: the names, their words and how those are read. How
+// hooks are run is decided by apply/plan/hooks.h. Pure; any thread.
 
 #include <array>
 #include <cstdint>
@@ -16,7 +16,7 @@ inline constexpr std::string_view kHookWeightAnnotation = "helm.sh/hook-weight";
 inline constexpr std::string_view kHookDeleteAnnotation = "helm.sh/hook-delete-policy";
 inline constexpr std::string_view kHookLogAnnotation = "helm.sh/hook-output-log-policy";
 
-/// What is done to a release, as far as its hooks care.
+/// The action on a release, as far as its hooks care.
 enum class HookVerb : std::uint8_t { None, Install, Upgrade, Rollback, Uninstall };
 enum class HookPhase : std::uint8_t { None, Before, After };
 

@@ -25,7 +25,7 @@ struct KubeMinor {
   friend auto operator<=>(const KubeMinor&, const KubeMinor&) = default;
 };
 
-/// What a Kubernetes makes of a kind.
+/// How a version of Kubernetes treats a kind.
 enum class KindState : std::uint8_t {
   Known,
   Deprecated,  ///< it is served, and will not be

@@ -54,7 +54,7 @@ TEST(KubeTypes, NamesWhatReplacesARemovedVersion) {
   EXPECT_EQ(words("extensions", "v1beta1", "Ingress"),
             "Kubernetes has no extensions/v1beta1 Ingress since 1.22; use networking.k8s.io/v1");
   EXPECT_EQ(state("extensions", "v1beta1", "Ingress"), KindState::Gone);
-  // What replaced it is gone too.
+  // Its replacement is gone too.
   EXPECT_EQ(words("flow", "v1beta1", "FlowSchema"),
             "Kubernetes has no flow/v1beta1 FlowSchema since 1.26; use flow/v1");
 }

@@ -8,7 +8,7 @@ namespace mist::apimachinery {
 using encoding::Value;
 
 std::string ObjectKey::display() const {
-  // What the server names, or what has none (a review), has its kind only.
+  // An object that the server names, or that has no name (a review), is shown as its kind only.
   if (name.empty() && ns.empty()) return group_kind.kind;
   std::string text = group_kind.kind + " ";
   if (!ns.empty()) text += ns + "/";

@@ -14,7 +14,7 @@
 
 namespace mist::apimachinery {
 
-/// What makes two objects the same one: the version of the API doesn't count.
+/// The identity of an object: the version of the API isn't part of it.
 struct ObjectKey {
   GroupKind group_kind;
   std::string ns;  ///< empty: cluster-scoped
@@ -62,7 +62,7 @@ class Object {
   encoding::Value value_;
 };
 
-/// What defines kinds.
+/// The kind whose objects define kinds.
 inline const GroupKind kCustomResourceDefinition{"apiextensions.k8s.io", "CustomResourceDefinition"};
 /// The kind that such an object defines.
 GroupKind defined_kind(const encoding::Value& definition);

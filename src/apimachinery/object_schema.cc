@@ -151,7 +151,7 @@ class SchemaWalk {
     std::string_view name;
     const Value* const found = names_.resolve(&at, name);
     if (found == nullptr || !found->is_object()) return;
-    // What a schema says of unknown fields goes for what is written inside of it, not for other named types.
+    // A schema's rule for unknown fields covers the fields written inside it, not other named types.
     look_at_value(name, *found, value, path, keeps_unknown && name.empty(), depth);
   }
 

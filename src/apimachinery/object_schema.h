@@ -25,11 +25,11 @@ struct SchemaProblem {
 };
 
 /// Whether fields that a schema requires have to be there. Admission may add them, so that only the server
-/// knows. What `status` requires never counts: it isn't written with the object. Nor does what has a default
-/// (of a custom resource), or what the server of a built-in kind does without, whatever its schema says.
+/// knows. Fields of `status` never count: it isn't written with the object. Nor do fields that have a default
+/// (of a custom resource), or that the server of a built-in kind does without, whatever its schema says.
 enum class RequiredFields : std::uint8_t { LeftToAdmission, Checked };
 
-/// What is wrong with an object, in the order of the object; `schemas` are those of its group version
+/// The problems of an object, in the order of the object; `schemas` are those of its group version
 /// (kube::Client::schemas_of), or of a whole Kubernetes (KubeTypes). Empty too if these don't describe its
 /// kind.
 std::vector<SchemaProblem> schema_problems(const Object& object, const encoding::Value& schemas,

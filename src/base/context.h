@@ -1,5 +1,5 @@
 #pragma once
-// What every blocking call takes: when to give up and who may stop it. Copy it freely; any thread.
+// The argument of every blocking call: when to give up and who may stop it. Copy it freely; any thread.
 
 #include <functional>
 #include <memory>

@@ -14,7 +14,7 @@
 namespace mist {
 
 struct Diagnosis {
-  /// What somebody reported about this part, oldest first.
+  /// An event that was reported about this part; they are listed oldest first.
   struct Event {
     bool warning = false;
     std::string reason;      ///< "FailedCreate"
@@ -36,7 +36,7 @@ struct Diagnosis {
 
 /// The same error with a diagnosis as its cause; copies of the error share it.
 Error diagnosed(Error error, Diagnosis diagnosis);
-/// What diagnosed() gave; null: nothing. Lives as long as the error or a copy of it.
+/// The diagnosis given to diagnosed(); null: none. Lives as long as the error or a copy of it.
 const Diagnosis* diagnosis_of(const Error& error);
 /// The error with every text for people as `change` makes it: its own, those of its causes, and those of
 /// their diagnoses.

@@ -15,7 +15,7 @@
 
 namespace mist {
 
-/// What the caller does next.
+/// The kind of an error tells the caller what to do next.
 enum class ErrorKind : std::uint8_t {
   NotFound,   ///< it isn't there: create it, or ask for another
   Conflict,   ///< somebody else changed or owns it: look again, or ask the user
@@ -53,9 +53,9 @@ struct SourceLocation {
   friend bool operator==(const SourceLocation&, const SourceLocation&) = default;
 };
 
-/// What an error means for the program, beside its kind: facts as types of the layers that know them
+/// The meaning of an error for the program, beside its kind: facts as types of the layers that know them
 /// (kube::ApiFailure, release::AnchorMoved). Program logic reads these; it never reads the words of an error,
-/// which are for people (tools/check-errors.py holds that). At most one fact of each type.
+/// which are for people (tools/check-errors.py enforces that). At most one fact of each type.
 class ErrorDetails {
  public:
   template <typename T>

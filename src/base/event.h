@@ -1,6 +1,6 @@
 #pragma once
-// Progress as data. Whatever takes time tells an EventSink; the CLI draws it, tests record it, the operator
-// makes Kubernetes Events of it. Sinks may be called from any thread and must not block for long.
+// Progress as data. Anything that takes time tells an EventSink; the CLI draws it, tests record it, the
+// operator makes Kubernetes Events of it. Sinks may be called from any thread and must not block for long.
 
 #include <chrono>
 #include <cstddef>
@@ -37,8 +37,8 @@ struct ObjectProgress {
   std::string detail;  ///< "1 of 3 replicas ready"
 };
 
-/// What is about to be done to the objects of a release, and why; said once, before the first write. When the
-/// release turns out to have moved and is looked at again, the later one counts.
+/// The planned changes to the objects of a release, with reasons; sent once, before the first write. If the
+/// release turns out to have moved and is read again, the later event counts.
 struct PlanAnnounced {
   struct Field {
     std::string path;  ///< ".spec.replicas"

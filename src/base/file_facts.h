@@ -1,5 +1,5 @@
 #pragma once
-// What the system says about files, for diagnosis: owner, mode, sizes, room. Any thread.
+// Facts about files from the system, for diagnosis: owner, mode, sizes, room. Any thread.
 
 #include <cstdint>
 #include <optional>

@@ -12,8 +12,8 @@
 
 namespace mist {
 
-/// Invalid for a pipe, a socket or a device: opening or reading one may wait without end. What isn't there,
-/// or can't be looked at, passes.
+/// Invalid for a pipe, a socket or a device: opening or reading one may wait without end. A path that doesn't
+/// exist or can't be examined passes.
 Status refuse_special_file(const Path& path);
 
 /// At most `size` bytes from `offset` on; fewer where the file ends.

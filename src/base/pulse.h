@@ -25,7 +25,7 @@ class Pulse {
     }
     Beat(const Beat&) = delete;
     Beat& operator=(const Beat&) = delete;
-    /// What goes on has ended when this returns. Not from within any work.
+    /// A call in progress has ended when this returns. Not from within any work.
     ~Beat() {
       const std::scoped_lock lock(pulse_.mutex_);
       pulse_.works_.erase(place_);

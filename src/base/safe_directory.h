@@ -16,11 +16,11 @@ struct SafeOwners {
 };
 
 /// Succeeds when every directory on the way to `path` (absolute), links resolved, belongs to one of `owners`
-/// or to root, and nobody else may write into it. Allowed beside that: sticky directories such as /tmp on
-/// the way, as long as the next step belongs to one of `owners`; and writing by root's group or by the
-/// user's own private group (named as the user, without other members, no access list). What doesn't exist
-/// ends the way; in a sticky directory it is made (mode 0700) first, else somebody else could make it.
-/// Errors: Forbidden (which directory, why), and those of FileSystem.
+/// or to root, and nobody else may write into it. Allowed beside that: sticky directories such as /tmp on the
+/// way, as long as the next step belongs to one of `owners`; and writing by root's group or by the user's own
+/// private group (named as the user, without other members, no access list). The check ends at the first part
+/// that doesn't exist; in a sticky directory that is made (mode 0700) first, else somebody else could make
+/// it. Errors: Forbidden (which directory, why), and those of FileSystem.
 Status check_safe_directory(const Path& path, const SafeOwners& owners = SafeOwners::of_process());
 
 }  // namespace mist

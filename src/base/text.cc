@@ -45,9 +45,9 @@ struct CodePoints {
   char32_t first, last;
 };
 
-// What changes how other text is shown, or is there without being seen: controls, directions, joiners and
-// other characters without width, tags and invisible selectors (Unicode's Cc, Cf, Zl and Zp, and what renders
-// like them). Variation selectors 1 to 16 are left: emoji need them.
+// Characters that change how other text is shown, or are there without being seen: controls, directions,
+// joiners and others without width, tags and invisible selectors (Unicode's Cc, Cf, Zl and Zp, and those that
+// render like them). Variation selectors 1 to 16 are left: emoji need them.
 constexpr std::array kControls{
     CodePoints{0x00, 0x1f},       CodePoints{0x7f, 0x9f},       CodePoints{0xad, 0xad},
     CodePoints{0x34f, 0x34f},     CodePoints{0x600, 0x605},     CodePoints{0x61c, 0x61c},

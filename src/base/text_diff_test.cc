@@ -34,8 +34,8 @@ TEST(TextDiff, SaysWhatIsRemovedAndAdded) {
   EXPECT_EQ(marks("abc", "axc"), " a-b+x c");
 }
 
-// Whatever the texts: the edits give both of them back, and no line that stays is shown as changed more often
-// than the longest common subsequence asks for.
+// For any texts, the edits give both of them back, and no more lines are shown as changed than the longest
+// common subsequence requires.
 TEST(TextDiff, GivesBothTextsBackWithTheFewestEdits) {
   std::mt19937 random(7);
   for (int round = 0; round < 2000; ++round) {

@@ -16,7 +16,7 @@ bool is_git(std::string_view name) {
                                                 [](char a, char b) { return (a | 0x20) == (b | 0x20); });
 }
 
-// What git takes for the HEAD of a repository (is_git_directory in its setup.c): beside it a file "config"
+// Files that git takes for the HEAD of a repository (is_git_directory in its setup.c): "config" beside one
 // names programs to run. Not by its neighbours, which may come from another tree or be named in "commondir".
 bool is_git_head(const TreeFile& file) {
   const std::string name = Path(file.path).filename().string();
@@ -47,7 +47,7 @@ Status check_path(std::string_view path, const TreeRules& rules) {
   return {};
 }
 
-// What is there on the way to a file is a directory, and no link to elsewhere.
+// Each existing part of the way to a file must be a directory, and no link to elsewhere.
 Status check_way(const FileSystem& files, const Path& directory, std::string_view path) {
   Path at = directory;
   const Path relative(path);

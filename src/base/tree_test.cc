@@ -19,7 +19,7 @@ class TreeTest : public ::testing::Test {
     return write_tree(files_, target_, std::vector(tree), rules);
   }
   std::string read(const Path& path) const { return files_.read(target_ / path).value_or("(nothing)"); }
-  // What is in the directory around the target.
+  // The contents of the directory around the target.
   std::vector<std::string> around() const {
     std::vector<std::string> names;
     for (const DirectoryEntry& entry : *files_.list(root_.path())) names.push_back(entry.name);

@@ -11,7 +11,7 @@
 namespace mist::encoding {
 namespace {
 
-/// What a byte of a string needs: nothing, an escape, or a look at the characters around it.
+/// The treatment that a byte of a string needs: none, an escape, or a look at the characters around it.
 enum class Byte : std::uint8_t { Plain, Escape, Wide };
 
 constexpr std::array<Byte, 256> make_bytes() {

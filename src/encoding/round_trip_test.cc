@@ -1,4 +1,4 @@
-// What the writers write, the readers read, for any value.
+// The readers read back the output of the writers, for any value.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>

@@ -61,7 +61,7 @@ std::size_t length_of(const Value& value, std::size_t limit) {
   return sum;
 }
 
-// What a validator compiles: the bytes of all patterns, and the number of references.
+// The parts of a schema that a validator compiles: the bytes of all patterns, and the number of references.
 struct Compiled {
   std::size_t patterns = 0, references = 0;
 };

@@ -160,7 +160,7 @@ class Grammar {
     }
   }
 
-  // What references may call it. In early drafts the base is "id", and either may be a name behind a '#'.
+  // Names for references. In early drafts the base is "id", and either may be a name behind a '#'.
   void note_names(const Value& node, Place& place) {
     for (const std::string_view keyword : {"$anchor", "$dynamicAnchor"})
       if (const std::string_view name = node.string_at(keyword); !name.empty()) named_.emplace(name, &node);
@@ -230,8 +230,8 @@ class Grammar {
   std::size_t targets_ = 0;
 };
 
-// What matching a pattern costs, in steps of the validator, for each byte that is looked at: about the number
-// of its states, which counted repetitions multiply. And for each text that it is matched with, where it
+// The cost of matching a pattern, in steps of the validator: for each byte that is looked at, about the
+// number of its states, which counted repetitions multiply; and for each text that it is matched with, if it
 // looks around or back, so that it may have to try.
 struct PatternCost {
   std::uint64_t states = 1;
@@ -409,7 +409,7 @@ class Meter {
     return counts;
   }
 
-  // What a schema has its validator do with one value, beside its subschemas.
+  // The validator's steps for one value with this schema, without those of its subschemas.
   std::uint64_t own_steps(const Value& node, const Value& value) {
     std::uint64_t steps = 0;
     if (const Value* const options = grammar_.find(node, "enum"))

@@ -237,7 +237,7 @@ const Value* PointerFinder::at(const Value& value, std::string_view pointer) {
 
 namespace {
 
-// What a local reference has behind its "#"; nothing if it is another.
+// The part of a local reference behind its "#"; nothing if it isn't local.
 std::optional<std::string_view> local_pointer(const Value& node) {
   const std::string_view reference = node.string_at("$ref");
   if (!reference.starts_with('#') || (reference.size() > 1 && reference[1] != '/')) return std::nullopt;

@@ -31,7 +31,7 @@ class PointerFinder {
 /// As above, in a schema, where a step "$ref" goes on in what the reference names.
 const Value* at_schema_pointer(const Value& schema, std::string_view pointer);
 
-/// What a local reference ("#/$defs/port") in `node` names; null if it is none.
+/// The target of a local reference ("#/$defs/port") in `node`; null if it is none.
 const Value* local_reference(const Value& schema, const Value& node);
 
 struct SchemaMessage {

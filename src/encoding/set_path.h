@@ -34,7 +34,7 @@ enum class SetValues {
   Strings,  ///< --set-string, --set-file: all text
 };
 
-/// What "{}" and "{a,}" are.
+/// How "{}" and "{a,}" are read.
 enum class SetLists {
   AsMeant,  ///< [] and ["a"]
   AsHelm,   ///< [""] and ["a",""]

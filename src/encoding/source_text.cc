@@ -58,7 +58,7 @@ std::string_view SourceText::line_text(std::size_t line) const {
 
 SourceLocation SourceText::at(std::size_t line, std::size_t column) const {
   SourceLocation where{.file = file_, .line = narrow(line), .column = narrow(column), .excerpt = {}};
-  // What was decoded from UTF-16 isn't shown: its bytes are no text for a terminal.
+  // Text decoded from UTF-16 isn't shown: its bytes are no text for a terminal.
   if (text_.starts_with("\xff\xfe") || text_.starts_with("\xfe\xff")) return where;
   const std::string_view excerpt = line_text(line);
   if (excerpt.size() <= kLongestExcerpt) where.excerpt = excerpt;

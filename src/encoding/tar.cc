@@ -49,7 +49,7 @@ std::size_t padded(std::uint64_t size) {
   return static_cast<std::size_t>((size + kTarBlock - 1) / kTarBlock * kTarBlock);
 }
 
-// What pax records and GNU's long name say of the next file.
+// The attributes that pax records and GNU's long name give the next file.
 struct Overrides {
   std::optional<std::string> path;
   std::optional<std::uint64_t> size;

@@ -1,6 +1,6 @@
 #pragma once
-// tar archives (POSIX ustar and pax, GNU's long names) of regular files, in memory. What a package is made of
-// needs no more: links, devices and the like are refused, not skipped. Pure; any thread.
+// tar archives (POSIX ustar and pax, GNU's long names) of regular files, in memory. Packages contain nothing
+// else: links, devices and the like are refused, not skipped. Pure; any thread.
 
 #include <cstddef>
 #include <cstdint>

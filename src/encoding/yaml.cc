@@ -149,7 +149,7 @@ Result<std::vector<Value>> parse_stream(std::string_view text, const YamlOptions
                  options.max_bytes)
         .at({.file = options.file, .line = 0, .column = 0, .excerpt = {}})
         .with_hint("split it");
-  // Each quoted text with a \' costs another pass. What one has warned of, the next doesn't repeat.
+  // Each quoted text with a \' costs another pass. Warnings of one pass aren't repeated by the next.
   constexpr std::size_t kMostBytes = std::size_t{256} << 20;
   std::size_t seen = 0, told = 0;
   YamlOptions once = options;

@@ -78,7 +78,7 @@ std::string canonical(const std::vector<Value>& documents) {
 
 constexpr const char* kError = "error";
 
-/// What Go answers, for one document.
+/// Go's answer for one document.
 std::string wanted(const Case& one, bool strict) {
   const Value* documents = one.record.find("documents");
   if (one.flag("broken") || (documents != nullptr && documents->size() > 1)) return kError;

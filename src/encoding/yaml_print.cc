@@ -146,7 +146,7 @@ class YamlPrinter {
   }
 
  private:
-  /// What stands before the node on its line.
+  /// The text that stands before the node on its line.
   enum class Place : std::uint8_t {
     Root,          // nothing
     Item,          // "-"

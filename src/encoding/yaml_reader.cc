@@ -11,7 +11,7 @@
 namespace mist::encoding {
 namespace {
 
-/// What anchors and aliases may copy. go-yaml shares strings between copies and so needs no such limit.
+/// Limit of bytes that aliases copy. go-yaml shares strings between copies and so needs no such limit.
 constexpr std::uint64_t kMaxCopiedBytes = std::uint64_t{100} << 20;
 
 std::string_view text_of(const yaml_char_t* text) {

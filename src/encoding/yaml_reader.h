@@ -37,7 +37,7 @@ class YamlReader {
     MergeMapping,   // the value of "<<", or an item of its list: its members go into the mapping below
     MergeSequence,  // the list of a "<<"
   };
-  /// What a mapping waits for.
+  /// The next thing that a mapping expects.
   enum class Expect : std::uint8_t { Key, Value, MergeValue };
 
   /// Bounds what 100 MB of "[1,1,1,…" may cost: a Value takes some 20 times the room of its text.
@@ -58,7 +58,7 @@ class YamlReader {
     std::vector<std::size_t> merged;  // members that came with a merge: a key may replace them
   };
 
-  /// What an anchor names.
+  /// The node that an anchor names.
   struct Anchor {
     bool complete = false;
     bool is_scalar = false;

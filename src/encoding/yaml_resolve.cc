@@ -355,7 +355,7 @@ Resolved resolve_tagged(std::string_view tag, std::string_view text) {
   }
   Meaning meaning;
   if (name == "timestamp") {
-    // What looks like a time is one, and stays text; nothing else is.
+    // Only text that looks like a time is a timestamp, and it stays text.
     if (!looks_like_timestamp(text)) return fault(ScalarFault::WrongTag);
     meaning.type = Type::Timestamp;
     return to_resolved(meaning, text);

@@ -1,7 +1,7 @@
 #pragma once
-// What a YAML scalar means: go-yaml v2's resolve(), which is YAML 1.1 with its own edges (no base 60, Go's
-// integer syntax, timestamps stay text), followed by what encoding/json makes of the result. Internal to
-// encoding. Pure functions; any thread.
+// The meaning of a YAML scalar: go-yaml v2's resolve(), which is YAML 1.1 with its own edges (no base 60,
+// Go's integer syntax, timestamps stay text), followed by encoding/json's treatment of the result. Internal
+// to encoding. Pure functions; any thread.
 
 #include <cstdint>
 #include <string>
@@ -35,7 +35,7 @@ Resolved resolve_tagged(std::string_view tag, std::string_view text);
 /// One of the forms of time that go-yaml knows. Such text stays text, but the writer quotes it.
 bool looks_like_timestamp(std::string_view text);
 
-/// What Go makes of text that isn't UTF-8: each byte that fits nowhere becomes U+FFFD.
+/// Text that isn't UTF-8 as Go converts it: each byte that fits nowhere becomes U+FFFD.
 std::string to_valid_utf8(std::string_view text);
 
 inline constexpr std::string_view kMergeTag = "tag:yaml.org,2002:merge";

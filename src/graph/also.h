@@ -1,8 +1,8 @@
 #pragma once
 // The Also graph: if one node is wanted, another is wanted too, perhaps only while a guard holds. It says
-// nothing about order, and may have cycles. What the roots reach is the target; a guard that can't be judged
-// yet neither adds nor removes, so there are two answers. A plain value: build it, then any thread may read
-// it.
+// nothing about order, and may have cycles. The target is the set of nodes that the roots reach; a guard that
+// can't be judged yet neither adds nor removes, so there are two answers. A plain value: build it, then any
+// thread may read it.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,8 +35,8 @@ struct AlsoEdge {
   friend bool operator==(const AlsoEdge&, const AlsoEdge&) = default;
 };
 
-/// What the roots reach: the least fixed point of "wanted". Nodes that are not even possibly wanted may be
-/// removed; only nodes that are surely wanted may be written.
+/// The nodes that the roots reach: the least fixed point of "wanted". Nodes that are not even possibly wanted
+/// may be removed; only nodes that are surely wanted may be written.
 class Closure {
  public:
   /// True: wanted. Unknown: wanted if guards that are unknown turn out to hold. False: not wanted.

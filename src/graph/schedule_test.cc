@@ -13,8 +13,8 @@ using testing::naive_reach;
 using testing::random_dag;
 using testing::random_nodes;
 
-// What becomes of each node when everything that is ready runs at the same time, ends in a random order, and
-// some nodes fail.
+// The fate of each node when everything that is ready runs at the same time, ends in a random order, and some
+// nodes fail.
 struct Trace {
   std::vector<Node> began;
   std::set<Node> done, failed;

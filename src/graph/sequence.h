@@ -32,7 +32,7 @@ struct Edge {
 
 struct Relaxed;
 
-/// What a node is called in messages.
+/// The name of a node in messages.
 using NameOf = std::function<std::string(Node)>;
 
 class SequenceGraph {

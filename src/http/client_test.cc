@@ -354,7 +354,7 @@ TEST(Client, StopEndsAHangFromAnotherThread) {
   EXPECT_EQ(response.error().kind, ErrorKind::Cancelled);
 }
 
-// Who is stopped while a write is on its way learns what it did.
+// A caller that is stopped during a write still learns its outcome.
 TEST(Client, TheAnswerToWhatWasSentIsWaitedForAfterAStop) {
   std::stop_source answers, hangs;
   HttpServer server([&](const ServerRequest& request, ServerReply& reply) {

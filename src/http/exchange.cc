@@ -416,8 +416,8 @@ void Exchange::finish(int code) {
     done_ = true;
     code_ = code;
   }
-  // Who wakes up would wait for the lock first. The exchange is still there: the I/O thread has a share in
-  // it.
+  // Without the lock, which the woken thread would have to wait for. The exchange is still there: the I/O
+  // thread shares its ownership.
   changed_.notify_all();
 }
 

@@ -20,7 +20,7 @@ struct curl_slist;
 
 namespace mist::http {
 
-/// What all exchanges of one Client have in common.
+/// Settings shared by all exchanges of one Client.
 struct ExchangeSettings {
   ClientOptions options;
   std::string system_roots;  ///< file with the system's certificates, empty: none found
@@ -135,7 +135,7 @@ class Exchange {
   std::atomic<bool> abandoned_{false};
   std::atomic<std::int64_t> last_activity_{0};  // steady nanoseconds; 0: not yet on a connection
 
-  // What it looks at lives as long as somebody waits here.
+  // The objects that may_be_sent_ reads live as long as a caller waits here.
   std::mutex asking_;
   std::function<Status()> may_be_sent_;  // guarded by asking_
   std::optional<Error> ended_;           // guarded by asking_

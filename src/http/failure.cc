@@ -19,7 +19,7 @@ bool at_proxy(const Failure& failure) {
   return failure.proxy.starts_with("https:") && failure.proxy_status / 100 != 2;
 }
 
-// Whose handshake it was.
+// The peer whose handshake failed.
 std::string peer(const Failure& failure) {
   return at_proxy(failure) ? "the proxy " + failure.proxy : failure.url.authority();
 }

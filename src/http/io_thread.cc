@@ -86,7 +86,7 @@ void IoThread::post(Command command) {
     first = commands_.empty();
     commands_.push_back(std::move(command));
   }
-  // Whoever filled an empty list woke the thread for all who came after.
+  // The command that came first in an empty list woke the thread for all that followed.
   if (first) curl_multi_wakeup(multi_);
 }
 

@@ -94,7 +94,7 @@ bool is_here6(const Bytes& address) {
   return std::ranges::any_of(kHere6, [&](const Network& each) { return is_in(address, each); });
 }
 
-// What the one or the other says of an address; nullopt: it is not an address.
+// The judgement of `of4` or `of6` on an address; nullopt: it is not an address.
 template <typename Of4, typename Of6>
 std::optional<bool> judge(std::string_view text, const Of4& of4, const Of6& of6) {
   const std::string zero_terminated(without_brackets(text));
@@ -137,7 +137,7 @@ bool may_be_public_host(std::string_view host) {
 bool may_be_this_machine(std::string_view host) {
   if (const auto here = judge(host, is_here4, is_here6)) return *here;
   const std::string name = plain_name(host);
-  // Whatever else has brackets is an address with a zone, of this link.
+  // Any other name in brackets is an address with a zone, of this link.
   return name == "localhost" || name.ends_with(".localhost") || name.starts_with('[') || is_number(name);
 }
 

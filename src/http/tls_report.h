@@ -1,6 +1,6 @@
 #pragma once
-// What OpenSSL thought of a server's certificates, for error texts: libcurl only says that it did not like
-// them. Filled on the I/O thread during the handshake, read after the exchange ended.
+// OpenSSL's verdict on a server's certificates, for error texts: libcurl only says that it did not like them.
+// Filled on the I/O thread during the handshake, read after the exchange ended.
 
 #include <memory>
 #include <optional>

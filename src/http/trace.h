@@ -1,5 +1,5 @@
 #pragma once
-// What `-v` shows of each request. Never credentials, never bodies.
+// The facts that `-v` shows of each request. Never credentials, never bodies.
 
 #include <functional>
 #include <string>

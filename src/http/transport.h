@@ -41,7 +41,7 @@ enum class Sent : std::uint8_t { Nothing, Maybe };
 Error undelivered(Sent sent, std::string failed);
 /// `failure`, after which the server may have acted all the same: maybe_acted_on() is true of it.
 Error as_maybe_sent(Error failure);
-/// What undelivered() was given; of other errors the message.
+/// The text given to undelivered(); of other errors the message.
 std::string without_sent(const Error& error);
 
 /// Whether a request may be sent again when nobody knows if the first try arrived.

@@ -18,7 +18,7 @@ using TxtResolver = std::function<Result<std::vector<std::string>>(const std::st
 /// IPv4 address with a port.
 Result<TxtResolver> txt_resolver(const std::string& server);
 
-/// The texts in the answer of a name server (RFC 1035, 4). Whoever sent it may lie. Pure. Invalid.
+/// The texts in the answer of a name server (RFC 1035, 4). The sender may lie. Pure. Invalid.
 Result<std::vector<std::string>> txt_records_in(std::string_view answer);
 
 }  // namespace mist::http

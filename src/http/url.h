@@ -48,7 +48,7 @@ std::string join_url(std::string_view base, std::string_view path);
 
 /// True for "https://h/x" and "mailto:x", not for "//h/x", "/x" and "x".
 bool has_scheme(std::string_view url);
-/// RFC 3986 section 5.2: what `to` means in a document at `base`. What has a scheme stays as it is.
+/// RFC 3986 section 5.2: `to` resolved in a document at `base`. A reference with a scheme stays as it is.
 std::string resolved_url(std::string_view base, std::string_view to);
 
 /// `url` as it may stand in logs and messages: no user, and *** for query values that look like credentials.
