@@ -53,7 +53,7 @@ bool contains_any(const std::string& text, std::string_view alternatives) {
   });
 }
 
-// What the next layer does with an output: its documents must be Kubernetes objects.
+// Reads an output as the next layer does: its documents must be Kubernetes objects.
 Result<std::string> read_objects(const Output& output) {
   std::string all;
   for (const OutputFile& file : output.files) {

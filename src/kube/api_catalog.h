@@ -1,5 +1,5 @@
 #pragma once
-// What a cluster serves: the answer of discovery as a small table, how it is read from the API server's
+// Kinds that a cluster serves: the answer of discovery as a small table, how it is read from the API server's
 // documents, and how it is kept in a file. Plain values and pure functions; any thread for const use.
 
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
-// What an API server's refusal means for the program, as a fact of the error (ErrorDetails). The server has
-// reason codes for some of it and only English for the rest: api_failure.cc is the one place that reads that.
-// Any thread.
+// The meaning of an API server's refusal for the program, as a fact of the error (ErrorDetails). The server
+// has reason codes for some refusals and only English for the rest: api_failure.cc is the one place that
+// reads that. Any thread.
 
 #include <string>
 #include <string_view>
@@ -41,14 +41,14 @@ struct ApiFailure {
   /// Where what answers for it runs: the namespaces of the Services that its configurations name, "" of a
   /// URL. Empty: they were not found.
   std::vector<std::string> webhook_namespaces = {};
-  /// Whoever asks has no right to do this (RBAC or another authorizer), whatever the object.
+  /// The caller has no right to do this (RBAC or another authorizer), whatever the object.
   bool no_right = false;
   /// A webhook that a dry run may not call: that says nothing about the object.
   bool no_dry_run = false;
   /// A ResourceQuota would be exceeded.
   bool over_quota = false;
-  /// Whose decision it was: a policy and its binding (ValidatingAdmissionPolicy), or a webhook, by its name
-  /// in its configuration. Empty: nobody is named.
+  /// Denied by: a policy and its binding (ValidatingAdmissionPolicy), or a webhook, by its name in its
+  /// configuration. Empty: nobody is named.
   std::vector<std::string> denied_by = {};
 };
 

@@ -17,7 +17,7 @@ using encoding::Value;
 constexpr std::size_t kExcerpt = 200;
 // The Status of a path that no handler takes; CustomResourceDefinitions' say it without a Status.
 constexpr std::string_view kUnknownPath = "the server could not find the requested resource";
-// What the server calls somebody whose request has no credentials (user.Anonymous).
+// The server's name for a user whose request has no credentials (user.Anonymous).
 constexpr std::string_view kAnonymous = "User \"system:anonymous\"";
 
 ErrorKind kind_of(int status, std::string_view reason) {

@@ -1,5 +1,5 @@
 #pragma once
-// What an answer of the API server means: metav1.Status, bare HTTP statuses and bodies that no API server
+// The meaning of an API server's answer: metav1.Status, bare HTTP statuses and bodies that no API server
 // would send, as our errors. Pure; any thread.
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace mist::kube {
 
-/// What was asked, for messages.
+/// The request, for messages.
 struct Asked {
   std::string verb;    ///< "apply", "list": stands in "cannot apply …"
   std::string object;  ///< "Deployment shop/api"

@@ -31,9 +31,9 @@ class CredentialSource {
  public:
   virtual ~CredentialSource() = default;
 
-  /// What to use now, from memory where it is still good. Errors: Forbidden (no credentials to be had),
-  /// NotFound (a file or program isn't there), Timeout, Cancelled (the caller's time ended; what others wait
-  /// for goes on).
+  /// The credential to use now, from memory while it is still good. Errors: Forbidden (no credentials to be
+  /// had), NotFound (a file or program isn't there), Timeout, Cancelled (the caller's time ended; requests
+  /// that others wait for continue).
   virtual Result<Credential> get(const Context& context) = 0;
 
   /// The server refused `rejected` (401). True if the next get() may answer something else; a source that

@@ -128,7 +128,7 @@ Result<ExecCredentials::Issued> ExecCredentials::run(const Context& context) con
   command.inherit_stdin = interactive;
   command.inherit_stderr = interactive;
   command.output_limit = 4 << 20;
-  // What a person has to do to log in must be seen while it waits for that. An error says only the rest.
+  // Instructions for logging in must be seen while the plugin waits. The error only has words not yet shown.
   const bool shown = world_.events.shows(EventLevel::Info);
   std::string told;
   const auto tell = [&](std::string_view words) {

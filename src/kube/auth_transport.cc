@@ -55,7 +55,7 @@ Result<http::Response> AuthTransport::exchange(const http::Request& request, con
     // The limit of a request is the server's: a person may have to log in first.
     MIST_TRY(const Credential credential, credentials_->get(context));
     authorized.authorization = credential.authorization;
-    // Whoever stops waiting sees to that by itself; here counts whether they still may write.
+    // A caller that stops waiting is handled elsewhere; only its right to write counts here.
     authorized.may_be_sent = [held = context.with_stop({})] { return held.check(); };
     const Context bounded = request.time_limit ? context.with_timeout(*request.time_limit) : context;
     auto response = exchange(*transport_for(credential), authorized, bounded);

@@ -1,5 +1,5 @@
 // One set of expectations for every implementation of Client: the fake cluster, and a real API server when
-// MIST_TEST_KUBECONFIG names one. What passes here may be relied on in tests with the fake.
+// MIST_TEST_KUBECONFIG names one. Tests with the fake may rely on everything that passes here.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -253,7 +253,7 @@ TEST_P(ClientContract, SecretsAndSelectors) {
   EXPECT_EQ(count("a b"), -static_cast<int>(ErrorKind::Invalid));
 }
 
-// What the record of a release has to fit into (release/store.h).
+// The record of a release has to fit into these (release/store.h).
 TEST_P(ClientContract, SecretsAndConfigMapsHoldAMebibyteInAll) {
   constexpr std::size_t kLimit = std::size_t{1} << 20;
   const auto too_long = HasSubstr("may not be more than 1048576 bytes");

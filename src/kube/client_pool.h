@@ -56,7 +56,7 @@ class ClientPool {
   void drop_idle() {
     std::size_t idle = 0;
     for (auto each = used_.begin(); each != used_.end();) {
-      // Whoever holds it got it here: a client that only the pool holds can't be shared meanwhile.
+      // Clients are only handed out here: one that only the pool holds can't be shared meanwhile.
       if (each->second.use_count() > 1 || ++idle <= most_idle_) {
         ++each;
         continue;

@@ -22,7 +22,7 @@ enum class Deletion : std::uint8_t {
   Going,  ///< the server is deleting it; finalizers or a namespace's contents still hold it
 };
 
-/// What is to be deleted.
+/// The object to delete.
 struct Doomed {
   std::string uid;                    ///< required
   std::string resource_version = {};  ///< at which it was looked at; empty: it is looked at first

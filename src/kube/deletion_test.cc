@@ -1,6 +1,6 @@
-// What an answer to DELETE proves, and what keeps a DELETE that comes late from an object that somebody else
-// has written since. What the real server does with the preconditions: client_contract_test.cc, and
-// tests/e2e/test_stopped.py.
+// Conclusions from an answer to DELETE, and how a DELETE that comes late is kept from an object that somebody
+// else has written since. The real server's treatment of preconditions is tested in client_contract_test.cc
+// and tests/e2e/test_stopped.py.
 
 #include "kube/deletion.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a collection holds now, kept up by one LIST and one WATCH for as long as the informer lives: the
-// reflector and store of client-go in one. It survives cuts, expired versions and outages of the server.
+// The present content of a collection, kept up by one LIST and one WATCH for as long as the informer lives:
+// the reflector and store of client-go in one. It survives cuts, expired versions and outages of the server.
 // Objects are kept as JSON text, which takes about a sixth of a Value's memory: there may be tens of
 // thousands, and few are read at a time. Any thread may read; `changed` is called on the informer's own
 // thread, without a lock held.
@@ -41,8 +41,8 @@ class Informer {
   std::optional<Error> failure() const;
   std::optional<Value> get(const Key& key) const;
   std::vector<Key> keys() const;
-  /// What the server answered to a write of ours: as if the watch had told it already. Silent: when it does,
-  /// nobody is told.
+  /// The server's answer to a write of ours counts as if the watch had told it already. Silent: when the
+  /// watch tells it, nobody is told.
   enum class Echo : std::uint8_t { Told, Silent };
   void put(Value object, Echo echo = Echo::Told);
 

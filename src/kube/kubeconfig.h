@@ -23,7 +23,7 @@
 
 namespace mist::kube {
 
-/// What getenv would say; nullopt: not set.
+/// As getenv; nullopt: not set.
 using Getenv = std::function<std::optional<std::string>(std::string_view name)>;
 
 struct ClusterEntry {
@@ -115,7 +115,7 @@ class Kubeconfig {
   std::vector<std::string> files_;  // those that were read, as the user knows them
   std::map<std::string, ClusterEntry> clusters_;
   std::map<std::string, UserEntry> users_;
-  // What makes a cluster or user unusable is an error only when it is asked for, as in kubectl.
+  // An unusable cluster or user is an error only when it is asked for, as in kubectl.
   std::map<std::string, Error> broken_clusters_;
   std::map<std::string, Error> broken_users_;
   std::map<std::string, ContextEntry> contexts_;

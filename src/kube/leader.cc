@@ -31,7 +31,7 @@ class Election {
     events_.info(fmt::format("leads: it holds Lease {}", lease_.display()));
     options_.leads(true);
     std::stop_source lost;
-    // Whichever ends first stops the work.
+    // Either stop ends the work: the caller's, or the loss of the lead.
     const std::stop_callback forward(context.stop(), [&] { lost.request_stop(); });
     std::jthread renewer([&](const std::stop_token& stop) { renew(stop, lost); });
     Status worked = work(context.with_stop(lost.get_token()).with_guard([this] { return check(); }));
@@ -64,7 +64,7 @@ class Election {
       Result<bool> taken = look(context, told);
       if (taken.ok() && *taken) return {};
       if (!taken.ok()) {
-        // What is wrong with server or permissions is said at once; later it may pass.
+        // A problem with the server or permissions is reported at once on the first try; later it may pass.
         const bool passes = taken.error().kind == ErrorKind::Conflict ||
                             (!is_first && taken.error().kind != ErrorKind::Cancelled);
         if (!passes) return std::move(taken).error();

@@ -92,8 +92,8 @@ Result<std::set<std::string>> other_versions(Client& client, const ResourceInfo&
   return others;
 }
 
-// Each of `lost` made the present one. What one manager wrote in both is then in one entry: of two, the
-// server would believe the last.
+// Each of `lost` becomes the present one. Fields that one manager wrote in both are then in one entry: of
+// two, the server would believe the last.
 Value with_present_version(const Value& entries, const std::set<std::string>& lost,
                            const std::string& present) {
   Value renewed = Value::array();

@@ -15,15 +15,15 @@ namespace mist::kube {
 /// of another version, and nothing is written.
 Value with_present_owners(Client& client, const ResourceInfo& resource, Value live, const Context& context);
 
-/// As Client::apply(). Where it fails for a lost version (is_lost_version()), what was written in that
-/// becomes, for the server, written in the version of `ref`: the fields keep their owners, and the ones that
+/// As Client::apply(). Where it fails for a lost version (is_lost_version()), fields written in that version
+/// become, for the server, fields written in the version of `ref`: they keep their owners, and the ones that
 /// we don't want any more go. For one that has fewer fields (is_narrow_version()) all other versions are
 /// renewed so, but not where a webhook converts: there a field may have another name in each version. All
-/// versions that the definition of the kind lacks are renewed at once (which it lacks, discovery tells who
-/// may not read definitions): while one is left, the server forgets all owners with any write. What one
-/// manager wrote in several versions becomes one entry. That is a write of its own, at exactly the version of
-/// the object that was read, and only if uid and version are those that `object` names, where it does. Of a
-/// dry run: the error. Errors: as of apply(), get() and merge_patch(); Conflict.
+/// versions that the CRD lacks are renewed at once (a client that may not read CRDs learns them from
+/// discovery): while one is left, the server forgets all owners with any write. Entries of one manager in
+/// several versions become one entry. The renewal is a write of its own, at exactly the version of the object
+/// that was read, and only if uid and version are those that `object` names, where it does. Of a dry run: the
+/// error. Errors: as of apply(), get() and merge_patch(); Conflict.
 Result<Value> apply_over_lost_version(Client& client, const ObjectRef& ref, const Value& object,
                                       const ApplyOptions& options, const Context& context);
 

@@ -1,5 +1,5 @@
-// What becomes of the owners of fields that were written in versions which are gone. That the server answers
-// as the fake does: tests/e2e/test_api_versions.py.
+// The owners of fields that were written in versions which are gone. tests/e2e/test_api_versions.py shows
+// that the server answers as the fake does.
 
 #include "kube/lost_version.h"
 

@@ -10,7 +10,7 @@ namespace {
 using encoding::Value;
 
 // Both are fieldsV1 of one place. A leaf owns the place; beside children that is spelled as the member ".".
-// What is not an object is none, whoever wrote it.
+// A value that is not an object counts as empty, whoever wrote it.
 void add_fields(Value& to, const Value& more) {
   if (!to.is_object()) to = Value::object();
   const bool to_leaf = to.empty(), more_leaf = !more.is_object() || more.empty();

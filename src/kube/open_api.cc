@@ -17,7 +17,7 @@ constexpr auto kIndexConfirmedFor = std::chrono::seconds(5);
 constexpr std::uint64_t kLargestSchemas = 64 << 20;
 const std::string kDocument = "application/json";
 
-// What describes a field to people, or is checked by the server alone.
+// Keywords that describe a field to people, or that only the server checks.
 constexpr std::array<std::string_view, 7> kLeftOut{"description",
                                                    "example",
                                                    "externalDocs",

@@ -18,7 +18,7 @@ constexpr std::string_view kHidden = "(hidden)";
 // quotes a value.
 constexpr std::size_t kShortest = 4;
 
-// What API machinery writes before a value that it quotes (apimachinery's field.Error; the typed values of
+// Words of the API machinery before a value that it quotes (apimachinery's field.Error; the typed values of
 // structured-merge-diff; encoding/json).
 constexpr std::array<std::string_view, 6> kQuotes{
     "Invalid value: ", "Unsupported value: ",     "Duplicate value: ",
@@ -49,7 +49,7 @@ std::vector<std::string> secrets_of(const Value& sent) {
   std::vector<std::string> secrets;
   for (const std::string_view part : {"data", "stringData"})
     if (const Value* values = sent.find(part)) collect(*values, secrets);
-  // What people applied with kubectl stands there once more.
+  // The annotation of `kubectl apply` holds the applied values once more.
   if (const std::string_view applied =
           sent.string_at({"metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"});
       !applied.empty())

@@ -182,7 +182,7 @@ class Sharing {
     forget_gone(division, live);
     const Division::Step step = division.step(options_.identity, live);
     const Slots own = division.of(options_.identity);
-    // What is given up is worked on by nobody any more.
+    // Slots are given up only when nobody works on them any more.
     if (step.give.any() && !worker_) division.set(options_.identity, own & ~step.give);
     if (step.take.any()) division.set(options_.identity, own | step.take);
     if (!kept || division.text() != before) MIST_TRY_VOID(write(division, kept, context));

@@ -29,7 +29,7 @@ bool comes(const std::function<bool()>& what) {
 
 class SharingTest : public ::testing::Test {
  protected:
-  // Whoever works on a slot counts there, so that two at once are seen.
+  // Workers count themselves in their slots, so that two at once are seen.
   struct Replica {
     Replica(SharingTest& its_test, std::string its_name) : test(its_test), name(std::move(its_name)) {}
     ~Replica() { stop(); }

@@ -23,7 +23,7 @@ class Watcher {
   /// One page of a LIST. `first`: it begins; what came before it of another try doesn't count. False: no
   /// more pages are wanted.
   using PageHandler = std::function<bool(const std::vector<Value>& items, bool first)>;
-  /// What it needs of a client, and the outside world. All references must outlive it.
+  /// The parts of a client that it needs, and the outside world. All references must outlive it.
   struct World {
     /// Gives the LIST's resourceVersion; nothing of the pages is kept.
     std::function<Result<std::string>(const PageHandler&, const Context&)> list;

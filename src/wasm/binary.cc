@@ -36,7 +36,7 @@ std::string_view view(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// What somebody most likely gave us in place of a module.
+// The kind of file that we were most likely given in place of a module.
 std::string_view describe(std::string_view bytes) {
   const std::string_view text = trim(bytes.substr(0, 4096));
   if (bytes.empty()) return "the file is empty";

@@ -24,7 +24,7 @@
 
 namespace mist::wasm {
 
-/// Who may read what is published: only this user, or everybody (an installation's).
+/// The readers of published code: only this user, or everybody (an installation's).
 enum class CodeReaders : std::uint8_t { Owner, All };
 
 class CodeCache {

@@ -31,7 +31,7 @@ class CodeCacheTest : public ::testing::Test {
   static void store(CodeCache& cache, std::string_view name, std::string_view code) {
     cache.store(key(name), bytes_of(code));
   }
-  // What the cache would map; nothing on a miss.
+  // The content of the file that the cache would map; nothing on a miss.
   static std::optional<std::string> load(CodeCache& cache, std::string_view name) {
     std::optional<std::string> content;
     cache.load(key(name), "shop", [&](const Path& path) {

@@ -20,7 +20,7 @@ struct CompileLimits {
   std::uint64_t code_bytes = std::uint64_t{16} << 20;     ///< what comes out
 };
 
-/// What compiling a module of `size` bytes may use: 64 bytes of memory, 10 µs and 16 bytes of code for each
+/// The limits for compiling a module of `size` bytes: 64 bytes of memory, 10 µs and 16 bytes of code for each
 /// byte on top.
 CompileLimits limits_for(const CompileLimits& base, std::size_t size);
 

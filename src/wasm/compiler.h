@@ -56,8 +56,8 @@ inline constexpr std::string_view kCompileVerb = "__compile-module";
 /// there is no /proc, `otherwise`.
 Path this_program(const Path& otherwise);
 
-/// What the process does: `arguments` are those behind kCompileVerb. Returns its exit code. Call it first of
-/// all: no other thread runs yet, and it limits the whole process.
+/// The compiler's process: `arguments` are those behind kCompileVerb. Returns its exit code. Call it first of
+/// all: no other thread may run yet, because it limits the whole process.
 int run_compiler(std::span<char* const> arguments);
 
 }  // namespace mist::wasm

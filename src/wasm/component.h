@@ -1,8 +1,8 @@
 #pragma once
-// Components: WebAssembly of the component model, whose functions take and give texts instead of addresses.
-// A package is one that exports the world of schemas/wit/package.wit. It runs with the limits, the frozen
-// world and the host requests of core modules (instance.h); WASI 0.2 is answered by preview 1's functions, as
-// far as a package needs it: clocks, random, environment, exit. Whatever else it imports of WASI 0.2 ends it
+// Components: WebAssembly of the component model, whose functions take and give texts instead of addresses. A
+// package is one that exports the world of schemas/wit/package.wit. It runs with the limits, the frozen world
+// and the host requests of core modules (instance.h); WASI 0.2 is answered by preview 1's functions, as far
+// as a package needs it: clocks, random, environment, exit. Any other import of WASI 0.2 ends the package
 // when it is called. Only src/wasm/*.cc see Wasmtime.
 
 #include <memory>
@@ -38,7 +38,7 @@ class Component {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// What `generate` gave: its own ok or error, which is no error of the run.
+/// The result of `generate`: its own ok or error, which is no error of the run.
 struct Generated {
   bool ok = false;
   std::string text;

@@ -1,5 +1,5 @@
 #pragma once
-// What the processor can do, as far as compiled code may depend on it. Pure; any thread.
+// Features of the processor that compiled code may depend on. Pure; any thread.
 
 #include <string>
 

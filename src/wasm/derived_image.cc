@@ -163,7 +163,7 @@ std::optional<std::vector<Segment>> segments_in(std::string_view content, std::s
     constexpr std::uint32_t kActive = 0, kPassive = 1;  // active: of memory 0
     const auto kind = take_number(content);
     if (kind == kPassive) {
-      // What no module has written into its memory yet; those that were merged are empty.
+      // Not yet written into any module's memory; segments that were merged are empty.
       if (take_number(content) != 0) return std::nullopt;
       continue;
     }
@@ -180,7 +180,7 @@ std::optional<std::vector<Segment>> segments_in(std::string_view content, std::s
   return content.empty() ? std::optional(std::move(segments)) : std::nullopt;
 }
 
-// What preparing a module may change, and what it may not.
+// The sections of a module that preparing it may change, and those that it may not.
 struct Parts {
   std::vector<NumberedSection> fixed;
   std::optional<std::string_view> memory, globals, exports, data;
@@ -365,7 +365,7 @@ std::optional<StartImage> StartImage::from_bytes(std::string_view bytes) {
     Page page{.offset = reader.number(), .bytes = {}};
     const auto content = std::as_bytes(std::span(reader.text()));
     page.bytes.assign(content.begin(), content.end());
-    // What is written there must be there.
+    // A page must lie within the memory.
     reader.fine = reader.fine && page.offset <= image.memory_size_ &&
                   page.bytes.size() <= image.memory_size_ - page.offset;
     image.pages_.push_back(std::move(page));

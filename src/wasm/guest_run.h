@@ -1,6 +1,6 @@
 #pragma once
-// What a run of a module and one of a component have in common: the frozen world, limits, guest time, and how
-// the end of a guest becomes an error. For the sources of this folder only. One thread at a time.
+// The common part of a run of a module and of a component: the frozen world, limits, guest time, and how the
+// end of a guest becomes an error. For the sources of this folder only. One thread at a time.
 
 #include <time.h>
 

@@ -1,8 +1,8 @@
 #pragma once
-// What a guest may ask beside WASI: the import module "mistletoe_v1", two functions by which a request and
-// its answer cross the border. This file knows addresses and bounds, not what is asked. Nothing of Wasmtime:
-// instance.cc binds it, tests call it on a plain buffer. One HostRequests belongs to one instance and one
-// thread.
+// Requests of a guest beside WASI: the import module "mistletoe_v1", two functions by which a request and its
+// answer cross the border. This file knows addresses and bounds, not the requests themselves. Nothing of
+// Wasmtime: instance.cc binds it, tests call it on a plain buffer. One HostRequests belongs to one instance
+// and one thread.
 
 #include <cstdint>
 #include <optional>
@@ -20,12 +20,12 @@ inline constexpr std::string_view kHostModule = "mistletoe_v1";
 inline constexpr std::string_view kRequestFunction = "request";    ///< (address, length) → length of answer
 inline constexpr std::string_view kResponseFunction = "response";  ///< (address): copies the answer there
 
-/// Who answers. Called on the guest's thread; what it takes isn't the guest's time.
+/// Answers the requests. Called on the guest's thread; its time doesn't count as the guest's.
 class RequestHandler {
  public:
   virtual ~RequestHandler() = default;
-  /// The answer to one request; both may be any bytes. What a guest may get wrong is an answer too: an error
-  /// ends the guest, and its call fails with it.
+  /// The answer to one request; both may be any bytes. Mistakes that a guest may make are answers too: an
+  /// error ends the guest, and its call fails with it.
   virtual Result<std::string> answer(std::string_view request) = 0;
   /// Told before each answer: how much memory the guest has, which waits until then.
   virtual void guest_waits_with(std::uint64_t memory_bytes) { static_cast<void>(memory_bytes); }

@@ -1,7 +1,7 @@
 #pragma once
-// One run of a guest: a module with its own memory, world, input and limits. Whatever the guest does, a call
-// ends in a result or in an ErrorKind::Trap that says what happened, in the guest's own function names and
-// last words. An Instance belongs to one thread at a time.
+// One run of a guest: a module with its own memory, world, input and limits. Every call, regardless of the
+// guest, ends in a result or in an ErrorKind::Trap that says what happened, in the guest's own function names
+// and last words. An Instance belongs to one thread at a time.
 
 #include <array>
 #include <cstdint>
@@ -40,7 +40,7 @@ struct CallResult {
   std::optional<std::uint32_t> exit_code;  ///< the guest called proc_exit instead of returning; it is over
 };
 
-/// What is known about a run so far.
+/// The known facts about a run so far.
 struct RunReport {
   std::string out;                       ///< stdout
   std::string err;                       ///< stderr

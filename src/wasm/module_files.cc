@@ -137,7 +137,7 @@ void record(const Path& directory, const struct stat& info, const ModuleBytes& m
   remove_surplus(directory, files);
 }
 
-// What was known by its entry, and is read after all.
+// The bytes of a module that was known by its entry, and is read after all.
 Result<std::string> read_known(const FileSystem& files, const Path& path, std::uint64_t limit,
                                const crypto::Digest& digest) {
   MIST_TRY(std::string bytes, files.read(path, limit));

@@ -161,7 +161,7 @@ EngineHandle make_engine(std::size_t stack_bytes, bool optimise, BinaryKind kind
   wasmtime_config_wasm_relaxed_simd_deterministic_set(config, true);
   // Proposals that no toolchain of packages needs are ways in that needn't be there.
   wasmtime_config_wasm_memory64_set(config, false);
-  // What Wasmtime itself puts between the components inside a component works on the memories of both.
+  // The adapters that Wasmtime puts between the components inside a component work on the memories of both.
   wasmtime_config_wasm_multi_memory_set(config, kind == BinaryKind::Component);
   wasmtime_config_wasm_function_references_set(config, false);
   wasmtime_config_wasm_gc_set(config, false);
@@ -392,7 +392,7 @@ Result<Code> Runtime::Impl::compile(std::span<const std::byte> wasm, std::string
   return code;
 }
 
-// What is compiled elsewhere came as bytes.
+// Code that was compiled elsewhere came as bytes.
 void Runtime::Impl::keep(const crypto::Digest& key, const ModuleHandle& module, std::string_view bytes) {
   if (!bytes.empty()) return cache.store(key, std::as_bytes(std::span(bytes)));
   wasm_byte_vec_t code;

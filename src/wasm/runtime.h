@@ -1,6 +1,6 @@
 #pragma once
 // The WebAssembly runtime: turns module bytes into runnable code, through the cache of compiled code. One
-// Runtime for each process; any thread. What is compiled with one Runtime runs only there, and keeps it
+// Runtime for each process; any thread. Code that is compiled with one Runtime runs only there, and keeps it
 // alive. Only src/wasm/*.cc see Wasmtime.
 
 #include <functional>
@@ -34,7 +34,7 @@ struct RuntimeOptions {
   Path shared_cache_directory = {};
   /// By which running guests are looked after; outlives what is compiled. Null: a thread does it.
   Pulse* pulse = nullptr;
-  /// Who compiles, within limits; outlives the Runtime. Null: this process does, so only for modules of ours.
+  /// Compiles within limits; outlives the Runtime. Null: this process does, so only for modules of ours.
   Compiler* compiler = nullptr;
 };
 

@@ -120,7 +120,7 @@ TEST(Runtime, SurvivesEveryTruncation) {
   }
 }
 
-// Whatever a damaged module still is, loading and running it ends in a result or an error.
+// Loading and running a damaged module ends in a result or an error, however it is damaged.
 TEST(Runtime, SurvivesFlippedBits) {
   const std::string whole = assemble(kSample);
   Limits limits;

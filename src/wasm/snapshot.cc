@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kInitialize = "_initialize";
 // wasmtime-wizer leaves the export of this name out; no module has it.
 constexpr std::string_view kNoFunction = "mistletoe.none";
-// What wasmtime-wizer exports to look at memories and globals begins with this.
+// Prefix of the exports by which wasmtime-wizer looks at memories and globals.
 constexpr std::string_view kInstrumentation = "__wizer_";
 
 class Bytes {
@@ -50,7 +50,7 @@ struct Preparation {
 
   Status run(std::span<const std::byte> wasm);
 
-  // What mist_snapshot calls; nothing may be thrown through it.
+  // Called by mist_snapshot; nothing may be thrown through it.
   static bool run_c(void* self, const std::uint8_t* wasm, std::size_t size) noexcept;
   static bool global_c(void* self, const char* name, std::size_t size, std::uint8_t* bits) noexcept;
   static const std::uint8_t* memory_c(void* self, const char* name, std::size_t size,

@@ -1,6 +1,6 @@
 #pragma once
 // Pre-initialised guests: runs a module's start-up once and makes a module that begins where that ended, with
-// its memory and globals as they were left (wasmtime-wizer). What runs then sees no input, a clock at 0 and
+// its memory and globals as they were left (wasmtime-wizer). Start-up code sees no input, a clock at 0 and
 // random bytes of a seed of zeros, so the same module and files give the same bytes. Any thread.
 
 #include <array>
@@ -69,7 +69,7 @@ class StartImage {
   const std::string& memory() const { return memory_; }  ///< the name of its export
   const std::vector<Page>& pages() const { return pages_; }
   const std::vector<Global>& globals() const { return globals_; }
-  /// What it takes.
+  /// Its size in memory.
   std::size_t bytes() const;
 
  private:

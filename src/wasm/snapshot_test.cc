@@ -279,7 +279,7 @@ TEST(SharedCode, WhatDiffersInMoreThanItsStateIsAnotherModule) {
       << "other data is another state";
 }
 
-// Whatever the bytes are: no fault, and what is accepted has the code.
+// No bytes cause a fault, and every image that is accepted has the code.
 TEST(SharedCode, DamagedModulesAreNone) {
   const BuiltModule made;
   const std::string whole = image_of(made.built, made.base)->to_bytes();

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of wasm and abi share. Header only; never included by product code.
+// Helpers shared by the tests of wasm and abi. Header only; never included by product code.
 
 #include <gtest/gtest.h>
 

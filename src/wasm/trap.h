@@ -12,7 +12,7 @@
 
 namespace mist::wasm {
 
-/// What Wasmtime said at the end of a call that failed.
+/// Wasmtime's report at the end of a call that failed.
 struct Failure {
   std::optional<wasmtime_trap_code_t> code;
   std::string message;

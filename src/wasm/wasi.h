@@ -52,7 +52,7 @@ class Wasi {
  public:
   Wasi(World world, Limits limits, std::string input, std::vector<std::string> arguments);
 
-  // What the guest did so far.
+  // The guest's actions so far.
   std::string out;                       ///< stdout
   std::string err;                       ///< stderr
   std::optional<Stop> stop;              ///< set: the call that set it must end the guest

@@ -1,6 +1,6 @@
 #pragma once
-// What a guest can know of the world, all of it an argument: the same world gives the same output. Plain
-// values.
+// Everything that a guest can know of the world, all of it an argument: the same world gives the same output.
+// Plain values.
 
 #include <memory>
 #include <string>

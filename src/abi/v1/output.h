@@ -1,5 +1,5 @@
 #pragma once
-// What a v1 package gave as text: a result document, or simply Kubernetes YAML. Pure; any thread.
+// The text that a v1 package gave: a result document, or simply Kubernetes YAML. Pure; any thread.
 
 #include <string>
 

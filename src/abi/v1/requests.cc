@@ -9,7 +9,7 @@ using encoding::Value;
 
 namespace {
 
-// What the guest can't go on after, whatever it does with an answer.
+// Errors after which the guest can't go on, whatever it does with an answer.
 bool ends_the_guest(ErrorKind kind) {
   return kind == ErrorKind::Cancelled || kind == ErrorKind::Timeout || kind == ErrorKind::Trap ||
          kind == ErrorKind::Internal;

@@ -1,6 +1,6 @@
 #pragma once
 // The envelope of host requests: a request is a JSON object with "op", its answer {"ok": …} or {"error":
-// {"kind", "message", "hint"}}. What operations there are is the business of HostServices. One thread.
+// {"kind", "message", "hint"}}. HostServices decides which operations there are. One thread.
 
 #include "abi/abi.h"
 #include "wasm/host_requests.h"

@@ -38,10 +38,10 @@ constexpr auto kFunctions = std::to_array<Function>({
     {"generate", kGenerate, "ii", "i"},
 });
 
-// What makes a module one of another ABI.
+// Exports that make a module one of another ABI.
 constexpr std::array<std::string_view, 2> kEntriesOfOthers{"_start", "mistletoe_generate"};
 
-// What is called.
+// The names of the functions to call.
 struct Names {
   std::string alloc{kAlloc};
   std::string dealloc{kDealloc};
@@ -241,11 +241,11 @@ class Library final : public Guest {
   }
 
  private:
-  // What its function says, in an instance of its own.
+  // The answer of its function, in an instance of its own.
   Result<Value> asked(const RunOptions& options) const {
     MIST_TRY(auto session, Session::begin(module_, options));
     MIST_TRY(const std::uint32_t returned, session.call(kInfo, {}));
-    // What info returns stays the guest's.
+    // The text that info returns stays the guest's.
     MIST_TRY(const Session::Text document, session.read_text(kInfo, returned));
     MIST_TRY(Value package, parse_package(document.text, module_.name(), kInfo));
     const std::scoped_lock lock(mutex_);
