@@ -28,8 +28,8 @@ constexpr std::string_view kBuiltin = "builtin";  // the apiVersion of kustomize
 
 package::Files& files_of(package::Source& source) { return std::get<package::Files>(source.content); }
 
-// What kustomize could take for an address: a scheme, user@host:path, or GitHub's name alone. A plugin that
-// is written in place may hold one.
+// Texts that kustomize could take for an address: a scheme, user@host:path, or GitHub's name alone. A plugin
+// that is written in place may hold one.
 bool may_be_remote(std::string_view text) {
   if (text.find("://") != std::string_view::npos) return true;
   if (text.find('\n') != std::string_view::npos) return false;
@@ -89,7 +89,7 @@ class Completion {
         MIST_TRY_VOID(finish());
         return std::move(fetched_);
       }
-      // What came from elsewhere may not lead back to this machine.
+      // Content from elsewhere may not lead back to this machine.
       const bool local = world_.is_local && only_local_;
       for (const Value& need : missing.as_array()) {
         if (remotes_.size() >= kMaxRemotes) return endless();
@@ -116,7 +116,7 @@ class Completion {
         .with_hint("do two repositories name each other?");
   }
 
-  // What came from elsewhere may name public servers, and those that the user named: in the reference, or in
+  // Content from elsewhere may name public servers, and those that the user named: in the reference, or in
   // the files of a package on this machine. Redirects, indexes and submodules may lead to the same.
   Status fetch(const Value& need, bool local) {
     if (world_.allowed == RemoteBases::None)
@@ -176,7 +176,7 @@ class Completion {
     return {};
   }
 
-  // What the lock has of it; null: nothing. Conflict: it must.
+  // The lock's entry for it; null: none. Conflict: there must be one.
   Result<const resolve::LockedRemote*> locked(const Value& need) const {
     const resolve::LockedRemote* const found =
         world_.lock == nullptr ? nullptr : world_.lock->find_remote(locked_name(need));

@@ -18,7 +18,7 @@ std::string server_of(std::string_view address) {
   if (has_scheme) address.remove_prefix(scheme_end + 3);
   if (!has_scheme && address.find(':') == std::string_view::npos) return {};
   const std::string_view authority = address.substr(0, address.find_first_of(has_scheme ? "/?#" : ":"));
-  // What http::Client connects to, by the same reading.
+  // The server that http::Client connects to, by the same reading.
   const auto url = http::Url::parse(fmt::format("{}://{}", scheme == "http" ? "http" : "https", authority));
   if (!url) return {};
   constexpr std::uint16_t kHttps = 443, kSsh = 22;

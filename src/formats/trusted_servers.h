@@ -16,7 +16,7 @@ namespace mist::formats {
 /// one server of that name. A plain value; one thread.
 class TrustedServers {
  public:
-  /// The server of `address`: a URL, or "user@host:path". What has none (a path) adds none.
+  /// The server of `address`: a URL, or "user@host:path". An address without one (a path) adds none.
   void add(std::string_view address);
   bool contains(std::string_view address) const;
 

@@ -46,7 +46,7 @@ FileOrigin origin_of(const CallTree::Answered& answered, const std::string& path
   return origin;
 }
 
-// What is the same wherever the caller puts it: it may choose another version, or fill in the namespace.
+// The identity wherever the caller puts it: the caller may choose another version, or fill in the namespace.
 using Identity = std::tuple<std::string, std::string, std::string>;
 Identity identity_of(const RenderedObject& rendered) {
   const apimachinery::ObjectKey key = rendered.object.key();
@@ -63,7 +63,7 @@ std::multimap<Identity, Maker> makers_of(const CallTree& tree) {
   NullEventSink nobody;
   for (const CallTree::Answered* const answered : innermost_first(tree)) {
     for (const CalledFile& file : files_of(*answered)) {
-      // What can't be parsed is no objects; if the caller gives it too, that is reported there.
+      // A file that can't be parsed has no objects; if the caller gives it too, that is reported there.
       const auto objects = parse_objects({{file.path, file.text}}, nobody);
       if (!objects.ok()) continue;
       for (const RenderedObject& each : *objects)

@@ -28,7 +28,7 @@ std::string secret_prefix(const CalledAs& called) {
   return fmt::format("{}/{}/", last_part(called.id), called.install);
 }
 
-// What a called package draws without a name, and its charts: neither its caller's nor another's.
+// The unnamed randomness of a called package, and of its charts: neither its caller's nor another's.
 crypto::Seed seed_of(const crypto::Seed& release, std::string_view id, std::string_view install) {
   const std::string info =
       fmt::format("mistletoe/called-package/v1/{}:{},{}:{},", id.size(), id, install.size(), install);
@@ -47,7 +47,7 @@ Duration thread_time() {
 // Of the host's own calls, beside the guest's.
 constexpr std::size_t kHostStackBytes = std::size_t{2} << 20;
 
-// What no guest can do without: a page.
+// The least memory of any guest: a page.
 constexpr std::uint64_t kLeastMemory = 64u << 10;
 
 // A thread without a size of its own gets 2 MiB where the process has no limit: a guest would run off it.
@@ -117,8 +117,8 @@ Status refuse_unresolved(const Metadata& metadata, const Source& source) {
 
 namespace {
 
-// Its caller gets the words alone, so they begin with the path and hold the place. What ends the caller too
-// is reported as it is.
+// Its caller gets the words alone, so they begin with the path and hold the place. Errors that end the caller
+// too are reported as they are.
 Error at_path(Error failure, const std::string& path) {
   if (failure.where && failure.where->package.empty()) failure.where->package = path;
   const bool place = failure.where && failure.where->line != 0 && failure.kind == ErrorKind::Invalid;

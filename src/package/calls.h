@@ -22,7 +22,7 @@
 
 namespace mist::package {
 
-/// What the calls of one render share.
+/// The state that the calls of one render share.
 class CallTree {
  public:
   static constexpr std::size_t kMostCalls = 1000;  ///< of different packages or inputs
@@ -48,9 +48,9 @@ class CallTree {
   /// Each pair once, in the order of the calls.
   const std::vector<CallEdge>& edges() const { return edges_; }
 
-  /// What is left for calls, at least nothing.
+  /// The time left for calls, at least nothing.
   Duration time_left() const;
-  /// What is left for the next guest beside those that wait for it, at least nothing.
+  /// The memory left for the next guest beside those that wait for it, at least nothing.
   std::uint64_t memory_left() const;
   /// Of all packages of the tree.
   const std::shared_ptr<SharedSecrets>& secrets() const { return secrets_; }

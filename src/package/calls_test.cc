@@ -242,7 +242,7 @@ TEST(Calls, ErrorsOfTheCalledPackagesOwnCallsNameTheWholePath) {
               HasSubstr("platform → app: package.call: app declares no dependency \\\"cache\\\""));
 }
 
-// What the caller of a known render would be answered now decides, not what it was answered then.
+// A known render of the caller depends on the answer it would get now, not on the one it got then.
 TEST(Calls, AKnownRenderOfTheCallerEndsWithTheCalledPackagesBytes) {
   testing::TempDir directory;
   SystemRandom random;
@@ -278,7 +278,7 @@ TEST(Calls, EqualOnesAreRenderedOnce) {
 TEST(Calls, ErrorsOfTheCallerHoldNoSecretOfTheCalled) {
   NullEventSink events;
   Renderer renderer({}, events);
-  // What it was answered, on stderr; then it fails.
+  // Writes its answer to stderr; then it fails.
   const Source source = calling(asking({kCallVault},
                                        "(call $say (i32.const 2) (i32.const 32768) (i32.const 250))"
                                        "(call $exit (i32.const 1))"),

@@ -5,7 +5,7 @@
 namespace mist::package {
 namespace {
 
-// What a Kubernetes that has nothing added serves: every stable version of every group.
+// The API versions of a Kubernetes that has nothing added: every stable version of every group.
 constexpr std::string_view kBuiltInVersions[] = {"v1",
                                                  "admissionregistration.k8s.io/v1",
                                                  "apiextensions.k8s.io/v1",

@@ -1,5 +1,5 @@
 #pragma once
-// What packages see of a cluster when none is asked. Pure; any thread.
+// The capabilities that packages see when no cluster is asked. Pure; any thread.
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace mist::package {
 
-/// What Helm 4.3.1 assumes (it was made with client-go 0.37), so that all packages see the same.
+/// As Helm 4.3.1 assumes (it was made with client-go 0.37), so that all packages see the same.
 inline constexpr std::string_view kAssumedKubeVersion = "v1.37.0";
 
 /// A Kubernetes that has nothing added but `more` ("monitoring.coreos.com/v1"), marked as assumed.

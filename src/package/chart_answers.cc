@@ -15,7 +15,7 @@ namespace {
 
 // Options that belong to a Kustomize directory.
 constexpr std::string_view kOptionsFile = ".mistletoe/kustomize.json";
-// What `helm template` calls a release that nobody named.
+// The name that `helm template` gives a release that nobody named.
 constexpr std::string_view kUnnamedRelease = "release-name";
 
 // Members that are passed on to the engine of charts, under its own names for them.
@@ -44,7 +44,7 @@ std::string_view or_else(std::string_view text, std::string_view otherwise) {
   return text.empty() ? otherwise : text;
 }
 
-// What the chart's author did wrong goes back to the guest, which knows who named the chart.
+// Mistakes of the chart's author go back to the guest, which knows who named the chart.
 Value failure_of(const Error& failure, std::string_view directory) {
   const std::string_view words = failure.because.empty() ? failure.message : failure.because;
   Value answer = Value::object({{"message", words}});

@@ -38,7 +38,7 @@ class ChartAnswers {
   Duration taken_{};
 };
 
-/// What was asked, and the answer.
+/// A request, and its answer.
 struct ChartExchange {
   Value request;
   Value answer;

@@ -21,7 +21,7 @@ struct ChartAnswersTest : ::testing::Test {
     request.release_namespace = "prod";
     request.seed.front() = std::byte{7};
   }
-  // What the engine of charts was asked for, and the answer; `result` is what it gave.
+  // The answer where the engine of charts gives `result`; keeps the engine's request.
   Result<Value> answer(std::string_view json, Result<Rendered> result = Rendered{}) {
     ChartAnswers answers(package, request, std::chrono::seconds(1),
                          [&](const Source& chart, const RenderRequest& wanted) {

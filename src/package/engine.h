@@ -50,7 +50,7 @@ inline constexpr std::string_view kKustomizeEngine = "kustomize";
 
 /// The name that stands for "no engine": plain Kubernetes YAML.
 inline constexpr std::string_view kPlainYaml = "yaml";
-/// What a directory says of itself.
+/// The metadata of a directory.
 inline constexpr std::string_view kPackageFile = "mistletoe.yaml";
 /// Which versions its dependencies were resolved to (docs/formats/lock.md).
 inline constexpr std::string_view kLockFile = "mistletoe.lock";

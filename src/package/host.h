@@ -1,7 +1,7 @@
 #pragma once
-// What a package's guest may ask while it renders: secrets, other packages, log lines, charts of a
-// kustomization. Keeps what it answered, because answers are part of what
-// the render was made from. One render, one thread.
+// Requests that a package's guest may make while it renders: secrets, other packages, log lines, charts of a
+// kustomization. Keeps the answers, because they are part of what the render was made from. One render, one
+// thread.
 
 #include <functional>
 #include <map>
@@ -50,7 +50,7 @@ struct SharedSecrets {
   TextMask mask_;
 };
 
-/// What a called package gave its caller (package/calls.h).
+/// The result that a called package gave its caller (package/calls.h).
 struct CallAnswer {
   Value value;
   std::map<std::string, SecretString> secrets = {};  ///< its own and those of the packages that it called
@@ -78,12 +78,12 @@ class Host final : public abi::HostServices {
   /// A lookup that wasn't granted: the render fails, whatever the guest made of that. Null: there was none.
   const Error* refused() const { return refused_ ? &*refused_ : nullptr; }
   using Charts = std::function<Result<Value>(const Value& request)>;
-  /// Who answers `chart.render` (package/chart_answers.h); without it that is refused.
+  /// Answers `chart.render` (package/chart_answers.h); without it that is refused.
   void answer_charts(Charts charts) { charts_ = std::move(charts); }
 
   /// `memory_bytes`: of the caller, which waits.
   using Calls = std::function<Result<CallAnswer>(const Value& request, std::uint64_t memory_bytes)>;
-  /// Who answers `package.call` (package/calls.h); without it that is refused.
+  /// Answers `package.call` (package/calls.h); without it that is refused.
   void answer_calls(Calls calls) { calls_ = std::move(calls); }
 
   /// The recorded questions, in the order of their first time: whoever asks them again and gets the same
@@ -96,7 +96,7 @@ class Host final : public abi::HostServices {
   /// Shows no log line before show_held(): one may hold a secret of which the guest tells only later.
   void hold_lines() { holds_lines_ = true; }
   void show_held();
-  /// What the guest told its user, as it was shown.
+  /// The guest's messages to its user, as they were shown.
   const std::vector<LoggedLine>& lines() const { return shown_; }
   /// Shows what a guest told earlier.
   void show(const std::vector<LoggedLine>& lines);

@@ -233,7 +233,7 @@ TEST(Render, RotatesOneSecretAlone) {
 
 TEST(Render, ErrorsAndLogsOfGuestsHoldNoSecret) {
   RecordingEvents events;
-  // What it was answered, on stderr; then it fails.
+  // Writes its answer to stderr; then it fails.
   const auto failed = render(asking({kDb},
                                     "(call $say (i32.const 2) (i32.const 32768) (i32.const 45))"
                                     "(call $exit (i32.const 1))"),

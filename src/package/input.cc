@@ -40,7 +40,7 @@ void lay_over(Value& value, const Value& other) {
       [](const Value& added) { return std::optional(added); });
 }
 
-// Who is rendered. What changes from one revision to the next only packages see that say so.
+// The release. Only packages that ask for it see members that change from one revision to the next.
 Value release_value(const Metadata& metadata, const RenderRequest& request, std::string_view name) {
   Value release = Value::object({{"name", name}, {"namespace", request.release_namespace}});
   if (metadata.needs_release) {
@@ -106,7 +106,7 @@ Value engine_data(const Metadata& metadata, const RenderRequest& request, const 
   Value data = metadata.inputs.is_object() ? encoding::schema_defaults(metadata.inputs) : Value::object();
   if (metadata.defaults.is_object()) remove_keys_of(metadata.defaults, data);
   lay_over(data, request.user_values);
-  // What the host decides.
+  // The host decides these.
   for (const std::string_view key : {"name", "namespace"}) {
     if (const Value* const value = checked.find(key)) data.set(key, *value);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What a guest is given for a render: the MistInput document, and the data in it. Pure but for
+// The input of a guest for a render: the MistInput document, and the data in it. Pure but for
 // RenderRequest::capabilities, which may ask the cluster; any thread.
 
 #include <string>

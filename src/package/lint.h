@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong or unwise about a package (`mistctl package lint`), found in its files and in what it
+// Mistakes and unwise choices in a package (`mistctl package lint`), found in its files and in what it
 // rendered. The rules are the table in lint_rules.cc. Pure: data in, findings out. Any thread.
 
 #include <cstdint>
@@ -41,16 +41,16 @@ struct Finding {
 
 /// With the level of its rule.
 Finding finding(std::string_view rule, std::string file, std::uint32_t line, std::string message);
-/// What an error says of the package, at its place.
+/// The finding that an error becomes, at its place in the package.
 Finding finding_of(std::string_view rule, const Error& failure, std::string_view during);
 
-/// What the files of a directory show before anything is rendered: its metadata, the schema of its values and
-/// whether the defaults fit (not of a chart whose schema is ignored), values and templates that nothing uses.
-/// `engine` renders it (null: none).
+/// Findings in the files of a directory before anything is rendered: its metadata, the schema of its values
+/// and whether the defaults fit (not of a chart whose schema is ignored), values and templates that nothing
+/// uses. `engine` renders it (null: none).
 std::vector<Finding> lint_files(const Files& files, const EngineKind* engine,
                                 ChartSchema schema = ChartSchema::Holds);
 
-/// What the objects show that were rendered into the namespace `ns`, at their places in the package; where a
+/// Findings in objects that were rendered into the namespace `ns`, at their places in the package; where a
 /// line isn't known, of the rendered file. `engine` as above; `types` are those of the Kubernetes that it was
 /// rendered for (lint_types.h), null: none came along.
 std::vector<Finding> lint_objects(const Rendered& rendered, const EngineKind* engine, std::string_view ns,
@@ -60,7 +60,7 @@ std::vector<Finding> lint_objects(const Rendered& rendered, const EngineKind* en
 Finding finding_at(std::string_view rule, const apimachinery::RenderedObject& at, encoding::Position position,
                    std::string message);
 
-/// What an error says of a rendered object, at its place in the package.
+/// The finding that an error of a rendered object becomes, at its place in the package.
 Finding finding_of_object(const Error& failure);
 
 /// By file and line, each once: cases of one package find much alike.

@@ -165,7 +165,7 @@ class FileLint {
                                  encoding::line_at(values_, issue.fault()), issue.message));
       undescribed(values_, inputs_, "");
     } else if (text_of(kValuesFile) == nullptr) {
-      // What the user has to give isn't wrong; a default that doesn't fit its own schema is.
+      // A value that the user has to give isn't wrong; a default that doesn't fit its own schema is.
       for (const encoding::SchemaIssue& issue : schema->validate(encoding::schema_defaults(inputs_))) {
         if (!issue.schema_path.ends_with("/required") && !issue.instance_path.empty())
           add("defaults", inputs_file_, nullptr, issue.message);

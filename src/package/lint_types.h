@@ -9,8 +9,8 @@
 
 namespace mist::package {
 
-/// What a Kubernetes of `types` would refuse, and what it warns of, in the order of the objects. Kinds of
-/// others are noted, unless a CRD among the objects defines them.
+/// Refusals and warnings of a Kubernetes of `types`, in the order of the objects. Kinds of other groups are
+/// noted, unless a CRD among the objects defines them.
 std::vector<Finding> lint_types(const Rendered& rendered, const apimachinery::KubeTypes& types);
 
 }  // namespace mist::package

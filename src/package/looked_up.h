@@ -1,5 +1,5 @@
 #pragma once
-// What Secrets that were looked up hold: none of it is printed by anybody, wherever a package puts it. Pure;
+// The values of Secrets that were looked up: none of them is ever printed, wherever a package puts it. Pure;
 // any thread.
 
 #include <map>

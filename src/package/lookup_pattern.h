@@ -34,7 +34,7 @@ struct LookupPattern {
               std::string_view release_namespace) const;
 };
 
-/// What covers exactly that: an empty `name` stands for all names, an empty `ns` for every namespace.
+/// The pattern for exactly that: an empty `name` stands for all names, an empty `ns` for every namespace.
 std::string lookup_pattern_for(const apimachinery::GroupKind& kind, std::string_view ns,
                                std::string_view name);
 

@@ -79,7 +79,7 @@ class MetadataReader {
   std::vector<std::string>* ignored_;
 };
 
-// What is left out of a package that requires it would be missed in the cluster.
+// Without a feature that the package requires, something would be missing in the cluster.
 Status check_features(const MetadataReader& reader, const std::vector<std::string>& required) {
   std::vector<std::string> missing;
   for (const std::string& feature : required) {
@@ -104,7 +104,7 @@ Status read_spec(const MetadataReader& reader, const Value& spec, Metadata& meta
   MIST_TRY_VOID(reader.text(spec, "engine", kPath, metadata.engine));
   MIST_TRY_VOID(reader.text(spec, "engineDigest", kPath, metadata.engine_digest));
   MIST_TRY_VOID(reader.text(spec, "valuesFile", kPath, metadata.values_file));
-  // What they mean is the engine's business; it finds them in the file.
+  // Their meaning is the engine's business; it finds them in the file.
   MIST_TRY(const Value* const engine_options, reader.object(spec, "engineOptions", kPath));
   if (engine_options != nullptr) metadata.engine_options = *engine_options;
   MIST_TRY(const Value* const defaults, reader.object(spec, "defaults", kPath));

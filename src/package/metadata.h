@@ -1,5 +1,5 @@
 #pragma once
-// What a package says of itself (`kind: MistPackage`), read without running it. Plain values; any thread.
+// The metadata of a package (`kind: MistPackage`), read without running it. Plain values; any thread.
 
 #include <array>
 #include <map>
@@ -24,7 +24,7 @@ struct Dependency {
 /// The feature of packages whose engine is another file.
 inline constexpr std::string_view kNamedEngine = "engine.named";
 
-/// What a package may require by name (`spec.requires`).
+/// The features that a package may require by name (`spec.requires`).
 inline constexpr std::array<std::string_view, 8> kFeatures{
     "chart.render", "engine.named", "log", "lookup", "order", "package.call", "random.stream", "secret.get"};
 

@@ -12,10 +12,10 @@
 
 namespace mist::package {
 
-/// Whose lines the files have: those of the package's own files, or lines that an engine made.
+/// The lines that the files have: those of the package's own files, or lines that an engine made.
 enum class Lines : std::uint8_t { Written, Rendered };
 
-/// What a rendered file was made from.
+/// The origin of a rendered file.
 struct FileOrigin {
   std::string source;  ///< a file of the package
   /// For each line of the rendered file the line in `source`, 0: unknown; empty: they are the same.

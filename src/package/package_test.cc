@@ -164,7 +164,7 @@ TEST(Metadata, KnowsTheFunctionsOfTheOriginalAbi) {
   EXPECT_EQ(metadata->to_value().string_at({"spec", "functions", "generate"}), "make");
 }
 
-// What it requires may give other members another meaning, so that nothing else is looked at.
+// A required feature may give other members another meaning, so that nothing else is looked at.
 TEST(Metadata, AFeatureThatIsMissingNeedsANewerMistctl) {
   for (const std::string_view head : {kPackageHead, kOriginalHead}) {
     const auto metadata = Metadata::parse(

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kYamlEndings{".yaml", ".yml", ".json"};
 
-// What npm and tsc read beside a program.
+// Files that npm and tsc read beside a program.
 constexpr std::array<std::string_view, 3> kNpmFiles{"package.json", "package-lock.json", "tsconfig.json"};
 
 bool is_of_npm(std::string_view path) {

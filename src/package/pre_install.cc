@@ -13,7 +13,7 @@ using encoding::Value;
 
 constexpr std::string_view kKube = "K3.yaml";
 constexpr std::string_view kManifests = "manifests/";
-// What the script makes manifests of; the engine of templates would take them for manifests.
+// The script makes manifests of these; the engine of templates would take them for manifests.
 constexpr std::string_view kTemplates = "templates/";
 constexpr std::size_t kMostChoices = 1000;
 

@@ -1,7 +1,7 @@
 #pragma once
 // The script of a Kube, scripts/pre-install.py, which the Python engine runs before the Kube's templates are
-// rendered: it asks questions, makes certificates and writes manifests (engines/python/lib/kpm.py). What it
-// writes to manifests/ becomes part of the package for that render. Pure; any thread.
+// rendered: it asks questions, makes certificates and writes manifests (engines/python/lib/kpm.py). Files
+// that it writes to manifests/ become part of the package for that render. Pure; any thread.
 
 #include <cstdint>
 #include <functional>
@@ -18,12 +18,12 @@
 namespace mist::package {
 
 inline constexpr std::string_view kPreInstallScript = "scripts/pre-install.py";
-/// What runs it, and packages with a main.py.
+/// The engine that runs it, and packages with a main.py.
 inline constexpr std::string_view kPythonEngine = "python";
 
 enum class AnswerType : std::uint8_t { Text, Integer, Number, Boolean };
 
-/// What a script asks its user; the value of that name is the answer.
+/// A question of a script to its user; the value of that name is the answer.
 struct Question {
   std::string name = {};  ///< "domain", "tls.domain"
   std::string prompt = {};
@@ -38,7 +38,7 @@ struct Unanswered {
   Question question;
 };
 
-/// What a script was told in answer to a question.
+/// The answer that a script got to a question.
 struct Answer {
   std::string name;
   bool secret = false;
@@ -59,7 +59,7 @@ struct NeedsHostPython {
 /// Runs it outside of the sandbox and gives what manifests/ holds afterwards.
 using RunOnHost = std::function<Result<Files>(const HostScript&, const Context&)>;
 
-/// What a script left.
+/// The result of a script.
 struct ScriptResult {
   Files written = {};                     ///< by path, all below manifests/
   std::vector<std::string> removed = {};  ///< paths
@@ -72,7 +72,7 @@ struct ScriptResult {
 /// A Kube with a script.
 bool has_pre_install(const Files& files);
 
-/// What the engine answered: its files, and its exports. Invalid: it answered something else.
+/// The engine's answer: its files, and its exports. Invalid: it answered something else.
 Result<ScriptResult> script_result(const Files& files, const encoding::Value& exports);
 
 /// The package as its script left it, without the script and its templates/.

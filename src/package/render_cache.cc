@@ -84,7 +84,7 @@ Value value_at(const Value& value, std::string_view key) {
   return found == nullptr ? Value() : *found;
 }
 
-// What was sealed was written by us: anything missing is simply empty.
+// Sealed content was written by us: anything missing is simply empty.
 CachedRender from_value(const Value& value) {
   CachedRender render;
   abi::Output& output = render.output;

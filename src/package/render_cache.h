@@ -1,6 +1,6 @@
 #pragma once
 // Renders on disk, so that the same render isn't computed twice. An entry is found by everything that a
-// render is made of but the answers of its host: code, files, input, seed, clock, limits. What it asked is
+// render is made of but the answers of its host: code, files, input, seed, clock, limits. Its questions are
 // asked again, and the output is there only if the answers are the same. Entries are sealed with a key of the
 // release's seed, which the cache doesn't hold: without the seed they say nothing and can't be forged.
 //
@@ -37,7 +37,7 @@ struct CachedRender {
   std::vector<LoggedLine> lines;
 };
 
-/// What a render is made of, all but the answers.
+/// The parts of a render, all but the answers.
 struct RenderParts {
   crypto::Seed seed{};
   std::string_view code;      ///< digest of the module or engine

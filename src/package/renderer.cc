@@ -166,8 +166,8 @@ Status refuse_unmet_needs(const Metadata& metadata, const Source& source) {
   return {};
 }
 
-// What of its metadata isn't known here. The original format belongs to others, who may add to it as they
-// like.
+// Members of its metadata that aren't known here. The original format belongs to others, who may add to it as
+// they like.
 void report_ignored(const Metadata& metadata, std::string_view reference, EventSink& events) {
   if (metadata.ignored.empty()) return;
   const std::string words =
@@ -200,7 +200,7 @@ class LazyRuntime {
   std::optional<wasm::Runtime> runtime_;  // guarded by mutex_ until made; then any thread
 };
 
-// What an engine is asked by us and not by a user: there are no values and no cluster.
+// A request to an engine by us and not by a user: there are no values and no cluster.
 RenderRequest own_request(std::string_view release_name) {
   RenderRequest request;
   request.release_name = release_name;
@@ -233,8 +233,8 @@ struct Job {
   bool chart = false;             // and it renders a chart
 };
 
-// What else an output depends on: the clock, whom secrets are for, and limits, since another run may not end
-// within others.
+// The rest that an output depends on: the clock, whom secrets are for, and limits, since another run may not
+// end within others.
 std::string settings_of(const Job& job, const SecretScope& scope) {
   const wasm::Limits& limits = job.limits;
   std::string text =
@@ -262,7 +262,7 @@ wasm::RuntimeOptions for_engines(const RendererOptions& options) {
   runtime.pulse = options.pulse;
   runtime.compiler = options.compiler.get();
   runtime.cache_for_all = options.cache_for_all;
-  // What is just being filled can't be asked as well.
+  // A cache that is just being filled can't be read as well.
   if (!options.cache_for_all) runtime.shared_cache_directory = options.engines.code();
   return runtime;
 }
@@ -307,7 +307,7 @@ struct Renderer::Impl {
     return metadata_from(*document, source);
   }
 
-  // What the same render gave earlier. Afterwards `host` has answered what it asked.
+  // The earlier output of the same render. Afterwards `host` has answered its questions again.
   std::optional<abi::Output> known_output(const RenderParts& parts, Host& host) {
     if (!renders) return std::nullopt;
     const auto ask = [&](const Value& request) { return host.answer(request.string_at("op"), request); };
@@ -385,7 +385,7 @@ struct Renderer::Impl {
     std::optional<abi::Output> output = known_output(parts, *answering);
     if (!output) {
       MIST_TRY(const Started started, job.start());
-      // What was asked in vain isn't what the guest asks now.
+      // Questions that led to no known output aren't those that the guest asks now.
       new_host();
       auto generated = new_output(job, started, parts, scope, *answering);
       if (const Error* const refused = answering->refused(); refused != nullptr) {
@@ -432,7 +432,7 @@ struct Renderer::Impl {
     return rendered;
   }
 
-  // What a kustomization's charts give, with a seed, a clock and a namespace of their own.
+  // The output of a kustomization's charts, with a seed, a clock and a namespace of their own.
   Result<std::vector<ChartExchange>> charts_of(const Source& source, const Tree& tree, std::uint8_t world,
                                                const Context& context) {
     RenderRequest request = own_request("build");
@@ -447,7 +447,7 @@ struct Renderer::Impl {
                                  exchanges.push_back({wanted, answer});
                                  return answer;
                                });
-    // What is wrong with a package without charts, its module says when it is rendered.
+    // A package without charts reports its problems when its module renders it.
     if (!rendered.ok() && (!exchanges.empty() || rendered.error().kind != ErrorKind::Invalid))
       return std::move(rendered).error();
     return exchanges;
@@ -628,7 +628,7 @@ struct Renderer::Impl {
     return metadata;
   }
 
-  // What a directory says of itself, with what only its engine can see if `inspect`.
+  // The metadata of a directory, including what only its engine can see if `inspect`.
   Result<Metadata> metadata_of_tree(const Source& source, const Tree& tree, bool inspect,
                                     const Context& context) {
     const bool packed = packed_chart(tree.files) != nullptr;
@@ -657,7 +657,7 @@ struct Renderer::Impl {
     return run_engine(source, tree, std::move(metadata), request, context);
   }
 
-  // What a user wants rendered.
+  // Renders for a user.
   Result<Rendered> run_tree(const Source& source, const Tree& tree, const RenderRequest& request,
                             const Context& context) {
     if (!runs_a_script(tree)) return run_engine(source, tree, request, context);
@@ -672,7 +672,7 @@ struct Renderer::Impl {
             }};
   }
 
-  // What `helm template` would print of a chart among a kustomization's files.
+  // The output of `helm template` for a chart among a kustomization's files.
   Result<Rendered> render_chart(const Source& chart, const RenderRequest& request, const Context& context) {
     MIST_TRY(const Tree tree, look_at(chart));
     return run_engine(chart, tree, plain_metadata(chart), request, context);
@@ -685,7 +685,7 @@ struct Renderer::Impl {
                       [&](const Value& wanted) { return charts.answer(wanted); });
   }
 
-  // What a script on the host may know.
+  // The input of a script on the host.
   static std::string host_input(const RenderRequest& request) {
     return encoding::to_json(Value::object(
         {{"values", request.user_values},
@@ -693,7 +693,7 @@ struct Renderer::Impl {
           Value::object({{"name", install_name(request)}, {"namespace", request.release_namespace}})}}));
   }
 
-  // What a Kube's script is run with.
+  // The request to run a Kube's script.
   static RenderRequest for_script(const RenderRequest& request) {
     RenderRequest wanted = request;
     wanted.engine_options =
@@ -711,7 +711,7 @@ struct Renderer::Impl {
                          const RenderRequest& request, const Context& context) {
     const Tree script{tree.files, std::nullopt, find_engine(kPythonEngine)};
     const RenderRequest wanted = for_script(request);
-    // What isn't known of it is told once, with the templates.
+    // Unknown members of its metadata are reported once, with the templates.
     Metadata known = metadata;
     known.ignored.clear();
     Ran ran;
@@ -879,7 +879,7 @@ struct Renderer::Impl {
     return rendered;
   }
 
-  // What the guest said while it worked helps its author, not its user.
+  // The guest's messages during its work help its author, not its user.
   void report_log(const std::string& log) {
     std::size_t shown = 0;
     for (const std::string_view line : split(log, '\n')) {

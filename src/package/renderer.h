@@ -1,5 +1,5 @@
 #pragma once
-// Renders packages: source and values in, Kubernetes objects out, by way of the sandbox. What it gives is a
+// Renders packages: source and values in, Kubernetes objects out, by way of the sandbox. The result is a
 // function of the request alone. Any thread; the WebAssembly runtime starts with the first package that needs
 // it.
 
@@ -32,7 +32,7 @@ struct ResolvedPackage;
 /// By the name that the caller has for them.
 using Dependencies = std::map<std::string, std::shared_ptr<const ResolvedPackage>>;
 
-/// What a package consists of, and what it is called.
+/// The contents of a package, and its names.
 struct Source {
   std::string reference;  ///< exact, for people and for the record
   std::string name;       ///< its own name where it says none
@@ -62,7 +62,7 @@ class CallTree;
 /// Between the names of a path of packages: "platform → mariadb".
 inline constexpr std::string_view kPackageArrow = " → ";
 
-/// Who called whom during a render.
+/// An edge of the calls during a render: its caller, and the called package.
 struct CallEdge {
   std::string caller_id = {};       ///< ResolvedPackage::id; empty: the release's own package
   std::string caller_install = {};  ///< its data.name; empty: the release's own package
@@ -130,8 +130,8 @@ struct Rendered {
 /// Each pair of packages once, in the order of the calls.
 std::vector<CallEdge> calls_of(const Rendered& rendered);
 
-/// The error, with the text of the template's line that it names, if the package has it as a file. What
-/// passed through an engine as it was written isn't shown: it may be a secret.
+/// The error, with the text of the template's line that it names, if the package has it as a file. Files that
+/// passed through an engine as they were written aren't shown: they may be secret.
 Error with_excerpt(Error failure, const Source& source, const FileOrigins& origins);
 
 struct Inspection {
@@ -198,9 +198,9 @@ class Renderer {
   /// The runs that render a module which names its engine (BuiltEngine::Named); nothing is run here. Errors
   /// as render: Invalid (values against the schema; another engine).
   Result<std::vector<EngineRun>> engine_runs(const Source& source, const RenderRequest& request) const;
-  /// What the package names elsewhere and doesn't have, as its engine says (engines/kustomize/README.md): a
-  /// list, perhaps empty. What else is wrong with it, rendering says. Errors: Trap, NotFound (the engine),
-  /// Cancelled.
+  /// The things that the package names elsewhere and doesn't have, as its engine says
+  /// (engines/kustomize/README.md): a list, perhaps empty. Other problems of the package are reported by
+  /// rendering. Errors: Trap, NotFound (the engine), Cancelled.
   Result<Value> missing(const Source& source, const Context& context);
   /// With what a program answers a MistDescribe document: `inputs` and perhaps `exports`, the schemas that
   /// its source has and its metadata need not repeat. Invalid: it doesn't answer so; Trap, Cancelled.
@@ -214,14 +214,14 @@ class Renderer {
   std::unique_ptr<Impl> impl_;
 };
 
-/// What the package's metadata declares that it calls. Runs nothing: a module says so in its section.
+/// The dependencies that the package's metadata declares. Runs nothing: a module says so in its section.
 Result<std::vector<Dependency>> declared_dependencies(const Source& source);
 
 /// Its mistletoe.lock: a file of a directory, a section of a module that declares dependencies. Nullopt: it
 /// has none. Invalid: the module can't be read.
 Result<std::optional<std::string>> lock_text(const Source& source);
 
-/// What renders the package, or it was built from; null: no engine. Invalid as choose_engine.
+/// The engine that renders the package, or that it was built from; null: none. Invalid as choose_engine.
 Result<const EngineKind*> engine_of(const Source& source);
 
 }  // namespace mist::package

@@ -1,7 +1,7 @@
 #pragma once
-// What a directory is probably meant to be that no engine renders and that can't be read as plain Kubernetes
-// YAML: a chart without Chart.yaml, a kustomization under another name, a directory whose subdirectories are
-// the packages. Pure; any thread.
+// The probable intent of a directory that no engine renders and that can't be read as plain Kubernetes YAML:
+// a chart without Chart.yaml, a kustomization under another name, a directory whose subdirectories are the
+// packages. Pure; any thread.
 
 #include "package/renderer.h"
 

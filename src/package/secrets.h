@@ -24,7 +24,7 @@ using encoding::Value;
 using Rotations = std::map<std::string, std::uint32_t>;
 inline constexpr std::string_view kUnnamed;
 
-/// What the secrets of one render are derived from.
+/// The source of the secrets of one render.
 struct SecretScope {
   crypto::Seed seed{};
   std::string package;  ///< the package's own name (metadata.name)

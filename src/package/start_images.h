@@ -1,6 +1,6 @@
 #pragma once
-// What engines made of the files of packages that are rendered again and again: the least recently used ones
-// go when all of them take too much. Any thread.
+// Images that engines made of the files of packages that are rendered again and again: the least recently
+// used ones go when all of them take too much. Any thread.
 
 #include <cstddef>
 #include <list>

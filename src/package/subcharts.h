@@ -1,7 +1,7 @@
 #pragma once
-// Charts that a chart depends on and surely lacks, seen from its files without running anything. What a
-// packed chart in charts/ is called only its engine sees, so one that could be the wanted one counts as it.
-// Pure; any thread.
+// Charts that a chart depends on and surely lacks, seen from its files without running anything. Only the
+// engine sees the name of a packed chart in charts/, so one that could be the wanted one counts as it. Pure;
+// any thread.
 
 #include <string>
 #include <vector>

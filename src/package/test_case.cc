@@ -12,7 +12,7 @@ namespace mist::package {
 namespace {
 
 constexpr std::string_view kCaseEnding = ".yaml";
-// What is drawn in tests is nobody's secret. Another text here would change every golden file.
+// Secrets drawn in tests protect nothing. Another text here would change every golden file.
 constexpr std::string_view kSeedText = "mistletoe/package-test/v1";
 constexpr std::string_view kClock = "2026-01-01T00:00:00Z";
 

@@ -56,8 +56,8 @@ struct TestCase {
 /// Of a directory's file names, those of cases: "a.yaml" → "a", sorted.
 std::vector<std::string> case_names(const std::vector<std::string>& files);
 
-/// What a golden file holds: all objects in their order, each below the name of the file that gave it, and
-/// the message for the user if there is one. Formatting and comments of templates aren't part of it.
+/// The content of a golden file: all objects in their order, each below the name of the file that gave it,
+/// and the message for the user if there is one. Formatting and comments of templates aren't part of it.
 std::string golden_text(const Rendered& rendered);
 
 /// One sentence for each of `objects` and `contains` that isn't so.

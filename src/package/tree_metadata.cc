@@ -45,7 +45,7 @@ Metadata described_in(const std::string& text, std::string_view file) {
   return metadata;
 }
 
-// What engines lay under the user's values: K3.yaml's, over them those of values.yaml.
+// The defaults that engines lay under the user's values: K3.yaml's, over them those of values.yaml.
 Result<Value> defaults_of(const Files& files) {
   Value defaults;
   if (const std::string* const text = file_of(files, kKpmFile)) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a directory says of itself, read without running an engine: mistletoe.yaml, else Chart.yaml. Pure; any
+// The metadata of a directory, read without running an engine: mistletoe.yaml, else Chart.yaml. Pure; any
 // thread.
 
 #include "base/result.h"

@@ -9,7 +9,7 @@
 namespace mist::package {
 namespace {
 
-// What one input says, whatever the others do.
+// The values of one input alone.
 struct Written {
   const ValuesInput* input;
   Value values;

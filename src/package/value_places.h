@@ -11,8 +11,8 @@
 namespace mist::package {
 
 /// An error of values that don't fit (encoding::ValueFaults) with the place of each behind its line; the
-/// first that stands in a file is where it is. Others are returned as they are. What no input wrote (a
-/// default, a value of an earlier revision) has no place.
+/// first that stands in a file is where it is. Others are returned as they are. Values that no input wrote (a
+/// default, a value of an earlier revision) have no place.
 Error with_value_places(Error failure, std::span<const ValuesInput> inputs);
 
 /// The same of whatever rendered with these inputs.

@@ -31,10 +31,10 @@ inline constexpr std::array kMergeOrder{ValuesFlag::File,      ValuesFlag::SetJs
 /// "-f", "--set", ….
 std::string_view flag_name(ValuesFlag flag);
 
-/// What a whole number of a file becomes. Charts can tell an integer from a float (they print 1e+06 for a
-/// million from a file, 1000000 for one from --set), so theirs are what Helm makes of them. The rest of their
+/// How whole numbers of a file are read. Charts can tell an integer from a float (they print 1e+06 for a
+/// million from a file, 1000000 for one from --set), so theirs are read as Helm reads them. The rest of their
 /// files is read as Helm reads it, too: several documents, and the last of two equal keys, with a warning.
-/// Those of others have one document, and a key twice is an error.
+/// Files of other packages have one document, and a key twice is an error.
 enum class Numbers : std::uint8_t { AsWritten, AsHelm };
 
 struct ValuesInput {
