@@ -69,7 +69,7 @@ Value with_answers(Value values, const release::Revision* stored) {
   if (stored == nullptr || !stored->user_values.is_object()) return values;
   for (const package::Answer& each : Answers::recorded(stored->options).all) {
     const Value* const answer = value_at(stored->user_values, each.name);
-    // What is set to null is to be asked again.
+    // A value that is set to null is to be asked for again.
     if (answer != nullptr && value_at(values, each.name) == nullptr) set_value_at(values, each.name, *answer);
   }
   return values;

@@ -1,7 +1,7 @@
 #pragma once
-// What the script of a Kube was told in answer to its questions: the names are remembered in the options of a
-// revision, the answers are among its values. So an upgrade repeats them, and nobody is shown those that are
-// secret. Plain values; any thread.
+// The answers to the questions of a Kube's script: their names are remembered in the options of a revision,
+// the answers are among its values. So an upgrade repeats them, and nobody is shown those that are secret.
+// Plain values; any thread.
 
 #include <vector>
 

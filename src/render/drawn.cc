@@ -58,7 +58,7 @@ std::vector<std::string> secrets_in(const std::optional<std::string>& text,
   return names;
 }
 
-// What is between the first and the last difference of two texts.
+// The part between the first and the last difference of two texts.
 std::string_view fragment(std::string_view text, std::string_view other) {
   const auto [a, b] = std::ranges::mismatch(text, other);
   const auto begin = static_cast<std::size_t>(a - text.begin());

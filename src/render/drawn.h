@@ -33,7 +33,7 @@ struct DrawnChange {
   std::vector<std::string> secrets;  ///< names of those in it; empty: not known
 };
 
-/// What the comparison needs to know of a render.
+/// The facts about a render that the comparison needs.
 struct DrawnRender {
   const release::Drawn& drawn;
   const std::map<std::string, SecretString>& secrets;  ///< by name: the values of this render
@@ -44,8 +44,8 @@ struct DrawnRender {
 /// a whole: the path is ".metadata.name".
 std::vector<release::DrawnField> drawn_fields(const DrawnRender& render, const ObjectView& other_seed);
 
-/// What Secrets hold in those of `fields` that are theirs: each text, decoded, and what in it was drawn.
-/// Where the other seed gave no such Secret, all that it holds.
+/// The content of Secrets in those of `fields` that are theirs: each text, decoded, and the drawn parts of
+/// it. Where the other seed gave no such Secret, all that it holds.
 std::vector<std::string> drawn_texts(const std::vector<release::DrawnField>& fields,
                                      const ObjectView& objects, const ObjectView& other_seed);
 

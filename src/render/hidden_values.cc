@@ -29,7 +29,7 @@ void set(Value& value, std::string_view text) {
   value.set_position(position);
 }
 
-// What says which object it is, and in which every other one agrees.
+// Fields that identify the object, in which all its states agree.
 bool is_identity(std::string_view path) {
   return path == ".apiVersion" || path == ".kind" || path == ".metadata.name" ||
          path == ".metadata.namespace";

@@ -1,5 +1,5 @@
 #pragma once
-// What Secrets held that a package looked up, and where it put that: hidden wherever it would be printed, in
+// Content of Secrets that a package looked up, wherever it put that: hidden wherever it would be printed, in
 // objects, errors and progress. Values are known while a package is rendered; later the record says which
 // fields hold them (release::Drawn::looked_up). Values; any thread.
 
@@ -27,13 +27,13 @@ class HiddenValues {
   void add(const std::map<std::string, SecretString>& values);
   /// The whole of each field.
   void add(const std::vector<release::DrawnField>& fields, const ObjectView& objects);
-  /// What the revision has recorded.
+  /// Those that the revision has recorded.
   void add(const release::Revision& revision);
 
   bool empty() const { return whole_.empty(); }
   /// Whether a value that is neither object nor list is, or contains, one of them, encoded or not.
   bool hides(const encoding::Value& leaf) const;
-  /// Puts kMask in the place of each value below `value` that it hides. What an object is called stays.
+  /// Puts kMask in the place of each value below `value` that it hides. The object's name stays.
   void mask(encoding::Value& value) const;
   /// The same for two states of one object: equal values stay equal, and others differ.
   void mask(encoding::Value& before, encoding::Value& after) const;

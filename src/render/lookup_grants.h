@@ -1,6 +1,6 @@
 #pragma once
-// What a release's user lets its package read of the cluster beside what the release owns: remembered in the
-// options of its revisions. Plain values; any thread.
+// Permissions of a release's user for its package to read objects of the cluster beside the release's own:
+// remembered in the options of its revisions. Plain values; any thread.
 
 #include <optional>
 #include <string>
@@ -29,7 +29,7 @@ struct LookupGrants {
   friend bool operator==(const LookupGrants&, const LookupGrants&) = default;
 };
 
-/// What a render may read.
+/// The objects that a render may read.
 struct LookupScope {
   release::ReleaseId release;
   LookupGrants grants = {};
@@ -39,7 +39,7 @@ struct LookupScope {
 
 struct LookupAnswer {
   encoding::Value value;  ///< null: there is no such object
-  /// What was answered because the release is about to take it: the render has to have it.
+  /// Objects that were shown because the release is about to take them: the render has to have them.
   std::vector<apimachinery::ObjectKey> to_be_taken = {};
 };
 

@@ -40,8 +40,8 @@ Status refuse_changed_bytes(const package::Source& source, const release::Packag
   return failure;
 }
 
-// What a compiler leaves beside sources may be too large for a package, which says nothing to who forgot to
-// build it.
+// Files that a compiler leaves beside sources may be too large for a package; that error alone doesn't tell
+// its author to build it first.
 Error about_sources(const registry::PackageRef& parsed, Error failure) {
   const auto* const local = std::get_if<registry::LocalRef>(&parsed.form());
   if (local == nullptr || !std::filesystem::exists(local->path / package::kPackageFile)) return failure;

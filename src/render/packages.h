@@ -40,12 +40,12 @@ class Packages final : private PackageFinder {
   /// version's bytes changed.
   Result<package::Source> fetch_recorded(const release::PackageInfo& recorded, std::string engine,
                                          const Context& context);
-  /// What the dependencies of `source` would be, and are in its lock; `directory` as in solve_dependencies.
+  /// The dependencies that `source` would have, as in its lock; `directory` as in solve_dependencies.
   Result<Resolution> solve(const package::Source& source, const std::string& directory,
                            const DependencyRules& rules, const Context& context) {
     return solve_dependencies(source, directory, rules, *this, context);
   }
-  /// What kustomizations of the package name elsewhere, as a lock has it: what `known` has, and the rest as
+  /// The remote bases of the package's kustomizations, as a lock has them: those in `known`, and the rest as
   /// it is today. Empty: nothing. Errors: as fetch; with `locked`, Conflict where `known` isn't all of it.
   Result<std::vector<resolve::LockedRemote>> remotes(std::string_view reference,
                                                      const resolve::LockFile& known, bool locked,

@@ -1,6 +1,6 @@
 #pragma once
-// What a package exports to its callers (docs/calling.md), as far as everybody who may read a status may see
-// it: without what depends on a secret. Pure; any thread.
+// A package's exports to its callers (docs/calling.md), as far as everybody who may read a status may see
+// them: without those that depend on a secret. Pure; any thread.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// What a render needs to know of the release that it is for. Plain values; any thread.
+// Facts about a release that a render for it needs. Plain values; any thread.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace mist::render {
 
-/// What a release draws once, when it is born, and keeps: with it, rendering is a function of its inputs.
+/// Drawn once, when a release is born, and kept: with it, rendering is a function of its inputs.
 struct Birth {
   SecretString seed;         ///< 32 bytes
   std::string frozen_clock;  ///< RFC 3339

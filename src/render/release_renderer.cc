@@ -32,7 +32,7 @@ Result<package::Capabilities> capabilities_of(kube::Client& client, const Contex
                                .kinds = {kinds.begin(), kinds.end()}};
 }
 
-// What no other thing draws, to see what depends on the seed.
+// A seed for nothing else, to see what depends on the seed.
 crypto::Seed other_seed(const crypto::Seed& seed) {
   constexpr std::string_view kInfo = "mistletoe/second-render/v1";
   crypto::Seed other{};
@@ -94,7 +94,7 @@ struct Job {
     return renderer->render(*source, varied, context);
   }
 
-  // What of its exports depends on no secret, whether drawn or looked up. Where that can't be found out,
+  // Those of its exports that depend on no secret, whether drawn or looked up. Where that can't be found out,
   // none.
   Result<PublicExports> exports_of(const package::Rendered& rendered, const release::Drawn& drawn,
                                    const Context& context) {

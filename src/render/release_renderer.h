@@ -32,7 +32,7 @@ struct AssumedCluster {
 };
 using Cluster = std::variant<LiveCluster, AssumedCluster>;
 
-/// What its user says about a render; the default says nothing.
+/// The user's choices for a render; the default chooses nothing.
 struct RenderChoices {
   LookupGrants allow_lookup = {};                         ///< beside those that the release has
   bool revoke_lookup = false;                             ///< instead of those that the release has
@@ -47,7 +47,7 @@ struct RenderChoices {
   package::RunOnHost run_on_host = {};  ///< the same
 };
 
-/// What a render starts from: names, seed and clock of the release; without a cluster.
+/// The starting point of a render: names, seed and clock of the release; without a cluster.
 Result<package::RenderRequest> render_request(const ReleaseFacts& release, encoding::Value values);
 
 class ReleaseRenderer {

@@ -35,7 +35,7 @@ RenderedRelease recorded_release(const release::Revision& revision) {
     recorded.objects.push_back(without_marks(object));
   recorded.objects.insert(recorded.objects.end(), revision.hooks.begin(), revision.hooks.end());
   for (const release::RenderedObject& test : revision.tests) {
-    // What is both is among the hooks already.
+    // A test that is a hook as well is among the hooks already.
     if (revision.package.engine != apply::kChartEngine || !apply::is_lifecycle_hook(test))
       recorded.objects.push_back(test);
   }
@@ -51,7 +51,7 @@ RenderedRelease kept_release(const release::Revision& revision, const std::strin
   std::set<apimachinery::ObjectKey> named;
   for (const apply::InventoryItem& item : revision.inventory) named.insert(place(item.key));
   RenderedRelease recorded = recorded_release(revision);
-  // What comes behind the objects, hooks and tests, isn't taken over.
+  // Hooks and tests, which come behind the objects, aren't taken over.
   std::vector<release::RenderedObject> kept;
   for (std::size_t i = 0; i < recorded.objects.size(); ++i) {
     if (i >= revision.objects.size() || named.contains(place(recorded.objects[i].object.key())))

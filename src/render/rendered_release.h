@@ -1,6 +1,6 @@
 #pragma once
-// What a package made of its inputs for one release, or what a revision has recorded of that: what an action
-// plans with. It owns all that it refers to but the cluster, so that it may outlive the command or request
+// The result of a package and its inputs for one release, or what a revision has recorded of that: an action
+// plans with it. It owns all that it refers to but the cluster, so that it may outlive the command or request
 // that it was rendered for. One thread.
 
 #include <functional>
@@ -54,8 +54,8 @@ struct RenderedRelease {
   LookupGrants lookups = {};  ///< what it may look up, to be remembered
   Answers answers = {};       ///< of its values, to questions of a Kube's script
   LookupScope scope = {};     ///< in which it was answered
-  /// What it was shown because it is about to take it. Whoever makes a plan of this refuses it unless the
-  /// plan has them all: hooks and tests don't count.
+  /// Objects it was shown because it is about to take them. A planner refuses this unless the plan has them
+  /// all: hooks and tests don't count.
   std::set<apimachinery::ObjectKey> to_be_taken = {};
   /// Adds the text of the template's line that an error names; empty: nobody has it.
   std::function<Error(Error)> show_line = {};
@@ -67,7 +67,7 @@ struct RenderedRelease {
 /// The error, with the template's line that it names.
 Error with_line(const RenderedRelease& rendered, Error failure);
 
-/// What a revision has recorded, to be applied again as it is: nothing is rendered or fetched.
+/// The recorded release of a revision, to be applied again as it is: nothing is rendered or fetched.
 RenderedRelease recorded_release(const release::Revision& revision);
 /// The same of a stored revision of the release in namespace `ns`, without what other releases took over
 /// since: its inventory doesn't name that any more.

@@ -1,5 +1,5 @@
 #pragma once
-// What somebody wants of a release: the package and values that they name, or else those that the release
+// The wanted state of a release: the package and values that somebody names, or else those that the release
 // has. One thread.
 
 #include <memory>

@@ -14,7 +14,7 @@ using reconcile::ScenarioStep;
 
 namespace {
 
-// What is as it was the round before isn't repeated.
+// A line that is as it was the round before isn't repeated.
 using LastLines = std::map<std::string, std::string>;
 
 std::string blocked_text(const NodeReport& report, bool color) {

@@ -1,6 +1,6 @@
 #pragma once
-// What a simulation of a blueprint did, for people: round by round, with what it did and why what is blocked
-// is blocked. Pure; any thread.
+// A simulation of a blueprint, for people: round by round, with its actions and why blocked objects are
+// blocked. Pure; any thread.
 
 #include <string>
 

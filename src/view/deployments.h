@@ -1,5 +1,5 @@
 #pragma once
-// What a deployment or an uninstall did, or would do. Pure; any thread.
+// Reports of a deployment or an uninstall, done or planned. Pure; any thread.
 
 #include <string>
 #include <string_view>
@@ -27,7 +27,7 @@ std::string deploy_text(const action::DeployReport& report, std::string_view did
 encoding::Value uninstall_value(const action::UninstallPlan& plan, bool dry);
 /// The same of a release that isn't there, which was no error.
 encoding::Value absent_value(const release::ReleaseId& id, bool dry);
-/// What went, or would go, and what stays and why.
+/// The objects that went, or would go, and those that stay and why.
 std::string uninstall_text(const action::UninstallReport& report, bool dry, std::string_view did, bool color);
 
 /// schemas/cli/recover.schema.json.

@@ -29,7 +29,7 @@ std::string one_line(std::string_view text) {
   return escape_controls(flat);
 }
 
-// What the states of a whole tree say: an event that only repeats it isn't worth a line.
+// The words of all states of a tree: an event that only repeats one isn't worth a line.
 class Said {
  public:
   explicit Said(const Diagnosis& root) { add(root); }

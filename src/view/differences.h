@@ -1,5 +1,5 @@
 #pragma once
-// What a look found that would change: as a unified diff, a table or a document. Pure; any thread.
+// Changes that a look found: as a unified diff, a table or a document. Pure; any thread.
 
 #include "action/authoring/publish.h"
 #include "action/deploy/look.h"

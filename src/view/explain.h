@@ -7,7 +7,7 @@
 
 namespace mist::view {
 
-/// What would change comes first, object by object:
+/// The objects that would change come first, one by one:
 ///
 ///   plan: upgrade shop/web, revision 3
 ///     update Deployment shop/api: it differs

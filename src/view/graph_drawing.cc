@@ -21,7 +21,7 @@ using graph::Node;
 
 namespace {
 
-// What all four drawings need.
+// Shared by all four drawings.
 class Drawing {
  public:
   explicit Drawing(const ReleaseGraph& graph)

@@ -8,7 +8,7 @@
 
 namespace mist::view {
 
-/// A tree: each package below those that call it. What it calls itself is drawn the first time.
+/// A tree: each package below those that call it. Its own calls are drawn the first time.
 std::string package_graph_text(const action::PackageGraph& graph, bool color);
 std::string package_graph_dot(const action::PackageGraph& graph);
 std::string package_graph_mermaid(const action::PackageGraph& graph);

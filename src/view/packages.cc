@@ -34,7 +34,7 @@ std::string default_text(const Value* value) {
   return text.find('\n') == std::string::npos ? text : "…";
 }
 
-// What the release itself gives, so that nobody has to.
+// Inputs that the release itself gives, so that nobody has to.
 struct GivenInput {
   std::string_view name, words;
 };
@@ -93,7 +93,7 @@ std::string engine_text(const package::Inspection& inspection) {
 
 Value default_values(const package::Metadata& metadata) {
   if (metadata.values_file.empty()) return metadata.defaults;
-  // What is wrong with it, rendering says.
+  // Rendering reports problems of this file.
   return encoding::parse_yaml(metadata.values_file, {}).value_or(metadata.defaults);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a package is and which inputs it takes. Pure; any thread.
+// Descriptions of a package and of the inputs that it takes. Pure; any thread.
 
 #include <string>
 #include <string_view>
@@ -14,8 +14,8 @@ encoding::Value package_value(const package::Source& source, const package::Insp
 /// Its metadata, a line each, and its inputs as a table. `signers`: who signed it; empty: nobody knows.
 std::string package_text(const package::Source& source, const package::Inspection& inspection,
                          const std::string& signers, bool color);
-/// What can stand in --set after `typed`, which may end within a key: "image.", "replicas=", each with what
-/// it is.
+/// A key that can stand in --set after `typed`, which may end within one: "image.", "replicas=", each with
+/// its description.
 struct InputKey {
   std::string text;
   std::string description;

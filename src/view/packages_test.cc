@@ -34,7 +34,7 @@ properties:
   EXPECT_THAT(text, HasSubstr("host        string, required"));
   EXPECT_THAT(text, ContainsRegex("image +object\n"));
   EXPECT_THAT(text, ContainsRegex("image.tag +string +latest"));
-  // What a chart's values.yaml has is a default, too, and wins over the schema's.
+  // A value in a chart's values.yaml is a default, too, and wins over the schema's.
   const std::string chart = text_of(schema, "helm", "replicas: 3\nhost: a\ntag: ''\n");
   EXPECT_THAT(chart, ContainsRegex("replicas +integer +3\n"));
   EXPECT_THAT(chart, Not(HasSubstr("required")));

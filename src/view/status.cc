@@ -158,7 +158,7 @@ std::string head_text(const ReleaseStatus& status, WallTime now) {
 // Releases with more objects than this are shown folded, and no more than this of what is not ready.
 constexpr std::size_t kShownObjects = 50;
 
-// What wants to be seen first: 0 is the most urgent, kAtRest wants nothing.
+// How urgently an object should be seen: 0 is the most urgent, kAtRest needs no attention.
 constexpr int kAtRest = 4;
 int urgency(const ObjectStatus& object) {
   if (object.retained) return kAtRest;
@@ -217,7 +217,7 @@ class ObjectTable {
   Table table_{{"OBJECT", "HEALTH", "CHANGED IN", "AGE", "DETAIL"}};
 };
 
-// What is not ready stands first; of a large release, what is ready is counted only.
+// Objects that are not ready stand first; of a large release, the ready ones are only counted.
 std::string objects_text(const ReleaseStatus& status, WallTime now, const StatusOptions& options) {
   std::vector<const ObjectStatus*> sorted;
   for (const ObjectStatus& object : status.objects) sorted.push_back(&object);

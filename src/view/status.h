@@ -15,7 +15,7 @@ struct StatusOptions {
 /// Without the diagnosis.
 std::string status_text(const action::ReleaseStatus& status, WallTime now, const StatusOptions& options);
 
-/// What the package told its user; may hold anything.
+/// The package's message to its user; may hold anything.
 std::string_view notes_of(const action::ReleaseStatus& status);
 
 }  // namespace mist::view

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of a release found. Pure; any thread.
+// Results of the tests of a release. Pure; any thread.
 
 #include "action/run_tests.h"
 

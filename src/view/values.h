@@ -1,5 +1,5 @@
 #pragma once
-// What many results as JSON have in common: absent is null. Pure; any thread.
+// Helpers for results as JSON: absent is null. Pure; any thread.
 
 #include <string>
 #include <string_view>
