@@ -1,5 +1,5 @@
 #pragma once
-// What the commands for authors of blueprints share. One thread.
+// Flags and helpers that the commands for authors of blueprints share. One thread.
 
 #include "action/authoring/blueprint_source.h"
 #include "cli/parse/command.h"
@@ -44,7 +44,7 @@ Status check_blueprint_names(const std::string& name, const std::string& group);
 /// The only blueprint at SOURCE.
 Result<action::BlueprintSource> blueprint_source(const Invocation& invocation, World& world);
 
-/// What --instance and --scenario give; nullopt: neither was given. Errors: Usage (no instance), of the
+/// The scenario of --instance and --scenario; nullopt: neither was given. Errors: Usage (no instance), of the
 /// files.
 Result<std::optional<reconcile::Scenario>> scenario_of(const Invocation& invocation, World& world);
 

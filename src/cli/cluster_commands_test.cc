@@ -758,13 +758,13 @@ TEST_F(ClusterCommands, StatusIsWatchedUntilItIsDecided) {
   const std::string text = fake.out.take();
   EXPECT_THAT(text, HasSubstr("Health     0 of 1 ready"));
   EXPECT_THAT(text, HasSubstr("Health     1 of 1 ready"));
-  // What only grew older is no news.
+  // A status in which only ages grew is no news.
   std::size_t shown = 0;
   for (auto at = text.find("Release    web"); at != std::string::npos;
        at = text.find("Release    web", at + 1))
     ++shown;
   EXPECT_EQ(shown, 2u) << text;
-  // What failed for good won't change by itself.
+  // A permanent failure won't change by itself.
   cluster.set_before({});
   cluster.set_status(pod, testing::yaml("{phase: Failed}"));
   EXPECT_EQ(run({"status", "web", "--watch", "--exit-code", "-o", "json"}), ExitCode::Differences);

@@ -163,7 +163,7 @@ TEST(Help, FitsTheTerminal) {
   }
 }
 
-// What a newcomer sees; the rest is behind --help-all.
+// Help for a newcomer; the rest is behind --help-all.
 TEST(Help, OfEveryCommandIsAScreen) {
   for (const Command* command : command_table().commands) {
     const std::string text = help_text({.command = command, .group = {}}, command_table(), 100, false);

@@ -1,6 +1,6 @@
 // Reads the sources: each command that a text of ours names has to be one that the parser knows, with flags
-// that it has; and where a release is named, release/command_text.h has to have built it. What such commands
-// do in another namespace and context, tests/e2e/test_hints.py tries.
+// that it has; and where a release is named, release/command_text.h has to have built it. The effect of such
+// commands in another namespace and context is tested in tests/e2e/test_hints.py.
 
 #include <gtest/gtest.h>
 

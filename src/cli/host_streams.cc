@@ -126,7 +126,7 @@ void HostOutput::write(std::string_view text) {
 }
 
 void HostOutput::drain_locked() {
-  // What is drawn stands below the last line, so a line that has no end yet waits for it.
+  // The drawing stands below the last line, so a line that has no end yet waits for it.
   const std::size_t end = screen_ == nullptr ? buffer_.size() : buffer_.rfind('\n') + 1;
   if (end == 0) return;
   {

@@ -1,5 +1,5 @@
 #pragma once
-// What the script of a Kube asks the person at the terminal. One thread.
+// Questions of a Kube's script to the person at the terminal. One thread.
 
 #include <vector>
 
@@ -17,7 +17,7 @@ bool can_ask(const Invocation& invocation, const World& world);
 /// Timeout, Invalid (three answers that don't fit).
 Result<package::ValuesInput> ask_question(World& world, const package::Question& question);
 
-/// What runs a Kube's script on this machine, as --allow-host-scripts says; empty where that isn't given.
+/// Runs a Kube's script on this machine, as --allow-host-scripts says; empty where that isn't given.
 package::RunOnHost run_on_host(const Invocation& invocation, World& world);
 
 }  // namespace mist::cli

@@ -42,8 +42,8 @@ Result<render::ReleaseFacts> offline_release(const Invocation& invocation, World
 Result<render::RenderedRelease> render_offline(const Invocation& invocation, World& world,
                                                const std::string& reference, const std::string& name);
 
-/// What kube-version and api-versions stand for. One of the latter may be several, with commas between them,
-/// as in Helm.
+/// The cluster that kube-version and api-versions describe. One of the latter may be several, with commas
+/// between them, as in Helm.
 render::AssumedCluster assumed_cluster(const Invocation& invocation);
 
 /// The types of Kubernetes that came with this program.

@@ -128,7 +128,7 @@ bool has_values(const Invocation& invocation);
 /// Reads what kValuesFlags name. Errors: of the files.
 Result<std::vector<package::ValuesInput>> read_values(const Invocation& invocation, World& world);
 
-/// Who renders a directory, for every command that names a package.
+/// The engines that may render a directory, for every command that names a package.
 inline constexpr std::string_view kEngineNames[] = {"helm",       "kustomize", "jinja", "nickel",
                                                     "handlebars", "python",    "yaml"};
 inline constexpr Flag kEngineFlag{.name = "engine",

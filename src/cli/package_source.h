@@ -18,7 +18,7 @@ inline constexpr Flag kCasesFlag{
     .help = "Where the test cases are; without it tests/ in the directory, or beside the module",
     .completion = Completion::Directory};
 
-/// What SOURCE, --engine, --cases and --skip-schema-validation say. Errors: as fetch_package.
+/// The package of SOURCE, --engine, --cases and --skip-schema-validation. Errors: as fetch_package.
 Result<action::PackageCases> package_source(const Invocation& invocation, World& world);
 
 }  // namespace mist::cli

@@ -36,8 +36,8 @@ bool given(const Invocation& invocation, std::string_view flag) {
   return find_flag(invocation.command(), flag) != nullptr && invocation.enabled(flag);
 }
 
-// What --wait would wait for after this report: objects whose being written says nothing yet about their
-// working.
+// The objects that --wait would wait for after this report: writing them says nothing yet about whether they
+// work.
 struct Starting {
   std::size_t workloads = 0;  // what runs Pods
   std::size_t others = 0;     // load balancers, claims, custom resources
@@ -62,7 +62,7 @@ Starting starting_of(const action::DeployReport& report) {
   return starting;
 }
 
-// What a person does next: look whether what was written runs too.
+// The user's next step: check whether the written objects run too.
 std::string what_next(const Invocation& invocation, const action::DeployReport& report) {
   if (invocation.enabled("wait")) return {};
   const Starting starting = starting_of(report);

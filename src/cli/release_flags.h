@@ -140,7 +140,7 @@ inline constexpr Flag kRecordedFlagList[] = {kWaitFlag,    kNoWaitForJobsFlag, k
                                              kReplaceFlag, kHistoryMaxFlag,    kNoHooksFlag};
 inline constexpr FlagGroup kRecordedFlags{"Deployment flags", kRecordedFlagList};
 
-/// What a plan may do; of the commands that only look.
+/// Permissions of a plan; of the commands that only look.
 inline constexpr Flag kPlanFlagList[] = {
     kAllowLookupFlag,
     kAllowLookupSecretsFlag,
@@ -239,9 +239,9 @@ action::DeployOptions deploy_options(const Invocation& invocation);
 /// Those of them that say how it is carried out, not what: waiting, rolling back, how much history is kept.
 void read_run_flags(const Invocation& invocation, action::DeployOptions& options);
 apply::PruneRules prune_rules(const Invocation& invocation);
-/// What --adopt-from names. Usage: a controller of the cluster.
+/// The controllers that --adopt-from names. Usage: a controller of the cluster.
 Result<std::set<std::string>> adopt_from(const Invocation& invocation);
-/// What --take-over-from names. Usage: it is no NAMESPACE/NAME, or `ours`.
+/// The release that --take-over-from names. Usage: it is no NAMESPACE/NAME, or `ours`.
 Result<std::optional<release::ReleaseId>> take_over_from(const Invocation& invocation,
                                                          const release::ReleaseId& ours);
 /// Of kPlanFlags and kPruneFlags, for commands that only look.

@@ -1,4 +1,4 @@
-// What `-o json` prints is as schemas/ says.
+// The output of `-o json` is as schemas/ says.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -96,7 +96,7 @@ std::vector<std::string> words_for(const Command& command) {
   return words;
 }
 
-// Whatever goes wrong, and wherever: who asks for JSON is told in JSON, on the last line of stderr.
+// Any error, of any command, is reported as JSON on the last line of stderr where JSON was asked for.
 TEST_F(Schemas, OfTheErrorsOfEveryCommand) {
   fake.world.connect = [](const ClusterChoice&, World&) -> Result<std::unique_ptr<kube::Client>> {
     return error(ErrorKind::Retryable, "no route to the cluster").with_hint("is it up?");
@@ -106,7 +106,7 @@ TEST_F(Schemas, OfTheErrorsOfEveryCommand) {
     const ExitCode code = fake.run(words, command_table());
     const std::string out = fake.out.take(), err = fake.err.take();
     if (code == ExitCode::Ok) return code;
-    // What was done before it failed may stand there (registry update).
+    // Results from before the failure may stand there (registry update).
     EXPECT_TRUE(out.empty() || encoding::parse_json(out).ok()) << line << ": " << out;
     const std::vector<std::string_view> lines = split(trim(err), '\n');
     const auto value = encoding::parse_json(lines.back());
@@ -119,7 +119,7 @@ TEST_F(Schemas, OfTheErrorsOfEveryCommand) {
   };
   std::vector<std::string> fine;
   for (const Command* command : command_table().commands) {
-    // What doctor finds is its result, on stdout.
+    // The findings of doctor are its result, on stdout.
     if (command->hidden || command->path == "doctor") continue;
     const std::vector<std::string> words = words_for(*command);
     std::vector<std::string> wrong = words;

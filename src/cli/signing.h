@@ -35,7 +35,7 @@ Result<registry::SignReport> sign_reference(World& world, registry::OciClient& c
 /// As `signatures` of schemas/cli/verify.schema.json.
 encoding::Value signatures_value(const std::vector<trust::Proof>& proofs);
 
-/// What was found of a package's signatures when it was fetched; nothing: it is not of an OCI registry, or
+/// The findings about a package's signatures when it was fetched; nothing: it is not of an OCI registry, or
 /// the policy ignores its signatures. `reference`: as package::Source has it.
 Result<std::optional<registry::Verdict>> recorded_signatures(World& world, const std::string& reference);
 

@@ -10,7 +10,7 @@
 
 namespace mist::cli {
 
-/// What stands in the templates for the name that the user chooses.
+/// The placeholder in the templates for the name that the user chooses.
 inline constexpr std::string_view kTemplateName = "my-package";
 
 struct TemplateFile {
@@ -44,7 +44,7 @@ inline constexpr PackageTemplate kPackageTemplates[] = {
 /// The files of a template as those of the package `name`, by path.
 std::map<std::string, std::string> instantiate(std::string_view package, std::string_view name);
 
-/// What `mistctl blueprint init` begins with: examples/blueprints/starter, a blueprint of that name.
+/// The files of `mistctl blueprint init`: examples/blueprints/starter, a blueprint of that name.
 std::span<const TemplateFile> blueprint_files();
 /// As those of the blueprint `name`, whose kind has that name in PascalCase and is of `group`.
 std::map<std::string, std::string> instantiate_blueprint(std::string_view name, std::string_view group);

@@ -1,5 +1,5 @@
 #pragma once
-// What install, upgrade, diff and plan want of a release. One thread.
+// The release that install, upgrade, diff and plan want. One thread.
 
 #include <cstdint>
 
@@ -28,8 +28,8 @@ inline constexpr Flag kWantedFlagList[] = {
 };
 inline constexpr FlagGroup kWantedFlags{"Flags", kWantedFlagList};
 
-/// What the flags say about package, values and render, prepared. A command without kReuseValuesFlag makes a
-/// new release: there are no values but those given.
+/// The flags' package, values and render choices, prepared. A command without kReuseValuesFlag makes a new
+/// release: there are no values but those given.
 Result<render::WantedRelease> wanted_release(const Invocation& invocation, World& world,
                                              const Cluster& cluster);
 /// Whether a Kube's script asks what has a default, too.
@@ -48,7 +48,7 @@ void use_seed_file(const Invocation& invocation, World& world, Cluster& cluster)
 /// For an Intent; both outlive it.
 action::Render render_of(render::WantedRelease& wanted, const World& world);
 
-/// What installing or upgrading to the wanted release would do, without a write. A change of drawn fields,
+/// The effect of installing or upgrading to the wanted release, without a write. A change of drawn fields,
 /// which a deployment would refuse, is a warning here.
 Result<action::Look> preview(const Invocation& invocation, World& world, const Cluster& cluster);
 

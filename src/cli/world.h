@@ -46,7 +46,7 @@ class Input {
   virtual Result<std::string> read_all(std::uint64_t limit, const Context& context) = 0;
 };
 
-/// What progress draws at the bottom of a terminal, which it shares with results and questions. Any thread.
+/// The progress at the bottom of a terminal, which it shares with results and questions. Any thread.
 class Screen {
  public:
   virtual ~Screen() = default;
@@ -87,7 +87,7 @@ class Output {
   virtual int rows() const = 0;     ///< of the terminal, now; 24 where nobody knows
 };
 
-/// What this program is; constants of the build.
+/// The identity of this program; constants of the build.
 struct BuildInfo {
   std::string version;   ///< "0.1.0", SemVer
   std::string commit;    ///< of git, "-dirty" if the tree was changed; "unknown" outside a checkout

@@ -180,7 +180,7 @@ constinit const Command kCompletionFishCommand{.path = "completion fish",
                                                .examples = kFishExamples,
                                                .cluster = ClusterUse::None};
 
-// What the scripts ask.
+// The command that the scripts run.
 constinit const Command kCompleteCommand{.path = "__complete",
                                          .summary = "Complete a command line",
                                          .run = run_complete,

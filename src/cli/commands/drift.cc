@@ -58,7 +58,7 @@ Result<std::vector<ReleaseId>> chosen(const Invocation& invocation, World& world
       store.list_anchors(everywhere ? std::string() : cluster.client->default_namespace(), world.context));
   std::vector<ReleaseId> ids;
   for (const release::Anchor& anchor : anchors) {
-    // What never was deployed, or is on its way out, has nothing to drift from.
+    // A release that never was deployed, or is on its way out, has nothing to drift from.
     if (anchor.head.deployed >= 0 && anchor.head.status != release::RevisionStatus::Uninstalling)
       ids.push_back({anchor.id.ns, anchor.id.name, cluster_words(invocation)});
   }

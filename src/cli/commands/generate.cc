@@ -113,7 +113,7 @@ std::vector<Value> values_of(const std::vector<apimachinery::RenderedObject>& ob
   return values;
 }
 
-// What a package made, byte for byte; but a terminal would obey some of it.
+// The package's output, byte for byte; but a terminal would obey some of it.
 std::string for_reader(const World& world, std::string text) {
   return world.out.is_terminal() ? escape_controls(text, true) : text;
 }
@@ -156,7 +156,7 @@ Result<ExitCode> print_as_peer(World& world, const package::Rendered& rendered, 
   return ExitCode::Ok;
 }
 
-// What a Kubernetes of that version would refuse, all at once; what it warns of goes to the events.
+// Reports everything that a Kubernetes of that version would refuse; its warnings go to the events.
 Status validate(World& world, const package::Source& source, const package::Rendered& rendered,
                 const std::string& kube_version) {
   MIST_TRY(const package::TypeStore store, type_store(world));

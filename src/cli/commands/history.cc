@@ -17,7 +17,7 @@ constexpr FlagGroup kGroups[] = {kOutputFlags};
 constexpr Example kExamples[] = {
     {"mistctl history web", "What was done to the release, and which revisions can be rolled back to"}};
 
-// What somebody is working on needs no advice.
+// A revision that somebody is working on needs no advice.
 void warn_of_unfinished(const Invocation& invocation, World& world, const Cluster& cluster,
                         const release::Anchor& anchor) {
   const release::Head& head = anchor.head;

@@ -199,7 +199,7 @@ Status answer_questions(const Invocation& invocation, World& world, const Cluste
     const auto look = action::look(cluster.environment, id, intent, options, world.context);
     if (look.ok()) return {};
     const auto* const open = look.error().detail<package::Unanswered>();
-    // What else is wrong, the deployment says.
+    // The deployment reports any other error.
     if (open == nullptr) return {};
     MIST_TRY(package::ValuesInput answer, ask_question(world, open->question));
     values.push_back(std::move(answer));
@@ -280,7 +280,7 @@ Result<ExitCode> run_install(const Invocation& invocation, World& world) {
                  return kubes.insert_or_assign(name, std::move(found)).first->second.k3;
                }));
     }
-    // Whoever says no finds nothing of it in the cluster.
+    // After a no, nothing of it is in the cluster.
     MIST_TRY_VOID(ask_to_go_on(invocation, world, plan.unavailable));
     for (const std::string& name : plan.missing) {
       if (say) step(world, fmt::format("Installing the dependency {}", kubes.at(name).k3.full_name()));

@@ -68,7 +68,7 @@ Result<std::string> with_lock_beside(const Invocation& invocation, World& world,
   return complete;
 }
 
-// What compiles `directory`; null: an engine renders it, or nothing.
+// The toolchain that compiles `directory`; null: an engine renders it, or nothing.
 Result<const action::Toolchain*> toolchain_of(const Invocation& invocation, World& world,
                                               const Path& directory) {
   if (invocation.has("engine")) return nullptr;

@@ -32,7 +32,7 @@ constexpr Example kExamples[] = {
     {"mistctl recover web --from-labels", "Record what is there, after the record was damaged or lost"},
 };
 
-// What will be recorded; for people who are asked, and for those who aren't.
+// The revision to be recorded; for people who are asked, and for those who aren't.
 std::string rebuild_words(const action::RebuildPlan& plan) {
   std::string words = fmt::format("{}: {} to record as v{}\n", plan.state.id.name,
                                   plural(plan.revision.inventory.size(), "object"), plan.revision.number);

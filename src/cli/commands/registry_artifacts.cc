@@ -1,4 +1,4 @@
-// What is in OCI registries: registry tags, copy, tag, delete.
+// The contents of OCI registries: registry tags, copy, tag, delete.
 
 #include "base/text.h"
 #include "cli/commands.h"

@@ -196,7 +196,7 @@ Value to_value(const oci::Reference& reference, const registry::Verdict& verdict
                         {"signatures", signatures_value(verdict.proofs)}});
 }
 
-// What the command line requires, or else the policy and the memory of this machine.
+// Judges by the requirements of the command line, or else by the policy and the memory of this machine.
 Status judged(registry::OciTrust& trust, const oci::Reference& exact, const registry::Verdict& verdict,
               const Invocation& invocation, World& world) {
   const bool accepts = invocation.enabled("accept-changed");
@@ -261,7 +261,7 @@ Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
   registry::Registries registries(std::move(access));
   MIST_TRY(registry::OciSource * client, registries.oci_source());
   MIST_TRY(oci::Reference exact, registry::with_tag(*client, wanted, world.context));
-  // What is to be remembered of it is the registry's word.
+  // The registry itself, not a mirror, must say what is to be remembered.
   if (invocation.enabled("accept-changed") && client->behind(exact.repository) != nullptr)
     client = client->behind(exact.repository);
   if (!exact.digest) {

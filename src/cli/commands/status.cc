@@ -82,7 +82,7 @@ class Watching {
   }
 
  private:
-  // What goes on while somebody looks at the result is no news after the first time.
+  // Events that go on while somebody looks at the result are no news after the first time.
   Result<ReleaseStatus> look(bool first) {
     NullEventSink nobody;
     const action::Environment& ours = cluster_.environment;

@@ -46,7 +46,7 @@ constexpr Example kExamples[] = {
     {"mistctl uninstall web api --yes --ignore-not-found", "Several, whether or not they are there"},
 };
 
-// What would go with a namespace although it isn't the release's is listed before anybody is asked.
+// Objects of others that would go with a namespace are listed before anybody is asked.
 void warn_of_foreign(World& world, const action::UninstallPlan& plan) {
   for (const std::string& words : plan.containers.warnings(plan.removals)) world.events->warn(words);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What `registry copy` and `mirror` print of an artifact that was copied, as JSON. Pure; any thread.
+// The report of `registry copy` and `mirror` on an artifact that was copied, as JSON. Pure; any thread.
 
 #include "encoding/value.h"
 #include "registry/oci_copy.h"

@@ -8,7 +8,7 @@
 
 namespace mist::cli {
 
-/// What `--help` prints: usage, arguments, usual flags (topic.all_flags: all), examples of a command; the
+/// The text of `--help`: usage, arguments, usual flags (topic.all_flags: all), examples of a command; the
 /// commands of a group; or of mistctl. `columns` is where lines end (at least 60 is used).
 std::string help_text(const HelpTopic& topic, const CommandTable& table, int columns, bool color);
 

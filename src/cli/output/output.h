@@ -18,10 +18,10 @@ using view::text_or_null;
 
 enum class OutputFormat : std::uint8_t { Table, Json, Yaml };
 
-/// What kOutputFlags gave (flags.h).
+/// The format that kOutputFlags chose (flags.h).
 OutputFormat output_format(const Invocation& invocation);
 
-/// What kLinesFlag gave (flags.h).
+/// The number that kLinesFlag gave (flags.h).
 std::size_t context_lines(const Invocation& invocation);
 
 /// JSON (pretty, a newline at the end) or YAML. Table is a defect: the command draws that itself.

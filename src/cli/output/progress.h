@@ -34,7 +34,7 @@ inline constexpr Duration kShowActivityAfter = std::chrono::milliseconds(150);
 
 class Progress : public EventSink {
  public:
-  /// What it draws on a terminal, as long as it lives; null: nothing that stays in place.
+  /// Its drawing on a terminal, as long as it lives; null: nothing that stays in place.
   virtual Screen* screen() { return nullptr; }
 };
 

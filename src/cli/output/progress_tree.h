@@ -35,7 +35,7 @@ struct DrawnLine {
   StateCounts objects = {};
 };
 
-/// What a state word means for the one who watches.
+/// The meaning of a state word for the user.
 enum class Stage : std::uint8_t {
   Planned,  ///< not begun
   Active,   ///< something is awaited
@@ -50,7 +50,7 @@ Stage stage_of(std::string_view state);
 class LineBuilder {
  public:
   LineBuilder(int columns, bool color) : room_(columns), color_(color) {}
-  /// What no longer fits is cut, ending in "…"; control characters are escaped.
+  /// Text that no longer fits is cut, ending in "…"; control characters are escaped.
   LineBuilder& add(std::string_view text, Tone tone = Tone::Plain);
   int width() const { return line_.width; }
   DrawnLine take() && { return std::move(line_); }

@@ -15,7 +15,7 @@ namespace mist::cli {
 /// stderr is not a terminal (scripts must say --yes), Cancelled.
 Result<bool> confirm(World& world, const Invocation& invocation, std::string_view question);
 
-/// What is asked for, and what says it where nobody can answer: {"User of registry.example: ", "-u NAME"}.
+/// The question, and the flag that answers it where nobody can: {"User of registry.example: ", "-u NAME"}.
 struct Question {
   std::string text;
   std::string_view instead;

@@ -1,5 +1,5 @@
 #pragma once
-// What a terminal can show. Pure; any thread.
+// The abilities of a terminal. Pure; any thread.
 
 #include <functional>
 #include <optional>

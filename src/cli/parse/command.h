@@ -1,7 +1,7 @@
 #pragma once
-// What a command is: a record. Parsing, `--help`, manual pages and completion are made from these tables and
-// from nothing else, so adding a command or a flag is adding a record (README.md shows how). Plain constants;
-// any thread.
+// A command is a record. Parsing, `--help`, manual pages and completion are made from these tables and from
+// nothing else, so adding a command or a flag is adding a record (README.md shows how). Plain constants; any
+// thread.
 
 #include <cstdint>
 #include <span>
@@ -23,7 +23,7 @@ enum class ExitCode : std::uint8_t {
   Interrupted = 130,
 };
 
-/// What may stand at a place of the command line, for completion. complete.cc says where the words come from.
+/// The words at a place of the command line, for completion. complete.cc says where they come from.
 enum class Completion : std::uint8_t {
   None,
   File,
@@ -97,7 +97,7 @@ struct Example {
 /// of kind Usage ends with exit code 2, Cancelled with 130, any other with 1.
 using Handler = Result<ExitCode> (*)(const Invocation&, World&);
 
-/// What a command needs to know of a cluster. Flags that say it are taken by all commands, since they may
+/// The facts about a cluster that a command needs. All commands take the flags for these, since they may
 /// stand before the command's name; the short help of others leaves them out.
 enum class ClusterUse : std::uint8_t { Whole, Namespace, None };
 

@@ -20,7 +20,7 @@ struct CompletionReply {
   bool no_space = false;  ///< what follows belongs to the same word ("--namespace=")
 };
 
-/// What is to be completed, with all of the line that matters for it.
+/// The name to be completed, with all of the line that matters for it.
 struct NameQuery {
   Completion kind = Completion::None;
   ClusterChoice cluster = {};

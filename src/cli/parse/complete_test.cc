@@ -94,7 +94,7 @@ TEST(Complete, Commands) {
   EXPECT_EQ(at("mistctl help registry ").words, (Words{"add", "mirror", "update"}));
 }
 
-// Whoever names a package, or writes a kubeconfig, has nothing run by the shell that completes.
+// A package's name or a kubeconfig can't have the completing shell run anything.
 TEST(Complete, NothingThatAShellWouldTakeForMoreThanAWord) {
   EXPECT_EQ(at("mistctl --context ").words, (Words{"alice@h", "arn:aws:eks:1/c", "dev"}));
 }

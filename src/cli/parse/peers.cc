@@ -221,7 +221,7 @@ const PeerFlag* flag_of(const Token& token, const Command& command) {
   return nullptr;
 }
 
-// What stands for the peer's arguments. Where there are more than it has, none can be told from another.
+// The words for the peer's arguments. Where there are more than it has, none can be told from another.
 std::map<std::string_view, std::string> arguments_of(const PeerVerb& verb, const Words& given) {
   Words names = words_of(verb.arguments);
   std::map<std::string_view, std::string> found;

@@ -47,8 +47,8 @@ struct PeerAnswer {
   std::string hint;     ///< one command, wherever there is one; never empty
 };
 
-/// What to write instead of a line that the command table can't read; nullopt: the tables don't know what is
-/// wrong with it. Flags that say where (-n, --context) are kept.
+/// The replacement for a line that the command table can't read; nullopt: the tables don't know the mistake.
+/// Flags that say where (-n, --context) are kept.
 std::optional<PeerAnswer> peer_answer(const Line& line, const CommandTable& table);
 
 /// Both tables in Markdown, as docs/charts.md has them.

@@ -25,7 +25,7 @@ Error peer_error(std::string_view line) {
   return result.ok() ? Error{} : result.error();
 }
 
-// What stands in a text after "mistctl ", up to a comma, a semicolon or its end.
+// Each part of a text behind "mistctl ", up to a comma, a semicolon or its end.
 std::vector<std::string> commands_in(std::string_view text) {
   std::vector<std::string> found;
   constexpr std::string_view kProgram = "mistctl ";
