@@ -85,7 +85,7 @@ bool is_registry_name(std::string_view name);
 
 class Config {
  public:
-  /// What is used while there is no file: the registry "mistletoe" with the original's remotes.
+  /// The configuration while there is no file: the registry "mistletoe" with the original's remotes.
   static Config defaults();
 
   /// `file` is named in errors. Empty text gives a configuration without registries. `warnings`, if given,

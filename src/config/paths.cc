@@ -106,7 +106,7 @@ Status check_place(const Paths& paths, const Path& place, std::string_view varia
 }
 
 Status check_places(const Paths& paths) {
-  // What leads to the state and to the cache is looked at on the way.
+  // The directories that lead to the state and to the cache are checked on the way.
   for (const Path& place : {paths.state, paths.registries(), paths.packages(), paths.renders(),
                             paths.discovery(), paths.exec_credentials()})
     MIST_TRY_VOID(check_place(paths, place, "MIST_HOME_LOCATION"));

@@ -59,10 +59,10 @@ struct Paths {
   static Result<Paths> from_environment(const Environment& environment, const Path& program);
 };
 
-/// Whether only this user may write where Mistletoe keeps what it believes later: home, state and cache, and
-/// the configuration unless MIST_CONFIG_LOCATION names it. What lies in a directory of `paths.safe` isn't
-/// looked at. Makes a missing one of them where others could make it first (see base/safe_directory.h).
-/// Errors: as check_safe_directory; hints name MIST_HOME_LOCATION.
+/// Whether only this user may write where Mistletoe keeps data that it trusts later: home, state and cache,
+/// and the configuration unless MIST_CONFIG_LOCATION names it. Places in a directory of `paths.safe` aren't
+/// checked. Makes a missing one of them where others could make it first (see base/safe_directory.h). Errors:
+/// as check_safe_directory; hints name MIST_HOME_LOCATION.
 Status check_places(const Paths& paths);
 /// The same of one more place, which `variable` moves elsewhere ("KPM_HOME").
 Status check_place(const Paths& paths, const Path& place, std::string_view variable);

@@ -56,7 +56,7 @@ std::string redact_query(std::string_view query, Way way) {
   return result;
 }
 
-// What follows "://" up to the end of the URL.
+// `rest` is the URL behind its "://".
 std::string redact_after_scheme(std::string_view scheme, std::string_view rest, Way way) {
   std::string result;
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));

@@ -15,7 +15,7 @@ namespace mist::config {
 std::string redact_urls(std::string_view text);
 
 /// `text` with the URLs in it as they are to be kept for another time: "https://user:pw@host/x?token=t" gives
-/// "https://host/x", "ssh://git:pw@host/x" gives "ssh://git@host/x". Whoever uses them then has to get the
+/// "https://host/x", "ssh://git:pw@host/x" gives "ssh://git@host/x". A later user of them has to get the
 /// credentials elsewhere.
 std::string without_credentials(std::string_view text);
 

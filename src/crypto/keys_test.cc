@@ -16,7 +16,7 @@ std::array<std::byte, kKeyBytes> bytes_of_hex(std::string_view digits) {
 
 constexpr std::string_view kBytes = "e97b438f9bc1ee19218f0b14bc055a3ffbd228075ede59e287414930b07ad45b";
 
-// What `openssl pkey` and pyca/cryptography write for the same numbers.
+// As `openssl pkey` and pyca/cryptography write the same numbers.
 TEST(Keys, AreWrittenAsOtherToolsWriteThem) {
   const KeyPair edwards = ed25519_key(bytes_of_hex(kBytes));
   EXPECT_EQ(edwards.private_pem,

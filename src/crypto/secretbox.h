@@ -1,7 +1,7 @@
 #pragma once
-// What cosign and minisign keep private keys with: scrypt (RFC 7914), and the secretbox of NaCl
+// The encryption of private keys by cosign and minisign: scrypt (RFC 7914), and the secretbox of NaCl
 // (XSalsa20-Poly1305, https://nacl.cr.yp.to/secretbox.html), whose stream cipher OpenSSL doesn't have. For
-// key files and nothing else; what we seal ourselves is sealed by aead.h. Pure; any thread.
+// key files and nothing else; our own data is sealed by aead.h. Pure; any thread.
 
 #include <array>
 #include <cstddef>

@@ -15,8 +15,8 @@ namespace mist {
 namespace {
 
 constexpr int kInterruptedExit = 130;
-// What a signal handler may touch: lock-free atomics, write(2), _exit(2). request_stop() runs callbacks and
-// is not among that, so a thread calls it.
+// A signal handler may use only these: lock-free atomics, write(2), _exit(2). request_stop() runs callbacks
+// and is not among them, so a thread calls it.
 std::atomic<int> g_pipe{-1};
 std::atomic<bool> g_interrupted{false};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);

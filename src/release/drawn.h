@@ -1,6 +1,6 @@
 #pragma once
-// What a revision's render drew from the release's seed, so that the next one can be held against it: which
-// fields of which objects, how often each secret was rotated, and by which clock. Part of the record
+// Values that a revision's render drew from the release's seed, so that the next one can be held against it:
+// which fields of which objects, how often each secret was rotated, and by which clock. Part of the record
 // (docs/formats/release.md). Plain values; any thread.
 
 #include <cstdint>

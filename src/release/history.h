@@ -7,8 +7,8 @@
 
 namespace mist::release {
 
-/// The numbers to remove so that at most `max` revisions are left, the oldest first. What is in `needed` (the
-/// deployed revision) and the last two stay in any case. 0: nothing is ever removed.
+/// The numbers to remove so that at most `max` revisions are left, the oldest first. Revisions in `needed`
+/// (the deployed one) and the last two stay in any case. 0: nothing is ever removed.
 std::vector<int> surplus_revisions(const std::vector<RevisionSummary>& revisions,
                                    const std::vector<int>& needed, int max);
 

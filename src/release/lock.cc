@@ -32,8 +32,8 @@ bool is_dead(const LockWorld& world, const Lock& lock) {
   return world.life && world.life(lock.process) == ProcessLife::Dead;
 }
 
-// What is waited for, and for how long where that is known: a holder that died on this machine is silent for
-// its term and no longer.
+// The holder that is waited for, and for how long where that is known: one that died on this machine is
+// silent for its term and no longer.
 std::string waiting_words(const LockWorld& world, const Anchor& anchor) {
   const Lock& lock = *anchor.lock;
   if (is_dead(world, lock))
@@ -73,7 +73,7 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
                                      std::max<Duration>(options.max_wait, their_term + their_term / 4));
   while (true) {
     // One silent term: watch the anchor until its lock changes or the term is over. Its holder may be another
-    // one by now, with another term. What others write to the Secret is no sign of the holder.
+    // one by now, with another term. Writes of others to the Secret are no sign of the holder.
     const Duration term = term_of(*anchor.lock);
     const Duration left = give_up - world.clock.steady_now();
     if (left <= Duration::zero()) return held_by(anchor.id, *anchor.lock);
@@ -262,7 +262,7 @@ Context ReleaseLock::closing_context(Duration limit) const {
 }
 
 Status ReleaseLock::Right::check() const {
-  // The time is read last: it counts when we write. Who was kept from running between the two looks again.
+  // The time is read last: it counts when we write. A thread that couldn't run between the two looks again.
   for (BootTime end = until.load();;) {
     if (clock.boot_now() < end) return {};
     const BootTime renewed = until.load();

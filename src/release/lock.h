@@ -33,7 +33,7 @@ struct LockOptions {
   std::optional<Lock> silent_lock = {};
 };
 
-/// What every lock needs from the world. Plain references; they outlive the lock.
+/// The outside world of every lock. Plain references; they outlive the lock.
 struct LockWorld {
   Store& store;
   kube::Client& client;
@@ -47,9 +47,9 @@ struct LockWorld {
 
 class ReleaseLock {
  public:
-  /// For who is going to look and then to lock: waits until the anchor's lock was silent for its whole term,
-  /// and returns it (nullopt: nobody has it). What is read after that is no longer changed by the holder, and
-  /// acquire() with that lock doesn't wait again. Conflict with the holder's name when it lives on;
+  /// For a caller that is going to look and then to lock: waits until the anchor's lock was silent for its
+  /// whole term, and returns it (nullopt: nobody has it). The holder no longer changes what is read after
+  /// that, and acquire() with that lock doesn't wait again. Conflict with the holder's name when it lives on;
   /// anchor_moved(error) when it gave the lock back, or the anchor is gone.
   static Result<std::optional<Lock>> await_silence(const LockWorld& world, Anchor anchor,
                                                    const LockOptions& options, const Context& context);
@@ -127,7 +127,7 @@ class ReleaseLock {
   std::jthread renewer_;
 };
 
-/// What was read is out of date, and nothing was written: makes anchor_moved() true of it.
+/// The anchor as read is out of date, and nothing was written: makes anchor_moved() true of it.
 Error as_anchor_moved(Error failure);
 /// True for acquire()'s error when the anchor changed since it was read: look again, then try again.
 bool anchor_moved(const Error& failure);

@@ -117,7 +117,7 @@ TEST_F(LockTest, LivingHolderIsWaitedForWhenAsked) {
     first->reset();
   });
   const auto second = ReleaseLock::acquire(world(), looked, {}, patient, Context());
-  // What was looked at is out of date by then: the caller looks again, and gets it.
+  // The anchor that was read is out of date by then: the caller reads it again, and gets the lock.
   ASSERT_FALSE(second.ok());
   EXPECT_TRUE(anchor_moved(second.error())) << second.error().to_line();
   EXPECT_TRUE(ReleaseLock::acquire(world(), now(), {}, patient, Context()).ok());
@@ -230,7 +230,7 @@ TEST_F(LockTest, WhatOthersWriteToTheAnchorIsNoSignOfItsHolder) {
   annotates.request_stop();
   annotates.join();
   EXPECT_GT(writes, 3);
-  // Who writes in the very moment of the taking is in its way; nothing else.
+  // Only a write in the very moment of the taking is in its way.
   EXPECT_TRUE(lock.ok() || anchor_moved(lock.error())) << lock.error().to_line();
   LockOptions bob = options("bob");
   bob.silent_lock = looked.lock;

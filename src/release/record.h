@@ -1,5 +1,5 @@
 #pragma once
-// What a release remembers: the anchor (one permanent Secret: identity, head, lock, seed) and its revisions
+// The record of a release: the anchor (one permanent Secret: identity, head, lock, seed) and its revisions
 // (one Secret each, with chunks when large). Pure data and its JSON form, versioned as kRecordFormat;
 // docs/formats/release.md is the specification. Plain values; any thread.
 
@@ -79,7 +79,7 @@ struct PackageInstall {
   friend auto operator<=>(const PackageInstall&, const PackageInstall&) = default;
 };
 
-/// Who called whom during a render.
+/// A call of one package by another during a render.
 struct PackageCall {
   PackageInstall caller;
   std::string name;  ///< what the caller calls it: of spec.dependencies
@@ -121,7 +121,7 @@ struct Revision {
   Drawn drawn = {};         ///< what its package drew from the seed
 };
 
-/// What a revision's metadata tells of it, however large it is.
+/// A summary of a revision from its Secret's metadata, however large the revision is.
 struct RevisionSummary {
   int number = 0;
   std::string action = {};  ///< empty: written by a Mistletoe that kept no summary
@@ -156,7 +156,7 @@ struct Head {
   friend bool operator==(const Head&, const Head&) = default;
 };
 
-/// Who is writing. Lives in an annotation of the anchor.
+/// The writer that holds the lock. Lives in an annotation of the anchor.
 struct Lock {
   std::string holder;     ///< "alice@laptop pid 4711"
   std::string token;      ///< random: tells our own lock from a namesake's
@@ -184,8 +184,8 @@ struct Anchor {
   std::string tests_of_uid = {};
   std::vector<std::string> group_kinds;            ///< KEP-3659 contains-group-kinds
   std::vector<std::string> additional_namespaces;  ///< KEP-3659
-  /// What of the Secret can't be read, in words, and how it was made up for; empty: it is whole. A head that
-  /// is missing was read from the metadata of the revisions; a seed that is missing is empty.
+  /// The parts of the Secret that can't be read, in words, and how each was made up for; empty: it is whole.
+  /// A missing head was read from the metadata of the revisions; a missing seed is empty.
   std::vector<std::string> damage = {};
   bool cut = false;  ///< group_kinds and additional_namespaces are too long for annotations, and not complete
   bool head_lost = false;  ///< and no revision is kept that would tell it

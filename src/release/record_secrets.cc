@@ -11,7 +11,7 @@
 namespace mist::release {
 namespace {
 
-// What is sealed.
+// The things that are sealed.
 constexpr std::string_view kBirthSeal = "birth", kHeadSeal = "head", kRevisionSeal = "record",
                            kInventorySeal = "inventory";
 
@@ -186,7 +186,7 @@ Value change_annotations(const Seals& seals, const ReleaseId& id, const AnchorCh
   return annotations;
 }
 
-// What never changes of a revision and is worth a look without its bytes; bounded, since annotations are.
+// The constant facts of a revision that are worth a look without its bytes; bounded, since annotations are.
 Value summary_annotation(const Revision& revision) {
   const RevisionSummary summary = summary_of(revision);
   return Value(encoding::to_json(Value::object({{"action", summary.action},

@@ -13,9 +13,9 @@ namespace mist::release {
 inline constexpr std::string_view kTestsRecord =
     "tests";  ///< of apply::kRecordLabel: a run of a release's tests
 
-/// What an anchor's metadata tells: no seed and no seals.
+/// The anchor as its metadata shows it: no seed and no seals.
 Anchor anchor_from_metadata(const Value& object);
-/// Invalid, Conflict: it is not a Secret, or no record. What isn't sealed as it should be is damage.
+/// Invalid, Conflict: it is not a Secret, or no record. Parts without their proper seal are damage.
 Result<Anchor> anchor_from_secret(const Value& secret, const ReleaseId& id);
 /// An anchor's data: seed and clock, and with a key that and their seal.
 Value birth_data(const Seals& seals, const ReleaseId& id, const SecretString& seed, const std::string& clock);

@@ -2,7 +2,7 @@
 // Seals: how a release knows its own record. The anchor holds a key, drawn when the release is born; the
 // head, the seed and every revision carry an HMAC-SHA256 under it, over what they say and whose they are. So
 // nobody who can't read the anchor can write a revision that is believed, and none of another release, of
-// another number or of an earlier life passes for this one's. Whoever may read and write the namespace's
+// another number or of an earlier life passes for this one's. A user who may read and write the namespace's
 // Secrets can (docs/formats/release.md, "Seals", says what holds then). Plain values; any thread.
 
 #include <initializer_list>

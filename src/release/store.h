@@ -23,7 +23,7 @@
 
 namespace mist::release {
 
-/// What a patch of the anchor changes; absent fields stay.
+/// The changes of a patch of the anchor; absent fields stay.
 struct AnchorChange {
   std::optional<Head> head;
   std::optional<std::optional<Lock>> lock;  ///< inner nullopt: unlock
@@ -32,8 +32,8 @@ struct AnchorChange {
   std::optional<Seals> seals = {};  ///< with a key, for an anchor that has none
 };
 
-/// What fits where, in packed bytes. A server takes 1 MiB of decoded data in a Secret, all its keys together
-/// (ValidateSecret of Kubernetes), and says 422 to more.
+/// Sizes that fit, in packed bytes. A server takes 1 MiB of decoded data in a Secret, all its keys together
+/// (ValidateSecret of Kubernetes), and answers 422 to more.
 struct StoreLimits {
   /// Of a record or an inventory that lies in its revision itself, as base64 in JSON, so with a third more.
   /// Both must fit there: whether the inventory does is known only when the objects are written.

@@ -227,9 +227,9 @@ TEST_F(StoreTest, ChunksOfAnInventoryAsEarlierVersionsNamedThemAreReadAndSwept) 
   EXPECT_EQ(inventory_name(store), stored.inventory[0].key.name);
 }
 
-// An inventory is written again when another release takes over what was in it. Whoever dies on the way, at
-// whichever request and with or without its effect, leaves the old one or the new one, readable; and the next
-// sweep leaves nothing else.
+// An inventory is written again when another release takes over an object of it. A process that dies on the
+// way, at whichever request and with or without its effect, leaves the old one or the new one, readable; and
+// the next sweep leaves nothing else.
 TEST_F(StoreTest, AnInventoryWrittenAnewIsNeverDamaged) {
   struct Shape {
     StoreLimits before, after;

@@ -12,9 +12,9 @@ namespace {
 using encoding::Value;
 using sqlite::Row;
 
-// `short`: the last segment of the path, in lower case, for the ranking. What is only shown is in a table of
-// its own, so that ranking reads little. FTS5 keeps its own copy of the texts; prefix: words of the user may
-// be beginnings.
+// `short`: the last segment of the path, in lower case, for the ranking. Texts that are only shown are in a
+// table of their own, so that ranking reads little. FTS5 keeps its own copy of the texts; prefix: words of
+// the user may be beginnings.
 constexpr std::string_view kTables = R"(
 CREATE TABLE source(name TEXT PRIMARY KEY, state TEXT NOT NULL, checked INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE shard(source TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY(source, name))
@@ -30,7 +30,7 @@ CREATE VIRTUAL TABLE words USING fts5(name, title, keywords, description, mainta
 // A file of a newer mistctl is made anew.
 constexpr std::string_view kMigrations[] = {kTables};
 
-// What is wrong with the file, and not with the machine, is repaired by another file.
+// A defect of the file, and not of the machine, is repaired by another file.
 Error judged(Error failure) {
   if (failure.kind != ErrorKind::Invalid && failure.kind != ErrorKind::Internal) return failure;
   failure.kind = ErrorKind::Internal;
@@ -179,8 +179,8 @@ namespace {
 /// look at all of them.
 constexpr std::int64_t kMostRanked = 500;
 
-// What all statements have: ?1 the expression, ?2 the words as a name, ?3 the registries as a JSON list, ?4
-// the limit.
+// The parameters of all statements: ?1 the expression, ?2 the words as a name, ?3 the registries as a JSON
+// list, ?4 the limit.
 struct Parameters {
   std::string expression, name, registries;
   std::int64_t limit = 0;

@@ -18,7 +18,7 @@
 
 namespace mist::search {
 
-/// What is here of one registry.
+/// The stored index of one registry.
 struct Source {
   std::string state;                          ///< of the whole: a commit, a digest of a manifest
   WallTime checked;                           ///< when that was last compared with the registry

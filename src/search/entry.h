@@ -14,10 +14,10 @@
 
 namespace mist::search {
 
-/// Bounds of an index. What is larger is Invalid.
+/// Bounds of an index. A larger one is Invalid.
 inline constexpr std::uint64_t kMostIndexBytes = std::uint64_t{128} << 20;
 inline constexpr std::size_t kMostEntries = 200'000;
-/// What a registry's index is called in git, and in which repository and tag it is in OCI registries.
+/// The name of a registry's index in git, and its repository and tag in OCI registries.
 inline constexpr std::string_view kIndexFile = "mistletoe-index.jsonl";
 inline constexpr std::string_view kIndexRepository = "mistletoe-index";
 inline constexpr std::string_view kIndexTag = "v1";

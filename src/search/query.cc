@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMostTerms = 20;
 constexpr std::size_t kMostTerm = 200;
 
-// What the tokenizer unicode61 finds something in.
+// Whether the tokenizer unicode61 finds a token in it.
 bool has_token(std::string_view text) {
   return std::ranges::any_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

@@ -46,7 +46,7 @@ class FakeClock final : public Clock {
     const std::scoped_lock lock(mutex_);
     slept_through_ += duration;
   }
-  /// What sleep() was asked for, in order.
+  /// The durations that sleep() was asked for, in order.
   std::vector<Duration> sleeps() const {
     const std::scoped_lock lock(mutex_);
     return sleeps_;

@@ -96,7 +96,7 @@ class FakeCluster final : public kube::Client {
   void serve_also(const kube::GroupKind& known, const kube::ResourceInfo& other);
   /// The aggregated API of that group answers no more, and discovery has lost its kinds; empty: it is back.
   void set_api_down(std::string group);
-  /// What discovery says now it goes on saying, until a request shows that a kind isn't served.
+  /// Discovery keeps its present answers until a request shows that a kind isn't served.
   void freeze_discovery();
   /// The schemas of a group version that the server publishes; none at first. One that was asked for as
   /// Kept before goes on being told to those who ask so.

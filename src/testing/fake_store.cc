@@ -243,7 +243,7 @@ Result<Value> FakeStore::update(const FakeKind& kind, const ObjectKey& key, Valu
     object.erase("status");
     if (const Value* status = live->find("status")) object.set("status", *status);
   }
-  // Who writes managedFields says who owned what before this write; who writes none leaves them as they are.
+  // managedFields in a request name the owners before this write; without any they stay as they are.
   Value before = *live;
   const auto given = managers_of(object);
   if (!given.empty()) set_managers(before, given);
@@ -292,7 +292,7 @@ Result<Value> FakeStore::apply(const FakeKind& kind, const ObjectKey& key, Value
   const FieldChanges changes = compare_fields(*live, merged);
   std::vector<Manager> managers = managers_of(*live);
   if (managers.empty()) {
-    // What nobody owns belongs to a manager of the server's from the first apply on.
+    // Fields that nobody owns belong to a manager of the server's from the first apply on.
     Value owned = *live;
     take_ownership(Value::object(), owned, "before-first-apply", "", timestamp());
     managers = managers_of(owned);

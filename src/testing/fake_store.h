@@ -1,5 +1,5 @@
 #pragma once
-// What stands behind FakeCluster: kinds, objects, resource versions, history, and the rules by which the API
+// The store behind FakeCluster: kinds, objects, resource versions, history, and the rules by which the API
 // server, its garbage collector and its namespace controller change them. Not thread-safe: FakeCluster holds
 // the lock.
 

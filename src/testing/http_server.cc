@@ -204,7 +204,7 @@ void HttpServer::serve(ServerReply::Connection& connection) {
   while (!stopping_) {
     const std::optional<ServerRequest> request = read_request(connection);
     if (!request) {
-      // What Go's server says to bytes that are no request, e.g. a TLS handshake at a plain port.
+      // The answer of Go's server to bytes that are no request, e.g. a TLS handshake at a plain port.
       if (!connection.buffer().empty())
         connection.send("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
       break;

@@ -31,7 +31,7 @@ struct ServerRequest {
   std::string_view header(std::string_view name) const;
 };
 
-/// What a handler does with the connection of its request. The connection stays open after respond() and
+/// A handler's access to the connection of its request. The connection stays open after respond() and
 /// end_chunks(), and is closed when the handler returns after anything else. Only inside the handler.
 class ServerReply {
  public:

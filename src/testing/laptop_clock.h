@@ -1,6 +1,6 @@
 #pragma once
-// The real clock, on a machine that a test can put to sleep. Whoever sleeps in it does so until wake(): so a
-// test decides whether the thread that renews a lock has run since. Any thread.
+// The real clock, on a machine that a test can put to sleep. A thread that sleeps in it does so until wake():
+// so a test decides whether the thread that renews a lock has run since. Any thread.
 
 #include <atomic>
 #include <condition_variable>

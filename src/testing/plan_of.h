@@ -13,7 +13,7 @@
 
 namespace mist::testing {
 
-/// What applying `yaml` as `id` would do there now, for the first time.
+/// The plan of applying `yaml` as `id` there now, for the first time.
 inline apply::Plan plan_of(FakeCluster& cluster, const apply::Owner& id, std::string_view yaml) {
   std::vector<apimachinery::RenderedObject> objects;
   auto documents = encoding::parse_yaml_documents(yaml);

@@ -1,5 +1,5 @@
 #pragma once
-// What the property tests of graphs share: random graphs, and answers found by the most naive means. Each
+// Shared by the property tests of graphs: random graphs, and answers found by the most naive means. Each
 // property is tried kCases times (RC_PARAMS in the environment says otherwise).
 
 #include <rapidcheck.h>

@@ -1,5 +1,5 @@
 #pragma once
-// What tests of actions begin with: a cluster in memory, one release in it, packages as the YAML that they
+// The start of tests of actions: a cluster in memory, one release in it, packages as the YAML that they
 // render, and the verbs as one calls them. For fixtures; a test that needs more of a verb calls it itself.
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #pragma once
-// What this machine remembers of signatures: the keys by which each package is known, and what was proved of
-// each manifest, so that it needs no request again. Files below the state directory with a checksum of
+// The memory of this machine for signatures: the keys by which each package is known, and the proofs of each
+// manifest, so that they need no request again. Files below the state directory with a checksum of
 // themselves, like pins (registry/pin_store.h). Any thread, many processes.
 //
 //   <directory>/packages/<sha256 of the package>.json    {"kind":"RememberedSigners", "package", "keys", …}
@@ -30,7 +30,7 @@ class Memory {
   /// Replaces them; no keys: forgets the package.
   Status remember(const std::string& package, const std::set<std::string>& keys) const;
 
-  /// What was proved of the manifest; nothing: it wasn't looked at. Same errors.
+  /// The proofs of the manifest; nothing: it wasn't examined. Same errors.
   Result<std::optional<std::vector<Proof>>> proofs_of(const Subject& subject) const;
   Status record(const Subject& subject, std::span<const Proof> proofs) const;
 

@@ -20,7 +20,7 @@
 
 namespace mist::trust {
 
-/// What is known of one signature after it was checked.
+/// The result of checking one signature.
 struct Proof {
   oci::SignatureForm form = oci::SignatureForm::Cosign;
   std::vector<std::string> keys;  ///< fingerprints ("sha256:…"); several: one of them made it; none: no proof
@@ -33,7 +33,7 @@ struct Proof {
   friend bool operator==(const Proof&, const Proof&) = default;
 };
 
-/// What is asked about.
+/// The package and manifest in question.
 struct Subject {
   std::string package;  ///< oci::Repository::identity; of another registry "REGISTRY/PATH:VERSION"
   crypto::Digest manifest;
