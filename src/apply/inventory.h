@@ -1,5 +1,5 @@
 #pragma once
-// What an owner has in the cluster, object by object, as its record keeps it. The JSON form is the record's
+// The objects that an owner has in the cluster, as its record keeps them. The JSON form is the record's
 // (release/record.h). Plain values; any thread.
 
 #include <string>

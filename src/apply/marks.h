@@ -1,7 +1,7 @@
 #pragma once
-// The labels, annotations and names by which Mistletoe recognises what is its own: a release's record, the
-// objects of a release, the objects of a blueprint's instance. Whatever a package renders may carry none of
-// them: what looks like a record would be read as one. Pure; any thread.
+// The labels, annotations and names by which Mistletoe recognises its own objects: a release's record, the
+// objects of a release, the objects of a blueprint's instance. No object that a package renders may carry one
+// of them: an object that looks like a record would be read as one. Pure; any thread.
 
 #include <array>
 #include <optional>
@@ -54,7 +54,7 @@ bool is_record_name(std::string_view name);
 /// Whether a Secret is, or says that it is, a part of some release's record.
 bool is_record(const encoding::Value& secret);
 
-/// What of a rendered object is for Mistletoe alone to write.
+/// A part of a rendered object that only Mistletoe may write.
 struct Reserved {
   /// Continues "Secret shop/web ": "sets the label mistletoe.dev/record, which belongs to Mistletoe".
   std::string words;
@@ -63,7 +63,7 @@ struct Reserved {
 
 /// The first that is found: a label or an annotation from above, also in the templates from which controllers
 /// make objects; the type or the name of a record's Secret; and a reference to one, by which a Pod would read
-/// its seed. What a selector says is no matter.
+/// its seed. Selectors don't matter.
 std::optional<Reserved> find_reserved(const encoding::Value& object);
 
 }  // namespace mist::apply

@@ -1,6 +1,6 @@
 #pragma once
-// Whose objects a plan is about: a release today. An owner has a name and the namespace of its record; what
-// marks its objects (marks.h) follows from these. A plain value; any thread.
+// The owner of the objects of a plan: a release today. It has a name and the namespace of its record; the
+// marks of its objects (marks.h) follow from these. A plain value; any thread.
 
 #include <string>
 #include <tuple>

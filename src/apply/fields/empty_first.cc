@@ -9,7 +9,7 @@
 namespace mist::apply {
 namespace {
 
-// What we wrote otherwise than by applying.
+// Fields that we wrote otherwise than by applying.
 bool is_patched_by_us(const Value& entry) {
   return entry.string_at("manager") == kube::kFieldManager && entry.string_at("operation") == "Update" &&
          entry.string_at("subresource").empty();

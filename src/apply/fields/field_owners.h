@@ -1,5 +1,5 @@
 #pragma once
-// Who set which field of a live object, by its managed fields: for drift. Pure; any thread.
+// The managers of the fields of a live object, by its managed fields: for drift. Pure; any thread.
 
 #include <string>
 #include <string_view>
@@ -27,8 +27,8 @@ struct ForeignField {
 /// Of all managers but `manager`'s Apply; without status. In the order of managedFields.
 std::vector<ForeignField> foreign_fields(const Value& desired, const Value& live, std::string_view manager);
 
-/// What `manager` applied of a live object, with its identity; null if it applied nothing. A field that
-/// others set since has their value.
+/// The fields of a live object that `manager` applied, with its identity; null if it applied nothing. A field
+/// that others set since has their value.
 Value applied_fields(const Value& live, std::string_view manager);
 
 /// Whether one of two paths is the other, or lies inside of it.

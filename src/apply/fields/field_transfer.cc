@@ -38,7 +38,7 @@ bool may_be_taken(const Value& entry) {
 
 bool is_predecessor(const Value& entry) {
   const std::string_view name = entry.string_at("manager"), operation = entry.string_at("operation");
-  // Whoever wrote that annotation applied the object as kubectl does, under whatever name.
+  // A manager that wrote that annotation applied the object as kubectl does, under whatever name.
   if (operation == "Update" && owns_last_applied(*entry.find("fieldsV1"))) return true;
   return std::ranges::any_of(
       kPredecessors, [&](const Manager& each) { return each.name == name && each.operation == operation; });
@@ -55,7 +55,7 @@ bool owns_our_mark(const Value& fields) {
   return fields.at_path({"f:metadata", "f:annotations", fmt::format("f:{}", kReleaseAnnotation)}) != nullptr;
 }
 
-// What a step of fieldsV1 ("f:name", "k:{…}", "v:…", "i:0") leads to; null: it isn't there.
+// The value that a step of fieldsV1 ("f:name", "k:{…}", "v:…", "i:0") leads to; null: it isn't there.
 const Value* step_into(const Value& at, const encoding::MemberFinder& members, std::string_view step) {
   if (step.starts_with("f:")) return members.find(step.substr(2));
   const auto key = encoding::parse_json(step.substr(std::min<std::size_t>(2, step.size())));

@@ -1,15 +1,15 @@
 #pragma once
 // Adopting an object means that the release describes it from now on. Its earlier manager (Helm, kubectl)
 // still owns the fields that it wrote, and a field that anybody owns stays when we no longer want it: a
-// container that the package never had would run for ever. So what the earlier managers own becomes ours, in
-// one guarded patch of metadata.managedFields before the apply, as `kubectl apply --server-side` does with
-// what kubectl applied before (client-go's csaupgrade) and Helm 4 with what Helm 3 wrote; the apply then
-// removes what isn't wanted. What controllers own, and what was written through subresources (status, scale),
-// is never touched.
+// container that the package never had would run for ever. So the fields of the earlier managers become ours,
+// in one guarded patch of metadata.managedFields before the apply, as `kubectl apply --server-side` does with
+// fields that kubectl applied before (client-go's csaupgrade) and Helm 4 with those that Helm 3 wrote; the
+// apply then removes the unwanted ones. Fields that controllers own, or that were written through
+// subresources (status, scale), are never touched.
 //
 // The same goes for copies: a backup that is restored (Velero, `kubectl create`, `kubectl replace --force`)
-// recreates the objects with all their fields, and whoever wrote them owns them. What was ours in the
-// original becomes ours again; what controllers had set there stays with the copier. Pure; any thread.
+// recreates the objects with all their fields, and its client owns them. Fields that were ours in the
+// original become ours again; those that controllers had set there stay with the copier. Pure; any thread.
 
 #include <functional>
 #include <optional>
@@ -24,7 +24,7 @@
 namespace mist::apply {
 
 struct FieldTransfer {
-  /// Whose fields become ours: manager and operation ("Apply" or "Update"), sorted.
+  /// Managers whose fields become ours, with the operation ("Apply" or "Update"), sorted.
   std::vector<std::pair<std::string, std::string>> managers = {};
   Value fields = {};          ///< that they own, as fieldsV1
   Value managed_fields = {};  ///< metadata.managedFields afterwards

@@ -68,7 +68,7 @@ TEST(FieldTransfer, OfACopyTakesWhatIsWantedAndAllOfWhatWasRecorded) {
     "k:{\"name\":\"debug\"}": {".": {}, "f:name": {}, "f:image": {}, "f:pullPolicy": {}}
   "f:finalizers": {"v:\"ours\"": {}}
 )")));
-  // What the copier keeps, the editor as before, and ours.
+  // The fields that the copier keeps, the editor's as before, and ours.
   const Value::Array& entries = transfer->managed_fields.as_array();
   ASSERT_EQ(entries.size(), 3u);
   EXPECT_EQ(encoding::to_json(*entries[0].find("fieldsV1")), encoding::to_json(yaml(R"(

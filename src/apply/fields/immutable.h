@@ -16,7 +16,7 @@ struct Immutability {
   bool ask = false;
 };
 
-/// What of `differences` can't be made on `live`.
+/// Those of `differences` that can't be made on `live`.
 Immutability immutable_fields(const apimachinery::ObjectKey& key, const Value& live,
                               const std::vector<FieldDifference>& differences);
 

@@ -40,7 +40,7 @@ constexpr std::array kTemplates{
 
 constexpr std::size_t kMostWarnings = 5;
 
-// What generators write because their types have the field.
+// Empty values, which generators write because their types have the field.
 bool says_nothing(const Value& value) {
   if (value.is_array()) return std::ranges::all_of(value.as_array(), says_nothing);
   if (value.is_object())

@@ -1,11 +1,11 @@
 #pragma once
-// What the server made of an object when we applied it: its defaults, the forms in which it stores values,
-// what admission changed. Each is a difference between what was sent and what came back. It is kept with the
-// object in the inventory, so that the same difference, with the same wanted and the same live value, is
-// known at the next plan; a value that somebody changed later still is one, and so is a new wanted value.
+// Changes by the server to an object that we applied: defaults, the forms in which it stores values, changes
+// by admission. Each is a difference between what was sent and what came back. It is kept with the object in
+// the inventory, so that the same difference, with the same wanted and the same live value, is known at the
+// next plan; a value that somebody changed later still differs, and so does a new wanted value.
 //
-// What was admission's doing may end: then the wanted value has to be written at last. So where nothing else
-// is written, a known difference is kept and marked, and the server is asked what it makes of the object now
+// Changes by admission may end: then the wanted value has to be written at last. So where nothing else is
+// written, a known difference is kept and marked, and the server is asked how it changes the object now
 // (settle.h). Pure; any thread.
 
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// Which of many sets of labels a selector selects, without looking at every set for every selector. What that
-// costs is counted, because a package may hold thousands of both. One thread.
+// Finds which of many sets of labels a selector selects, without looking at every set for every selector. The
+// cost is counted, because a package may hold thousands of both. One thread.
 
 #include <cstddef>
 #include <optional>

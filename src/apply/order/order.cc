@@ -31,9 +31,9 @@ const GroupKind kNamespace{"", "Namespace"};
 const GroupKind kService{"", "Service"};
 const GroupKind kApiService{"apiregistration.k8s.io", "APIService"};
 
-// What comes last, each class behind everything that isn't in it and doesn't come after it: API services
-// answer for whole groups, webhooks for every later write, and a policy may refuse what it should have let
-// in.
+// Objects that come last, each class behind everything that isn't in it and doesn't come after it: API
+// services answer for whole groups, webhooks for every later write, and a policy may refuse objects that it
+// should have let in.
 struct LastClass {
   bool (*contains)(const GroupKind&);
   std::string_view reason;
@@ -59,8 +59,8 @@ constexpr PodRule kPodRules[] = {
     {"policy", "PodDisruptionBudget", "spec.selector", false, "what it protects"},
 };
 
-// What a package may make us compare, and how many edges may come of it. Beyond them, groups come before
-// groups: the order holds, with some edges more than it would need.
+// Limits of the comparisons that a package may cause, and of the edges that come of them. Beyond them, groups
+// come before groups: the order holds, with some edges more than it would need.
 constexpr std::size_t kMostWork = 20'000'000;
 constexpr std::size_t kMostEdges = 200'000;
 
@@ -72,7 +72,7 @@ struct PodsOfNamespace {
   std::optional<std::pair<Node, Node>> barriers;  // before all workloads, and behind them; then not `acting`
 };
 
-// What comes before others together.
+// Objects that come before others together.
 struct Group {
   std::vector<Node> members;
   std::optional<Node> barrier;
@@ -82,7 +82,7 @@ class Inference {
  public:
   explicit Inference(const std::vector<OrderedObject>& objects) : objects_(objects), graph_(objects.size()) {
     for (Node node = 0; node < objects.size(); ++node) {
-      // What refers to a hook by name means something that is there; a hook comes and goes.
+      // A reference to a hook by name means an object that is there; a hook comes and goes.
       if (!is_hook(node)) nodes_.emplace(object(node).key(), node);
     }
   }
@@ -330,15 +330,15 @@ class Inference {
         continue;
       }
       if (last.contains(kind)) members.push_back(node);
-      // What comes last of all, and what comes after that, doesn't come before these.
+      // Objects that come last of all, and those that come after them, don't come before these.
       if (std::any_of(&last, std::end(kLast), [&](const LastClass& each) { return each.contains(kind); }))
         stack.push_back(node);
     }
     put_behind(members, std::move(stack), last.reason);
   }
 
-  // What can't be read is written when all is that could make it readable: a new server of its conversion
-  // webhook, or a definition without one.
+  // An unreadable object is written after everything that could make it readable: a new server of its
+  // conversion webhook, or a CRD without one.
   void put_unreadable() {
     std::vector<Node> members, stack;
     for (Node node = 0; node < objects_.size(); ++node) {
@@ -348,7 +348,7 @@ class Inference {
     put_behind(members, std::move(stack), "it can't be read before");
   }
 
-  // What refuses less than before. It is there already, so nothing has to come before it.
+  // Objects that refuse less than before. They are there already, so nothing has to come before them.
   void put_first() {
     std::optional<Node> barrier;
     for (Node node = 0; node < objects_.size(); ++node) {

@@ -20,7 +20,7 @@ namespace mist::apply {
 inline constexpr std::string_view kAfterAnnotation = "mistletoe.dev/after";
 inline constexpr std::string_view kBeforeAnnotation = "mistletoe.dev/before";
 
-/// What an edge's source must be; the label of graph::Edge.
+/// The state that an edge's source must reach; the label of graph::Edge.
 enum class EdgePredicate : int {
   Present = 0,      ///< written
   Established = 1,  ///< a CustomResourceDefinition whose kind is served
@@ -44,7 +44,7 @@ struct OutsideObject {
   friend auto operator<=>(const OutsideObject&, const OutsideObject&) = default;
 };
 
-/// What infer_order needs of an object; the pointer must be good for the call only.
+/// The input of infer_order for an object; the pointer must be good for the call only.
 struct OrderedObject {
   const apimachinery::Object* object = nullptr;
   std::string_view file = {};      ///< of the package's result

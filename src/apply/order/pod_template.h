@@ -5,8 +5,8 @@
 
 namespace mist::apply {
 
-/// What `metadata.labels` and `spec` of the object's Pods are read from; null: it makes no Pods. A Pod is its
-/// own template.
+/// The value from which `metadata.labels` and `spec` of the object's Pods are read; null: it makes no Pods. A
+/// Pod is its own template.
 const encoding::Value* pod_template(const apimachinery::Object& object);
 
 }  // namespace mist::apply

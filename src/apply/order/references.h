@@ -1,5 +1,5 @@
 #pragma once
-// What an object names in its fields: ConfigMaps of its Pods, the role of a binding, the backends of an
+// References in the fields of an object: ConfigMaps of its Pods, the role of a binding, the backends of an
 // Ingress. Tables in references.cc; a new reference between kinds is a row there. Pure; any thread.
 
 #include <functional>

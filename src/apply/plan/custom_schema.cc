@@ -15,8 +15,8 @@ namespace {
 
 using apimachinery::GroupKind;
 
-// What may change an object before the server compares it with its schema. A policy changes nothing without a
-// binding, but those come and go.
+// Kinds that may change an object before the server compares it with its schema. A policy changes nothing
+// without a binding, but those come and go.
 constexpr std::array<std::string_view, 2> kMutatingKinds{"MutatingWebhookConfiguration",
                                                          "MutatingAdmissionPolicy"};
 
@@ -107,7 +107,7 @@ class SchemasOfMembers {
   const Value* others_;
 };
 
-// What a POST takes out before values are looked at: each null that its schema neither allows nor has a
+// A POST takes these out before values are looked at: each null that its schema neither allows nor has a
 // default for (PruneNonNullableNullsWithoutDefaults). Server-side apply leaves them in, and then refuses
 // them.
 void take_nulls(const Value& schema, Value& value) {

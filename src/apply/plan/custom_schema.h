@@ -1,8 +1,8 @@
 #pragma once
-// Custom resources that a release brings together with their definitions: the server can't check them before
-// the definition is there, so they are checked here against its openAPIV3Schema, as the server will. Rules in
-// CEL (x-kubernetes-validations) are left to the server. What a mutating webhook or policy may still change
-// is too: the server calls those first. Pure but for the one function that asks a cluster; any thread.
+// Custom resources that a release brings together with their CRDs: the server can't check them before the CRD
+// is there, so they are checked here against its openAPIV3Schema, as the server will. Rules in CEL
+// (x-kubernetes-validations) are left to the server. So are fields that a mutating webhook or policy may
+// still change: the server calls those first. Pure but for the one function that asks a cluster; any thread.
 
 #include <functional>
 #include <string_view>
@@ -21,7 +21,7 @@ void take_nulls_of_custom_resources(std::vector<DesiredObject>& desired);
 using ChangesOnAdmission = std::function<Result<bool>(const DesiredObject&)>;
 /// By the mutating webhooks and policies among `desired`, which outlives the result.
 ChangesOnAdmission changes_by(const std::vector<DesiredObject>& desired);
-/// And by those of the cluster. Who may not list these can't know, so that the server has to tell.
+/// And by those of the cluster. A caller who may not list these can't know, so that the server has to tell.
 ChangesOnAdmission changes_by(const std::vector<DesiredObject>& desired, kube::Client& client,
                               const Context& context);
 

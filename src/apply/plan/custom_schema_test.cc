@@ -131,7 +131,7 @@ TEST(CustomSchema, ANullThatIsNotAllowedIsAsIfItWereNotThere) {
   EXPECT_EQ(
       *objects[1].rendered.object.value().find("spec"),
       *encoding::parse_yaml("{size: 1, maybe: null, mode: null, free: {a: null}, map: {b: c}, list: [{}]}"));
-  // What is required is missing then, and an item of a list stays.
+  // A required field is missing then, and an item of a list stays.
   EXPECT_THAT(check("spec: {size: 1, list: [{key: null}]}"), HasSubstr("key"));
   EXPECT_THAT(check("spec: {size: 1, list: [null]}"), HasSubstr("list"));
 }
@@ -178,7 +178,7 @@ TEST(CustomSchema, WhatAWebhookMayFillInIsNotMissed) {
     EXPECT_NE(with(webhook("MutatingWebhookConfiguration", others), spec), "ok");
     EXPECT_NE(with(webhook("ValidatingWebhookConfiguration", all), spec), "ok");
   }
-  // What the server finds before it calls anybody.
+  // Mistakes that the server finds before it calls anybody.
   EXPECT_THAT(with(webhook("MutatingWebhookConfiguration", all), "spec: {size: 1, naem: a}"),
               HasSubstr("spec.naem"));
   EXPECT_THAT(with(webhook("MutatingWebhookConfiguration", all), "spec: {size: many}"), HasSubstr("size"));

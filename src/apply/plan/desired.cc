@@ -55,7 +55,7 @@ ObjectKey one_group(ObjectKey key) {
   return key;
 }
 
-// What the objects of a release themselves bring.
+// The kinds that the objects of a release themselves bring.
 class OwnKinds {
  public:
   OwnKinds() = default;
@@ -111,7 +111,7 @@ struct KnownKind {
 Result<KnownKind> known_kind(const GroupVersionKind& gvk, const OwnKinds& own, const Lookup& lookup) {
   auto served = lookup(gvk);
   const ResourceInfo* const defined = own.defined(gvk.group_kind());
-  // What never changes in a definition: either it is replaced, or it was gone and discovery is out of date.
+  // These never change in a CRD: either it is replaced, or it was gone and discovery is out of date.
   const bool other = served.ok() && defined != nullptr &&
                      (served->namespaced != defined->namespaced || served->resource != defined->resource);
   if (served.ok() && !other) {
@@ -216,7 +216,7 @@ void take_namespace(Object& object, std::vector<LeftOut>& left_out) {
   metadata.erase("namespace");
 }
 
-// What may share an identity: a hook that is over when the ordinary objects come, and one that runs twice.
+// They may share an identity: a hook that is over when ordinary objects come, and one that runs twice.
 enum class Place : std::uint8_t { Before, Ordinary, After };
 
 Place place_of(const std::optional<HookRole>& role) {
@@ -311,14 +311,14 @@ Result<WithHooks> prepare_with_hooks_by(std::vector<RenderedObject> objects,
   return result;
 }
 
-// What the cluster serves.
+// The kinds that the cluster serves.
 Lookup served_by(kube::Client& client, const Context& context) {
   return [&](const GroupVersionKind& gvk) {
     return client.resource_for(gvk.group_kind(), gvk.version, context);
   };
 }
 
-// What is known without a cluster.
+// The kinds that are known without a cluster.
 Lookup built_in_or_defined_by(const std::vector<RenderedObject>& objects) {
   return [own = OwnKinds(objects)](const GroupVersionKind& gvk) -> Result<ResourceInfo> {
     if (const ResourceInfo* const defined = own.defined(gvk.group_kind())) return *defined;
@@ -367,7 +367,7 @@ Status renew_kinds(std::vector<DesiredObject>& desired, const std::set<GroupKind
     if (!kinds.contains(object.key.group_kind)) continue;
     auto kind = known_kind(object.resource.gvk, own, lookup);
     if (!kind.ok()) return unknown_kind(std::move(kind).error(), object.rendered);
-    // What it is, and where, would be something else than what was looked at.
+    // The object, and its place, would be something else than what was looked at.
     if (kind->scope_known && kind->resource.namespaced == object.key.ns.empty())
       return at_source(
           error(ErrorKind::Conflict, "{} got another scope while the cluster was looked at: its kind {}",

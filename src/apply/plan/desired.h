@@ -41,22 +41,22 @@ struct DesiredObject {
 /// that could would make a release's record, with a seed that its author knows.
 Status refuse_reserved(const RenderedObject& rendered);
 
-/// What a rendered object may not say, without a look at the cluster. Invalid, with file and line: what
+/// Checks a rendered object without a look at the cluster. Invalid, with file and line: everything that
 /// refuse_reserved() refuses, stringData that is none, waiting annotations that can't be read, two items of
 /// one key in a list that is merged by key.
 Status check_rendered(const RenderedObject& rendered);
 
 /// Adds kPartOfLabel, kReleaseAnnotation and kNameLabel, fills in `release.ns` for namespaced objects, and
-/// puts a Secret's stringData into its data (the server does the same, but can't compare it). Leaves out what
-/// only servers write, and the namespace of a cluster-scoped object (DesiredObject::left_out). Sorted by
-/// nothing: the order of the package stays. Invalid, with file and line: one of our marks set by the package;
-/// two objects with one identity (both places are named). NotFound: a
-/// kind that neither the cluster nor the release defines. What an APIService of the release will serve keeps
-/// the namespace that the package wrote, or none: place_of() fills it in.
+/// puts a Secret's stringData into its data (the server does the same, but can't compare it). Leaves out
+/// fields that only servers write, and the namespace of a cluster-scoped object (DesiredObject::left_out).
+/// Doesn't sort: the order of the package stays. Invalid, with file and line: one of our marks set by the
+/// package; two objects with one identity (both places are named). NotFound: a kind that neither the cluster
+/// nor the release defines. Objects that an APIService of the release will serve keep the namespace that the
+/// package wrote, or none: place_of() fills it in.
 Result<std::vector<DesiredObject>> prepare(std::vector<RenderedObject> objects, const Owner& release,
                                            kube::Client& client, const Context& context);
 
-/// What a release wants of a chart: its ordinary objects, and those of its hooks that run now.
+/// The wanted objects of a chart: its ordinary objects, and those of its hooks that run now.
 struct WithHooks {
   std::vector<DesiredObject> desired;  ///< hooks that run before, ordinary objects, hooks that run after
   /// Hooks of other moments, without uids: what is there of them stays as it is.

@@ -24,7 +24,7 @@ std::string_view to_string(HookVerb verb);
 /// None for other texts.
 HookVerb hook_verb(std::string_view text);
 
-/// What a run of a hook is.
+/// The role of a hook in one run.
 struct HookRole {
   HookPhase phase = HookPhase::None;
   int weight = 0;
@@ -50,8 +50,8 @@ struct ChartParts {
   /// Objects that neither we nor Helm apply, because their hook is none: "Job x: …".
   std::vector<std::string> ignored;
 };
-/// Takes hooks and tests out of a chart's objects; an object that is both is in both. What stays and says
-/// helm.sh/resource-policy: keep is annotated mistletoe.dev/keep.
+/// Takes hooks and tests out of a chart's objects; an object that is both is in both. Remaining objects with
+/// helm.sh/resource-policy: keep are annotated mistletoe.dev/keep.
 ChartParts take_chart_parts(std::vector<RenderedObject>& objects);
 
 /// The runs of `verb`: those before it, then those after it, each by weight, name and kind as Helm sorts.

@@ -18,7 +18,7 @@ inline constexpr std::string_view kTestAnnotation = "mistletoe.dev/test";
 /// value of the annotation, one of our marks on a test, waiting annotations that can't be read.
 Result<std::vector<RenderedObject>> take_tests(std::vector<RenderedObject>& objects);
 
-/// Whose the applied tests of a release are: "shop/web.test". No release has a dot in its name.
+/// The owner of a release's applied tests: "shop/web.test". No release has a dot in its name.
 Owner test_set(const Owner& release);
 
 }  // namespace mist::apply

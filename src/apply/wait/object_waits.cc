@@ -319,7 +319,7 @@ class ObjectWaits::Impl {
     pending.told = std::move(detail);
   }
 
-  // What the Pods of an object say; from a thread of pods_.
+  // The trouble of an object's Pods; from a thread of pods_.
   void explain(const ObjectKey& key, const PodTrouble& trouble) {
     const std::scoped_lock lock(mutex_);
     for (auto& [place, group] : groups_) {

@@ -1,6 +1,6 @@
 #pragma once
 // Waiting until objects are as somebody asks, by watch and never by polling: one watch for each resource and
-// namespace, however many waits. What execute.h waits for along edges and wait.h for a release is this.
+// namespace, however many waits. execute.h uses it for edges and wait.h for a release.
 
 #include <functional>
 #include <memory>

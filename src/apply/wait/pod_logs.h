@@ -1,5 +1,5 @@
 #pragma once
-// What the containers of Pods printed, from their beginning. Reads only, a bounded number of bytes. Blocking;
+// The output of the containers of Pods, from its beginning. Reads only, a bounded number of bytes. Blocking;
 // any thread.
 
 #include <string>

@@ -22,7 +22,7 @@ bool is_about_images(std::string_view reason) {
   return reason.starts_with("ErrImage") || reason.starts_with("Image") || reason == "InvalidImageName";
 }
 
-// What the Pods of one template have in common: a ReplicaSet's, a StatefulSet's and a DaemonSet's mark.
+// The mark that the Pods of one template share: a ReplicaSet's, a StatefulSet's and a DaemonSet's.
 std::string template_of(const Value& pod) {
   for (const std::string_view label : {"pod-template-hash", "controller-revision-hash"})
     if (const std::string_view hash = pod.string_at({"metadata", "labels", label}); !hash.empty())

@@ -18,7 +18,7 @@
 
 namespace mist::apply {
 
-/// What is wrong with a Pod, for a line of progress.
+/// The trouble of a Pod, for a line of progress.
 struct PodTrouble {
   std::string text =
       {};  ///< "container main: CrashLoopBackOff, 2 restarts: ended with exit code 1"; empty: nothing
@@ -30,16 +30,16 @@ struct PodTrouble {
 /// Nothing of a Pod that is fine, being deleted, or just starting. Pure.
 PodTrouble trouble_of(const encoding::Value& pod);
 
-/// What is shown from now on: `now`, unless that is only an earlier state of the same trouble. Pure.
+/// The trouble to show from now on: `now`, unless that is only an earlier state of the same trouble. Pure.
 PodTrouble next_trouble(const PodTrouble& shown, PodTrouble now);
 
 /// The label selector of a workload's Pods as a request has it; empty: it has none. Pure.
 std::string pod_selector(const encoding::Value& workload);
 
-/// Watches the Pods of workloads that aren't ready: those of their newest template; while there are none,
-/// what is reported about the workload (a quota keeps a Job from making a Pod, and only an Event says so). A
-/// watch for each workload, a few at a time, and none for what becomes ready soon. What may not be read is
-/// not told. Any thread.
+/// Watches the Pods of workloads that aren't ready: those of their newest template; while there are none, the
+/// events of the workload (a quota keeps a Job from making a Pod, and only an Event says so). A watch for
+/// each workload, a few at a time, and none for workloads that become ready soon. Objects that may not be
+/// read are not reported. Any thread.
 class PodWatch {
  public:
   static constexpr std::size_t kMost = 10;                                ///< workloads at a time

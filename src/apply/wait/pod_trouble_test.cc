@@ -74,7 +74,7 @@ TEST(PodTrouble, SelectorsAreAsARequestHasThem) {
   EXPECT_EQ(pod_selector(testing::yaml("{spec: {selector: {a: b}}}")), "") << "a Service";
 }
 
-// What a watch told last, and a way to wait for it.
+// The latest reports of a watch, and a way to wait for them.
 struct Told {
   PodWatch::Tell sink() {
     return [this](const apimachinery::ObjectKey&, const PodTrouble& trouble) {

@@ -166,8 +166,8 @@ Readiness claim(const Value& p, const BindsLate& binds_late) {
   const std::string_view phase = p.string_at({"status", "phase"});
   if (phase == "Lost") return failed("its volume was lost");
   if (phase == "Bound") return {};
-  // Whose class binds late waits for a Pod, which may never come; once a node was chosen for one, it has
-  // come.
+  // A claim whose class binds late waits for a Pod, which may never come; once a node was chosen for the
+  // claim, it has come.
   const bool chosen = p.at_path({"metadata", "annotations", "volume.kubernetes.io/selected-node"}) != nullptr;
   if (!chosen && binds_late && phase == "Pending" && binds_late(p.string_at({"spec", "storageClassName"})))
     return {Health::Ready, "it binds when a pod uses it"};
@@ -274,7 +274,7 @@ const ReadinessRule* rule_for(std::string_view group, std::string_view kind) {
   return nullptr;
 }
 
-// What every object may say in the same way (kstatus' generic rules); nullopt: nothing is said.
+// Statements that every object may make in the same way (kstatus' generic rules); nullopt: there is none.
 std::optional<Readiness> by_generic_rules(const Value& live, std::int64_t generation, bool must_report) {
   const Value* observed = live.at_path({"status", "observedGeneration"});
   const bool reported = observed != nullptr && observed->is_int();
@@ -348,7 +348,7 @@ Readiness readiness(const Value& live, const BindsLate& binds_late) {
   }
   const auto gvk = GroupVersionKind::parse(live.string_at("apiVersion"), live.string_at("kind"));
   const ReadinessRule* rule = gvk.ok() ? rule_for(gvk->group, gvk->kind) : nullptr;
-  // What the controller has not looked at says nothing about what we wrote.
+  // A status from before the controller looked says nothing about what we wrote.
   const std::int64_t generation = number(live, {"metadata", "generation"}, 0);
   if (auto generic = by_generic_rules(live, generation, rule != nullptr && rule->reports_generation))
     return *std::move(generic);

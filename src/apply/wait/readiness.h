@@ -22,7 +22,7 @@ struct Readiness {
 /// True for kinds whose readiness is more than being there.
 bool has_readiness_rule(const apimachinery::GroupKind& kind);
 
-/// What begins when an object is written, of which people want to know when it is ready.
+/// The thing that begins when an object is written, where people want to know when it is ready.
 enum class Starts : std::uint8_t {
   Nothing,   ///< it is ready with the write, or nearly so: a ConfigMap, a Namespace, a ClusterIP Service
   Workload,  ///< Pods

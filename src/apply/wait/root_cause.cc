@@ -223,7 +223,7 @@ Diagnosis pod_head(const Value& pod) {
   return node;
 }
 
-// What pods that fail alike have in common.
+// The common part of pods that fail alike.
 std::string likeness(const Diagnosis& pod) {
   std::string text = pod.reason;
   for (const Diagnosis& container : pod.children)
@@ -588,7 +588,7 @@ std::string in_one_line(const Diagnosis& object) {
   const Diagnosis* to_blame = guilty(object);
   if (to_blame == nullptr) return line;
   if (to_blame != &object) line += "; " + head_line(*to_blame);
-  // What has neither an exit code nor a reason of its own is explained by its last warning.
+  // A failure with neither an exit code nor a reason of its own is explained by its last warning.
   if (to_blame->reason.empty() && !to_blame->exit_code) {
     const auto warning = std::ranges::find(to_blame->events.rbegin(), to_blame->events.rend(), true,
                                            &Diagnosis::Event::warning);

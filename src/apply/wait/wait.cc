@@ -22,7 +22,7 @@ bool is_begun_job(const Value& object) {
          !object.string_at({"status", "startTime"}).empty();
 }
 
-// What became of each object, shared by the threads that watch and the one that waits for them.
+// The fate of each object, shared by the threads that watch and the one that waits for them.
 class Waiting {
  public:
   Waiting(kube::Client& client, const Owner& release, const std::vector<AwaitedObject>& objects,
@@ -68,7 +68,7 @@ class Waiting {
   // After run():
 
   const std::optional<Error>& failure() const { return failure_; }
-  /// What is to blame.
+  /// The objects to blame.
   std::vector<Unready> to_blame() const {
     std::vector<Unready> result;
     for (const std::size_t i : blamed())

@@ -25,8 +25,8 @@ struct AwaitedObject {
   std::optional<std::string> earlier_failure = "";
 };
 
-/// What a plan's objects need waiting for once they are written: those that is_worth_waiting(), without Jobs
-/// that have finished and are gone. Without an execution nothing was changed, so each failure counts.
+/// The objects of a plan to wait for once they are written: those that is_worth_waiting(), without Jobs that
+/// have finished and are gone. Without an execution nothing was changed, so each failure counts.
 std::vector<AwaitedObject> awaited_objects(const Plan& plan, const Execution& execution);
 
 struct WaitOptions {

@@ -1,6 +1,6 @@
 #pragma once
-// What an object's annotations say about waiting for it: mistletoe.dev/ready-when, a JSONPath and the value
-// that it must lead to, and mistletoe.dev/timeout, how long that may take. Plain values; any thread for const
+// An object's annotations about waiting for it: mistletoe.dev/ready-when, a JSONPath and the value that
+// it must lead to, and mistletoe.dev/timeout, how long that may take. Plain values; any thread for const
 // use.
 
 #include <optional>
