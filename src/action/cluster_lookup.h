@@ -1,8 +1,8 @@
 #pragma once
-// Answers `lookup` of packages from the cluster. A release's own objects are answered always; what its user
-// let it read (render::LookupGrants) and, but of charts, its package declares, too; records of releases
-// never. What exists and isn't granted is an error, never an empty answer; what doesn't exist is answered as
-// such, granted or not. docs/charts.md says why. Any thread.
+// Answers `lookup` of packages from the cluster. A release's own objects are answered always; those that its
+// user let it read (render::LookupGrants) and, but of charts, its package declares, too; records of releases
+// never. An object that exists and isn't granted is an error, never an empty answer; one that doesn't exist
+// is answered as such, granted or not. docs/charts.md says why. Any thread.
 
 #include "render/release_renderer.h"
 

@@ -47,7 +47,7 @@ class ConversionDownTest : public testing::ReleaseWorld {
  protected:
   ConversionDownTest() {
     cluster.set_before([this](const testing::FakeCall& call) -> std::optional<Error> {
-      // What repairs it: another server, or a definition that needs none.
+      // It is repaired by another server, or by a CRD that needs none.
       const bool server = call.verb == "apply" && call.key.name == "server" && !call.dry_run && repairs;
       if (server || (call.verb == "patch" && call.key.name == "things.example.com")) down = false;
       const bool about_things = call.key.group_kind.kind == "Thing";

@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What a package draws while it renders.
+// The values that a package draws while it renders.
 struct Draws {
   package::SecretScope scope;
   std::string clock;

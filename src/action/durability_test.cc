@@ -1,5 +1,5 @@
-// What a release can't lose: every verb, with each of its requests failing once, losing its answer once, and
-// with its process dying before or after it. Whatever comes next finds a release that it can go on with; no
+// A release survives these: every verb, with each of its requests failing once, losing its answer once, and
+// with its process dying before or after it. The next run always finds a release that it can go on with; no
 // object is left that no inventory names; the end is one of the states that somebody asked for.
 
 #include <gmock/gmock.h>
@@ -177,7 +177,7 @@ class Scene {
       dead = dies;
       return gone;
     });
-    // Who dies has a short term, so that the next one doesn't wait for long.
+    // A run that dies has a short term, so that the next one doesn't wait for long.
     Environment failing = calm();
     failing.holder = "failing";
     if (dies) failing.lock_term = std::chrono::milliseconds(150);

@@ -33,8 +33,8 @@ Result<std::vector<int>> later_revisions(release::Store& store, const release::R
   return numbers;
 }
 
-// What a run that died was about to create of kinds that it also brought is recorded without a namespace
-// (apply/plan/desired.h). Those kinds may be served by now, and say whether it needed one.
+// Objects that a dead run was about to create, of kinds that it also brought, are recorded without a
+// namespace (apply/plan/desired.h). Those kinds may be served by now, and say whether they needed one.
 Status add_namespaces(const Environment& environment, std::vector<Revision>& revisions,
                       const release::ReleaseId& id, const Context& context) {
   using apimachinery::GroupVersionKind;
@@ -47,7 +47,7 @@ Status add_namespaces(const Environment& environment, std::vector<Revision>& rev
           namespaced.emplace(GroupVersionKind{kind.group, item.version, kind.kind}, false);
       if (fresh) {
         auto served = environment.client.resource_for(kind, item.version, context);
-        // What nobody can know now is an error where it matters: when the object is to be found.
+        // A kind that nobody can know now is an error where it matters: when the object is to be found.
         if (!served.ok() && served.error().kind != ErrorKind::NotFound && !kube::is_api_down(served.error()))
           return std::move(served).error();
         known->second = served.ok() && served->namespaced;

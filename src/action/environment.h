@@ -1,5 +1,5 @@
 #pragma once
-// What every action on a cluster needs from the world. References outlive the call; any thread.
+// The outside world of every action on a cluster. References outlive the call; any thread.
 
 #include <functional>
 #include <set>
@@ -57,18 +57,18 @@ struct ReleaseState {
       unfinished;  ///< every later pending or failed revision that was stored, ascending
   Birth birth;     ///< of the anchor, or freshly drawn
   std::optional<release::Lock> silent_lock;  ///< release::LockOptions
-  /// Of the deployed revision and those after it. What the release has is then also taken from `labelled`.
+  /// Of the deployed revision and those after it. The release's objects are then also taken from `labelled`.
   std::vector<DamagedRevision> damaged = {};
   /// Something is deployed, and no revision tells what: `deployed` is empty all the same.
   bool deployed_lost = false;
-  /// What carries the release's marks, where a revision can't be read that would name it.
+  /// Objects with the release's marks, where a revision can't be read that would name them.
   std::vector<apply::InventoryItem> labelled = {};
 
   /// The union of the inventories of the deployed and every later revision; later entries win, by key and by
-  /// uid: no object is named twice. What is deployed is the release's for good, whoever had it before.
+  /// uid: no object is named twice. Deployed objects are the release's for good, whoever had them before.
   std::vector<apply::InventoryItem> owned() const;
-  /// What revisions adopted that never were deployed, and the deployed one doesn't name: nobody ever had it
-  /// as the release's, so no verb deletes it. Empty where the deployed revision is lost.
+  /// Objects adopted by revisions that never were deployed, and not named by the deployed one: nobody ever
+  /// had them as the release's, so no verb deletes them. Empty where the deployed revision is lost.
   std::set<apimachinery::ObjectKey> adopted_in_vain() const;
   /// The number that the next revision gets.
   int next_revision() const;
@@ -105,7 +105,7 @@ Result<ReleaseState> read_release_to_write(const Environment& environment, const
                                            LostRevision lost = LostRevision::Refused);
 
 /// NotFound, naming the way out: revisions of the release are kept, and the anchor that points to them is
-/// gone. For who found no anchor: one LIST. Whoever may not list them isn't told.
+/// gone. For callers that found no anchor: one LIST. A caller that may not list them isn't told.
 Status refuse_lost_anchor(const Environment& environment, const release::ReleaseId& id,
                           const Context& context);
 

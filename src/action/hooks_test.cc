@@ -59,7 +59,7 @@ class HooksTest : public testing::ReleaseWorld {
     auto report = ReleaseWorld::uninstall_now(options);
     return report.ok() ? Status() : Status(std::move(report).error());
   }
-  // What was written and deleted since, but the record: "+name", "-name".
+  // The objects that were written and deleted since, but the record: "+name", "-name".
   std::vector<std::string> writes() {
     std::vector<std::string> result;
     for (const FakeCall& call : cluster.calls()) {

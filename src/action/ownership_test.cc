@@ -116,7 +116,7 @@ TEST_F(OwnershipTest, AdoptDoesNotTakeFromOtherReleases) {
   EXPECT_THAT(other.error().hint, HasSubstr("--take-over-from default/web"));
 }
 
-// Whatever a record says, the mark on the live object decides whose it is.
+// The mark on the live object decides whose it is, whatever a record says.
 TEST_F(OwnershipTest, WhatAnotherReleaseMarkedIsNeitherPrunedNorUninstalled) {
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
   auto two = *cluster.find("ConfigMap", "default", "two");
@@ -269,7 +269,7 @@ TEST_F(OwnershipTest, AnotherReleasesObjectNamesItsOwner) {
   EXPECT_THAT(other.error().message, HasSubstr("belongs to release default/web"));
 }
 
-// What `kubectl apply` or Helm made, with a container that the package doesn't have.
+// An object made by `kubectl apply` or Helm, with a container that the package doesn't have.
 constexpr std::string_view kDeployment = R"(
 apiVersion: apps/v1
 kind: Deployment
@@ -394,7 +394,7 @@ TEST_F(AdoptTest, WhatWasAdoptedWithoutItsFieldsCatchesUpOnce) {
   ASSERT_TRUE(caught_up.ok()) << caught_up.error().to_line();
   EXPECT_THAT(caught_up->plan.writes[0].reason, HasSubstr("with the fields of helm"));
   EXPECT_THAT(containers(), ::testing::ElementsAre("web"));
-  // What somebody does later is theirs.
+  // A later change by somebody is theirs.
   object = *cluster.find("Deployment.apps", "default", "web");
   object["spec"].set("paused", true);
   cluster.put(object, "helm");

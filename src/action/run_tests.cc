@@ -69,7 +69,7 @@ Result<std::vector<apply::Removal>> leftovers(const Environment& environment, co
     options.metadata_only = true;
     const auto list = environment.client.list(*resource, options, context);
     if (!list.ok()) {
-      // Who may not look there made nothing there; what others left goes with the release's record.
+      // A caller that may not look there made nothing there; objects of others go with the release's record.
       if (list.error().kind == ErrorKind::Forbidden) continue;
       return list.error();
     }

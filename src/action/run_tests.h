@@ -2,8 +2,8 @@
 // Running the tests of a release: the objects that its deployed revision recorded with the annotation
 // mistletoe.dev/test. Pods and Jobs are the tests, one after another in the package's order; other objects
 // are what they need, applied before all of them. The release isn't locked and no revision made, but one run
-// of a release's tests goes on at a time, by a lock of their own. What a run creates it removes; what a
-// killed run left, the next one and uninstall remove. Blocking; any thread.
+// of a release's tests goes on at a time, by a lock of their own. A run removes the objects that it creates;
+// those that a killed run left are removed by the next one and by uninstall. Blocking; any thread.
 
 #include <functional>
 #include <memory>

@@ -274,7 +274,7 @@ TEST_F(RunTests, AChangedTestAloneMakesARevision) {
   EXPECT_TRUE(report->changed);
   ASSERT_TRUE(test_now().ok());
   EXPECT_THAT(results, ElementsAre("good passed", "bad failed", "careless passed"));
-  // What applies a recorded revision again keeps its tests.
+  // Applying a recorded revision again keeps its tests.
   const auto recorded = read_release(environment(), id, Context());
   ASSERT_TRUE(recorded.ok());
   EXPECT_EQ(recorded_release(*recorded->deployed).objects.size(), 5u);

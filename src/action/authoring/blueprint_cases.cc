@@ -53,7 +53,7 @@ Result<std::vector<CaseResult>> run_blueprint_cases(FileSystem& files, package::
     if (std::ranges::find(known, name) == known.end())
       return error(ErrorKind::NotFound, "there is no test case {}", escape_controls(name))
           .with_hint(fmt::format("the cases are {}", join(known, ", ")));
-  // What is wrong with the blueprint itself is no result of a case.
+  // A defect of the blueprint itself is no result of a case.
   MIST_TRY(blueprint::Evaluator evaluator, blueprint::Evaluator::of(source.name, source.files, renderer));
   if (auto described = evaluator.describe(context); !described.ok())
     return shown_error(source, std::move(described).error());

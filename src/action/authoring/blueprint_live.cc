@@ -31,7 +31,7 @@ Result<LiveBlueprint> evaluated(const Value& map, package::Renderer& renderer, c
       std::string(map.string_at({"metadata", "annotations", apply::kServiceAccountAnnotation}))};
 }
 
-// Whoever asks may see the kinds of some blueprints only.
+// The caller may see the kinds of some blueprints only.
 bool is_hidden(const Error& failure) {
   return failure.kind == ErrorKind::NotFound || failure.kind == ErrorKind::Forbidden;
 }
@@ -50,7 +50,7 @@ bool is_stopped(const Error& failure) {
   return failure.kind == ErrorKind::Cancelled || failure.kind == ErrorKind::Timeout;
 }
 
-// What one instance's decisions are made from: requests, each sent once.
+// The inputs of one instance's decisions: requests, each sent once.
 class Looker {
  public:
   Looker(kube::Client& client, LiveBlueprint& blueprint, const std::string& ns, const Context& context)
@@ -75,8 +75,8 @@ class Looker {
           return {.failure = "only the operator asks it"};
         }};
   }
-  /// What a function would make whose values aren't all there: names seldom depend on these. That of an act's
-  /// Job always does. False: it isn't known.
+  /// The objects that a function would make whose values aren't all there: names seldom depend on these.
+  /// Those of an act's Job always do. False: they aren't known.
   Result<bool> add_named(graph::Node node, const Value& instance, std::vector<ObjectId>& ids) {
     const blueprint::Node& told = blueprint_.blueprint.nodes()[node];
     if (!told.names_objects()) return true;
@@ -190,7 +190,7 @@ Result<InstanceGraph> graph_of(kube::Client& client, LiveBlueprint& live, const 
   const reconcile::World world = looker.world();
   result.plan = reconcile::decide(blueprint, instance, recorded, world);
   const reconcile::Survey survey(blueprint, instance, recorded, world);
-  // What isn't wanted isn't asked for its objects otherwise.
+  // An unwanted node isn't asked for its objects otherwise.
   const blueprint::Blueprint unguarded = blueprint.without_guards();
   const reconcile::Survey whole(unguarded, instance, recorded, world);
   for (graph::Node node = 0; node < blueprint.nodes().size(); ++node) {

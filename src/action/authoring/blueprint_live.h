@@ -2,8 +2,8 @@
 // An instance's graph on a live cluster, and why an object is there or not: decided by the same pure function
 // as the operator's decisions, over what the cluster has now. Reads only. One thread.
 //
-// What only the running operator knows isn't known here: pauses after failures, and nodes that stay as they
-// are because they came and went too often. The condition that it wrote last has those.
+// Facts that only the running operator knows are missing here: pauses after failures, and nodes that stay as
+// they are because they came and went too often. The condition that it wrote last has those.
 
 #include <optional>
 #include <string>
@@ -36,7 +36,7 @@ Result<LiveBlueprints> live_blueprints(kube::Client& client, package::Renderer& 
                                        const std::string& ns, const std::string& home,
                                        const Context& context);
 
-/// What people write: "app/web", "Deployment.apps/web", "deployments/web".
+/// An object as people write it: "app/web", "Deployment.apps/web", "deployments/web".
 struct NamedObject {
   std::string kind, name;
   /// Usage: it has no slash, or nothing beside it.

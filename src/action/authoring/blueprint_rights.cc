@@ -63,7 +63,7 @@ Value binding(const Value& role, const std::string& account, const std::string& 
         Value::array({Value::object({{"kind", "ServiceAccount"}, {"name", account}, {"namespace", ns}})})}});
 }
 
-// What the functions of nodes make, whatever they are given.
+// The kinds that the functions of nodes make, whatever they are given.
 Result<NodeKinds> kinds_without_instance(const blueprint::Blueprint& blueprint,
                                          blueprint::Evaluator& evaluator, const Context& context) {
   NodeKinds kinds;
@@ -73,7 +73,7 @@ Result<NodeKinds> kinds_without_instance(const blueprint::Blueprint& blueprint,
     auto found =
         evaluator.kinds(told.name, Value::object(), blueprint::given_names(blueprint, node), context);
     if (!found.ok() && found.error().kind != ErrorKind::Invalid) return std::move(found).error();
-    // What fails with every value is found by `check`; here nothing is known of it.
+    // `check` finds a function that fails with every value; here nothing is known of it.
     if (found.ok() && *found) add_kinds(**found, kinds[told.name]);
   }
   return kinds;
@@ -114,7 +114,7 @@ Value::Array rules_of(const blueprint::Blueprint& blueprint, const std::vector<P
   return rules;
 }
 
-// What seeing to the CRD takes: a watch of that one alone, and where the operator applies it, that.
+// The rights to see to the CRD: a watch of that one alone, and where the operator applies it, that.
 void add_crd_rules(const blueprint::Blueprint& blueprint, const std::string& name, Value::Array& own,
                    Value::Array& all) {
   if (!blueprint.resource()) return;
@@ -126,7 +126,7 @@ void add_crd_rules(const blueprint::Blueprint& blueprint, const std::string& nam
                            : std::vector<std::string>{"list", "watch"});
   one.set("resourceNames", texts({resource.crd_name(blueprint.instances().group)}));
   all.push_back(std::move(one));
-  // What isn't there has no name that a rule could give.
+  // An object that isn't there has no name that a rule could give.
   if (manages) all.push_back(rule(group, crds, {"create"}));
   if (resource.mode != blueprint::CrdMode::Publish) return;
   Value map = rule("", "configmaps", {"get", "patch"});
@@ -135,7 +135,7 @@ void add_crd_rules(const blueprint::Blueprint& blueprint, const std::string& nam
   own.push_back(rule("", "configmaps", {"create"}));
 }
 
-// What HTTP nodes ask is asked through the API server. Where it depends on values, either may be.
+// HTTP nodes send their requests through the API server. Where those depend on values, either may be.
 Status add_proxy_rules(const blueprint::Blueprint& blueprint, blueprint::Evaluator& evaluator,
                        const Context& context, Value::Array& rules) {
   std::set<std::string> resources;

@@ -15,7 +15,7 @@ using encoding::Value;
 
 // As much as a ConfigMap can hold, with room for what beside it isn't of it.
 constexpr std::uint64_t kMostFile = std::uint64_t{8} << 20;
-// What Nickel can import.
+// Files that Nickel can import.
 constexpr std::array<std::string_view, 5> kImported{".ncl", ".json", ".yaml", ".toml", ".txt"};
 
 bool is_yaml(const Path& path) { return path.extension() == ".yaml" || path.extension() == ".yml"; }

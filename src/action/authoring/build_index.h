@@ -1,7 +1,7 @@
 #pragma once
-// Makes the index of a registry (search/entry.h): of each package its newest version, what it says of itself,
-// and the kinds of objects that it makes with its default values. What an earlier index has of the same bytes
-// is taken from there. One thread.
+// Makes the index of a registry (search/entry.h): of each package its newest version, its metadata, and the
+// kinds of objects that it makes with its default values. The entry of an earlier index for the same bytes is
+// reused. One thread.
 
 #include <string>
 #include <string_view>

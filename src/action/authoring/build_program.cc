@@ -184,7 +184,7 @@ Result<std::string> compile_program(const Toolchain& toolchain, FileSystem& file
   const Activity activity(events,
                           fmt::format("compiling {} with {}", directory.string(), toolchain.programs[0]));
   const Result<ProcessResult> ended = run_first(toolchain, processes, std::move(command), context);
-  // Whatever came of it, nothing stays there.
+  // Whether it succeeded or not, nothing stays there.
   auto made = files.read(output, kMostModule);
   MIST_TRY_VOID(files.remove(output));
   if (!ended.ok()) return ended.error();

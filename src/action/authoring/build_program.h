@@ -28,7 +28,7 @@ struct Toolchain {
   std::string_view needs;                      ///< for who lacks the program: what it is, where it comes from
   std::string_view advice;                     ///< for who has it, and it fails; empty: nothing
   InputsFrom inputs;
-  /// What makes `output`, an absolute path, run in the directory. Errors as those of compile_program.
+  /// The command to make `output` (an absolute path) in the directory. Errors as those of compile_program.
   Result<Command> (*command)(const FileSystem& files, const Path& directory, const std::string& output);
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 // Runs the script of a Kube that the sandbox can't run: the host's Python inside bubblewrap, which sees the
 // system's programs and the Kube's files, has no network, and may write to a copy of manifests/ and nothing
-// else. What a user allowed is remembered by the digest of all files of the Kube, so that one changed byte
+// else. The user's consent is remembered by the digest of all files of the Kube, so that one changed byte
 // asks again. Blocking; any thread.
 
 #include <functional>
@@ -34,8 +34,8 @@ class HostScripts {
   bool is_allowed(const crypto::Digest& digest) const;
   Status allow(const crypto::Digest& digest);
 
-  /// What manifests/ holds afterwards. Errors: of `consent`; NotFound (there is no bubblewrap); Invalid (the
-  /// script failed, in its own words); Timeout after five minutes; Cancelled.
+  /// The files in manifests/ afterwards. Errors: of `consent`; NotFound (there is no bubblewrap); Invalid
+  /// (the script failed, in its own words); Timeout after five minutes; Cancelled.
   Result<package::Files> run(const package::HostScript& script, const Consent& consent,
                              const Context& context);
 

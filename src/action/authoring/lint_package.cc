@@ -164,7 +164,7 @@ class PackageLint {
     if (rendered.engine == apply::kChartEngine) hooks = apply::take_chart_parts(rendered.objects).hooks;
     MIST_TRY_VOID(apply::take_tests(rendered.objects));
     for (const apply::HookVerb verb : {Install, Upgrade, Rollback, Uninstall}) {
-      // What uninstalling deletes is wanted no more: its hooks may be named as they like.
+      // Uninstalling deletes the objects, so its hooks may be named as they like.
       auto objects = verb == Uninstall ? std::vector<apimachinery::RenderedObject>() : rendered.objects;
       MIST_TRY(const apply::WithHooks wanted,
                apply::prepare_with_hooks_offline(std::move(objects), hooks, verb, id));

@@ -130,7 +130,7 @@ class SourceFinder {
     return std::optional(std::move(text));
   }
 
-  // As Chart.lock has them, else as Chart.yaml asks for them. What charts/ holds comes with the chart.
+  // As Chart.lock has them, else as Chart.yaml asks for them. Charts in charts/ come with the chart.
   Status add_chart(const Path& chart) {
     const std::string place = chart.string();
     MIST_TRY(const std::optional<std::string> text, text_of(chart / registry::kChartFile));
@@ -222,7 +222,7 @@ Reports into_directory(const MirrorWorld& world, const Path& directory,
   return reports;
 }
 
-// What is there already, read as a layout; nothing is written.
+// The artifacts that are there already, read as a layout; nothing is written.
 Reports preview_layout(const MirrorWorld& world, const OciPlace& to,
                        const std::vector<oci::Reference>& artifacts, const registry::CopyOptions& options,
                        const Context& context) {

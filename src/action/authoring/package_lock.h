@@ -14,7 +14,7 @@
 
 namespace mist::action {
 
-/// What an author's command is about: a package's sources or its module, as far as its dependencies go.
+/// The subject of an author's command: a package's sources or its module, as far as its dependencies go.
 struct LockedSource {
   package::Source source;
   Path directory;                              ///< of paths among its dependencies
@@ -54,7 +54,7 @@ struct OutdatedPackage {
 Result<std::vector<OutdatedPackage>> outdated_packages(const LockedSource& source, render::Packages& packages,
                                                        const Context& context);
 
-/// Who asks for a package, and for what of it.
+/// A package that asks for another, and the range that it asks for.
 struct PackageAsker {
   std::vector<std::string> path;  ///< from the package itself to the asker: "platform", "m/web 0.1.0"
   std::string range;

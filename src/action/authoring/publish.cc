@@ -65,7 +65,7 @@ void add_applied_hooks(const std::vector<RenderedObject>& hooks, std::vector<Ren
     if (missing.erase(hook.object.key()) > 0) objects.push_back(hook);
 }
 
-// What is applied of a chart or package, once for each identity.
+// The objects of a chart or package that are applied, once for each identity.
 Result<std::vector<RenderedObject>> applied_objects(std::vector<RenderedObject> objects, bool is_chart,
                                                     const PublishOptions& options, EventSink& events) {
   if (is_chart) {
@@ -206,7 +206,7 @@ std::optional<oci::Manifest> timeless(std::string_view bytes) {
   return std::move(*manifest);
 }
 
-// What is under the tag, if nothing or only its time of creation differs.
+// The digest under the tag, if nothing or only its time of creation differs.
 Result<std::optional<crypto::Digest>> same_content(registry::OciClient& client,
                                                    const oci::Reference& destination,
                                                    const oci::Artifact& artifact, const Context& context) {

@@ -14,7 +14,7 @@
 
 namespace mist::action {
 
-/// What becomes of secrets that the package drew. A drawn field is secret unless it is an annotation of
+/// The treatment of secrets that the package drew. A drawn field is secret unless it is an annotation of
 /// another object than a Secret in which none can be read: there packages put checksums.
 enum class DrawnSecrets : std::uint8_t {
   Refuse,    ///< none may be there
@@ -57,7 +57,7 @@ Result<registry::PushReport> publish(registry::OciClient& client, const Publicat
                                      oci::Reference destination, const PublishOptions& options,
                                      const Context& context);
 
-/// What a render has otherwise than what was published.
+/// The differences between a render and the published artifact.
 struct PublishedDiff {
   release::ReleaseId id;
   oci::Reference published;  ///< with its digest

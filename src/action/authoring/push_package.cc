@@ -27,7 +27,7 @@ package::Source source_of(const registry::Fetched& package, const oci::Reference
   return source;
 }
 
-// What the package says of itself; of a chart its engine isn't asked: registry::artifact_of reads Chart.yaml.
+// The package's metadata; a chart's engine isn't asked: registry::artifact_of reads Chart.yaml.
 Result<oci::About> about(package::Renderer& renderer, const package::Source& source, const Context& context) {
   MIST_TRY(const package::EngineKind* const engine, package::engine_of(source));
   if (package::has_chart_values(engine) && std::holds_alternative<package::Files>(source.content))

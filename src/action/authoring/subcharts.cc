@@ -73,7 +73,7 @@ Result<std::vector<ChartDependency>> resolved_all(const registry::SubchartSource
   return all;
 }
 
-// Who writes no repository has the chart in charts/.
+// A dependency without a repository is in charts/.
 Status check_own(const FileSystem& files, const ChartHome& home, const ChartDependency& wanted) {
   const Path directory = home.charts() / wanted.name;
   if (!files.is_directory(directory))
@@ -103,7 +103,7 @@ Status check_wanted(const ChartHome& home, const ChartDependency& locked, const 
       .with_hint("ask the owner of the repository: its list and its charts disagree");
 }
 
-// What charts/ will have, by file name.
+// The archives that charts/ will have, by file name.
 using Archives = std::map<std::string, std::string>;
 
 Status add_archive(Archives& archives, const registry::PackedSubchart& packed) {
@@ -207,7 +207,7 @@ Result<SubchartReport> update(const SubchartWorld& world, const ChartHome& home,
   return report;
 }
 
-// What Helm says of one dependency, by the files of a chart.
+// Helm's view of one dependency, by the files of a chart.
 class Shelf {
  public:
   explicit Shelf(const registry::PackageTree& tree) {

@@ -81,7 +81,7 @@ Value fields_since(const Value& before, const Value& live) {
   return since;
 }
 
-// What a manager who owns just these fields would apply, with the values from before.
+// The object that a manager who owns just these fields would apply, with the values from before.
 Value part_of(Value before, Value fields) {
   if (fields.empty()) {  // which would stand for all of it
     Value metadata = Value::object({{"name", before.string_at({"metadata", "name"})}});

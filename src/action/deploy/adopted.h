@@ -2,8 +2,8 @@
 // Returns adopted objects to the state they had before their adoption, when the revision that adopted them is
 // undone or gone back over. Before an object is adopted, it is written into the revision's record, with its
 // managedFields. Undoing applies the fields that its earlier managers owned and we took, as ours, so that
-// what we added goes and what we changed or removed comes back; then these fields get their owners again.
-// What others changed since is left as it is. Any thread.
+// fields that we added go and those that we changed or removed come back; then these get their owners again.
+// Fields that others changed since are left as they are. Any thread.
 
 #include <string>
 #include <string_view>
@@ -42,8 +42,8 @@ Result<GivenBack> give_adopted_back(const Environment& environment, const releas
 Result<GivenBack> give_adopted_back(const Environment& environment, const ReleaseState& state,
                                     const apply::PlannedAction& action, const Context& context);
 
-/// Takes our marks off an adopted object that outlives the release, so that it is nobody's again. What else
-/// we wrote stays. Errors: of the server, but what it refuses is only warned of: the release goes all the
+/// Takes our marks off an adopted object that outlives the release, so that it is nobody's again. Our
+/// other fields stay. Errors: of the server, but its refusals are only warned of: the release goes all the
 /// same.
 Status leave_adopted(const Environment& environment, const release::ReleaseId& id,
                      const apply::PlannedAction& action, const Context& context);

@@ -1,5 +1,5 @@
-// What was adopted by a revision that is undone is given back. That the server does as the fake:
-// tests/e2e/test_adoption.py.
+// Objects that were adopted by a revision that is undone are given back. tests/e2e/test_adoption.py shows
+// that the server does as the fake.
 
 #include "action/deploy/adopted.h"
 

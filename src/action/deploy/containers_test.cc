@@ -139,7 +139,7 @@ TEST_F(ContainersTest, WhatIsNobodysGoesWithItsNamespaceAndIsListed) {
   EXPECT_THAT(planned.with_it, ElementsAre("ConfigMap extra/theirs"));
   EXPECT_THAT(planned.reason,
               HasSubstr("with it go, though the release does not own them: ConfigMap extra/theirs"));
-  // What comes after the plan wasn't agreed to.
+  // Nobody agreed to lose objects that come after the plan.
   cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
     if (call.verb == "delete" && call.key.name == "inside")
       put("{apiVersion: v1, kind: ConfigMap, metadata: {name: late, namespace: extra}}");

@@ -103,14 +103,14 @@ TEST_F(DefinitionsTest, SkipCrdsWinsOverDeleteCrds) {
   EXPECT_TRUE(has_definition());
   ASSERT_EQ(upgraded->plan.removals.size(), 1u);
   EXPECT_THAT(upgraded->plan.removals[0].reason, HasSubstr("--skip-crds"));
-  // Whoever goes on with that revision's work, or goes back to it, leaves it too.
+  // A run that finishes that revision's work, or goes back to it, leaves the CRD too.
   ASSERT_TRUE(deploy_now(definition("size"), false).ok());
   const Environment world{cluster, clock, random, events, "tester"};
   const auto back = deploy(world, id, rollback_intent(world, 1, Context()),
                            {.allowed = {.prune = {.delete_crds = true}}}, Context());
   ASSERT_TRUE(back.ok()) << back.error().to_line();
   EXPECT_TRUE(has_definition());
-  // What the chart no longer has goes, if that is wanted.
+  // A CRD that the chart no longer has goes, if that is wanted.
   ASSERT_TRUE(deploy_now("", false, {.allowed = {.prune = {.delete_crds = true}}, .skip_crds = true}).ok());
   EXPECT_FALSE(has_definition());
 }

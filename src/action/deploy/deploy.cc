@@ -32,7 +32,7 @@ namespace {
 Status refuse_unless_there(const Environment& environment, const kube::ObjectRef& ref, Error refusal,
                            const Context& context) {
   const auto there = environment.client.get(ref, context);
-  // Who may not look at it may still write into it; then the first write will tell.
+  // A caller that may not look at it may still write into it; then the first write will tell.
   if (!there.ok() && there.error().kind == ErrorKind::Forbidden) return {};
   if (!there.ok() && kube::is_absent(there.error())) return refusal;
   if (!there.ok()) return there.error();
@@ -77,8 +77,8 @@ DeployReport report_of(Look look) {
   return report;
 }
 
-// Nothing is to be written, but what is there may not be ready all the same: its Pods may crash since
-// yesterday. What the look saw as ready isn't asked for again.
+// Nothing is to be written, but the objects that are there may not be ready all the same: their Pods may
+// crash since yesterday. Those that the look saw as ready aren't asked for again.
 Status wait_for_what_is_there(const Environment& environment, const Look& look, const Context& context) {
   std::vector<apply::AwaitedObject> objects = apply::awaited_objects(look.plan, {});
   std::erase_if(objects, [&](const apply::AwaitedObject& object) {
@@ -92,8 +92,8 @@ Status wait_for_what_is_there(const Environment& environment, const Look& look, 
       .in("while waiting for the release to become ready; nothing had to be written");
 }
 
-// What a stopped run may still be deleting, and this one leaves, is written first: what is seen after that
-// stays.
+// Objects that a stopped run may still be deleting, and that this one leaves, are written first: those that
+// are seen after that stay.
 Status outdate_late_deletes(const Environment& environment, Look& look, const Context& context) {
   std::set<apimachinery::ObjectKey> going = going_by(look.plan.removals);
   going.merge(going_by(look.plan.writes));

@@ -51,10 +51,10 @@ struct RevisionRecorded {
   int number = 0;
 };
 
-/// What is wanted for a release as it is now; called again when the release moved.
+/// Renders the wanted state of a release as it is now; called again when the release moved.
 using Render = std::function<Result<RenderedRelease>(const ReleaseState&)>;
 
-/// What a verb is beside the one path.
+/// The particulars of a verb on the one path.
 struct Intent {
   std::string action;  ///< for the record and the lock: "install"
   /// The same as long as nothing of the release was ever deployed; empty: `action`.
@@ -64,7 +64,7 @@ struct Intent {
   Render render;
   /// Whether finding everything as wanted ends it without a new revision.
   bool may_change_nothing = true;
-  /// Whose hooks a chart's release runs; of an upgrade where nothing was deployed yet: those of an install.
+  /// The hooks that run of a chart's release; of an upgrade where nothing was deployed yet: an install's.
   apply::HookVerb hooks = apply::HookVerb::None;
   /// Of the deployed revision it needs nothing but what the release owns.
   LostRevision lost = LostRevision::Refused;
@@ -89,7 +89,7 @@ Intent install_intent(Render render);
 Intent upgrade_intent(Render render);
 /// Upgrades, or installs a release that doesn't exist or whose first install never finished.
 Intent upgrade_or_install_intent(Render render);
-/// What upgrade would do, or install where there is no such release; for looking only.
+/// As upgrade, or as install where there is no such release; for looking only.
 Intent preview_intent(Render render);
 /// Applies what the deployed revision has recorded once more, from the record alone. NotFound, or Conflict
 /// when nothing was ever deployed.

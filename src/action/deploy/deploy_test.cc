@@ -1,5 +1,5 @@
-// Install and upgrade on a cluster in memory: what is written, what is not, and what a run that died leaves.
-// Whose objects they are: ownership_test.cc; what can't be changed in place: replace_test.cc.
+// Install and upgrade on a cluster in memory: which objects are written or not, and what a dead run leaves.
+// Owners of objects: ownership_test.cc; fields that can't be changed in place: replace_test.cc.
 
 #include "action/deploy/deploy.h"
 
@@ -294,7 +294,7 @@ spec:
   EXPECT_EQ(early, 2);
   EXPECT_TRUE(cluster.has("Widget.example.com", "default", "w"));
 
-  // Who brings no definition hears of it before anything is written.
+  // A release without the CRD is refused before anything is written.
   forget("widgets.example.com");
   cluster.clear_calls();
   id = {"default", "third"};

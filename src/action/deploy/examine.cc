@@ -76,7 +76,7 @@ Status examine_drawn(const Environment& environment, Look& look, const Context& 
   const ObjectView wanted = view_of_desired(look.plan.desired);
   look.drawn_changes.clear();
   if (look.rendered.again) drawn.looked_up.clear();
-  // What a revision has recorded was examined when it was made, and brings its own fields along.
+  // A recorded render was examined when it was made, and brings its own fields along.
   if (look.rendered.again) {
     const Revision* const deployed = look.state.deployed ? &*look.state.deployed : nullptr;
     MIST_TRY_VOID(check_rotated_names(look.options.rotate, drawn, deployed));

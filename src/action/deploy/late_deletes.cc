@@ -71,7 +71,7 @@ struct Touched {
 
 Result<std::vector<Touched>> what_is_there(const Environment& environment, const release::ReleaseId& id,
                                            const std::vector<InventoryItem>& items, const Context& context) {
-  // What can't be read can't be written either.
+  // An object that can't be read can't be written either.
   std::map<ObjectKey, std::string> unread;
   std::map<ObjectKey, apply::Unconverted> unconverted;
   MIST_TRY(const apply::LiveState live,

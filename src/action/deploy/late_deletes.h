@@ -1,9 +1,9 @@
 #pragma once
 // A process that was stopped with its lock may have sent a DELETE that arrives only after the lock was taken
 // over, and much later. It names the uid and the version of the object that its sender had seen, so the
-// server refuses it once the object was written again. Whoever comes after that process therefore writes,
-// before anything else, what that one may be deleting and what itself leaves where it is: an annotation is
-// put on it and taken off again. Nothing else of it changes.
+// server refuses it once the object was written again. The next run therefore writes, before anything else,
+// all objects that the stopped process may be deleting and that it leaves where they are itself: an
+// annotation is put on each and taken off again. Nothing else of it changes.
 //
 // DELETEs that a run sends, and how its record tells of them:
 //
@@ -28,18 +28,19 @@
 
 namespace mist::action {
 
-/// What of the release a run that did not end may still be deleting. `taker`: a lock with that operation was
-/// its caller's own, whose record tells what it deletes. Pure; any thread.
+/// The objects of the release that a run that did not end may still be deleting. `taker`: a lock with that
+/// operation was its caller's own, whose record tells what it deletes. Pure; any thread.
 std::vector<apply::InventoryItem> may_be_deleted_late(const ReleaseState& state, std::string_view taker = {});
 
-/// Writes what is there of that, but for what `going` names: its caller deletes that itself. Returns how much
-/// that was: who has looked at the cluster before looks again then. What can't be written is warned of,
-/// unless that may pass: then it is an error. For who writes, before the lock is taken. Blocking; any thread.
+/// Writes those of them that are there, except those in `going`: its caller deletes them itself. Returns how
+/// many: a caller that looked at the cluster before looks again then. Objects that can't be written are
+/// warned of, unless that may pass: then it is an error. For writers, before the lock is taken. Blocking; any
+/// thread.
 Result<std::size_t> outdate_late_deletes(const Environment& environment, const ReleaseState& state,
                                          const std::set<apimachinery::ObjectKey>& going,
                                          const Context& context, std::string_view taker = {});
 
-/// What these actions delete by themselves.
+/// The objects that these actions delete by themselves.
 std::set<apimachinery::ObjectKey> going_by(const std::vector<apply::PlannedAction>& actions);
 
 }  // namespace mist::action

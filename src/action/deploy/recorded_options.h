@@ -21,7 +21,7 @@ apply::AllowedChanges allowed_by(const encoding::Value& recorded);
 void allow_also(apply::AllowedChanges& allowed, const apply::AllowedChanges& more);
 void allow_also(apply::PruneRules& rules, const apply::PruneRules& more);
 
-/// Whose hooks a revision ran: in the options of a revision.
+/// The hooks that a revision ran: in the options of a revision.
 inline constexpr std::string_view kHooks = "hooks";
 inline constexpr std::string_view kForceCrds = "forceCrds";
 /// It was waited until all is ready; a Job only until it begins, if kWaitForJobs is false. Absent: not

@@ -212,7 +212,7 @@ TEST_F(OtherClusterTest, PlanningAndCarryingOutAskOnceAndNobodyElseDoes) {
   EXPECT_EQ(asked(), 1);
 }
 
-// Who may not see that namespace, on either side, has the server's address to go by.
+// A caller that may not see that namespace, on either side, has the server's address to go by.
 TEST_F(OtherClusterTest, TheAddressCountsWhereTheUidIsNotKnown) {
   for (const ErrorKind kind : {ErrorKind::Forbidden, ErrorKind::NotFound}) {
     hide(kind);

@@ -65,7 +65,7 @@ Status dry_run_on_server(const Environment& environment, const apply::Plan& plan
       return {};
     }
     kube::ApplyOptions apply_options;
-    // What is taken over first is no conflict then.
+    // Fields that are taken over first are no conflict then.
     apply_options.force = force_conflicts || action.transfer.has_value();
     apply_options.dry_run = kube::DryRun::Server;
     const release::RenderedObject& rendered = plan.desired[action.desired].rendered;

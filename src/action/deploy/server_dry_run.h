@@ -7,8 +7,8 @@
 
 namespace mist::action {
 
-/// The server's first refusal. What depends on something that a dry run doesn't create (a new namespace or
-/// kind) is left out with a warning.
+/// The server's first refusal. Objects that depend on something that a dry run doesn't create (a new
+/// namespace or kind) are left out with a warning.
 Status dry_run_on_server(const Environment& environment, const apply::Plan& plan, bool force_conflicts,
                          const Context& context);
 

@@ -45,7 +45,7 @@ std::string still_names(const ReleaseId& id) {
       id.display(), release::command_text("recover", id));
 }
 
-// What a release has in its record: found by key or, as a server may serve a kind under two API groups, by
+// The objects in a release's record: found by key or, as a server may serve a kind under two API groups, by
 // uid.
 class OwnedItems {
  public:
@@ -84,7 +84,7 @@ const RenderedObject* find_object(const ObjectsByKey& objects, const ObjectKey& 
   return found == objects.end() ? nullptr : found->second;
 }
 
-// What is to be written so that objects are the other release's again.
+// The objects to be written so that they are the other release's again.
 class RecordedObjects {
  public:
   RecordedObjects(const ReleaseState& theirs, const ReleaseState& ours) : theirs_(theirs) {
@@ -100,7 +100,7 @@ class RecordedObjects {
     if (const RenderedObject* recorded = recorded_object(item)) return *recorded;
     const RenderedObject* written = find_object(ours_, item.key);
     if (written == nullptr) return std::nullopt;
-    // What a release only retains has no object in its record: it goes back as it is now, by its marks.
+    // An object that a release only retains isn't in its record: it goes back as it is now, by its marks.
     RenderedObject marked = *written;
     encoding::Value& metadata = marked.object.mutable_value()["metadata"];
     metadata["labels"].set(apply::kPartOfLabel, apply::apply_set_id(theirs_.id));
@@ -141,7 +141,7 @@ struct Return {
   bool holds = false;    ///< other things, so it may not, whatever the user allows
 };
 
-// What it replaced while taking over can't be turned into what it was in place.
+// An object that it replaced while taking over can't be turned into the old one in place.
 Result<encoding::Value> replace_back(const Environment& environment, const kube::ObjectRef& ref,
                                      const Return& going, const kube::ApplyOptions& options,
                                      const Context& context) {
@@ -213,9 +213,9 @@ bool is_return(const PlannedAction& removal) {
 
 namespace {
 
-// What the other release's record names under its lock is nobody else's to take. What it doesn't name, or
-// under another uid, may have gone to somebody else since the plan was made; or it never named it, and an
-// earlier life of that release left it.
+// Objects that the other release's record names under its lock are nobody else's to take. One that it doesn't
+// name, or names under another uid, may have gone to somebody else since the plan was made; or it never named
+// it, and an earlier life of that release left it.
 Status check_plan(const Environment& environment, const ReleaseState& other,
                   const std::vector<PlannedAction>& writes, const Context& context) {
   const OwnedItems theirs(other);
@@ -238,7 +238,7 @@ Status check_plan(const Environment& environment, const ReleaseState& other,
   });
 }
 
-// Of what is deployed: what this run deletes, and what is gone already. What goes back is not among it.
+// Of the deployed objects: those that this run deletes, and those gone already, without those that go back.
 std::vector<InventoryItem> dropped_items(const ReleaseState& ours, const std::vector<PlannedAction>& writes,
                                          const std::vector<PlannedAction>& removals) {
   std::set<ObjectKey> stay;
@@ -349,9 +349,9 @@ void TakeOver::note_named(const ReleaseState& other, const std::vector<PlannedAc
   }
 }
 
-// A run that died, or one that failed, left that release with what is ours. That is repaired along the way,
-// if we may. Who ends such a run's move waits for its lock, as for any, and so does who drops what was moved:
-// afterwards no record of ours tells of it. Else nobody waits.
+// A run that died, or one that failed, left that release with objects of ours. That is repaired along the
+// way, if we may. A run that ends such a move waits for its lock, as for any, and so does one that drops
+// moved objects: afterwards no record of ours tells of it. Else nobody waits.
 void TakeOver::repair(const Environment& environment, const ReleaseId& id, const ReleaseState& ours,
                       const std::vector<PlannedAction>& writes, const std::vector<PlannedAction>& removals,
                       const Context& context) {

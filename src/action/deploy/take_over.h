@@ -27,11 +27,11 @@ Status plan_returns(const Environment& environment, const ReleaseState& state,
 
 bool is_return(const apply::PlannedAction& removal);
 
-/// What giving back may do beyond the ordinary.
+/// Permissions of giving back beyond the ordinary.
 struct GiveBackOptions {
   bool force_conflicts = false;
   Duration timeout = std::chrono::minutes(5);  ///< of each wait until something is gone
-  /// What can't be changed into what it was is deleted and recreated. What we had replaced always is.
+  /// An object that can't be changed back is deleted and recreated. Those that we had replaced always are.
   bool replace = false;
 };
 
@@ -53,8 +53,8 @@ class TakeOver {
   /// The release whose record names this written object too, until let_go(); empty: none.
   std::string also_named_by(const apply::ObjectKey& key) const;
 
-  /// Writes what goes back as the record of its release has it, marks included, and returns what was given
-  /// back. What is gone by now is not, nor what its release has dropped since the plan.
+  /// Writes objects that go back as their release's record has them, marks included. Returns those given
+  /// back: not those that are gone by now, nor those that their release has dropped since the plan.
   Result<std::set<apply::ObjectKey>> give_back(const Environment& environment, const ReleaseState& state,
                                                const std::vector<apply::PlannedAction>& removals,
                                                GiveBackOptions options, const Context& context);

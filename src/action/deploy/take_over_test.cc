@@ -174,7 +174,7 @@ TEST_F(TakeOverTest, LeavesTheOtherRecordAloneOnceItsLockRanOut) {
   }
 }
 
-// What does not end goes back, whichever way out is taken.
+// A take-over that does not end goes back, whichever way out is taken.
 
 TEST_F(TakeOverTest, AFailedInstallThatIsRolledBackGivesBack) {
   install_theirs();
@@ -272,7 +272,7 @@ TEST_F(TakeOverTest, FinishingWhatFailedEndsTheMove) {
   }
 }
 
-// What the other release had dropped and only retained has no object in its record.
+// An object that the other release had dropped and only retained isn't in its record.
 TEST_F(TakeOverTest, WhatTheOtherReleaseOnlyRetainedGoesBackAsItIs) {
   const std::string claim =
       "---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: "
@@ -290,7 +290,7 @@ TEST_F(TakeOverTest, WhatTheOtherReleaseOnlyRetainedGoesBackAsItIs) {
   ours_is_gone();
 }
 
-// Who else changed it since decides; the undoing says so and can be repeated.
+// A later change by somebody else decides; the undoing says so and can be repeated.
 TEST_F(TakeOverTest, FieldsOfOthersAreNotOverwrittenOnTheWayBack) {
   install_theirs();
   fail_to_install(taking());
@@ -340,7 +340,7 @@ TEST_F(TakeOverTest, IsRefusedWhileTheOtherReleaseIsBusy) {
   EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web"));
 }
 
-// Who took over locks the other release first, and may die there.
+// A run that takes over locks the other release first, and may die there.
 TEST_F(TakeOverTest, RecoverOfTheOtherReleaseFreesItFromTheLockOfTheDead) {
   install_theirs();
   release::Store store(cluster);
@@ -530,7 +530,7 @@ TEST_F(TakeOverTest, WhereverTheProcessDiesOnceOursIsDeployedTheOtherRecordForge
         const auto dropped =
             deploy(here, id, upgrade_intent(rendering(valued_map("mine", "1"))), {}, Context());
         ASSERT_TRUE(dropped.ok()) << point << ": " << dropped.error().to_line();
-        // What is not known to be deployed goes back.
+        // Objects that are not known to be deployed go back.
         EXPECT_EQ(fresh.has("ConfigMap", "default", "two"), behind) << point;
         if (behind) continue;
       } else {
@@ -668,7 +668,7 @@ TEST_F(TakeOverTest, WhatWasMadeAnewFromACopyGoesBack) {
   }
 }
 
-// What can't be changed in place was deleted and recreated, and so it is on its way back.
+// An object that can't be changed in place was deleted and recreated, and so it is on its way back.
 TEST_F(TakeOverTest, WhatATakeOverReplacedGoesBackAsItWas) {
   const auto selecting = [](std::string_view app) {
     return fmt::format(
@@ -722,7 +722,7 @@ TEST_F(TakeOverTest, ARecordWithoutOriginsGivesBackWhatTheOtherReleaseNames) {
 
 // Two at once.
 
-// What somebody else does right before the first request of this kind: once.
+// Somebody else acts right before the first request of this kind: once.
 class MeanwhileTest : public TakeOverTest {
  protected:
   void meanwhile(const std::string& verb, const std::string& name, const std::function<void()>& work) {

@@ -34,7 +34,7 @@ Label label_of(const Environment& environment, const ReleaseId& source, const In
   return apply::marks_of(*live).part_of == apply::apply_set_id(source) ? Label::OfSource : Label::OfAnother;
 }
 
-// Both may say that they took it from the other. What is gone is nobody's to decide then.
+// Both may say that they took it from the other. An object that is gone is nobody's to decide then.
 bool took_back(const ReleaseState& source, const ReleaseId& taker, const InventoryItem& item) {
   const release::Revision* const deployed = settled_revision(source);
   return deployed != nullptr && std::ranges::any_of(deployed->inventory, [&](const InventoryItem& each) {

@@ -17,8 +17,8 @@ struct UntoldMove {
   bool head_behind = false;                 ///< the anchor of `to` does not say yet that it is deployed
 };
 
-/// Of what a deployed revision of `taker` has in its inventory: what it took from `source`, whose record
-/// names it all the same. What carries the marks of `source` is not among it, nor what that one took back.
+/// Of the inventory of a deployed revision of `taker`: the objects that it took from `source`, whose record
+/// names them all the same. Those with the marks of `source` aren't among them, nor those that it took back.
 Result<std::vector<apply::InventoryItem>> still_named(const Environment& environment,
                                                       const release::ReleaseId& taker,
                                                       const std::vector<apply::InventoryItem>& inventory,
@@ -27,7 +27,7 @@ Result<std::vector<apply::InventoryItem>> still_named(const Environment& environ
 /// Those to a release, whose newest revision is deployed.
 Result<std::vector<UntoldMove>> untold_moves_to(const Environment& environment, const ReleaseState& state,
                                                 const Context& context);
-/// Those from a release, by the marks of the objects in its record. What can't be read is left out.
+/// Those from a release, by the marks of the objects in its record. Objects that can't be read are left out.
 Result<std::vector<UntoldMove>> untold_moves_from(const Environment& environment, const ReleaseState& state,
                                                   const Context& context);
 

@@ -24,7 +24,7 @@ constexpr std::string_view kMaskAfter = "*** (after)";
 // kubectl's copy of everything that was applied.
 constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-// What the server keeps beside what anybody wants, and the marks, which are the same for all objects.
+// Removes the server's own fields, and the marks, which are the same for all objects.
 void strip(Value& object) {
   object.erase("status");
   Value* metadata = object.find("metadata");
@@ -236,7 +236,7 @@ class Differ {
   }
 
  private:
-  // What kubectl keeps of what it applied last goes with its fields, by the write before the apply.
+  // kubectl's annotation of its last apply goes with its fields, by the write before the apply.
   static std::optional<FieldDifference> last_applied_goes(const PlannedAction& action, const Value& object) {
     const bool writes = action.kind == ActionKind::Adopt || action.kind == ActionKind::Update;
     if (!writes || !action.transfer || !action.transfer->last_applied) return std::nullopt;

@@ -1,6 +1,6 @@
 #pragma once
 // A plan as a person reads it: for each object that changes the lines of its YAML before and after, and the
-// lines of the package's files that say so. What Secrets hold is masked: one sees that a value changes, not
+// lines of the package's files that say so. Values of Secrets are masked: one sees that a value changes, not
 // what it is, how long, or whether two are alike. Pure; any thread.
 
 #include "apply/plan/plan.h"
@@ -11,7 +11,7 @@ namespace mist::action {
 
 struct DiffOptions {
   bool show_secrets = false;
-  /// What was looked up, unless show_secrets; outlives the call. Null: nothing.
+  /// Looked-up values to hide, unless show_secrets; outlives the call. Null: nothing.
   const render::HiddenValues* hidden = nullptr;
   std::size_t context = 3;  ///< unchanged lines around changed ones
 };

@@ -47,7 +47,7 @@ class Listener final : public EventSink {
   bool shows(EventLevel level) const override { return level == EventLevel::Warning; }
 };
 
-// What an error says in one line, and what to do about it: `otherwise`, where the error doesn't tell.
+// An error in one line, and what to do about it: `otherwise`, where the error doesn't tell.
 Check failed(std::string area, std::string name, const Error& error, std::string_view otherwise,
              CheckState state = CheckState::Fail) {
   std::string detail = error.message;
@@ -434,7 +434,7 @@ class ClusterDoctor {
     const CheckState lacking = permission.needed ? CheckState::Fail : CheckState::Warn;
     std::vector<std::string> verbs, refused;
     for (const Question& question : asked) {
-      // Who can't know that what is needed works must not say so.
+      // A check that can't know that a needed permission is there must not say so.
       if (!question.answer.ok()) {
         checks_.push_back(failed("cluster", name, question.answer.error(), kAskAgain, lacking));
         checks_.back().detail = fmt::format("can't be told: {}", checks_.back().detail);
@@ -499,7 +499,7 @@ std::vector<Check> check_caches(const DoctorWorld& world) {
       {"discovery", paths.discovery()},         {"credentials", paths.exec_credentials()}};
   for (const auto& [name, path] : caches) {
     Check check = check_cache(name, path);
-    // What isn't there isn't worth a line.
+    // An empty cache isn't worth a line.
     if (check.detail != "empty") checks.push_back(std::move(check));
   }
   checks.push_back(check_room(paths.cache));

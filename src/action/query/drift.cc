@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kManager = kube::kFieldManager;
 
-// Whoever owns the field of a difference, latest first.
+// The owners of the field of a difference, latest first.
 FieldDrift field_drift(const apply::FieldDifference& difference, const std::vector<ForeignField>& foreign) {
   FieldDrift drift{.path = difference.path,
                    .recorded = difference.after,
@@ -102,7 +102,7 @@ ObjectDrift object_drift(const Environment& environment, const Look& look, const
   for (const ForeignField& each : foreign) {
     const bool told = std::ranges::any_of(
         drift.fields, [&](const FieldDrift& field) { return apply::paths_touch(field.path, each.path); });
-    // What both set to the same value, what controllers do, and scaling is nobody's edit.
+    // A value that both set alike, a controller's field, or scaling is nobody's edit.
     if (!told && !each.shared && each.subresource.empty() && !apply::is_cluster_manager(each.manager))
       drift.foreign.push_back(each);
   }

@@ -9,7 +9,7 @@ using release::RevisionStatus;
 
 namespace {
 
-// What somebody has to look after comes first.
+// Releases that somebody has to look after come first.
 int urgency(RevisionStatus status) {
   switch (status) {
     case RevisionStatus::Failed:

@@ -1,5 +1,5 @@
 #pragma once
-// What differs between two revisions of a release, as they are recorded: nothing is rendered, and the cluster
+// Differences between two revisions of a release, as they are recorded: nothing is rendered, and the cluster
 // is asked for nothing but the record.
 
 #include <optional>

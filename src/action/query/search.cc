@@ -28,7 +28,7 @@ std::string place_of(const config::Registry& registry) {
   return fmt::format("directory {}\n", std::get<config::DirectorySource>(source).path);
 }
 
-// What is known of the registry, if it is still where it was. Of another one nothing stays.
+// The stored index of the registry, if the registry is still where it was. Of another one nothing stays.
 Result<Source> known_of(Database& database, const search::Sources& sources,
                         const config::Registry& registry) {
   const auto found = sources.find(registry.name);
@@ -137,7 +137,7 @@ Status check_names(const std::vector<config::Registry>& registries, const search
   return {};
 }
 
-// What is wrong with the file itself ends it; of a registry, its packages are missing, and a warning says so.
+// A defect of the file itself ends it; packages of a failing registry are missing, and a warning says so.
 Status refresh_all(const SearchWorld& world, Database& database,
                    const std::vector<config::Registry>& registries, const search::Query& query,
                    Freshness freshness, const Context& context) {

@@ -230,7 +230,7 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   std::set<std::string_view> known;
   for (const apply::InventoryItem& item : owned) known.insert(item.uid);
   for (const apply::InventoryItem& item : owned) {
-    // What nobody saw being created may be what is known under another API group.
+    // An object that nobody saw being created may be one that is known under another API group.
     if (const auto there = live.find(item.key);
         item.uid.empty() && there != live.end() &&
         known.contains(there->second.value.string_at({"metadata", "uid"})))

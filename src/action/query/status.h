@@ -1,6 +1,6 @@
 #pragma once
-// What a release is and how its objects are doing, read with one LIST for each kind and namespace; of what is
-// not ready also why, with some requests more. Nothing is written, and nothing is repaired.
+// The state of a release and of its objects, read with one LIST for each kind and namespace; of objects that
+// are not ready also why, with some requests more. Nothing is written, and nothing is repaired.
 
 #include <optional>
 #include <string>
@@ -34,8 +34,8 @@ struct ObjectStatus {
   std::string created;  ///< RFC 3339; empty: unknown
 };
 
-/// What a lock tells of its holder, of which two clocks are compared: a guess for people. Who wants to write
-/// finds out without comparing any (release/lock.h).
+/// A lock's account of its holder, by comparing two clocks: a guess for people. A writer finds out without
+/// comparing any (release/lock.h).
 struct HolderLife {
   enum class State : std::uint8_t {
     Alive,

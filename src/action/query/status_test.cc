@@ -29,7 +29,7 @@ class StatusTest : public testing::ReleaseWorld {
     return *std::move(found);
   }
   void put(std::string_view text) { cluster.put(testing::yaml(text)); }
-  // What the controllers would have made of the Deployment, up to the puller of images.
+  // The objects that controllers would have made of the Deployment, up to the puller of images.
   void put_pod_without_image(std::string_view name) {
     const std::string uid(cluster.find("Deployment.apps", "default", name)->string_at({"metadata", "uid"}));
     put(fmt::format(

@@ -91,7 +91,7 @@ Listed list_ours(const Environment& environment, const ReleaseId& id, const Plac
     if (listed.error().kind == ErrorKind::Timeout) listed = client.list(resource, ours, context);
     return {std::move(listed), resource.gvk.version, {}};
   }
-  // What is stored in another version needs no conversion there.
+  // An object that is stored in another version needs no conversion there.
   for (const std::string& version : webhook->versions) {
     if (version == resource.gvk.version) continue;
     kube::ResourceInfo other = resource;

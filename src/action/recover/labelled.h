@@ -1,6 +1,6 @@
 #pragma once
-// What carries a release's marks, whatever its record says: for records that are damaged or lost, and for
-// what no record names. Blocking; any thread.
+// Objects with a release's marks, whatever its record says: for records that are damaged or lost, and for
+// objects that no record names. Blocking; any thread.
 
 #include <set>
 #include <string>
@@ -29,9 +29,9 @@ struct Labelled {
 Result<Labelled> labelled_objects(const Environment& environment, const release::ReleaseId& id,
                                   const release::Anchor* anchor, const Context& context);
 
-/// What of `owned` is there by now with the release's mark, under another uid than those that were `seen`: a
-/// process that was stopped had sent it before its lock was taken over, and it arrived later.
-/// Never what pruning keeps by `rules`, or by its annotation: it may hold data.
+/// Those of `owned` that are there by now with the release's mark, under another uid than those that were
+/// `seen`: a process that was stopped had sent them before its lock was taken over, and they arrived later.
+/// Never those that pruning keeps by `rules`, or by their annotation: they may hold data.
 Result<std::vector<apply::Removal>> late_arrivals(const Environment& environment,
                                                   const release::ReleaseId& id,
                                                   const std::vector<apply::InventoryItem>& owned,

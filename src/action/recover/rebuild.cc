@@ -43,8 +43,8 @@ int newest_good(const ReleaseState& state, const std::vector<RevisionSummary>& k
   return -1;
 }
 
-// What the deployed revision was, as far as that can be known: it itself; or, if the user vouches for it, one
-// whose seal nobody can check any more, or whose seal is wrong.
+// The deployed revision, as far as it can be known: it itself; or, if the user vouches for it, one whose seal
+// nobody can check any more, or whose seal is wrong.
 Result<std::optional<Revision>> last_good(const Environment& environment, const ReleaseState& state,
                                           int newest, bool trust, const Context& context) {
   if (state.deployed) return state.deployed;
@@ -70,7 +70,7 @@ std::vector<release::RenderedObject> applied_objects(const Labelled& labelled) {
   return objects;
 }
 
-// The objects of a release may outlive the namespace of its record. Who may not look at it may still write.
+// The objects may outlive the namespace of the record. A caller that may not look at it may still write.
 Status check_namespace(const Environment& environment, const ReleaseId& id, const Context& context) {
   const kube::ResourceInfo namespaces{{"", "v1", "Namespace"}, "namespaces", false, {}};
   const auto there = environment.client.get({namespaces, "", id.ns}, context);

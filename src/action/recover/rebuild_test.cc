@@ -129,7 +129,7 @@ TEST_F(RebuildTest, FromLabelsRecordsWhatIsThereAndEverythingWorksAgain) {
   EXPECT_FALSE(state.anchor->lock.has_value());
   ASSERT_TRUE(upgrade_now(map("one") + map("three")).ok());
   EXPECT_FALSE(has("two"));
-  // What was recorded can be gone back to.
+  // The recorded revision can be gone back to.
   ASSERT_TRUE(rollback_now(1).ok());
   EXPECT_TRUE(has("two"));
   EXPECT_FALSE(has("three"));
@@ -251,7 +251,7 @@ TEST_F(RebuildTest, ALostSeedIsDrawnAnewOnlyWhenThatIsAskedFor) {
   EXPECT_THAT(now().anchor->damage, IsEmpty());
 }
 
-// What a stopped process sent too late, or somebody copied with its marks.
+// An object that a stopped process sent too late, or that somebody copied with its marks.
 TEST_F(RebuildTest, WhatNoRecordNamesIsReportedAndTakenUp) {
   install();
   Value stray = *cluster.find("ConfigMap", "default", "one");

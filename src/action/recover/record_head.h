@@ -1,5 +1,5 @@
 #pragma once
-// What a release's anchor says of a revision. Pure; any thread.
+// The anchor's facts about a revision. Pure; any thread.
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// What a release says after a run whose revision could not be stored.
+// The state of a release after a run whose revision could not be stored.
 
 #include "action/recover/record_head.h"
 

@@ -21,7 +21,7 @@ using release::RevisionStatus;
 
 namespace {
 
-// What is unfinished, in words, and what is to be done about it.
+// The unfinished work, in words, and what is to be done about it.
 struct Unfinished {
   Recovered todo = Recovered::Nothing;
   std::string found;
@@ -50,8 +50,8 @@ Result<Unfinished> half_uninstalled(const ReleaseState& state, bool undo) {
   return Unfinished{Recovered::Undone, found};
 }
 
-// Who takes objects over locks the release that has them, and changes nothing else of it. Who writes found
-// the holder silent; a dry run has not waited for that.
+// A run that takes objects over locks the release that has them, and changes nothing else of it. A run that
+// writes found the holder silent; a dry run has not waited for that.
 Unfinished left_lock(const ReleaseState& state) {
   const auto& lock = state.anchor->lock;
   if (!lock || !state.deployed) return {};
@@ -63,7 +63,7 @@ Unfinished left_lock(const ReleaseState& state) {
 
 Result<Unfinished> find_unfinished(const ReleaseState& state, bool undo) {
   MIST_TRY_VOID(refuse_missing(state));
-  // What it was about to do can't be known, so it can be neither ended nor taken back as it was meant.
+  // Its intent can't be known, so it can be neither ended nor taken back as it was meant.
   if (!state.damaged.empty())
     return error(ErrorKind::Internal,
                  "revision v{} of release {} can't be read, so it can't be finished or undone",

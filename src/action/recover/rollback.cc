@@ -118,8 +118,8 @@ Result<std::map<apimachinery::ObjectKey, encoding::Value>> as_they_were(
   return before;
 }
 
-// Other releases took over what the revision recorded and its inventory doesn't name any more. What they
-// still have isn't taken back; the rest is wanted again.
+// Other releases took over objects that the revision recorded and its inventory doesn't name any more. Those
+// that they still have aren't taken back; the rest is wanted again.
 Status restore_what_is_gone(const Environment& environment, const release::Revision& revision,
                             const release::ReleaseId& id, RenderedRelease& restored, const Context& context) {
   std::set<apimachinery::ObjectKey> kept;
@@ -198,7 +198,7 @@ Intent rollback_intent(const Environment& environment, std::optional<int> to, co
 
 Status note_adoptions_gone_back_over(const Environment& environment, const ReleaseState& state,
                                      RenderedRelease& finished, const Context& context) {
-  // Whoever finished it before may have died as well.
+  // An earlier run that finished it may have died as well.
   int number = state.unfinished.back().restores;
   for (const release::Revision& each : state.unfinished | std::views::reverse)
     if (each.number == number) number = each.restores;

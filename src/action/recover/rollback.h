@@ -1,8 +1,8 @@
 #pragma once
-// Back to an earlier revision: its package, values, options and objects, definitions included, from the
-// record alone; nothing is rendered or fetched. A rollback is itself a new revision, and prunes what the
-// later ones made. What they adopted was there before: it stays, belongs to nobody again, and is what it was
-// where the record still tells (adopted.h).
+// Back to an earlier revision: its package, values, options and objects, CRDs included, from the record
+// alone; nothing is rendered or fetched. A rollback is itself a new revision, and prunes the objects that
+// later ones made. Objects that those adopted were there before: they stay, belong to nobody again, and get
+// back their earlier state where the record still tells it (adopted.h).
 
 #include <optional>
 
@@ -15,7 +15,7 @@ namespace mist::action {
 /// that are there. Uses `environment` and `context` until the deployment ends.
 Intent rollback_intent(const Environment& environment, std::optional<int> to, const Context& context);
 
-/// What a recorded revision gives to one that goes back to it: everything but its permission to delete.
+/// The part of a recorded revision for one that goes back to it: all but its permission to delete.
 RenderedRelease restored_release(const release::Revision& revision, const std::string& ns);
 
 /// For `finished`, which ends the newest revision of `state`: where that was a rollback, what it goes back
