@@ -33,9 +33,8 @@ namespace mist::action {
 std::vector<apply::InventoryItem> may_be_deleted_late(const ReleaseState& state, std::string_view taker = {});
 
 /// Writes those of them that are there, except those in `going`: its caller deletes them itself. Returns how
-/// many: a caller that looked at the cluster before looks again then. Objects that can't be written are
-/// warned of, unless that may pass: then it is an error. For writers, before the lock is taken. Blocking; any
-/// thread.
+/// many: a caller that saw the cluster before looks again then. Objects that can't be written are warned of,
+/// unless that may pass: then it is an error. For writers, before the lock is taken. Blocking; any thread.
 Result<std::size_t> outdate_late_deletes(const Environment& environment, const ReleaseState& state,
                                          const std::set<apimachinery::ObjectKey>& going,
                                          const Context& context, std::string_view taker = {});

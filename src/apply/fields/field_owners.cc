@@ -121,7 +121,7 @@ std::vector<ForeignField> foreign_fields(const Value& desired, const Value& live
 
 namespace {
 
-// What of `live` the fieldsV1 of its place name.
+// The part of `live` that the fieldsV1 of its place name.
 Value named_part(const Value& fields, const Value& live) {
   const bool whole = !fields.is_object() || fields.as_object().empty();
   if (whole) return live;
