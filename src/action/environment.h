@@ -1,5 +1,5 @@
 #pragma once
-// The outside world of every action on a cluster. References outlive the call; any thread.
+// The parts of the world that every action on a cluster needs. References outlive the call; any thread.
 
 #include <functional>
 #include <set>
@@ -61,7 +61,7 @@ struct ReleaseState {
   std::vector<DamagedRevision> damaged = {};
   /// Something is deployed, and no revision tells what: `deployed` is empty all the same.
   bool deployed_lost = false;
-  /// Objects with the release's marks, where a revision can't be read that would name them.
+  /// Objects with the release's marks, where a revision that would name them can't be read.
   std::vector<apply::InventoryItem> labelled = {};
 
   /// The union of the inventories of the deployed and every later revision; later entries win, by key and by

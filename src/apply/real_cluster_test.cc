@@ -119,7 +119,7 @@ class RealClusterDifferences : public ::testing::Test {
       uncertain += !found.empty();
     }
     ++(anything_changes ? changing : unchanging);
-    // The predicted state is the one that comes, but for fields that the server fills in.
+    // The prediction comes true, but for fields that the server fills in.
     if (anything_changes && !found.empty()) {
       const std::vector<FieldDifference> left =
           differences(wanted, with_predicted(live, found, after), "mistctl");

@@ -14,7 +14,7 @@
 namespace mist {
 
 struct Diagnosis {
-  /// An event that was reported about this part; they are listed oldest first.
+  /// An event that was reported about this part; `events` has the oldest first.
   struct Event {
     bool warning = false;
     std::string reason;      ///< "FailedCreate"

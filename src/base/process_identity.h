@@ -21,7 +21,7 @@ std::string host_name();
 /// This process: "BOOT/NAMESPACE/NUMBER/START"; empty where /proc doesn't tell.
 std::string own_process();
 
-/// Whether the process that own_process() identified so still runs.
+/// Whether the process that own_process() identified in this way still runs.
 ProcessLife life_of_process(std::string_view identity);
 
 }  // namespace mist

@@ -24,7 +24,7 @@ TEST(TextMask, LeavesNoRestOfWhatOverlaps) {
   EXPECT_EQ(TextMask({"b", "abc"}).masked("abab abc", "*"), "a*a* *");
 }
 
-// As a slow, obvious search has it: every byte of every occurrence is hidden, and no other.
+// As a slow search finds them: every byte of every occurrence is hidden, and no other.
 TEST(TextMask, HidesTheSameBytesAsASlowSearch) {
   std::minstd_rand random(7);
   const auto text_of = [&](std::size_t most) {

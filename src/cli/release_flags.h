@@ -140,7 +140,7 @@ inline constexpr Flag kRecordedFlagList[] = {kWaitFlag,    kNoWaitForJobsFlag, k
                                              kReplaceFlag, kHistoryMaxFlag,    kNoHooksFlag};
 inline constexpr FlagGroup kRecordedFlags{"Deployment flags", kRecordedFlagList};
 
-/// Permissions of a plan; of the commands that only look.
+/// Flags for what a plan may do; of the commands that only look.
 inline constexpr Flag kPlanFlagList[] = {
     kAllowLookupFlag,
     kAllowLookupSecretsFlag,

@@ -160,7 +160,7 @@ class Grammar {
     }
   }
 
-  // Names for references. In early drafts the base is "id", and either may be a name behind a '#'.
+  // Names that references may use. In early drafts the base is "id", and either may be a name behind a '#'.
   void note_names(const Value& node, Place& place) {
     for (const std::string_view keyword : {"$anchor", "$dynamicAnchor"})
       if (const std::string_view name = node.string_at(keyword); !name.empty()) named_.emplace(name, &node);

@@ -1,5 +1,5 @@
 #pragma once
-// tar archives (POSIX ustar and pax, GNU's long names) of regular files, in memory. Packages contain nothing
+// tar archives (POSIX ustar and pax, GNU's long names) of regular files, in memory. Packages need nothing
 // else: links, devices and the like are refused, not skipped. Pure; any thread.
 
 #include <cstddef>

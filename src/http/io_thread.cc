@@ -86,7 +86,7 @@ void IoThread::post(Command command) {
     first = commands_.empty();
     commands_.push_back(std::move(command));
   }
-  // The command that came first in an empty list woke the thread for all that followed.
+  // The caller that filled an empty list woke the thread for all that came after.
   if (first) curl_multi_wakeup(multi_);
 }
 

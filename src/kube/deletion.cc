@@ -56,7 +56,7 @@ Result<Deletion> delete_object(Client& client, const ObjectRef& ref, const Doome
       }
       const bool known = version == doomed.resource_version;
       if (!known && doomed.still_goes) MIST_TRY_VOID(doomed.still_goes(*there));
-      // An object that is written all the time would never go. A caller that tried so often wasn't stopped.
+      // Constant writes would keep the object. A caller that tried so often was not stopped meanwhile.
       options.resource_version = tries > kMostDeletes ? std::string() : std::move(version);
     }
     auto deleted = client.remove(ref, options, context);

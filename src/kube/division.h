@@ -55,8 +55,8 @@ class Division {
   Slots free() const;
   const std::map<std::string, Slots>& owners() const { return owners_; }
 
-  /// The slots that `replica` should give up or take next, so that all of `live` (it is one of them) come to
-  /// have as many, but for one slot. Others' slots are never taken, whoever they are. If everybody does this,
+  /// The slots that `replica` should give up or take, so that all of `live` (it is one of them) come to have
+  /// equally many, but for one slot. Others' slots are never taken, whoever they are. If everybody does this,
   /// nobody takes slots that somebody else is about to take in turn, and when it is even, nothing moves.
   struct Step {
     Slots give, take;  ///< one of them is empty

@@ -385,7 +385,7 @@ struct Renderer::Impl {
     std::optional<abi::Output> output = known_output(parts, *answering);
     if (!output) {
       MIST_TRY(const Started started, job.start());
-      // Questions that led to no known output aren't those that the guest asks now.
+      // A new host: the questions of the cached renders aren't those of this guest.
       new_host();
       auto generated = new_output(job, started, parts, scope, *answering);
       if (const Error* const refused = answering->refused(); refused != nullptr) {

@@ -33,7 +33,7 @@ struct LockOptions {
   std::optional<Lock> silent_lock = {};
 };
 
-/// The outside world of every lock. Plain references; they outlive the lock.
+/// The parts of the world that every lock needs. Plain references; they outlive the lock.
 struct LockWorld {
   Store& store;
   kube::Client& client;

@@ -230,7 +230,7 @@ TEST_F(LockTest, WhatOthersWriteToTheAnchorIsNoSignOfItsHolder) {
   annotates.request_stop();
   annotates.join();
   EXPECT_GT(writes, 3);
-  // Only a write in the very moment of the taking is in its way.
+  // Only a write at the very moment of the taking gets in its way.
   EXPECT_TRUE(lock.ok() || anchor_moved(lock.error())) << lock.error().to_line();
   LockOptions bob = options("bob");
   bob.silent_lock = looked.lock;

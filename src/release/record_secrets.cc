@@ -186,7 +186,7 @@ Value change_annotations(const Seals& seals, const ReleaseId& id, const AnchorCh
   return annotations;
 }
 
-// The constant facts of a revision that are worth a look without its bytes; bounded, since annotations are.
+// Facts of a revision that never change and are worth a look without its bytes; bounded, as annotations are.
 Value summary_annotation(const Revision& revision) {
   const RevisionSummary summary = summary_of(revision);
   return Value(encoding::to_json(Value::object({{"action", summary.action},

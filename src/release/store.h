@@ -32,7 +32,7 @@ struct AnchorChange {
   std::optional<Seals> seals = {};  ///< with a key, for an anchor that has none
 };
 
-/// Sizes that fit, in packed bytes. A server takes 1 MiB of decoded data in a Secret, all its keys together
+/// Size limits, in packed bytes. A server takes 1 MiB of decoded data in a Secret, all its keys together
 /// (ValidateSecret of Kubernetes), and answers 422 to more.
 struct StoreLimits {
   /// Of a record or an inventory that lies in its revision itself, as base64 in JSON, so with a third more.

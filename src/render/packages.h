@@ -40,7 +40,7 @@ class Packages final : private PackageFinder {
   /// version's bytes changed.
   Result<package::Source> fetch_recorded(const release::PackageInfo& recorded, std::string engine,
                                          const Context& context);
-  /// The dependencies that `source` would have, as in its lock; `directory` as in solve_dependencies.
+  /// The dependencies that `source` would have, for its lock; `directory` as in solve_dependencies.
   Result<Resolution> solve(const package::Source& source, const std::string& directory,
                            const DependencyRules& rules, const Context& context) {
     return solve_dependencies(source, directory, rules, *this, context);

@@ -1,6 +1,6 @@
 #pragma once
-// The real clock, of a machine on which rights don't run out: boot time stands still. A holder of a lock by
-// it keeps that until it gives it back or dies, however slow the machine is that runs the test. Any thread.
+// The real clock, of a machine on which rights don't run out: boot time stands still. A lock held by it is
+// kept until its holder gives it back or dies, however slow the machine is that runs the test. Any thread.
 
 #include "base/clock.h"
 

@@ -38,7 +38,7 @@ struct Stamp {
 
 bool is_unshared(const struct stat& info) { return (info.st_mode & (S_IWGRP | S_IWOTH)) == 0; }
 
-// The owners who may write files that an installation shares with everybody.
+// The trusted owners of files that an installation shares with everybody.
 bool is_trusted_owner(const struct stat& info) { return info.st_uid == 0 || info.st_uid == ::geteuid(); }
 
 bool is_installed(const struct stat& info) {

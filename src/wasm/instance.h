@@ -1,7 +1,7 @@
 #pragma once
-// One run of a guest: a module with its own memory, world, input and limits. Every call, regardless of the
-// guest, ends in a result or in an ErrorKind::Trap that says what happened, in the guest's own function names
-// and last words. An Instance belongs to one thread at a time.
+// One run of a guest: a module with its own memory, world, input and limits. Every call ends in a result or
+// in an ErrorKind::Trap, whatever the guest does; the trap says what happened, in the guest's own function
+// names and last words. An Instance belongs to one thread at a time.
 
 #include <array>
 #include <cstdint>

@@ -75,8 +75,8 @@ class Looker {
           return {.failure = "only the operator asks it"};
         }};
   }
-  /// The objects that a function would make whose values aren't all there: names seldom depend on these.
-  /// Those of an act's Job always do. False: they aren't known.
+  /// The objects of a function whose values aren't all there: names seldom depend on these, those of an act's
+  /// Job always do. False: the objects aren't known.
   Result<bool> add_named(graph::Node node, const Value& instance, std::vector<ObjectId>& ids) {
     const blueprint::Node& told = blueprint_.blueprint.nodes()[node];
     if (!told.names_objects()) return true;
@@ -190,7 +190,7 @@ Result<InstanceGraph> graph_of(kube::Client& client, LiveBlueprint& live, const 
   const reconcile::World world = looker.world();
   result.plan = reconcile::decide(blueprint, instance, recorded, world);
   const reconcile::Survey survey(blueprint, instance, recorded, world);
-  // An unwanted node isn't asked for its objects otherwise.
+  // Without guards, since an unwanted node isn't asked for its objects otherwise.
   const blueprint::Blueprint unguarded = blueprint.without_guards();
   const reconcile::Survey whole(unguarded, instance, recorded, world);
   for (graph::Node node = 0; node < blueprint.nodes().size(); ++node) {

@@ -135,7 +135,7 @@ void add_crd_rules(const blueprint::Blueprint& blueprint, const std::string& nam
   own.push_back(rule("", "configmaps", {"create"}));
 }
 
-// HTTP nodes send their requests through the API server. Where those depend on values, either may be.
+// HTTP nodes send requests through the API server. Where values choose Service or Pod, both are allowed.
 Status add_proxy_rules(const blueprint::Blueprint& blueprint, blueprint::Evaluator& evaluator,
                        const Context& context, Value::Array& rules) {
   std::set<std::string> resources;

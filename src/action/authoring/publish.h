@@ -14,8 +14,8 @@
 
 namespace mist::action {
 
-/// The treatment of secrets that the package drew. A drawn field is secret unless it is an annotation of
-/// another object than a Secret in which none can be read: there packages put checksums.
+/// How to treat secrets that the package drew. A drawn field is secret unless it is an annotation of another
+/// object than a Secret in which none can be read: there packages put checksums.
 enum class DrawnSecrets : std::uint8_t {
   Refuse,    ///< none may be there
   Include,   ///< they are published, readable for everybody who may pull

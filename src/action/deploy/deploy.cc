@@ -77,8 +77,8 @@ DeployReport report_of(Look look) {
   return report;
 }
 
-// Nothing is to be written, but the objects that are there may not be ready all the same: their Pods may
-// crash since yesterday. Those that the look saw as ready aren't asked for again.
+// Nothing is to be written, but the objects that are there may still not be ready: their Pods may have
+// crashed since yesterday. Those that the look saw as ready aren't asked for again.
 Status wait_for_what_is_there(const Environment& environment, const Look& look, const Context& context) {
   std::vector<apply::AwaitedObject> objects = apply::awaited_objects(look.plan, {});
   std::erase_if(objects, [&](const apply::AwaitedObject& object) {

@@ -54,7 +54,7 @@ struct RevisionRecorded {
 /// Renders the wanted state of a release as it is now; called again when the release moved.
 using Render = std::function<Result<RenderedRelease>(const ReleaseState&)>;
 
-/// The particulars of a verb on the one path.
+/// The part of a verb that is its own, beside the path that all share.
 struct Intent {
   std::string action;  ///< for the record and the lock: "install"
   /// The same as long as nothing of the release was ever deployed; empty: `action`.
@@ -64,7 +64,7 @@ struct Intent {
   Render render;
   /// Whether finding everything as wanted ends it without a new revision.
   bool may_change_nothing = true;
-  /// The hooks that run of a chart's release; of an upgrade where nothing was deployed yet: an install's.
+  /// Which hooks of a chart's release run; of an upgrade where nothing was deployed yet: those of an install.
   apply::HookVerb hooks = apply::HookVerb::None;
   /// Of the deployed revision it needs nothing but what the release owns.
   LostRevision lost = LostRevision::Refused;

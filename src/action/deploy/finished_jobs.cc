@@ -99,7 +99,7 @@ std::set<ObjectKey> finished_jobs(const Environment& environment, const ReleaseS
     if (item.key.group_kind != kJobKind || item.replacing || item.uid.empty() || live.contains(item.key))
       continue;
     const Recorded known = recorded(state, item);
-    // No record renders an object any more that a release merely retains.
+    // No record renders a merely retained object any more.
     const bool ended = known.object == nullptr ? item.ended
                                                : apply::removes_itself(known.object->value()) &&
                                                      had_ended(environment, state, item, known, context);

@@ -2,8 +2,8 @@
 // A process that was stopped with its lock may have sent a DELETE that arrives only after the lock was taken
 // over, and much later. It names the uid and the version of the object that its sender had seen, so the
 // server refuses it once the object was written again. The next run therefore writes, before anything else,
-// all objects that the stopped process may be deleting and that it leaves where they are itself: an
-// annotation is put on each and taken off again. Nothing else of it changes.
+// every object that the stopped process may be deleting and that the run itself leaves in place: it puts an
+// annotation on the object and takes it off again. Nothing else of the object changes.
 //
 // DELETEs that a run sends, and how its record tells of them:
 //
@@ -28,7 +28,7 @@
 
 namespace mist::action {
 
-/// The objects of the release that a run that did not end may still be deleting. `taker`: a lock with that
+/// The objects of the release that an unfinished run may still be deleting. `taker`: a lock with that
 /// operation was its caller's own, whose record tells what it deletes. Pure; any thread.
 std::vector<apply::InventoryItem> may_be_deleted_late(const ReleaseState& state, std::string_view taker = {});
 

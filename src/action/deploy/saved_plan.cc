@@ -145,7 +145,7 @@ Status same_release(const SavedPlan& plan, const ReleaseState& state) {
   return {};
 }
 
-// The difference between a decision now and then, in words.
+// The difference between a decision then and now, in words.
 std::string difference_between(const SavedAction& then, const SavedAction* now) {
   const std::string name = then.key.display();
   if (now == nullptr) return fmt::format("{} is gone", name);

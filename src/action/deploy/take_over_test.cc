@@ -290,7 +290,7 @@ TEST_F(TakeOverTest, WhatTheOtherReleaseOnlyRetainedGoesBackAsItIs) {
   ours_is_gone();
 }
 
-// A later change by somebody else decides; the undoing says so and can be repeated.
+// A later change by somebody else is kept; the undoing reports it and can be repeated.
 TEST_F(TakeOverTest, FieldsOfOthersAreNotOverwrittenOnTheWayBack) {
   install_theirs();
   fail_to_install(taking());

@@ -49,7 +49,7 @@ TEST(FieldPlace, FindsAFieldInBothNotationsOfServers) {
   EXPECT_EQ(line(".spec.template.spec.containers[name=\"two\"].image"), 15u);
   EXPECT_EQ(line(".spec.template.spec.containers[name=\"two\"].ports[containerPort=81,protocol=\"TCP\"]"),
             19u);
-  // A missing field is at its deepest parent that is there.
+  // A missing field is at its deepest existing parent.
   EXPECT_EQ(line("spec.template.spec.containers[1].ports[7].hostPort"), 16u);
   EXPECT_EQ(line("spec.replicas.a[b"), 8u);
 }

@@ -367,7 +367,7 @@ Status renew_kinds(std::vector<DesiredObject>& desired, const std::set<GroupKind
     if (!kinds.contains(object.key.group_kind)) continue;
     auto kind = known_kind(object.resource.gvk, own, lookup);
     if (!kind.ok()) return unknown_kind(std::move(kind).error(), object.rendered);
-    // The object, and its place, would be something else than what was looked at.
+    // The object and its place would no longer be those that were looked at.
     if (kind->scope_known && kind->resource.namespaced == object.key.ns.empty())
       return at_source(
           error(ErrorKind::Conflict, "{} got another scope while the cluster was looked at: its kind {}",

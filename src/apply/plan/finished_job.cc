@@ -14,7 +14,7 @@ using encoding::Value;
 constexpr auto kEventLimit = std::chrono::seconds(3);
 // An Event of a Job's end is here before a Job is removed that stays for so long.
 constexpr auto kSurelyTold = std::chrono::seconds(15);
-// Kubernetes has 32 bits for it.
+// Kubernetes stores it in 32 bits.
 constexpr std::chrono::seconds kMostDelay{INT32_MAX};
 
 // Reasons of the condition Failed, which is told as an Event of the same reason (k8s.io/api/batch/v1).

@@ -22,7 +22,7 @@ struct Readiness {
 /// True for kinds whose readiness is more than being there.
 bool has_readiness_rule(const apimachinery::GroupKind& kind);
 
-/// The thing that begins when an object is written, where people want to know when it is ready.
+/// The process that writing an object starts, of which people want to know when it is ready.
 enum class Starts : std::uint8_t {
   Nothing,   ///< it is ready with the write, or nearly so: a ConfigMap, a Namespace, a ClusterIP Service
   Workload,  ///< Pods

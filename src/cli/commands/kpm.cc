@@ -280,7 +280,7 @@ Result<ExitCode> run_install(const Invocation& invocation, World& world) {
                  return kubes.insert_or_assign(name, std::move(found)).first->second.k3;
                }));
     }
-    // After a no, nothing of it is in the cluster.
+    // Asked before any write, so that a no leaves the cluster as it was.
     MIST_TRY_VOID(ask_to_go_on(invocation, world, plan.unavailable));
     for (const std::string& name : plan.missing) {
       if (say) step(world, fmt::format("Installing the dependency {}", kubes.at(name).k3.full_name()));

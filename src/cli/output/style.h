@@ -1,5 +1,5 @@
 #pragma once
-// The abilities of a terminal. Pure; any thread.
+// Capabilities of a terminal. Pure; any thread.
 
 #include <functional>
 #include <optional>

@@ -97,7 +97,7 @@ struct Example {
 /// of kind Usage ends with exit code 2, Cancelled with 130, any other with 1.
 using Handler = Result<ExitCode> (*)(const Invocation&, World&);
 
-/// The facts about a cluster that a command needs. All commands take the flags for these, since they may
+/// How much a command needs to know of a cluster. All commands take the flags that say it, since they may
 /// stand before the command's name; the short help of others leaves them out.
 enum class ClusterUse : std::uint8_t { Whole, Namespace, None };
 
