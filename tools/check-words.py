@@ -4,7 +4,10 @@
 Usage: tools/check-words.py [ROOT]      ROOT is the checkout; by default the one this file is in.
 Prints file:line for each, and exits 1 if there is one. Every tracked document, source and schema: words that aren't the
 field's own (WORDS, with what to write instead). Documents, outside of code and headings: sentences that have Who,
-Whose or What as their subject. Questions may begin with them.
+Whose or What as their subject; and the same, or Whoever or Whatever, in the comments of C++ sources in the folders of
+CLEAN. Questions may begin with them. A folder that is free of such sentences is added to CLEAN: then it stays so.
+Comments are read as a reader does: those on lines below each other, in one column, are one text, so that a sentence
+may go on in the next line; a comment's `code` doesn't count.
 """
 import pathlib
 import re
@@ -23,7 +26,22 @@ STEMS = ("circle", "tangle", "dearest", "mend")
 NAMES = [(re.compile(rf"(?<![A-Za-z])(?i:{word})(?![a-z])|(?<=[a-z]){word.capitalize()}(?![a-z])"), instead)
          for word, instead in WORDS.items()]
 # The beginning of a text or sentence, perhaps emphasised or quoted, up to its end. Code was taken out before.
-SUBJECT = re.compile(r"""(?:^|[.:;!?][)"'*_]*\s)\s*["'(*_]*(Who|Whose|What)\b([^.!?]|[.!?](?=\S))*([.!?]?)""")
+SUBJECT = re.compile(
+    r"""(?:^|[.:;!?][)"'*_]*\s)\s*["'(*_]*(Who|Whose|What|Whoever|Whatever)\b([^.!?]|[.!?](?=\S))*(?=([.!?]?))""")
+IN_DOCUMENTS = ("Who", "Whose", "What")
+IN_COMMENTS = (*IN_DOCUMENTS, "Whoever", "Whatever")
+# Folders whose comments name their subjects.
+CLEAN = (
+    "src/abi/", "src/action/authoring/", "src/action/query/", "src/action/recover/", "src/apimachinery/",
+    "src/apply/order/", "src/apply/wait/", "src/base/", "src/cli/", "src/config/", "src/crypto/", "src/encoding/",
+    "src/formats/", "src/graph/", "src/http/", "src/main/", "src/package/", "src/release/", "src/search/",
+    "src/sqlite/", "src/testing/", "src/trust/", "src/view/", "src/wasm/",
+)
+# What may hold a // that begins no comment, or a quote that begins no text, and the comments themselves.
+TOKEN = re.compile(
+    r"""R"([^()\\\s]{0,16})\((?:.*?)\)\1"|"(?:[^"\\\n]|\\.)*"|\b\d['\w]*|'(?:[^'\\\n]|\\.)*'"""
+    r"""|(?P<comment>//[/!]?<?[^\n]*|/\*.*?\*/)""", re.DOTALL)
+MARKER = re.compile(r"^(?://[/!]?<?|/\*+)\s*|\s*\*/$")
 ITEM = re.compile(r"\s*(?:[-*+]|\d+\.)\s+(?=\S)")
 
 
@@ -55,6 +73,36 @@ def texts(document):
         after_blank = code or not line.strip()
 
 
+def comments(source):
+    """(line number, text) of each comment. A // comment alone on its line goes on with one above it in its column."""
+    start, lines, place = 0, [], None
+    number, at = 1, 0
+    for token in TOKEN.finditer(source):
+        comment = token["comment"]
+        if comment is None:
+            continue
+        number += source.count("\n", at, token.start())
+        at = token.start()
+        begin = source.rfind("\n", 0, at) + 1
+        own = not source[begin:at].strip()
+        if lines and not (own and comment.startswith("//") and place == (number, at - begin)):
+            yield start, "\n".join(lines)
+            lines = []
+        start = start if lines else number
+        lines.append(MARKER.sub("", comment))
+        place = (number + comment.count("\n") + 1, at - begin)
+    if lines:
+        yield start, "\n".join(lines)
+
+
+def unnamed(text, beginnings):
+    """(lines above it, first words) of each sentence that has one of `beginnings` as its subject."""
+    text = re.sub(r"`[^`]*`", lambda code: "`" + "\n" * code[0].count("\n"), text)
+    for found in SUBJECT.finditer(text):
+        if found[1] in beginnings and found[3] != "?":
+            yield text.count("\n", 0, found.start(1)), " ".join(found[0].lstrip(".:;!?)\"'*_ \n").split()[:6])
+
+
 def problems(root):
     for name in tracked(root):
         file = root / name
@@ -67,14 +115,14 @@ def problems(root):
                 for pattern, instead in NAMES:
                     if found := pattern.search(line):
                         yield f'{name}:{number}: "{found[0]}": write {instead}'
+        passages, beginnings = (), ()
         if name.endswith(".md"):
-            for start, text in texts(content):
-                text = re.sub(r"`[^`]*`", lambda code: "`" + "\n" * code[0].count("\n"), text)
-                for found in SUBJECT.finditer(text):
-                    if found[3] != "?":
-                        number = start + text.count("\n", 0, found.start(1))
-                        words = " ".join(found[0].lstrip(".:;!?)\"'*_ \n").split()[:6])
-                        yield f'{name}:{number}: "{words} …": name the subject'
+            passages, beginnings = texts(content), IN_DOCUMENTS
+        elif name.startswith(CLEAN) and name.endswith((".h", ".cc")):
+            passages, beginnings = comments(content), IN_COMMENTS
+        for start, text in passages:
+            for above, words in unnamed(text, beginnings):
+                yield f'{name}:{start + above}: "{words} …": name the subject'
 
 
 def main():
