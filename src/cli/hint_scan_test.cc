@@ -188,7 +188,7 @@ TEST(HintScan, CommandTextBuildsEveryHintThatNamesARelease) {
 
 // kubectl too would otherwise look at another cluster than the user named.
 TEST(HintScan, KubectlTextBuildsEveryHintForKubectl) {
-  // Below `release` the client knows it: Client::kubectl(). What an operator says is read elsewhere, and
+  // Below `release` the client knows it: Client::kubectl(). Hints of the operator are read elsewhere, and
   // examples name no cluster.
   constexpr std::string_view kElsewhere[] = {"src/release/command_text.h", "src/releases/", "src/reconcile/",
                                              "src/catalog/", "src/cli/"};
