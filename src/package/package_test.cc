@@ -376,6 +376,10 @@ std::string refusal_of(Files files, std::string engine = {}) {
   request.release_name = "web";
   request.user_values = Value::object();
   const auto rendered = renderer.render(source, request, Context());
+  const auto inspected = renderer.inspect(source, Context());
+  if (source.engine.empty()) {
+    EXPECT_EQ(inspected.ok() ? "" : inspected.error().message, rendered.ok() ? "" : rendered.error().message);
+  }
   return rendered.ok() ? "rendered"
                        : fmt::format("{}; try: {}", rendered.error().message, rendered.error().hint);
 }

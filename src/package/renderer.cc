@@ -999,6 +999,13 @@ Result<Inspection> Renderer::inspect(const Source& source, const Context& contex
   MIST_TRY(Tree tree, look_at(source));
   for (const auto& [path, text] : tree.files) inspection.bytes += text.size();
   if (tree.engine != nullptr) return impl_->inspect_engine(source, tree, std::move(inspection), context);
+  // A directory that only holds packages has files of Kubernetes YAML as well.
+  if (!tree.declared) {
+    RenderRequest request;
+    request.user_values = Value::object();
+    request.quiet = true;
+    if (auto readable = render(source, request, context); !readable.ok()) return std::move(readable).error();
+  }
   MIST_TRY(const Files manifests, kubernetes_files(source, tree.files, tree.declared.has_value()));
   inspection.bytes = 0;
   for (const auto& [path, text] : manifests) inspection.bytes += text.size();
