@@ -162,6 +162,8 @@ class Scene {
     // `count` is the number of the call, but for a thread's luck between two at once.
     cluster_.set_before([&, after, dies, refuses](const FakeCall& call) -> std::optional<Error> {
       if (dead) return gone;
+      // To die while the server is asked what it would do is to die before anything is written.
+      if (dies && call.dry_run) return std::nullopt;
       const std::size_t number = ++count;
       if (!after && number == request) {
         reached = true;

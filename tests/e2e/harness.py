@@ -288,6 +288,34 @@ def config_map(name, data=None, **metadata):
             "data": data if data is not None else {"key": name}}
 
 
+def refused_when_written(t, name, *after):
+    """An object that the server takes when it is asked about it, and refuses when it is written, after these others: what
+    can't be known before."""
+    policy, label = "refused-when-written", "e2e.example.com/refused"
+    rules = [{"apiGroups": ["coordination.k8s.io"], "apiVersions": ["v1"], "resources": ["leases"], "operations": ["CREATE", "UPDATE"]}]
+    for kind, spec in (
+            ("ValidatingAdmissionPolicy", {
+                "failurePolicy": "Fail",
+                "validations": [{"expression": "has(request.dryRun) && request.dryRun", "message": "it was refused when it was written"}],
+                "matchConstraints": {"objectSelector": {"matchLabels": {label: "yes"}}, "resourceRules": rules}}),
+            ("ValidatingAdmissionPolicyBinding", {"policyName": policy, "validationActions": ["Deny"]})):
+        # For all tests, and as long as the cluster lives.
+        t.kube.request("POST", t.kube.path(kind), {"metadata": {"name": policy}, "spec": spec})
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name, "labels": {label: "yes"}}, "spec": {}}
+    probe = {**lease, "metadata": {**lease["metadata"], "name": "probe-of-the-policy"}}
+    place = t.kube.path("/apis/coordination.k8s.io/v1/leases", t.ns)
+
+    def is_refused():
+        status, _ = t.kube.request("POST", place, probe)
+        if status < 300:
+            t.kube.request("DELETE", f"{place}/{probe['metadata']['name']}")
+        return status == 422
+    t.kube.wait("the policy is enforced", is_refused)
+    if after:
+        lease["metadata"]["annotations"] = {"mistletoe.dev/after": ", ".join(after)}
+    return lease
+
+
 def secret(name, value="hidden-value", **metadata):
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, **metadata},
             "data": {"password": base64.b64encode(value.encode()).decode()}}

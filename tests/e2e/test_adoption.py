@@ -1,5 +1,5 @@
 """Objects that had another manager, or have another name: adopting them, and one object under two API groups."""
-from harness import check, config_map, contains, equal, test, workload
+from harness import check, config_map, contains, equal, refused_when_written, test, workload
 from test_refusals import html_404, through
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -164,9 +164,7 @@ def an_install_that_is_undone_gives_adopted_objects_back_as_they_were(t):
     adopted_things(t)
     before = {name: as_it_is(t, kind, name) for kind, name in (("Deployment", "web"), ("ConfigMap", "cfg"))}
     wanted = [workload("Deployment", "web"), config_map("cfg", {"a": "other", "new": "1"})]
-    bad = workload("Deployment", "bad", pod_spec={"containers": [
-        {"name": "main", "image": "example.com/a:1", "ports": [{"containerPort": 80, "name": "WAYTOOLONGNAMEFORAPORT"}]}]})
-    bad["metadata"]["annotations"] = {"mistletoe.dev/after": "ConfigMap/cfg, Deployment/web"}
+    bad = refused_when_written(t, "bad", "ConfigMap/cfg", "Deployment/web")
     outcome = t.refused("install", "shop", "-p", t.package("shop", *wanted, bad), "--adopt", "--rollback-on-failure", code=None,
                         says=["rolled back"])
     contains(outcome.err, "is as it was")
@@ -182,9 +180,7 @@ def an_upgrade_that_is_undone_gives_adopted_objects_back_as_they_were(t):
     t.run("install", "shop", "-p", t.package("v1", config_map("own", {"a": "1"})))
     adopted_things(t)
     before = {name: as_it_is(t, kind, name) for kind, name in (("Deployment", "web"), ("ConfigMap", "cfg"))}
-    bad = config_map("bad", {})
-    bad["metadata"]["annotations"] = {"mistletoe.dev/after": "ConfigMap/cfg, Deployment/web"}
-    bad["data"] = {"not a key!": "1"}
+    bad = refused_when_written(t, "bad", "ConfigMap/cfg", "Deployment/web")
     wanted = [config_map("own", {"a": "2"}), workload("Deployment", "web"), config_map("cfg", {"a": "other", "new": "1"})]
     t.refused("upgrade", "shop", "-p", t.package("v2", *wanted, bad), "--adopt", code=None)
     # Somebody changes what we left alone, and something that we wrote.
@@ -201,19 +197,12 @@ def an_upgrade_that_is_undone_gives_adopted_objects_back_as_they_were(t):
     equal(len(t.run("status", "shop", "-o", "json").json["objects"]), 1, "objects of the release")
 
 
-def failing(name, *after):
-    body = config_map(name, {})
-    body["metadata"]["annotations"] = {"mistletoe.dev/after": ", ".join(after)}
-    body["data"] = {"not a key!": "1"}
-    return body
-
-
 def adopt_in_vain(t, verb, *objects):
     """An attempt that adopts ConfigMap precious and then fails."""
     made_by(t, "kubectl-create", config_map("precious", {"years": "of data"}))
     before = as_it_is(t, "ConfigMap", "precious")
     t.refused(verb, "shop", "-p", t.package("bad", *objects, config_map("precious", {"a": "1"}),
-                                            failing("bad", "ConfigMap/precious")), "--adopt", code=None)
+                                            refused_when_written(t, "bad", "ConfigMap/precious")), "--adopt", code=None)
     contains(str(t.kube.get("ConfigMap", t.ns, "precious")["metadata"]["annotations"]), "mistletoe.dev/release")
     return before
 
@@ -316,8 +305,7 @@ def an_upgrade_that_adopts_replaces_and_fails_tells_what_it_can_not_give_back(t)
     mine = {**config_map("old", {"a": "mine", "b": "2"}), "immutable": True}
     t.run("install", "shop", "-p", t.package("v0", config_map("own", {"a": "1"})))
     made_by(t, "kubectl-create", mine)
-    bad = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "bad", "annotations": {"mistletoe.dev/after": "ConfigMap/old"}},
-           "spec": {"ports": [{"port": 70000}], "selector": {"app": "bad"}}}
+    bad = refused_when_written(t, "bad", "ConfigMap/old")
     changed = {**config_map("old", {"a": "ours"}), "immutable": True}
     done = t.refused("upgrade", "shop", "-p", t.package("v1", config_map("own", {"a": "1"}), changed, bad),
                      "--adopt", "--replace", "--rollback-on-failure", says=["rolled back to v0", "but for 1 object", "old is left as it is"])
@@ -375,7 +363,7 @@ def what_only_a_failed_attempt_adopted_is_not_uninstalled(t):
 def what_an_attempt_adopted_and_the_next_one_wants_is_the_releases(t):
     made_by(t, "kubectl-create", config_map("precious", {"years": "of data"}))
     wanted = config_map("precious", {"a": "1"})
-    t.refused("install", "shop", "-p", t.package("bad", wanted, failing("bad", "ConfigMap/precious")), "--adopt", code=None)
+    t.refused("install", "shop", "-p", t.package("bad", wanted, refused_when_written(t, "bad", "ConfigMap/precious")), "--adopt", code=None)
     t.run("install", "shop", "-p", t.package("good", wanted))
     equal(t.kube.get("ConfigMap", t.ns, "precious")["data"], {"a": "1"})
     t.run("uninstall", "shop", "--yes")

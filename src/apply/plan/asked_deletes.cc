@@ -1,8 +1,6 @@
 #include "apply/plan/asked_deletes.h"
 
 #include <algorithm>
-#include <array>
-#include <initializer_list>
 #include <optional>
 #include <set>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "apply/marks.h"
 #include "apply/plan/admission_change.h"
 #include "apply/plan/admission_gates.h"
+#include "apply/plan/admission_judges.h"
 #include "apply/plan/observe.h"
 #include "apply/plan/refusal.h"
 #include "base/one_line.h"
@@ -76,59 +75,6 @@ bool is_askable(const PlannedAction& removal) {
   return removal.kind == ActionKind::Delete && !removal.unreadable && !removal.uid.empty();
 }
 
-bool has_any_of(const Value* list, std::initializer_list<std::string_view> words) {
-  return list != nullptr && list->is_array() && std::ranges::any_of(list->as_array(), [&](const Value& each) {
-           return each.is_string() && std::ranges::find(words, each.as_string()) != words.end();
-         });
-}
-
-// What policies and webhooks of the cluster say of deletes.
-class DeleteJudges {
- public:
-  static DeleteJudges read(kube::Client& client, const Context& context) {
-    DeleteJudges judges;
-    for (const auto& [kind, plural] : kKinds) {
-      const kube::ResourceInfo resource{{"admissionregistration.k8s.io", "v1", kind}, plural, false, {}};
-      const auto found = client.list(resource, {}, context);
-      // Servers before 1.30 have no policies.
-      if (!found.ok() && !kube::is_not_served(found.error()) && found.error().kind != ErrorKind::NotFound)
-        judges.unknown_ = true;
-      if (!found.ok()) continue;
-      for (const Value& each : found->items) judges.add(each);
-    }
-    return judges;
-  }
-
-  /// Whether anything may be asked whether this object may go; true where that can't be read.
-  bool judge(const GroupKind& kind) const {
-    return unknown_ || std::ranges::any_of(rules_, [&](const Value& rule) {
-             return has_any_of(rule.find("apiGroups"), {"*", kind.group});
-           });
-  }
-
- private:
-  static constexpr std::array<std::pair<const char*, const char*>, 3> kKinds{
-      {{"ValidatingAdmissionPolicy", "validatingadmissionpolicies"},
-       {"ValidatingWebhookConfiguration", "validatingwebhookconfigurations"},
-       {"MutatingWebhookConfiguration", "mutatingwebhookconfigurations"}}};
-
-  void add(const Value& judge) {
-    add_rules(judge.at_path({"spec", "matchConstraints", "resourceRules"}));
-    const Value* const webhooks = judge.find("webhooks");
-    if (webhooks == nullptr || !webhooks->is_array()) return;
-    for (const Value& webhook : webhooks->as_array()) add_rules(webhook.find("rules"));
-  }
-
-  void add_rules(const Value* rules) {
-    if (rules == nullptr || !rules->is_array()) return;
-    for (const Value& rule : rules->as_array())
-      if (has_any_of(rule.find("operations"), {"*", "DELETE"})) rules_.push_back(rule);
-  }
-
-  std::vector<Value> rules_;
-  bool unknown_ = false;
-};
-
 // Whether what judged may judge otherwise by then: a policy's parameters go with the rest; a webhook, and
 // what is built into the server, may judge by anything.
 bool may_judge_otherwise(kube::Client& client, const std::vector<PlannedAction>& removals,
@@ -190,7 +136,7 @@ Status ask_about_deletes(kube::Client& client, Plan& plan, const PlanRules& rule
 Status ask_about_deletes(kube::Client& client, std::vector<PlannedAction>& removals, const LiveState& live,
                          bool only_looks, const Context& context) {
   if (std::ranges::none_of(removals, is_askable)) return {};
-  const DeleteJudges judges = DeleteJudges::read(client, context);
+  const AdmissionJudges judges = AdmissionJudges::read(client, "DELETE", context);
   std::vector<PlannedAction*> asked;
   std::set<std::pair<GroupKind, std::string>> known;
   for (PlannedAction& removal : removals) {

@@ -7,6 +7,7 @@
 #include "apply/fields/server_made.h"
 #include "apply/marks.h"
 #include "apply/plan/admission_gates.h"
+#include "apply/plan/admission_judges.h"
 #include "apply/plan/refusal.h"
 #include "base/parallel.h"
 #include "base/some_of.h"
@@ -428,8 +429,38 @@ void ask_about_all_changes(Plan& plan) {
   }
 }
 
+namespace {
+
+// Data whose schema and name say all that the server validates.
+bool is_plain_data(const Plan& plan, const PlannedAction& action) {
+  const GroupKind& kind = action.key.group_kind;
+  if (!kind.group.empty()) return false;
+  if (kind.kind == "ConfigMap" || kind.kind == "ServiceAccount") return true;
+  const Value& object = plan.desired[action.desired].rendered.object.value();
+  const std::string_view type = object.string_at("type");
+  return kind.kind == "Secret" && (type.empty() || type == "Opaque");
+}
+
+// Hundreds of ConfigMaps: of what nobody judges, one of each kind and namespace tells of rights.
+void ask_about_few_data(kube::Client& client, Plan& plan, const Context& context) {
+  constexpr std::size_t kFew = 8;
+  std::set<std::pair<GroupKind, std::string>> known;
+  std::vector<PlannedAction*> alike;
+  for (PlannedAction& action : plan.writes)
+    if (action.kind == ActionKind::Create && action.ask && is_plain_data(plan, action) &&
+        !known.insert({action.key.group_kind, action.key.ns}).second)
+      alike.push_back(&action);
+  if (alike.size() <= kFew) return;
+  const AdmissionJudges judges = AdmissionJudges::read(client, "CREATE", context);
+  for (PlannedAction* const action : alike)
+    if (!judges.judge(action->key.group_kind)) action->ask = false;
+}
+
+}  // namespace
+
 Status settle(kube::Client& client, Plan& plan, const LiveState& live, const PlanRules& rules,
               const Context& context) {
+  ask_about_few_data(client, plan, context);
   const bool gates_change = changes_admission(plan);
   std::vector<PlannedAction*> open;
   for (PlannedAction& action : plan.writes) {

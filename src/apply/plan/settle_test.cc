@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "kube/api_failure.h"
 #include "testing/api_refusal.h"
 #include "testing/definition.h"
@@ -193,6 +195,36 @@ TEST(Settle, WhatCannotBeCreatedIsKnownBeforeAnythingIsWritten) {
                                     "x is forbidden: User \"ann\" cannot create resource \"configmaps\"");
   EXPECT_EQ(created(rights).cause, ConflictCause::NoRight);
   EXPECT_EQ(created(rights, {.only_looks = true}).kind, ActionKind::Create);
+}
+
+// How many dry runs a first install of twenty ConfigMaps sends.
+std::size_t asked_of_twenty(const std::string& policy) {
+  testing::FakeCluster cluster;
+  std::string maps;
+  for (int i = 0; i < 20; ++i)
+    maps += fmt::format("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: m{}}}}}\n", i);
+  Plan plan = testing::plan_of(cluster, {"default", "web"}, maps);
+  if (!policy.empty()) cluster.put(*encoding::parse_yaml(policy), "kubectl");
+  std::atomic<std::size_t> asked = 0;
+  cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.dry_run) ++asked;
+    return std::nullopt;
+  });
+  ask_about_all_changes(plan);
+  EXPECT_TRUE(settle(cluster, plan, {}, {}, Context()).ok());
+  return asked;
+}
+
+TEST(Settle, OneOfManyTellsOfRightsWhereNothingJudgesThem) {
+  const std::string judge =
+      "{{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: "
+      "{{name: "
+      "j}}, webhooks: [{{name: j.example.com, rules: [{{apiGroups: [{}], operations: [{}], resources: "
+      "['*']}}]}}]}}";
+  EXPECT_EQ(asked_of_twenty(""), 1);
+  EXPECT_EQ(asked_of_twenty(fmt::format(fmt::runtime(judge), "apps", "CREATE")), 1);
+  EXPECT_EQ(asked_of_twenty(fmt::format(fmt::runtime(judge), "''", "DELETE")), 1);
+  EXPECT_EQ(asked_of_twenty(fmt::format(fmt::runtime(judge), "''", "CREATE")), 20);
 }
 
 TEST(Settle, WhatTheServerCannotSayYetIsLeftToTheWrite) {

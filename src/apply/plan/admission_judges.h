@@ -1,0 +1,30 @@
+#pragma once
+// The policies and webhooks of a cluster that judge one operation: where there is none, the server only asks
+// for rights, and validates. Blocking to read; then pure; any thread.
+
+#include <string_view>
+#include <vector>
+
+#include "apimachinery/object.h"
+#include "base/context.h"
+#include "kube/client.h"
+
+namespace mist::apply {
+
+class AdmissionJudges {
+ public:
+  /// `operation` as admission calls it: "CREATE", "DELETE". Three LISTs. One that fails leaves unknown what
+  /// is judged (judge()).
+  static AdmissionJudges read(kube::Client& client, std::string_view operation, const Context& context);
+
+  /// Whether any may be asked about objects of that kind; true where that is unknown.
+  bool judge(const apimachinery::GroupKind& kind) const;
+
+ private:
+  void add_rules(const encoding::Value* rules, std::string_view operation);
+
+  std::vector<encoding::Value> rules_;
+  bool unknown_ = false;
+};
+
+}  // namespace mist::apply
