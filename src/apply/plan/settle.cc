@@ -182,6 +182,7 @@ class Settler {
     MIST_TRY_VOID(context_.check());
     if (created.ok() || kube::is_without_dry_run(created.error())) return {};
     const Error& failure = created.error();
+    if (kube::is_over_quota(failure) && may_make_room()) return {};
     if (!kube::denied_by(failure).empty() || (action.ask && kube::is_denied(failure)))
       denied(action, failure);
     else if (action.ask && stays_unanswered(plan_, failure))
@@ -189,6 +190,12 @@ class Settler {
     else if (action.ask && failure.kind == ErrorKind::Invalid && !redefined_.contains(action.key.group_kind))
       invalid(action, ActionKind::Create, failure);
     return {};
+  }
+
+  bool may_make_room() const {
+    return !plan_.removals.empty() || std::ranges::any_of(plan_.writes, [](const PlannedAction& action) {
+      return action.kind != ActionKind::Create && is_written(action);
+    });
   }
 
   // Once the old object is gone it is too late to find out that there can't be a new one. As long as it is
