@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <future>
 #include <iterator>
+#include <stop_token>
 #include <utility>
 
 #include "base/text.h"
@@ -110,36 +112,39 @@ std::optional<std::size_t> range_end(const http::Response& response) {
   return end;
 }
 
-// Counts and hashes a blob while it comes.
+// Counts and hashes a blob while it comes, and hands it on.
 class BlobReader {
  public:
-  explicit BlobReader(std::uint64_t size) : size_(size) { bytes_.reserve(static_cast<std::size_t>(size)); }
+  BlobReader(std::uint64_t size, const ByteSink& sink) : size_(size), sink_(sink) {}
 
   bool add(std::string_view piece) {
-    if (piece.size() > size_ - bytes_.size()) {
+    if (piece.size() > size_ - count_) {
       too_long_ = true;
       return false;
     }
     hasher_.update(piece);
-    bytes_ += piece;
-    return true;
+    count_ += piece.size();
+    taken_ = sink_(piece);
+    return taken_.ok();
   }
 
-  Result<std::string> finish(const oci::Descriptor& descriptor, const std::string& what) && {
+  Status finish(const oci::Descriptor& descriptor, const std::string& what) && {
+    MIST_TRY_VOID(std::move(taken_));
     if (too_long_)
       return wrong_content(what, fmt::format("more than the {} bytes came that its manifest says", size_));
-    if (bytes_.size() != size_)
-      return wrong_content(what,
-                           fmt::format("{} bytes came, and its manifest says {}", bytes_.size(), size_));
+    if (count_ != size_)
+      return wrong_content(what, fmt::format("{} bytes came, and its manifest says {}", count_, size_));
     const crypto::Digest digest = hasher_.finish();
     if (digest != descriptor.digest)
       return wrong_content(what, fmt::format("the bytes that came are {}", digest.str()));
-    return std::move(bytes_);
+    return {};
   }
 
  private:
   std::uint64_t size_;
-  std::string bytes_;
+  std::uint64_t count_ = 0;
+  const ByteSink& sink_;
+  Status taken_;
   crypto::Hasher hasher_;
   bool too_long_ = false;
 };
@@ -367,6 +372,20 @@ Result<std::optional<crypto::Digest>> OciClient::digest_of(const oci::Repository
 
 Result<std::string> OciClient::blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
                                     std::uint64_t limit, const Context& context) {
+  std::string bytes;
+  MIST_TRY_VOID(stream_blob(
+      repository, descriptor, limit,
+      [&](std::string_view piece) {
+        if (bytes.empty()) bytes.reserve(static_cast<std::size_t>(descriptor.size));
+        bytes += piece;
+        return Status();
+      },
+      context));
+  return bytes;
+}
+
+Status OciClient::stream_blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
+                              std::uint64_t limit, const ByteSink& sink, const Context& context) {
   const std::string what = fmt::format("{} of {}", descriptor.digest.str(), repository.str());
   if (descriptor.size > limit)
     return error(ErrorKind::Invalid, "{} is too large: it has {} bytes, {} are allowed", what,
@@ -375,7 +394,7 @@ Result<std::string> OciClient::blob(const oci::Repository& repository, const oci
   Call call = Call::to(repository, "blobs/" + descriptor.digest.str());
   // Of answers that are no blob, too; BlobReader bounds the blob.
   call.request.response_limit = std::max(kMaxAnswer, descriptor.size + 1);
-  BlobReader reader(descriptor.size);
+  BlobReader reader(descriptor.size, sink);
   const http::BodyPiece piece = [&](std::string_view bytes) { return reader.add(bytes); };
   call.piece = &piece;
   MIST_TRY(const http::Response response, exchange(call, context).in(fmt::format("while reading {}", what)));
@@ -500,7 +519,7 @@ Result<std::string> OciClient::upload_address(const oci::Repository& repository,
 }
 
 Result<http::Response> OciClient::put_blob(const oci::Repository& repository, const std::string& location,
-                                           const std::string& digest, const std::string& bytes,
+                                           const std::string& digest, std::string bytes,
                                            const Context& context) {
   Call put = Call::to(repository, "");
   put.access = oci::Access::Push;
@@ -508,26 +527,46 @@ Result<http::Response> OciClient::put_blob(const oci::Repository& repository, co
   put.request.url = location + (location.find('?') == std::string::npos ? "?digest=" : "&digest=") +
                     http::escape_query(digest);
   put.request.headers.push_back({"Content-Type", "application/octet-stream"});
-  put.request.body = bytes;
+  put.request.body = std::move(bytes);
   put.request.repeat = http::Repeat::Unsafe;
   return exchange(put, context);
 }
 
 // `opened`: an upload that is open already.
-Status OciClient::upload(const oci::Repository& repository, const std::string& digest,
-                         const std::string& bytes, std::optional<std::string> opened,
-                         const Context& context) {
-  if (bytes.size() < options_.chunked_from)
-    return upload_whole(repository, digest, bytes, std::move(opened), context);
-  MIST_TRY(const Sending sent, upload_in_chunks(repository, digest, bytes, std::move(opened), context));
+Status OciClient::upload(const oci::Repository& repository, const Upload& blob,
+                         std::optional<std::string> opened, const Context& context) {
+  if (blob.bytes.size() < options_.chunked_from)
+    return upload_whole(repository, blob, std::move(opened), context);
+  MIST_TRY(const Sending sent, upload_in_chunks(repository, blob, std::move(opened), context));
   if (sent == Sending::Done) return {};
   // A registry that takes no chunks.
-  return upload_whole(repository, digest, bytes, {}, context);
+  return upload_whole(repository, blob, {}, context);
+}
+
+// The file is held against its digest on another thread meanwhile: that takes about as long as sending it.
+Status OciClient::upload_file(const oci::Repository& repository, const std::string& digest,
+                              const FilePart& file, std::optional<std::string> opened,
+                              const std::function<Status(const Context&)>& verify, const Context& context) {
+  std::stop_source ended;
+  const Context verifying = context.with_stop(ended.get_token());
+  std::future<Status> result = std::async(std::launch::async, [&] { return verify(verifying); });
+  std::optional<Status> known;
+  const auto verified = [&]() -> Status {
+    if (!known) known = result.get();
+    return *known;
+  };
+  const BlobBytes bytes(file);
+  Status sent = upload(repository, {digest, bytes, verified}, std::move(opened), context);
+  if (!known) {
+    ended.request_stop();
+    result.wait();
+  }
+  return sent;
 }
 
 // Distribution specification, "Pushing a blob in chunks". BrokenOff: the connection, or the registry, failed.
 // Refused: it takes no chunks.
-Result<OciClient::Sending> OciClient::send_chunks(const oci::Repository& repository, const std::string& bytes,
+Result<OciClient::Sending> OciClient::send_chunks(const oci::Repository& repository, const BlobBytes& bytes,
                                                   Progress& progress, const Context& context) {
   while (progress.offset < bytes.size()) {
     const std::size_t size = std::min(options_.chunk_bytes, bytes.size() - progress.offset);
@@ -538,7 +577,7 @@ Result<OciClient::Sending> OciClient::send_chunks(const oci::Repository& reposit
     patch.request.headers.push_back({"Content-Type", "application/octet-stream"});
     patch.request.headers.push_back(
         {"Content-Range", fmt::format("{}-{}", progress.offset, progress.offset + size - 1)});
-    patch.request.body = bytes.substr(progress.offset, size);
+    MIST_TRY(patch.request.body, bytes.read(progress.offset, size));
     patch.request.repeat = http::Repeat::Unsafe;
     const Result<http::Response> answer = exchange(patch, context);
     if (!answer && answer.error().kind != ErrorKind::Retryable) return answer.error();
@@ -570,10 +609,11 @@ Result<bool> OciClient::find_offset(const oci::Repository& repository, std::size
   return true;
 }
 
-Result<OciClient::Sending> OciClient::upload_in_chunks(const oci::Repository& repository,
-                                                       const std::string& digest, const std::string& bytes,
+Result<OciClient::Sending> OciClient::upload_in_chunks(const oci::Repository& repository, const Upload& blob,
                                                        std::optional<std::string> opened,
                                                        const Context& context) {
+  const std::string& digest = blob.digest;
+  const BlobBytes& bytes = blob.bytes;
   Progress progress{opened.value_or(""), 0};
   std::size_t farthest = 0;
   for (int attempt = 1; attempt <= kUploadAttempts; ++attempt) {
@@ -584,6 +624,7 @@ Result<OciClient::Sending> OciClient::upload_in_chunks(const oci::Repository& re
     MIST_TRY(Sending sent, send_chunks(repository, bytes, progress, context));
     if (sent == Sending::Refused) return sent;
     if (sent == Sending::Done) {
+      if (blob.verified) MIST_TRY_VOID(blob.verified());
       const Result<http::Response> stored = put_blob(repository, progress.location, digest, {}, context);
       if (stored && stored->status == 201) return Sending::Done;
       if (!stored && stored.error().kind != ErrorKind::Retryable) return stored.error();
@@ -604,15 +645,17 @@ Result<OciClient::Sending> OciClient::upload_in_chunks(const oci::Repository& re
       .with_hint("try again; what has arrived in whole is not sent again");
 }
 
-Status OciClient::upload_whole(const oci::Repository& repository, const std::string& digest,
-                               const std::string& bytes, std::optional<std::string> opened,
-                               const Context& context) {
+Status OciClient::upload_whole(const oci::Repository& repository, const Upload& blob,
+                               std::optional<std::string> opened, const Context& context) {
+  const std::string& digest = blob.digest;
+  if (blob.verified) MIST_TRY_VOID(blob.verified());
   for (int attempt = 1;; ++attempt) {
     if (!opened) {
       MIST_TRY(opened, open_upload(repository, context));
     }
+    MIST_TRY(std::string bytes, blob.bytes.read(0, blob.bytes.size()));
     const Result<http::Response> stored =
-        put_blob(repository, *std::exchange(opened, {}), digest, bytes, context);
+        put_blob(repository, *std::exchange(opened, {}), digest, std::move(bytes), context);
     if (stored && stored->status == 201) return {};
     // The connection broke, or the registry was started again and knows nothing of the upload.
     const bool again =
@@ -634,7 +677,7 @@ Status OciClient::push_blob(const oci::Repository& repository, const oci::Blob& 
     MIST_TRY(const bool there, has_blob(repository, digest, context));
     if (there) return {};
   }
-  return upload(repository, digest, blob.bytes, {}, context);
+  return upload(repository, {digest, BlobBytes(blob.bytes)}, {}, context);
 }
 
 Result<Moved> OciClient::take_blob(OciSource& source, const oci::Repository& from, const oci::Repository& to,
@@ -651,8 +694,17 @@ Result<Moved> OciClient::take_blob(OciSource& source, const oci::Repository& fro
     if (mounted && !*mounted) return Moved::Mounted;
     if (mounted) opened = *std::move(mounted);
   }
+  if (const std::optional<FilePart> file = source.file_of(descriptor);
+      file && file->size == descriptor.size && file->size <= limit && file->size >= options_.chunked_from) {
+    const auto verify = [&](const Context& verifying) {
+      return source.stream_blob(
+          from, descriptor, limit, [](std::string_view) { return Status(); }, verifying);
+    };
+    MIST_TRY_VOID(upload_file(to, digest, *file, std::move(opened), verify, context));
+    return Moved::Sent;
+  }
   MIST_TRY(const std::string bytes, source.blob(from, descriptor, limit, context));
-  MIST_TRY_VOID(upload(to, digest, bytes, std::move(opened), context));
+  MIST_TRY_VOID(upload(to, {digest, BlobBytes(bytes)}, std::move(opened), context));
   return Moved::Sent;
 }
 

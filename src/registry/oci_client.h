@@ -34,7 +34,7 @@ class OciClient final : public OciTarget {
     bool plain_http = false;                           ///< also to other machines
     http::Resolver resolve = http::resolve_host;       ///< tells whether a registry is at a private address
     std::size_t chunked_from = std::size_t{32} << 20;  ///< blobs that large are sent in chunks
-    std::size_t chunk_bytes = std::size_t{16} << 20;
+    std::size_t chunk_bytes = std::size_t{8} << 20;    ///< in memory a few times while it is sent
     /// A blob that is smaller is sent without the question whether it is there: two requests instead of
     /// three, and mostly it isn't.
     std::size_t asked_from = std::size_t{32} << 10;
@@ -70,6 +70,8 @@ class OciClient final : public OciTarget {
   }
   Result<std::string> blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
                            std::uint64_t limit, const Context& context) override;
+  Status stream_blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
+                     std::uint64_t limit, const ByteSink& sink, const Context& context) override;
   Result<std::vector<std::string>> tags(const oci::Repository& repository, const Context& context) override;
 
   /// All repositories of a registry, as far as it lists them (`_catalog`): many don't. Errors: Invalid (it
@@ -83,7 +85,8 @@ class OciClient final : public OciTarget {
                         const Context& context) override {
     return has_blob(repository, descriptor.digest.str(), context);
   }
-  /// Within one registry it is mounted, where the registry can do that.
+  /// Within one registry it is mounted, where the registry can do that. From a file it is sent in chunks that
+  /// are read as they are sent.
   Result<Moved> take_blob(OciSource& source, const oci::Repository& from, const oci::Repository& to,
                           const oci::Descriptor& descriptor, std::uint64_t limit,
                           const Context& context) override;
@@ -109,13 +112,22 @@ class OciClient final : public OciTarget {
                                                  const oci::Repository* mount = nullptr,
                                                  const std::string& digest = {});
   Result<http::Response> put_blob(const oci::Repository& repository, const std::string& location,
-                                  const std::string& digest, const std::string& bytes,
-                                  const Context& context);
+                                  const std::string& digest, std::string bytes, const Context& context);
   Result<std::string> upload_address(const oci::Repository& repository, const std::string& asked,
                                      const http::Response& response) const;
-  Status upload(const oci::Repository& repository, const std::string& digest, const std::string& bytes,
-                std::optional<std::string> opened, const Context& context);
-  Status upload_whole(const oci::Repository& repository, const std::string& digest, const std::string& bytes,
+  /// What is sent. `verified`: whether the bytes are those of the digest, as far as that isn't known before
+  /// they are sent; waits.
+  struct Upload {
+    const std::string& digest;
+    const BlobBytes& bytes;
+    std::function<Status()> verified = {};
+  };
+  Status upload(const oci::Repository& repository, const Upload& blob, std::optional<std::string> opened,
+                const Context& context);
+  Status upload_file(const oci::Repository& repository, const std::string& digest, const FilePart& file,
+                     std::optional<std::string> opened, const std::function<Status(const Context&)>& verify,
+                     const Context& context);
+  Status upload_whole(const oci::Repository& repository, const Upload& blob,
                       std::optional<std::string> opened, const Context& context);
   /// An upload in chunks: where it goes on, and how much of it the registry has.
   struct Progress {
@@ -123,13 +135,12 @@ class OciClient final : public OciTarget {
     std::size_t offset = 0;
   };
   enum class Sending : std::uint8_t { Done, BrokenOff, Refused };
-  Result<Sending> send_chunks(const oci::Repository& repository, const std::string& bytes, Progress& progress,
+  Result<Sending> send_chunks(const oci::Repository& repository, const BlobBytes& bytes, Progress& progress,
                               const Context& context);
   Result<bool> find_offset(const oci::Repository& repository, std::size_t size, Progress& progress,
                            const Context& context);
-  Result<Sending> upload_in_chunks(const oci::Repository& repository, const std::string& digest,
-                                   const std::string& bytes, std::optional<std::string> opened,
-                                   const Context& context);
+  Result<Sending> upload_in_chunks(const oci::Repository& repository, const Upload& blob,
+                                   std::optional<std::string> opened, const Context& context);
   Result<http::Response> exchange(const Call& call, const Context& context);
   Result<http::Response> follow(const Call& call, const std::string& origin,
                                 const std::optional<OciAnswer>& known, const Context& context);

@@ -7,9 +7,11 @@
 
 #include "http/retry.h"
 #include "registry/oci_fixture.h"
+#include "registry/oci_layout_store.h"
 #include "registry/oci_packages.h"
 #include "testing/fake_clock.h"
 #include "testing/fake_transport.h"
+#include "testing/temp_dir.h"
 
 namespace mist::registry {
 namespace {
@@ -505,6 +507,38 @@ TEST_F(OciClientTest, ALargeBlobIsSentInChunks) {
   ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
   EXPECT_EQ(server.registry.blobs.at(layer().digest.str()), kModuleBytes);
   EXPECT_THAT(server.ranges, ::testing::ElementsAre("0-2", "3-5", "6-7"));
+}
+
+TEST_F(OciClientTest, ALargeBlobOfALayoutIsSentFromItsFile) {
+  const mist::testing::TempDir directory;
+  HostFileSystem files;
+  {
+    const auto writer = LayoutWriter::open(files, directory.path() / "layout", Context());
+    ASSERT_TRUE(writer.ok()) << writer.error().to_line();
+    ASSERT_TRUE((*writer)->push_blob(kShop, artifact.blobs[1], Context()).ok());
+    ASSERT_TRUE((*writer)->finish().ok());
+  }
+  const auto reader = LayoutReader::open(*directory_layout(files, directory.path() / "layout"), "layout");
+  ASSERT_TRUE(reader.ok()) << reader.error().to_line();
+  const std::optional<FilePart> file = (*reader)->file_of(layer());
+  ASSERT_TRUE(file);
+  ChunkServer server;
+  OciClient client = server.client();
+  const auto moved = client.take_blob(**reader, kShop, kShop, layer(), 1 << 20, Context());
+  ASSERT_TRUE(moved.ok()) << moved.error().to_line();
+  EXPECT_EQ(server.registry.blobs.at(layer().digest.str()), kModuleBytes);
+  EXPECT_THAT(server.ranges, ::testing::ElementsAre("0-2", "3-5", "6-7"));
+
+  // A file that is damaged is never made a blob of the registry.
+  ASSERT_TRUE(files.write(file->path, std::string(kModuleBytes.size(), 'x')).ok());
+  server.registry.blobs.clear();
+  const auto damaged = client.take_blob(**reader, kShop, kShop, layer(), 1 << 20, Context());
+  ASSERT_FALSE(damaged.ok());
+  EXPECT_EQ(damaged.error().kind, ErrorKind::Conflict);
+  EXPECT_TRUE(server.registry.blobs.empty());
+  ASSERT_TRUE(files.write(file->path, "x").ok());
+  EXPECT_EQ(client.take_blob(**reader, kShop, kShop, layer(), 1 << 20, Context()).error().kind,
+            ErrorKind::Conflict);
 }
 
 TEST_F(OciClientTest, AnUploadThatBreaksOffGoesOnWhereItIs) {

@@ -24,6 +24,7 @@ constexpr std::string_view kLayoutText = R"({"imageLayoutVersion":"1.0.0"})";
 constexpr std::string_view kNameAnnotation = "org.opencontainers.image.ref.name";
 constexpr std::uint64_t kMaxLayoutText = 4096;
 constexpr std::size_t kMaxArchiveFiles = 1'000'000;
+constexpr std::size_t kPiece = std::size_t{1} << 20;
 constexpr WriteOptions kPublicFile{.mode = 0644};
 
 std::string blob_file(const crypto::Digest& digest) {
@@ -53,6 +54,14 @@ class DirectoryLayout final : public LayoutFiles {
     return std::move(bytes).error();
   }
 
+  Result<std::optional<FilePart>> part(const std::string& name) const override {
+    std::error_code failed;
+    const Path file = directory_ / name;
+    MIST_TRY_VOID(refuse_special_file(file));
+    const std::uint64_t size = std::filesystem::file_size(file, failed);
+    return failed ? std::optional<FilePart>() : std::optional(FilePart{file, 0, size});
+  }
+
  private:
   const FileSystem& files_;
   Path directory_;
@@ -78,6 +87,12 @@ class ArchiveLayout final : public LayoutFiles {
     MIST_TRY(std::string bytes,
              read_file_part(archive_, part->second.offset, static_cast<std::size_t>(part->second.size)));
     return std::optional(std::move(bytes));
+  }
+
+  Result<std::optional<FilePart>> part(const std::string& name) const override {
+    const auto found = parts_.find(name);
+    if (found == parts_.end()) return std::optional<FilePart>();
+    return std::optional(FilePart{archive_, found->second.offset, found->second.size});
   }
 
  private:
@@ -170,6 +185,31 @@ Result<std::optional<std::string>> read_blob(const LayoutFiles& files, const cry
     return damaged_blob(digest, place, fmt::format("the bytes there are {}", found.str()));
   return bytes;
 }
+
+// The same of a blob of that size, piece by piece. False: it isn't there.
+Result<bool> stream_file(const LayoutFiles& files, const oci::Descriptor& descriptor,
+                         const std::string& place, const ByteSink& sink, const Context& context) {
+  MIST_TRY(const std::optional<FilePart> part, files.part(blob_file(descriptor.digest)));
+  if (!part) return false;
+  if (part->size != descriptor.size)
+    return damaged_blob(
+        descriptor.digest, place,
+        fmt::format("it has {} bytes, and its manifest says {}", part->size, descriptor.size));
+  crypto::Hasher hasher;
+  for (std::uint64_t at = 0; at < part->size;) {
+    MIST_TRY_VOID(context.check());
+    MIST_TRY(const std::string piece, part->read(at, kPiece));
+    if (piece.empty()) return damaged_blob(descriptor.digest, place, "it ends too early");
+    hasher.update(piece);
+    MIST_TRY_VOID(sink(piece));
+    at += piece.size();
+  }
+  if (const crypto::Digest found = hasher.finish(); found != descriptor.digest)
+    return damaged_blob(descriptor.digest, place, fmt::format("the bytes there are {}", found.str()));
+  return true;
+}
+
+Status nowhere(std::string_view /*piece*/) { return {}; }
 
 // Digests of everything that the entries lead to.
 class Reachable {
@@ -283,19 +323,32 @@ Result<std::vector<oci::Descriptor>> LayoutReader::referrers(const oci::Reposito
 }
 
 Result<std::string> LayoutReader::blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
-                                       std::uint64_t limit, const Context& /*context*/) {
+                                       std::uint64_t limit, const Context& context) {
+  std::string bytes;
+  MIST_TRY_VOID(stream_blob(
+      repository, descriptor, limit,
+      [&](std::string_view piece) {
+        if (bytes.empty()) bytes.reserve(static_cast<std::size_t>(descriptor.size));
+        bytes += piece;
+        return Status();
+      },
+      context));
+  return bytes;
+}
+
+Status LayoutReader::stream_blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
+                                 std::uint64_t limit, const ByteSink& sink, const Context& context) {
   if (descriptor.size > limit)
     return error(ErrorKind::Invalid, "{} of {} is too large: it has {} bytes, {} are allowed",
                  descriptor.digest.str(), repository.str(), descriptor.size, limit);
-  MIST_TRY(std::optional<std::string> bytes, read_blob(*files_, descriptor.digest, limit, place_));
-  if (!bytes)
-    return error(ErrorKind::NotFound, "{} has no {} of {}", place_, descriptor.digest.str(), repository.str())
-        .with_hint("mirror the package again");
-  if (bytes->size() != descriptor.size)
-    return damaged_blob(
-        descriptor.digest, place_,
-        fmt::format("it has {} bytes, and its manifest says {}", bytes->size(), descriptor.size));
-  return *std::move(bytes);
+  MIST_TRY(const bool there, stream_file(*files_, descriptor, place_, sink, context));
+  if (there) return {};
+  return error(ErrorKind::NotFound, "{} has no {} of {}", place_, descriptor.digest.str(), repository.str())
+      .with_hint("mirror the package again");
+}
+
+std::optional<FilePart> LayoutReader::file_of(const oci::Descriptor& descriptor) {
+  return files_->part(blob_file(descriptor.digest)).value_or(std::nullopt);
 }
 
 Result<std::vector<std::string>> LayoutReader::tags(const oci::Repository& repository,
@@ -413,10 +466,10 @@ Result<std::optional<crypto::Digest>> LayoutWriter::find_digest(const oci::Repos
 }
 
 Result<bool> LayoutWriter::has_blob(const oci::Repository& /*repository*/, const oci::Descriptor& descriptor,
-                                    const Context& /*context*/) {
-  const auto bytes = read_blob(reader_->files(), descriptor.digest, kMaxCopiedBlob, reader_->place_);
-  if (!bytes && bytes.error().kind != ErrorKind::Conflict) return bytes.error();
-  return bytes && bytes->has_value() && (*bytes)->size() == descriptor.size;
+                                    const Context& context) {
+  const auto found = stream_file(reader_->files(), descriptor, reader_->place_, nowhere, context);
+  if (!found && found.error().kind != ErrorKind::Conflict) return found.error();
+  return found && *found;
 }
 
 Status LayoutWriter::write_blob(const crypto::Digest& digest, std::string_view bytes) {
@@ -432,6 +485,19 @@ Status LayoutWriter::push_blob(const oci::Repository& repository, const oci::Blo
   MIST_TRY(const bool there, has_blob(repository, blob.descriptor, context));
   if (there) return {};
   return write_blob(blob.descriptor.digest, blob.bytes);
+}
+
+Result<Moved> LayoutWriter::take_blob(OciSource& source, const oci::Repository& from,
+                                      const oci::Repository& to, const oci::Descriptor& descriptor,
+                                      std::uint64_t limit, const Context& context) {
+  MIST_TRY(const bool there, has_blob(to, descriptor, context));
+  if (there) return Moved::WasThere;
+  const Path file = directory_ / blob_file(descriptor.digest);
+  MIST_TRY_VOID(files_.make_directories(file.parent_path()));
+  MIST_TRY_VOID(write_file_in_parts(file, [&](const ByteSink& sink) {
+    return source.stream_blob(from, descriptor, limit, sink, context);
+  }));
+  return Moved::Sent;
 }
 
 Status LayoutWriter::write_index() {
@@ -525,8 +591,7 @@ Result<std::optional<crypto::Digest>> LayoutPreview::find_digest(const oci::Repo
 Result<bool> LayoutPreview::has_blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
                                      const Context& context) {
   if (layout_ == nullptr) return false;
-  const Result<std::string> bytes = layout_->blob(repository, descriptor, kMaxCopiedBlob, context);
-  return bytes.ok();
+  return layout_->stream_blob(repository, descriptor, kMaxCopiedBlob, nowhere, context).ok();
 }
 
 Status LayoutPreview::push_blob(const oci::Repository& /*repository*/, const oci::Blob& /*blob*/,

@@ -25,6 +25,8 @@ class LayoutFiles {
   virtual ~LayoutFiles() = default;
   /// Nothing: there is no such file. Invalid: it has more than `limit` bytes.
   virtual Result<std::optional<std::string>> read(const std::string& name, std::uint64_t limit) const = 0;
+  /// Where such a file is; nothing: there is no such file. Invalid: it is a pipe, a socket or a device.
+  virtual Result<std::optional<FilePart>> part(const std::string& name) const = 0;
 };
 
 /// NotFound: there is no such directory.
@@ -53,6 +55,9 @@ class LayoutReader final : public OciSource {
                                                  const Context& context) override;
   Result<std::string> blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
                            std::uint64_t limit, const Context& context) override;
+  Status stream_blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
+                     std::uint64_t limit, const ByteSink& sink, const Context& context) override;
+  std::optional<FilePart> file_of(const oci::Descriptor& descriptor) override;
   Result<std::vector<std::string>> tags(const oci::Repository& repository, const Context& context) override;
 
   /// By reference, as in index.json.
@@ -100,6 +105,10 @@ class LayoutWriter final : public OciTarget {
   Result<bool> has_blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
                         const Context& context) override;
   Status push_blob(const oci::Repository& repository, const oci::Blob& blob, const Context& context) override;
+  /// From the source to the disk, piece by piece.
+  Result<Moved> take_blob(OciSource& source, const oci::Repository& from, const oci::Repository& to,
+                          const oci::Descriptor& descriptor, std::uint64_t limit,
+                          const Context& context) override;
   /// Under a tag it is in index.json at once; by its digest alone after the next tag, or finish().
   Result<bool> put_manifest(const oci::Repository& repository, const std::string& tag,
                             const std::string& manifest, std::string_view media_type,

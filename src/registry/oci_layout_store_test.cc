@@ -65,6 +65,18 @@ class OciLayout : public ::testing::Test {
   OciClient client = registry.client();
 };
 
+TEST_F(OciLayout, ABlobThatIsNotWhatItsDigestSaysIsNotWritten) {
+  registry.blobs[module.blobs[1].descriptor.digest.str()] = std::string(8, 'x');
+  const auto target = writer(temp.path() / "a");
+  const auto refused = copy(*target, "1.4.0");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  const auto there = files.list(temp.path() / "a/blobs/sha256");
+  ASSERT_TRUE(there.ok());
+  for (const DirectoryEntry& entry : *there)
+    EXPECT_EQ(entry.name, module.blobs[0].descriptor.digest.hex()) << "nothing of the other one";
+}
+
 TEST_F(OciLayout, GivesBackWhatWasCopied) {
   fill(temp.path() / "a", {"1.4.0", "1.5.0"});
   const auto layout = reader(directory_layout(files, temp.path() / "a"));

@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "base/context.h"
+#include "base/file_parts.h"
 #include "base/result.h"
 #include "oci/layout.h"
 #include "oci/manifest.h"
 #include "oci/reference.h"
+#include "registry/blob_bytes.h"
 
 namespace mist::registry {
 
@@ -67,6 +69,16 @@ class OciSource {
   /// At most `limit` bytes. Conflict when they aren't what the descriptor says; NotFound.
   virtual Result<std::string> blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
                                    std::uint64_t limit, const Context& context) = 0;
+  /// As blob(), piece by piece, on the calling thread. Only its end says that the bytes are the right ones:
+  /// what `sink` got before an error is worth nothing. Errors also: those of `sink`.
+  virtual Status stream_blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
+                             std::uint64_t limit, const ByteSink& sink, const Context& context) {
+    MIST_TRY(const std::string bytes, blob(repository, descriptor, limit, context));
+    return sink(bytes);
+  }
+  /// Where the blob is a part of a file of this machine, which nobody held against its digest; nothing: it
+  /// comes from elsewhere, or isn't there.
+  virtual std::optional<FilePart> file_of(const oci::Descriptor& /*descriptor*/) { return std::nullopt; }
   /// All of them, in the source's order. NotFound.
   virtual Result<std::vector<std::string>> tags(const oci::Repository& repository,
                                                 const Context& context) = 0;
