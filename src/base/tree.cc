@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 
@@ -86,6 +89,16 @@ Status write_new(FileSystem& files, const Path& directory, std::span<const TreeF
 
 }  // namespace
 
+std::optional<std::pair<std::string_view, std::string_view>> file_as_directory(
+    std::span<const std::string_view> paths) {
+  const std::set<std::string_view> files(paths.begin(), paths.end());
+  for (const std::string_view path : paths)
+    for (auto slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/', slash + 1))
+      if (const auto file = files.find(path.substr(0, slash)); file != files.end())
+        return std::pair(*file, path);
+  return std::nullopt;
+}
+
 bool is_hidden_path(std::string_view path) {
   return std::ranges::any_of(
       split(path, '/'), [](std::string_view part) { return part.starts_with('.') && part != ".helmignore"; });
@@ -98,6 +111,11 @@ Status write_tree(FileSystem& files, const Path& directory, std::span<const Tree
     if (is_git_head(file))
       return refused(file.path, "would make its directory a git repository, which may run commands");
   }
+  std::vector<std::string_view> paths;
+  for (const TreeFile& file : tree) paths.push_back(file.path);
+  if (const auto both = file_as_directory(paths))
+    return refused(both->second,
+                   fmt::format("can't be written: there is also a file {}", escape_controls(both->first)));
   if (!files.exists(directory)) return write_new(files, directory, tree, rules.durable);
   if (!files.is_directory(directory))
     return error(ErrorKind::Invalid, "{} is not a directory", directory.string());

@@ -52,6 +52,19 @@ TEST_F(TreeTest, LeavesNothingAfterAnError) {
   EXPECT_THAT(*files_.list(target_), IsEmpty());
 }
 
+TEST_F(TreeTest, NoPathIsAFileAndADirectory) {
+  for (const bool exists : {false, true}) {
+    if (exists) {
+      ASSERT_TRUE(files_.make_directories(target_).ok());
+    }
+    const Status refused = write({{"a-b", "1"}, {"c/d/e", "2"}, {"c/d", "3"}});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+    EXPECT_EQ(refused.error().message, "the file c/d/e can't be written: there is also a file c/d");
+  }
+  EXPECT_TRUE(write({{"a-b", "1"}, {"a/b", "2"}, {"ab", "3"}}).ok());
+}
+
 TEST_F(TreeTest, LeavesWhatIsThereAlone) {
   ASSERT_TRUE(write({{"a", "1"}}).ok());
   const Status again = write({{"b", "2"}});

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "base/tree.h"
 #include "registry/reference.h"
 
 namespace mist::registry {
@@ -92,6 +93,12 @@ Result<PackageTree> TreeBuilder::finish() && {
   const auto twice = std::ranges::adjacent_find(tree_.files, {}, &PackageFile::path);
   if (twice != tree_.files.end())
     return error(ErrorKind::Invalid, "{} has two files at {}", origin_, twice->path);
+  std::vector<std::string_view> paths;
+  for (const PackageFile& file : tree_.files) paths.emplace_back(file.path);
+  if (const auto both = file_as_directory(paths))
+    return error(ErrorKind::Invalid, "{} has both a file {} and a file {}", origin_, both->first,
+                 both->second)
+        .with_hint("no directory can hold both: whoever made it has to rename one of them");
   return std::move(tree_);
 }
 

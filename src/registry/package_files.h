@@ -59,7 +59,7 @@ class TreeBuilder {
   Status add(std::string path, std::string bytes);
   /// Bytes that may still be added.
   std::uint64_t room() const { return kMaxPackageBytes - used_; }
-  /// Errors: Invalid when there is no file, or a path came twice.
+  /// Errors: Invalid when there is no file, a path came twice, or one is a file and a directory.
   Result<PackageTree> finish() &&;
 
  private:

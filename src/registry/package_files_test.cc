@@ -24,6 +24,15 @@ TEST(PackageTree, DecodesWhatItEncodes) {
   EXPECT_EQ(*decoded, original);
 }
 
+TEST(TreeBuilder, NoPathIsAFileAndADirectory) {
+  TreeBuilder builder("oci://reg.example/shop:1.0.0");
+  for (const char* const path : {"a/b/c", "a-b", "a/b", "z"}) EXPECT_TRUE(builder.add(path, "x").ok());
+  const auto refused = std::move(builder).finish();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(refused.error().message, "oci://reg.example/shop:1.0.0 has both a file a/b and a file a/b/c");
+}
+
 TEST(PackageTree, HasAFormatThatStays) {
   EXPECT_EQ(tree({{"b", "2"}, {"a", "11"}}).encode(), "mistletoe-tree-v1\n1 2\na111 1\nb2");
 }
