@@ -16,6 +16,7 @@
 #include "catalog/step_log.h"
 #include "kpm/k3.h"
 #include "package/capabilities.h"
+#include "package/installation_fault.h"
 #include "package/pre_install.h"
 #include "registry/package_files.h"
 #include "release/store.h"
@@ -35,7 +36,8 @@ constexpr std::size_t kMostEvents = 200;
 // A failure of this machine or the cluster, which says nothing about the package.
 bool is_ours(const Error& failure) {
   using enum ErrorKind;
-  return failure.kind == Cancelled || failure.kind == Retryable || failure.kind == Internal;
+  return failure.kind == Cancelled || failure.kind == Retryable || failure.kind == Internal ||
+         failure.detail<package::InstallationFault>() != nullptr;
 }
 
 std::string place_of(const package::Finding& finding) {
@@ -516,6 +518,10 @@ class Trial {
 };
 
 }  // namespace
+
+Status check_ready(const TrialWorld& world) {
+  return package::check_installation(world.files, world.types, world.engines.engines);
+}
 
 std::string trial_namespace(const std::string& instance, const Job& job, int attempt) {
   return fmt::format("catalog-{}-{}-{}", instance, job.id, attempt);

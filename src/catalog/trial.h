@@ -45,9 +45,13 @@ struct TrialReport {
 };
 
 /// Whether every step passed. Errors: those that say nothing of the package (the cluster can't be reached,
-/// the context ended, of `report`): the job may be tried again.
+/// the context ended, of `report`, package::InstallationFault): the job may be tried again.
 Result<bool> run_trial(const TrialWorld& world, const Job& job, const TrialReport& report,
                        const Context& context);
+
+/// Whether this installation has what trials need: the engines and Kubernetes' schemas. Errors: those of
+/// package::check_installation.
+Status check_ready(const TrialWorld& world);
 
 /// Where an attempt installs.
 std::string trial_namespace(const std::string& instance, const Job& job, int attempt);

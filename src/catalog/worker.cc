@@ -4,6 +4,8 @@
 #include <mutex>
 #include <thread>
 
+#include "package/installation_fault.h"
+
 namespace mist::catalog {
 namespace {
 
@@ -83,6 +85,10 @@ Result<bool> work_once(Store& store, const TrialWorld& world, const WorkerOption
     MIST_TRY_VOID(store.give_back(*job));
     return true;
   }
+  if (failure.detail<package::InstallationFault>() != nullptr) {
+    MIST_TRY_VOID(store.give_back(*job));
+    return failure;
+  }
   events.warn(fmt::format("{} {}: {}", job->package, job->version, failure.to_line()));
   // It may work later; but who can't be tested at all shouldn't wait for ever.
   if (job->attempt >= Store::kMostAttempts) {
@@ -102,9 +108,13 @@ Status work(Store& store, const TrialWorld& world, const WorkerOptions& options,
             const Context& context) {
   while (context.check().ok()) {
     const auto worked = work_once(store, world, options, events, context);
-    if (!worked.ok()) events.warn(fmt::format("the queue: {}", worked.error().to_line()));
     if (worked.ok() && *worked) continue;
-    if (!world.clock.sleep(options.pause, context.stop())) break;
+    const bool is_broken = !worked.ok() && worked.error().detail<package::InstallationFault>() != nullptr;
+    if (is_broken)
+      events.warn(fmt::format("nothing can be tested here: {}", worked.error().to_line()));
+    else if (!worked.ok())
+      events.warn(fmt::format("the queue: {}", worked.error().to_line()));
+    if (!world.clock.sleep(is_broken ? options.long_pause : options.pause, context.stop())) break;
   }
   return {};
 }

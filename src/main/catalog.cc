@@ -312,7 +312,7 @@ Result<mist::catalog::TrialWorld> trial_world(Program& program, mist::ProcessRun
   MIST_TRY(const std::string instance, program.store->instance());
   MIST_TRY(const mist::Duration timeout, program.line.duration("--timeout", "5m"));
   mist::package::TypeStore types(paths.schemas, mist::package::kKubeTypesDigests);
-  return mist::catalog::TrialWorld{
+  mist::catalog::TrialWorld world{
       .files = program.files,
       .processes = git,
       .clock = program.clock,
@@ -326,6 +326,9 @@ Result<mist::catalog::TrialWorld> trial_world(Program& program, mist::ProcessRun
       .instance = instance,
       .timeout = timeout,
       .longest = 4 * timeout};
+  // Versions would fail for what isn't their fault.
+  MIST_TRY_VOID(mist::catalog::check_ready(world).in("while getting ready to test packages"));
+  return world;
 }
 
 std::string holder_name(Program& program, int number) {

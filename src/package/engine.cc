@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "package/installation_fault.h"
 
 namespace mist::package {
 namespace {
@@ -114,7 +115,8 @@ Result<crypto::Digest> EngineStore::digest(std::string_view name) const {
   const auto found = std::ranges::find(digests_, name, &EngineDigest::name);
   if (found == digests_.end())
     return error(ErrorKind::NotFound, "this mistctl was built without the engine {}", name)
-        .with_hint("build it again with all engines, or render with the engine's own tool");
+        .with_hint("build it again with all engines, or render with the engine's own tool")
+        .with_detail(InstallationFault{});
   const auto digest = crypto::Digest::parse(fmt::format("sha256:{}", found->sha256));
   MIST_CHECK(digest);  // a constant of the build
   return *digest;
@@ -126,7 +128,8 @@ Result<std::string> EngineStore::read(std::string_view name) const {
   return std::move(bytes)
       .error()
       .with_frame(fmt::format("while loading the engine {}", name))
-      .with_hint("install mistctl again, or set MIST_ENGINES_LOCATION to the directory of its engines");
+      .with_hint("install mistctl again, or set MIST_ENGINES_LOCATION to the directory of its engines")
+      .with_detail(InstallationFault{});
 }
 
 }  // namespace mist::package

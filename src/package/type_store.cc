@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "crypto/digest.h"
 #include "encoding/gzip.h"
+#include "package/installation_fault.h"
 
 namespace mist::package {
 namespace {
@@ -37,11 +38,17 @@ Result<std::shared_ptr<const apimachinery::KubeTypes>> TypeStore::types(const Fi
   const Path file = directory_ / fmt::format("kubernetes-{}.json.gz", minor.text());
   const std::string during = fmt::format("while loading the schemas of Kubernetes {}", minor.text());
   auto bytes = files.read(file, kLargestFile);
-  if (!bytes.ok()) return std::move(bytes).error().with_frame(during).with_hint(std::string(kInstallAgain));
+  if (!bytes.ok())
+    return std::move(bytes)
+        .error()
+        .with_frame(during)
+        .with_hint(std::string(kInstallAgain))
+        .with_detail(InstallationFault{});
   if (crypto::sha256(*bytes).hex() != known->sha256)
     return error(ErrorKind::Invalid, "{} is not the file that came with this mistctl", file.string())
         .with_frame(during)
-        .with_hint(std::string(kInstallAgain));
+        .with_hint(std::string(kInstallAgain))
+        .with_detail(InstallationFault{});
   MIST_TRY(const std::string text, encoding::gunzip(*bytes, kLargestTable).in(during));
   MIST_TRY(apimachinery::KubeTypes types, apimachinery::KubeTypes::parse(text).in(during));
   return std::make_shared<const apimachinery::KubeTypes>(std::move(types));

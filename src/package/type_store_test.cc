@@ -7,6 +7,7 @@
 
 #include "crypto/digest.h"
 #include "encoding/gzip.h"
+#include "package/installation_fault.h"
 #include "testing/temp_dir.h"
 
 namespace mist::package {
@@ -33,11 +34,20 @@ TEST(TypeStore, GivesOnlyTheTablesThatCameAlong) {
   const auto found = store.types(files, KubeMinor{36});
   ASSERT_TRUE(found.ok()) << found.error().to_line();
   EXPECT_EQ((*found)->minor(), KubeMinor{36});
+  EXPECT_NE(check_installation(files, store, {}).error().detail<InstallationFault>(), nullptr);
+  const TypeStore whole(directory.path(), std::span(digests).subspan(1, 1));
+  EXPECT_TRUE(check_installation(files, whole, {}).ok());
+  const std::array engines{EngineDigest{.name = "jinja", .sha256 = other}};
+  const auto no_engine = check_installation(files, whole, EngineStore(directory.path(), engines));
+  ASSERT_FALSE(no_engine.ok());
+  EXPECT_NE(no_engine.error().detail<InstallationFault>(), nullptr);
   const auto changed = store.types(files, KubeMinor{37});
   ASSERT_FALSE(changed.ok());
   EXPECT_THAT(changed.error().message, HasSubstr("is not the file that came with this mistctl"));
+  EXPECT_NE(changed.error().detail<InstallationFault>(), nullptr);
   const auto gone = store.types(files, KubeMinor{35});
   ASSERT_FALSE(gone.ok());
+  EXPECT_NE(gone.error().detail<InstallationFault>(), nullptr);
   EXPECT_THAT(gone.error().hint, HasSubstr("MIST_SCHEMAS_LOCATION"));
   const auto none = store.types(files, KubeMinor{34});
   ASSERT_FALSE(none.ok());

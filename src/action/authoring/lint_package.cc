@@ -13,6 +13,7 @@
 #include "apply/plan/test_objects.h"
 #include "base/text.h"
 #include "package/capabilities.h"
+#include "package/installation_fault.h"
 #include "render/drawn.h"
 
 namespace mist::action {
@@ -68,6 +69,11 @@ class PackageLint {
     return fmt::format("{}/{}", package::kTestsFolder, file);
   }
 
+  // Not of the package: its engine isn't here.
+  static bool of_this_machine(const Error& failure) {
+    return failure.detail<package::InstallationFault>() != nullptr;
+  }
+
   // Whether it renders.
   Result<bool> one_case(const std::string& name, std::set<std::string>& golden) {
     const auto test = read_package_case(files_, cases_.folder, name);
@@ -82,6 +88,7 @@ class PackageLint {
     const RenderRequest request = request_for(cases_, *test, engine_);
     auto rendered = renderer_.render(cases_.source, request, context_);
     MIST_TRY_VOID(context_.check());
+    if (!rendered.ok() && of_this_machine(rendered.error())) return std::move(rendered).error();
     if (!rendered.ok()) {
       failures_[finding_of("render", rendered.error(), "")].push_back(name);
       return false;
@@ -178,6 +185,7 @@ class PackageLint {
     const RenderRequest request = request_for(cases_, TestCase(), engine_);
     auto rendered = renderer_.render(cases_.source, request, context_);
     MIST_TRY_VOID(context_.check());
+    if (!rendered.ok() && of_this_machine(rendered.error())) return std::move(rendered).error();
     if (!rendered.ok()) {
       const std::string_view rule = a_case_renders ? "needs-values" : "render";
       const Finding bad = finding_of(rule, rendered.error(), "");

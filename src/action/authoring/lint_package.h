@@ -10,9 +10,9 @@
 
 namespace mist::action {
 
-/// Sorted. Errors: Cancelled, and of reading the cases' folder and the types; what is wrong with the package
-/// is a finding. The objects of each case are held against the types of the Kubernetes that it is rendered
-/// for, if `types` has them.
+/// Sorted. Errors: Cancelled, of reading the cases' folder and the types, and those with a
+/// package::InstallationFault; what is wrong with the package is a finding. The objects of each case are held
+/// against the types of the Kubernetes that it is rendered for, if `types` has them.
 Result<std::vector<package::Finding>> lint_package(const FileSystem& files, package::Renderer& renderer,
                                                    const PackageCases& cases, const package::TypeStore& types,
                                                    const Context& context);
