@@ -52,6 +52,9 @@ Status AuthorActions::yank(const Actor& actor, const std::string& package, const
   MIST_TRY_VOID(project(actor, package, Role::Moderator));
   if (why && why->size() > kLongestReason)
     return error(ErrorKind::Invalid, "the reason has more than {} bytes", kLongestReason);
+  // It is shown in terminals, too.
+  if (why && (escape_controls(*why) != *why || !is_valid_utf8(*why)))
+    return error(ErrorKind::Invalid, "the reason isn't one line of plain text");
   MIST_TRY_VOID(world_.store.yank(package, version, why));
   return audit(actor, why ? "yank" : "unyank", package + " " + version);
 }

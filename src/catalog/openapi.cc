@@ -278,7 +278,8 @@ constexpr std::string_view kSchemas = R"({
     "kubes": {"type": "array", "items": {"type": "object",
       "required": ["name", "version", "digest", "k3", "yanked"], "properties": {
       "name": {"type": "string"}, "version": {"type": "string"}, "digest": {"type": "string"},
-      "k3": {"type": "string", "description": "The text of K3.yaml"}, "yanked": {"type": "boolean"}}}}}}
+      "k3": {"type": "string", "description": "The text of K3.yaml"}, "yanked": {"type": "boolean"},
+      "yankReason": {"type": ["string", "null"], "description": "null: it isn't yanked; empty: no reason was given"}}}}}}
 })";
 
 Value json_content(std::string_view schema) {

@@ -373,7 +373,8 @@ Site::Reply Site::index(const Call& call) {
         kubes.push_back(Value::object({{"name", Value(std::move(each.package))},
                                        {"version", Value(std::move(each.version))},
                                        {"digest", Value(std::move(each.digest))},
-                                       {"yanked", Value(each.yanked)},
+                                       {"yanked", Value(each.yanked.has_value())},
+                                       {"yankReason", each.yanked ? Value(*std::move(each.yanked)) : Value()},
                                        {"k3", Value(std::move(each.k3))}}));
       auto made = std::make_shared<IndexText>();
       made->revision = index.first;

@@ -464,10 +464,17 @@ TEST_F(SiteTest, AnAuthorLinksAndNobodyElseChangesIt) {
     EXPECT_EQ(ask(method, path, {.as = "bob"}).status, 403) << path;
   EXPECT_EQ(ask("GET", "/api/v1/audit", {.as = "mod"}).status, 403);
   EXPECT_EQ(ask("DELETE", "/api/v1/projects/etcd", {.as = "mod"}).status, 403);
-  EXPECT_EQ(
-      ask("PUT", "/api/v1/packages/etcd/versions/1.0.0/yank", {.as = "mod", .body = R"({"reason": "bad"})"})
-          .status,
-      204);
+  const auto yank = [&](const std::string& reason) {
+    const std::string body = encoding::to_json(Value::object({{"reason", reason}}));
+    return ask("PUT", "/api/v1/packages/etcd/versions/1.0.0/yank", {.as = "mod", .body = body}).status;
+  };
+  for (const char* const reason : {"a\x1b[2J", "a\nb", "a\rb", "a\x7f", "a\u009b", "a\u202e"})
+    EXPECT_EQ(yank(reason), 400) << reason;
+  EXPECT_FALSE(json_of(ask("GET", "/api/v1/index")).find("kubes")->as_array()[0].is_true_at("yanked"));
+  EXPECT_EQ(yank("bad"), 204);
+  const Value entry = json_of(ask("GET", "/api/v1/index")).find("kubes")->as_array()[0];
+  EXPECT_TRUE(entry.is_true_at("yanked"));
+  EXPECT_EQ(entry.string_at("yankReason"), "bad");
   EXPECT_THAT(ask("GET", "/packages/etcd").body,
               HasSubstr("This version was yanked: its author advises against it.</b> The reason: bad"));
   EXPECT_EQ(ask("DELETE", "/api/v1/packages/etcd/versions/1.0.0/yank", {.as = "ann"}).status, 204);

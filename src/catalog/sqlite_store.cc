@@ -360,7 +360,8 @@ class SqliteStore final : public Store {
           "JOIN projects p ON p.id = v.project WHERE v.state = 2 ORDER BY p.name, v.place",
           {}, [&](const Row& row) {
             if (row.text(3).empty()) return;
-            index.second.push_back({row.text(0), row.text(1), row.text(2), row.text(3), !row.is_null(4)});
+            index.second.push_back({row.text(0), row.text(1), row.text(2), row.text(3),
+                                    row.is_null(4) ? std::nullopt : std::optional(row.text(4))});
           });
     });
     if (!done.ok()) return std::move(done).error();

@@ -303,7 +303,7 @@ TEST_F(StoreTest, OnlyWhatPassedIsInTheIndexAndYankedIsMarked) {
   const auto index = *store_->index();
   EXPECT_GT(index.first, one);
   ASSERT_EQ(index.second.size(), 2U);
-  EXPECT_TRUE(index.second[1].yanked);
+  EXPECT_EQ(index.second[1].yanked, "broken");
   EXPECT_EQ(store_->search("", {}, {})->items.at(0).version, "1.0.0") << "the newest that isn't yanked";
   ASSERT_TRUE(store_->yank("etcd", "2.0.0", std::nullopt).ok());
   EXPECT_EQ(store_->search("", {}, {})->items.at(0).version, "2.0.0");

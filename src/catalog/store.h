@@ -57,7 +57,7 @@ struct DownloadsOfDay {
 /// A Kube that kpm may install.
 struct IndexEntry {
   std::string package = {}, version = {}, digest = {}, k3 = {};
-  bool yanked = false;
+  std::optional<std::string> yanked = {};  ///< why
 };
 
 enum class Submitted : std::uint8_t {

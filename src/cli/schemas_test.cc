@@ -85,6 +85,33 @@ TEST_F(Schemas, OfKpmDiff) {
   EXPECT_EQ(value.find("files")->size(), 2U);
 }
 
+TEST_F(Schemas, OfKpmSearch) {
+  const Path home = fake.home.path() / "kpm";
+  fake.environment["KPM_HOME"] = home.string();
+  ASSERT_TRUE(fake.files
+                  .write(home / "config.yaml",
+                         "archives: [{name: central, url: 'http://127.0.0.1:9', service: true}]\n")
+                  .ok());
+  std::string kubes;
+  for (const auto& [version, more] :
+       {std::pair("1.9.0", ""), std::pair("1.10.0", "description: a store\\n"), std::pair("2.0.0", "")}) {
+    const bool yanked = std::string_view(version) == "2.0.0";
+    kubes += fmt::format(
+        R"({{"name": "etcd", "version": "{0}", "digest": "sha256:{1:0>64}", "yanked": {2}, "yankReason": {3}, )"
+        R"("k3": "name: etcd\nversion: {0}\n{4}"}},)",
+        version, 0, yanked, yanked ? R"("it loses keys")" : "null", more);
+  }
+  kubes.pop_back();
+  ASSERT_TRUE(
+      fake.files.write(home / ".archives/central/index.json", fmt::format(R"({{"kubes": [{}]}})", kubes))
+          .ok());
+  const Value value = printed({"kpm", "search"});
+  expect_valid(value, "cli/kpm-search.schema.json");
+  ASSERT_EQ(value.find("kubes")->size(), 1U);
+  EXPECT_EQ(value.find("kubes")->as_array()[0].string_at("version"), "1.10.0");
+  EXPECT_EQ(printed({"kpm", "search", "nothing"}).find("kubes")->size(), 0U);
+}
+
 // The words of a command line for it: its path, and something for each argument and each flag that it needs.
 std::vector<std::string> words_for(const Command& command) {
   std::vector<std::string> words;

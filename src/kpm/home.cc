@@ -61,12 +61,41 @@ Wanted parse_wanted(std::string_view text) {
   return wanted;
 }
 
+// Every version that there is. The newest is the last.
+Error all_yanked(const Wanted& wanted, const std::vector<const Listed*>& yanked) {
+  const Listed& newest = *yanked.back();
+  Error failure = yanked.size() == 1 ? error(ErrorKind::NotFound, "{} {}, its only version, was yanked",
+                                             wanted.name, newest.k3.version.to_string())
+                                     : error(ErrorKind::NotFound, "all {} versions of {} were yanked",
+                                             yanked.size(), wanted.name);
+  std::vector<std::string> reasons;
+  for (const Listed* const each : yanked)
+    if (!each->yank_reason.empty())
+      reasons.push_back(
+          fmt::format("{}: {}", each->k3.version.to_string(), escape_controls(each->yank_reason)));
+  failure.because =
+      reasons.empty() ? "their author advises against them, and gave no reason" : join(reasons, "\n");
+  failure.hint = fmt::format("look for another Kube, or name the version to take it all the same: {}:{}",
+                             wanted.name, newest.k3.version.to_string());
+  return failure;
+}
+
 Error not_found(const Catalog& catalog, const Wanted& wanted) {
   std::vector<std::string_view> names;
   std::vector<std::string> versions;
+  std::vector<const Listed*> yanked;
   for (const Listed& each : catalog.kubes) {
-    names.push_back(each.k3.name);
-    if (each.k3.name == wanted.name && !each.yanked) versions.push_back(each.k3.version.to_string());
+    if (!wanted.archive.empty() && each.archive != wanted.archive) continue;
+    if (each.k3.name != wanted.name)
+      names.push_back(each.k3.name);
+    else if (each.yanked)
+      yanked.push_back(&each);
+    else
+      versions.push_back(each.k3.version.to_string());
+  }
+  if (versions.empty() && !yanked.empty()) {
+    std::ranges::sort(yanked, {}, [](const Listed* each) { return each->k3.version; });
+    return all_yanked(wanted, yanked);
   }
   if (!versions.empty() && !wanted.version.empty())
     return error(ErrorKind::NotFound, "no archive has version {} of {}", escape_controls(wanted.version),
@@ -181,7 +210,8 @@ Status Home::add_kubes_of_service(const Archive& archive, Catalog& catalog) cons
                              .directory = {},
                              .k3 = std::move(each.k3),
                              .digest = std::move(each.digest),
-                             .yanked = each.yanked});
+                             .yanked = each.yanked,
+                             .yank_reason = std::move(each.yank_reason)});
   catalog.problems.insert(catalog.problems.end(), std::make_move_iterator(index.problems.begin()),
                           std::make_move_iterator(index.problems.end()));
   if (index.unread > index.problems.size())

@@ -42,8 +42,9 @@ struct Listed {
   std::string archive;
   std::string directory;  ///< "packages/etcd"; of a service: empty
   K3 k3;
-  std::string digest = {};  ///< of a service: that of its bytes
-  bool yanked = false;      ///< only for those who name exactly this version
+  std::string digest = {};       ///< of a service: that of its bytes
+  bool yanked = false;           ///< only for those who name exactly this version
+  std::string yank_reason = {};  ///< empty: none was given
 };
 
 struct Catalog {
@@ -86,8 +87,8 @@ class Home {
   /// never updated; of git.
   Result<Catalog> catalog(const Context& context) const;
 
-  /// `wanted` is [ARCHIVE/]NAME[:VERSION], the newest version without one. NotFound, with the nearest name;
-  /// Conflict when several archives have it.
+  /// `wanted` is [ARCHIVE/]NAME[:VERSION], the newest version without one. NotFound, with the nearest name,
+  /// or why all versions were yanked; Conflict when several archives have it.
   static Result<Listed> choose(const Catalog& catalog, std::string_view wanted);
 
   /// The working copy of that name; nullopt: there is none. Invalid: of its K3.yaml.

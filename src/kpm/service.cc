@@ -37,7 +37,8 @@ Result<ServiceKube> read_entry(const Value& entry, const std::string& archive) {
   MIST_TRY(K3 k3, parse_k3(entry.string_at("k3"), file));
   if (k3.name != entry.string_at("name") || k3.version.to_string() != entry.string_at("version"))
     return error(ErrorKind::Invalid, "{} is of {}", file, k3.full_name());
-  return ServiceKube{std::move(k3), digest, entry.is_true_at("yanked")};
+  return ServiceKube{std::move(k3), digest, entry.is_true_at("yanked"),
+                     std::string(entry.string_at("yankReason"))};
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ struct ServiceKube {
   K3 k3;
   std::string digest;  ///< "sha256:…"
   bool yanked = false;
+  std::string yank_reason = {};  ///< empty: none was given
 };
 
 struct ServiceIndex {

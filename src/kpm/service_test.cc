@@ -98,6 +98,17 @@ TEST_F(ServiceTest, FetchesAPackageOnceAndChecksItsBytes) {
   EXPECT_TRUE(service_.package(digest_, fake_, Context()).ok());
 }
 
+TEST_F(ServiceTest, SaysWhyAVersionWasYanked) {
+  fake_.index =
+      R"({"kubes": [{"name": "etcd", "version": "1.0.0", "digest": ")" + digest_ +
+      R"(", "yanked": true, "yankReason": "it loses keys", "k3": "name: etcd\nversion: 1.0.0\n"}]})";
+  ASSERT_TRUE(service_.update(fake_, Context()).ok());
+  const auto index = service_.index("c");
+  ASSERT_TRUE(index.ok() && index->kubes.size() == 1);
+  EXPECT_TRUE(index->kubes[0].yanked);
+  EXPECT_EQ(index->kubes[0].yank_reason, "it loses keys");
+}
+
 TEST_F(ServiceTest, EntriesThatLieAreLeftOutAndSaid) {
   fake_.index = "{\"kubes\": [" + entry("etcd", digest_, "name: other\nversion: 1.0.0\n") + "," +
                 entry("etcd", "md5:1", "name: etcd\nversion: 1.0.0\n") + "," +

@@ -89,12 +89,33 @@ def a_catalog_takes_a_tag_to_a_badge_and_kpm_installs_it(t):
     contains(catalog.page("/packages/etcd/1.1.0"), "it loses keys")
     t.run("kpm", "update")
     contains(t.run("kpm", "info", "etcd").out, "\tVersion: 1.0.0\n")
-    contains(t.run("kpm", "info", "etcd:1.1.0").out, "\tVersion: 1.1.0\n")
+    contains(t.run("kpm", "info", "etcd:1.1.0").out, "\tVersion: 1.1.0\n", "\tYanked: it loses keys\n")
+    found = [kube for kube in t.run("kpm", "search", "-o", "json").json["kubes"] if kube["name"] == "etcd"]
+    equal([(kube["version"], kube["versions"]) for kube in found], [("1.0.0", ["1.0.0"])])
+    status, text, _ = catalog.ask("PUT", "/api/v1/packages/etcd/versions/1.0.0/yank", {"reason": "a\x1b[2J"}, token)
+    equal(status, 400, text)
+    status, text, _ = catalog.ask("PUT", "/api/v1/packages/etcd/versions/1.0.0/yank", {}, token)
+    equal(status, 204, text)
+    t.run("kpm", "update")
+    for verb in ("info", "install", "get"):
+        t.refused("kpm", verb, "etcd", says=["all 2 versions of etcd were yanked", "1.1.0: it loses keys", "etcd:1.1.0"])
     # What was used once needs no service.
     equal(catalog.stop(server), 0, server.log.read_text())
     contains(t.run("kpm", "info", "etcd:1.1.0").out, "\tVersion: 1.1.0\n")
     t.refused("kpm", "update", says=["catalog"])
     contains(t.run("kpm", "search", "etcd").out, "etcd")
+
+
+@test
+def a_catalog_without_its_schemas_tests_nothing(t):
+    """What an installation lacks is no fault of a package."""
+    catalog = Catalog(t)
+    for name in ("MIST_SCHEMAS_LOCATION", "MIST_ENGINES_LOCATION"):
+        t.env[name] = str(t.dir / "nothing")
+        for command in (["worker", "--once"], ["serve", "--listen", f"127.0.0.1:{catalog.port}"]):
+            contains(catalog.command(*command, "--kubeconfig", t.kubeconfig, code=1), "while getting ready to test packages", name)
+        del t.env[name]
+    catalog.command("worker", "--once", "--kubeconfig", t.kubeconfig)
 
 
 SCRIPT = """import kpm

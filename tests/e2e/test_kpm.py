@@ -1,5 +1,6 @@
 """kpm over a local archive: the two workflows of its document, dependencies, and that what it made goes again."""
 import base64
+import json
 import pathlib
 import re
 import shutil
@@ -46,6 +47,11 @@ def kpm_installs_what_it_finds(t):
           f"---> Cached files into {home}/etcd-standalone-2.2.0-beta3/\n"
           "---> Running kubectl create -f ...\n---> Done\n")
     equal(t.run("kpm", "list").out, "\tetcd-standalone: 2.2.0-beta3\n")
+    listed = t.run("kpm", "list", "-o", "json").json
+    schema = json.loads((ROOT / "schemas/cli/kpm-list.schema.json").read_text())["properties"]["kubes"]["items"]
+    equal(sorted(listed["kubes"][0]), sorted(schema["required"]))
+    equal([(kube["name"], kube["namespace"], kube["version"], kube["status"]) for kube in listed["kubes"]],
+          [("etcd-standalone", t.ns, "2.2.0-beta3", "deployed")])
     contains(t.run("history", "etcd-standalone").out, "2.2.0-beta3")
     contains(t.refused("kpm", "install", "etcd-standalone").err, "exists already")
     t.run("kpm", "uninstall", "etcd-standalone", "--yes", "--wait")

@@ -28,6 +28,7 @@
 namespace mist::cli {
 namespace {
 
+using encoding::Value;
 using registry::PackageTree;
 
 void step(World& world, std::string_view text) {
@@ -70,21 +71,55 @@ constexpr Argument kPattern[] = {{.name = "PATTERN",
                                   .help = "Part of a name or description; without one every Kube",
                                   .arity = Arity::Optional}};
 
+std::string search_line(const kpm::Listed& listed) {
+  return fmt::format("\t{}: {}\n", listed.k3.name, escape_controls(listed.k3.description));
+}
+
+// A Kube of an archive with its versions that aren't yanked, in the order of the archive. It is described as
+// its newest version is.
+Value kubes_value(const std::vector<const kpm::Listed*>& found) {
+  Value kubes = Value::array();
+  for (std::size_t i = 0; i < found.size();) {
+    const kpm::Listed* newest = found[i];
+    Value versions = Value::array();
+    const auto is_same = [&](const kpm::Listed& each) {
+      return each.archive == newest->archive && each.k3.name == newest->k3.name;
+    };
+    for (; i < found.size() && is_same(*found[i]); ++i) {
+      if (newest->k3.version < found[i]->k3.version) newest = found[i];
+      versions.push_back(found[i]->k3.version.to_string());
+    }
+    kubes.push_back(Value::object({{"archive", newest->archive},
+                                   {"name", newest->k3.name},
+                                   {"description", text_or_null(newest->k3.description)},
+                                   {"version", newest->k3.version.to_string()},
+                                   {"versions", std::move(versions)}}));
+  }
+  return kubes;
+}
+
 Result<ExitCode> run_search(const Invocation& invocation, World& world) {
   MIST_TRY(const kpm::Home home, open_kpm_home(world));
   MIST_TRY(const kpm::Catalog catalog, home.catalog(world.context));
   const std::string pattern = lower_case(invocation.argument("PATTERN"));
-  std::vector<std::string> lines;
-  for (const kpm::Listed& each : catalog.kubes) {
-    if (each.yanked) continue;
-    const std::string line = fmt::format("\t{}: {}\n", each.k3.name, escape_controls(each.k3.description));
-    if (lower_case(line).find(pattern) != std::string::npos && std::ranges::find(lines, line) == lines.end())
-      lines.push_back(line);
+  std::vector<const kpm::Listed*> found;
+  for (const kpm::Listed& each : catalog.kubes)
+    if (!each.yanked && lower_case(search_line(each)).find(pattern) != std::string::npos)
+      found.push_back(&each);
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
+    print_value(world, format, Value::object({{"kubes", kubes_value(found)}}));
+    return ExitCode::Ok;
   }
+  std::vector<std::string> lines;
+  for (const kpm::Listed* const each : found)
+    if (std::string line = search_line(*each); std::ranges::find(lines, line) == lines.end())
+      lines.push_back(std::move(line));
   if (lines.empty()) world.events->info("no Kube fits; kpm update reads what is new");
   for (const std::string& line : lines) world.out.write(line);
   return ExitCode::Ok;
 }
+
+constexpr FlagGroup kKpmSearchGroups[] = {kOutputFlags};
 
 // info
 
@@ -106,6 +141,7 @@ Result<ExitCode> run_info(const Invocation& invocation, World& world) {
   MIST_TRY(const std::optional<kpm::Kube> copy, home.working_copy(wanted));
   kpm::K3 k3;
   PackageTree tree;
+  std::string yanked;
   if (copy) {
     k3 = copy->k3;
     MIST_TRY(tree, registry::read_directory_tree(world.files, copy->directory));
@@ -113,11 +149,13 @@ Result<ExitCode> run_info(const Invocation& invocation, World& world) {
     MIST_TRY(const kpm::Catalog catalog, home.catalog(world.context));
     MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
     k3 = listed.k3;
+    if (listed.yanked) yanked = listed.yank_reason.empty() ? "no reason was given" : listed.yank_reason;
     MIST_TRY(tree, home.tree_of(listed, world.context));
   }
   field(world, "Name", k3.name);
   field(world, "Description", k3.description);
   field(world, "Version", k3.version.to_string());
+  field(world, "Yanked", yanked);
   field(world, "Website", k3.home);
   field(world, "Maintainers", join(k3.maintainers, ", "));
   std::vector<std::string> needs;
@@ -176,6 +214,9 @@ Result<kpm::Kube> obtain(World& world, kpm::Home& home, const std::string& wante
   }
   MIST_TRY(const kpm::Catalog catalog, home.catalog(world.context));
   MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
+  if (listed.yanked)
+    caution(world, fmt::format("WARNING: {} was yanked{}{}", listed.k3.full_name(),
+                               listed.yank_reason.empty() ? "" : ": ", listed.yank_reason));
   const bool is_here = world.files.exists(home.root() / listed.k3.full_name());
   MIST_TRY(kpm::Kube kube, home.unpack(listed, world.context));
   if (say && !is_here) {
@@ -449,7 +490,18 @@ Result<ExitCode> run_uninstall(const Invocation& invocation, World& world) {
 // list
 
 constexpr Flag kListFlags[] = {{.name = "all-namespaces", .letter = 'A', .help = "Of every namespace"}};
-constexpr FlagGroup kListGroups[] = {{"Flags", kListFlags}};
+constexpr FlagGroup kListGroups[] = {{"Flags", kListFlags}, kOutputFlags};
+
+Value installed_value(const std::vector<release::Anchor>& anchors) {
+  Value kubes = Value::array();
+  for (const release::Anchor& each : anchors)
+    kubes.push_back(Value::object({{"name", each.id.name},
+                                   {"namespace", each.id.ns},
+                                   {"version", text_or_null(each.head.package_version)},
+                                   {"revision", each.head.latest},
+                                   {"status", release::to_string(each.head.status)}}));
+  return kubes;
+}
 
 Result<ExitCode> run_list(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
@@ -457,6 +509,10 @@ Result<ExitCode> run_list(const Invocation& invocation, World& world) {
   const bool all = invocation.enabled("all-namespaces");
   MIST_TRY(const std::vector<release::Anchor> anchors,
            store.list_anchors(all ? std::string() : cluster.client->default_namespace(), world.context));
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
+    print_value(world, format, Value::object({{"kubes", installed_value(anchors)}}));
+    return ExitCode::Ok;
+  }
   for (const release::Anchor& each : anchors)
     world.out.write(fmt::format(
         "\t{}: {}\n", all ? each.id.display() : each.id.name,
@@ -517,6 +573,7 @@ constinit const Command kKpmSearchCommand{.path = "kpm search",
                                           .summary = "Find Kubes in the archives",
                                           .run = run_search,
                                           .arguments = kPattern,
+                                          .flags = kKpmSearchGroups,
                                           .cluster = ClusterUse::None};
 constinit const Command kKpmInfoCommand{.path = "kpm info",
                                         .summary = "Tell about a Kube",

@@ -1,0 +1,46 @@
+#include "kpm/home.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mist::kpm {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Listed listed(const std::string& name, const std::string& version, const char* yanked = nullptr) {
+  auto k3 = parse_k3("name: " + name + "\nversion: " + version + "\n", "K3.yaml");
+  EXPECT_TRUE(k3.ok());
+  Listed made{.archive = "central", .directory = {}, .k3 = std::move(k3).value_or({})};
+  made.yanked = yanked != nullptr;
+  if (yanked != nullptr) made.yank_reason = yanked;
+  return made;
+}
+
+TEST(Choose, SaysThatAllVersionsWereYankedAndWhy) {
+  const Catalog catalog{.kubes = {listed("solo", "1.0.0"), listed("sole", "1.0.0", "it loses\x1b keys"),
+                                  listed("sole", "1.10.0", ""), listed("sole", "1.9.0", "")},
+                        .problems = {}};
+  const auto refused = Home::choose(catalog, "sole");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::NotFound);
+  EXPECT_EQ(refused.error().message, "all 3 versions of sole were yanked");
+  EXPECT_EQ(refused.error().because, "1.0.0: it loses\\x1b keys");
+  EXPECT_THAT(refused.error().hint, HasSubstr("sole:1.10.0"));
+  EXPECT_THAT(refused.error().hint, Not(HasSubstr("did you mean")));
+  EXPECT_THAT(Home::choose(catalog, "sole:2.0.0").error().message, HasSubstr("were yanked"));
+  EXPECT_TRUE(Home::choose(catalog, "sole:1.9.0").ok()) << "whoever names it gets it";
+  EXPECT_EQ(Home::choose(catalog, "sola").error().hint, "did you mean solo?");
+}
+
+TEST(Choose, TheOnlyVersionMayBeYankedWithoutAReason) {
+  const Catalog catalog{.kubes = {listed("etcd", "1.0.0", "")}, .problems = {}};
+  const Error failure = Home::choose(catalog, "central/etcd").error();
+  EXPECT_EQ(failure.message, "etcd 1.0.0, its only version, was yanked");
+  EXPECT_THAT(failure.because, HasSubstr("no reason"));
+  EXPECT_THAT(Home::choose(catalog, "other/etcd").error().message, HasSubstr("no archive has a Kube etcd"));
+}
+
+}  // namespace
+}  // namespace mist::kpm
