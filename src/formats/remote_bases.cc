@@ -194,7 +194,8 @@ class Completion {
                    source_.reference)
           .with_because(fmt::format("its digest is {}, it was {}", digest,
                                     known->digest.empty() ? "a repository" : known->digest))
-          .with_hint("if the new bytes are wanted, lock them with mistctl package lock --update-all");
+          .with_hint(fmt::format("if the new bytes are wanted: mistctl package lock {} --update-all",
+                                 source_.reference));
     fetched_.push_back({.name = locked_name(need), .commit = {}, .digest = digest});
     return {};
   }

@@ -41,15 +41,18 @@ class OciRegistries : public ::testing::Test {
     paths.cache = paths.home / "cache";
   }
 
-  /// As another process would: only the disk is shared.
+  /// As another process would have: only the disk is shared.
+  Registries::World world() {
+    return {files,
+            processes,
+            events,
+            paths,
+            clock,
+            {.transport = [this] { return std::make_unique<ToMemory>(remote.web); },
+             .environment = [](std::string_view) { return std::nullopt; }}};
+  }
   Result<Fetched> fetch(const std::string& rest) {
-    Registries registries({files,
-                           processes,
-                           events,
-                           paths,
-                           clock,
-                           {.transport = [this] { return std::make_unique<ToMemory>(remote.web); },
-                            .environment = [](std::string_view) { return std::nullopt; }}});
+    Registries registries(world());
     auto parsed = registries.parse(std::string(kShopReference) + rest);
     if (!parsed) return std::move(parsed).error();
     return registries.fetch(*parsed, Context());
@@ -112,6 +115,61 @@ TEST_F(OciRegistries, AVersionThatMovedIsRefused) {
   EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
   EXPECT_NE(refused.error().because.find(crypto::sha256(kCode + "b").str()), std::string::npos);
   EXPECT_TRUE(fetch("@" + moved.str()).ok());
+}
+
+TEST_F(OciRegistries, AManifestIsReadWhereverItsTagIs) {
+  const crypto::Digest locked = remote.publish("1.4.0", module("a"));
+  const PackageRef reference = *PackageRef::parse(fmt::format("{}:1.4.0", kShopReference));
+  remote.publish("1.4.0", module("b"));
+  const auto moved = Registries(world()).fetch_manifest(reference, locked, Context());
+  ASSERT_TRUE(moved.ok()) << moved.error().to_line();
+  EXPECT_EQ(moved->digest, crypto::sha256(kCode + "a"));
+  EXPECT_EQ(moved->resolved.to_string(), fmt::format("{}:1.4.0@{}", kShopReference, locked.str()));
+  EXPECT_TRUE(fetch(":1.4.0").ok()) << "nothing was recorded for the tag";
+
+  remote.manifests.erase("1.4.0");
+  paths.cache = temp.path() / "another cache";
+  EXPECT_TRUE(Registries(world()).fetch_manifest(reference, locked, Context()).ok());
+  const auto none = Registries(world()).fetch_manifest(reference, crypto::sha256("none"), Context());
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().kind, ErrorKind::NotFound) << none.error().to_line();
+
+  Registries named(world());
+  ASSERT_TRUE(named.add(registry_with_oci("team", "oci://reg.example/team"), Context()).ok());
+  const PackageRef by_name = *PackageRef::parse("team/shop:1.4.0");
+  EXPECT_TRUE(named.fetch_manifest(by_name, locked, Context()).ok());
+  const auto meant = named.oci_reference(by_name);
+  ASSERT_TRUE(meant.ok() && *meant);
+  EXPECT_EQ((*meant)->str(), fmt::format("{}:1.4.0", kShopReference));
+}
+
+TEST_F(OciRegistries, AVersionThatMovedIsTakenWhereThatIsWanted) {
+  remote.publish("1.4.0", module("a"));
+  ASSERT_TRUE(fetch(":1.4.0").ok());
+  remote.publish("1.4.0", module("b"));
+  const PackageRef reference = *PackageRef::parse(fmt::format("{}:1.4.0", kShopReference));
+  const auto moved = Registries(world()).fetch_moved(reference, Context());
+  ASSERT_TRUE(moved.ok()) << moved.error().to_line();
+  EXPECT_EQ(moved->digest, crypto::sha256(kCode + "b"));
+  EXPECT_TRUE(fetch(":1.4.0").ok()) << "it is the known one now";
+}
+
+TEST_F(OciRegistries, AHostInPlaceOfARegistrysNameLacksItsScheme) {
+  Registries registries(world());
+  const auto failed = registries.fetch(*PackageRef::parse("reg.example/team/shop:1.4.0"), Context());
+  ASSERT_FALSE(failed.ok());
+  EXPECT_NE(failed.error().hint.find("did you mean oci://reg.example/team/shop:1.4.0?"), std::string::npos)
+      << failed.error().hint;
+  const auto versions = registries.list_versions("reg.example", "team/shop", Context());
+  ASSERT_FALSE(versions.ok());
+  EXPECT_NE(versions.error().hint.find("did you mean oci://reg.example/team/shop?"), std::string::npos);
+  for (const std::string_view text :
+       {"reg.example:5000/team/shop:1.4.0", "oci:reg.example:5000/team/shop:1.4.0",
+        "oci:/reg.example:5000/team/shop:1.4.0"}) {
+    const auto parsed = registries.parse(text);
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_EQ(parsed.error().hint, "did you mean oci://reg.example:5000/team/shop:1.4.0?") << text;
+  }
 }
 
 TEST_F(OciRegistries, OtherTagsMayMove) {

@@ -116,6 +116,20 @@ Result<PackageRef> refuse_other_scheme(std::string_view text) {
   return bad(text, "its scheme isn't known", std::string(kForms));
 }
 
+/// "host:5000/path:1.0.0", or "oci:" without its slashes.
+bool lacks_oci_scheme(std::string_view text) {
+  const auto colon = text.find(':');
+  const std::string_view rest = text.substr(std::min(colon, text.size() - 1) + 1);
+  const std::string_view port = rest.substr(0, rest.find('/'));
+  return text.substr(0, colon) == "oci" ||
+         (!port.empty() && std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; }));
+}
+
+std::string with_oci_scheme(std::string_view text) {
+  if (text.starts_with("oci:")) text.remove_prefix(4);
+  return fmt::format("{}{}", oci::kScheme, text.substr(std::min(text.find_first_not_of('/'), text.size())));
+}
+
 /// Every way in which a version is left out or misunderstood.
 Error bad_version(std::string_view text, std::string_view before, std::string_view version) {
   std::string hint = fmt::format("name an exact version, such as {}:1.2.3", escape_controls(before));
@@ -161,6 +175,9 @@ Result<PackageRef> parse_registry(std::string_view text) {
   }
   if (colon == std::string_view::npos) return missing_version(rest);
   const auto slash = location.find('/');
+  if (rest.find('/', colon) != std::string_view::npos && lacks_oci_scheme(rest))
+    return bad(text, "an OCI registry's address begins with oci://",
+               fmt::format("did you mean {}?", escape_controls(with_oci_scheme(text))));
   if (rest.find('/', colon) != std::string_view::npos)
     return bad(text, "a '/' follows the ':'", "the version comes last: <registry>/<path>:<version>");
   if (slash == std::string_view::npos || slash == 0)

@@ -76,6 +76,15 @@ Status check_digest(const PackageRef& reference, const std::optional<crypto::Dig
       .with_hint("if the package is the right one, correct or leave out the part after '@'");
 }
 
+// A host in place of a name is an OCI registry, of which the scheme was left out.
+Error unknown_registry_of(const config::Config& config, const std::string& name, std::string_view rest) {
+  Error failure = config::unknown_registry(config, name);
+  if (rest.empty() || name.find('.') == std::string::npos) return failure;
+  failure.hint = fmt::format("did you mean {}{}{}? Otherwise: mistctl registry add {} -g URL", oci::kScheme,
+                             name, escape_controls(rest), name);
+  return failure;
+}
+
 Path working_directory() {
   std::error_code failed;
   Path here = std::filesystem::current_path(failed);
@@ -119,10 +128,11 @@ class Registries::Impl {
   }
 
   /// Where the repositories of an OCI registry that is configured are; nothing: it is of another kind.
-  Result<std::optional<std::string>> oci_url(const std::string& name) const {
+  /// `rest`: what follows the name in the reference.
+  Result<std::optional<std::string>> oci_url(const std::string& name, std::string_view rest = {}) const {
     MIST_TRY(const config::Config config, load());
     const config::Registry* registry = config.find_registry(name);
-    if (registry == nullptr) return config::unknown_registry(config, name);
+    if (registry == nullptr) return unknown_registry_of(config, name, rest);
     const auto* const oci = std::get_if<config::OciSource>(&registry->remote().source);
     return oci != nullptr ? std::optional(oci->url) : std::nullopt;
   }
@@ -136,8 +146,14 @@ class Registries::Impl {
 
   Result<Fetched> fetch(const RegistryRef& reference, const Context& context, std::string_view engine) const;
   Result<Fetched> fetch(const GitRef& reference, const Context& context, std::string_view engine) const;
-  Result<Fetched> fetch(const oci::Reference& reference, const Context& context, std::string_view) const;
+  Result<Fetched> fetch(const oci::Reference& reference, const Context& context, std::string_view,
+                        ChangedVersions changed = ChangedVersions::Refuse) const;
   Result<Fetched> fetch(const LocalRef& reference, const Context& context, std::string_view engine) const;
+
+  /// Nothing: it is of a registry of another kind.
+  Result<std::optional<oci::Reference>> oci_reference(const PackageRef& reference) const;
+  /// The same; Forbidden where the trust policy has a rule for it that no OCI registry can keep.
+  Result<std::optional<oci::Reference>> trusted_oci_reference(const PackageRef& reference) const;
 
   Result<FetchedBase> fetch_base(const BaseReference& base, const Context& context) const;
 
@@ -242,17 +258,33 @@ class Registries::Impl {
   mutable OciTrust trust_;                           // the same
 };
 
+Result<std::optional<oci::Reference>> Registries::Impl::oci_reference(const PackageRef& reference) const {
+  if (const auto* const there = std::get_if<oci::Reference>(&reference.form())) return std::optional(*there);
+  const auto* const named = std::get_if<RegistryRef>(&reference.form());
+  if (named == nullptr) return std::optional<oci::Reference>();
+  MIST_TRY(const std::optional<std::string> url,
+           oci_url(named->registry, fmt::format("/{}:{}", named->path, named->version)));
+  if (!url) return std::optional<oci::Reference>();
+  MIST_TRY(const oci::Repository repository, repository_below(*url, named->path));
+  MIST_TRY(oci::Reference there,
+           oci::Reference::parse(fmt::format("{}:{}", repository.str(), named->version)));
+  return std::optional(std::move(there));
+}
+
+Result<std::optional<oci::Reference>> Registries::Impl::trusted_oci_reference(
+    const PackageRef& reference) const {
+  MIST_TRY(std::optional<oci::Reference> there, oci_reference(reference));
+  const auto* const named = std::get_if<RegistryRef>(&reference.form());
+  if (there && named != nullptr) MIST_TRY_VOID(check_rule_is_for_git(*named, there->repository));
+  return there;
+}
+
 Result<Fetched> Registries::Impl::fetch(const RegistryRef& wanted, const Context& context,
                                         std::string_view engine) const {
-  MIST_TRY(const std::optional<std::string> url, oci_url(wanted.registry));
-  if (url) {
-    const RegistryRef& reference = wanted;
-    MIST_TRY(oci::Repository repository, repository_below(*url, reference.path));
-    MIST_TRY_VOID(check_rule_is_for_git(reference, repository));
-    MIST_TRY(const oci::Reference there,
-             oci::Reference::parse(fmt::format("{}:{}", repository.str(), reference.version)));
-    MIST_TRY(Fetched fetched, fetch(there, context, engine));
-    MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, fetched.digest));
+  MIST_TRY(const std::optional<oci::Reference> there, trusted_oci_reference(PackageRef(wanted)));
+  if (there) {
+    MIST_TRY(Fetched fetched, fetch(*there, context, engine));
+    MIST_TRY_VOID(check_digest(PackageRef(wanted), wanted.digest, fetched.digest));
     return fetched;
   }
   MIST_TRY(const std::unique_ptr<RegistryView> view, open(wanted.registry));
@@ -479,7 +511,7 @@ Status Registries::Impl::check_signed_version(const oci::Reference& tagged, cons
 }
 
 Result<Fetched> Registries::Impl::fetch(const oci::Reference& reference, const Context& context,
-                                        std::string_view) const {
+                                        std::string_view, ChangedVersions changed) const {
   const OciTrust::FindClient find_client = [this] { return oci_source(); };
   if (reference.digest) {
     MIST_TRY(std::optional<Fetched> known, known_manifest(reference, *reference.digest));
@@ -498,12 +530,15 @@ Result<Fetched> Registries::Impl::fetch(const oci::Reference& reference, const C
     if (reference.digest || !oci::is_fixed_version(tagged.tag)) return fetched;
     const std::string key = tag_key(tagged);
     MIST_TRY(const std::optional<Pin> pin, pins_.find(std::string(kOciName), key));
-    MIST_TRY_VOID(record(std::string(kOciName), pin,
-                         {.reference = key,
-                          .digest = fetched.digest,
-                          .is_tree = std::holds_alternative<PackageTree>(fetched.content),
-                          .object = raw.digest.str(),
-                          .origin = fetched.origin}));
+    Pin now{.reference = key,
+            .digest = fetched.digest,
+            .is_tree = std::holds_alternative<PackageTree>(fetched.content),
+            .object = raw.digest.str(),
+            .origin = fetched.origin};
+    if (changed == ChangedVersions::Accept && pin && pin->digest != now.digest)
+      MIST_TRY_VOID(pins_.replace(std::string(kOciName), now));
+    else
+      MIST_TRY_VOID(record(std::string(kOciName), pin, std::move(now)));
     return fetched;
   };
   const auto all = [&]() -> Result<Fetched> {
@@ -615,13 +650,30 @@ Result<Fetched> Registries::fetch(const PackageRef& reference, const Context& co
   return std::visit([&](const auto& form) { return impl_->fetch(form, context, engine); }, reference.form());
 }
 
+Result<Fetched> Registries::fetch_manifest(const PackageRef& reference, const crypto::Digest& manifest,
+                                           const Context& context) {
+  MIST_TRY(std::optional<oci::Reference> there, impl_->trusted_oci_reference(reference));
+  if (!there) return fetch(reference, context);
+  there->digest = manifest;
+  return impl_->fetch(*there, context, {});
+}
+
+Result<Fetched> Registries::fetch_moved(const PackageRef& reference, const Context& context) {
+  MIST_TRY(const std::optional<oci::Reference> there, impl_->trusted_oci_reference(reference));
+  return there ? impl_->fetch(*there, context, {}, ChangedVersions::Accept) : fetch(reference, context);
+}
+
+Result<std::optional<oci::Reference>> Registries::oci_reference(const PackageRef& reference) const {
+  return impl_->oci_reference(reference);
+}
+
 Result<FetchedBase> Registries::fetch_base(const BaseReference& base, const Context& context) {
   return impl_->fetch_base(base, context);
 }
 
 Result<std::vector<std::string>> Registries::list_versions(const std::string& registry,
                                                            const std::string& path, const Context& context) {
-  MIST_TRY(const std::optional<std::string> url, impl_->oci_url(registry));
+  MIST_TRY(const std::optional<std::string> url, impl_->oci_url(registry, "/" + path));
   if (url) {
     MIST_TRY(const oci::Repository repository, repository_below(*url, path));
     MIST_TRY(std::vector<std::string> newest_first, list_versions(repository, context));

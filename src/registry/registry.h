@@ -107,6 +107,15 @@ class Registries {
   /// large), Retryable, Forbidden, Timeout (the remote), Cancelled. `engine` is what will render it, if the
   /// user said so: it decides what belongs to a directory.
   Result<Fetched> fetch(const PackageRef& reference, const Context& context, std::string_view engine = {});
+  /// The package that a version in an OCI registry had under this manifest, wherever its tag points now, and
+  /// if it is gone. Of other registries as fetch. NotFound also where the registry has no such manifest.
+  Result<Fetched> fetch_manifest(const PackageRef& reference, const crypto::Digest& manifest,
+                                 const Context& context);
+  /// As fetch, but a version in an OCI registry may have other bytes now: they are the known ones from now
+  /// on.
+  Result<Fetched> fetch_moved(const PackageRef& reference, const Context& context);
+  /// What the reference means in an OCI registry, by its name or address; nothing: it is of another kind.
+  Result<std::optional<oci::Reference>> oci_reference(const PackageRef& reference) const;
 
   /// The kustomization in `path` of a git repository, for a base that another kustomization names. Errors:
   /// Invalid (an address or ref that git may not see, no kustomization there, a submodule without an

@@ -12,6 +12,8 @@
 #include "base/text.h"
 #include "http/public_address.h"
 #include "oci/reference.h"
+#include "oci/tags.h"
+#include "registry/reference.h"
 #include "resolve/solver.h"
 
 namespace mist::render {
@@ -65,6 +67,51 @@ Status refuse_reach(const std::string& wanted, const std::string& declaring) {
       .with_hint("its author has to name a package of a registry, or oci:// at a public host");
 }
 
+// Addresses that aren't oci:// have no versions to choose from.
+Status refuse_unversioned(const Dependency& dependency, const std::string& declaring) {
+  const std::string& wanted = dependency.package;
+  if (wanted.find("://") == std::string::npos || wanted.starts_with(oci::kScheme)) return {};
+  // What can't be read may hold credentials.
+  const auto address = registry::PackageRef::parse(wanted);
+  Error failure = error(ErrorKind::Invalid, "the dependency {} of {} is {}, not a package of a registry",
+                        escape_controls(dependency.name), declaring,
+                        address.ok() ? escape_controls(address->display()) : "an address");
+  failure.because = "a dependency is resolved to one of a package's versions, and an address has none";
+  failure.hint =
+      wanted.starts_with("git+")
+          ? "add the repository as a registry: mistctl registry add NAME -g URL; then name NAME/PATH"
+          : "name a package of a registry, as in mistletoe/databases/mariadb, or oci://HOST/PATH";
+  return failure;
+}
+
+// What names a dependency in every version. `directory`: of the package that declares it; empty: it isn't on
+// this machine.
+Result<std::string> id_of(const Dependency& dependency, const std::string& declaring,
+                          const std::string& directory) {
+  if (dependency.name.empty() || dependency.package.empty())
+    return error(ErrorKind::Invalid, "{} declares a dependency without a name or package", declaring)
+        .with_hint("each entry of spec.dependencies has name, package and version");
+  if (!is_path(dependency.package)) {
+    if (directory.empty()) MIST_TRY_VOID(refuse_reach(dependency.package, declaring));
+    MIST_TRY_VOID(refuse_unversioned(dependency, declaring));
+    return dependency.package;
+  }
+  if (directory.empty())
+    return error(ErrorKind::Invalid, "{} declares the path {}, but is not on this machine itself", declaring,
+                 dependency.package)
+        .with_hint("name a package of a registry: mistletoe/databases/mariadb");
+  std::string path = (Path(directory) / dependency.package).lexically_normal().string();
+  if (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+// "1.0.0" of "team/db:1.0.0" and of "oci://host/db:1.0.0@sha256:…".
+std::string version_text(const std::string& reference) {
+  if (const auto parsed = oci::Reference::parse(reference); parsed.ok())
+    return oci::version_of_tag(parsed->tag);
+  return reference.substr(std::min(reference.rfind(':'), reference.size() - 1) + 1);
+}
+
 // What is read is kept; so is the error of what can't be. Any thread, but for only() and know().
 class Finder final : public resolve::Provider {
  public:
@@ -73,31 +120,18 @@ class Finder final : public resolve::Provider {
   /// Of these packages, no other versions are known from here on; empty: of all, every version again.
   void only(std::map<std::string, std::string> versions) { only_ = std::move(versions); }
 
-  /// A version that need not be listed, and the reference that it is read by.
-  void know(const std::string& id, const Version& version, const std::string& reference) {
-    const std::string text = reference.substr(std::min(reference.rfind(':'), reference.size() - 1) + 1);
+  /// A version that need not be listed, and where it was read.
+  void know(const resolve::LockedPackage& locked) {
+    const std::string text = version_text(locked.origin.source);
     const auto written = Version::parse_lenient(text);
-    if (written.ok() && *written == version) note(id, version, text);
+    if (written.ok() && *written == locked.version) note(locked.name, locked.version, text);
+    locked_.emplace(std::pair(locked.name, locked.version), locked.origin);
   }
 
-  /// What names a dependency in every version. `directory`: of the package that declares it; empty: it isn't
-  /// on this machine.
-  Result<std::string> id_of(const Dependency& dependency, const std::string& declaring,
-                            const std::string& directory) const {
-    if (dependency.name.empty() || dependency.package.empty())
-      return error(ErrorKind::Invalid, "{} declares a dependency without a name or package", declaring)
-          .with_hint("each entry of spec.dependencies has name, package and version");
-    if (!is_path(dependency.package)) {
-      if (directory.empty()) MIST_TRY_VOID(refuse_reach(dependency.package, declaring));
-      return dependency.package;
-    }
-    if (directory.empty())
-      return error(ErrorKind::Invalid, "{} declares the path {}, but is not on this machine itself",
-                   declaring, dependency.package)
-          .with_hint("name a package of a registry: mistletoe/databases/mariadb");
-    std::string path = (Path(directory) / dependency.package).lexically_normal().string();
-    if (path.size() > 1 && path.ends_with('/')) path.pop_back();
-    return path;
+  /// Of a version that is known, the bytes that it has now are wanted.
+  void forget_bytes(const resolve::LockedPackage& locked) {
+    locked_.erase(std::pair(locked.name, locked.version));
+    moved_.emplace(locked.name, locked.version);
   }
 
   Result<std::vector<resolve::Requirement>> requirements(const Source& source, const std::string& directory) {
@@ -136,7 +170,13 @@ class Finder final : public resolve::Provider {
 
   Result<const Source*> found(const std::string& id, const Version& version) {
     const std::string reference = is_path(id) ? id : fmt::format("{}:{}", id, text_of(id, version));
-    return sources_.get(reference, [&] { return packages_.find(reference, context_); });
+    return sources_.get(reference, [&]() -> Result<Source> {
+      const std::pair named(id, version);
+      if (const auto locked = locked_.find(named); locked != locked_.end())
+        return packages_.find_locked(reference, locked->second, context_);
+      return moved_.contains(named) ? packages_.find_moved(reference, context_)
+                                    : packages_.find(reference, context_);
+    });
   }
 
   /// Reads what the solver will most likely ask for, many packages at once: round trips to registries are
@@ -188,19 +228,31 @@ class Finder final : public resolve::Provider {
       return error(ErrorKind::Invalid, "the dependency \"{}\" names no package of a registry",
                    escape_controls(id))
           .with_hint("as in mistletoe/databases/mariadb; a path on this machine begins with ./ or ../");
-    MIST_TRY(const std::vector<std::string> texts, packages_.versions(id, context_));
-    std::vector<resolve::Candidate> candidates;
-    for (const std::string& text : texts) {
+    auto texts = packages_.versions(id, context_);
+    if (!texts.ok() && texts.error().kind != ErrorKind::NotFound) return std::move(texts).error();
+    std::vector<resolve::Candidate> candidates =
+        texts.ok() ? std::vector<resolve::Candidate>() : locked_of(id);
+    if (!texts.ok() && candidates.empty()) return std::move(texts).error();
+    for (const std::string& text : std::move(texts).value_or({})) {
       auto version = Version::parse_lenient(text);
       if (!version.ok()) continue;  // no range can mean it
       note(id, *version, text);
       candidates.push_back({*std::move(version)});
     }
+    if (candidates.empty()) candidates = locked_of(id);
     if (candidates.empty())
       return error(ErrorKind::NotFound, "there is no package {}", escape_controls(id))
           .with_hint(id.starts_with(oci::kScheme)
                          ? "none of its tags is a version"
                          : fmt::format("mistctl registry list {} prints what there is", id.substr(0, slash)));
+    return candidates;
+  }
+
+  // Where its registry has none any more.
+  std::vector<resolve::Candidate> locked_of(const std::string& id) const {
+    std::vector<resolve::Candidate> candidates;
+    for (const auto& [named, origin] : locked_)
+      if (named.first == id) candidates.push_back({named.second});
     return candidates;
   }
 
@@ -223,6 +275,8 @@ class Finder final : public resolve::Provider {
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, Version>, std::string> written_;  // guarded by mutex_
   std::map<std::string, std::string> only_;                         // id → version
+  std::map<std::pair<std::string, Version>, resolve::Origin> locked_;
+  std::set<std::pair<std::string, Version>> moved_;
 };
 
 void collect(const Source& source, std::map<std::string, release::CalledPackage>& calls) {
@@ -286,8 +340,9 @@ class Resolver {
     } else {
       if (lock_) {
         for (const resolve::LockedPackage& each : lock_->packages()) {
-          request.locked.emplace(each.name, each.version);
-          finder_.know(each.name, each.version, each.origin.source);
+          if (!rules_.as_without_lock) request.locked.emplace(each.name, each.version);
+          finder_.know(each);
+          if (rules_.update.contains(each.name)) finder_.forget_bytes(each);
         }
       }
       MIST_TRY(resolution.solution, solve(request));
@@ -297,7 +352,7 @@ class Resolver {
       resolution.sources.emplace(each.package, *found);
     }
     resolution.lock = lock_for(resolution);
-    MIST_TRY_VOID(compare_with_lock(resolution));
+    if (!rules_.as_without_lock) MIST_TRY_VOID(compare_with_lock(resolution));
     return resolution;
   }
 
@@ -353,27 +408,54 @@ class Resolver {
       if (then == nullptr || then->version.to_string() != now.version.to_string() ||
           then->origin.digest == now.origin.digest || rules_.update.contains(now.name))
         continue;
-      return error(ErrorKind::Conflict, "{}:{} is not what {} of {} has", now.name, now.version.to_string(),
-                   resolve::kLockFileName, source_.reference)
-          .with_because(
-              fmt::format("its digest is {}, in the lock it is {}", now.origin.digest, then->origin.digest))
-          .with_hint(
-              "a published version never changes; if the new bytes are wanted: mistctl package lock "
-              "--update " +
-              now.name);
+      return other_bytes(*then, now);
     }
     if (!rules_.locked) return {};
     if (!lock_ && !resolution.lock.packages().empty())
       return error(ErrorKind::Conflict, "{} has no {}, and --locked asks for exactly what it says",
                    source_.reference, resolve::kLockFileName)
-          .with_hint("mistctl package lock SOURCE writes it");
+          .with_hint(lock_hint("", "writes it"));
     const std::string differences = lock_differences(lock, resolution.lock);
     if (differences.empty()) return {};
     return error(ErrorKind::Conflict,
                  "{} of {} is not up to date, and --locked asks for exactly what it says",
                  resolve::kLockFileName, source_.reference)
         .with_because(differences)
-        .with_hint("mistctl package lock SOURCE brings it up to date");
+        .with_hint(lock_hint("", "brings it up to date"));
+  }
+
+  Error other_bytes(const resolve::LockedPackage& then, const resolve::LockedPackage& now) const {
+    Error failure = error(ErrorKind::Conflict, "{}:{} is not what {} of {} has", now.name,
+                          now.version.to_string(), resolve::kLockFileName, source_.reference);
+    failure.because =
+        fmt::format("its digest is {}, in the lock it is {}", now.origin.digest, then.origin.digest);
+    const std::string update = lock_hint(" --update " + shell_word(now.name), "takes them");
+    const std::string before = place_of(then.origin.source);
+    const std::string place = place_of(now.origin.source);
+    if (before == place) {
+      failure.hint = "a published version never changes; if the new bytes are wanted: " + update;
+      return failure;
+    }
+    failure.because =
+        fmt::format("it is read from {}, and the lock has it from {}; {}", place, before, failure.because);
+    failure.hint = fmt::format(
+        "copy the package's manifest to its new place as it is, or correct the registry's address; if the "
+        "new "
+        "bytes are wanted: {}",
+        update);
+    return failure;
+  }
+
+  // Without the version and what follows it.
+  static std::string place_of(const std::string& reference) {
+    if (const auto parsed = oci::Reference::parse(reference); parsed.ok()) return parsed->repository.str();
+    return reference.substr(0, reference.rfind(':'));
+  }
+
+  // A lock is written beside sources; that of a package from elsewhere is its author's.
+  std::string lock_hint(std::string_view flags, std::string_view does) const {
+    if (!is_path(source_.reference)) return fmt::format("ask the author of {}", source_.name);
+    return fmt::format("mistctl package lock {}{} {}", shell_word(source_.reference), flags, does);
   }
 
   const Source& source_;
@@ -386,24 +468,36 @@ class Resolver {
 // From the versions that were chosen to packages that know what they may call.
 class Tree {
  public:
-  /// `root`: the directory of the release's package; empty: it isn't on this machine.
-  Tree(Finder& finder, std::map<std::string, Version> chosen, std::string root)
-      : finder_(finder), chosen_(std::move(chosen)), root_(std::move(root)) {}
+  /// `sources`: by id. `root`: the directory of the release's package; empty: it isn't on this machine.
+  Tree(const std::map<std::string, Source>& sources, std::string root, DependencyPlace where = {})
+      : sources_(sources), root_(std::move(root)), where_(std::move(where)) {}
 
   Status complete(Source& source, const std::string& directory, std::vector<std::string> path) {
     path.push_back(source.name);
+    const bool is_root = path.size() == 1;
     MIST_TRY(const std::vector<Dependency> declared, package::declared_dependencies(source));
     for (const Dependency& each : declared) {
-      MIST_TRY(const std::string id, finder_.id_of(each, source.reference, directory));
-      MIST_TRY(auto resolved, package_of(id, path));
-      if (!source.dependencies.emplace(each.name, std::move(resolved)).second)
-        return error(ErrorKind::Invalid, "{} declares two dependencies called {}", source.reference,
-                     each.name);
+      Status added = add(source, each, directory, path);
+      if (added) continue;
+      const auto place = is_root && where_ ? where_(each) : std::nullopt;
+      return place ? std::move(added).error().at(*place) : std::move(added).error();
     }
     return {};
   }
 
  private:
+  Status add(Source& source, const Dependency& declared, const std::string& directory,
+             const std::vector<std::string>& path) {
+    MIST_TRY(const std::string id, id_of(declared, source.reference, directory));
+    if (source.dependencies.contains(declared.name))
+      return error(ErrorKind::Invalid, "{} declares two dependencies called {}", source.reference,
+                   escape_controls(declared.name))
+          .with_hint("give one of them another name: packages are called by it");
+    MIST_TRY(auto resolved, package_of(id, path));
+    source.dependencies.emplace(declared.name, std::move(resolved));
+    return {};
+  }
+
   Result<std::shared_ptr<const ResolvedPackage>> package_of(const std::string& id,
                                                             const std::vector<std::string>& path) {
     if (const auto done = done_.find(id); done != done_.end()) return done->second;
@@ -414,17 +508,18 @@ class Tree {
           .with_hint("remove one of these dependencies");
     }
     open_.push_back(id);
-    MIST_TRY(const Source* const found, finder_.found(id, chosen_[id]));
+    const auto found = sources_.find(id);
+    MIST_CHECK(found != sources_.end());
     // Secrets derive from the id: the same sources elsewhere on a machine have the same.
-    ResolvedPackage package{is_path(id) ? Path(id).lexically_relative(root_).string() : id, *found};
+    ResolvedPackage package{is_path(id) ? Path(id).lexically_relative(root_).string() : id, found->second};
     MIST_TRY_VOID(complete(package.source, directory_of(id, package.source), path));
     open_.pop_back();
     return done_.emplace(id, std::make_shared<const ResolvedPackage>(std::move(package))).first->second;
   }
 
-  Finder& finder_;
-  std::map<std::string, Version> chosen_;
+  const std::map<std::string, Source>& sources_;
   std::string root_;
+  DependencyPlace where_;
   std::map<std::string, std::shared_ptr<const ResolvedPackage>> done_;
   std::vector<std::string> open_;
 };
@@ -447,6 +542,12 @@ Result<Resolution> solve_dependencies(const Source& source, const std::string& d
   return Resolver(source, rules, finder, context).resolve(std::move(requirements));
 }
 
+Status check_calls(const Source& source, const std::string& directory, const Resolution& resolution,
+                   const DependencyPlace& where) {
+  Source copy = source;
+  return Tree(resolution.sources, directory, where).complete(copy, directory, {});
+}
+
 Status resolve_dependencies(Source& source, const std::string& directory, const DependencyRules& rules,
                             PackageFinder& packages, const Context& context) {
   Finder finder(packages, context);
@@ -454,10 +555,7 @@ Status resolve_dependencies(Source& source, const std::string& directory, const 
   if (requirements.empty() && !rules.locked) return {};
   MIST_TRY(const Resolution resolution,
            Resolver(source, rules, finder, context).resolve(std::move(requirements)));
-  std::map<std::string, Version> chosen;
-  for (const resolve::Selected& each : resolution.solution.packages)
-    chosen.emplace(each.package, each.version);
-  MIST_TRY_VOID(Tree(finder, std::move(chosen), directory).complete(source, directory, {}));
+  MIST_TRY_VOID(Tree(resolution.sources, directory).complete(source, directory, {}));
   return rules.recorded == nullptr ? Status() : refuse_changed_bytes(source, *rules.recorded);
 }
 

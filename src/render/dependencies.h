@@ -25,6 +25,16 @@ class PackageFinder {
   virtual ~PackageFinder() = default;
   /// The package without its dependencies. Errors: those of Registries.
   virtual Result<package::Source> find(const std::string& reference, const Context& context) = 0;
+  /// The same, of the bytes that a lock has: where its origin names a manifest, the version's tag may have
+  /// moved, or be gone.
+  virtual Result<package::Source> find_locked(const std::string& reference, const resolve::Origin& /*locked*/,
+                                              const Context& context) {
+    return find(reference, context);
+  }
+  /// The same, of a version that may have other bytes than this machine knows.
+  virtual Result<package::Source> find_moved(const std::string& reference, const Context& context) {
+    return find(reference, context);
+  }
   /// The versions of a package of a registry, in any order: "mistletoe/databases/mariadb",
   /// "oci://host/databases/mariadb". Errors: those of Registries.
   virtual Result<std::vector<std::string>> versions(const std::string& package, const Context& context) = 0;
@@ -43,8 +53,11 @@ struct DependencyRules {
   std::optional<resolve::LockFile> lock = {};
   /// Exactly the package's lock, or an error: --locked.
   bool locked = false;
-  /// Ids whose locked versions are forgotten.
+  /// Ids whose locked versions are forgotten. Where the same version is chosen again, its bytes may be
+  /// others.
   std::set<std::string> update = {};
+  /// Versions are chosen as if there were no lock. One that it has is read as it was locked.
+  bool as_without_lock = false;
 };
 
 /// Which versions a package's dependencies get.
@@ -54,6 +67,12 @@ struct Resolution {
   /// What the package's lock should be: packages of registries. Those on this machine are as they are.
   resolve::LockFile lock;
 };
+
+/// Whether the packages can be put together. Errors: Invalid (a cycle, with its path; two dependencies of one
+/// name), at the place of the dependency of `source` that leads there, if `where` knows it.
+using DependencyPlace = std::function<std::optional<SourceLocation>(const package::Dependency&)>;
+Status check_calls(const package::Source& source, const std::string& directory, const Resolution& resolution,
+                   const DependencyPlace& where);
 
 /// Errors: Conflict (no versions fit together; the proof is in `because`; with `locked`, the lock is missing
 /// or isn't what this resolution would be; a locked version has other bytes now), Invalid (a reference or

@@ -15,6 +15,7 @@ namespace mist::render {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A registry in memory: reference → what the package declares in spec.dependencies.
 class FakeFinder final : public PackageFinder {
@@ -51,6 +52,18 @@ class FakeFinder final : public PackageFinder {
     return found == versions_.end() ? std::vector<std::string>() : found->second;
   }
 
+  Result<package::Source> find_locked(const std::string& reference, const resolve::Origin& locked,
+                                      const Context& context) override {
+    const auto kept = by_origin.find(locked.source);
+    return kept == by_origin.end() ? find(reference, context) : kept->second;
+  }
+  Result<package::Source> find_moved(const std::string& reference, const Context& context) override {
+    moved.push_back(reference);
+    return find(reference, context);
+  }
+
+  std::map<std::string, package::Source> by_origin;  ///< what a lock's origin still leads to
+  std::vector<std::string> moved;                    ///< asked for whatever their bytes were
   std::atomic<int> asked_versions = 0;
   std::function<void()> on_versions;
 
@@ -274,6 +287,135 @@ TEST(LockedDependencies, AVersionIsReadAsItsRegistryWritesIt) {
   finder.add("m/db", "v1.0.0");
   const resolve::LockFile lock = lock_of(finder, kAsksForDb);
   EXPECT_EQ(lock_of(finder, kAsksForDb, {.lock = lock}).to_text(), lock.to_text());
+}
+
+// A package of an OCI registry, as a lock has it: its tag isn't there any more.
+constexpr std::string_view kOciDb = "oci://reg.example/db";
+constexpr std::string_view kAsksForOciDb = "[{name: db, package: 'oci://reg.example/db', version: ^1}]";
+
+package::Source oci_db(std::string_view digest) {
+  package::Source db = FakeFinder::source(std::string(kOciDb), "1.0.0", "[]");
+  db.reference = fmt::format("{}:1.0.0@sha256:{}", kOciDb, std::string(64, 'f'));
+  db.digest = fmt::format("sha256:{}", digest);
+  return db;
+}
+
+resolve::LockFile lock_with(std::string_view name, std::string_view source, std::string_view digest) {
+  auto lock = resolve::LockFile::parse(
+      fmt::format("{{apiVersion: mistletoe.dev/v1, kind: MistLock, packages: [{{name: '{}', version: 1.0.0, "
+                  "source: '{}', digest: 'sha256:{}'}}]}}",
+                  name, source, digest),
+      "mistletoe.lock");
+  EXPECT_TRUE(lock.ok()) << lock.error().to_line();
+  return std::move(lock).value_or({});
+}
+
+TEST(LockedDependencies, ALockedManifestIsReadWhereverItsTagIs) {
+  const std::string digest(64, 'a');
+  FakeFinder finder;
+  const package::Source locked = oci_db(digest);
+  finder.by_origin.emplace(locked.reference, locked);
+  const resolve::LockFile lock = lock_with(kOciDb, locked.reference, digest);
+  const auto gone =
+      solve_dependencies(root(kAsksForOciDb), "", {.lock = lock, .locked = true}, finder, Context());
+  ASSERT_TRUE(gone.ok()) << gone.error().to_line();
+  EXPECT_EQ(gone->lock.to_text(), lock.to_text());
+  EXPECT_EQ(finder.asked_versions, 0);
+
+  // It was moved to other bytes.
+  finder.add(std::string(kOciDb), "1.0.0");
+  const auto kept = solve_dependencies(root(kAsksForOciDb), "", {.lock = lock}, finder, Context());
+  ASSERT_TRUE(kept.ok()) << kept.error().to_line();
+  EXPECT_EQ(kept->lock.to_text(), lock.to_text());
+  EXPECT_TRUE(finder.moved.empty());
+  const auto updated = solve_dependencies(root(kAsksForOciDb), "",
+                                          {.lock = lock, .update = {std::string(kOciDb)}}, finder, Context());
+  ASSERT_TRUE(updated.ok()) << updated.error().to_line();
+  EXPECT_NE(updated->lock.to_text(), lock.to_text());
+  EXPECT_EQ(finder.moved, std::vector<std::string>{"oci://reg.example/db:1.0.0"});
+
+  // As without the lock, but with its bytes; and the newest.
+  const DependencyRules fresh{.lock = lock, .as_without_lock = true};
+  EXPECT_EQ(lock_of(finder, kAsksForOciDb, fresh).to_text(), lock.to_text());
+  finder.add(std::string(kOciDb), "1.1.0");
+  EXPECT_EQ(version_in(lock_of(finder, kAsksForOciDb, fresh), kOciDb), "1.1.0");
+}
+
+TEST(LockedDependencies, ARefusalSaysThatTheRegistryMovedAndHowTheLockIsWritten) {
+  const std::string digest(64, 'a');
+  FakeFinder finder;
+  finder.by_origin.emplace("oci://old.example/team/db:1.0.0@sha256:" + std::string(64, 'f'),
+                           oci_db(std::string(64, 'b')));
+  const resolve::LockFile lock =
+      lock_with("m/db", "oci://old.example/team/db:1.0.0@sha256:" + std::string(64, 'f'), digest);
+  package::Source source = root(kAsksForDb);
+  source.reference = "/src/my platform";
+  const auto moved = solve_dependencies(source, "/src/my platform", {.lock = lock}, finder, Context());
+  ASSERT_FALSE(moved.ok());
+  EXPECT_THAT(
+      moved.error().because,
+      HasSubstr("it is read from oci://reg.example/db, and the lock has it from oci://old.example/team/db"));
+  EXPECT_THAT(moved.error().hint, Not(HasSubstr("never changes")));
+  EXPECT_THAT(moved.error().hint, HasSubstr("mistctl package lock '/src/my platform' --update m/db"));
+
+  finder.add("m/db", "1.0.0");
+  const auto changed =
+      solve_dependencies(source, "", {.lock = lock_with("m/db", "m/db:1.0.0", digest)}, finder, Context());
+  ASSERT_FALSE(changed.ok());
+  EXPECT_THAT(changed.error().because, HasSubstr("its digest is"));
+  EXPECT_THAT(changed.error().hint, HasSubstr("a published version never changes"));
+  EXPECT_THAT(changed.error().hint, HasSubstr("mistctl package lock '/src/my platform' --update m/db"));
+  source.reference = "oci://reg.example/platform:1.0.0";
+  const auto elsewhere =
+      solve_dependencies(source, "", {.lock = lock_with("m/db", "m/db:1.0.0", digest)}, finder, Context());
+  ASSERT_FALSE(elsewhere.ok());
+  EXPECT_THAT(elsewhere.error().hint, Not(HasSubstr("mistctl package lock")));
+}
+
+TEST(ResolveDependencies, AnAddressThatIsNoPackageOfARegistryIsRefused) {
+  FakeFinder finder;
+  for (const auto& [wanted, hint] :
+       {std::pair("git+file:///src/db?ref=v1", "mistctl registry add NAME -g URL"),
+        std::pair("git+https://user:pw@git.example/db", "mistctl registry add NAME -g URL"),
+        std::pair("https://user:pw@web.example/db.tgz", "oci://HOST/PATH")}) {
+    const auto refused = solve_dependencies(root(fmt::format("[{{name: db, package: '{}'}}]", wanted)),
+                                            "/src", {}, finder, Context());
+    ASSERT_FALSE(refused.ok()) << wanted;
+    EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+    EXPECT_THAT(refused.error().message, HasSubstr("the dependency db of ./platform:1.0.0"));
+    EXPECT_THAT(refused.error().message, Not(HasSubstr("pw")));
+    EXPECT_THAT(refused.error().hint, HasSubstr(hint));
+  }
+  EXPECT_EQ(finder.asked_versions, 0);
+}
+
+TEST(CheckCalls, CyclesAndNamesThatAreTakenAreToldWithTheirPlace) {
+  FakeFinder finder;
+  finder.add("m/a", "1.0.0", "[{name: b, package: m/b}]");
+  finder.add("m/b", "1.0.0", "[{name: a, package: m/a}]");
+  finder.add("m/c", "1.0.0");
+  finder.add("m/twice", "1.0.0", "[{name: c, package: m/c}, {name: c, package: m/c}]");
+  const auto checked = [&](std::string_view dependencies) {
+    const package::Source source = root(dependencies);
+    const auto resolution = solve_dependencies(source, "/src", {}, finder, Context());
+    EXPECT_TRUE(resolution.ok()) << resolution.error().to_line();
+    return check_calls(source, "/src", *resolution, [](const package::Dependency& each) {
+      return std::optional(SourceLocation{.file = each.name, .line = 7, .excerpt = {}});
+    });
+  };
+  EXPECT_TRUE(checked("[{name: c, package: m/c}]").ok());
+  for (const auto& [dependencies, says, place] :
+       {std::tuple("[{name: c, package: m/c}, {name: x, package: m/a}]", "platform → a → b → a", "x:7"),
+        std::tuple("[{name: c, package: m/c}, {name: c, package: m/a}]", "two dependencies called c", "c:7"),
+        std::tuple("[{name: t, package: m/twice}]", "m/twice:1.0.0 declares two dependencies called c",
+                   "t:7")}) {
+    const Status refused = checked(dependencies);
+    ASSERT_FALSE(refused.ok()) << dependencies;
+    EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+    EXPECT_THAT(refused.error().message, HasSubstr(says));
+    ASSERT_TRUE(refused.error().where);
+    EXPECT_EQ(refused.error().where->text(), place);
+  }
 }
 
 TEST(LockedDependencies, ExactlyTheLockOrNothing) {

@@ -1,10 +1,13 @@
 #include "render/packages.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 
+#include "base/text.h"
 #include "formats/remote_bases.h"
+#include "oci/reference.h"
 #include "oci/tags.h"
 
 namespace mist::render {
@@ -28,6 +31,15 @@ std::pair<std::string, std::string> name_and_version(const registry::PackageRef&
   const auto& git = std::get<registry::GitRef>(reference.form());
   return {last_segment(git.path.empty() ? Path(git.url) : Path(git.path)), git.ref};
 }
+
+// Of the manifest that a lock names; nothing: the package is of no OCI registry.
+std::optional<crypto::Digest> manifest_in(const resolve::Origin& locked) {
+  const auto recorded = oci::Reference::parse(locked.source);
+  return recorded.ok() && !recorded->tag.empty() ? recorded->digest : std::nullopt;
+}
+
+// "oci://host/db" of "oci://host/db:1.0.0".
+std::string id_in(const std::string& reference) { return reference.substr(0, reference.rfind(':')); }
 
 // A path on this machine or a branch may have other content every day; a version of a registry may not.
 Status refuse_changed_bytes(const package::Source& source, const release::PackageInfo& recorded) {
@@ -85,6 +97,46 @@ Result<package::Source> Packages::find(const std::string& reference, const Conte
   return find(parsed, {}, false, context);
 }
 
+// The lock's address isn't asked: the package that declares the dependency says where it is.
+Result<package::Source> Packages::find_locked(const std::string& reference, const resolve::Origin& locked,
+                                              const Context& context) {
+  MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
+  const std::optional<crypto::Digest> manifest = manifest_in(locked);
+  if (!manifest) return find(parsed, {}, false, context);
+  Result<registry::Fetched> fetched = registries_.fetch_manifest(parsed, *manifest, context);
+  if (fetched) return completed(found(*std::move(fetched), parsed, {}), false, context);
+  if (fetched.error().kind != ErrorKind::NotFound) return std::move(fetched).error();
+  // The same bytes may have been pushed again, with another manifest; the lock has their digest, too.
+  Result<package::Source> tagged = find(parsed, {}, false, context);
+  if (tagged || tagged.error().kind != ErrorKind::NotFound) return tagged;
+  Error failure = std::move(fetched).error();
+  failure.hint =
+      "the lock names what was deleted from the registry: push it again, or take another version: " +
+      fmt::format("mistctl package lock SOURCE --update {}", shell_word(id_in(reference)));
+  return failure;
+}
+
+Result<package::Source> Packages::find_moved(const std::string& reference, const Context& context) {
+  MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
+  MIST_TRY(registry::Fetched fetched, registries_.fetch_moved(parsed, context));
+  return completed(found(std::move(fetched), parsed, {}), false, context);
+}
+
+Result<Packages::Tag> Packages::tag_of(const resolve::LockedPackage& locked, const Context& context) {
+  const std::optional<crypto::Digest> manifest = manifest_in(locked.origin);
+  if (!manifest) return Tag::AsLocked;
+  MIST_TRY(const oci::Reference recorded, oci::Reference::parse(locked.origin.source));
+  const std::string version = oci::version_of_tag(recorded.tag);
+  MIST_TRY(const registry::PackageRef parsed, registries_.parse(fmt::format("{}:{}", locked.name, version)));
+  MIST_TRY(const std::optional<oci::Reference> now, registries_.oci_reference(parsed));
+  if (!now) return Tag::AsLocked;
+  MIST_TRY(registry::OciSource* const source, registries_.oci_source());
+  MIST_TRY(const std::optional<crypto::Digest> there,
+           source->read_digest(now->repository, now->tag, context));
+  if (!there) return Tag::Gone;
+  return *there == *manifest ? Tag::AsLocked : Tag::Moved;
+}
+
 Result<std::vector<std::string>> Packages::versions(const std::string& package, const Context& context) {
   if (package.starts_with(oci::kScheme)) {
     MIST_TRY(const oci::Repository repository, oci::Repository::parse(package));
@@ -98,7 +150,11 @@ Result<Packages::Found> Packages::read(const registry::PackageRef& parsed, std::
                                        const Context& context) {
   auto answer = registries_.fetch(parsed, context, engine);
   if (!answer.ok()) return about_sources(parsed, std::move(answer).error());
-  registry::Fetched fetched = *std::move(answer);
+  return found(*std::move(answer), parsed, std::move(engine));
+}
+
+Packages::Found Packages::found(registry::Fetched fetched, const registry::PackageRef& parsed,
+                                std::string engine) {
   Found found{{}, std::holds_alternative<registry::LocalRef>(parsed.form()), std::move(fetched.origin)};
   package::Source& source = found.source;
   source.reference = fetched.resolved.recorded();
@@ -116,10 +172,14 @@ Result<Packages::Found> Packages::read(const registry::PackageRef& parsed, std::
   return found;
 }
 
-// Of what it names elsewhere its own lock counts: no other package knows what that is.
 Result<package::Source> Packages::find(const registry::PackageRef& parsed, std::string engine, bool locked,
                                        const Context& context) {
   MIST_TRY(Found found, read(parsed, std::move(engine), context));
+  return completed(std::move(found), locked, context);
+}
+
+// Of what it names elsewhere its own lock counts: no other package knows what that is.
+Result<package::Source> Packages::completed(Found found, bool locked, const Context& context) {
   if (!formats::may_have_remote_bases(found.source)) return std::move(found.source);
   resolve::LockFile lock;
   MIST_TRY(const std::optional<std::string> text, package::lock_text(found.source));

@@ -2,6 +2,7 @@
 // From a reference to a package that can be rendered: fetched, pinned, and complete with what it names
 // elsewhere and with the packages that it calls. One thread.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -50,6 +51,10 @@ class Packages final : private PackageFinder {
   Result<std::vector<resolve::LockedRemote>> remotes(std::string_view reference,
                                                      const resolve::LockFile& known, bool locked,
                                                      const Context& context);
+  /// Where the tag of a locked package's version is now.
+  enum class Tag : std::uint8_t { AsLocked, Moved, Gone };
+  /// AsLocked too where the lock names no manifest. Asks the registry. Errors: those of Registries.
+  Result<Tag> tag_of(const resolve::LockedPackage& locked, const Context& context);
   /// As PackageFinder has it.
   Result<std::vector<std::string>> versions(const std::string& package, const Context& context) override;
 
@@ -62,10 +67,15 @@ class Packages final : private PackageFinder {
     bool is_local = false;
     std::string origin;
   };
+  static Found found(registry::Fetched fetched, const registry::PackageRef& reference, std::string engine);
   Result<Found> read(const registry::PackageRef& reference, std::string engine, const Context& context);
   Result<package::Source> find(const registry::PackageRef& reference, std::string engine, bool locked,
                                const Context& context);
+  Result<package::Source> completed(Found found, bool locked, const Context& context);
   Result<package::Source> find(const std::string& reference, const Context& context) override;
+  Result<package::Source> find_locked(const std::string& reference, const resolve::Origin& locked,
+                                      const Context& context) override;
+  Result<package::Source> find_moved(const std::string& reference, const Context& context) override;
   Result<std::vector<resolve::LockedRemote>> complete(Found& found, const resolve::LockFile* lock,
                                                       bool locked, const Context& context);
 

@@ -249,4 +249,4 @@ def a_lock_decides_which_versions_are_called(t):
     publish(t, "a/db", "1.5.0", {"web": "team/a/web"})
     t.run("registry", "update", "team", "--accept-changed")  # what this machine remembers says nothing now; the lock does
     contains(t.refused("generate", "shop", "-p", package, *calls()).err, "team/a/db:1.5.0 is not what mistletoe.lock of",
-             "mistctl package lock --update team/a/db")
+             f"mistctl package lock {package} --update team/a/db")

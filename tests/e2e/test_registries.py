@@ -182,6 +182,56 @@ def oci_packages_call_others_of_oci_registries(t):
 
 
 @test
+def oci_locked_packages_need_no_tag(t):
+    """A lock names manifests: tags that were moved or deleted change nothing, and outdated and lock --update say so."""
+    registry, machines = Registry(t), iter(range(99))
+    program = t.file("empty.wasm", b"\0asm\1\0\0\0\1\4\1\x60\0\0\3\2\1\0\5\3\1\0\1\7\x13\2\6memory\2\0\6_start\0\0\x0a\4\1\2\0\x0b")
+
+    def another_machine():
+        t.env["MIST_HOME_LOCATION"] = str(t.dir / f"home-{next(machines)}")
+        t.run("registry", "add", "team", "--oci", registry("team"))
+
+    def package(name, **spec):
+        metadata = t.file(f"packages/{name}/mistletoe.yaml", json.dumps({
+            "apiVersion": "mistletoe.dev/v1", "kind": "MistPackage", "metadata": {"name": name}, "spec": spec}))
+        t.run("package", "build", program, "-m", metadata, "-o", f"packages/{name}/{name}.wasm")
+        return str(t.dir / f"packages/{name}/{name}.wasm")
+
+    def publish(says):
+        t.run("push", package("db", version="1.0.0", description=says), registry("team/db"), "--overwrite")
+
+    def states(caller):
+        return [(p["locked"], p["fits"], p["tag"]) for p in t.run("package", "outdated", caller, "-o", "json").json["packages"]]
+
+    another_machine()
+    for name, package_id in (("by-address", registry("team/db")), ("by-name", "team/db")):
+        publish("first")
+        wanted = {"version": "1.0.0", "dependencies": [{"name": "db", "package": package_id, "version": "^1"}]}
+        caller = package(name, **wanted)
+        another_machine()
+        t.run("package", "lock", caller)
+        lock = t.dir / f"packages/{name}/mistletoe.lock"
+        before = lock.read_text()
+        contains(before, f"source: {registry('team/db:1.0.0')}@sha256:")
+        caller = package(name, **wanted)  # with its lock
+        publish("second")
+        for _ in range(2):
+            t.run("generate", "x", "-p", caller, "--locked")
+            contains(t.run("package", "lock", caller).out, "up to date")
+            equal(states(caller), [("1.0.0", "1.0.0", "moved")])
+            contains(t.run("package", "outdated", caller).out, "its tag in the registry was moved")
+            another_machine()
+        equal(lock.read_text(), before)
+        t.run("registry", "delete", registry("team/db:1.0.0"), "--yes")
+        another_machine()
+        t.run("install", name, "-p", caller, "--locked")
+        equal(states(caller), [("1.0.0", "1.0.0", "gone")])
+        publish("third")
+        contains(t.run("package", "lock", caller, "--update", package_id).out, "other content, its tag was moved in the registry")
+        check(lock.read_text() != before)
+
+
+@test
 def oci_push_refuses_what_is_no_package_or_published_otherwise(t):
     registry = Registry(t)
     package = module(t, "1.4.0")

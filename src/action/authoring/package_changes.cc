@@ -38,7 +38,9 @@ std::string to_text(const PackageChange& change) {
   if (change.is_remote && !change.called_after) return package + " is no longer named";
   if (!change.called_before) return with(change.after) + " is called now";
   if (!change.called_after) return with(change.before) + " is no longer called";
-  if (change.before == change.after) return with(change.after) + ": other content";
+  if (change.before == change.after)
+    return fmt::format("{}: other content{}", with(change.after),
+                       change.tag_moved ? ", its tag was moved in the registry" : "");
   return fmt::format("{} {} → {}", package, change.before.empty() ? "?" : escape_controls(change.before),
                      change.after.empty() ? "?" : escape_controls(change.after));
 }

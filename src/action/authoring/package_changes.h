@@ -15,6 +15,7 @@ struct PackageChange {
   bool called_before = true, called_after = true;
   bool is_remote =
       false;  ///< what a kustomization names elsewhere, in a lock; versions are commits or digests
+  bool tag_moved = false;  ///< in its OCI registry the version has another manifest now
 };
 
 /// Sorted by id, the release's own first. A package whose version stays and whose bytes differ is among them.

@@ -8,7 +8,9 @@
 #include "base/text.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"
+#include "oci/reference.h"
 #include "registry/kustomization.h"
+#include "registry/reference.h"
 
 namespace mist::action {
 
@@ -37,7 +39,38 @@ bool has_kustomization(FileSystem& files, const Path& directory) {
          });
 }
 
-Result<package::Source> read_sources(FileSystem& files, const Path& directory) {
+SourceLocation place_in(const std::string& file, std::string_view text, const Value& value) {
+  const std::uint32_t line = value.position().line;
+  SourceLocation place{.file = file, .line = line, .column = value.position().column, .excerpt = {}};
+  const std::vector<std::string_view> lines = split(text, '\n');
+  if (line > 0 && line <= lines.size()) place.excerpt = lines[line - 1];
+  return place;
+}
+
+// What is wrong with an entry, rendering says.
+Result<std::map<std::string, SourceLocation>> places_of_dependencies(const Value& document,
+                                                                     const std::string& file,
+                                                                     std::string_view text) {
+  std::map<std::string, SourceLocation> places;
+  if (!document.is_object()) return places;
+  const Value* const spec = document.find("kind") != nullptr ? document.find("spec") : &document;
+  const Value* const list = spec != nullptr && spec->is_object() ? spec->find("dependencies") : nullptr;
+  if (list == nullptr || !list->is_array()) return places;
+  for (const Value& each : list->as_array()) {
+    if (!each.is_object()) continue;
+    const std::string name(each.string_at("name"));
+    const auto [known, is_new] = places.emplace(name, place_in(file, text, each));
+    if (!is_new)
+      return error(ErrorKind::Invalid, "two dependencies are called {}", escape_controls(name))
+          .with_because(fmt::format("the first one is in line {}", known->second.line))
+          .with_hint("give one of them another name: packages are called by it")
+          .at(place_in(file, text, each));
+  }
+  return places;
+}
+
+Result<package::Source> read_sources(FileSystem& files, const Path& directory,
+                                     std::map<std::string, SourceLocation>& declared) {
   const Path file = directory / package::kPackageFile;
   if (!files.exists(file) && has_kustomization(files, directory)) {
     package::Source source;
@@ -55,6 +88,7 @@ Result<package::Source> read_sources(FileSystem& files, const Path& directory) {
   options.file = file.string();
   options.strict = true;
   MIST_TRY(Value document, encoding::parse_yaml(text, options));
+  MIST_TRY(declared, places_of_dependencies(document, file.string(), text));
   document = as_document(std::move(document));
   package::Source source;
   source.reference = directory.string();
@@ -85,6 +119,15 @@ std::string shown_version(const resolve::LockedRemote& remote) {
   constexpr std::size_t kShown = 12;
   return remote.commit.empty() ? remote.digest.substr(remote.digest.find(':') + 1, kShown)
                                : remote.commit.substr(0, kShown);
+}
+
+// Of one version in one place.
+bool is_other_manifest(const resolve::LockedPackage* before, const resolve::LockedPackage* after) {
+  if (before == nullptr || after == nullptr) return false;
+  const auto then = oci::Reference::parse(before->origin.source);
+  const auto now = oci::Reference::parse(after->origin.source);
+  return then.ok() && now.ok() && then->repository == now->repository && then->tag == now->tag &&
+         then->digest != now->digest;
 }
 
 void add_remote_changes(const LockFile& before, const LockFile& after, std::vector<PackageChange>& changes) {
@@ -119,21 +162,41 @@ std::string newest_of(const std::vector<std::string>& texts) {
   return newest ? newest->to_string() : std::string();
 }
 
-Result<render::Resolution> resolution_of(const LockedSource& source, bool with_lock,
+// A path that isn't there, and looks like what -p takes.
+Status refuse_reference(const std::string& text) {
+  const auto reference = registry::PackageRef::parse(text);
+  if (!reference.ok() && text.find("://") == std::string::npos) return {};
+  if (reference.ok() && std::holds_alternative<registry::LocalRef>(reference->form())) return {};
+  Error failure = error(ErrorKind::Invalid, "{} is not a directory or module on this machine",
+                        reference.ok() ? escape_controls(reference->display()) : "SOURCE");
+  failure.because = "the lock of a package is written beside its sources";
+  const auto* const oci = reference.ok() ? std::get_if<oci::Reference>(&reference->form()) : nullptr;
+  failure.hint =
+      oci != nullptr
+          ? fmt::format("name a directory with mistletoe.yaml; mistctl registry tags {} lists its versions",
+                        oci->repository.str())
+          : "name a directory with mistletoe.yaml, or a module";
+  return failure;
+}
+
+Result<render::Resolution> resolution_of(const LockedSource& source, bool as_without_lock,
                                          render::Packages& packages, const Context& context) {
   render::DependencyRules rules;
-  rules.lock = with_lock && source.lock ? source.lock : LockFile();
+  rules.lock = source.lock.value_or(LockFile());
+  rules.as_without_lock = as_without_lock;
   return packages.solve(source.source, source.directory.string(), rules, context);
 }
 
 }  // namespace
 
 Result<LockedSource> read_locked_source(FileSystem& files, const Path& given) {
+  if (!files.exists(given)) MIST_TRY_VOID(refuse_reference(given.string()));
   Path path = std::filesystem::absolute(given).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
   const bool is_directory = files.is_directory(path);
   LockedSource locked;
-  MIST_TRY(locked.source, is_directory ? read_sources(files, path) : read_module(files, path));
+  MIST_TRY(locked.source,
+           is_directory ? read_sources(files, path, locked.declared) : read_module(files, path));
   locked.is_directory = is_directory;
   locked.directory = is_directory ? path : path.parent_path();
   locked.lock_file = locked.directory / package::kLockFile;
@@ -163,11 +226,19 @@ Result<LockReport> resolve_lock(const LockedSource& source, const LockChoices& c
     return failure;
   }
   render::DependencyRules rules;
-  rules.lock = choices.update_all ? LockFile() : before;
+  rules.lock = before;
   rules.update = choices.update;
+  if (choices.update_all)
+    for (const resolve::LockedPackage& each : before.packages()) rules.update.insert(each.name);
   rules.locked = choices.locked;
   MIST_TRY(render::Resolution resolution,
            packages.solve(source.source, source.directory.string(), rules, context));
+  MIST_TRY_VOID(render::check_calls(source.source, source.directory.string(), resolution,
+                                    [&](const package::Dependency& each) -> std::optional<SourceLocation> {
+                                      const auto place = source.declared.find(each.name);
+                                      if (place == source.declared.end()) return std::nullopt;
+                                      return place->second;
+                                    }));
   if (source.is_directory) {
     LockFile known;
     std::vector<resolve::LockedRemote> keep;
@@ -181,6 +252,8 @@ Result<LockReport> resolve_lock(const LockedSource& source, const LockChoices& c
   }
   LockReport report;
   report.changes = package_changes(as_calls(before), as_calls(resolution.lock));
+  for (PackageChange& each : report.changes)
+    each.tag_moved = is_other_manifest(before.find(each.package), resolution.lock.find(each.package));
   add_remote_changes(before, resolution.lock, report.changes);
   report.lock = std::move(resolution.lock);
   return report;
@@ -188,19 +261,25 @@ Result<LockReport> resolve_lock(const LockedSource& source, const LockChoices& c
 
 Result<std::vector<OutdatedPackage>> outdated_packages(const LockedSource& source, render::Packages& packages,
                                                        const Context& context) {
-  MIST_TRY(const render::Resolution fresh, resolution_of(source, false, packages, context));
+  MIST_TRY(const render::Resolution fresh, resolution_of(source, true, packages, context));
   std::map<std::string, OutdatedPackage> by_id;
   for (const resolve::LockedPackage& each : fresh.lock.packages())
     by_id[each.name].fits = each.version.to_string();
   if (source.lock) {
-    for (const resolve::LockedPackage& each : source.lock->packages())
-      by_id[each.name].locked = each.version.to_string();
+    for (const resolve::LockedPackage& each : source.lock->packages()) {
+      OutdatedPackage& package = by_id[each.name];
+      package.locked = each.version.to_string();
+      MIST_TRY(package.tag, packages.tag_of(each, context));
+    }
   }
   std::vector<OutdatedPackage> all;
   for (auto& [id, each] : by_id) {
-    MIST_TRY(const std::vector<std::string> versions, packages.versions(id, context));
+    auto versions = packages.versions(id, context);
+    // What is locked may be all that is left of it.
+    const bool is_gone = !versions.ok() && versions.error().kind == ErrorKind::NotFound;
+    if (!versions.ok() && (!is_gone || each.locked.empty())) return std::move(versions).error();
     each.package = id;
-    each.newest = newest_of(versions);
+    each.newest = newest_of(std::move(versions).value_or({}));
     all.push_back(std::move(each));
   }
   return all;
@@ -208,7 +287,7 @@ Result<std::vector<OutdatedPackage>> outdated_packages(const LockedSource& sourc
 
 Result<PackageReasons> why_package(const LockedSource& source, std::string_view package,
                                    render::Packages& packages, const Context& context) {
-  MIST_TRY(const render::Resolution resolution, resolution_of(source, true, packages, context));
+  MIST_TRY(const render::Resolution resolution, resolution_of(source, false, packages, context));
   std::map<std::string_view, const resolve::Selected*> by_id;
   std::vector<std::string_view> ids;
   for (const resolve::Selected& each : resolution.solution.packages) {

@@ -2,6 +2,7 @@
 // mistletoe.lock for authors: writing it, what is newer than it, and who asks for a package. Versions come
 // from registries through render::Packages. One thread.
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,11 +22,14 @@ struct LockedSource {
   Path lock_file;                              ///< which need not exist
   std::optional<resolve::LockFile> lock = {};  ///< its content; nullopt: there is none
   bool is_directory = false;
+  /// Where mistletoe.yaml declares each dependency, by name; empty of a module.
+  std::map<std::string, SourceLocation> declared = {};
 };
 
 /// Of a directory its mistletoe.yaml: a MistPackage document, or as the Rust SDK takes it; a Kustomize
 /// directory needs none. Of a module what is in it; its lock is the file beside it, else its own section.
-/// Errors: of files, NotFound (neither a mistletoe.yaml nor a kustomization), Invalid.
+/// Errors: of files, NotFound (neither a mistletoe.yaml nor a kustomization), Invalid (also two dependencies
+/// of one name).
 Result<LockedSource> read_locked_source(FileSystem& files, const Path& path);
 
 struct LockChoices {
@@ -38,8 +42,8 @@ struct LockReport {
   std::vector<PackageChange> changes;  ///< from the lock that there was; commits and digests of remotes too
 };
 /// Resolves again; versions that still fit are kept, and so are commits of what a kustomization names
-/// elsewhere, but for those that are to be updated. Errors: as render::solve_dependencies and
-/// Packages::remotes; NotFound: what is to be updated isn't in the lock.
+/// elsewhere, but for those that are to be updated. Errors: as render::solve_dependencies,
+/// render::check_calls and Packages::remotes; NotFound: what is to be updated isn't in the lock.
 Result<LockReport> resolve_lock(const LockedSource& source, const LockChoices& choices,
                                 render::Packages& packages, const Context& context);
 
@@ -48,6 +52,8 @@ struct OutdatedPackage {
   std::string locked;   ///< empty: it isn't in the lock
   std::string fits;     ///< the version that a resolution without a lock takes
   std::string newest;   ///< of all, prereleases only if there is nothing else
+  /// Of the locked version.
+  render::Packages::Tag tag = render::Packages::Tag::AsLocked;
   bool outdated() const { return locked != fits || fits != newest; }
 };
 /// All packages of registries that it calls, and that those call, sorted by id.

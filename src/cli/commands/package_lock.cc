@@ -85,6 +85,28 @@ Result<ExitCode> run_package_lock(const Invocation& invocation, World& world) {
 
 // outdated
 
+using LockedTag = render::Packages::Tag;
+
+// As JSON has it; empty: it is where it was.
+std::string_view tag_word(LockedTag tag) {
+  switch (tag) {
+    case LockedTag::AsLocked:
+      break;
+    case LockedTag::Moved:
+      return "moved";
+    case LockedTag::Gone:
+      return "gone";
+  }
+  return {};
+}
+
+std::string tag_line(const action::OutdatedPackage& package) {
+  if (package.tag == LockedTag::AsLocked) return {};
+  return fmt::format("{} {}: its tag in the registry {}; the locked bytes are still used\n",
+                     escape_controls(package.package), package.locked,
+                     package.tag == LockedTag::Gone ? "is gone" : "was moved to another manifest");
+}
+
 constexpr Argument kOutdatedArguments[] = {kSource};
 constexpr Flag kOutdatedFlags[] = {kPlainHttpFlag};
 constexpr FlagGroup kOutdatedGroups[] = {{"Flags", kOutdatedFlags}, kOutputFlags};
@@ -104,18 +126,24 @@ Result<ExitCode> run_package_outdated(const Invocation& invocation, World& world
                                     {"locked", text_or_null(each.locked)},
                                     {"fits", text_or_null(each.fits)},
                                     {"newest", text_or_null(each.newest)},
+                                    {"tag", text_or_null(tag_word(each.tag))},
                                     {"outdated", each.outdated()}}));
     print_value(world, format, Value::object({{"packages", Value(std::move(list))}}));
     return ExitCode::Ok;
   }
   Table table({"PACKAGE", "LOCKED", "FITS", "NEWEST"});
   const auto shown = [](const std::string& version) { return version.empty() ? std::string("-") : version; };
+  std::string tags;
   for (const action::OutdatedPackage& each : all) {
     if (each.outdated())
       table.add({{each.package}, {shown(each.locked)}, {shown(each.fits)}, {shown(each.newest)}});
+    tags += tag_line(each);
   }
-  world.out.write(table.empty() ? fmt::format("{}: all as new as there are\n", plural(all.size(), "package"))
-                                : table.render(world.color_out));
+  if (!table.empty())
+    world.out.write(table.render(world.color_out));
+  else if (tags.empty())
+    world.out.write(fmt::format("{}: all as new as there are\n", plural(all.size(), "package")));
+  world.out.write(tags);
   return ExitCode::Ok;
 }
 

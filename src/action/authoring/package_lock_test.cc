@@ -1,0 +1,253 @@
+#include "action/authoring/package_lock.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "package/guests_for_tests.h"
+#include "registry/oci_fixture.h"
+#include "testing/recorded_events.h"
+#include "testing/temp_dir.h"
+
+namespace mist::action {
+namespace {
+
+using registry::testing::MemoryRegistry;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Tag = render::Packages::Tag;
+
+class ToLockRegistry final : public http::Transport {
+ public:
+  explicit ToLockRegistry(http::Transport& inner) : inner_(inner) {}
+  Result<http::Response> send(const http::Request& request, const Context& context) override {
+    return inner_.send(request, context);
+  }
+  Result<http::Response> stream(const http::Request& request, const http::BodyPiece& piece,
+                                const Context& context) override {
+    return inner_.stream(request, piece, context);
+  }
+
+ private:
+  http::Transport& inner_;
+};
+
+constexpr std::string_view kDb = "oci://reg.example/team/db";
+
+class PackageLock : public ::testing::Test {
+ protected:
+  PackageLock() {
+    another_machine();
+    write("dependencies: [{name: db, package: 'oci://reg.example/team/db', version: ^1}]\n");
+  }
+
+  /// Nothing was fetched there before.
+  void another_machine() {
+    paths_.home = dir_.path() / fmt::format("home-{}", machines_++);
+    paths_.config_file = paths_.home / "config.yaml";
+    paths_.state = paths_.home / "state";
+    paths_.cache = paths_.home / "cache";
+  }
+  void write(const std::string& text) {
+    ASSERT_TRUE(files_.write(directory_ / "mistletoe.yaml", "name: platform\n" + text).ok());
+  }
+  void publish(const std::string& version, std::string_view says) {
+    const package::Source made =
+        package::described(package::saying(says), "db", fmt::format("{{version: {}}}", version));
+    const auto bytes = std::get<wasm::ModuleBytes>(made.content).bytes();
+    remote_.publish(version, oci::module_artifact(**bytes, {}));
+  }
+  render::Packages packages() {
+    return render::Packages(
+        {.registries = {files_,
+                        processes_,
+                        events_,
+                        paths_,
+                        clock_,
+                        {.transport = [this] { return std::make_unique<ToLockRegistry>(remote_.web); },
+                         .environment = [](std::string_view) { return std::nullopt; }}},
+         .transport = {},
+         .engines = {}});
+  }
+  Result<LockReport> lock(const LockChoices& choices = {}) {
+    MIST_TRY(const LockedSource source, read_locked_source(files_, directory_));
+    render::Packages from = packages();
+    MIST_TRY(LockReport report, resolve_lock(source, choices, from, Context()));
+    if (!choices.locked) MIST_TRY_VOID(files_.write(source.lock_file, report.lock.to_text()));
+    return report;
+  }
+  std::string changes(const Result<LockReport>& report) {
+    EXPECT_TRUE(report.ok()) << report.error().to_line();
+    std::string lines;
+    if (report.ok())
+      for (const PackageChange& each : report->changes) lines += to_text(each) + "\n";
+    return lines;
+  }
+  std::string lock_text() const { return files_.read(directory_ / "mistletoe.lock").value_or(""); }
+  std::vector<OutdatedPackage> outdated() {
+    const auto source = read_locked_source(files_, directory_);
+    EXPECT_TRUE(source.ok());
+    render::Packages from = packages();
+    auto all = outdated_packages(*source, from, Context());
+    EXPECT_TRUE(all.ok()) << all.error().to_line();
+    return std::move(all).value_or({});
+  }
+
+  mist::testing::TempDir dir_;
+  Path directory_ = dir_.path() / "platform";
+  HostFileSystem files_;
+  HostProcessRunner processes_;
+  mist::testing::RecordedEvents events_;
+  config::Paths paths_;
+  SystemClock clock_;
+  MemoryRegistry remote_;
+  int machines_ = 0;
+};
+
+TEST_F(PackageLock, ATagThatWasMovedChangesNothingUntilAnUpdate) {
+  publish("1.0.0", "first");
+  ASSERT_TRUE(lock().ok());
+  const std::string before = lock_text();
+  EXPECT_THAT(before, HasSubstr("source: oci://reg.example/team/db:1.0.0@sha256:"));
+  publish("1.0.0", "second");
+  for (int machine = 0; machine < 2; ++machine) {
+    EXPECT_EQ(changes(lock({.locked = true})), "");
+    EXPECT_EQ(changes(lock()), "");
+    EXPECT_EQ(lock_text(), before);
+    const std::vector<OutdatedPackage> all = outdated();
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].tag, Tag::Moved);
+    EXPECT_EQ(all[0].fits, "1.0.0");
+    another_machine();
+  }
+  paths_.home = dir_.path() / "home-0";  // which knows the version with its first bytes
+  paths_.state = paths_.home / "state";
+  EXPECT_EQ(changes(lock({.update_all = true})),
+            "oci://reg.example/team/db 1.0.0: other content, its tag was moved in the registry\n");
+  EXPECT_NE(lock_text(), before);
+  EXPECT_EQ(changes(lock({.locked = true})), "");
+  EXPECT_EQ(outdated().at(0).tag, Tag::AsLocked);
+}
+
+TEST_F(PackageLock, ATagThatIsGoneChangesNothing) {
+  publish("1.0.0", "first");
+  publish("1.1.0", "newer");
+  ASSERT_TRUE(lock().ok());
+  const std::string before = lock_text();
+  remote_.manifests.erase("1.1.0");
+  std::erase(remote_.tags, "1.1.0");
+  another_machine();
+  EXPECT_EQ(changes(lock({.locked = true})), "");
+  std::vector<OutdatedPackage> all = outdated();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].tag, Tag::Gone);
+  EXPECT_EQ(all[0].fits, "1.0.0");
+  // Its last one, too.
+  remote_.manifests.erase("1.0.0");
+  remote_.tags.clear();
+  another_machine();
+  EXPECT_EQ(changes(lock()), "");
+  EXPECT_EQ(lock_text(), before);
+  all = outdated();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].tag, Tag::Gone);
+  EXPECT_EQ(all[0].newest, "");
+}
+
+TEST_F(PackageLock, ThePackagePushedAgainHasTheBytesOfTheLock) {
+  publish("1.0.0", "first");
+  ASSERT_TRUE(lock().ok());
+  const auto blobs = remote_.blobs;
+  const std::string tagged = remote_.manifests.at("1.0.0");
+  remote_.manifests.clear();
+  another_machine();
+  const auto gone = lock();
+  ASSERT_FALSE(gone.ok());
+  EXPECT_EQ(gone.error().kind, ErrorKind::NotFound);
+  EXPECT_THAT(gone.error().hint, HasSubstr("--update oci://reg.example/team/db"));
+  // Another manifest of the same layer.
+  const package::Source made = package::described(package::saying("first"), "db", "{version: 1.0.0}");
+  const auto bytes = std::get<wasm::ModuleBytes>(made.content).bytes();
+  remote_.publish("1.0.0",
+                  oci::module_artifact(**bytes, {.title = "again", .version = {}, .description = {}}));
+  another_machine();
+  EXPECT_EQ(changes(lock({.locked = true})), "");
+}
+
+TEST_F(PackageLock, ARegistryThatMovedGivesTheLockedManifest) {
+  publish("1.0.0", "first");
+  const auto configure = [&](const std::string& url) {
+    registry::Registries registries({files_, processes_, events_, paths_, clock_});
+    (void)registries.remove("team", Context());
+    ASSERT_TRUE(registries.add(registry::registry_with_oci("team", url), Context()).ok());
+  };
+  configure("oci://reg.example/team");
+  write("dependencies: [{name: db, package: team/db, version: ^1}]\n");
+  ASSERT_TRUE(lock().ok());
+  const std::string before = lock_text();
+  EXPECT_THAT(before, HasSubstr("source: oci://reg.example/team/db:1.0.0@sha256:"));
+  another_machine();
+  configure("oci://reg.example/moved");  // the registry in memory doesn't look at names
+  EXPECT_EQ(changes(lock({.locked = true})), "");
+  // There it was pushed from other sources.
+  remote_.manifests.clear();
+  publish("1.0.0", "second");
+  another_machine();
+  configure("oci://reg.example/moved");
+  const auto refused = lock();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(refused.error().because,
+              HasSubstr("it is read from oci://reg.example/moved/db, and the lock has it from "
+                        "oci://reg.example/team/db"));
+}
+
+TEST_F(PackageLock, TwoDependenciesOfOneNameAreAtTheirLines) {
+  publish("1.0.0", "first");
+  write(
+      "dependencies:\n- {name: db, package: 'oci://reg.example/team/db'}\n"
+      "- {name: db, package: 'oci://reg.example/team/db', version: ^1}\n");
+  const auto refused = lock();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(refused.error().message, "two dependencies are called db");
+  EXPECT_EQ(refused.error().because, "the first one is in line 3");
+  ASSERT_TRUE(refused.error().where);
+  EXPECT_EQ(refused.error().where->line, 4U);
+  EXPECT_EQ(refused.error().where->file, (directory_ / "mistletoe.yaml").string());
+}
+
+TEST_F(PackageLock, ACycleIsAtTheDependencyThatLeadsIntoIt) {
+  publish("1.0.0", "first");
+  ASSERT_TRUE(files_
+                  .write(dir_.path() / "a/mistletoe.yaml",
+                         "{apiVersion: mistletoe.dev/v1, kind: MistPackage, metadata: {name: a}, spec: "
+                         "{dependencies: [{name: again, package: ../a}]}}\n")
+                  .ok());
+  ASSERT_TRUE(
+      files_.write(dir_.path() / "a/map.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n")
+          .ok());
+  write("dependencies:\n- {name: db, package: 'oci://reg.example/team/db'}\n- name: a\n  package: ../a\n");
+  const auto refused = lock();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("in a cycle: platform → a → a"));
+  ASSERT_TRUE(refused.error().where) << refused.error().to_line();
+  EXPECT_EQ(refused.error().where->line, 4U);
+  EXPECT_FALSE(files_.exists(directory_ / "mistletoe.lock"));
+}
+
+TEST_F(PackageLock, AReferenceIsNoSource) {
+  for (const auto& [text, hint] :
+       {std::pair("oci://reg.example/team/db:1.0.0", "mistctl registry tags oci://reg.example/team/db"),
+        std::pair("team/db:1.0.0", "a directory with mistletoe.yaml"),
+        std::pair("https://user:pw@reg.example/db", "a directory with mistletoe.yaml")}) {
+    const auto refused = read_locked_source(files_, text);
+    ASSERT_FALSE(refused.ok()) << text;
+    EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+    EXPECT_THAT(refused.error().hint, HasSubstr(hint));
+    EXPECT_EQ(refused.error().to_line().find("pw"), std::string::npos);
+  }
+  EXPECT_EQ(read_locked_source(files_, "./nowhere").error().kind, ErrorKind::NotFound);
+}
+
+}  // namespace
+}  // namespace mist::action
