@@ -179,7 +179,7 @@ void Executor::fails(Plan& plan, Memory& memory, const std::string& label, const
   const std::string words = words_of(failure);
   report_on(plan, node, id).fails(id, words);
   const Duration pause = memory.failed(id, input, words, clock_.steady_now());
-  events_.warn(fmt::format("{}: {}; next try in {} ms", label, failure.to_line(),
+  events_.warn(fmt::format("{}: {}: {}; next try in {} ms", label, id.display(), failure.to_line(),
                            std::chrono::duration_cast<std::chrono::milliseconds>(pause).count()));
 }
 
@@ -274,8 +274,7 @@ Status Executor::release(kube::Informer& instances, const Value& instance, const
                     .apply(ref(instances, instance), identity(instance),
                            {.field_manager = std::string(kManager), .force = true}, context)
                     .in("while the finalizer was removed"));
-  events_.info(fmt::format("{} {} is torn down", instance.string_at("kind"),
-                           instance.string_at({"metadata", "name"})));
+  events_.info(fmt::format("{} is torn down", id_of(instance).display()));
   return {};
 }
 

@@ -64,7 +64,8 @@ void Notices::tell(const Value& about, bool warning, std::string_view reason, st
        {"count", 1}});
   const kube::ResourceInfo events{{"", "v1", "Event"}, "events", true, {}};
   if (const auto made = client_.create(events, place, event, context); !made.ok())
-    events_.debug(fmt::format("an Event about {} can't be written: {}", name, made.error().to_line()));
+    events_.debug(fmt::format("an Event about {} can't be written: {}", id_of(about).display(),
+                              made.error().to_line()));
 }
 
 }  // namespace mist::operator_

@@ -113,7 +113,7 @@ Result<std::optional<Value::Array>> Observer::list(const Collection& collection,
         },
         context);
     if (!made.ok())
-      return std::move(made).error().with_frame(fmt::format("while listing {}", collection.kind));
+      return std::move(made).error().with_frame(fmt::format("while listing {}", collection.display()));
     store.informer = *std::move(made);
     store.began = clock_.steady_now();
   }

@@ -352,7 +352,7 @@ void Survey::take_collection(Facts& facts, const Value& made) const {
   facts.known = items.has_value();
   if (!items) {
     facts.made = Facts::Made::Pending;
-    facts.why = fmt::format("waits until the list of {} is known", wanted.kind);
+    facts.why = fmt::format("waits until the list of {} is known", wanted.display());
     return;
   }
   std::erase_if(*items, [](const Value& each) { return apply::is_record(each); });
@@ -374,6 +374,11 @@ void Survey::take_answer(graph::Node node, const Value& made) {
   if (!is_open || wanted_[node] != Truth::True || !world_.ask) return;
   facts.answer = world_.ask(blueprint_.nodes()[node].name, *question);
   facts.live = facts.answer.body;
+}
+
+std::string Collection::display() const {
+  return fmt::format("{}{}{}", kind, ns.empty() ? std::string() : " of namespace " + ns,
+                     label_selector.empty() ? std::string() : " with " + label_selector);
 }
 
 std::string not_known(const ObjectId& id, const Observation& observed) {

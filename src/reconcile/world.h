@@ -49,8 +49,9 @@ std::string not_known(const ObjectId& id, const Observation& observed);
 /// Which objects a node with `list` looks at.
 struct Collection {
   std::string api_version, kind;
-  std::string ns;              ///< empty: all namespaces
-  std::string label_selector;  ///< "a=b,c=d"; empty: all
+  std::string ns;               ///< empty: all namespaces
+  std::string label_selector;   ///< "a=b,c=d"; empty: all
+  std::string display() const;  ///< "ConfigMap of namespace shop with a=b"
   friend auto operator<=>(const Collection&, const Collection&) = default;
 };
 
