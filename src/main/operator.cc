@@ -63,6 +63,8 @@ std::pair<std::string, std::string> identity_of(mist::Random& random) {
 
 mist::http::Answer answer(std::string_view path, const mist::operator_::Metrics& metrics) {
   if (path == "/healthz") return {.status = 200, .body = "ok\n"};
+  if (const std::string lacking = metrics.lacking(); path == "/readyz" && !lacking.empty())
+    return {.status = 503, .body = lacking + "\n"};
   if (path == "/readyz" && metrics.ready()) return {.status = 200, .body = "ok\n"};
   if (path == "/readyz") return {.status = 503, .body = "not connected yet\n"};
   if (path == "/metrics")

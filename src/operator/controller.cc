@@ -29,7 +29,7 @@ class Controller::State {
             world_.client_of, ns, world_.clock, world_.events, [this](const Item& item) { queue_.add(item); },
             mutex_, world_.share.is_first() ? Definitions::Role::Writes : Definitions::Role::Waits),
         revisions_({world_.client, world_.renderer, world_.clock, world_.events, notices_, actors_,
-                    world_.default_account, world_.share},
+                    world_.default_account, world_.share, world_.metrics},
                    std::move(ns), [this](const Item& item) {
                      if (item.is_blueprint() || world_.share.is_first() || is_ours(item)) queue_.add(item);
                    }) {}

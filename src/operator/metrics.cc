@@ -48,6 +48,16 @@ void Metrics::reconciled(std::string_view controller, bool ok, Duration took) {
   ++counts.buckets[static_cast<std::size_t>(std::ranges::lower_bound(kBuckets, seconds) - kBuckets.begin())];
 }
 
+void Metrics::lacks(std::string what) {
+  const std::lock_guard lock(mutex_);
+  lacking_ = std::move(what);
+}
+
+std::string Metrics::lacking() const {
+  const std::lock_guard lock(mutex_);
+  return lacking_;
+}
+
 void Metrics::watch_queue(std::function<QueueState()> queue) {
   const std::lock_guard lock(mutex_);
   queue_ = std::move(queue);

@@ -39,6 +39,9 @@ class Metrics {
   /// From now on, whatever is_ready() says: it waits for its turn, or is between two shares.
   void stays_ready() { ready_ = stays_ready_ = true; }
   bool ready() const { return ready_; }
+  /// What the program can't do its work without, and what to do about it, for people; empty: it has all.
+  void lacks(std::string what);
+  std::string lacking() const;
   /// Asked at each text(); empty ends that.
   void watch_queue(std::function<QueueState()> queue);
 
@@ -66,6 +69,7 @@ class Metrics {
   std::atomic<std::int64_t> slots_ = -1;
   mutable std::mutex mutex_;  // of what follows
   std::map<std::string, Controller, std::less<>> controllers_;
+  std::string lacking_;
   std::function<QueueState()> queue_;
   std::function<std::uint64_t()> dropped_spans_;
 };

@@ -26,7 +26,8 @@ void keep_identity(Value& object) {
 }
 
 // What became of a revision.
-constexpr std::string_view kInForce = "InForce", kRejected = "Rejected", kAwaiting = "AwaitingCRD";
+constexpr std::string_view kInForce = "InForce", kRejected = "Rejected", kAwaiting = "AwaitingCRD",
+                           kNotEvaluated = "NotEvaluated", kUnlabelled = "LabelMissing";
 
 // "example.com/v1/App".
 ObjectId kind_from(std::string_view text) {
@@ -63,20 +64,80 @@ Status Revisions::start(const Context& context) {
       },
       world_.clock, world_.events);
   world_.events.info(fmt::format("watching blueprints in namespace {}", ns_));
+  find_unlabelled(maps, context);
   return {};
+}
+
+// Somebody took a label away while no operator ran: no watch shows these, and their instances would keep
+// their finalizers for ever.
+void Revisions::find_unlabelled(const kube::ResourceInfo& maps, const Context& context) {
+  const auto all = world_.client.list(
+      maps, {.ns = ns_, .label_selector = fmt::format("{}!=true", kBlueprintLabel), .metadata_only = true},
+      context);
+  if (!all.ok())
+    return world_.events.warn(fmt::format(
+        "whether a blueprint in namespace {} lost its label isn't known: {}", ns_, all.error().to_line()));
+  for (const Value& map : all->items)
+    if (has_finalizer(map) && !map.string_at({"metadata", "annotations", kKindAnnotation}).empty())
+      wake_({std::string(map.string_at({"metadata", "name"}))});
+}
+
+// Of a blueprint whose ConfigMap the watch doesn't show.
+Status Revisions::load_without(const std::string& name, Loaded& loaded, const Context& context) {
+  loaded.blueprint.reset();
+  loaded.files.reset();
+  // The operator may list ConfigMaps, and not get one.
+  MIST_TRY(kube::ObjectList found,
+           world_.client.list(config_maps_->resource(),
+                              {.ns = ns_, .field_selector = fmt::format("metadata.name={}", name)}, context));
+  const Value* const left = found.items.empty() ? nullptr : &found.items.front();
+  if (left == nullptr || !has_finalizer(*left)) {
+    world_.events.warn(
+        fmt::format("blueprint {}/{} was deleted; its instances are only torn down", ns_, name));
+    unlabelled_.erase(name);
+    leave_account(name, loaded);
+    try_rejected_again();
+    return {};
+  }
+  const bool is_new = unlabelled_.insert_or_assign(name, *left).second;
+  const ObjectId kept = kind_from(left->string_at({"metadata", "annotations", kKindAnnotation}));
+  const std::string words = fmt::format(
+      "it has instances of {} and lost the label {}=true: they are only torn down when they are deleted; "
+      "put the label back (kubectl label configmap {} -n {} {}=true), or delete them",
+      kept.kind, kBlueprintLabel, name, ns_, kBlueprintLabel);
+  if (is_new) {
+    world_.events.warn(fmt::format("blueprint {}/{}: {}", ns_, name, words));
+    say(*left, kUnlabelled, words, context);
+    try_rejected_again();
+  }
+  if (!loaded.instances && !kept.kind.empty()) {
+    loaded.account = account_of(*left);
+    return watch_instances(name, loaded, kept.gvk(), context);
+  }
+  if (!loaded.instances || !loaded.instances->synced()) return {};
+  for (const kube::Informer::Key& key : loaded.instances->keys()) wake_({name, key});
+  return loaded.instances->keys().empty() ? guard(name, false, context) : Status();
+}
+
+std::optional<Value> Revisions::map_of(const std::string& name) const {
+  if (auto labelled = config_maps_->get({ns_, name})) return labelled;
+  const auto found = unlabelled_.find(name);
+  return found == unlabelled_.end() ? std::nullopt : std::optional(found->second);
+}
+
+// The server's answer to a write.
+void Revisions::keep(const std::string& name, Value map) {
+  if (const auto unlabelled = unlabelled_.find(name); unlabelled != unlabelled_.end())
+    unlabelled->second = std::move(map);
+  else
+    config_maps_->put(std::move(map));
 }
 
 Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lock, const Context& context) {
   const auto map = config_maps_->get({ns_, name});
   Loaded& loaded = blueprints_[name];
-  if (!map) {
-    world_.events.warn(fmt::format("blueprint {} was deleted; its instances are only torn down", name));
-    loaded.blueprint.reset();
-    loaded.files.reset();
-    leave_account(name, loaded);
-    try_rejected_again();
-    return {};
-  }
+  if (!map) return load_without(name, loaded, context);
+  unlabelled_.erase(name);
   if (loaded.instances && loaded.instances->synced() && loaded.instances->keys().empty())
     MIST_TRY_VOID(guard(name, false, context));
   if (apimachinery::is_terminating(*map) && has_finalizer(*map))
@@ -108,10 +169,17 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
   lock.unlock();
   auto revision = revision_of(name, files, has_finalizer(*map) ? kept : ObjectId(), context);
   lock.lock();
+  // Nothing else that evaluating needs may be missing.
+  const bool lacks_engine = !revision.ok() && revision.error().kind == ErrorKind::NotFound;
+  world_.metrics.lacks(lacks_engine ? revision.error().to_line() + "; " + revision.error().hint
+                                    : std::string());
   if (!revision.ok()) {
     // What is not a fault of the blueprint is tried again.
     const ErrorKind kind = revision.error().kind;
-    if (kind != ErrorKind::Invalid && kind != ErrorKind::Trap) return std::move(revision).error();
+    if (kind != ErrorKind::Invalid && kind != ErrorKind::Trap) {
+      if (lacks_engine) say(*map, kNotEvaluated, diagnostic_of(revision.error()), context);
+      return std::move(revision).error();
+    }
     loaded.files = std::move(files);
     loaded.rejected = true;
     return reject(name, loaded, *map, revision.error(), kept, context);
@@ -250,12 +318,12 @@ void Revisions::say(const Value& map, std::string_view status, const std::string
       {config_maps_->resource(), ns_, std::string(map.string_at({"metadata", "name"}))}, object,
       {.field_manager = fmt::format("{}-status", kManager), .force = true}, context);
   if (!answer.ok())
-    return world_.events.warn(
-        fmt::format("the status of a blueprint can't be written: {}", answer.error().to_line()));
-  config_maps_->put(*std::move(answer));
+    return world_.events.warn(fmt::format("the status of blueprint {}/{} can't be written: {}", ns_,
+                                          map.string_at({"metadata", "name"}), answer.error().to_line()));
+  keep(std::string(map.string_at({"metadata", "name"})), *std::move(answer));
   Value about = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
   about["metadata"] = *map.find("metadata");
-  world_.notices.tell(about, status == kRejected, status,
+  world_.notices.tell(about, status != kInForce && status != kAwaiting, status,
                       message.empty() ? "this revision is in force" : message, context);
 }
 
@@ -307,7 +375,7 @@ Account Revisions::account_of(const Value& map) const {
 }
 
 Status Revisions::guard(const std::string& name, bool on, const Context& context) {
-  const auto map = config_maps_->get({ns_, name});
+  const auto map = map_of(name);
   if (!map || has_finalizer(*map) == on || (!on && !world_.share.is_first())) return {};
   Value object = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
   object["metadata"] = *identity(*map).find("metadata");
@@ -321,7 +389,7 @@ Status Revisions::guard(const std::string& name, bool on, const Context& context
                              .apply({config_maps_->resource(), ns_, name}, object,
                                     {.field_manager = std::string(kManager), .force = true}, context)
                              .in(fmt::format("while blueprint {} was {}", name, on ? "kept" : "let go")));
-  config_maps_->put(std::move(answer));
+  keep(name, std::move(answer));
   // What was rejected because of instances may be good without them.
   if (Loaded& loaded = blueprints_[name]; !on && loaded.rejected) {
     loaded.files.reset();

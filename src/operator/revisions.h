@@ -15,6 +15,7 @@
 #include "kube/informer.h"
 #include "operator/actors.h"
 #include "operator/answers.h"
+#include "operator/metrics.h"
 #include "operator/notices.h"
 #include "operator/observer.h"
 
@@ -47,11 +48,12 @@ class Revisions {
     Actors& actors;
     Account default_account;
     const kube::Share& share;  ///< of several replicas only the first writes to blueprints
+    Metrics& metrics;
   };
   /// `wake`: a blueprint or an instance is to be looked at.
   Revisions(World world, std::string ns, Observer::Wake wake);
 
-  /// Begins to watch. Errors: those of the first request.
+  /// Begins to watch, and finds blueprints that lost their label. Errors: those of the first request.
   Status start(const Context& context);
   /// The blueprint changed, or its last try failed for no fault of its own. It is evaluated without the lock.
   Status load(const std::string& name, std::unique_lock<std::mutex>& lock, const Context& context);
@@ -74,12 +76,18 @@ class Revisions {
   Status reject(const std::string& name, Loaded& loaded, const Value& map, const Error& failure,
                 const ObjectId& kept, const Context& context);
   void say(const Value& map, std::string_view status, const std::string& message, const Context& context);
+  void find_unlabelled(const kube::ResourceInfo& maps, const Context& context);
+  Status load_without(const std::string& name, Loaded& loaded, const Context& context);
+  std::optional<Value> map_of(const std::string& name) const;
+  void keep(const std::string& name, Value map);
   Status restore_definition(const std::string& name, const Loaded& loaded, const Context& context);
 
   World world_;
   const std::string ns_;
   const Observer::Wake wake_;
   std::map<std::string, Loaded> blueprints_;
+  // ConfigMaps that hold a blueprint's instances and lack its label, as they were last seen.
+  std::map<std::string, Value> unlabelled_;
   std::unique_ptr<kube::Informer> config_maps_;
 };
 

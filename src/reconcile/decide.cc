@@ -586,6 +586,16 @@ class Reconciler {
 };
 
 }  // namespace
+// What nodes may have written to the status.
+Value values_of(const Value& instance) {
+  Value values = Value::object();
+  const Value* const status = instance.find("status");
+  if (status == nullptr || !status->is_object()) return values;
+  for (const Value::Member& each : status->as_object())
+    if (each.key != "conditions" && each.key != "observedGeneration") values.set(each.key, each.value);
+  return values;
+}
+
 
 void NodeReport::fails(const ObjectId& object, std::string why) {
   failing.insert_or_assign(object, std::move(why));
@@ -634,6 +644,8 @@ Plan tear_down(const Value& instance, const Record& recorded, const World& world
   if (!apimachinery::is_terminating(instance) || plan.suspended) {
     plan.record = recorded;
     return plan;
+    plan.unkept = !plan.suspended;
+    plan.status = values_of(instance);
   }
   // An object that stays would keep the mark of an instance that is gone, and nobody could take it over.
   std::vector<Recorded> all = recorded.objects;

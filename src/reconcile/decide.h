@@ -82,6 +82,7 @@ struct Plan {
   std::vector<NodeReport> nodes;  ///< by name; then what is going
   bool finished = false;          ///< of an instance that is being deleted: nothing of it is left
   bool suspended = false;
+  bool unkept = false;  ///< there is no blueprint: it stays as it is
   SpecState spec = SpecState::Unchecked;
   std::string spec_fault = {};     ///< of a broken one: where, and Nickel's words
   Value status = Value::object();  ///< what nodes write to the instance's status

@@ -159,6 +159,19 @@ TEST_F(ReconcileTest, DeletesNothingOfAnInstanceThatIsSuspended) {
   EXPECT_THAT(deleted, ::testing::UnorderedElementsAre("a", "b"));
 }
 
+TEST_F(ReconcileTest, WithoutABlueprintAnInstanceStaysAsItIsAndSaysSo) {
+  settle();
+  instance["status"] = yaml("{address: 10.0.0.1, conditions: []}");
+  const Plan plan = tear_down(instance, record, world());
+  EXPECT_TRUE(plan.writes_nothing());
+  EXPECT_EQ(plan.record, record);
+  const Value status = status_of(plan, instance, "2026-01-01T00:00:00Z");
+  const Value& ready = status.find("conditions")->as_array()[0];
+  EXPECT_EQ(ready.string_at("status"), "Unknown");
+  EXPECT_EQ(ready.string_at("reason"), "NoBlueprint");
+  EXPECT_EQ(status.string_at("address"), "10.0.0.1") << "what was written before stays";
+}
+
 TEST_F(ReconcileTest, WhatStaysWhenTheInstanceGoesLosesItsMark) {
   settle();
   for (Recorded& each : record.objects) each.policy = blueprint::Policy::Retain;

@@ -84,6 +84,12 @@ Value status_of(const Plan& plan, const Value& instance, const std::string& now)
                                   ? "; it is being deleted, which waits until that is removed"
                                   : ""),
                   instance, now));
+  } else if (plan.unkept) {
+    conditions.push_back(condition("Ready", "Unknown", "NoBlueprint",
+                                   "its blueprint is gone, has lost its label or can't be evaluated; its "
+                                   "ConfigMap or the operator's log "
+                                   "says why. Nothing is changed until there is one, but it can be deleted",
+                                   instance, now));
   } else if (plan.spec == SpecState::Broken) {
     conditions.push_back(condition("Ready", "False", "SpecInvalid", plan.spec_fault, instance, now));
   } else if (!plan.record_fault.empty()) {

@@ -153,6 +153,45 @@ def an_operator_tears_down_without_a_revision_that_is_good(t):
     check(t.kube.get("ConfigMap", t.ns, "web") is None, "the child is orphaned")
 
 
+LABEL = "mistletoe.dev/blueprint"
+
+
+@test
+def a_blueprint_that_lost_its_label_while_no_operator_ran_is_found(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, ONE)
+    operator = Operator(t)
+    for name in ("web", "wed"):
+        make(t, where, name)
+        wait_made(t, name)
+    operator.stop()
+    t.kube.patch("ConfigMap", t.ns, "app", {"metadata": {"labels": {LABEL: None}}})
+    t.kube.checked("DELETE", f"{where}/web")
+    operator.start()
+    wait_torn_down(t, where)
+    check(t.kube.get("ConfigMap", t.ns, "web") is None, "the child is orphaned")
+    contains(operator.said(), f"blueprint {t.ns}/app: it has instances of Thing and lost the label {LABEL}=true")
+    said = t.kube.get("ConfigMap", t.ns, "app")["metadata"]["annotations"]
+    equal(said.get("mistletoe.dev/status"), "LabelMissing")
+    contains(said.get("mistletoe.dev/message"), f"kubectl label configmap app -n {t.ns} {LABEL}=true")
+    t.kube.wait("the other one says so", lambda: "has lost its label" in message(t, where, "wed"))
+    # Nothing is repaired, and nothing lost.
+    t.kube.delete("ConfigMap", t.ns, "wed")
+    quiet(t)
+    check(t.kube.get("ConfigMap", t.ns, "wed") is None, "it is repaired without a blueprint")
+    t.kube.patch("ConfigMap", t.ns, "app", {"metadata": {"labels": {LABEL: "true"}}})
+    wait_made(t, "wed")
+    t.kube.wait("it is ready", lambda: message(t, where, "wed") == "everything is as wanted")
+    # The same while an operator runs. The last instance lets the ConfigMap go.
+    t.kube.patch("ConfigMap", t.ns, "app", {"metadata": {"labels": {LABEL: None}}})
+    t.kube.wait("it is said", lambda: operator.said().count("and lost the label") == 2)
+    t.kube.checked("DELETE", f"{where}/wed")
+    t.kube.wait("the instance is gone", lambda: t.kube.request("GET", f"{where}/wed")[0] == 404)
+    check(t.kube.get("ConfigMap", t.ns, "wed") is None, "the child is orphaned")
+    t.kube.wait("the ConfigMap is let go", lambda: not t.kube.get("ConfigMap", t.ns, "app")["metadata"].get("finalizers"))
+    equal(operator.stop(), 0, "exit code")
+
+
 @test
 def an_instance_that_is_repaired_does_not_wait_for_the_next_try(t):
     where = kind(t, "Thing", "things")
@@ -187,8 +226,8 @@ def a_blueprint_keeps_its_kind_while_it_has_instances(t):
     t.kube.wait("the instance is gone", lambda: t.kube.request("GET", f"{other}/web")[0] == 404)
 
 
-def message(t, where):
-    status = t.kube.checked("GET", f"{where}/web").get("status", {})
+def message(t, where, name="web"):
+    status = t.kube.checked("GET", f"{where}/{name}").get("status", {})
     return next((each["message"] for each in status.get("conditions", []) if each["type"] == "Ready"), "")
 
 

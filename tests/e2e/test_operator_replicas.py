@@ -106,6 +106,27 @@ def probes_and_metrics_of_an_operator(t):
     equal(operator.stop(), 0, "exit code")
 
 
+@test
+def an_operator_without_its_engine_says_what_is_missing(t):
+    kind(t, "Thing", "things")
+    blueprint(t, ONE)
+    t.env["MIST_ENGINES_LOCATION"] = str(t.dir / "none")
+    operator = Operator(t, "--listen", "127.0.0.1:0")
+    annotations = lambda: t.kube.get("ConfigMap", t.ns, "app")["metadata"].get("annotations", {})
+    t.kube.wait("its author is told", lambda: annotations().get("mistletoe.dev/status") == "NotEvaluated")
+    contains(annotations()["mistletoe.dev/message"], f"{t.dir}/none/nickel.wasm", "MIST_ENGINES_LOCATION")
+    code, body = served(t, operator, "/readyz")
+    equal(code, 503)
+    contains(body, f"{t.dir}/none/nickel.wasm", "MIST_ENGINES_LOCATION")
+    contains(operator.said(), f"{t.dir}/none/nickel.wasm")
+    equal(operator.stop(), 0, "exit code")
+    del t.env["MIST_ENGINES_LOCATION"]
+    again = Operator(t, "--listen", "127.0.0.1:0", name="again")
+    t.kube.wait("it is in force", lambda: annotations().get("mistletoe.dev/status") == "InForce")
+    t.kube.wait("it is ready", lambda: served(t, again, "/readyz")[0] == 200)
+    equal(again.stop(), 0, "exit code")
+
+
 def collector(t):
     """(its URL, [(path, headers, document), …] of what it was sent); it is busy at first."""
     sent = []
