@@ -184,20 +184,13 @@ Value Evaluator::to_identify(const std::string& node, const Value& environment,
 
 bool Evaluator::needs_unknown(const Error& failure) { return is_unknown(failure); }
 
-// Nickel ends with the first error, so if one of them fails, each is asked alone.
-std::vector<Result<Value>> Evaluator::answer_all(const std::vector<Value>& questions,
-                                                 const Context& context) const {
-  std::vector<Result<Value>> answers;
-  if (questions.size() > 1) {
-    auto all = document(questions, context);
-    const Value* const results = all.ok() ? all->find("result") : nullptr;
-    if (results != nullptr && results->is_array() && results->size() == questions.size()) {
-      for (const Value& each : results->as_array()) answers.emplace_back(each);
-      return answers;
-    }
-  }
-  for (const Value& each : questions) answers.push_back(answer(each, context));
-  return answers;
+// Nickel ends with the first error.
+std::optional<std::vector<Value>> Evaluator::answer_together(const std::vector<Value>& questions,
+                                                             const Context& context) const {
+  const auto all = document(questions, context);
+  const Value* const results = all.ok() ? all->find("result") : nullptr;
+  if (results == nullptr || !results->is_array() || results->size() != questions.size()) return std::nullopt;
+  return std::vector<Value>(results->as_array().begin(), results->as_array().end());
 }
 
 Result<Value> Evaluator::answer(const Value& question, const Context& context) const {

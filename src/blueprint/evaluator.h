@@ -28,18 +28,22 @@ class Evaluator {
 
   /// Invalid with Nickel's own diagnostic, or as Blueprint::parse().
   Result<Blueprint> describe(const Context& context);
-  /// Questions for answer_all(): what make(), check() and identities() ask.
+  /// Questions for answer(): what make(), check() and identities() ask.
   static Value to_make(const std::string& node, const Value& environment);
   static Value to_check(const std::string& node, const Value& object);
   static Value to_check(std::size_t edge, const Value& object);
-  /// Of the spec or the status of an instance. answer_all() finds the exact place where it breaks its
+  /// Of the spec or the status of an instance. answer() finds the exact place where it breaks its
   /// contract.
   static Value to_check_spec(const Value& spec);
   static Value to_check_status(const Value& status);
   static Value to_identify(const std::string& node, const Value& environment,
                            const std::vector<std::string>& unknown);
-  /// Of each question what is said to it alone, at little more cost than that of one. Any thread.
-  std::vector<Result<Value>> answer_all(const std::vector<Value>& questions, const Context& context) const;
+  /// Invalid with Nickel's own diagnostic; Trap; Timeout, at the context's deadline. Any thread.
+  Result<Value> answer(const Value& question, const Context& context) const;
+  /// Of each question what is said to it alone, at little more cost than that of one. nullopt: something of
+  /// them failed, and each has to be asked alone. Any thread.
+  std::optional<std::vector<Value>> answer_together(const std::vector<Value>& questions,
+                                                    const Context& context) const;
   /// Its question needs values that aren't known.
   static bool needs_unknown(const Error& failure);
 
@@ -78,7 +82,6 @@ class Evaluator {
   Evaluator(package::Source source, package::Renderer& renderer)
       : source_(std::move(source)), renderer_(&renderer) {}
   Result<Value> evaluate(Value input, const Context& context) const;
-  Result<Value> answer(const Value& question, const Context& context) const;
   class PartCheck;
   Result<Value> document(Value::Array inputs, const Context& context) const;
   Result<std::optional<Value>> part_of(std::string_view what, const std::string& node,

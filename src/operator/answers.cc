@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "encoding/json.h"
 
 namespace mist::operator_ {
@@ -15,16 +16,37 @@ constexpr std::size_t kForNew = 4, kFilledByNew = 16;
 
 }  // namespace
 
+// With another wish the questions are others, but the instance stays a slow one until it was quick.
+void Answers::begin(const Instance& instance, const crypto::Digest& wish) {
+  if (!is_slow(instance)) {
+    wishes_.erase(instance);
+    return;
+  }
+  const auto [known, is_first] = wishes_.try_emplace(instance, wish);
+  if (is_first || known->second == wish) return;
+  known->second = wish;
+  for (auto each = slow_.lower_bound({instance, {}}); each != slow_.end() && each->first.first == instance;
+       ++each)
+    each->second = {};
+}
+
 // The same may be asked with several inputs in one look, as long as it isn't known which nodes are wanted.
 std::optional<Result<Value>> Answers::find(const Instance& instance, const std::string& what,
-                                           const Value& input) {
+                                           const Value& input, SteadyTime now) {
+  if (const auto slow = slow_.find({instance, what});
+      slow != slow_.end() && slow->second.failure && slow->second.until > now)
+    return Result<Value>(*slow->second.failure);
   auto& entries = entries_[{instance, what}];
   const crypto::Digest question = crypto::sha256(encoding::to_json(input, encoding::JsonStyle::Exact));
   const auto known =
       std::ranges::find_if(entries, [&](const auto& each) { return each->question == question; });
   if (known == entries.end()) {
-    (is_new(instance) ? open_of_new_ : open_)
-        .push_back(entries.emplace_back(std::make_shared<Entry>(instance, question, input)));
+    const bool is_first = is_new(instance);
+    const Question asked = entries.emplace_back(std::make_shared<Entry>(instance, what, question, input));
+    if (is_slow(instance))
+      open_of_slow_.push_back(asked);
+    else
+      (is_first ? open_of_new_ : open_).push_back(asked);
     return std::nullopt;
   }
   (*known)->asked = true;
@@ -42,7 +64,10 @@ bool Answers::is_new(const Instance& instance) const {
   return true;
 }
 
-void Answers::drop(const Instance& instance, const std::string& what) { entries_.erase({instance, what}); }
+bool Answers::is_slow(const Instance& instance) const {
+  const auto first = slow_.lower_bound({instance, {}});
+  return first != slow_.end() && first->first.first == instance;
+}
 
 // Those of the instance for which that holds.
 template <typename Which>
@@ -54,8 +79,11 @@ void Answers::erase(const Instance& instance, Which which) {
   }
 }
 
-void Answers::finish(const Instance& instance) {
+void Answers::finish(const Instance& instance, SteadyTime now) {
   erase(instance, [](Entry& entry) { return !std::exchange(entry.asked, false); });
+  // What rests is no entry.
+  for (auto each = slow_.lower_bound({instance, {}}); each != slow_.end() && each->first.first == instance;)
+    each = each->second.until > now || entries_.contains(each->first) ? std::next(each) : slow_.erase(each);
 }
 
 // Those that are being evaluated are answered in vain.
@@ -65,12 +93,25 @@ void Answers::drop_open(const Instance& instance) {
 
 void Answers::forget(const Instance& instance) {
   erase(instance, [](const Entry& /*entry*/) { return true; });
+  std::erase_if(slow_, [&](const auto& each) { return each.first.first == instance; });
+  wishes_.erase(instance);
 }
 
 void Answers::clear() {
   entries_.clear();
   open_.clear();
   open_of_new_.clear();
+  open_of_slow_.clear();
+  slow_.clear();
+  wishes_.clear();
+}
+
+std::optional<SteadyTime> Answers::next(const Instance& instance, SteadyTime now) const {
+  std::optional<SteadyTime> first;
+  for (auto each = slow_.lower_bound({instance, {}}); each != slow_.end() && each->first.first == instance;
+       ++each)
+    if (each->second.until > now && (!first || each->second.until < *first)) first = each->second.until;
+  return first;
 }
 
 Answers::Batch Answers::take() {
@@ -82,12 +123,18 @@ Answers::Batch Answers::take() {
 }
 
 // Until the batch has that many.
-void Answers::move(std::deque<std::shared_ptr<Entry>>& from, std::size_t most, Batch& batch) {
+void Answers::move(std::deque<Question>& from, std::size_t most, Batch& batch) {
   while (!from.empty() && batch.size() < most) {
     // What isn't kept any more, nobody asks any more.
     if (from.front().use_count() > 1) batch.push_back(std::move(from.front()));
     from.pop_front();
   }
+}
+
+Answers::Question Answers::take_slow() {
+  Batch one;
+  move(open_of_slow_, 1, one);
+  return one.empty() ? nullptr : std::move(one.front());
 }
 
 std::vector<Value> Answers::inputs(const Batch& batch) {
@@ -96,17 +143,46 @@ std::vector<Value> Answers::inputs(const Batch& batch) {
   return all;
 }
 
-std::vector<Answers::Instance> Answers::put(const Batch& batch, std::vector<Result<Value>> answers) {
-  std::vector<Instance> whose;
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (answers[i].ok())
-      batch[i]->answer.emplace(encoding::to_json(*answers[i], encoding::JsonStyle::Exact));
-    else
-      batch[i]->answer.emplace(std::move(answers[i]).error());
-    batch[i]->input = {};
-    whose.push_back(batch[i]->instance);
-  }
-  return whose;
+bool Answers::is_wanted(const Question& question) const {
+  const auto entries = entries_.find({question->instance, question->what});
+  return entries != entries_.end() && std::ranges::find(entries->second, question) != entries->second.end();
 }
+
+void Answers::put(const Question& question, Result<Value> answer) {
+  if (!is_wanted(question)) return;
+  if (answer.ok())
+    question->answer.emplace(encoding::to_json(*answer, encoding::JsonStyle::Exact));
+  else
+    question->answer.emplace(std::move(answer).error());
+  question->input = {};
+  // It ended, after however long.
+  if (const auto slow = slow_.find({question->instance, question->what}); slow != slow_.end())
+    slow->second = {};
+}
+
+void Answers::defer(const Question& question) {
+  if (!is_wanted(question)) return;
+  slow_.try_emplace({question->instance, question->what});
+  open_of_slow_.push_back(question);
+}
+
+Duration Answers::rest(const Question& question, Error failure, Now now) {
+  if (!is_wanted(question)) return {};
+  const Asked asked(question->instance, question->what);
+  Slow& slow = slow_[asked];
+  const Duration rest =
+      std::min<Duration>(kFirstRest * (std::int64_t{1} << std::min(slow.times, 12)), kLongestRest);
+  ++slow.times;
+  slow.until = now.steady + std::chrono::duration_cast<SteadyTime::duration>(rest);
+  failure.message +=
+      fmt::format("; it is evaluated again at {}, or when the instance or its blueprint changes",
+                  format_time(now.wall + std::chrono::duration_cast<WallTime::duration>(rest)));
+  slow.failure = std::move(failure);
+  // Asked then with whatever the input is.
+  entries_.erase(asked);
+  return rest;
+}
+
+void Answers::quicken(const Question& question) { slow_.erase({question->instance, question->what}); }
 
 }  // namespace mist::operator_

@@ -3,7 +3,11 @@
 // question that has no answer yet is open, and open ones are evaluated together: evaluating many costs little
 // more than evaluating one, and they gather while others are evaluated. Those of instances that had answers
 // before come first, so that what was begun is finished; a part of each turn is for new ones. Of a question
-// that was answered only the digest is kept. One thread at a time.
+// that was answered only the digest is kept.
+//
+// A question that takes long, or that reaches a limit of the sandbox, makes its instance a slow one: what
+// that asks is evaluated alone and beside the others (take_slow()). What reached a limit rests, for longer
+// each time, until its instance or the program is another. One thread at a time.
 
 #include <deque>
 #include <map>
@@ -13,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "crypto/digest.h"
 #include "kube/informer.h"
@@ -20,24 +25,38 @@
 
 namespace mist::operator_ {
 
+/// How long what reached a limit rests after the first time; doubled with each further one.
+inline constexpr Duration kFirstRest = std::chrono::seconds(10);
+inline constexpr Duration kLongestRest = std::chrono::minutes(30);
+
 class Answers {
  public:
   using Instance = kube::Informer::Key;
+  struct Now {
+    SteadyTime steady;
+    WallTime wall;  ///< for people
+    static Now of(const Clock& clock) { return {clock.steady_now(), clock.now()}; }
+  };
 
+  /// The instance is looked at, as it is: `wish` is a digest of what its author gives. With another one what
+  /// rests is asked again.
+  void begin(const Instance& instance, const crypto::Digest& wish);
   /// `what` is asked, with that input. Nothing: nobody has answered yet; it is open.
-  std::optional<Result<Value>> find(const Instance& instance, const std::string& what, const Value& input);
-  /// It may be answered otherwise the next time.
-  void drop(const Instance& instance, const std::string& what);
+  std::optional<Result<Value>> find(const Instance& instance, const std::string& what, const Value& input,
+                                    SteadyTime now);
   /// Its questions that nobody evaluates yet are asked no more.
   void drop_open(const Instance& instance);
   /// What nobody has asked of the instance since the last call isn't kept.
-  void finish(const Instance& instance);
+  void finish(const Instance& instance, SteadyTime now);
   void forget(const Instance& instance);
   void clear();
+  /// When the first of what rests of the instance is asked again.
+  std::optional<SteadyTime> next(const Instance& instance, SteadyTime now) const;
 
  private:
   struct Entry {
     Instance instance;
+    std::string what;
     crypto::Digest question;                         // of the input
     Value input;                                     // until it is answered
     std::optional<Result<std::string>> answer = {};  // as JSON, which takes less memory than a Value
@@ -45,21 +64,46 @@ class Answers {
   };
 
  public:
-  /// Open questions, which are open no more.
-  using Batch = std::vector<std::shared_ptr<Entry>>;
+  /// An open question, which is open no more.
+  using Question = std::shared_ptr<Entry>;
+  using Batch = std::vector<Question>;
+  /// Of instances that aren't slow.
   Batch take();
+  /// Of those that are; null: there is none.
+  Question take_slow();
   static std::vector<Value> inputs(const Batch& batch);
-  /// `answers`: one for each. Gives whose they are.
-  static std::vector<Instance> put(const Batch& batch, std::vector<Result<Value>> answers);
+  static const Value& input(const Question& question) { return question->input; }
+  static const Instance& instance(const Question& question) { return question->instance; }
+  /// Whether somebody still wants to know the answer.
+  bool is_wanted(const Question& question) const;
+  bool is_slow(const Instance& instance) const;
+  /// What was said in the usual time: a value, or an error of Nickel's (Invalid).
+  void put(const Question& question, Result<Value> answer);
+  /// It takes longer than others can wait: it is for take_slow().
+  void defer(const Question& question);
+  /// The evaluation failed otherwise, at a limit of the sandbox: how long it rests.
+  Duration rest(const Question& question, Error failure, Now now);
+  /// It was quick although its instance was slow.
+  void quicken(const Question& question);
 
  private:
-  std::map<std::pair<Instance, std::string>, std::vector<std::shared_ptr<Entry>>> entries_;
+  // A question that took long or reached a limit.
+  struct Slow {
+    int times = 0;  // that it reached a limit, one after the other
+    SteadyTime until{};
+    std::optional<Error> failure = {};
+  };
+  using Asked = std::pair<Instance, std::string>;
+
   bool is_new(const Instance& instance) const;
   template <typename Which>
   void erase(const Instance& instance, Which which);
-  static void move(std::deque<std::shared_ptr<Entry>>& from, std::size_t most, Batch& batch);
+  static void move(std::deque<Question>& from, std::size_t most, Batch& batch);
 
-  std::deque<std::shared_ptr<Entry>> open_, open_of_new_;
+  std::map<Asked, std::vector<Question>> entries_;
+  std::deque<Question> open_, open_of_new_, open_of_slow_;
+  std::map<Asked, Slow> slow_;
+  std::map<Instance, crypto::Digest> wishes_;  // of slow instances
 };
 
 }  // namespace mist::operator_

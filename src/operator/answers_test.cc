@@ -6,30 +6,49 @@ namespace mist::operator_ {
 namespace {
 
 const Answers::Instance kOne{"shop", "one"}, kOther{"shop", "other"};
+const Error kLimit = error(ErrorKind::Trap, "it used more than 60 s");
 
-void answer_all(Answers& answers) {
+SteadyTime at(int seconds) { return SteadyTime(std::chrono::seconds(seconds)); }
+Answers::Now now_at(int seconds) { return {at(seconds), WallTime(std::chrono::seconds(seconds))}; }
+crypto::Digest wish(std::string_view text) { return crypto::sha256(crypto::as_bytes(text)); }
+
+// As it is asked where time doesn't matter.
+class Asked : public Answers {
+ public:
+  auto find(const Instance& instance, const std::string& what, const Value& input, int seconds = 0) {
+    return Answers::find(instance, what, input, at(seconds));
+  }
+  void finish(const Instance& instance, int seconds = 0) { Answers::finish(instance, at(seconds)); }
+};
+
+std::vector<Answers::Instance> answer_all(Answers& answers) {
   const Answers::Batch batch = answers.take();
-  std::vector<Result<Value>> said;
-  for (const Value& input : Answers::inputs(batch)) said.emplace_back(Value::object({{"of", input}}));
-  Answers::put(batch, std::move(said));
+  const std::vector<Value> inputs = Answers::inputs(batch);
+  std::vector<Answers::Instance> whose;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    whose.push_back(Answers::instance(batch[i]));
+    answers.put(batch[i], Value::object({{"of", inputs[i]}}));
+  }
+  return whose;
 }
 
 TEST(Answers, OpenQuestionsAreAnsweredTogetherAndOnce) {
-  Answers answers;
+  Asked answers;
   EXPECT_FALSE(answers.find(kOne, "a", Value(1)));
   EXPECT_FALSE(answers.find(kOther, "a", Value(2)));
   EXPECT_FALSE(answers.find(kOne, "a", Value(1)));
   const Answers::Batch batch = answers.take();
   ASSERT_EQ(batch.size(), 2U);
   EXPECT_TRUE(answers.take().empty());
-  EXPECT_EQ(Answers::put(batch, {Value("x"), error(ErrorKind::Invalid, "no")}),
-            (std::vector<Answers::Instance>{kOne, kOther}));
+  EXPECT_EQ(Answers::instance(batch[0]), kOne);
+  answers.put(batch[0], Value("x"));
+  answers.put(batch[1], error(ErrorKind::Invalid, "no"));
   EXPECT_EQ(**answers.find(kOne, "a", Value(1)), Value("x"));
   EXPECT_FALSE(answers.find(kOther, "a", Value(2))->ok());
 }
 
 TEST(Answers, SeveralInputsOfOneLookAreKept) {
-  Answers answers;
+  Asked answers;
   for (int round = 0; round < 2; ++round) {
     answers.find(kOne, "a", Value(1));
     answers.find(kOne, "a", Value(2));
@@ -44,28 +63,26 @@ TEST(Answers, SeveralInputsOfOneLookAreKept) {
 }
 
 TEST(Answers, WhatWasBegunComesFirstAndLeavesAPartToNewOnes) {
-  Answers answers;
+  Asked answers;
   const auto named = [](int number) { return Answers::Instance{"shop", std::to_string(number)}; };
   for (int i = 0; i < 64; ++i) answers.find(named(i), "a", Value(1));
   for (int i = 0; i < 4; ++i) answer_all(answers);
   for (int i = 100; i < 200; ++i) answers.find(named(i), "a", Value(1));
   for (int i = 0; i < 64; ++i) answers.find(named(i), "b", Value(1));
-  Answers::Batch batch = answers.take();
-  auto whose = Answers::put(batch, std::vector<Result<Value>>(batch.size(), Value(1)));
+  auto whose = answer_all(answers);
   ASSERT_EQ(whose.size(), 64U);
   EXPECT_EQ(whose[0], named(0));
   EXPECT_EQ(whose[59], named(59));
   EXPECT_EQ(whose[60], named(100));
   // Where little goes on, more begin.
-  batch = answers.take();
-  whose = Answers::put(batch, std::vector<Result<Value>>(batch.size(), Value(1)));
+  whose = answer_all(answers);
   ASSERT_EQ(whose.size(), 16U);
   EXPECT_EQ(whose[3], named(63));
   EXPECT_EQ(whose[4], named(104));
 }
 
 TEST(Answers, WhatIsAskedNoMoreIsNotEvaluated) {
-  Answers answers;
+  Asked answers;
   answers.find(kOne, "a", Value(1));
   answer_all(answers);
   answers.find(kOne, "b", Value(1));
@@ -78,14 +95,97 @@ TEST(Answers, WhatIsAskedNoMoreIsNotEvaluated) {
 }
 
 TEST(Answers, NobodyEvaluatesForAnInstanceThatIsGone) {
-  Answers answers;
+  Asked answers;
   answers.find(kOne, "a", Value(1));
   answers.find(kOther, "a", Value(1));
   answers.forget(kOne);
   EXPECT_EQ(answers.take().size(), 1U);
-  answers.find(kOther, "b", Value(1));
-  answers.drop(kOther, "b");
+}
+
+TEST(Answers, WhatTakesLongIsAskedBesideTheOthers) {
+  Asked answers;
+  answers.find(kOne, "a", Value(1));
+  answers.defer(answers.take().front());
+  EXPECT_FALSE(answers.find(kOne, "a", Value(1)));
+  EXPECT_FALSE(answers.find(kOne, "b", Value(1)));
+  EXPECT_FALSE(answers.find(kOther, "a", Value(1)));
+  const Answers::Batch others = answers.take();
+  ASSERT_EQ(others.size(), 1U);
+  EXPECT_EQ(Answers::instance(others.front()), kOther);
+  const Answers::Question slow = answers.take_slow();
+  ASSERT_TRUE(slow);
+  answers.put(slow, Value("x"));
+  EXPECT_EQ(**answers.find(kOne, "a", Value(1)), Value("x"));
+  EXPECT_TRUE(answers.is_slow(kOne)) << "it ended, after long";
+  const Answers::Question next = answers.take_slow();
+  ASSERT_TRUE(next);
+  answers.put(next, Value("y"));
+  EXPECT_FALSE(answers.take_slow());
+  answers.quicken(slow);
+  EXPECT_FALSE(answers.is_slow(kOne));
+}
+
+TEST(Answers, WhatReachedALimitRestsLongerEachTime) {
+  Asked answers;
+  answers.begin(kOne, wish("a"));
+  answers.find(kOne, "a", Value(1));
+  EXPECT_EQ(answers.rest(answers.take().front(), kLimit, now_at(0)), kFirstRest);
+  int now = 0;
+  for (Duration rest = kFirstRest;; rest = std::min<Duration>(2 * rest, kLongestRest)) {
+    EXPECT_EQ(answers.next(kOne, at(now)), at(now) + rest);
+    const auto said = answers.find(kOne, "a", Value(1), now + 9);
+    ASSERT_TRUE(said && !said->ok());
+    const auto until = now + static_cast<int>(rest / std::chrono::seconds(1));
+    EXPECT_NE(said->error().message.find("it used more than 60 s; it is evaluated again at " +
+                                         format_time(WallTime(std::chrono::seconds(until)))),
+              std::string::npos);
+    EXPECT_FALSE(answers.find(kOne, "a", Value(2), until - 1)->ok()) << "another input rests, too";
+    EXPECT_FALSE(answers.take_slow());
+    now = until;
+    EXPECT_FALSE(answers.next(kOne, at(now)));
+    EXPECT_FALSE(answers.find(kOne, "a", Value(1), now)) << "it is asked again";
+    EXPECT_TRUE(answers.take().empty()) << "beside the others";
+    const Answers::Question question = answers.take_slow();
+    ASSERT_TRUE(question);
+    if (rest == kLongestRest) break;
+    answers.rest(question, kLimit, now_at(now));
+    answers.finish(kOne, now);
+    EXPECT_TRUE(answers.is_slow(kOne));
+  }
+}
+
+TEST(Answers, AnotherWishEndsTheRestButNotThatItIsSlow) {
+  Asked answers;
+  answers.find(kOne, "a", Value(1));
+  answers.rest(answers.take().front(), kLimit, now_at(0));
+  answers.begin(kOne, wish("a"));
+  EXPECT_TRUE(answers.find(kOne, "a", Value(1), 1));
+  answers.begin(kOne, wish("a"));
+  EXPECT_TRUE(answers.find(kOne, "a", Value(1), 1));
+  answers.begin(kOne, wish("b"));
+  EXPECT_FALSE(answers.find(kOne, "a", Value(2), 1));
   EXPECT_TRUE(answers.take().empty());
+  const Answers::Question question = answers.take_slow();
+  ASSERT_TRUE(question);
+  EXPECT_EQ(answers.rest(question, kLimit, now_at(2)), kFirstRest) << "the pauses begin again";
+}
+
+TEST(Answers, NothingRestsForAnInstanceThatIsGoneOrAnotherProgram) {
+  Asked answers;
+  answers.find(kOne, "a", Value(1));
+  answers.find(kOther, "a", Value(1));
+  for (const Answers::Question& each : answers.take()) answers.rest(each, kLimit, now_at(0));
+  answers.forget(kOne);
+  EXPECT_FALSE(answers.is_slow(kOne));
+  EXPECT_TRUE(answers.is_slow(kOther));
+  answers.clear();
+  EXPECT_FALSE(answers.is_slow(kOther));
+  // What is evaluated meanwhile is nobody's question any more.
+  answers.find(kOne, "a", Value(1));
+  const Answers::Question question = answers.take().front();
+  answers.clear();
+  EXPECT_EQ(answers.rest(question, kLimit, now_at(0)), Duration());
+  EXPECT_FALSE(answers.is_slow(kOne));
 }
 
 }  // namespace

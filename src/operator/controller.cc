@@ -9,7 +9,10 @@
 
 #include "apply/plan/give_namespaces.h"
 #include "base/text.h"
+#include "crypto/digest.h"
+#include "encoding/json.h"
 #include "operator/actors.h"
+#include "operator/evaluations.h"
 #include "operator/revisions.h"
 #include "operator/work_queue.h"
 #include "reconcile/release_node.h"
@@ -30,9 +33,12 @@ class Controller::State {
             mutex_, world_.share.is_first() ? Definitions::Role::Writes : Definitions::Role::Waits),
         revisions_({world_.client, world_.renderer, world_.clock, world_.events, notices_, actors_,
                     world_.default_account, world_.share, world_.metrics},
-                   std::move(ns), [this](const Item& item) {
+                   std::move(ns),
+                   [this](const Item& item) {
                      if (item.is_blueprint() || world_.share.is_first() || is_ours(item)) queue_.add(item);
-                   }) {}
+                   }),
+        evaluations_(revisions_, mutex_, world_.clock, world_.events,
+                     [this](const Item& item) { queue_.add(item); }) {}
 
   Status run(const Context& context) {
     MIST_TRY_VOID(revisions_.start(context));
@@ -47,6 +53,7 @@ class Controller::State {
         workers.emplace_back([this, &context] {
           while (const std::optional<Item> item = queue_.take(context.stop())) work(*item, context);
         });
+      workers.emplace_back([this, &context] { evaluations_.run_slow(context); });
     }
     world_.metrics.is_ready(false);
     world_.metrics.watch_queue({});
@@ -135,6 +142,7 @@ class Controller::State {
         world_of(*actor, item, loaded, *instance, recorded, memory, trouble, open, context);
     observer.begin(item);
     actor->sources.begin();
+    loaded.answers.begin(item.instance, wish_of(*instance));
     Plan plan = blueprint ? reconcile::decide(*blueprint, *instance, recorded, world)
                           : reconcile::tear_down(*instance, recorded, world);
     if (open.asks) {
@@ -155,7 +163,7 @@ class Controller::State {
           return {};
         }
       }
-      evaluate(item.blueprint, lock, context);
+      evaluations_.run(item.blueprint, lock, context);
       return {};
     }
     // What isn't known yet would be said to be missing. The informer wakes this instance when it has synced.
@@ -169,13 +177,14 @@ class Controller::State {
                                                                     &NodeReport::state) != plan.nodes.end();
     const bool asks_again = observer.unseen() && (apimachinery::is_terminating(*instance) || deletes);
     observer.finish(trouble.has_value());
-    loaded.answers.finish(item.instance);
+    loaded.answers.finish(item.instance, world_.clock.steady_now());
     if (!trouble) actor->sources.finish(item);
     const SteadyTime now = world_.clock.steady_now();
     for (const NodeReport& each : plan.nodes)
       if (each.state != NodeState::Deleting) memory.wanted(each.node, each.wanted, now);
     if (!apimachinery::is_terminating(*instance) && !plan.record.objects.empty())
       MIST_TRY_VOID(revisions_.guard(item.blueprint, true, context));
+    const std::optional<SteadyTime> rests_until = loaded.answers.next(item.instance, now);
     lock.unlock();
     MIST_TRY(const Executor::Outcome outcome,
              actor->executor.carry_out(*instances, *instance, blueprint.get(), plan, memory, label_of(item),
@@ -185,9 +194,15 @@ class Controller::State {
       queue_.add(item);
     }
     if (asks_again) queue_.add(item, kUnseenPause);
-    if (const auto next = memory.next(world_.clock.steady_now()))
-      queue_.add(item, *next - world_.clock.steady_now());
+    const SteadyTime after = world_.clock.steady_now();
+    for (const auto& next : {memory.next(after), rests_until})
+      if (next) queue_.add(item, std::max<Duration>(*next - after, Duration()));
     return trouble ? Status(*std::move(trouble)) : Status();
+  }
+
+  // Of what its author gives, and its functions see.
+  static crypto::Digest wish_of(const Value& instance) {
+    return crypto::sha256(encoding::to_json(reconcile::for_functions(instance), encoding::JsonStyle::Exact));
   }
 
   Status forget(const Item& item, Loaded& loaded, const Context& context) {
@@ -279,29 +294,20 @@ class Controller::State {
   }
 
   // The answer to a question. Nothing: it isn't known yet, and `open` says that somebody has to find it.
-  static std::optional<Result<Value>> answered(Loaded& loaded, const Item& item, const std::string& what,
-                                               const Value& question, Open& open) {
-    auto answer = loaded.answers.find(item.instance, what, question);
+  std::optional<Result<Value>> answered(Loaded& loaded, const Item& item, const std::string& what,
+                                        const Value& question, Open& open) {
+    auto answer = loaded.answers.find(item.instance, what, question, world_.clock.steady_now());
     open.asks |= !answer;
     return answer;
   }
 
-  // The next time it may have more memory or time.
-  static Error failure_of(Loaded& loaded, const Item& item, const std::string& what,
-                          const Result<Value>& answer) {
-    Error failure = answer.error();
-    if (failure.kind != ErrorKind::Invalid) loaded.answers.drop(item.instance, what);
-    return failure;
-  }
-
   Result<Value> make(Actor& actor, Loaded& loaded, const Item& item, const std::string& node,
                      const Value& environment, Open& open, const Context& context) {
-    const std::string what = "make " + node;
-    auto answer = answered(loaded, item, what, blueprint::Evaluator::to_make(node, environment), open);
+    auto answer =
+        answered(loaded, item, "make " + node, blueprint::Evaluator::to_make(node, environment), open);
     if (!answer) return error(ErrorKind::Internal, "the node {} is being evaluated", node);
     if (!answer->ok())
-      return failure_of(loaded, item, what, *answer)
-          .with_frame(fmt::format("while the node {} was evaluated", node));
+      return Error(answer->error()).with_frame(fmt::format("while the node {} was evaluated", node));
     Value result = **std::move(answer);
     const auto told = std::ranges::find(loaded.blueprint->nodes(), node, &blueprint::Node::name);
     // A kind may come later, and then they have what that kind is like.
@@ -310,46 +316,24 @@ class Controller::State {
     return result;
   }
 
-  static Status checked(Loaded& loaded, const Item& item, const std::string& what, const Value& question,
-                        Open& open) {
+  Status checked(Loaded& loaded, const Item& item, const std::string& what, const Value& question,
+                 Open& open) {
     const auto answer = answered(loaded, item, what, question, open);
     open.checks |= !answer;
     if (!answer || answer->ok()) return {};
-    return failure_of(loaded, item, what, *answer);
+    return answer->error();
   }
 
   // What fails here fails once more when the object is made, where it can be told.
-  static std::optional<Value> identities(Actor& actor, Loaded& loaded, const Item& item,
-                                         const std::string& node, const Value& environment,
-                                         const std::vector<std::string>& unknown, Open& open,
-                                         const Context& context) {
+  std::optional<Value> identities(Actor& actor, Loaded& loaded, const Item& item, const std::string& node,
+                                  const Value& environment, const std::vector<std::string>& unknown,
+                                  Open& open, const Context& context) {
     auto answer = answered(loaded, item, "name " + node,
                            blueprint::Evaluator::to_identify(node, environment, unknown), open);
     if (!answer || !answer->ok()) return std::nullopt;
     Value named = **std::move(answer);
     if (!apply::give_namespaces(named, item.instance.first, actor.client, context)) return std::nullopt;
     return named;
-  }
-
-  // Evaluates all open questions, without the lock, and then wakes those that asked. Others who come to have
-  // some meanwhile leave them to this thread.
-  void evaluate(const std::string& blueprint, std::unique_lock<std::mutex>& lock, const Context& context) {
-    Loaded& loaded = revisions_.of(blueprint);
-    if (loaded.is_evaluating) return;
-    loaded.is_evaluating = true;
-    while (!context.stop().stop_requested()) {
-      const Answers::Batch batch = loaded.answers.take();
-      const std::shared_ptr<const blueprint::Evaluator> evaluator = loaded.evaluator;
-      if (batch.empty() || !evaluator) break;
-      const std::vector<Value> inputs = Answers::inputs(batch);
-      lock.unlock();
-      std::vector<Result<Value>> answers = evaluator->answer_all(inputs, context);
-      lock.lock();
-      // What another revision was asked isn't kept any more.
-      for (const Answers::Instance& each : Answers::put(batch, std::move(answers)))
-        queue_.add({blueprint, each});
-    }
-    loaded.is_evaluating = false;
   }
 
   // A kind that isn't served may come; what may not be read stays so until somebody allows it.
@@ -382,6 +366,7 @@ class Controller::State {
   // Their informers' threads use what stands above.
   Actors actors_;
   Revisions revisions_;
+  Evaluations evaluations_;
   bool is_loading_ = false;
 };
 

@@ -322,3 +322,58 @@ def a_kind_without_the_status_subresource_is_written_to_once(t):
     written = [r.uri for r in t.requests(mark) if r.writes and "/things/" in r.uri]
     check(len(written) <= 4, "writes to the instance:", written)
     equal(operator.stop(), 0, "exit code")
+
+
+# An instance whose spec says so never ends, or takes more memory than there is.
+HEAVY = '''let {Blueprint, ..} = import "mistletoe.ncl" in
+let rec spin = fun n => if n < 0 then n else spin (n + 1) in
+let grow = fun n => std.array.fold_left (fun sum each => sum + each) 0 (std.array.generate (fun i => i) n) in {
+  kind = { group = "GROUP", version = "v1", kind = "Thing" },
+  nodes.child.own = fun {instance, ..} => {
+    apiVersion = "v1", kind = "ConfigMap", metadata.name = instance.metadata.name,
+    data.got =
+      if instance.spec.work == "spin" then std.to_string (spin 0)
+      else if instance.spec.work == "grow" then std.to_string (grow 100000000)
+      else instance.spec.work,
+  },
+  also = [{from = "instance", to = "child"}],
+} | Blueprint'''
+
+
+@test
+def an_instance_that_never_ends_keeps_no_other_waiting(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, HEAVY)
+    operator = Operator(t)
+    t.kube.wait("the blueprint is in force", lambda: "is in force" in operator.said())
+    for name in ("web", "wed", "wee"):
+        make(t, where, name, work="spin")
+    make(t, where, "good", work="fine")
+    # The sandbox ends each of them only after a minute of processor time.
+    t.kube.wait("the other one is made", lambda: t.kube.get("ConfigMap", t.ns, "good"), seconds=55)
+    make(t, where, "next", work="fine")
+    wait_made(t, "next")
+    equal([t.kube.get("ConfigMap", t.ns, name) for name in ("web", "wed", "wee")], [None] * 3, "children of what never ends")
+    t.kube.checked("DELETE", f"{where}/wed")
+    t.kube.wait("one that is evaluated can go", lambda: t.kube.request("GET", f"{where}/wed")[0] == 404)
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def an_instance_that_reached_a_limit_rests(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, HEAVY)
+    operator = Operator(t)
+    make(t, where, work="grow")
+    t.kube.wait("the limit is told", lambda: "memory" in message(t, where), seconds=60)
+    contains(message(t, where), "; it is evaluated again at 20", "or when the instance or its blueprint changes")
+    mark = t.mark()
+    t.kube.wait("it was tried again", lambda: "it is evaluated again in 20 s" in operator.said(), seconds=60)
+    t.kube.wait("and again", lambda: "it is evaluated again in 40 s" in operator.said(), seconds=90)
+    children, statuses, _ = written(t, mark)
+    equal([each.uri for each in children], [])
+    check(len(statuses) <= 3, f"{len(statuses)} writes of the status")
+    t.kube.checked("PATCH", f"{where}/web", {"spec": {"work": "fine"}}, content_type="application/merge-patch+json")
+    wait_made(t)
+    t.kube.wait("it is ready", lambda: message(t, where) == "everything is as wanted")
+    equal(operator.said().count("it is evaluated again in"), 3, "rests")
