@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apply/plan/give_namespaces.h"
+#include "apply/wait/root_cause.h"
 #include "base/text.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
@@ -143,6 +144,7 @@ class Controller::State {
     observer.begin(item);
     actor->sources.begin();
     loaded.answers.begin(item.instance, wish_of(*instance));
+    memory.troubles.begin();
     Plan plan = blueprint ? reconcile::decide(*blueprint, *instance, recorded, world)
                           : reconcile::tear_down(*instance, recorded, world);
     if (open.asks) {
@@ -178,6 +180,7 @@ class Controller::State {
     const bool asks_again = observer.unseen() && (apimachinery::is_terminating(*instance) || deletes);
     observer.finish(trouble.has_value());
     loaded.answers.finish(item.instance, world_.clock.steady_now());
+    memory.troubles.finish();
     if (!trouble) actor->sources.finish(item);
     const SteadyTime now = world_.clock.steady_now();
     for (const NodeReport& each : plan.nodes)
@@ -194,10 +197,24 @@ class Controller::State {
       queue_.add(item);
     }
     if (asks_again) queue_.add(item, kUnseenPause);
+    if (look_into(memory.troubles, actor->client, context)) queue_.add(item);
     const SteadyTime after = world_.clock.steady_now();
-    for (const auto& next : {memory.next(after), rests_until})
+    for (const auto& next : {memory.next(after), memory.troubles.next(), rests_until})
       if (next) queue_.add(item, std::max<Duration>(*next - after, Duration()));
     return trouble ? Status(*std::move(trouble)) : Status();
+  }
+
+  // Whether the status has to say something else.
+  bool look_into(Troubles& troubles, kube::Client& client, const Context& context) const {
+    const std::vector<apply::Unready> due = troubles.due(world_.clock.steady_now());
+    if (due.empty()) return false;
+    const Diagnosis all = apply::diagnose(client, "instance", "", due,
+                                          context.with_timeout(apply::kDiagnosisLimit), apply::PodLogs::Left);
+    bool is_new = false;
+    for (std::size_t i = 0; i < due.size(); ++i)
+      is_new |=
+          troubles.found(due[i].key, apply::cause_in_one_line(all.children[i]), world_.clock.steady_now());
+    return is_new;
   }
 
   // Of what its author gives, and its functions see.
@@ -288,6 +305,9 @@ class Controller::State {
                     const ObjectId& id,
                     const std::string& hash) { return memory.held(id, hash, world_.clock.steady_now()); },
         .not_kept = world_.not_kept,
+        .trouble = [&, this](
+                       const ObjectId& id,
+                       const Value& live) { return memory.troubles.of(id, live, world_.clock.steady_now()); },
         .immutable = [&](const ObjectId& id, const std::string& hash) { return memory.immutable(id, hash); },
         .frozen = [&,
                    this](const std::string& node) { return memory.frozen(node, world_.clock.steady_now()); }};

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/result.h"
 #include "graph/also.h"
+#include "operator/troubles.h"
 #include "operator/words.h"
 
 namespace mist::operator_ {
@@ -71,6 +72,8 @@ class Memory {
     return now - *deferred_since_ < kMostDeferral;
   }
   void status_written() { deferred_since_.reset(); }
+
+  Troubles troubles;
 
   /// When something that is held or frozen now no longer is.
   std::optional<SteadyTime> next(SteadyTime now) const;

@@ -306,7 +306,8 @@ class Reconciler {
     }
     if (is_going && has_finalizer(observed.object))
       plan_.releases.push_back({Release::What::Finalizer, name, member.id, observed.object});
-    report(node, NodeState::Progressing, is_going ? "it is being deleted" : "its Job is running");
+    report(node, NodeState::Progressing,
+           is_going ? "it is being deleted" : survey_.with_trouble(member, "its Job is running"));
   }
 
   // Also of inputs that an act no longer has, and of acts that nothing wants now: their Jobs are about to go.
@@ -585,7 +586,6 @@ class Reconciler {
   Plan plan_;
 };
 
-}  // namespace
 // What nodes may have written to the status.
 Value values_of(const Value& instance) {
   Value values = Value::object();
@@ -596,6 +596,7 @@ Value values_of(const Value& instance) {
   return values;
 }
 
+}  // namespace
 
 void NodeReport::fails(const ObjectId& object, std::string why) {
   failing.insert_or_assign(object, std::move(why));
@@ -643,9 +644,9 @@ Plan tear_down(const Value& instance, const Record& recorded, const World& world
   plan.suspended = is_suspended(instance);
   if (!apimachinery::is_terminating(instance) || plan.suspended) {
     plan.record = recorded;
-    return plan;
     plan.unkept = !plan.suspended;
     plan.status = values_of(instance);
+    return plan;
   }
   // An object that stays would keep the mark of an instance that is gone, and nobody could take it over.
   std::vector<Recorded> all = recorded.objects;

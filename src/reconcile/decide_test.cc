@@ -172,6 +172,38 @@ TEST_F(ReconcileTest, WithoutABlueprintAnInstanceStaysAsItIsAndSaysSo) {
   EXPECT_EQ(status.string_at("address"), "10.0.0.1") << "what was written before stays";
 }
 
+TEST_F(ReconcileTest, SaysWhyAnActOrAWorkloadOfItDoesNotRun) {
+  for (const std::string_view type : {"act", "own"}) {
+    describe(
+        fmt::format("{{kind: {{group: example.com, version: v1, kind: App}}, nodes: {{a: {}}}, "
+                    "also: [{{from: instance, to: a}}], sequence: []}}",
+                    type));
+    objects.clear();
+    record = {};
+    World stuck = world();
+    stuck.make = [](const std::string&, const Value&) -> Result<Value> {
+      return yaml(
+          "{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: shop}, spec: {parallelism: 1}}");
+    };
+    std::string cause;
+    stuck.trouble = [&](const ObjectId& id, const Value& live) {
+      EXPECT_EQ(id.kind, "Job");
+      EXPECT_FALSE(live.is_null());
+      return cause;
+    };
+    last = decide(blueprint, instance, record, stuck);
+    ASSERT_EQ(last.applies.size(), 1U);
+    carry_out(last);
+    last = decide(blueprint, instance, record, stuck);
+    EXPECT_EQ(report("a").state, NodeState::Progressing);
+    const std::string before = report("a").detail;
+    cause = "FailedCreate: exceeded quota";
+    last = decide(blueprint, instance, record, stuck);
+    EXPECT_EQ(report("a").state, NodeState::Progressing);
+    EXPECT_EQ(report("a").detail, before + "; " + cause) << type;
+  }
+}
+
 TEST_F(ReconcileTest, WhatStaysWhenTheInstanceGoesLosesItsMark) {
   settle();
   for (Recorded& each : record.objects) each.policy = blueprint::Policy::Retain;

@@ -588,8 +588,10 @@ bool Survey::ready(graph::Node node, std::string* why) const {
         // What a package exports says nothing before its release is there.
         if (told.contract && told.type != NodeType::Package) continue;
         const apply::Readiness now = apply::readiness(live);
-        if (now.health != apply::Health::Ready)
-          return no(is_release(member.id) ? why_not_released(member) : now.detail);
+        if (now.health != apply::Health::Ready) {
+          if (is_release(member.id)) return no(why_not_released(member));
+          return no(told.keeps_objects() ? with_trouble(member, now.detail) : now.detail);
+        }
         if (!is_observed(live)) return no("its controller hasn't seen its last change");
       }
       break;
@@ -597,6 +599,13 @@ bool Survey::ready(graph::Node node, std::string* why) const {
   if (!told.contract || !world_.check_node || !facts.live) return true;
   const Status matches = world_.check_node(told.name, *facts.live);
   return matches.ok() || no(reason_of(matches.error()));
+}
+
+std::string Survey::with_trouble(const Member& member, std::string state) const {
+  if (!world_.trouble) return state;
+  const std::string trouble = world_.trouble(member.id, member.observed.object);
+  if (trouble.empty()) return state;
+  return cut_text(state.empty() ? trouble : fmt::format("{}; {}", state, trouble), kMostWords);
 }
 
 // A Release says why itself, unless nobody keeps it.

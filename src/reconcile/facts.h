@@ -71,6 +71,8 @@ class Survey {
   graph::Truth reached(graph::Node state) const;
   /// Whether the objects are there, as wanted, and ready; `why` not.
   bool ready(graph::Node node, std::string* why = nullptr) const;
+  /// `state` of a workload of the instance that isn't ready, with the reason if that is known.
+  std::string with_trouble(const Member& member, std::string state) const;
   /// The Release among the objects of a node that failed and says so; null: none.
   const Member* failed_release(graph::Node node) const;
   /// Whether its edges held when this object was last written, with this input: the record says so, or the

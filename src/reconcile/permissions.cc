@@ -1,6 +1,7 @@
 #include "reconcile/permissions.h"
 
 #include <algorithm>
+#include <array>
 
 namespace mist::reconcile {
 namespace {
@@ -31,6 +32,16 @@ std::vector<std::string> verbs_for(const Node& node) {
   return {};
 }
 
+// What says why Pods of such a kind don't run.
+std::vector<GroupKind> told_by(const GroupKind& kind) {
+  constexpr std::array<std::string_view, 6> kWorkloads{"Deployment", "StatefulSet", "DaemonSet",
+                                                       "ReplicaSet", "Job",         "ReplicationController"};
+  const bool is_builtin = kind.group.empty() || kind.group == "apps" || kind.group == "batch";
+  if (!is_builtin || std::ranges::find(kWorkloads, kind.kind) == kWorkloads.end()) return {};
+  if (kind.kind == "Deployment") return {{"", "Pod"}, {"", "Event"}, {"apps", "ReplicaSet"}};
+  return {{"", "Pod"}, {"", "Event"}};
+}
+
 }  // namespace
 
 std::vector<Permission> permissions(const blueprint::Blueprint& blueprint, const NodeKinds& kinds) {
@@ -49,7 +60,11 @@ std::vector<Permission> permissions(const blueprint::Blueprint& blueprint, const
   for (const Node& node : blueprint.nodes()) {
     const auto found = kinds.find(node.name);
     if (found == kinds.end()) continue;
-    for (const GroupKind& kind : found->second) add(kind, verbs_for(node), node.name);
+    for (const GroupKind& kind : found->second) {
+      add(kind, verbs_for(node), node.name);
+      if (!node.keeps_objects() && node.type != NodeType::Act) continue;
+      for (const GroupKind& teller : told_by(kind)) add(teller, {"list"}, node.name);
+    }
   }
   std::vector<Permission> list;
   for (auto& [kind, permission] : all) list.push_back(std::move(permission));

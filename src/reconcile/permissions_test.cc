@@ -37,7 +37,7 @@ TEST(Permissions, EachNodeNeedsWhatItsTypeDoes) {
                                                                                 {"c", {{"batch", "Job"}}},
                                                                                 {"d", {{"", "Pod"}}},
                                                                                 {"e", {{"", "Node"}}}}),
-              ElementsAre("ConfigMap: create delete get list patch watch", "Event: create",
+              ElementsAre("ConfigMap: create delete get list patch watch", "Event: create list",
                           "Node: list watch", "Pod: delete get list watch", "Secret: list watch",
                           "Job: create delete get list patch watch", "App: list patch watch status"));
 }
@@ -49,6 +49,15 @@ TEST(Permissions, WhatStaysIsNotDeletedAndNodesOfOneKindShareARule) {
   EXPECT_THAT(lines("{a: {type: own, policy: orphan, replace: true}}", {{"a", {{"", "Secret"}}}}),
               ElementsAre("Event: create", "Secret: create delete get list patch watch",
                           "App: list patch watch status"));
+}
+
+TEST(Permissions, WhyPodsDoNotRunIsRead) {
+  EXPECT_THAT(lines("{a: own, b: act}", {{"a", {{"apps", "Deployment"}}}, {"b", {{"batch", "Job"}}}}),
+              ElementsAre("Event: create list", "Pod: list", "Deployment: create delete get list patch watch",
+                          "ReplicaSet: list", "Job: create delete get list patch watch",
+                          "App: list patch watch status"));
+  EXPECT_THAT(lines("{a: read}", {{"a", {{"apps", "Deployment"}}}}),
+              ElementsAre("Event: create", "Deployment: list watch", "App: list patch watch status"));
 }
 
 TEST(Permissions, APackageIsARelease) {

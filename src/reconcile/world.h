@@ -81,6 +81,9 @@ struct World {
   std::function<std::optional<std::string>(const ObjectId&, const std::string& hash)> held = {};
   /// Why this operator doesn't look at a Release, and what to do about it; empty: it does.
   std::function<std::string(const Value& release)> not_kept = {};
+  /// Why a workload of the instance that isn't ready isn't, as far as somebody has found out; empty: nobody
+  /// has.
+  std::function<std::string(const ObjectId&, const Value& live)> trouble = {};
   /// Whether the server refused to change that object in place to that input.
   std::function<bool(const ObjectId&, const std::string& hash)> immutable = {};
   /// A node that came and went too often: it stays as it is.

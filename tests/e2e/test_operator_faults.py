@@ -377,3 +377,34 @@ def an_instance_that_reached_a_limit_rests(t):
     wait_made(t)
     t.kube.wait("it is ready", lambda: message(t, where) == "everything is as wanted")
     equal(operator.said().count("it is evaluated again in"), 3, "rests")
+
+
+# A Job that never gets to run, as its annotation for devcluster's node says or because a quota keeps it from making a Pod.
+STUCK = '''let {Blueprint, ..} = import "mistletoe.ncl" in {
+  kind = { group = "GROUP", version = "v1", kind = "Thing" },
+  nodes.job.act = fun {instance, ..} => {
+    apiVersion = "batch/v1", kind = "Job", metadata.name = instance.metadata.name,
+    spec.template = {
+      metadata.annotations = { "mistletoe.dev/dev-state" = instance.spec.state },
+      spec = { restartPolicy = "Never", containers = [{ name = "main", image = "example.com/main:1" }] },
+    },
+  },
+  also = [{from = "instance", to = "job"}],
+} | Blueprint'''
+
+
+@test
+def an_act_that_can_not_run_says_why(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, STUCK)
+    operator = Operator(t)
+    make(t, where, state="image-pull-backoff")
+    t.kube.wait("the image is told", lambda: "ImagePullBackOff" in message(t, where), seconds=60)
+    contains(message(t, where), f"Job {t.ns}/web-", "its Job is running; container main: ")
+    t.kube.create("ResourceQuota", t.ns, {"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}})
+    t.kube.wait("the quota counts", lambda: (t.kube.get("ResourceQuota", t.ns, "none").get("status") or {}).get("used"))
+    make(t, where, "full", state="complete")
+    t.kube.wait("the quota is told", lambda: "exceeded quota: none" in message(t, where, "full"), seconds=60)
+    contains(message(t, where, "full"), "its Job is running; FailedCreate: Error creating: pods")
+    check("exceeded" not in message(t, where), message(t, where))
+    equal(operator.stop(), 0, "exit code")

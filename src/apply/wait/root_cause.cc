@@ -321,7 +321,8 @@ Result<std::vector<ReportedEvent>> events_about(kube::Client& client, const std:
 
 class Examiner {
  public:
-  Examiner(kube::Client& client, const Context& context) : client_(client), context_(context) {}
+  Examiner(kube::Client& client, PodLogs logs, const Context& context)
+      : client_(client), logs_(logs), context_(context) {}
 
   // `unready` may be older than the look that we take.
   Diagnosis object(Unready unready) {
@@ -440,7 +441,7 @@ class Examiner {
                       name = text_at(live, {"metadata", "name"});
     for (ContainerState& container : containers_of(live)) {
       if (container.healthy) continue;
-      if (container.has_log) log(ns, name, container.node);
+      if (container.has_log && logs_ == PodLogs::Read) log(ns, name, container.node);
       node.children.push_back(std::move(container.node));
     }
     if (unschedulable(live) || node.children.empty()) claims(live, ns, node);
@@ -517,6 +518,7 @@ class Examiner {
   }
 
   kube::Client& client_;
+  const PodLogs logs_;
   const Context& context_;
 };
 
@@ -537,6 +539,20 @@ const Diagnosis* guilty(const Diagnosis& node) {
   return own ? &node : nullptr;
 }
 
+// What is to blame, without what is said of the object already.
+std::string cause_beside(const Diagnosis& object, const Diagnosis& to_blame) {
+  std::vector<std::string> words;
+  if (&to_blame != &object) words.push_back(head_line(to_blame));
+  // What has neither an exit code nor a reason of its own is explained by its last warning.
+  if (to_blame.reason.empty() && !to_blame.exit_code) {
+    const auto warning =
+        std::ranges::find(to_blame.events.rbegin(), to_blame.events.rend(), true, &Diagnosis::Event::warning);
+    if (warning != to_blame.events.rend())
+      words.push_back(fmt::format("{}: {}", warning->reason, warning->message));
+  }
+  return join(words, "; ");
+}
+
 }  // namespace
 
 Diagnosis describe_pod(const Value& pod) {
@@ -548,14 +564,14 @@ Diagnosis describe_pod(const Value& pod) {
 }
 
 Diagnosis diagnose(kube::Client& client, std::string kind, std::string name,
-                   const std::vector<Unready>& objects, const Context& context) {
+                   const std::vector<Unready>& objects, const Context& context, PodLogs logs) {
   Diagnosis root{.kind = std::move(kind),
                  .name = std::move(name),
                  .state = fmt::format("{} {} not ready", plural(objects.size(), "object"),
                                       objects.size() == 1 ? "is" : "are")};
   root.children.resize(objects.size());
   const std::size_t looked_into = std::min(objects.size(), kObjectsLookedInto);
-  Examiner examiner(client, context);
+  Examiner examiner(client, logs, context);
   (void)parallel_for(looked_into, 4, [&](std::size_t i) -> Status {
     root.children[i] = examiner.object(objects[i]);
     return {};
@@ -585,17 +601,15 @@ PodTrouble last_warning(kube::Client& client, const std::string& ns, const std::
 
 std::string in_one_line(const Diagnosis& object) {
   std::string line = head_line(object);
-  const Diagnosis* to_blame = guilty(object);
+  const Diagnosis* const to_blame = guilty(object);
   if (to_blame == nullptr) return line;
-  if (to_blame != &object) line += "; " + head_line(*to_blame);
-  // A failure with neither an exit code nor a reason of its own is explained by its last warning.
-  if (to_blame->reason.empty() && !to_blame->exit_code) {
-    const auto warning = std::ranges::find(to_blame->events.rbegin(), to_blame->events.rend(), true,
-                                           &Diagnosis::Event::warning);
-    if (warning != to_blame->events.rend())
-      line += fmt::format("; {}: {}", warning->reason, warning->message);
-  }
+  if (const std::string cause = cause_beside(object, *to_blame); !cause.empty()) line += "; " + cause;
   return line;
+}
+
+std::string cause_in_one_line(const Diagnosis& object) {
+  if (const Diagnosis* const to_blame = guilty(object)) return cause_beside(object, *to_blame);
+  return object.notes.empty() ? std::string() : object.notes.front();
 }
 
 }  // namespace mist::apply

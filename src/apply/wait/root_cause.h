@@ -28,10 +28,13 @@ struct Unready {
   std::string detail;    ///< what readiness() said
 };
 
+/// Whether the logs of containers are read, too: nothing for who may not show them.
+enum class PodLogs : std::uint8_t { Read, Left };
+
 /// A tree with a child for each object (the first kObjectsLookedInto are looked into). `subject` names the
 /// whole: kind "Release", name "shop/web".
 Diagnosis diagnose(kube::Client& client, std::string kind, std::string name,
-                   const std::vector<Unready>& objects, const Context& context);
+                   const std::vector<Unready>& objects, const Context& context, PodLogs logs = PodLogs::Read);
 
 /// The newest warning that somebody reported about an object: "FailedCreate: Error creating: …". Its `cause`
 /// is the same for warnings that differ by generated names only. Nothing where there is none, or none may be
@@ -48,5 +51,8 @@ Diagnosis describe_pod(const encoding::Value& pod);
 /// One line for an object's part of the tree: "Deployment shop/api: 0 of 1 replicas are available: container
 /// main of Pod shop/api-x: CrashLoopBackOff: …". Pure.
 std::string in_one_line(const Diagnosis& object);
+/// The same without the object itself, for who has named it: "container main: ImagePullBackOff: …". Of
+/// nothing that is to blame: what could not be read; empty: nothing. Pure.
+std::string cause_in_one_line(const Diagnosis& object);
 
 }  // namespace mist::apply
