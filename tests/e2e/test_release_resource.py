@@ -177,6 +177,35 @@ def a_release_made_by_hand_is_taken_over_as_it_is(t):
 
 
 @test
+def a_release_with_an_object_that_the_server_refuses_writes_none_of_them(t):
+    """Bounds are in no published schema, so that only the server knows them."""
+    serve(t)
+    registry(t)
+
+    def service(port):
+        return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"ports": [{"port": port}]}}
+
+    publish(t, "app", "1.0.0", config_map("app"), service(99999))
+    publish(t, "app", "1.0.1", config_map("app"), service(80))
+    publish(t, "app", "1.1.0", config_map("app", {"a": "2"}), service(80), {**service(99999), "metadata": {"name": "more"}})
+    operator = Operator(t, "--releases", "own")
+    mark = t.mark()
+    make(t, "app", package="team/app:1.0.0")
+    contains(wait_for(t, "DeployFailed", "app"), f"Service {t.ns}/web", "spec.ports[0].port", "before anything was written")
+    made = [r.uri for r in writes(t, mark) if r.resource in ("configmaps", "secrets", "services") and "dryRun=All" not in r.uri]
+    equal(made, [], "writes of a release that the server refuses")
+    equal((t.kube.get("ConfigMap", t.ns, "app"), t.record("app")), (None, []), "nothing is there")
+    change(t, "app", package="team/app:1.0.1")
+    contains(wait_for(t, "Deployed", "app"), "is deployed as v0")
+    # An upgrade that creates such an object changes nothing.
+    change(t, "app", package="team/app:1.1.0")
+    contains(wait_for(t, "DeployFailed", "app"), f"Service {t.ns}/more", "before anything was written")
+    equal(t.kube.get("ConfigMap", t.ns, "app")["data"], config_map("app")["data"], "the ConfigMap")
+    equal((read(t, "app")["status"]["revision"], len(t.run("history", "app", "-o", "json").json["revisions"])), (0, 1))
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
 def a_release_waits_for_those_that_it_depends_on(t):
     serve(t)
     registry(t)
