@@ -407,4 +407,8 @@ def an_act_that_can_not_run_says_why(t):
     t.kube.wait("the quota is told", lambda: "exceeded quota: none" in message(t, where, "full"), seconds=60)
     contains(message(t, where, "full"), "its Job is running; FailedCreate: Error creating: pods")
     check("exceeded" not in message(t, where), message(t, where))
+    # Its Jobs have a finalizer, which nobody would remove.
+    for name in ("web", "full"):
+        t.kube.checked("DELETE", f"{where}/{name}")
+        t.kube.wait("it is torn down", lambda: t.kube.request("GET", f"{where}/{name}")[0] == 404)
     equal(operator.stop(), 0, "exit code")
