@@ -1,5 +1,5 @@
 #pragma once
-// What this installation lacks, which says nothing about the packages that it reads. Any thread.
+// Faults of this installation, which say nothing about the packages that it reads. Any thread.
 
 #include "base/fs.h"
 #include "base/result.h"

@@ -539,11 +539,11 @@ const Diagnosis* guilty(const Diagnosis& node) {
   return own ? &node : nullptr;
 }
 
-// What is to blame, without what is said of the object already.
+// The words about the object to blame, without those that the line about `object` has already.
 std::string cause_beside(const Diagnosis& object, const Diagnosis& to_blame) {
   std::vector<std::string> words;
   if (&to_blame != &object) words.push_back(head_line(to_blame));
-  // What has neither an exit code nor a reason of its own is explained by its last warning.
+  // A failure with neither an exit code nor a reason of its own is explained by its last warning.
   if (to_blame.reason.empty() && !to_blame.exit_code) {
     const auto warning =
         std::ranges::find(to_blame.events.rbegin(), to_blame.events.rend(), true, &Diagnosis::Event::warning);
