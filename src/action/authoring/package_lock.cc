@@ -47,7 +47,7 @@ SourceLocation place_in(const std::string& file, std::string_view text, const Va
   return place;
 }
 
-// What is wrong with an entry, rendering says.
+// The fault of an entry, rendering says.
 Result<std::map<std::string, SourceLocation>> places_of_dependencies(const Value& document,
                                                                      const std::string& file,
                                                                      std::string_view text) {
@@ -275,7 +275,7 @@ Result<std::vector<OutdatedPackage>> outdated_packages(const LockedSource& sourc
   std::vector<OutdatedPackage> all;
   for (auto& [id, each] : by_id) {
     auto versions = packages.versions(id, context);
-    // What is locked may be all that is left of it.
+    // Locked dependencies may be all that is left of it.
     const bool is_gone = !versions.ok() && versions.error().kind == ErrorKind::NotFound;
     if (!versions.ok() && (!is_gone || each.locked.empty())) return std::move(versions).error();
     each.package = id;
