@@ -2,7 +2,7 @@
 import base64
 import json
 
-from harness import check, config_map, contains, definition, equal, kubeconfig_text, secret, test, workload
+from harness import check, config_map, contains, definition, equal, kubeconfig_text, refused_when_written, secret, test, workload
 
 
 def nothing_was_written(t, release="shop"):
@@ -192,11 +192,16 @@ def a_field_is_named_by_the_line_of_its_key(t):
 
 @test
 def fields_that_the_server_refuses(t):
-    """Found out by the server in the middle: the rest is written, recorded, and taken over by the next try."""
+    """Known before anything is written; or found out in the middle: the rest is written, recorded, and taken over by the
+    next try."""
     bad = workload("Deployment", "web")
     bad["spec"]["replicas"] = -1
-    failed = t.refused("install", "shop", "-p", t.package("p", config_map("fine"), bad),
-                       says=["Deployment", "web", "replicas", "at 00001.yaml:28:15", "try: "])
+    t.refused("install", "shop", "-p", t.package("p", config_map("fine"), bad),
+              says=["Deployment", "web", "replicas", "at 00001.yaml:28:15", "try: "])
+    nothing_was_written(t)
+    late = refused_when_written(t, "late", "ConfigMap/fine")
+    failed = t.refused("install", "shop", "-p", t.package("p", config_map("fine"), late),
+                       says=["Lease", "refused when it was written", "at 00001.yaml:", "try: "])
     check(not t.lock("shop"), "still locked")
     status = t.run("status", "shop", "-o", "json").json
     equal((status["status"], status["deployedRevision"]), ("failed", None), failed)
@@ -232,7 +237,6 @@ def an_admission_policy_refuses_with_its_own_words(t):
     nothing_was_written(t)
     t.refused("install", "shop", "-p", package,
               says=["ConfigMap", "forbidden", "the house doesn't allow this name", "try: "])
-    t.run("uninstall", "shop", "--yes")
     nothing_was_written(t)
 
 

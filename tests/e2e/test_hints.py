@@ -7,7 +7,7 @@ import json
 import os
 import signal
 
-from harness import check, config_map, contains, equal, kubeconfig_text, test, workload
+from harness import check, config_map, contains, equal, kubeconfig_text, refused_when_written, test, workload
 from hints import commands_in
 from test_stopped import Holder
 
@@ -102,7 +102,7 @@ def hints_of_plans(t):
 def hints_after_an_apply_that_fails(t):
     here = Elsewhere(t)
     version = other_release(t, here)
-    bad = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "bad"}, "spec": {"ports": [{"port": 0}]}}
+    bad = refused_when_written(t, "bad", "ConfigMap/web")
     here.run("install", "web", "-p", t.package("web", config_map("web")))
     failed = here.run("upgrade", "web", "-p", t.package("web", config_map("web", {"a": "b"}), bad), code=1)
     check(commands_in(failed.err), "no hint:", failed.err)

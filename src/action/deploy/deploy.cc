@@ -133,7 +133,7 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
     report.revision = deployed;
     return {std::move(report)};
   }
-  if (Status agreed = apply::refuse_conflicts(seen->plan); !agreed) return {std::move(agreed).error()};
+  if (Status agreed = refuse_conflicts(*seen); !agreed) return {std::move(agreed).error()};
   if (options.dry_run == DryRun::Server) {
     const bool force = seen->options.allowed.force_conflicts;
     if (Status checked = dry_run_on_server(environment, seen->plan, force, context); !checked)
@@ -145,7 +145,7 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
     if (!made.ok()) return {std::move(made).error()};
     seen->made_namespace = *made;
     if (Status again = look_again(environment, *seen, context); !again) return {std::move(again).error()};
-    if (Status agreed = apply::refuse_conflicts(seen->plan); !agreed) return {std::move(agreed).error()};
+    if (Status agreed = refuse_conflicts(*seen); !agreed) return {std::move(agreed).error()};
   }
   if (seen->state.silent_lock) {
     for (const auto& [key, live] : seen->live)

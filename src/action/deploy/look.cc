@@ -432,6 +432,11 @@ Status check_look(const Environment& environment, const Look& look, const Contex
   return look.hidden.masked(with_line(look.rendered, std::move(fits).error()));
 }
 
+Status refuse_conflicts(const Look& look) {
+  Status agreed = apply::refuse_conflicts(look.plan);
+  return agreed.ok() ? agreed : look.hidden.masked(with_line(look.rendered, std::move(agreed).error()));
+}
+
 Status look_again(const Environment& environment, Look& look, const Context& context) {
   std::vector<apply::DesiredObject> desired = std::move(look.plan.desired);
   const Owned owned = look.state.owned();

@@ -201,7 +201,7 @@ Status same_plan(const SavedPlan& plan, const apply::Plan& now) {
 }  // namespace
 
 Result<SavedPlan> save_plan(const Environment& environment, const Look& look, const Context& context) {
-  MIST_TRY_VOID(apply::refuse_conflicts(look.plan));
+  MIST_TRY_VOID(refuse_conflicts(look));
   MIST_TRY_VOID(refuse_drawn_changes(look.drawn_changes, look.state.id));
   SavedPlan plan;
   plan.id = look.state.id;

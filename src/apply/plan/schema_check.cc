@@ -55,7 +55,8 @@ Result<SchemasOfVersions> fetch_schemas(kube::Client& client, const std::set<Gro
 
 // What is there may have from others what this object leaves out.
 apimachinery::RequiredFields required_of(const PlannedAction& action) {
-  const bool from_nothing = action.kind == ActionKind::Create || action.kind == ActionKind::Replace;
+  const ActionKind kind = action.cause == ConflictCause::Refused ? action.meant : action.kind;
+  const bool from_nothing = kind == ActionKind::Create || kind == ActionKind::Replace;
   return from_nothing ? apimachinery::RequiredFields::Checked : apimachinery::RequiredFields::LeftToAdmission;
 }
 

@@ -164,6 +164,8 @@ class Settler {
     action.reason = fmt::format("{} ({})", words, first_line(failure.because));
     action.hint = failure.hint;
     action.denied_by = kube::denied_by(failure);
+    if (action.hint.empty() && !action.denied_by.empty())
+      action.hint = "change what the package makes of it, or have admission let it pass";
     action.arguable = kube::is_denied(failure);
   }
 

@@ -52,7 +52,7 @@ Result<ExitCode> run_plan(const Invocation& invocation, World& world) {
     print_value(world, format, view::diff_value(look, {.show_secrets = invocation.enabled("show-secrets")}));
   else
     world.out.write(view::plan_text(look, world.color_out));
-  MIST_TRY_VOID(apply::refuse_conflicts(look.plan));
+  MIST_TRY_VOID(action::refuse_conflicts(look));
   if (!invocation.has("out")) return ExitCode::Ok;
   MIST_TRY(const action::SavedPlan plan, action::save_plan(cluster.environment, look, world.context));
   MIST_TRY_VOID(world.files.write(invocation.text("out"), action::to_text(plan), {.mode = 0600})
