@@ -10,6 +10,7 @@
 #include "catalog/sqlite_account_store.h"
 #include "catalog/sqlite_store.h"
 #include "package/installation_fault.h"
+#include "registry/package_files.h"
 #include "testing/fake_clock.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"

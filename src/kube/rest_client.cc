@@ -123,6 +123,17 @@ RestClient::RestClient(std::shared_ptr<http::Transport> transport, RestOptions o
                  .events = world.events},
                 options_.discovery_cache) {}
 
+// A dry run and the write that follows are warned of in the same words.
+void RestClient::warn_once(const std::string& words) {
+  constexpr std::size_t kMostRemembered = 1000;
+  {
+    const std::scoped_lock lock(warnings_mutex_);
+    if (warned_.size() >= kMostRemembered) warned_.clear();
+    if (!warned_.insert(words).second) return;
+  }
+  world_.events.warn(words);
+}
+
 std::string RestClient::describe() const {
   return options_.context.empty() ? options_.server
                                   : fmt::format("{} (context {})", options_.server, options_.context);
@@ -202,7 +213,7 @@ Result<Value> RestClient::exchange(http::Request request, const Asked& asked, co
     skew_ = std::chrono::duration_cast<Duration>(*date - world_.clock.now()).count();
   const bool secret = about_secrets(asked.object);
   for (const std::string& text : warnings_of(response->headers))
-    world_.events.warn(fmt::format("{}: {}", asked.object, secret ? mask_secret_values(text, sent) : text));
+    warn_once(fmt::format("{}: {}", asked.object, secret ? mask_secret_values(text, sent) : text));
   if (transfer != nullptr && transfer->unchanged) return Value();
   auto answer = decode_answer(*response, asked);
   if (!answer.ok() && is_not_served(answer.error())) discovery_.invalidate();
@@ -493,7 +504,7 @@ Result<http::Response> RestClient::open_watch(const ResourceInfo& resource, cons
         fmt::format("while trying to {} {} on {}", what.verb, what.object, describe()));
   const bool secret = about_secrets(what.object);
   for (const std::string& text : warnings_of(response->headers))
-    world_.events.warn(fmt::format("{}: {}", what.object, secret ? mask_secret_values(text, {}) : text));
+    warn_once(fmt::format("{}: {}", what.object, secret ? mask_secret_values(text, {}) : text));
   return response;
 }
 

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -115,6 +117,7 @@ class RestClient final : public Client, public PodLogs, public ServiceProxy, pub
                                    std::string content_type, const Value& body, http::Repeat repeat,
                                    const Asked& asked, const Context& context);
   Error with_configuration(Error failure, const Context& context);
+  void warn_once(const std::string& words);
   Result<http::Response> open_watch(const ResourceInfo& resource, const ListOptions& options,
                                     const std::string& version, Duration timeout,
                                     const http::BodyPiece& piece, const Asked& asked, const Context& context);
@@ -131,6 +134,8 @@ class RestClient final : public Client, public PodLogs, public ServiceProxy, pub
   const World world_;
   std::atomic<std::int64_t> skew_ = kNoSkew;  // nanoseconds
   std::atomic<std::size_t> unanswered_ = 0;
+  std::mutex warnings_mutex_;
+  std::set<std::string> warned_;  // guarded by warnings_mutex_
   Discovery discovery_;
   OpenApi open_api_;
 };

@@ -1,12 +1,6 @@
 """Back, on and away: rollback, recover, --rollback-on-failure and history, as a user meets them."""
-from harness import check, config_map, contains, definition, equal, test
+from harness import check, config_map, contains, definition, equal, refused_when_written, test
 from test_pruning import claim, retained
-
-
-def refused(name):
-    """A Service that every API server refuses when it is applied."""
-    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
-            "spec": {"ports": [{"port": 70000}], "selector": {"app": name}}}
 
 
 def data(t):
@@ -48,16 +42,16 @@ def rollback_restores_from_the_record_alone(t):
 def a_failing_upgrade_rolls_itself_back(t):
     package = t.package("shop", config_map("shared", {"key": "first"}), config_map("only-first"))
     t.run("install", "shop", "-p", package)
-    t.package("shop", config_map("shared", {"key": "second"}), config_map("only-second"), refused("bad"))
-    outcome = t.refused("upgrade", "shop", "--rollback-on-failure", says=["70000", "rolled back to v0, as v2"])
-    check(outcome.err.index("70000") < outcome.err.rindex("rolled back to"), "the first cause comes first:", outcome)
+    t.package("shop", config_map("shared", {"key": "second"}), config_map("only-second"), refused_when_written(t, "bad", "ConfigMap/shared"))
+    outcome = t.refused("upgrade", "shop", "--rollback-on-failure", says=["refused when it was written", "rolled back to v0, as v2"])
+    check(outcome.err.index("refused when it was written") < outcome.err.rindex("rolled back to"), "the first cause comes first:", outcome)
     equal(data(t), {"shared": "first", "only-first": "only-first"}, "objects")
     status = t.run("status", "shop", "-o", "json").json
     equal((status["status"], status["deployedRevision"], status["unfinished"]), ("deployed", 2, []), "status")
     equal([r["status"] for r in t.run("history", "shop", "-o", "json").json["revisions"]],
           ["superseded", "failed", "deployed"], "history")
     # Without the flag it stays as it is, until somebody decides.
-    t.refused("upgrade", "shop", says=["70000"])
+    t.refused("upgrade", "shop", says=["refused when it was written"])
     equal(data(t)["shared"], "second", "what was written")
     contains(t.run("recover", "shop", "--undo").out, "v3 (upgrade) failed", "is back to v2, at revision 4")
     equal(data(t), {"shared": "first", "only-first": "only-first"}, "objects")
@@ -83,9 +77,9 @@ def going_back_leaves_what_the_server_refuses_to_change_back(t):
     fixed = config_map("fixed", {"key": "first"})
     package = t.package("shop", disk("1Gi"), fixed, config_map("shared", {"key": "first"}))
     t.run("install", "shop", "-p", package, "--wait")
-    t.package("shop", disk("2Gi"), {**fixed, "immutable": True}, config_map("shared", {"key": "second"}), refused("bad"))
+    t.package("shop", disk("2Gi"), {**fixed, "immutable": True}, config_map("shared", {"key": "second"}), refused_when_written(t, "bad", "ConfigMap/shared"))
     outcome = t.refused("upgrade", "shop", "--rollback-on-failure",
-                        says=["70000", "rolled back to v0, as v2, but for 2 objects", "PersistentVolumeClaim", "ConfigMap"])
+                        says=["refused when it was written", "rolled back to v0, as v2, but for 2 objects", "PersistentVolumeClaim", "ConfigMap"])
     contains(outcome.err, "disk is left as it is: it is refused by the server", "status.capacity",
              "fixed is left as it is: it can't change .immutable in place")
     equal((data(t)["shared"], asked()), ("first", "2Gi"), "what could be undone is")
@@ -136,11 +130,11 @@ def going_back_leaves_objects_of_a_version_that_is_not_served_any_more(t):
 
 @test
 def a_failing_first_install_leaves_nothing(t):
-    package = t.package("shop", config_map("shared"), claim("data"), refused("bad"))
-    t.refused("install", "shop", "-p", package, "--rollback-on-failure", says=["70000", "rolled back: "])
+    package = t.package("shop", config_map("shared"), claim("data"), refused_when_written(t, "bad", "ConfigMap/shared"))
+    t.refused("install", "shop", "-p", package, "--rollback-on-failure", says=["refused when it was written", "rolled back: "])
     t.kube.wait("the claim is gone", lambda: t.kube.get("PersistentVolumeClaim", t.ns, "data") is None)
     equal((data(t), t.record("shop")), ({}, []), "what is left")
-    t.refused("install", "shop", "-p", package, says=["70000"])
+    t.refused("install", "shop", "-p", package, says=["refused when it was written"])
     t.refused("recover", "shop", "--undo", code=2, says=["--yes"])
     contains(t.run("recover", "shop", "--undo", "--yes").out, "is removed", "PersistentVolumeClaim", "--delete-pvcs")
     equal((data(t), t.record("shop")), ({}, []), "what is left")
@@ -153,9 +147,9 @@ def a_failing_install_leaves_what_an_earlier_one_of_that_name_left(t):
     t.run("install", "shop", "-p", package)
     t.run("uninstall", "shop", "--yes", "--wait")
     uid = t.kube.get("PersistentVolumeClaim", t.ns, "data")["metadata"]["uid"]
-    t.package("shop", config_map("shared"), claim("data"), claim("fresh"), refused("bad"))
+    t.package("shop", config_map("shared"), claim("data"), claim("fresh"), refused_when_written(t, "bad", "ConfigMap/shared"))
     t.refused("install", "shop", "-p", package, "--rollback-on-failure",
-              says=["70000", "rolled back: ", ", 1 retained"])
+              says=["refused when it was written", "rolled back: ", ", 1 retained"])
     t.kube.wait("the new claim is gone", lambda: t.kube.get("PersistentVolumeClaim", t.ns, "fresh") is None)
     left = t.kube.get("PersistentVolumeClaim", t.ns, "data")["metadata"]
     equal((left["uid"], left.get("deletionTimestamp")), (uid, None), "the claim that was there")

@@ -284,7 +284,7 @@ def every_third_request_fails_or_breaks(t):
     _, kubeconfig = proxied(t, before=trouble, after=lost_answer)
 
     def insist(*arguments):
-        for _ in range(8):
+        for _ in range(16):
             outcome = t.run(*arguments, "--lock-wait", "10s", kubeconfig=kubeconfig, code=None, term_ms=1000)
             if outcome.code == 0:
                 return outcome

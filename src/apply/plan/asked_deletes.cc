@@ -135,14 +135,16 @@ Status ask_about_deletes(kube::Client& client, Plan& plan, const PlanRules& rule
 
 Status ask_about_deletes(kube::Client& client, std::vector<PlannedAction>& removals, const LiveState& live,
                          bool only_looks, const Context& context) {
-  if (std::ranges::none_of(removals, is_askable)) return {};
-  const AdmissionJudges judges = AdmissionJudges::read(client, "DELETE", context);
+  constexpr std::ptrdiff_t kFew = 8;  // are asked about whatever judges them
+  std::optional<AdmissionJudges> judges;
+  if (std::ranges::count_if(removals, is_askable) > kFew)
+    judges = AdmissionJudges::read(client, "DELETE", context);
   std::vector<PlannedAction*> asked;
   std::set<std::pair<GroupKind, std::string>> known;
   for (PlannedAction& removal : removals) {
     if (!is_askable(removal)) continue;
     const bool fresh = known.insert({removal.key.group_kind, removal.key.ns}).second;
-    if (fresh || judges.judge(removal.key.group_kind)) asked.push_back(&removal);
+    if (fresh || !judges || judges->judge(removal.key.group_kind)) asked.push_back(&removal);
   }
   MIST_TRY(const std::vector<Refusal> refusals, ask(client, asked, context));
   for (const Refusal& refusal : refusals) {

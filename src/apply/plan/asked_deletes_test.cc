@@ -144,6 +144,9 @@ class AskedUninstallTest : public AskedDeletesTest {
 TEST_F(AskedUninstallTest, OneOfAKindTellsOfRightsWhereNothingJudgesDeletes) {
   judge_deletes("apps");
   asked_to_uninstall("", ErrorKind::Forbidden);
+  EXPECT_EQ(asked_.size(), 2) << "few are asked about all the same";
+  for (int i = 0; i < 10; ++i) plan.removals.push_back(plan.removals.back());
+  asked_to_uninstall("", ErrorKind::Forbidden);
   EXPECT_EQ(asked_.size(), 1);
 }
 
