@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "catalog/account_site.h"
+#include "catalog/database_fixture.h"
 #include "catalog/oidc.h"
 #include "catalog/site.h"
-#include "catalog/sqlite_account_store.h"
-#include "catalog/sqlite_feedback_store.h"
-#include "catalog/sqlite_store.h"
+#include "catalog/sql_account_store.h"
+#include "catalog/sql_feedback_store.h"
+#include "catalog/sql_store.h"
 #include "http/url.h"
 #include "testing/fake_clock.h"
 #include "testing/recorded_events.h"
@@ -89,12 +90,12 @@ class Visit {
   const std::string peer_;
 };
 
-class AccountSiteTest : public ::testing::Test {
+class AccountSiteTest : public ::testing::TestWithParam<DatabaseKind> {
  protected:
   AccountSiteTest()
-      : store_(*open_sqlite_store(dir_.path() / "a.db", clock_, random_)),
-        accounts_(*open_sqlite_account_store(dir_.path() / "a.db", clock_)),
-        feedback_(*open_sqlite_feedback_store(dir_.path() / "a.db", clock_)),
+      : store_(*open_store(database_, clock_, random_)),
+        accounts_(account_store_in(database_, clock_, random_)),
+        feedback_(feedback_store_in(database_, clock_)),
         blobs_(files_, dir_.path() / "blobs"),
         site_(made(Registration::Closed)) {
     for (const auto& [name, role] :
@@ -155,6 +156,7 @@ class AccountSiteTest : public ::testing::Test {
   SystemRandom random_;
   HostFileSystem files_;
   mist::testing::RecordedEvents events_;
+  const std::shared_ptr<SqlConnections> database_ = TestDatabase(GetParam(), dir_.path() / "a.db").open();
   std::unique_ptr<Store> store_;
   std::unique_ptr<AccountStore> accounts_;
   std::unique_ptr<FeedbackStore> feedback_;

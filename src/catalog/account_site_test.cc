@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-TEST_F(AccountSiteTest, SomebodySignsInAndOut) {
+TEST_P(AccountSiteTest, SomebodySignsInAndOut) {
   Visit ann = visit();
   EXPECT_EQ(place(ann.get("/account")), "/login?next=%2Faccount");
   const WebAnswer in = ann.log_in("ann");
@@ -42,7 +42,7 @@ TEST_F(AccountSiteTest, SomebodySignsInAndOut) {
   EXPECT_FALSE(ann.is_signed_in()) << "the session is over, not only its cookie";
 }
 
-TEST_F(AccountSiteTest, CookiesAreOutOfReachOfScriptsAndOtherHosts) {
+TEST_P(AccountSiteTest, CookiesAreOutOfReachOfScriptsAndOtherHosts) {
   Visit ann = visit();
   ann.log_in("ann");
   for (const std::string& cookie : ann.set)
@@ -56,7 +56,7 @@ TEST_F(AccountSiteTest, CookiesAreOutOfReachOfScriptsAndOtherHosts) {
     EXPECT_THAT(cookie, AllOf(StartsWith("catalog-"), HasSubstr("HttpOnly"), Not(HasSubstr("Secure"))));
 }
 
-TEST_F(AccountSiteTest, TheDatabaseLetsNobodyIn) {
+TEST_P(AccountSiteTest, TheDatabaseLetsNobodyIn) {
   Visit ann = signed_in("ann");
   const std::string cookie = ann.cookies.at("__Host-catalog-session");
   EXPECT_EQ(cookie.size(), 64U);
@@ -67,7 +67,7 @@ TEST_F(AccountSiteTest, TheDatabaseLetsNobodyIn) {
   EXPECT_EQ(bytes->find(kPassword), std::string::npos);
 }
 
-TEST_F(AccountSiteTest, ASessionThatWasPlantedIsNotTheOneThatBegins) {
+TEST_P(AccountSiteTest, ASessionThatWasPlantedIsNotTheOneThatBegins) {
   Visit ann = visit();
   ann.cookies["__Host-catalog-session"] = std::string(64, 'a');
   ann.log_in("ann");
@@ -79,7 +79,7 @@ TEST_F(AccountSiteTest, ASessionThatWasPlantedIsNotTheOneThatBegins) {
   EXPECT_EQ(accounts_->sessions("ann")->size(), 1U) << "the first one ended";
 }
 
-TEST_F(AccountSiteTest, NobodyLearnsWhichAccountsExist) {
+TEST_P(AccountSiteTest, NobodyLearnsWhichAccountsExist) {
   ASSERT_TRUE(accounts_->set_disabled("bob", true).ok());
   std::set<std::string> bodies;
   for (const auto& [name, password] : {std::pair<std::string, std::string>("ann", "wrong"),
@@ -101,7 +101,7 @@ TEST_F(AccountSiteTest, NobodyLearnsWhichAccountsExist) {
   EXPECT_EQ(bodies.size(), 1U);
 }
 
-TEST_F(AccountSiteTest, GuessingEndsForAnAccountAndForAClient) {
+TEST_P(AccountSiteTest, GuessingEndsForAnAccountAndForAClient) {
   int tries = 0;
   for (; tries < 100; ++tries)
     if (visit(fmt::format("192.0.2.{}", tries)).log_in("ann", "wrong").status == 429) break;
@@ -116,7 +116,7 @@ TEST_F(AccountSiteTest, GuessingEndsForAnAccountAndForAClient) {
   EXPECT_EQ(visit("2001:db8:0:1::1").log_in("bob").status, 303);
 }
 
-TEST_F(AccountSiteTest, AFormOfAnotherSiteChangesNothing) {
+TEST_P(AccountSiteTest, AFormOfAnotherSiteChangesNothing) {
   Visit ann = signed_in("ann");
   const FormFields fields{{"name", "etcd"}, {"url", "https://git.example.com/etcd"}, {"path", ""}};
   for (const auto& [name, value] :
@@ -140,7 +140,7 @@ TEST_F(AccountSiteTest, AFormOfAnotherSiteChangesNothing) {
 }
 
 // An attacker who signs the victim's browser in as himself would read what it does there.
-TEST_F(AccountSiteTest, AFormOfAnotherSiteSignsNobodyIn) {
+TEST_P(AccountSiteTest, AFormOfAnotherSiteSignsNobodyIn) {
   Visit victim = visit();
   Visit attacker = visit();
   attacker.get("/login");
@@ -151,7 +151,7 @@ TEST_F(AccountSiteTest, AFormOfAnotherSiteSignsNobodyIn) {
   EXPECT_EQ(victim.post("/login", {{"name", "bob"}, {"password", kPassword}}).status, 403);
 }
 
-TEST_F(AccountSiteTest, TheApiTakesNoCookies) {
+TEST_P(AccountSiteTest, TheApiTakesNoCookies) {
   const Visit ann = signed_in("ann");
   http::WebRequest request{
       .method = "POST",
@@ -165,7 +165,7 @@ TEST_F(AccountSiteTest, TheApiTakesNoCookies) {
   EXPECT_EQ(site_->answer(request).status, 401);
 }
 
-TEST_F(AccountSiteTest, SigningInLeadsBackToAPageOfOurs) {
+TEST_P(AccountSiteTest, SigningInLeadsBackToAPageOfOurs) {
   for (const auto& [next, place_of] :
        std::initializer_list<std::pair<std::string, std::string>>{{"/packages/etcd", "/packages/etcd"},
                                                                   {"//evil.example", "/account"},
@@ -181,7 +181,7 @@ TEST_F(AccountSiteTest, SigningInLeadsBackToAPageOfOurs) {
   }
 }
 
-TEST_F(AccountSiteTest, AnotherPasswordEndsEveryOtherSession) {
+TEST_P(AccountSiteTest, AnotherPasswordEndsEveryOtherSession) {
   Visit thief = signed_in("ann");
   Visit ann = signed_in("ann");
   const std::string before = ann.cookies.at("__Host-catalog-session");
@@ -198,7 +198,7 @@ TEST_F(AccountSiteTest, AnotherPasswordEndsEveryOtherSession) {
   EXPECT_EQ(visit().log_in("ann", "another long one").status, 303);
 }
 
-TEST_F(AccountSiteTest, OtherSessionsEndWhenTheirOwnerSaysSo) {
+TEST_P(AccountSiteTest, OtherSessionsEndWhenTheirOwnerSaysSo) {
   Visit first = signed_in("ann");
   Visit second = signed_in("ann");
   EXPECT_EQ(second.post("/account/sessions", {}).status, 303);
@@ -206,7 +206,7 @@ TEST_F(AccountSiteTest, OtherSessionsEndWhenTheirOwnerSaysSo) {
   EXPECT_FALSE(first.is_signed_in());
 }
 
-TEST_F(AccountSiteTest, AnOldHashIsReplacedWhenItsOwnerSignsIn) {
+TEST_P(AccountSiteTest, AnOldHashIsReplacedWhenItsOwnerSignsIn) {
   PasswordHasher old(random_, {.n = 2, .r = 1, .p = 1});
   ASSERT_TRUE(accounts_->set_password("ann", *old.hash(SecretString(kPassword))).ok());
   EXPECT_EQ(visit().log_in("ann").status, 303);
@@ -214,7 +214,7 @@ TEST_F(AccountSiteTest, AnOldHashIsReplacedWhenItsOwnerSignsIn) {
   EXPECT_EQ(visit().log_in("ann").status, 303);
 }
 
-TEST_F(AccountSiteTest, AccountsAreMadeByAnybodyOnlyWhereThatIsOpen) {
+TEST_P(AccountSiteTest, AccountsAreMadeByAnybodyOnlyWhereThatIsOpen) {
   EXPECT_EQ(visit().get("/register").status, 404);
   Visit early = visit();
   early.get("/login");
@@ -237,7 +237,7 @@ TEST_F(AccountSiteTest, AccountsAreMadeByAnybodyOnlyWhereThatIsOpen) {
   EXPECT_EQ(many.post("/register", {{"name", "eve3"}, {"password", kPassword}}).status, 429);
 }
 
-TEST_F(AccountSiteTest, AnAuthorChangesVersionsOnTheirPages) {
+TEST_P(AccountSiteTest, AnAuthorChangesVersionsOnTheirPages) {
   publish("etcd", "ann");
   const std::string page = "/packages/etcd/1.0.0";
   const FormFields version{{"package", "etcd"}, {"version", "1.0.0"}, {"reason", "bad <b>"}};
@@ -277,7 +277,7 @@ std::string code_on(const std::string& body, const std::string& pattern) {
   return std::regex_search(body, found, std::regex(pattern)) ? found[1].str() : std::string();
 }
 
-TEST_F(AccountSiteTest, AnAuthenticatorIsAskedForAfterThePassword) {
+TEST_P(AccountSiteTest, AnAuthenticatorIsAskedForAfterThePassword) {
   Visit other = signed_in("ann");
   Visit ann = signed_in("ann");
   EXPECT_THAT(ann.post("/account/code", {}).body, HasSubstr("otpauth://totp/c.example:ann?secret="));
@@ -321,7 +321,7 @@ TEST_F(AccountSiteTest, AnAuthenticatorIsAskedForAfterThePassword) {
   EXPECT_EQ(place(visit().log_in("ann")), "/account");
 }
 
-TEST_F(AccountSiteTest, GuessingCodesEndsForAnAccount) {
+TEST_P(AccountSiteTest, GuessingCodesEndsForAnAccount) {
   ASSERT_TRUE(accounts_->begin_second_factor("ann", "12345678901234567890").ok());
   ASSERT_TRUE(accounts_->confirm_second_factor("ann", 1, {}).ok());
   int tries = 0;
@@ -334,7 +334,7 @@ TEST_F(AccountSiteTest, GuessingCodesEndsForAnAccount) {
   EXPECT_EQ(tries, 5);
 }
 
-TEST_F(AccountSiteTest, TokensAreMadeAndRevokedOneByOne) {
+TEST_P(AccountSiteTest, TokensAreMadeAndRevokedOneByOne) {
   Visit ann = signed_in("ann");
   EXPECT_THAT(ann.get("/account").body,
               AllOf(HasSubstr("value=\"projects\""), Not(HasSubstr("value=\"admin\""))));
@@ -357,7 +357,7 @@ TEST_F(AccountSiteTest, TokensAreMadeAndRevokedOneByOne) {
   EXPECT_EQ(accounts_->tokens("ann")->at(0).expires, clock_.now() + 24h * 30);
 }
 
-TEST_F(AccountSiteTest, AdministratorsGiveRolesAndNobodyElseDoes) {
+TEST_P(AccountSiteTest, AdministratorsGiveRolesAndNobodyElseDoes) {
   for (const char* name : {"ann", "mod"}) {
     Visit visitor = signed_in(name);
     EXPECT_EQ(visitor.get("/admin").status, 403);
@@ -383,7 +383,7 @@ TEST_F(AccountSiteTest, AdministratorsGiveRolesAndNobodyElseDoes) {
   EXPECT_EQ(ann.get("/admin").status, 200);
 }
 
-TEST_F(AccountSiteTest, ADisabledAccountIsOutAtOnce) {
+TEST_P(AccountSiteTest, ADisabledAccountIsOutAtOnce) {
   Visit bob = signed_in("bob");
   const SecretString token = new_token(random_);
   ASSERT_TRUE(
@@ -399,7 +399,7 @@ TEST_F(AccountSiteTest, ADisabledAccountIsOutAtOnce) {
   EXPECT_EQ(visit().log_in("bob").status, 303);
 }
 
-TEST_F(AccountSiteTest, TheAuditLogIsShownWithItsFilters) {
+TEST_P(AccountSiteTest, TheAuditLogIsShownWithItsFilters) {
   ASSERT_TRUE(store_->audit({.who = "<script>", .what = "<b>", .subject = "<i>", .peer = "<u>"}).ok());
   for (int i = 0; i < 120; ++i)
     ASSERT_TRUE(store_->audit({.who = "ann", .what = "link", .subject = fmt::format("p{}", i)}).ok());
@@ -413,7 +413,7 @@ TEST_F(AccountSiteTest, TheAuditLogIsShownWithItsFilters) {
               AllOf(HasSubstr("&lt;i&gt;"), Not(HasSubstr("<script>")), Not(HasSubstr("<i>"))));
 }
 
-TEST_F(AccountSiteTest, FormsAreOnlySent) {
+TEST_P(AccountSiteTest, FormsAreOnlySent) {
   for (const char* path : {"/logout", "/account/password", "/account/versions/yank"})
     EXPECT_EQ(visit().get(path).status, 405) << path;
   Visit nobody = visit();
@@ -421,6 +421,8 @@ TEST_F(AccountSiteTest, FormsAreOnlySent) {
   for (const char* path : {"/logout", "/account/password", "/account/versions/yank", "/account/projects"})
     EXPECT_EQ(nobody.post(path, {}).status, 403) << path;
 }
+
+INSTANTIATE_TEST_SUITE_P(Databases, AccountSiteTest, each_database(), name_of_database);
 
 }  // namespace
 }  // namespace mist::catalog

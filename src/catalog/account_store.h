@@ -1,6 +1,6 @@
 #pragma once
 // The memory of accounts: passwords, sessions, tokens. Everything that lets somebody in is kept as a digest
-// or as a slow hash alone. sqlite_account_store.h is the one implementation, in the database of store.h, so
+// or as a slow hash alone. sql_account_store.h is the one implementation, in the database of store.h, so
 // that several processes share it. Blocking; any thread.
 //
 // Every call is whole or not at all, and kept once it returns. Errors: those of the database (Retryable where

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "catalog/sqlite_account_store.h"
-#include "sqlite/database.h"
+#include "catalog/database_fixture.h"
+#include "catalog/sql_account_store.h"
 #include "testing/fake_clock.h"
 #include "testing/temp_dir.h"
 
@@ -13,17 +13,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class AccountStoreTest : public ::testing::Test {
+class AccountStoreTest : public ::testing::TestWithParam<DatabaseKind> {
  protected:
   AccountStoreTest() : accounts_(opened()) {
     EXPECT_TRUE(accounts_->add("ann", Role::Author, "hash").ok());
     EXPECT_TRUE(accounts_->add("bob", Role::Author, "").ok());
   }
-  std::unique_ptr<AccountStore> opened() {
-    auto store = open_sqlite_account_store(dir_.path() / "a.db", clock_);
-    EXPECT_TRUE(store.ok()) << store.error().to_line();
-    return *std::move(store);
-  }
+  std::unique_ptr<AccountStore> opened() { return account_store_in(database_.open(), clock_, random_); }
   void begin(const std::string& account, const std::string& digest) {
     ASSERT_TRUE(accounts_->add_session({.account = account, .digest = digest}).ok());
   }
@@ -31,10 +27,12 @@ class AccountStoreTest : public ::testing::Test {
 
   mist::testing::TempDir dir_;
   mist::testing::FakeClock clock_;
+  SystemRandom random_;
+  const TestDatabase database_{GetParam(), dir_.path() / "a.db"};
   std::unique_ptr<AccountStore> accounts_;
 };
 
-TEST_F(AccountStoreTest, NamesAreTakenOnce) {
+TEST_P(AccountStoreTest, NamesAreTakenOnce) {
   EXPECT_EQ(accounts_->add("ann", Role::Author, "").error().kind, ErrorKind::Conflict);
   EXPECT_EQ(accounts_->add("Ann <x>", Role::Author, "").error().kind, ErrorKind::Invalid);
   EXPECT_EQ(*accounts_->password_of("ann"), "hash");
@@ -45,7 +43,7 @@ TEST_F(AccountStoreTest, NamesAreTakenOnce) {
   EXPECT_EQ(accounts_->list({.after = first->next, .limit = 1})->items.at(0).account.name, "bob");
 }
 
-TEST_F(AccountStoreTest, TokensAreOfAnAccountUntilTheyExpireOrAreRevoked) {
+TEST_P(AccountStoreTest, TokensAreOfAnAccountUntilTheyExpireOrAreRevoked) {
   ASSERT_TRUE(accounts_->add_token({.account = "ann", .digest = "d1", .label = ""}).ok());
   ASSERT_TRUE(
       accounts_->add_token({.account = "ann", .digest = "d2", .label = "", .expires = clock_.now() + 1h})
@@ -61,7 +59,7 @@ TEST_F(AccountStoreTest, TokensAreOfAnAccountUntilTheyExpireOrAreRevoked) {
   EXPECT_FALSE(*accounts_->owner_of_token("d1"));
 }
 
-TEST_F(AccountStoreTest, ATokenIsListedWithItsUseAndRevokedAlone) {
+TEST_P(AccountStoreTest, ATokenIsListedWithItsUseAndRevokedAlone) {
   ASSERT_TRUE(
       accounts_->add_token({.account = "ann", .digest = "d1", .label = "ci", .scopes = "projects"}).ok());
   ASSERT_TRUE(accounts_->add_token({.account = "ann", .digest = "d2", .label = "laptop"}).ok());
@@ -78,7 +76,7 @@ TEST_F(AccountStoreTest, ATokenIsListedWithItsUseAndRevokedAlone) {
   EXPECT_TRUE(*accounts_->owner_of_token("d2"));
 }
 
-TEST_F(AccountStoreTest, ASessionEndsWhenItIsIdleAndAtTheLatestAfterItsTime) {
+TEST_P(AccountStoreTest, ASessionEndsWhenItIsIdleAndAtTheLatestAfterItsTime) {
   begin("ann", "s1");
   begin("ann", "s2");
   EXPECT_EQ((*accounts_->session("s1"))->account.name, "ann");
@@ -92,7 +90,7 @@ TEST_F(AccountStoreTest, ASessionEndsWhenItIsIdleAndAtTheLatestAfterItsTime) {
   EXPECT_FALSE(is_session("s1")) << "it is too old, though it was used";
 }
 
-TEST_F(AccountStoreTest, AnotherProcessKnowsTheSession) {
+TEST_P(AccountStoreTest, AnotherProcessKnowsTheSession) {
   begin("ann", "s1");
   const auto other = opened();
   EXPECT_TRUE(*other->session("s1"));
@@ -100,7 +98,7 @@ TEST_F(AccountStoreTest, AnotherProcessKnowsTheSession) {
   EXPECT_FALSE(is_session("s1"));
 }
 
-TEST_F(AccountStoreTest, OthersEndAndOneStays) {
+TEST_P(AccountStoreTest, OthersEndAndOneStays) {
   for (const char* digest : {"s1", "s2", "s3"}) begin("ann", digest);
   begin("bob", "s4");
   ASSERT_TRUE(accounts_->end_other_sessions("ann", "s2").ok());
@@ -110,14 +108,14 @@ TEST_F(AccountStoreTest, OthersEndAndOneStays) {
   EXPECT_EQ(accounts_->sessions("ann")->size(), 1U);
 }
 
-TEST_F(AccountStoreTest, AnAccountHasNoEndlessSessions) {
+TEST_P(AccountStoreTest, AnAccountHasNoEndlessSessions) {
   for (int i = 0; i < 60; ++i) begin("ann", std::to_string(i));
   EXPECT_EQ(accounts_->sessions("ann")->size(), 50U);
   EXPECT_FALSE(is_session("9"));
   EXPECT_TRUE(is_session("59"));
 }
 
-TEST_F(AccountStoreTest, AnotherPasswordOrRoleEndsTheSessions) {
+TEST_P(AccountStoreTest, AnotherPasswordOrRoleEndsTheSessions) {
   begin("ann", "s1");
   begin("bob", "s2");
   ASSERT_TRUE(accounts_->set_password("ann", "other").ok());
@@ -130,7 +128,7 @@ TEST_F(AccountStoreTest, AnotherPasswordOrRoleEndsTheSessions) {
   EXPECT_EQ(*accounts_->password_of("ann"), "other") << "it was changed meanwhile";
 }
 
-TEST_F(AccountStoreTest, NothingLetsADisabledAccountIn) {
+TEST_P(AccountStoreTest, NothingLetsADisabledAccountIn) {
   begin("ann", "s1");
   ASSERT_TRUE(accounts_->add_token({.account = "ann", .digest = "d1", .label = ""}).ok());
   ASSERT_TRUE(accounts_->set_disabled("ann", true).ok());
@@ -144,7 +142,7 @@ TEST_F(AccountStoreTest, NothingLetsADisabledAccountIn) {
   EXPECT_FALSE(*accounts_->owner_of_token("d1"));
 }
 
-TEST_F(AccountStoreTest, ACodeIsUsedOnce) {
+TEST_P(AccountStoreTest, ACodeIsUsedOnce) {
   begin("ann", "s1");
   ASSERT_TRUE(accounts_->begin_second_factor("ann", std::string("\0secret\xff", 8)).ok());
   EXPECT_EQ((*accounts_->second_factor("ann"))->secret, std::string("\0secret\xff", 8));
@@ -169,13 +167,15 @@ TEST_F(AccountStoreTest, ACodeIsUsedOnce) {
   EXPECT_EQ(accounts_->end_second_factor("ann").error().kind, ErrorKind::NotFound);
 }
 
-TEST_F(AccountStoreTest, ASessionThatAwaitsACodeWaitsNotForLong) {
+TEST_P(AccountStoreTest, ASessionThatAwaitsACodeWaitsNotForLong) {
   ASSERT_TRUE(accounts_->add_session({.account = "ann", .digest = "s1", .awaits_code = true}).ok());
   EXPECT_TRUE((*accounts_->session("s1"))->awaits_code);
   EXPECT_TRUE(accounts_->sessions("ann")->empty());
   clock_.advance(10min);
   EXPECT_FALSE(is_session("s1"));
 }
+
+INSTANTIATE_TEST_SUITE_P(Databases, AccountStoreTest, each_database(), name_of_database);
 
 }  // namespace
 }  // namespace mist::catalog

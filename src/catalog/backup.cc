@@ -3,7 +3,7 @@
 #include <set>
 
 #include "catalog/blobs.h"
-#include "catalog/sqlite_store.h"
+#include "catalog/catalog_database.h"
 
 namespace mist::catalog {
 namespace {
@@ -35,9 +35,9 @@ Status appear(FileSystem& files, const Path& target, const std::function<Status(
 Status back_up(FileSystem& files, const DataPlaces& data, const Path& target, const Context& context) {
   return appear(files, target, [&](const Path& directory) -> Status {
     const DataPlaces copy{directory};
-    MIST_TRY_VOID(copy_sqlite_store(data.database(), copy.database()));
+    MIST_TRY_VOID(copy_sqlite(data.database(), copy.database()));
     // Bytes are there before a version names them, and never go: all that the copy names can be copied now.
-    MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite_store(copy.database()));
+    MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite(copy.database()));
     const Blobs from(files, data.blobs());
     Blobs to(files, copy.blobs());
     return copy_blobs(digests, from, to, context);
@@ -51,7 +51,7 @@ Status restore(FileSystem& files, const Path& source, const DataPlaces& data, co
     const DataPlaces copy{directory};
     MIST_TRY(const std::string database, files.read(DataPlaces{source}.database(), std::uint64_t{1} << 40));
     MIST_TRY_VOID(files.write(copy.database(), database, {.mode = 0600}));
-    MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite_store(copy.database()));
+    MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite(copy.database()));
     const Blobs from(files, DataPlaces{source}.blobs());
     Blobs to(files, copy.blobs());
     return copy_blobs(digests, from, to, context);

@@ -22,7 +22,7 @@ class DomainsTest : public AccountSiteTest {
   std::string package_page() { return visit().get("/packages/etcd").body; }
 };
 
-TEST_F(DomainsTest, ARecordThatNamesTheAccountProvesADomain) {
+TEST_P(DomainsTest, ARecordThatNamesTheAccountProvesADomain) {
   Visit ann = signed_in("ann");
   EXPECT_THAT(ann.get("/account").body,
               HasSubstr("_mistletoe-catalog.example.com. TXT &quot;https://c.example account=ann&quot;"));
@@ -41,7 +41,7 @@ TEST_F(DomainsTest, ARecordThatNamesTheAccountProvesADomain) {
   EXPECT_THAT(package_page(), Not(HasSubstr("proved by DNS")));
 }
 
-TEST_F(DomainsTest, OnlyDomainsAreLookedUp) {
+TEST_P(DomainsTest, OnlyDomainsAreLookedUp) {
   Visit ann = signed_in("ann");
   for (const std::string& domain :
        {std::string(), std::string("localhost"), std::string("192.0.2.1"), std::string("a..example"),
@@ -62,7 +62,7 @@ TEST_F(DomainsTest, OnlyDomainsAreLookedUp) {
   EXPECT_EQ(tries, 10) << "then it has to wait";
 }
 
-TEST_F(DomainsTest, ADomainWhoseRecordGoesIsNoLongerProved) {
+TEST_P(DomainsTest, ADomainWhoseRecordGoesIsNoLongerProved) {
   txt_["_mistletoe-catalog.etcd.example"] = {"https://c.example account=ann"};
   Visit ann = signed_in("ann");
   ASSERT_EQ(prove(ann, "etcd.example"), 303);
@@ -88,6 +88,8 @@ TEST_F(DomainsTest, ADomainWhoseRecordGoesIsNoLongerProved) {
   ASSERT_TRUE(site_->domains().check_again().ok());
   EXPECT_THAT(package_page(), Not(HasSubstr("proved by DNS")));
 }
+
+INSTANTIATE_TEST_SUITE_P(Databases, DomainsTest, each_database(), name_of_database);
 
 }  // namespace
 }  // namespace mist::catalog

@@ -6,9 +6,10 @@
 #include <memory>
 #include <optional>
 
+#include "catalog/database_fixture.h"
 #include "catalog/sign_in.h"
-#include "catalog/sqlite_account_store.h"
-#include "catalog/sqlite_store.h"
+#include "catalog/sql_account_store.h"
+#include "catalog/sql_store.h"
 #include "testing/fake_clock.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
@@ -18,11 +19,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class DownloadsTest : public ::testing::Test {
+class DownloadsTest : public ::testing::TestWithParam<DatabaseKind> {
  protected:
   DownloadsTest()
-      : store_(*open_sqlite_store(dir_.path() / "a.db", clock_, random_)),
-        accounts_(*open_sqlite_account_store(dir_.path() / "a.db", clock_)) {
+      : store_(*open_store(database_, clock_, random_)),
+        accounts_(account_store_in(database_, clock_, random_)) {
     EXPECT_TRUE(accounts_->add("ann", Role::Author, "").ok());
     for (const char* package : {"etcd", "copy"})
       EXPECT_TRUE(store_->add_project({.name = package, .owner = "ann", .url = "https://g/e"}).ok());
@@ -52,12 +53,13 @@ class DownloadsTest : public ::testing::Test {
   mist::testing::FakeClock clock_;
   SystemRandom random_;
   mist::testing::RecordedEvents events_;
+  const std::shared_ptr<SqlConnections> database_ = TestDatabase(GetParam(), dir_.path() / "a.db").open();
   std::unique_ptr<Store> store_;
   std::unique_ptr<AccountStore> accounts_;
   std::optional<DownloadCounter> counter_;
 };
 
-TEST_F(DownloadsTest, AClientCountsOnceADayForEachVersion) {
+TEST_P(DownloadsTest, AClientCountsOnceADayForEachVersion) {
   for (int i = 0; i < 3; ++i) counter_->note("192.0.2.1", digest_of("1.0.0"));
   counter_->note("192.0.2.1", digest_of("1.1.0"));
   counter_->note("192.0.2.2", digest_of("1.0.0"));
@@ -77,7 +79,7 @@ TEST_F(DownloadsTest, AClientCountsOnceADayForEachVersion) {
   EXPECT_EQ(store_->downloads("etcd", days[0].day)->size(), 1U);
 }
 
-TEST_F(DownloadsTest, ADayIsThatOfTheDownloadNotOfItsWriting) {
+TEST_P(DownloadsTest, ADayIsThatOfTheDownloadNotOfItsWriting) {
   counter_->note("192.0.2.1", digest_of("1.0.0"));  // is written at once
   counter_->note("192.0.2.2", digest_of("1.0.0"));  // waits
   clock_.advance(24h);
@@ -88,14 +90,14 @@ TEST_F(DownloadsTest, ADayIsThatOfTheDownloadNotOfItsWriting) {
   EXPECT_EQ(days[1].count, 2);
 }
 
-TEST_F(DownloadsTest, NothingIsLostWhenItEndsInOrder) {
+TEST_P(DownloadsTest, NothingIsLostWhenItEndsInOrder) {
   counter_->note("192.0.2.1", digest_of("1.0.0"));
   counter_->note("192.0.2.2", digest_of("1.0.0"));
   begin();
   EXPECT_EQ(count("1.0.0"), 2);
 }
 
-TEST_F(DownloadsTest, BytesCountForTheOldestVersionThatHasThem) {
+TEST_P(DownloadsTest, BytesCountForTheOldestVersionThatHasThem) {
   submit("copy", "1.0.0", digest_of("1.0.0"));
   counter_->note("192.0.2.1", digest_of("1.0.0"));
   counter_->note("192.0.2.1", digest_of("of nothing"));
@@ -104,7 +106,7 @@ TEST_F(DownloadsTest, BytesCountForTheOldestVersionThatHasThem) {
   EXPECT_EQ(count("1.0.0", "copy"), 0) << "a copy takes no count of it";
 }
 
-TEST_F(DownloadsTest, AClientThatFetchesVeryMuchTakesNoRoomFromOthers) {
+TEST_P(DownloadsTest, AClientThatFetchesVeryMuchTakesNoRoomFromOthers) {
   for (std::uint32_t i = 0; i < 2 * DownloadCounter::kMostOfClient; ++i)
     counter_->note("192.0.2.1", digest_of(fmt::format("other {}", i)));
   counter_->note("192.0.2.1", digest_of("1.0.0"));
@@ -115,7 +117,7 @@ TEST_F(DownloadsTest, AClientThatFetchesVeryMuchTakesNoRoomFromOthers) {
   EXPECT_EQ(count("1.0.0"), 1);
 }
 
-TEST_F(DownloadsTest, NoAddressIsKept) {
+TEST_P(DownloadsTest, NoAddressIsKept) {
   counter_->note("192.0.2.99", digest_of("1.0.0"));
   clock_.advance(2s);
   ASSERT_EQ(count("1.0.0"), 1);
@@ -131,6 +133,8 @@ TEST(Client, IsAnIPv4AddressOrANetworkOfIPv6) {
   EXPECT_EQ(client_of("2001:db8::1"), client_of("2001:db8::2"));
   EXPECT_NE(client_of("2001:db8::1"), client_of("2001:db8:0:1::1"));
 }
+
+INSTANTIATE_TEST_SUITE_P(Databases, DownloadsTest, each_database(), name_of_database);
 
 }  // namespace
 }  // namespace mist::catalog

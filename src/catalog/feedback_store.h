@@ -1,5 +1,5 @@
 #pragma once
-// The memory of what accounts say about packages: ratings, comments, reports. sqlite_feedback_store.h is the
+// The memory of what accounts say about packages: ratings, comments, reports. sql_feedback_store.h is the
 // one implementation, in the database of store.h. Blocking; any thread.
 //
 // Every call is whole or not at all, and kept once it returns. Errors: those of the database (Retryable where

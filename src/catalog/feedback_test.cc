@@ -59,7 +59,7 @@ class FeedbackTest : public AccountSiteTest {
   static std::string number(std::int64_t id) { return std::to_string(id); }
 };
 
-TEST_F(FeedbackTest, AnAccountHasOneRatingOfAPackageAndNoneOfItsOwn) {
+TEST_P(FeedbackTest, AnAccountHasOneRatingOfAPackageAndNoneOfItsOwn) {
   Visit bob = signed_in("bob");
   bob.get("/packages/etcd/comments");
   EXPECT_EQ(place(bob.post("/account/ratings", {{"package", "etcd"}, {"stars", "2"}})),
@@ -89,7 +89,7 @@ TEST_F(FeedbackTest, AnAccountHasOneRatingOfAPackageAndNoneOfItsOwn) {
   EXPECT_EQ(feedback_->ratings("etcd")->count(), 0);
 }
 
-TEST_F(FeedbackTest, OnlyItsAuthorChangesAComment) {
+TEST_P(FeedbackTest, OnlyItsAuthorChangesAComment) {
   Visit bob = signed_in("bob");
   bob.get("/packages/etcd/comments");
   const WebAnswer made =
@@ -119,7 +119,7 @@ TEST_F(FeedbackTest, OnlyItsAuthorChangesAComment) {
   EXPECT_EQ(commented("bob", "again"), 3) << "a number never means another comment";
 }
 
-TEST_F(FeedbackTest, NothingThatSomebodyWritesIsMarkup) {
+TEST_P(FeedbackTest, NothingThatSomebodyWritesIsMarkup) {
   const std::int64_t id = commented("bob", kHostile);
   ASSERT_TRUE(feedback_->report_comment(id, "ann", kHostile).ok());
   ASSERT_TRUE(feedback_->report_package("etcd", "bob", kHostile).ok());
@@ -139,7 +139,7 @@ TEST_F(FeedbackTest, NothingThatSomebodyWritesIsMarkup) {
   is_text(root.get("/admin/audit?what=hide+comment"));
 }
 
-TEST_F(FeedbackTest, ACommentIsPlainTextWithinBounds) {
+TEST_P(FeedbackTest, ACommentIsPlainTextWithinBounds) {
   const std::string bob = token("bob");
   const auto status = [&](const std::string& text) {
     clock_.advance(1h);
@@ -171,7 +171,7 @@ TEST_F(FeedbackTest, ACommentIsPlainTextWithinBounds) {
   EXPECT_THAT(visit().get("/packages/etcd/comments").body, HasSubstr("rel=\"next\">Older ones"));
 }
 
-TEST_F(FeedbackTest, CommentsAndReportsAreLimitedForAnAccountAndForAClient) {
+TEST_P(FeedbackTest, CommentsAndReportsAreLimitedForAnAccountAndForAClient) {
   const std::string bob = token("bob");
   const auto post = [&](const std::string& who) {
     return api("POST", "/packages/etcd/comments", who, R"({"text": "a"})").status;
@@ -199,7 +199,7 @@ TEST_F(FeedbackTest, CommentsAndReportsAreLimitedForAnAccountAndForAClient) {
   EXPECT_EQ(made, 30);
 }
 
-TEST_F(FeedbackTest, ReportsReachModeratorsWhoHideWithAReason) {
+TEST_P(FeedbackTest, ReportsReachModeratorsWhoHideWithAReason) {
   const std::int64_t id = commented("bob", "Buy at example.com");
   Visit ann = signed_in("ann");
   ann.get("/packages/etcd/comments");
@@ -249,7 +249,7 @@ TEST_F(FeedbackTest, ReportsReachModeratorsWhoHideWithAReason) {
                                    "hide comment 1 at etcd: advertising"));
 }
 
-TEST_F(FeedbackTest, AReportOutlivesTheComment) {
+TEST_P(FeedbackTest, AReportOutlivesTheComment) {
   const std::int64_t id = commented("bob", "Buy at example.com");
   ASSERT_TRUE(feedback_->report_comment(id, "ann", "spam").ok());
   ASSERT_TRUE(feedback_->remove_comment(id, "bob").ok());
@@ -258,7 +258,7 @@ TEST_F(FeedbackTest, AReportOutlivesTheComment) {
               AllOf(HasSubstr("a comment of bob that was removed"), HasSubstr("Buy at example.com")));
 }
 
-TEST_F(FeedbackTest, ProgramsNeedTheScopeAndModeratorsTheirs) {
+TEST_P(FeedbackTest, ProgramsNeedTheScopeAndModeratorsTheirs) {
   const std::int64_t id = commented("bob", "a");
   const std::string plain = token("mod", "projects versions");
   const std::string feedback = token("mod", "feedback");
@@ -290,7 +290,7 @@ TEST_F(FeedbackTest, ProgramsNeedTheScopeAndModeratorsTheirs) {
   EXPECT_EQ(api("PUT", "/reports/1/decision", mod, R"({"decision": "late"})").status, 404);
 }
 
-TEST_F(FeedbackTest, AFormOfAnotherSiteSaysNothing) {
+TEST_P(FeedbackTest, AFormOfAnotherSiteSaysNothing) {
   const std::int64_t id = commented("bob", "a");
   Visit mod = signed_in("mod");
   for (const char* path :
@@ -316,7 +316,7 @@ TEST_F(FeedbackTest, AFormOfAnotherSiteSaysNothing) {
   EXPECT_EQ(*feedback_->count_reports(), 0);
 }
 
-TEST_F(FeedbackTest, AnAccountGetsAllThatIsKeptOfItAndNoSecret) {
+TEST_P(FeedbackTest, AnAccountGetsAllThatIsKeptOfItAndNoSecret) {
   commented("bob", "mine");
   commented("ann", "hers");
   ASSERT_TRUE(feedback_->rate("etcd", "bob", 4).ok());
@@ -335,7 +335,7 @@ TEST_F(FeedbackTest, AnAccountGetsAllThatIsKeptOfItAndNoSecret) {
   EXPECT_EQ(visit().get("/account/export").status, 303) << "to the page of signing in";
 }
 
-TEST_F(FeedbackTest, ADeletedAccountLeavesItsVersionsAndNothingElse) {
+TEST_P(FeedbackTest, ADeletedAccountLeavesItsVersionsAndNothingElse) {
   publish("redis", "bob");
   const std::int64_t id = commented("bob", "words of bobs");
   ASSERT_TRUE(feedback_->report_comment(id, "ann", "rude").ok());
@@ -373,7 +373,7 @@ TEST_F(FeedbackTest, ADeletedAccountLeavesItsVersionsAndNothingElse) {
       << "nobody continues its versions";
 }
 
-TEST_F(FeedbackTest, AnAuthenticatorIsAskedForBeforeAnAccountIsDeleted) {
+TEST_P(FeedbackTest, AnAuthenticatorIsAskedForBeforeAnAccountIsDeleted) {
   const std::string secret = new_totp_secret(random_);
   ASSERT_TRUE(accounts_->begin_second_factor("bob", secret).ok());
   ASSERT_TRUE(accounts_->confirm_second_factor("bob", 1, {}).ok());
@@ -391,12 +391,14 @@ TEST_F(FeedbackTest, AnAuthenticatorIsAskedForBeforeAnAccountIsDeleted) {
             303);
 }
 
-TEST_F(FeedbackTest, TheLastAdministratorStays) {
+TEST_P(FeedbackTest, TheLastAdministratorStays) {
   Visit root = signed_in("root");
   EXPECT_EQ(root.post("/account/remove", {{"name", "root"}, {"password", kPassword}}).status, 409);
   ASSERT_TRUE(accounts_->set_role("ann", Role::Administrator).ok());
   EXPECT_EQ(root.post("/account/remove", {{"name", "root"}, {"password", kPassword}}).status, 303);
 }
+
+INSTANTIATE_TEST_SUITE_P(Databases, FeedbackTest, each_database(), name_of_database);
 
 }  // namespace
 }  // namespace mist::catalog

@@ -82,7 +82,7 @@ class IssuerTest : public AccountSiteTest {
   int key_requests_ = 0;
 };
 
-TEST_F(IssuerTest, LetsInALinkedAccount) {
+TEST_P(IssuerTest, LetsInALinkedAccount) {
   link("ann");
   Visit ann = visit();
   EXPECT_THAT(ann.get("/login").body, HasSubstr("Sign in with login.example"));
@@ -100,7 +100,7 @@ TEST_F(IssuerTest, LetsInALinkedAccount) {
 }
 
 // An attacker makes the victim's browser open the address that he was sent back to.
-TEST_F(IssuerTest, AnAnswerIsForTheBrowserThatAsked) {
+TEST_P(IssuerTest, AnAnswerIsForTheBrowserThatAsked) {
   link("ann");
   Visit attacker = visit();
   const std::string state = leave(attacker.get("/login/oidc"));
@@ -120,7 +120,7 @@ TEST_F(IssuerTest, AnAnswerIsForTheBrowserThatAsked) {
   EXPECT_FALSE(attacker.is_signed_in());
 }
 
-TEST_F(IssuerTest, ABadTokenLetsNobodyIn) {
+TEST_P(IssuerTest, ABadTokenLetsNobodyIn) {
   link("ann");
   Visit ann = visit();
   token_ = issuer_.token(testing::FakeIssuer::claims("another nonce", clock_.now()));
@@ -133,7 +133,7 @@ TEST_F(IssuerTest, ABadTokenLetsNobodyIn) {
   EXPECT_FALSE(ann.is_signed_in());
 }
 
-TEST_F(IssuerTest, NewKeysAreFoundAndNotAskedForEndlessly) {
+TEST_P(IssuerTest, NewKeysAreFoundAndNotAskedForEndlessly) {
   link("ann");
   Visit ann = visit();
   EXPECT_EQ(sign_in(ann).status, 303);
@@ -151,7 +151,7 @@ TEST_F(IssuerTest, NewKeysAreFoundAndNotAskedForEndlessly) {
   EXPECT_EQ(key_requests_, 2);
 }
 
-TEST_F(IssuerTest, OneThatLiesIsNotUsed) {
+TEST_P(IssuerTest, OneThatLiesIsNotUsed) {
   Visit ann = visit();
   discovery_.set("issuer", Value("https://evil.example"));
   EXPECT_EQ(ann.get("/login/oidc").status, 503);
@@ -162,7 +162,7 @@ TEST_F(IssuerTest, OneThatLiesIsNotUsed) {
             ErrorKind::Invalid);
 }
 
-TEST_F(IssuerTest, AnIdentityIsLinkedByItsOwner) {
+TEST_P(IssuerTest, AnIdentityIsLinkedByItsOwner) {
   Visit ann = signed_in("ann");
   const WebAnswer gone = ann.post("/account/identities", {});
   EXPECT_EQ(gone.status, 200);
@@ -185,7 +185,7 @@ TEST_F(IssuerTest, AnIdentityIsLinkedByItsOwner) {
   EXPECT_EQ(owner("subject-1"), "");
 }
 
-TEST_F(IssuerTest, AnUnknownIdentityIsNobodyUnlessRegistrationIsOpen) {
+TEST_P(IssuerTest, AnUnknownIdentityIsNobodyUnlessRegistrationIsOpen) {
   Visit stranger = visit();
   const WebAnswer refused = sign_in(stranger);
   EXPECT_EQ(refused.status, 403);
@@ -204,7 +204,7 @@ TEST_F(IssuerTest, AnUnknownIdentityIsNobodyUnlessRegistrationIsOpen) {
   EXPECT_EQ(visit().log_in("zo-smith-2").status, 303);
 }
 
-TEST_F(IssuerTest, ADisabledAccountStaysOutAndAnAuthenticatorIsAskedForHereToo) {
+TEST_P(IssuerTest, ADisabledAccountStaysOutAndAnAuthenticatorIsAskedForHereToo) {
   link("ann");
   ASSERT_TRUE(accounts_->begin_second_factor("ann", "12345678901234567890").ok());
   ASSERT_TRUE(accounts_->confirm_second_factor("ann", 1, {}).ok());
@@ -215,6 +215,8 @@ TEST_F(IssuerTest, ADisabledAccountStaysOutAndAnAuthenticatorIsAskedForHereToo) 
   Visit again = visit();
   EXPECT_EQ(sign_in(again).status, 404);
 }
+
+INSTANTIATE_TEST_SUITE_P(Databases, IssuerTest, each_database(), name_of_database);
 
 }  // namespace
 }  // namespace mist::catalog

@@ -3,8 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "catalog/sqlite_account_store.h"
-#include "catalog/sqlite_store.h"
+#include "catalog/catalog_database.h"
+#include "catalog/sql_account_store.h"
+#include "catalog/sql_store.h"
 #include "registry/git_fixture.h"
 #include "testing/fake_clock.h"
 #include "testing/recorded_events.h"
@@ -19,9 +20,10 @@ using ::testing::HasSubstr;
 
 class PollerTest : public ::testing::Test {
  protected:
-  PollerTest() : store_(*open_sqlite_store(dir_.path() / "a.db", clock_, random_)) {
-    const auto accounts = open_sqlite_account_store(dir_.path() / "a.db", clock_);
-    EXPECT_TRUE((*accounts)->add("ann", Role::Author, "").ok());
+  PollerTest() {
+    const auto database = *open_sqlite(dir_.path() / "a.db");
+    store_ = *open_store(database, clock_, random_);
+    EXPECT_TRUE(account_store_in(database, clock_, random_)->add("ann", Role::Author, "").ok());
     std::filesystem::create_directories(dir_.path() / "home");
   }
   void link(const std::string& path = {}, std::string url = {}) {

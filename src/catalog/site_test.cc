@@ -5,11 +5,12 @@
 
 #include "base/text.h"
 #include "catalog/backup.h"
+#include "catalog/database_fixture.h"
 #include "catalog/preview_script.h"
 #include "catalog/script.h"
-#include "catalog/sqlite_account_store.h"
-#include "catalog/sqlite_feedback_store.h"
-#include "catalog/sqlite_store.h"
+#include "catalog/sql_account_store.h"
+#include "catalog/sql_feedback_store.h"
+#include "catalog/sql_store.h"
 #include "encoding/gzip.h"
 #include "encoding/json.h"
 #include "http/url.h"
@@ -32,12 +33,12 @@ struct Asked {
   http::Headers headers = {};
 };
 
-class SiteTest : public ::testing::Test {
+class SiteTest : public ::testing::TestWithParam<DatabaseKind> {
  protected:
   SiteTest()
-      : store_(*open_sqlite_store(dir_.path() / "a.db", clock_, random_)),
-        accounts_(*open_sqlite_account_store(dir_.path() / "a.db", clock_)),
-        feedback_(*open_sqlite_feedback_store(dir_.path() / "a.db", clock_)),
+      : store_(*open_store(database_, clock_, random_)),
+        accounts_(account_store_in(database_, clock_, random_)),
+        feedback_(feedback_store_in(database_, clock_)),
         blobs_(files_, dir_.path() / "blobs"),
         site_({.store = *store_,
                .accounts = *accounts_,
@@ -114,6 +115,7 @@ class SiteTest : public ::testing::Test {
   SystemRandom random_;
   HostFileSystem files_;
   mist::testing::RecordedEvents events_;
+  const std::shared_ptr<SqlConnections> database_ = TestDatabase(GetParam(), dir_.path() / "a.db").open();
   std::unique_ptr<Store> store_;
   std::unique_ptr<AccountStore> accounts_;
   std::unique_ptr<FeedbackStore> feedback_;
@@ -124,7 +126,7 @@ class SiteTest : public ::testing::Test {
   std::map<std::string, std::string> tokens_;
 };
 
-TEST_F(SiteTest, AnEmptyCatalogHasItsPages) {
+TEST_P(SiteTest, AnEmptyCatalogHasItsPages) {
   for (const char* path : {"/", "/search", "/search?q=etcd", "/submit", "/icon.svg", "/healthz",
                            "/api/v1/index", "/api/v1/packages", "/api/v1/openapi.json"})
     EXPECT_EQ(ask("GET", path).status, 200) << path;
@@ -140,7 +142,7 @@ TEST_F(SiteTest, AnEmptyCatalogHasItsPages) {
   EXPECT_EQ(ask("PATCH", "/api/v1/projects").status, 405);
 }
 
-TEST_F(SiteTest, EveryAnswerForbidsForeignScriptsAndHosts) {
+TEST_P(SiteTest, EveryAnswerForbidsForeignScriptsAndHosts) {
   for (const char* path : {"/", "/nothing", "/api/v1/index", "/api/v1/nothing"}) {
     const WebAnswer answer = ask("GET", path);
     EXPECT_THAT(std::string(http::find_header(answer.headers, "Content-Security-Policy")),
@@ -151,7 +153,7 @@ TEST_F(SiteTest, EveryAnswerForbidsForeignScriptsAndHosts) {
   }
 }
 
-TEST_F(SiteTest, OnlyTheWorkerOfPreviewsMayCompile) {
+TEST_P(SiteTest, OnlyTheWorkerOfPreviewsMayCompile) {
   const WebAnswer worker = ask("GET", preview_worker_path());
   ASSERT_EQ(worker.status, 200);
   EXPECT_EQ(http::find_header(worker.headers, "Content-Security-Policy"), preview_worker_policy());
@@ -163,7 +165,7 @@ TEST_F(SiteTest, OnlyTheWorkerOfPreviewsMayCompile) {
       Not(HasSubstr("unsafe")));
 }
 
-TEST_F(SiteTest, APreviewIsOfferedOrThePageSaysWhyNot) {
+TEST_P(SiteTest, APreviewIsOfferedOrThePageSaysWhyNot) {
   const Version version{.package = "a<b", .version = "1.0.0"};
   const std::string hostile = "<script>1</script>";
   const auto page = [&](const std::optional<Preview>& preview) {
@@ -181,7 +183,7 @@ TEST_F(SiteTest, APreviewIsOfferedOrThePageSaysWhyNot) {
   EXPECT_EQ(ask("GET", "/api/v1/packages/none/versions/1.0.0/preview").status, 404);
 }
 
-TEST_F(SiteTest, APackagesPageShowsAllThatIsKnown) {
+TEST_P(SiteTest, APackagesPageShowsAllThatIsKnown) {
   link("etcd");
   NewVersion made = version_of("etcd", "1.0.0");
   made.readme = "# About\n\nIt *works*.\n";
@@ -210,7 +212,7 @@ TEST_F(SiteTest, APackagesPageShowsAllThatIsKnown) {
   EXPECT_THAT(ask("GET", "/").body, HasSubstr("href=\"/packages/etcd\""));
 }
 
-TEST_F(SiteTest, APackagesPageWarnsOfWhatDidNotPass) {
+TEST_P(SiteTest, APackagesPageWarnsOfWhatDidNotPass) {
   link("etcd");
   ASSERT_TRUE(store_->submit(version_of("etcd", "1.0.0")).ok());
   EXPECT_THAT(ask("GET", "/packages/etcd").body,
@@ -227,7 +229,7 @@ TEST_F(SiteTest, APackagesPageWarnsOfWhatDidNotPass) {
               AllOf(HasSubstr("kpm install etcd:1.1.0"), Not(HasSubstr("class=\"note"))));
 }
 
-TEST_F(SiteTest, PagesOfErrorsAreSentencesAndOfferTheSearch) {
+TEST_P(SiteTest, PagesOfErrorsAreSentencesAndOfferTheSearch) {
   EXPECT_THAT(ask("GET", "/packages/none").body,
               AllOf(HasSubstr("<p>There is no package none.</p>"), HasSubstr("role=\"search\"")));
   EXPECT_THAT(ask("GET", "/search?state=x").body, HasSubstr("<p>State must be queued"));
@@ -246,7 +248,7 @@ Value report_of(const std::string& text) {
   return report;
 }
 
-TEST_F(SiteTest, NoFieldOfAPackageIsMarkup) {
+TEST_P(SiteTest, NoFieldOfAPackageIsMarkup) {
   const std::string hostile = "\"><script>alert(1)</script><img src=x onerror=alert(1)>'";
   const auto objects = [&](const std::string& more) {
     const Value object = Value::object({{"object", Value(hostile)}, {"yaml", Value(hostile + more)}});
@@ -325,7 +327,7 @@ TEST_F(SiteTest, NoFieldOfAPackageIsMarkup) {
   EXPECT_EQ(json.content_type, "application/json");
 }
 
-TEST_F(SiteTest, ASearchIsNarrowedByItsFacets) {
+TEST_P(SiteTest, ASearchIsNarrowedByItsFacets) {
   for (const char* name : {"etcd", "nginx", "redis"}) link(name);
   NewVersion chart = version_of("nginx", "1.0.0");
   chart.facts.format = "Helm chart";
@@ -355,7 +357,7 @@ TEST_F(SiteTest, ASearchIsNarrowedByItsFacets) {
   EXPECT_EQ(narrowed.string_at("next"), "/api/v1/packages?q=&format=Kube&limit=1&after=etcd");
 }
 
-TEST_F(SiteTest, InputsAreAFormThatMakesAFile) {
+TEST_P(SiteTest, InputsAreAFormThatMakesAFile) {
   link("etcd");
   NewVersion made = version_of("etcd", "1.0.0");
   made.facts.inputs = *encoding::parse_json(
@@ -375,7 +377,7 @@ TEST_F(SiteTest, InputsAreAFormThatMakesAFile) {
               AllOf(HasSubstr("1 mistake"), HasSubstr("must be a whole number")));
 }
 
-TEST_F(SiteTest, APackagesPageDrawsItsObjects) {
+TEST_P(SiteTest, APackagesPageDrawsItsObjects) {
   link("etcd");
   ASSERT_TRUE(store_->submit(version_of("etcd", "1.0.0")).ok());
   const auto job = store_->lease("w", std::chrono::seconds(30));
@@ -392,7 +394,7 @@ TEST_F(SiteTest, APackagesPageDrawsItsObjects) {
               HasSubstr("\"objects\":{\"objects\":1"));
 }
 
-TEST_F(SiteTest, AVersionsPageSaysWhatItAsksFor) {
+TEST_P(SiteTest, AVersionsPageSaysWhatItAsksFor) {
   link("etcd");
   ASSERT_TRUE(store_->submit(version_of("etcd", "1.0.0")).ok());
   const auto job = store_->lease("w", std::chrono::seconds(30));
@@ -409,7 +411,7 @@ TEST_F(SiteTest, AVersionsPageSaysWhatItAsksFor) {
             "baseline");
 }
 
-TEST_F(SiteTest, VersionsAreComparedByTheirObjects) {
+TEST_P(SiteTest, VersionsAreComparedByTheirObjects) {
   link("etcd");
   const auto tested = [&](const std::string& number, const std::string& text, const std::string& defaults) {
     NewVersion made = version_of("etcd", number);
@@ -444,7 +446,7 @@ TEST_F(SiteTest, VersionsAreComparedByTheirObjects) {
   EXPECT_EQ(ask("GET", "/api/v1/packages/etcd/versions/1.0.0/changes").status, 404);
 }
 
-TEST_F(SiteTest, AnAuthorLinksAndNobodyElseChangesIt) {
+TEST_P(SiteTest, AnAuthorLinksAndNobodyElseChangesIt) {
   EXPECT_EQ(ask("POST", "/api/v1/projects", {.body = "{}"}).status, 401);
   EXPECT_EQ(ask("GET", "/api/v1/projects", {.headers = {{"Authorization", "Bearer mct_0"}}}).status, 401);
   EXPECT_EQ(ask("GET", "/api/v1/projects", {.headers = {{"Authorization", "Basic YTpi"}}}).status, 401);
@@ -487,7 +489,7 @@ TEST_F(SiteTest, AnAuthorLinksAndNobodyElseChangesIt) {
             HasSubstr("unlink")));
 }
 
-TEST_F(SiteTest, RefusesProjectsThatReachIntoItsOwnNetwork) {
+TEST_P(SiteTest, RefusesProjectsThatReachIntoItsOwnNetwork) {
   for (const char* url : {"http://127.0.0.1/r", "http://169.254.169.254/latest/meta-data", "file:///etc",
                           "/etc", "ssh://git@example.com/r", "git@example.com:r", "ext::sh -c id",
                           "https://u:p@example.com/r", "--upload-pack=x", "git://example.com/r", ""}) {
@@ -519,7 +521,7 @@ TEST_F(SiteTest, RefusesProjectsThatReachIntoItsOwnNetwork) {
   EXPECT_EQ(woken_, 0);
 }
 
-TEST_F(SiteTest, AWebhookNeedsTheSecret) {
+TEST_P(SiteTest, AWebhookNeedsTheSecret) {
   const Value made = link("etcd");
   woken_ = 0;
   const std::string secret(made.string_at({"webhook", "secret"}));
@@ -540,7 +542,7 @@ TEST_F(SiteTest, AWebhookNeedsTheSecret) {
   EXPECT_GT(refused, 50);
 }
 
-TEST_F(SiteTest, WhoHasAnAnswerGetsNoneAgain) {
+TEST_P(SiteTest, WhoHasAnAnswerGetsNoneAgain) {
   link("etcd");
   publish(version_of("etcd", "1.0.0"));
   for (const char* path :
@@ -558,7 +560,7 @@ TEST_F(SiteTest, WhoHasAnAnswerGetsNoneAgain) {
   EXPECT_EQ(ask("GET", "/api/v1/index", {.headers = {{"If-None-Match", before}}}).status, 200);
 }
 
-TEST_F(SiteTest, OnlyWholeDownloadsCount) {
+TEST_P(SiteTest, OnlyWholeDownloadsCount) {
   link("etcd");
   const NewVersion made = version_of("etcd", "1.0.0");
   publish(made);
@@ -588,7 +590,7 @@ TEST_F(SiteTest, OnlyWholeDownloadsCount) {
   EXPECT_EQ(ask("GET", "/api/v1/packages/nothing/downloads").status, 404);
 }
 
-TEST_F(SiteTest, TheIndexMayComePacked) {
+TEST_P(SiteTest, TheIndexMayComePacked) {
   link("etcd");
   publish(version_of("etcd", "1.0.0"));
   const WebAnswer plain = ask("GET", "/api/v1/index");
@@ -606,7 +608,7 @@ TEST_F(SiteTest, TheIndexMayComePacked) {
   EXPECT_EQ(ask("GET", "/api/v1/blobs/md5:1").status, 400);
 }
 
-TEST_F(SiteTest, LimitsOfListsAreNumbers) {
+TEST_P(SiteTest, LimitsOfListsAreNumbers) {
   for (const char* query :
        {"limit=0", "limit=101", "limit=x", "limit=1x", "limit=-1", "limit=99999999999999999999"})
     EXPECT_EQ(ask("GET", std::string("/api/v1/packages?") + query).status, 400) << query;
@@ -621,7 +623,7 @@ TEST_F(SiteTest, LimitsOfListsAreNumbers) {
   EXPECT_TRUE(second.find("next")->is_null());
 }
 
-TEST_F(SiteTest, TheDescriptionNamesEveryOperation) {
+TEST_P(SiteTest, TheDescriptionNamesEveryOperation) {
   const Value document = json_of(ask("GET", "/api/v1/openapi.json"));
   EXPECT_EQ(document.string_at("openapi"), "3.1.0");
   std::size_t operations = 0;
@@ -637,7 +639,7 @@ TEST_F(SiteTest, TheDescriptionNamesEveryOperation) {
   }
 }
 
-TEST_F(SiteTest, ATokenMayDoWhatItsScopesAndItsAccountMay) {
+TEST_P(SiteTest, ATokenMayDoWhatItsScopesAndItsAccountMay) {
   const auto token = [&](const std::string& account, const std::string& scopes) {
     const std::string name = account + ":" + scopes;
     const SecretString made = new_token(random_);
@@ -683,7 +685,7 @@ TEST_F(SiteTest, ATokenMayDoWhatItsScopesAndItsAccountMay) {
       << "the role went, so does the right";
 }
 
-TEST_F(SiteTest, ATokenMakesNoneWithMoreRights) {
+TEST_P(SiteTest, ATokenMakesNoneWithMoreRights) {
   const SecretString maker = new_token(random_);
   ASSERT_TRUE(accounts_
                   ->add_token({.account = "ann",
@@ -719,7 +721,7 @@ TEST_F(SiteTest, ATokenMakesNoneWithMoreRights) {
   EXPECT_EQ(ask("DELETE", "/api/v1/tokens/2", {.as = "maker"}).status, 404) << "bob's";
 }
 
-TEST_F(SiteTest, ClientsThatAskTooOftenWait) {
+TEST_P(SiteTest, ClientsThatAskTooOftenWait) {
   Site limited({.store = *store_,
                 .accounts = *accounts_,
                 .feedback = *feedback_,
@@ -752,6 +754,8 @@ TEST_F(SiteTest, ClientsThatAskTooOftenWait) {
   EXPECT_EQ(http::find_header(answer.headers, "Retry-After"), "1");
   EXPECT_EQ(ask_as("192.0.2.2").status, 200);
 }
+
+INSTANTIATE_TEST_SUITE_P(Databases, SiteTest, each_database(), name_of_database);
 
 }  // namespace
 }  // namespace mist::catalog

@@ -1,5 +1,5 @@
 #pragma once
-// The memory of a catalog, and its queue of tests. The interface names no database; sqlite_store.h is the
+// The memory of a catalog, and its queue of tests. The interface names no database; sql_store.h is the
 // one implementation. Blocking; any thread, and several processes may have a store of the same data.
 //
 // Every call is whole or not at all, and kept once it returns. Errors: those of the database (Retryable where

@@ -21,14 +21,15 @@
 #include "catalog/account_data.h"
 #include "catalog/backup.h"
 #include "catalog/blobs.h"
+#include "catalog/catalog_database.h"
 #include "catalog/oidc.h"
 #include "catalog/password.h"
 #include "catalog/poller.h"
 #include "catalog/previews.h"
 #include "catalog/site.h"
-#include "catalog/sqlite_account_store.h"
-#include "catalog/sqlite_feedback_store.h"
-#include "catalog/sqlite_store.h"
+#include "catalog/sql_account_store.h"
+#include "catalog/sql_feedback_store.h"
+#include "catalog/sql_store.h"
 #include "catalog/token.h"
 #include "catalog/worker.h"
 #include "config/paths.h"
@@ -251,9 +252,10 @@ struct Program {
     MIST_TRY_VOID(mist::config::make_private_directory(files, places.work()));
     MIST_TRY_VOID(mist::config::make_private_directory(files, places.cache() / "git"));
     blobs.emplace(files, places.blobs());
-    MIST_TRY(store, mist::catalog::open_sqlite_store(places.database(), clock, random));
-    MIST_TRY(accounts, mist::catalog::open_sqlite_account_store(places.database(), clock));
-    MIST_TRY(feedback, mist::catalog::open_sqlite_feedback_store(places.database(), clock));
+    MIST_TRY(const auto database, mist::catalog::open_sqlite(places.database()));
+    MIST_TRY(store, mist::catalog::open_store(database, clock, random));
+    accounts = mist::catalog::account_store_in(database, clock, random);
+    feedback = mist::catalog::feedback_store_in(database, clock);
     return {};
   }
 

@@ -64,16 +64,23 @@ Status make_private(const Path& file) {
 
 void ignore_row(const Row&) {}
 
-}  // namespace
+class RowOfStatement final : public Row {
+ public:
+  explicit RowOfStatement(sqlite3_stmt* statement) : statement_(statement) {}
+  bool is_null(int column) const override { return ::sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+  std::int64_t integer(int column) const override { return ::sqlite3_column_int64(statement_, column); }
+  double real(int column) const override { return ::sqlite3_column_double(statement_, column); }
+  std::string text(int column) const override {
+    const auto* const bytes = static_cast<const char*>(::sqlite3_column_blob(statement_, column));
+    const int size = ::sqlite3_column_bytes(statement_, column);
+    return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(size));
+  }
 
-bool Row::is_null(int column) const { return ::sqlite3_column_type(statement_, column) == SQLITE_NULL; }
-std::int64_t Row::integer(int column) const { return ::sqlite3_column_int64(statement_, column); }
-double Row::real(int column) const { return ::sqlite3_column_double(statement_, column); }
-std::string Row::text(int column) const {
-  const auto* const bytes = static_cast<const char*>(::sqlite3_column_blob(statement_, column));
-  const int size = ::sqlite3_column_bytes(statement_, column);
-  return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(size));
-}
+ private:
+  sqlite3_stmt* statement_;
+};
+
+}  // namespace
 
 void Database::CloseStatement::operator()(sqlite3_stmt* statement) const noexcept {
   ::sqlite3_finalize(statement);
@@ -153,6 +160,9 @@ Status Database::bind(sqlite3_stmt* statement, Params params) const {
     else if (const auto* const text = std::get_if<std::string_view>(&param.value()))
       code = ::sqlite3_bind_text64(statement, at, text->data() == nullptr ? "" : text->data(), text->size(),
                                    SQLITE_STATIC, SQLITE_UTF8);
+    else if (const auto* const bytes = std::get_if<Bytes>(&param.value()))
+      code = ::sqlite3_bind_blob64(statement, at, bytes->bytes.empty() ? "" : bytes->bytes.data(),
+                                   bytes->bytes.size(), SQLITE_STATIC);
     else
       code = ::sqlite3_bind_null(statement, at);
     if (code != SQLITE_OK) return failure(code, "ask");
@@ -174,7 +184,7 @@ Status Database::query(std::string_view sql, Params params, const OnRow& row) {
     const int code = ::sqlite3_step(statement);
     if (code == SQLITE_DONE) return {};
     if (code != SQLITE_ROW) return failure(code, ::sqlite3_stmt_readonly(statement) != 0 ? "read" : "write");
-    row(Row(statement));
+    row(RowOfStatement(statement));
   }
 }
 
@@ -215,11 +225,7 @@ Status Database::migrate(std::span<const std::string_view> scripts) {
   const auto newest = static_cast<std::int64_t>(scripts.size());
   return transaction([&]() -> Status {
     MIST_TRY(const std::int64_t there, version());
-    if (there > newest)
-      return error(ErrorKind::Invalid, "the database {} is of a newer version of this program",
-                   file_.string())
-          .with_because(fmt::format("its schema has version {}, this program knows {}", there, newest))
-          .with_hint("use the newer program, or restore a backup that the older one made");
+    if (there > newest) return sql::newer_schema(file_.string(), there, newest);
     for (std::int64_t at = there; at < newest; ++at)
       MIST_TRY_VOID(
           script(fmt::format("{}\nPRAGMA user_version = {};", scripts[static_cast<std::size_t>(at)], at + 1))

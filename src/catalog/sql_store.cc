@@ -1,28 +1,30 @@
-#include "catalog/sqlite_store.h"
+#include "catalog/sql_store.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
 
 #include "base/text.h"
-#include "catalog/sqlite_connections.h"
-#include "catalog/sqlite_rows.h"
-#include "catalog/sqlite_schema.h"
+#include "catalog/sql_connections.h"
+#include "catalog/sql_rows.h"
 #include "encoding/json.h"
 #include "encoding/semver.h"
-#include "sqlite/database.h"
+#include "sql/database.h"
 
 namespace mist::catalog {
 namespace {
 
 using encoding::Value;
-using sqlite::Database;
-using sqlite::Row;
+using sql::Database;
+using sql::Row;
 
-// Every word as the beginning of one, quoted, so that none is an operator of FTS5.
-std::string match_of(std::string_view query) {
-  std::string match;
+// Of a query: of letters and digits, and of all that isn't ASCII.
+std::vector<std::string> words_of(std::string_view query) {
+  std::vector<std::string> words;
   std::string word;
   const auto add = [&] {
-    if (!word.empty()) match += fmt::format("{}\"{}\"*", match.empty() ? "" : " ", word);
+    if (!word.empty()) words.push_back(word);
     word.clear();
   };
   for (const char c : query) {
@@ -33,7 +35,7 @@ std::string match_of(std::string_view query) {
       add();
   }
   add();
-  return match;
+  return words;
 }
 
 constexpr std::string_view kProject =
@@ -87,15 +89,15 @@ constexpr std::string_view kListed =
     "SELECT l.name, v.version, l.description, v.state, v.created FROM listed l "
     "JOIN versions v ON v.id = l.version ";
 
-// Twice the format, twice the number of the state.
-constexpr std::string_view kNarrowed = "(? = '' OR l.format = ?) AND (? < 0 OR l.state = ?)";
+// ?2 the format, ?3 the number of the state.
+constexpr std::string_view kNarrowed = "(?2 = '' OR l.format = ?2) AND (?3 < 0 OR l.state = ?3)";
 
 int number_of(const std::optional<VersionState>& state) { return state ? static_cast<int>(*state) : -1; }
 
-class SqliteStore final : public Store {
+class SqlStore final : public Store {
  public:
-  SqliteStore(Path file, Database writer, const Clock& clock)
-      : connections_(std::move(file), std::move(writer)), clock_(clock) {}
+  SqlStore(std::shared_ptr<SqlConnections> connections, const Clock& clock)
+      : connections_(std::move(connections)), clock_(clock) {}
 
   Status create(Random& random) {
     return writing([&](Database& db) -> Status {
@@ -126,7 +128,7 @@ class SqliteStore final : public Store {
           db.run("INSERT INTO projects (name, account, url, path, webhook_secret, created, due) "
                  "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT (name) DO UPDATE SET url = ?3, "
                  "path = ?4, webhook_secret = ?5, due = ?6, problem = '', linked = 1 "
-                 "WHERE linked = 0 AND account = ?2",
+                 "WHERE projects.linked = 0 AND projects.account = ?2",
                  {wanted.name, account, wanted.url, wanted.path, wanted.webhook_secret.reveal(), now()}));
       if (made == 0) return error(ErrorKind::Conflict, "the name {} is taken", wanted.name);
       return {};
@@ -219,16 +221,19 @@ class SqliteStore final : public Store {
       }
       const bool readable = !wanted.digest.empty();
       const auto state = readable ? VersionState::Queued : VersionState::Failed;
-      MIST_TRY_VOID(
-          db.run("INSERT INTO versions (project, version, place, tag, \"commit\", digest, state, "
-                 "created, facts, readme) VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?)",
-                 {*project, wanted.version, wanted.tag, wanted.commit, wanted.digest, static_cast<int>(state),
-                  now(), encoding::to_json(wanted.facts.to_value()), wanted.readme}));
-      const std::int64_t version = db.last_id();
+      const std::string facts = encoding::to_json(wanted.facts.to_value());
+      MIST_TRY(const std::int64_t version,
+               new_id(db,
+                      "INSERT INTO versions (project, version, place, tag, \"commit\", digest, state, "
+                      "created, facts, readme, k3) VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+                      {*project, wanted.version, wanted.tag, wanted.commit, wanted.digest,
+                       static_cast<int>(state), now(), facts, wanted.readme, wanted.facts.k3}));
       MIST_TRY_VOID(give_places(db, *project));
-      MIST_TRY_VOID(db.run("INSERT INTO jobs (version, open, attempt, created) VALUES (?, ?, ?, ?)",
-                           {version, readable ? 1 : 0, readable ? 0 : 1, now()}));
-      if (wanted.why_not) MIST_TRY_VOID(insert_step(db, db.last_id(), 1, *wanted.why_not));
+      MIST_TRY(
+          const std::int64_t job,
+          new_id(db, "INSERT INTO jobs (version, open, attempt, created) VALUES (?, ?, ?, ?) RETURNING id",
+                 {version, readable ? 1 : 0, readable ? 0 : 1, now()}));
+      if (wanted.why_not) MIST_TRY_VOID(insert_step(db, job, 1, *wanted.why_not));
       return list_again(db, *project);
     });
     if (!done.ok()) return std::move(done).error();
@@ -262,32 +267,32 @@ class SqliteStore final : public Store {
   Result<Slice<Listed>> search(const std::string& query, const Narrowing& narrowing,
                                const Page& page) override {
     Slice<Listed> slice;
-    const std::string match = match_of(query);
-    if (match.empty() && !query.empty()) return slice;
+    const std::vector<std::string> words = words_of(query);
+    if (words.empty() && !query.empty()) return slice;
     const auto add = [&](const Row& row) { slice.items.push_back(listed_in(row)); };
     const int state = number_of(narrowing.state);
-    if (match.empty()) {
-      MIST_TRY_VOID(read(fmt::format("{}WHERE l.name > ? AND {} ORDER BY l.name LIMIT ?", kListed, kNarrowed),
-                         {page.after, narrowing.format, narrowing.format, state, state, page.limit + 1},
-                         add));
+    if (words.empty()) {
+      MIST_TRY_VOID(
+          read(fmt::format("{}WHERE l.name > ?1 AND {} ORDER BY l.name LIMIT ?4", kListed, kNarrowed),
+               {page.after, narrowing.format, state, page.limit + 1}, add));
       cut(slice, page, [](const Listed& last) { return last.package; });
       return slice;
     }
-    // The name counts most. A place is how many came before it.
+    // A place is how many came before it.
     const std::int64_t skipped = number_in(page.after);
-    MIST_TRY_VOID(read(fmt::format("{}JOIN words w ON w.rowid = l.project WHERE words MATCH ? AND {} "
-                                   "ORDER BY bm25(words, 10.0, 3.0, 1.0), l.name LIMIT ? OFFSET ?",
-                                   kListed, kNarrowed),
-                       {match, narrowing.format, narrowing.format, state, state, page.limit + 1, skipped},
-                       add));
+    const Dialect& dialect = connections_->dialect();
+    MIST_TRY_VOID(read(fmt::format("{}JOIN words w ON w.{} = l.project WHERE {} AND {} ORDER BY {}, l.name "
+                                   "LIMIT ?4 OFFSET ?5",
+                                   kListed, dialect.words_key, dialect.is_found, kNarrowed, dialect.best),
+                       {dialect.match(words), narrowing.format, state, page.limit + 1, skipped}, add));
     cut(slice, page, [&](const Listed&) { return std::to_string(skipped + page.limit); });
     return slice;
   }
 
   Result<Facets> facets(const std::string& query, const Narrowing& narrowing) override {
-    const std::string match = match_of(query);
+    const std::vector<std::string> words = words_of(query);
     Facets facets;
-    if (match.empty() && !query.empty()) return facets;
+    if (words.empty() && !query.empty()) return facets;
     std::map<std::string, std::int64_t> formats;
     std::array<std::int64_t, 4> states{};
     std::int64_t counted = 0;
@@ -303,13 +308,15 @@ class SqliteStore final : public Store {
       if (has_state) formats[format] += count;
       if (has_format) states.at(state) += count;
     };
-    if (match.empty()) {
+    if (words.empty()) {
       MIST_TRY_VOID(read("SELECT format, state, count(*) FROM listed GROUP BY format, state", {}, add));
     } else {
+      const Dialect& dialect = connections_->dialect();
       MIST_TRY_VOID(read(
-          "SELECT l.format, l.state, count(*) FROM (SELECT rowid FROM words WHERE words MATCH ? LIMIT ?) w "
-          "JOIN listed l ON l.project = w.rowid GROUP BY l.format, l.state",
-          {match, kMostCounted}, add));
+          fmt::format("SELECT l.format, l.state, count(*) FROM (SELECT w.{} AS project FROM words w WHERE {} "
+                      "LIMIT ?2) f JOIN listed l ON l.project = f.project GROUP BY l.format, l.state",
+                      dialect.words_key, dialect.is_found),
+          {dialect.match(words), kMostCounted}, add));
       facets.more = counted >= kMostCounted;
     }
     for (const auto& [format, count] : formats)
@@ -326,7 +333,7 @@ class SqliteStore final : public Store {
     // CROSS: from the newest version on, by its index, and no further than needed.
     MIST_TRY_VOID(
         read("SELECT l.name, v.version, l.description, v.state, v.created FROM versions v "
-             "CROSS JOIN listed l ON l.version = v.id ORDER BY v.created DESC, l.name LIMIT ?",
+             "CROSS JOIN listed l WHERE l.version = v.id ORDER BY v.created DESC, l.name LIMIT ?",
              {limit}, [&](const Row& row) { found.push_back(listed_in(row)); }));
     return found;
   }
@@ -350,16 +357,15 @@ class SqliteStore final : public Store {
 
   Result<std::pair<std::int64_t, std::vector<IndexEntry>>> index() override {
     std::pair<std::int64_t, std::vector<IndexEntry>> index;
-    const SqliteConnections::Reader reader(connections_);
-    MIST_TRY(Database* const db, reader.database());
+    const SqlConnections::Borrowed connection(*connections_);
+    MIST_TRY(Database* const db, connection.database());
     Status done = db->reading([&]() -> Status {
       MIST_TRY_VOID(db->query("SELECT value FROM counters WHERE name = 'index'", {},
                               [&](const Row& row) { index.first = row.integer(0); }));
       return db->query(
-          "SELECT p.name, v.version, v.digest, v.facts ->> '$.k3', v.yanked FROM versions v "
-          "JOIN projects p ON p.id = v.project WHERE v.state = 2 ORDER BY p.name, v.place",
+          "SELECT p.name, v.version, v.digest, v.k3, v.yanked FROM versions v "
+          "JOIN projects p ON p.id = v.project WHERE v.state = 2 AND v.k3 <> '' ORDER BY p.name, v.place",
           {}, [&](const Row& row) {
-            if (row.text(3).empty()) return;
             index.second.push_back({row.text(0), row.text(1), row.text(2), row.text(3),
                                     row.is_null(4) ? std::nullopt : std::optional(row.text(4))});
           });
@@ -386,8 +392,8 @@ class SqliteStore final : public Store {
                      {each.digest}, [&](const Row& row) { version = row.integer(0); }));
         if (!version) continue;
         MIST_TRY_VOID(
-            db.run("INSERT INTO downloads VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + "
-                   "excluded.count",
+            db.run("INSERT INTO downloads VALUES (?, ?, ?) ON CONFLICT (version, day) DO UPDATE SET "
+                   "count = downloads.count + excluded.count",
                    {*version, each.day, each.count}));
         MIST_TRY_VOID(
             db.run("UPDATE versions SET downloads = downloads + ? WHERE id = ?", {each.count, *version}));
@@ -528,8 +534,8 @@ class SqliteStore final : public Store {
 
   Result<std::optional<Run>> last_run(const std::string& package, const std::string& version) override {
     std::optional<Run> run;
-    const SqliteConnections::Reader reader(connections_);
-    MIST_TRY(Database* const db, reader.database());
+    const SqlConnections::Borrowed connection(*connections_);
+    MIST_TRY(Database* const db, connection.database());
     Status done = db->reading([&]() -> Status {
       std::int64_t job = 0;
       MIST_TRY_VOID(db->query(
@@ -578,7 +584,8 @@ class SqliteStore final : public Store {
     std::vector<std::int64_t> ids;
     MIST_TRY_VOID(
         read("SELECT id, time, who, what, subject, peer FROM audit WHERE (?1 = '' OR id < ?2) AND "
-             "(?4 = '' OR who = ?4) AND (?5 = '' OR what = ?5) AND (?6 = '' OR instr(subject, ?6) > 0) "
+             "(?4 = '' OR who = ?4) AND (?5 = '' OR what = ?5) AND (?6 = '' OR replace(subject, ?6, '') <> "
+             "subject) "
              "ORDER BY id DESC LIMIT ?3",
              {page.after, number_in(page.after), page.limit + 1, filter.who, filter.what, filter.subject},
              [&](const Row& row) {
@@ -598,12 +605,12 @@ class SqliteStore final : public Store {
 
   std::int64_t now() const { return stamp(clock_.now()); }
 
-  Status read(std::string_view sql, sqlite::Params params, const sqlite::OnRow& row) {
-    return connections_.read(sql, params, row);
+  Status read(std::string_view sql, sql::Params params, const sql::OnRow& row) {
+    return connections_->read(sql, params, row);
   }
-  Status writing(const std::function<Status(Database&)>& work) { return connections_.writing(work); }
-  Status changes_one(std::string_view sql, sqlite::Params params, const Error& otherwise) {
-    return connections_.changes_one(sql, params, otherwise);
+  Status writing(const std::function<Status(Database&)>& work) { return connections_->writing(work); }
+  Status changes_one(std::string_view sql, sql::Params params, const Error& otherwise) {
+    return connections_->changes_one(sql, params, otherwise);
   }
 
   static Result<Found> find_version(Database& db, const std::string& package, const std::string& version) {
@@ -640,7 +647,7 @@ class SqliteStore final : public Store {
 
   // Which version stands for the package in lists, and the words by which it is found: of the newest release
   // that passed and isn't yanked, else of the newest prerelease that did, else of the newest.
-  static Status list_again(Database& db, std::int64_t project) {
+  Status list_again(Database& db, std::int64_t project) const {
     std::int64_t version = 0;
     std::string name;
     PackageFacts facts;
@@ -648,8 +655,9 @@ class SqliteStore final : public Store {
         db.query("SELECT v.id, p.name, v.facts FROM versions v JOIN projects p ON p.id = v.project WHERE "
                  "v.project = ? "
                  "ORDER BY v.state = 2 AND v.yanked IS NULL DESC, "
-                 // What stands before "+" of a release has no "-".
-                 "v.state = 2 AND instr(substr(v.version, 1, instr(v.version || '+', '+')), '-') = 0 DESC, "
+                 // A release has no "-", or only after "+".
+                 "v.state = 2 AND v.version NOT LIKE '%-%+%' AND "
+                 "(v.version NOT LIKE '%-%' OR v.version LIKE '%+%-%') DESC, "
                  "v.place DESC LIMIT 1",
                  {project}, [&](const Row& row) {
                    version = row.integer(0);
@@ -663,9 +671,9 @@ class SqliteStore final : public Store {
                "ON CONFLICT (project) DO UPDATE SET version = excluded.version, "
                "description = excluded.description, format = excluded.format, state = excluded.state",
                {project, name, version, facts.description, facts.format}));
-    MIST_TRY_VOID(db.run("DELETE FROM words WHERE rowid = ?", {project}));
-    MIST_TRY_VOID(db.run("INSERT INTO words (rowid, name, description, details) VALUES (?, ?, ?, ?)",
-                         {project, name, facts.description, facts.details}));
+    const Dialect& dialect = connections_->dialect();
+    MIST_TRY_VOID(db.run(fmt::format("DELETE FROM words WHERE {} = ?", dialect.words_key), {project}));
+    MIST_TRY_VOID(db.run(dialect.add_words, {project, name, facts.description, facts.details}));
     return {};
   }
 
@@ -690,7 +698,7 @@ class SqliteStore final : public Store {
     return {};
   }
 
-  static Status end_job(Database& db, std::int64_t job, VersionState state) {
+  Status end_job(Database& db, std::int64_t job, VersionState state) const {
     std::int64_t version = 0;
     std::int64_t project = 0;
     MIST_TRY_VOID(
@@ -727,36 +735,17 @@ class SqliteStore final : public Store {
     return {};
   }
 
-  SqliteConnections connections_;
+  const std::shared_ptr<SqlConnections> connections_;
   const Clock& clock_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_sqlite_store(const Path& file, const Clock& clock, Random& random) {
-  MIST_TRY(Database writer, Database::open(file));
-  MIST_TRY_VOID(writer.migrate(schema_scripts()));
-  auto store = std::make_unique<SqliteStore>(file, std::move(writer), clock);
+Result<std::unique_ptr<Store>> open_store(std::shared_ptr<SqlConnections> connections, const Clock& clock,
+                                          Random& random) {
+  auto store = std::make_unique<SqlStore>(std::move(connections), clock);
   MIST_TRY_VOID(store->create(random));
   return std::unique_ptr<Store>(std::move(store));
-}
-
-Status copy_sqlite_store(const Path& file, const Path& target) {
-  MIST_TRY(Database live, Database::open(file, {.read_only = true}));
-  return live.back_up_to(target);
-}
-
-Result<std::set<crypto::Digest>> check_sqlite_store(const Path& file) {
-  MIST_TRY(Database copy, Database::open(file));
-  MIST_TRY_VOID(copy.check());
-  std::set<crypto::Digest> digests;
-  MIST_TRY_VOID(
-      copy.query("SELECT DISTINCT digest FROM versions WHERE digest <> ''", {}, [&](const Row& row) {
-        if (const auto digest = crypto::Digest::parse(row.text(0)); digest.ok()) digests.insert(*digest);
-      }));
-  // One file again, without the log beside it.
-  MIST_TRY_VOID(copy.script("PRAGMA journal_mode = DELETE;"));
-  return digests;
 }
 
 }  // namespace mist::catalog

@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "catalog/store.h"
-#include "sqlite/database.h"
+#include "sql/database.h"
 
 namespace mist::catalog {
 
@@ -48,11 +48,18 @@ void cut(Slice<T>& slice, const Page& page, const Next& next) {
   slice.next = next(slice.items.back());
 }
 
+/// Of an INSERT with RETURNING id; 0: it made no row.
+inline Result<std::int64_t> new_id(sql::Database& db, std::string_view sql, sql::Params params) {
+  std::int64_t id = 0;
+  MIST_TRY_VOID(db.query(sql, params, [&](const sql::Row& row) { id = row.integer(0); }));
+  return id;
+}
+
 /// NotFound.
-inline Result<std::int64_t> account_id(sqlite::Database& db, const std::string& name) {
+inline Result<std::int64_t> account_id(sql::Database& db, const std::string& name) {
   std::optional<std::int64_t> id;
   MIST_TRY_VOID(db.query("SELECT id FROM accounts WHERE name = ?", {name},
-                         [&](const sqlite::Row& row) { id = row.integer(0); }));
+                         [&](const sql::Row& row) { id = row.integer(0); }));
   if (!id) return not_there("account", name);
   return *id;
 }

@@ -1,15 +1,14 @@
-#include "catalog/sqlite_feedback_store.h"
+#include "catalog/sql_feedback_store.h"
 
-#include "catalog/sqlite_connections.h"
-#include "catalog/sqlite_rows.h"
-#include "catalog/sqlite_schema.h"
-#include "sqlite/database.h"
+#include "catalog/sql_connections.h"
+#include "catalog/sql_rows.h"
+#include "sql/database.h"
 
 namespace mist::catalog {
 namespace {
 
-using sqlite::Database;
-using sqlite::Row;
+using sql::Database;
+using sql::Row;
 
 constexpr std::string_view kComment =
     "SELECT c.id, p.name, a.name, c.account = p.account, c.text, c.created, c.changed, c.hidden "
@@ -57,28 +56,28 @@ Result<Package> package_named(Database& db, const std::string& name) {
 
 Error no_comment(std::int64_t id) { return not_there("comment", std::to_string(id)); }
 
-class SqliteFeedbackStore final : public FeedbackStore {
+class SqlFeedbackStore final : public FeedbackStore {
  public:
-  SqliteFeedbackStore(Path file, Database writer, const Clock& clock)
-      : connections_(std::move(file), std::move(writer)), clock_(clock) {}
+  SqlFeedbackStore(std::shared_ptr<SqlConnections> connections, const Clock& clock)
+      : connections_(std::move(connections)), clock_(clock) {}
 
   // Ratings
 
   Status rate(const std::string& package, const std::string& account, int stars) override {
-    return connections_.writing([&](Database& db) -> Status {
+    return connections_->writing([&](Database& db) -> Status {
       MIST_TRY(const Package found, package_named(db, package));
       MIST_TRY(const std::int64_t id, account_id(db, account));
       if (found.owner == id) return error(ErrorKind::Conflict, "nobody rates their own package");
       MIST_TRY_VOID(
-          db.run("INSERT INTO ratings VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET stars = ?3, "
-                 "changed = ?4",
+          db.run("INSERT INTO ratings VALUES (?1, ?2, ?3, ?4) ON CONFLICT (project, account) DO UPDATE SET "
+                 "stars = ?3, changed = ?4",
                  {found.id, id, stars, now()}));
       return {};
     });
   }
 
   Status take_back_rating(const std::string& package, const std::string& account) override {
-    return connections_.changes_one(
+    return connections_->changes_one(
         "DELETE FROM ratings WHERE project = (SELECT id FROM projects WHERE name = ?) AND account = (SELECT "
         "id "
         "FROM accounts WHERE name = ?)",
@@ -87,7 +86,7 @@ class SqliteFeedbackStore final : public FeedbackStore {
 
   Result<Ratings> ratings(const std::string& package) override {
     Ratings found;
-    MIST_TRY_VOID(connections_.read(
+    MIST_TRY_VOID(connections_->read(
         "SELECT r.stars, count(*) FROM ratings r JOIN projects p ON p.id = r.project JOIN accounts a ON "
         "a.id = r.account AND a.disabled = 0 WHERE p.name = ? GROUP BY r.stars",
         {package}, [&](const Row& row) {
@@ -100,7 +99,7 @@ class SqliteFeedbackStore final : public FeedbackStore {
 
   Result<int> rating_of(const std::string& package, const std::string& account) override {
     int stars = 0;
-    MIST_TRY_VOID(connections_.read(
+    MIST_TRY_VOID(connections_->read(
         "SELECT r.stars FROM ratings r JOIN projects p ON p.id = r.project JOIN accounts a ON a.id = "
         "r.account "
         "WHERE p.name = ? AND a.name = ?",
@@ -110,7 +109,7 @@ class SqliteFeedbackStore final : public FeedbackStore {
 
   Result<std::vector<OwnRating>> ratings_by(const std::string& account) override {
     std::vector<OwnRating> found;
-    MIST_TRY_VOID(connections_.read(
+    MIST_TRY_VOID(connections_->read(
         "SELECT p.name, r.stars, r.changed FROM ratings r JOIN projects p ON p.id = r.project JOIN accounts "
         "a "
         "ON a.id = r.account WHERE a.name = ? ORDER BY p.name",
@@ -125,7 +124,7 @@ class SqliteFeedbackStore final : public FeedbackStore {
   Result<std::int64_t> add_comment(const std::string& package, const std::string& account,
                                    const std::string& text) override {
     std::int64_t made = 0;
-    Status done = connections_.writing([&](Database& db) -> Status {
+    Status done = connections_->writing([&](Database& db) -> Status {
       MIST_TRY(const Package found, package_named(db, package));
       MIST_TRY(const std::int64_t id, account_id(db, account));
       std::int64_t count = 0;
@@ -133,9 +132,11 @@ class SqliteFeedbackStore final : public FeedbackStore {
                              {found.id, id}, [&](const Row& row) { count = row.integer(0); }));
       if (count >= kMostComments)
         return error(ErrorKind::Conflict, "you have {} comments about {}", count, package);
-      MIST_TRY_VOID(db.run("INSERT INTO comments (project, account, text, created) VALUES (?, ?, ?, ?)",
-                           {found.id, id, text, now()}));
-      made = db.last_id();
+      MIST_TRY(
+          made,
+          new_id(db,
+                 "INSERT INTO comments (project, account, text, created) VALUES (?, ?, ?, ?) RETURNING id",
+                 {found.id, id, text, now()}));
       return {};
     });
     if (!done.ok()) return std::move(done).error();
@@ -144,8 +145,8 @@ class SqliteFeedbackStore final : public FeedbackStore {
 
   Result<std::optional<Comment>> comment(std::int64_t id) override {
     std::optional<Comment> found;
-    MIST_TRY_VOID(connections_.read(fmt::format("{}WHERE c.id = ?", kComment), {id},
-                                    [&](const Row& row) { found = comment_in(row); }));
+    MIST_TRY_VOID(connections_->read(fmt::format("{}WHERE c.id = ?", kComment), {id},
+                                     [&](const Row& row) { found = comment_in(row); }));
     return found;
   }
 
@@ -159,28 +160,28 @@ class SqliteFeedbackStore final : public FeedbackStore {
   Result<std::int64_t> count_comments(const std::string& package) override {
     std::int64_t count = 0;
     MIST_TRY_VOID(
-        connections_.read("SELECT count(*) FROM comments c JOIN projects p ON p.id = c.project WHERE p.name "
-                          "= ? AND c.hidden IS "
-                          "NULL",
-                          {package}, [&](const Row& row) { count = row.integer(0); }));
+        connections_->read("SELECT count(*) FROM comments c JOIN projects p ON p.id = c.project WHERE p.name "
+                           "= ? AND c.hidden IS "
+                           "NULL",
+                           {package}, [&](const Row& row) { count = row.integer(0); }));
     return count;
   }
 
   Status change_comment(std::int64_t id, const std::string& account, const std::string& text) override {
-    return connections_.changes_one(
+    return connections_->changes_one(
         "UPDATE comments SET text = ?, changed = ? WHERE id = ? AND account = (SELECT id FROM accounts WHERE "
         "name = ?)",
         {text, now(), id, account}, no_comment(id));
   }
 
   Status remove_comment(std::int64_t id, const std::string& account) override {
-    return connections_.changes_one(
+    return connections_->changes_one(
         "DELETE FROM comments WHERE id = ? AND account = (SELECT id FROM accounts WHERE name = ?)",
         {id, account}, no_comment(id));
   }
 
   Status hide_comment(std::int64_t id, const std::string& moderator, const std::string& why) override {
-    return connections_.writing([&](Database& db) -> Status {
+    return connections_->writing([&](Database& db) -> Status {
       MIST_TRY(const std::int64_t changed, db.run("UPDATE comments SET hidden = ? WHERE id = ?", {why, id}));
       if (changed == 0) return no_comment(id);
       MIST_TRY_VOID(db.run(
@@ -191,15 +192,15 @@ class SqliteFeedbackStore final : public FeedbackStore {
   }
 
   Status show_comment(std::int64_t id) override {
-    return connections_.changes_one("UPDATE comments SET hidden = NULL WHERE id = ? AND hidden IS NOT NULL",
-                                    {id}, not_there("hidden comment", std::to_string(id)));
+    return connections_->changes_one("UPDATE comments SET hidden = NULL WHERE id = ? AND hidden IS NOT NULL",
+                                     {id}, not_there("hidden comment", std::to_string(id)));
   }
 
   // Reports
 
   Status report_package(const std::string& package, const std::string& account,
                         const std::string& reason) override {
-    return connections_.writing([&](Database& db) -> Status {
+    return connections_->writing([&](Database& db) -> Status {
       MIST_TRY(const Package found, package_named(db, package));
       MIST_TRY(const std::int64_t id, account_id(db, account));
       MIST_TRY(
@@ -214,7 +215,7 @@ class SqliteFeedbackStore final : public FeedbackStore {
 
   Status report_comment(std::int64_t comment, const std::string& account,
                         const std::string& reason) override {
-    return connections_.writing([&](Database& db) -> Status {
+    return connections_->writing([&](Database& db) -> Status {
       MIST_TRY(const std::int64_t id, account_id(db, account));
       bool is_there = false;
       MIST_TRY_VOID(
@@ -233,30 +234,30 @@ class SqliteFeedbackStore final : public FeedbackStore {
 
   Result<Slice<AbuseReport>> reports(const Page& page) override {
     Slice<AbuseReport> slice;
-    MIST_TRY_VOID(
-        connections_.read(fmt::format("{}WHERE r.closed IS NULL AND r.id > ? ORDER BY r.id LIMIT ?", kReport),
-                          {number_in(page.after), page.limit + 1},
-                          [&](const Row& row) { slice.items.push_back(report_in(row)); }));
+    MIST_TRY_VOID(connections_->read(
+        fmt::format("{}WHERE r.closed IS NULL AND r.id > ? ORDER BY r.id LIMIT ?", kReport),
+        {number_in(page.after), page.limit + 1},
+        [&](const Row& row) { slice.items.push_back(report_in(row)); }));
     cut(slice, page, [&](const AbuseReport& last) { return std::to_string(last.id); });
     return slice;
   }
 
   Result<std::int64_t> count_reports() override {
     std::int64_t count = 0;
-    MIST_TRY_VOID(connections_.read("SELECT count(*) FROM reports WHERE closed IS NULL", {},
-                                    [&](const Row& row) { count = row.integer(0); }));
+    MIST_TRY_VOID(connections_->read("SELECT count(*) FROM reports WHERE closed IS NULL", {},
+                                     [&](const Row& row) { count = row.integer(0); }));
     return count;
   }
 
   Result<std::vector<AbuseReport>> reports_by(const std::string& account) override {
     std::vector<AbuseReport> found;
-    MIST_TRY_VOID(connections_.read(fmt::format("{}WHERE a.name = ? ORDER BY r.id", kReport), {account},
-                                    [&](const Row& row) { found.push_back(report_in(row)); }));
+    MIST_TRY_VOID(connections_->read(fmt::format("{}WHERE a.name = ? ORDER BY r.id", kReport), {account},
+                                     [&](const Row& row) { found.push_back(report_in(row)); }));
     return found;
   }
 
   Status close_report(std::int64_t id, const std::string& moderator, const std::string& decision) override {
-    return connections_.changes_one(
+    return connections_->changes_one(
         "UPDATE reports SET closed = ?, closed_by = ?, decision = ? WHERE id = ? AND closed IS NULL",
         {now(), moderator, decision, id}, not_there("open report", std::to_string(id)));
   }
@@ -272,7 +273,7 @@ class SqliteFeedbackStore final : public FeedbackStore {
   Result<Slice<Comment>> comments_where(std::string_view condition, const std::string& name,
                                         const Page& page) {
     Slice<Comment> slice;
-    MIST_TRY_VOID(connections_.read(
+    MIST_TRY_VOID(connections_->read(
         fmt::format("{}WHERE {} AND (?2 = 0 OR c.id < ?2) ORDER BY c.id DESC LIMIT ?3", kComment, condition),
         {name, number_in(page.after), page.limit + 1},
         [&](const Row& row) { slice.items.push_back(comment_in(row)); }));
@@ -280,17 +281,15 @@ class SqliteFeedbackStore final : public FeedbackStore {
     return slice;
   }
 
-  SqliteConnections connections_;
+  const std::shared_ptr<SqlConnections> connections_;
   const Clock& clock_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<FeedbackStore>> open_sqlite_feedback_store(const Path& file, const Clock& clock) {
-  MIST_TRY(Database writer, Database::open(file));
-  MIST_TRY_VOID(writer.migrate(schema_scripts()));
-  return std::unique_ptr<FeedbackStore>(
-      std::make_unique<SqliteFeedbackStore>(file, std::move(writer), clock));
+std::unique_ptr<FeedbackStore> feedback_store_in(std::shared_ptr<SqlConnections> connections,
+                                                 const Clock& clock) {
+  return std::make_unique<SqlFeedbackStore>(std::move(connections), clock);
 }
 
 }  // namespace mist::catalog

@@ -1,12 +1,17 @@
-#include "catalog/sqlite_schema.h"
+// The catalog in SQLite: its tables, as the scripts that bring a database from one version to the next, and
+// FTS5. A script that was released never changes.
+
+#include <fmt/format.h>
 
 #include <array>
+
+#include "catalog/sql_dialect.h"
 
 namespace mist::catalog {
 namespace {
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
-constexpr std::array<std::string_view, 10> kSchema{R"(
+constexpr std::array<std::string_view, 11> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -214,10 +219,30 @@ CREATE TABLE domains (
   checked INTEGER NOT NULL,
   PRIMARY KEY (account, domain)) STRICT, WITHOUT ROWID;
 CREATE INDEX domains_checked ON domains (checked);
+)",
+                                                   R"(
+ALTER TABLE versions ADD COLUMN k3 TEXT NOT NULL DEFAULT '';
+UPDATE versions SET k3 = coalesce(facts ->> '$.k3', '');
 )"};
+
+// Quoted, so that no word is an operator of FTS5.
+std::string fts5_match(std::span<const std::string> words) {
+  std::string match;
+  for (const std::string& word : words) match += fmt::format("{}\"{}\"*", match.empty() ? "" : " ", word);
+  return match;
+}
 
 }  // namespace
 
-std::span<const std::string_view> schema_scripts() { return kSchema; }
+const Dialect& sqlite_dialect() {
+  static constexpr Dialect kDialect{
+      .schema = kSchema,
+      .words_key = "rowid",
+      .add_words = "INSERT INTO words (rowid, name, description, details) VALUES (?1, ?2, ?3, ?4)",
+      .match = fts5_match,
+      .is_found = "words MATCH ?1",
+      .best = "bm25(words, 10.0, 3.0, 1.0)"};
+  return kDialect;
+}
 
 }  // namespace mist::catalog

@@ -1,4 +1,4 @@
-#include "catalog/sqlite_store.h"
+#include "catalog/sql_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 
 #include "catalog/backup.h"
 #include "catalog/blobs.h"
-#include "catalog/sqlite_account_store.h"
-#include "catalog/sqlite_schema.h"
+#include "catalog/database_fixture.h"
+#include "catalog/sql_account_store.h"
 #include "sqlite/database.h"
 #include "testing/fake_clock.h"
 #include "testing/temp_dir.h"
@@ -25,13 +25,13 @@ using ::testing::UnorderedElementsAre;
 
 constexpr Duration kTerm = 30s;
 
-class StoreTest : public ::testing::Test {
+class StoreTest : public ::testing::TestWithParam<DatabaseKind> {
  protected:
-  StoreTest() : store_(opened()), accounts_(*open_sqlite_account_store(places_.database(), clock_)) {}
+  StoreTest() : store_(opened()), accounts_(account_store_in(database_.open(), clock_, random_)) {}
 
-  std::unique_ptr<Store> opened() { return opened(places_.database()); }
-  std::unique_ptr<Store> opened(const Path& file) {
-    auto store = open_sqlite_store(file, clock_, random_);
+  std::unique_ptr<Store> opened() { return opened(database_.open()); }
+  std::unique_ptr<Store> opened(std::shared_ptr<SqlConnections> database) {
+    auto store = open_store(std::move(database), clock_, random_);
     EXPECT_TRUE(store.ok()) << store.error().to_line();
     return *std::move(store);
   }
@@ -87,11 +87,12 @@ class StoreTest : public ::testing::Test {
   DataPlaces places_{dir_.path()};
   mist::testing::FakeClock clock_;
   SystemRandom random_;
+  const TestDatabase database_{GetParam(), places_.database()};
   std::unique_ptr<Store> store_;
   std::unique_ptr<AccountStore> accounts_;
 };
 
-TEST_F(StoreTest, TheNewestReleaseThatPassedStandsForItsPackage) {
+TEST_P(StoreTest, TheNewestReleaseThatPassedStandsForItsPackage) {
   author("ann");
   project("etcd");
   const auto listed = [&] { return store_->search("etcd", {}, {})->items.at(0).version; };
@@ -107,7 +108,7 @@ TEST_F(StoreTest, TheNewestReleaseThatPassedStandsForItsPackage) {
   EXPECT_EQ(listed(), "1.1.0-rc.1");
 }
 
-TEST_F(StoreTest, ANameIsOneAccountsForEver) {
+TEST_P(StoreTest, ANameIsOneAccountsForEver) {
   author("ann");
   author("bob");
   project("etcd");
@@ -123,7 +124,7 @@ TEST_F(StoreTest, ANameIsOneAccountsForEver) {
   EXPECT_EQ(store_->remove_project("none").error().kind, ErrorKind::NotFound);
 }
 
-TEST_F(StoreTest, AProjectIsPolledWhenItsTimeHasComeOrSomebodyAsks) {
+TEST_P(StoreTest, AProjectIsPolledWhenItsTimeHasComeOrSomebodyAsks) {
   author("ann");
   project("etcd");
   EXPECT_EQ(store_->take_due_projects(5min, 10)->size(), 1U);
@@ -140,7 +141,7 @@ TEST_F(StoreTest, AProjectIsPolledWhenItsTimeHasComeOrSomebodyAsks) {
   EXPECT_EQ((*store_->project("etcd"))->problem, "no network");
 }
 
-TEST_F(StoreTest, AVersionNeverChanges) {
+TEST_P(StoreTest, AVersionNeverChanges) {
   author("ann");
   project("etcd");
   submit(version("etcd", "1.0.0"));
@@ -154,7 +155,7 @@ TEST_F(StoreTest, AVersionNeverChanges) {
   EXPECT_FALSE(*store_->has_tag("etcd", "v1.0.0", std::string(40, 'b')));
 }
 
-TEST_F(StoreTest, WhatCouldNotBeReadFailedAtOnce) {
+TEST_P(StoreTest, WhatCouldNotBeReadFailedAtOnce) {
   author("ann");
   project("etcd");
   NewVersion broken = version("etcd", "1.0.0");
@@ -169,7 +170,7 @@ TEST_F(StoreTest, WhatCouldNotBeReadFailedAtOnce) {
   EXPECT_EQ(store_->test_again("etcd", "1.0.0").error().kind, ErrorKind::Conflict);
 }
 
-TEST_F(StoreTest, AJobIsOneWorkersAsLongAsItRenewsItsLease) {
+TEST_P(StoreTest, AJobIsOneWorkersAsLongAsItRenewsItsLease) {
   author("ann");
   project("etcd");
   submit(version("etcd", "1.0.0"));
@@ -199,7 +200,7 @@ TEST_F(StoreTest, AJobIsOneWorkersAsLongAsItRenewsItsLease) {
   EXPECT_EQ(store_->finish(second, false).error().kind, ErrorKind::Conflict) << "it is over";
 }
 
-TEST_F(StoreTest, APackageAtWhichWorkersDieFailsAfterSomeAttempts) {
+TEST_P(StoreTest, APackageAtWhichWorkersDieFailsAfterSomeAttempts) {
   author("ann");
   project("etcd");
   submit(version("etcd", "1.0.0"));
@@ -212,7 +213,7 @@ TEST_F(StoreTest, APackageAtWhichWorkersDieFailsAfterSomeAttempts) {
   EXPECT_THAT((*store_->last_run("etcd", "1.0.0"))->steps.back().summary, HasSubstr("the worker died"));
 }
 
-TEST_F(StoreTest, WhatAStoppedWorkerGivesBackCountsAsNoAttempt) {
+TEST_P(StoreTest, WhatAStoppedWorkerGivesBackCountsAsNoAttempt) {
   author("ann");
   project("etcd");
   submit(version("etcd", "1.0.0"));
@@ -225,7 +226,7 @@ TEST_F(StoreTest, WhatAStoppedWorkerGivesBackCountsAsNoAttempt) {
   }
 }
 
-TEST_F(StoreTest, AccountsTakeTurns) {
+TEST_P(StoreTest, AccountsTakeTurns) {
   author("ann");
   author("bob");
   project("many");
@@ -237,7 +238,7 @@ TEST_F(StoreTest, AccountsTakeTurns) {
   EXPECT_EQ(lease().package, "many");
 }
 
-TEST_F(StoreTest, AJobNamesTheVersionToUpgradeFrom) {
+TEST_P(StoreTest, AJobNamesTheVersionToUpgradeFrom) {
   author("ann");
   project("etcd");
   submit(version("etcd", "1.10.0"));
@@ -252,7 +253,7 @@ TEST_F(StoreTest, AJobNamesTheVersionToUpgradeFrom) {
   EXPECT_EQ(lease().previous_version, "1.8.0");
 }
 
-TEST_F(StoreTest, TwoWorkersNeverHaveOneJob) {
+TEST_P(StoreTest, TwoWorkersNeverHaveOneJob) {
   author("ann");
   project("etcd");
   for (int i = 0; i < 40; ++i) submit(version("etcd", "1." + std::to_string(i) + ".0"));
@@ -277,7 +278,7 @@ TEST_F(StoreTest, TwoWorkersNeverHaveOneJob) {
   EXPECT_EQ(std::ranges::adjacent_find(all), all.end());
 }
 
-TEST_F(StoreTest, ListsOrderVersionsAsSemVer) {
+TEST_P(StoreTest, ListsOrderVersionsAsSemVer) {
   author("ann");
   project("etcd");
   for (const char* each : {"1.9.0", "1.10.0", "1.10.0-rc.1"}) publish("etcd", each);
@@ -287,7 +288,7 @@ TEST_F(StoreTest, ListsOrderVersionsAsSemVer) {
   EXPECT_EQ(store_->search("", {}, {})->items.at(0).version, "1.10.0");
 }
 
-TEST_F(StoreTest, OnlyWhatPassedIsInTheIndexAndYankedIsMarked) {
+TEST_P(StoreTest, OnlyWhatPassedIsInTheIndexAndYankedIsMarked) {
   author("ann");
   project("etcd");
   const std::int64_t empty = *store_->index_revision();
@@ -310,7 +311,7 @@ TEST_F(StoreTest, OnlyWhatPassedIsInTheIndexAndYankedIsMarked) {
   EXPECT_EQ(store_->yank("etcd", "3.0.0", "x").error().kind, ErrorKind::NotFound);
 }
 
-TEST_F(StoreTest, SearchFindsBeginningsOfWordsAndTakesNothingForAnOperator) {
+TEST_P(StoreTest, SearchFindsBeginningsOfWordsAndTakesNothingForAnOperator) {
   author("ann");
   for (const char* each : {"etcd-standalone", "nginx", "postgres"}) {
     project(each);
@@ -334,7 +335,7 @@ std::string told(const std::vector<Facets::Count>& counts) {
   return text;
 }
 
-TEST_F(StoreTest, FacetsCountWhatChoosingThemWouldGive) {
+TEST_P(StoreTest, FacetsCountWhatChoosingThemWouldGive) {
   author("ann");
   const auto add = [&](const std::string& name, const std::string& format, std::optional<bool> passed) {
     project(name);
@@ -372,36 +373,40 @@ TEST_F(StoreTest, FacetsCountWhatChoosingThemWouldGive) {
   EXPECT_EQ(store_->facets("", {.format = "' OR 1=1 --"})->found, 0);
 }
 
-TEST_F(StoreTest, ADatabaseOfTheFirstVersionIsBroughtUpToDate) {
+// Of SQLite alone.
+class SqliteStoreTest : public StoreTest {};
+
+TEST_P(SqliteStoreTest, ADatabaseOfTheFirstVersionIsBroughtUpToDate) {
   store_.reset();
   accounts_.reset();
   const Path old = dir_.path() / "old.db";
   {
     auto database = sqlite::Database::open(old);
     ASSERT_TRUE(database.ok());
-    ASSERT_TRUE(database->migrate(schema_scripts().first(1)).ok());
+    ASSERT_TRUE(database->migrate(sqlite_dialect().schema.first(1)).ok());
     const Status filled = database->script(
         "INSERT INTO accounts VALUES (1, 'ann', 0, 1000, 0);"
         "INSERT INTO tokens VALUES (1, 1, 'digest', 'laptop', 1000, NULL);"
         "INSERT INTO projects VALUES (1, 'etcd', 1, 'https://g/e', '', 's', 1000, NULL, NULL, '', 1);"
         "INSERT INTO versions VALUES (1, 1, '1.0.0', 0, 'v1.0.0', 'a', 'sha256:1', 2, NULL, 1000, "
-        "'{\"format\": \"Helm chart\"}', '');"
+        "'{\"format\": \"Helm chart\", \"k3\": \"name: etcd\"}', '');"
         "INSERT INTO listed VALUES (1, 'etcd', 1, '');"
         "INSERT INTO jobs VALUES (1, 1, 0, 1, NULL, NULL, 1000);"
         "INSERT INTO runs VALUES (1, 1, '');");
     ASSERT_TRUE(filled.ok()) << filled.error().to_line();
   }
-  store_ = opened(old);
+  store_ = opened(*open_sqlite(old));
   const Facets facets = *store_->facets("", {});
   EXPECT_EQ(told(facets.formats), "Helm chart=1 ");
   EXPECT_EQ(told(facets.states), "passed=1 ");
+  EXPECT_EQ(store_->index()->second.at(0).k3, "name: etcd");
   EXPECT_TRUE((*store_->last_run("etcd", "1.0.0"))->objects.is_null());
   EXPECT_EQ((*store_->version("etcd", "1.0.0"))->downloads, 0);
-  accounts_ = *open_sqlite_account_store(old, clock_);
+  accounts_ = account_store_in(*open_sqlite(old), clock_, random_);
   EXPECT_EQ((*accounts_->owner_of_token("digest"))->scopes, "projects versions moderate admin");
 }
 
-TEST_F(StoreTest, TheObjectsOfARunAreKeptWithIt) {
+TEST_P(StoreTest, TheObjectsOfARunAreKeptWithIt) {
   author("ann");
   project("etcd");
   submit(version("etcd", "1.0.0"));
@@ -418,7 +423,7 @@ TEST_F(StoreTest, TheObjectsOfARunAreKeptWithIt) {
   EXPECT_EQ(store_->note_objects(other, {}, {}, {}).error().kind, ErrorKind::Conflict);
 }
 
-TEST_F(StoreTest, ListsHavePages) {
+TEST_P(StoreTest, ListsHavePages) {
   author("ann");
   for (char c = 'a'; c < 'f'; ++c) {
     project(std::string(3, c));
@@ -445,7 +450,7 @@ TEST_F(StoreTest, ListsHavePages) {
   EXPECT_EQ(second->next, "");
 }
 
-TEST_F(StoreTest, TheAuditLogIsFiltered) {
+TEST_P(StoreTest, TheAuditLogIsFiltered) {
   for (const auto& [who, what, subject] :
        {std::tuple("ann", "link", "etcd"), std::tuple("ann", "yank", "etcd 1.0.0"),
         std::tuple("bob", "link", "redis")})
@@ -464,7 +469,7 @@ TEST_F(StoreTest, TheAuditLogIsFiltered) {
   EXPECT_EQ(store_->audit_log({.who = "ann"}, {.after = "3", .limit = 1})->next, "2");
 }
 
-TEST_F(StoreTest, AVersionMayBeTestedAgain) {
+TEST_P(StoreTest, AVersionMayBeTestedAgain) {
   author("ann");
   project("etcd");
   publish("etcd", "1.0.0");
@@ -475,7 +480,7 @@ TEST_F(StoreTest, AVersionMayBeTestedAgain) {
   EXPECT_THAT(store_->index()->second, IsEmpty());
 }
 
-TEST_F(StoreTest, ABackupHasAllAndADamagedOneIsRefused) {
+TEST_P(SqliteStoreTest, ABackupHasAllAndADamagedOneIsRefused) {
   HostFileSystem files;
   Blobs blobs(files, places_.blobs());
   author("ann");
@@ -491,7 +496,7 @@ TEST_F(StoreTest, ABackupHasAllAndADamagedOneIsRefused) {
   const DataPlaces restored{elsewhere.path() / "restored"};
   ASSERT_TRUE(restore(files, backup, restored, Context()).ok());
   EXPECT_EQ(restore(files, backup, restored, Context()).error().kind, ErrorKind::Conflict);
-  const auto again = open_sqlite_store(restored.database(), clock_, random_);
+  const auto again = open_store(*open_sqlite(restored.database()), clock_, random_);
   ASSERT_TRUE(again.ok()) << again.error().to_line();
   EXPECT_EQ(*(*again)->instance(), *store_->instance());
   EXPECT_TRUE(*(*again)->version("etcd", "1.0.0"));
@@ -503,6 +508,10 @@ TEST_F(StoreTest, ABackupHasAllAndADamagedOneIsRefused) {
   EXPECT_EQ(restore(files, backup, third, Context()).error().kind, ErrorKind::Invalid);
   EXPECT_FALSE(files.exists(third.root));
 }
+
+INSTANTIATE_TEST_SUITE_P(Databases, StoreTest, each_database(), name_of_database);
+INSTANTIATE_TEST_SUITE_P(Databases, SqliteStoreTest, ::testing::Values(DatabaseKind::Sqlite),
+                         name_of_database);
 
 }  // namespace
 }  // namespace mist::catalog

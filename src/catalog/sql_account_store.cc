@@ -1,20 +1,19 @@
-#include "catalog/sqlite_account_store.h"
+#include "catalog/sql_account_store.h"
 
 #include <charconv>
 #include <span>
 
 #include "base/text.h"
-#include "catalog/sqlite_connections.h"
-#include "catalog/sqlite_rows.h"
-#include "catalog/sqlite_schema.h"
+#include "catalog/sql_connections.h"
+#include "catalog/sql_rows.h"
 #include "crypto/digest.h"
-#include "sqlite/database.h"
+#include "sql/database.h"
 
 namespace mist::catalog {
 namespace {
 
-using sqlite::Database;
-using sqlite::Row;
+using sql::Database;
+using sql::Row;
 
 constexpr int kMostSessions = 50;  // of an account
 // How far the time of the last use may be behind, so that not every request writes.
@@ -48,10 +47,11 @@ Session session_in(const Row& row) {
           .awaits_code = row.integer(8) != 0};
 }
 
-class SqliteAccountStore final : public AccountStore {
+class SqlAccountStore final : public AccountStore {
  public:
-  SqliteAccountStore(Path file, Database writer, const Clock& clock, const SessionTimes& times)
-      : connections_(std::move(file), std::move(writer)), clock_(clock), times_(times) {}
+  SqlAccountStore(std::shared_ptr<SqlConnections> connections, const Clock& clock, Random& random,
+                  const SessionTimes& times)
+      : connections_(std::move(connections)), clock_(clock), random_(random), times_(times) {}
 
   // Accounts
 
@@ -60,13 +60,14 @@ class SqliteAccountStore final : public AccountStore {
       return error(ErrorKind::Invalid, "{} can't be the name of an account", escape_controls(name))
           .with_hint("lower case letters, digits and '-'");
     Account account{.id = 0, .name = name, .role = role};
-    Status done = connections_.writing([&](Database& db) -> Status {
-      MIST_TRY(const std::int64_t made,
-               db.run("INSERT INTO accounts (name, role, created, password) SELECT ?1, ?2, ?3, ?4 WHERE NOT "
-                      "EXISTS (SELECT 1 FROM retired_names WHERE digest = ?5) ON CONFLICT DO NOTHING",
+    Status done = connections_->writing([&](Database& db) -> Status {
+      MIST_TRY(account.id,
+               new_id(db,
+                      "INSERT INTO accounts (name, role, created, password) SELECT ?1, ?2, ?3, ?4 WHERE NOT "
+                      "EXISTS (SELECT 1 FROM retired_names WHERE digest = ?5) ON CONFLICT DO NOTHING "
+                      "RETURNING id",
                       {name, static_cast<int>(role), now(), password, retired_digest(name)}));
-      if (made == 0) return error(ErrorKind::Conflict, "there is an account {} already", name);
-      account.id = db.last_id();
+      if (account.id == 0) return error(ErrorKind::Conflict, "there is an account {} already", name);
       return {};
     });
     if (!done.ok()) return std::move(done).error();
@@ -75,16 +76,16 @@ class SqliteAccountStore final : public AccountStore {
 
   Result<std::optional<AccountDetails>> find(const std::string& name) override {
     std::optional<AccountDetails> found;
-    MIST_TRY_VOID(connections_.read(fmt::format("{}WHERE name = ?", kDetails), {name},
-                                    [&](const Row& row) { found = details_in(row); }));
+    MIST_TRY_VOID(connections_->read(fmt::format("{}WHERE name = ?", kDetails), {name},
+                                     [&](const Row& row) { found = details_in(row); }));
     return found;
   }
 
   Result<Slice<AccountDetails>> list(const Page& page) override {
     Slice<AccountDetails> slice;
-    MIST_TRY_VOID(connections_.read(fmt::format("{}WHERE name > ? ORDER BY name LIMIT ?", kDetails),
-                                    {page.after, page.limit + 1},
-                                    [&](const Row& row) { slice.items.push_back(details_in(row)); }));
+    MIST_TRY_VOID(connections_->read(fmt::format("{}WHERE name > ? ORDER BY name LIMIT ?", kDetails),
+                                     {page.after, page.limit + 1},
+                                     [&](const Row& row) { slice.items.push_back(details_in(row)); }));
     cut(slice, page, [](const AccountDetails& last) { return last.account.name; });
     return slice;
   }
@@ -106,7 +107,7 @@ class SqliteAccountStore final : public AccountStore {
   }
 
   Result<std::string> remove(const std::string& name) override {
-    std::string gone;
+    const std::string gone = "deleted-" + random_.token(6);
     Status done = changing(name, [&](Database& db, std::int64_t id) -> Status {
       bool is_last = false;
       MIST_TRY_VOID(db.query(
@@ -116,8 +117,6 @@ class SqliteAccountStore final : public AccountStore {
       if (is_last)
         return error(ErrorKind::Conflict, "{} is the last administrator", name)
             .with_hint("make another account one first");
-      MIST_TRY_VOID(db.query("SELECT 'deleted-' || lower(hex(randomblob(6)))", {},
-                             [&](const Row& row) { gone = row.text(0); }));
       MIST_TRY_VOID(
           db.run("INSERT INTO retired_names VALUES (?) ON CONFLICT DO NOTHING", {retired_digest(name)}));
       // What others reported stays, without the words.
@@ -151,8 +150,8 @@ class SqliteAccountStore final : public AccountStore {
 
   Result<std::string> password_of(const std::string& name) override {
     std::string hash;
-    MIST_TRY_VOID(connections_.read("SELECT password FROM accounts WHERE name = ? AND disabled = 0", {name},
-                                    [&](const Row& row) { hash = row.text(0); }));
+    MIST_TRY_VOID(connections_->read("SELECT password FROM accounts WHERE name = ? AND disabled = 0", {name},
+                                     [&](const Row& row) { hash = row.text(0); }));
     return hash;
   }
 
@@ -175,7 +174,7 @@ class SqliteAccountStore final : public AccountStore {
 
   Result<std::optional<SecondFactor>> second_factor(const std::string& name) override {
     std::optional<SecondFactor> found;
-    MIST_TRY_VOID(connections_.read(
+    MIST_TRY_VOID(connections_->read(
         "SELECT f.secret, f.confirmed FROM second_factors f JOIN accounts a ON a.id = f.account "
         "WHERE a.name = ?",
         {name}, [&](const Row& row) {
@@ -189,7 +188,7 @@ class SqliteAccountStore final : public AccountStore {
       const std::string kept = hex(std::as_bytes(std::span(secret)));
       MIST_TRY(const std::int64_t made,
                db.run("INSERT INTO second_factors (account, secret) VALUES (?1, ?2) ON CONFLICT (account) "
-                      "DO UPDATE SET secret = ?2, step = 0 WHERE confirmed = 0",
+                      "DO UPDATE SET secret = ?2, step = 0 WHERE second_factors.confirmed = 0",
                       {id, kept}));
       if (made == 0) return error(ErrorKind::Conflict, "{} has an authenticator already", name);
       return {};
@@ -255,7 +254,7 @@ class SqliteAccountStore final : public AccountStore {
 
   Result<std::optional<Session>> session(const std::string& digest) override {
     std::optional<Session> found;
-    MIST_TRY_VOID(connections_.read(
+    MIST_TRY_VOID(connections_->read(
         fmt::format(
             "{}WHERE s.digest = ? AND s.began > ? AND s.used > ? AND (s.awaits_code = 0 OR s.began > ?)",
             kSession),
@@ -268,16 +267,16 @@ class SqliteAccountStore final : public AccountStore {
 
   Result<std::vector<Session>> sessions(const std::string& account) override {
     std::vector<Session> found;
-    MIST_TRY_VOID(connections_.read(fmt::format("{}WHERE a.name = ? AND s.began > ? AND s.used > ? AND "
-                                                "s.awaits_code = 0 ORDER BY s.used DESC, s.id DESC",
-                                                kSession),
-                                    {account, oldest_begin(), oldest_use()},
-                                    [&](const Row& row) { found.push_back(session_in(row)); }));
+    MIST_TRY_VOID(connections_->read(fmt::format("{}WHERE a.name = ? AND s.began > ? AND s.used > ? AND "
+                                                 "s.awaits_code = 0 ORDER BY s.used DESC, s.id DESC",
+                                                 kSession),
+                                     {account, oldest_begin(), oldest_use()},
+                                     [&](const Row& row) { found.push_back(session_in(row)); }));
     return found;
   }
 
   Status end_session(const std::string& digest) override {
-    return connections_.writing([&](Database& db) -> Status {
+    return connections_->writing([&](Database& db) -> Status {
       MIST_TRY_VOID(db.run("DELETE FROM sessions WHERE digest = ?", {digest}));
       return {};
     });
@@ -295,19 +294,20 @@ class SqliteAccountStore final : public AccountStore {
   Result<std::string> account_of_identity(const std::string& issuer, const std::string& subject) override {
     std::string name;
     MIST_TRY_VOID(
-        connections_.read("SELECT a.name FROM identities i JOIN accounts a ON a.id = i.account WHERE "
-                          "i.issuer = ? AND i.subject = ?",
-                          {issuer, subject}, [&](const Row& row) { name = row.text(0); }));
+        connections_->read("SELECT a.name FROM identities i JOIN accounts a ON a.id = i.account WHERE "
+                           "i.issuer = ? AND i.subject = ?",
+                           {issuer, subject}, [&](const Row& row) { name = row.text(0); }));
     return name;
   }
 
   Status link_identity(const std::string& name, const std::string& issuer,
                        const std::string& subject) override {
     return changing(name, [&](Database& db, std::int64_t id) -> Status {
-      MIST_TRY(const std::int64_t made,
-               db.run("INSERT INTO identities (issuer, subject, account) VALUES (?1, ?2, ?3) "
-                      "ON CONFLICT (issuer, subject) DO UPDATE SET account = ?3 WHERE account = ?3",
-                      {issuer, subject, id}));
+      MIST_TRY(
+          const std::int64_t made,
+          db.run("INSERT INTO identities (issuer, subject, account) VALUES (?1, ?2, ?3) "
+                 "ON CONFLICT (issuer, subject) DO UPDATE SET account = ?3 WHERE identities.account = ?3",
+                 {issuer, subject, id}));
       if (made == 0) return error(ErrorKind::Conflict, "that identity is linked to another account");
       return {};
     });
@@ -315,7 +315,7 @@ class SqliteAccountStore final : public AccountStore {
 
   Result<std::vector<LinkedIdentity>> identities(const std::string& name) override {
     std::vector<LinkedIdentity> found;
-    MIST_TRY_VOID(connections_.read(
+    MIST_TRY_VOID(connections_->read(
         "SELECT i.issuer, i.subject FROM identities i JOIN accounts a ON a.id = i.account WHERE a.name = ? "
         "ORDER BY i.issuer, i.subject",
         {name}, [&](const Row& row) { found.push_back({.issuer = row.text(0), .subject = row.text(1)}); }));
@@ -347,7 +347,8 @@ class SqliteAccountStore final : public AccountStore {
   Status keep_domain(const std::string& name, const std::string& domain) override {
     return changing(name, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY_VOID(
-          db.run("INSERT INTO domains VALUES (?1, ?2, ?3, ?3) ON CONFLICT DO UPDATE SET checked = ?3",
+          db.run("INSERT INTO domains VALUES (?1, ?2, ?3, ?3) ON CONFLICT (account, domain) DO UPDATE SET "
+                 "checked = ?3",
                  {id, domain, now()}));
       return {};
     });
@@ -367,7 +368,7 @@ class SqliteAccountStore final : public AccountStore {
   }
 
   Status begin_journey(const Journey& journey) override {
-    return connections_.writing([&](Database& db) -> Status {
+    return connections_->writing([&](Database& db) -> Status {
       MIST_TRY_VOID(db.run("DELETE FROM journeys WHERE began <= ?", {oldest_wait()}));
       MIST_TRY_VOID(
           db.run("INSERT INTO journeys (state, browser, nonce, verifier, next, account, began) "
@@ -380,7 +381,7 @@ class SqliteAccountStore final : public AccountStore {
 
   Result<std::optional<Journey>> end_journey(const std::string& state, const std::string& browser) override {
     std::optional<Journey> found;
-    Status done = connections_.writing([&](Database& db) -> Status {
+    Status done = connections_->writing([&](Database& db) -> Status {
       MIST_TRY_VOID(
           db.query("SELECT state, browser, nonce, verifier, next, account FROM journeys WHERE state = ? AND "
                    "browser = ? AND began > ?",
@@ -414,7 +415,7 @@ class SqliteAccountStore final : public AccountStore {
     std::optional<TokenOwner> found;
     std::int64_t id = 0;
     std::int64_t used = 0;
-    MIST_TRY_VOID(connections_.read(
+    MIST_TRY_VOID(connections_->read(
         "SELECT a.id, a.name, a.role, t.scopes, t.id, coalesce(t.used, 0) FROM tokens t "
         "JOIN accounts a ON a.id = t.account "
         "WHERE t.digest = ? AND a.disabled = 0 AND (t.expires IS NULL OR t.expires > ?)",
@@ -435,16 +436,16 @@ class SqliteAccountStore final : public AccountStore {
       return row.is_null(column) ? std::nullopt : std::optional(time_of(row.integer(column)));
     };
     MIST_TRY_VOID(
-        connections_.read("SELECT t.id, t.label, t.scopes, t.created, t.used, t.expires FROM tokens t "
-                          "JOIN accounts a ON a.id = t.account WHERE a.name = ? ORDER BY t.id DESC",
-                          {account}, [&](const Row& row) {
-                            found.push_back({.id = row.integer(0),
-                                             .label = row.text(1),
-                                             .scopes = row.text(2),
-                                             .created = time_of(row.integer(3)),
-                                             .used = time(row, 4),
-                                             .expires = time(row, 5)});
-                          }));
+        connections_->read("SELECT t.id, t.label, t.scopes, t.created, t.used, t.expires FROM tokens t "
+                           "JOIN accounts a ON a.id = t.account WHERE a.name = ? ORDER BY t.id DESC",
+                           {account}, [&](const Row& row) {
+                             found.push_back({.id = row.integer(0),
+                                              .label = row.text(1),
+                                              .scopes = row.text(2),
+                                              .created = time_of(row.integer(3)),
+                                              .used = time(row, 4),
+                                              .expires = time(row, 5)});
+                           }));
     return found;
   }
 
@@ -488,9 +489,9 @@ class SqliteAccountStore final : public AccountStore {
   }
 
   // Whether the statement changed a row.
-  Result<bool> uses(std::string_view sql, sqlite::Params params) {
+  Result<bool> uses(std::string_view sql, sql::Params params) {
     bool used = false;
-    Status done = connections_.writing([&](Database& db) -> Status {
+    Status done = connections_->writing([&](Database& db) -> Status {
       MIST_TRY(const std::int64_t changed, db.run(sql, params));
       used = changed > 0;
       return {};
@@ -500,15 +501,15 @@ class SqliteAccountStore final : public AccountStore {
   }
 
   Status note_use(std::string_view sql, std::int64_t id) {
-    return connections_.writing([&](Database& db) -> Status {
+    return connections_->writing([&](Database& db) -> Status {
       MIST_TRY_VOID(db.run(sql, {now(), id}));
       return {};
     });
   }
 
-  Result<std::vector<OwnDomain>> domains_where(std::string_view condition, sqlite::Params params) {
+  Result<std::vector<OwnDomain>> domains_where(std::string_view condition, sql::Params params) {
     std::vector<OwnDomain> found;
-    MIST_TRY_VOID(connections_.read(
+    MIST_TRY_VOID(connections_->read(
         fmt::format("SELECT a.name, d.domain, d.proved, d.checked FROM domains d JOIN accounts a ON a.id = "
                     "d.account WHERE {}",
                     condition),
@@ -525,25 +526,24 @@ class SqliteAccountStore final : public AccountStore {
 
   // A transaction about one account, which NotFound says isn't there.
   Status changing(const std::string& name, const std::function<Status(Database&, std::int64_t)>& work) {
-    return connections_.writing([&](Database& db) -> Status {
+    return connections_->writing([&](Database& db) -> Status {
       MIST_TRY(const std::int64_t id, account_id(db, name));
       return work(db, id);
     });
   }
 
-  SqliteConnections connections_;
+  const std::shared_ptr<SqlConnections> connections_;
   const Clock& clock_;
+  Random& random_;
   const SessionTimes times_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<AccountStore>> open_sqlite_account_store(const Path& file, const Clock& clock,
-                                                                const SessionTimes& times) {
-  MIST_TRY(Database writer, Database::open(file));
-  MIST_TRY_VOID(writer.migrate(schema_scripts()));
-  return std::unique_ptr<AccountStore>(
-      std::make_unique<SqliteAccountStore>(file, std::move(writer), clock, times));
+std::unique_ptr<AccountStore> account_store_in(std::shared_ptr<SqlConnections> connections,
+                                               const Clock& clock, Random& random,
+                                               const SessionTimes& times) {
+  return std::make_unique<SqlAccountStore>(std::move(connections), clock, random, times);
 }
 
 }  // namespace mist::catalog

@@ -1,0 +1,59 @@
+#include "catalog/sql_connections.h"
+
+namespace mist::catalog {
+
+using sql::Database;
+
+Result<std::shared_ptr<SqlConnections>> SqlConnections::open(const Dialect& dialect, Connect connect) {
+  MIST_TRY(std::unique_ptr<Database> writer, connect());
+  MIST_TRY_VOID(writer->migrate(dialect.schema));
+  return std::make_shared<SqlConnections>(dialect, std::move(connect), std::move(writer));
+}
+
+SqlConnections::SqlConnections(const Dialect& dialect, Connect connect, std::unique_ptr<Database> writer)
+    : dialect_(dialect), connect_(std::move(connect)), writer_(std::move(writer)) {}
+
+SqlConnections::Borrowed::Borrowed(SqlConnections& connections) : connections_(connections) {
+  std::unique_lock lock(connections_.idle_mutex_);
+  connections_.given_back_.wait(
+      lock, [&] { return !connections_.idle_.empty() || connections_.lent_ < kMostBorrowed; });
+  ++connections_.lent_;
+  if (connections_.idle_.empty()) return;
+  database_ = std::move(connections_.idle_.back());
+  connections_.idle_.pop_back();
+}
+
+SqlConnections::Borrowed::~Borrowed() {
+  const std::scoped_lock lock(connections_.idle_mutex_);
+  --connections_.lent_;
+  if (database_) connections_.idle_.push_back(std::move(database_));
+  connections_.given_back_.notify_one();
+}
+
+Result<Database*> SqlConnections::Borrowed::database() const {
+  if (!database_) {
+    MIST_TRY(database_, connections_.connect_());
+  }
+  return database_.get();
+}
+
+Status SqlConnections::read(std::string_view sql, sql::Params params, const sql::OnRow& row) {
+  const Borrowed connection(*this);
+  MIST_TRY(Database* const db, connection.database());
+  return db->query(sql, params, row);
+}
+
+Status SqlConnections::writing(const std::function<Status(Database&)>& work) {
+  const std::scoped_lock lock(writer_mutex_);
+  return writer_->transaction([&] { return work(*writer_); });
+}
+
+Status SqlConnections::changes_one(std::string_view sql, sql::Params params, const Error& otherwise) {
+  return writing([&](Database& db) -> Status {
+    MIST_TRY(const std::int64_t changed, db.run(sql, params));
+    if (changed == 0) return otherwise;
+    return {};
+  });
+}
+
+}  // namespace mist::catalog

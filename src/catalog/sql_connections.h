@@ -1,0 +1,60 @@
+#pragma once
+// The connections of one process to the catalog's database: one writes, a few do the rest, so that readers
+// and the writer don't wait for each other. Any thread. Errors: of sql::Database.
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "catalog/sql_dialect.h"
+#include "sql/database.h"
+
+namespace mist::catalog {
+
+class SqlConnections {
+ public:
+  using Connect = std::function<Result<std::unique_ptr<sql::Database>>()>;
+
+  /// With the tables up to date.
+  static Result<std::shared_ptr<SqlConnections>> open(const Dialect& dialect, Connect connect);
+  SqlConnections(const Dialect& dialect, Connect connect, std::unique_ptr<sql::Database> writer);
+
+  /// One of the few, for as long as this lives.
+  class Borrowed {
+   public:
+    explicit Borrowed(SqlConnections& connections);
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+    ~Borrowed();
+    Result<sql::Database*> database() const;
+
+   private:
+    SqlConnections& connections_;
+    mutable std::unique_ptr<sql::Database> database_;
+  };
+
+  const Dialect& dialect() const { return dialect_; }
+  Status read(std::string_view sql, sql::Params params, const sql::OnRow& row);
+  /// One transaction.
+  Status writing(const std::function<Status(sql::Database&)>& work);
+  /// `otherwise` if the statement changed no row.
+  Status changes_one(std::string_view sql, sql::Params params, const Error& otherwise);
+
+ private:
+  static constexpr std::size_t kMostBorrowed = 8;
+
+  const Dialect& dialect_;
+  const Connect connect_;
+  std::mutex writer_mutex_;
+  std::unique_ptr<sql::Database> writer_;  // guarded by writer_mutex_
+  std::mutex idle_mutex_;
+  std::condition_variable given_back_;
+  std::vector<std::unique_ptr<sql::Database>> idle_;  // guarded by idle_mutex_
+  std::size_t lent_ = 0;                              // guarded by idle_mutex_
+};
+
+}  // namespace mist::catalog

@@ -1,0 +1,30 @@
+#pragma once
+// What the catalog says differently to each database: its tables, and the search for words. All other SQL is
+// written once, in sql_*. Any thread.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace mist::catalog {
+
+struct Dialect {
+  /// For sql::Database::migrate.
+  std::span<const std::string_view> schema;
+  /// The column of the table `words` that is listed.project.
+  std::string_view words_key;
+  /// INSERT with ?1 project, ?2 name, ?3 description, ?4 details.
+  std::string_view add_words;
+  /// What ?1 is below, so that all words occur, each as the beginning of one. `words` hold letters and digits
+  /// of ASCII, and any bytes beyond it.
+  std::string (*match)(std::span<const std::string> words);
+  /// The condition on `words w` that ?1 is found there.
+  std::string_view is_found;
+  /// For ORDER BY: the best first. A name counts most, then a description.
+  std::string_view best;
+};
+
+const Dialect& sqlite_dialect();
+const Dialect& postgres_dialect();
+
+}  // namespace mist::catalog
