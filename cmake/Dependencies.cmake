@@ -27,6 +27,15 @@ mist_static(mist_openssl ${_lib}/libssl.a ${_lib}/libcrypto.a ${CMAKE_DL_LIBS} T
 mist_static(mist_zlib ${_lib}/libz.a)
 mist_static(mist_sqlite_library ${_lib}/libsqlite3.a m ${CMAKE_DL_LIBS} Threads::Threads)
 
+# Its header; the library itself is opened where PostgreSQL is used (src/postgres/README.md).
+find_path(MIST_LIBPQ_INCLUDE libpq-fe.h PATH_SUFFIXES postgresql)
+if(NOT MIST_LIBPQ_INCLUDE)
+  message(FATAL_ERROR "libpq-fe.h, the header of PostgreSQL's client library, isn't there: install libpq-dev (tools/prerequisites.sh)")
+endif()
+add_library(mist_libpq INTERFACE)
+target_include_directories(mist_libpq SYSTEM INTERFACE ${MIST_LIBPQ_INCLUDE})
+target_link_libraries(mist_libpq INTERFACE ${CMAKE_DL_LIBS})
+
 if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/RustStatic.cmake)
   include(RustStatic)
 endif()

@@ -14,8 +14,12 @@ PACKAGES=(
   ccache cmake g++ git lld-19 make ninja-build pkg-config python3
   # libraries; Debian's default Boost, 1.74, has no JSON
   libboost-container1.81-dev libboost-json1.81-dev libfmt-dev libsqlite3-dev libssl-dev libyaml-dev zlib1g-dev
+  # the header of PostgreSQL's client library; the catalog opens the library itself where it is used
+  libpq-dev
   # tests and checks; clang-tidy before 19 can't see <expected>
   bubblewrap clang-format-19 clang-tidy-19 libgmock-dev libgtest-dev librapidcheck-dev openssl python3-venv
+  # a server for the tests of the catalog
+  postgresql
   # packages written in C and C++ for the sandbox, and its Python
   clang-19 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libclang-rt-19-dev-wasm32 llvm-19 wasi-libc xz-utils
 )

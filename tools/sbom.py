@@ -26,6 +26,7 @@ CRATES = [("third_party/runtime/Cargo.lock", PROGRAMS), ("engines/rust/Cargo.loc
 GO_MODULES = [("engines/helm", "engine helm"), ("engines/kustomize", "engine kustomize"),
               ("engines/yamlfault", "engines helm, kustomize")]
 # cmake/Dependencies.cmake links their static libraries; libstdc++ and libgcc: cmake/Compiler.cmake.
+# libpq is no part of our programs: the catalog opens that of the machine (src/postgres/README.md).
 DEBIAN = ["libboost-container1.81-dev", "libboost-json1.81-dev", "libfmt-dev", "libsqlite3-dev", "libssl-dev", "libyaml-dev", "zlib1g-dev",
           "libstdc++-12-dev", "libgcc-12-dev"]
 

@@ -156,12 +156,13 @@ class AccountSiteTest : public ::testing::TestWithParam<DatabaseKind> {
   SystemRandom random_;
   HostFileSystem files_;
   mist::testing::RecordedEvents events_;
-  const std::shared_ptr<SqlConnections> database_ = TestDatabase(GetParam(), dir_.path() / "a.db").open();
+  const TestDatabase kept_{GetParam(), dir_.path() / "a.db"};
+  const std::shared_ptr<SqlConnections> database_ = kept_.open();
   std::unique_ptr<Store> store_;
   std::unique_ptr<AccountStore> accounts_;
   std::unique_ptr<FeedbackStore> feedback_;
   PasswordHasher passwords_{random_, kCheap};
-  Blobs blobs_;
+  FileBlobs blobs_;
   std::unique_ptr<OidcClient> oidc_;
   std::map<std::string, std::vector<std::string>> txt_;  // records
   std::vector<std::string> asked_;

@@ -38,8 +38,8 @@ Status back_up(FileSystem& files, const DataPlaces& data, const Path& target, co
     MIST_TRY_VOID(copy_sqlite(data.database(), copy.database()));
     // Bytes are there before a version names them, and never go: all that the copy names can be copied now.
     MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite(copy.database()));
-    const Blobs from(files, data.blobs());
-    Blobs to(files, copy.blobs());
+    const FileBlobs from(files, data.blobs());
+    FileBlobs to(files, copy.blobs());
     return copy_blobs(digests, from, to, context);
   });
 }
@@ -52,8 +52,8 @@ Status restore(FileSystem& files, const Path& source, const DataPlaces& data, co
     MIST_TRY(const std::string database, files.read(DataPlaces{source}.database(), std::uint64_t{1} << 40));
     MIST_TRY_VOID(files.write(copy.database(), database, {.mode = 0600}));
     MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite(copy.database()));
-    const Blobs from(files, DataPlaces{source}.blobs());
-    Blobs to(files, copy.blobs());
+    const FileBlobs from(files, DataPlaces{source}.blobs());
+    FileBlobs to(files, copy.blobs());
     return copy_blobs(digests, from, to, context);
   });
 }

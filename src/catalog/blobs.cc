@@ -4,12 +4,12 @@
 
 namespace mist::catalog {
 
-Path Blobs::place_of(const crypto::Digest& digest) const {
+Path FileBlobs::place_of(const crypto::Digest& digest) const {
   const std::string name = digest.hex();
   return directory_ / name.substr(0, 2) / name;
 }
 
-Result<crypto::Digest> Blobs::put(const std::string& bytes) {
+Result<crypto::Digest> FileBlobs::put(const std::string& bytes) {
   const crypto::Digest digest = crypto::sha256(bytes);
   const Path place = place_of(digest);
   if (files_.exists(place)) return digest;
@@ -18,7 +18,7 @@ Result<crypto::Digest> Blobs::put(const std::string& bytes) {
   return digest;
 }
 
-Result<std::string> Blobs::get(const crypto::Digest& digest) const {
+Result<std::string> FileBlobs::get(const crypto::Digest& digest) const {
   MIST_TRY(std::string bytes, files_.read(place_of(digest), 2 * registry::kMaxPackageBytes));
   if (crypto::sha256(bytes) == digest) return bytes;
   return error(ErrorKind::Invalid, "{} doesn't hold what its name says", place_of(digest).string())

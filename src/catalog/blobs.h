@@ -1,6 +1,5 @@
 #pragma once
-// The bytes of packages, each in a file that is named by its digest and never changes:
-// <directory>/<first two digits>/<64 digits>. Any thread, many processes.
+// The bytes of packages, by their digest. They never change. Any thread, many processes.
 
 #include <string>
 
@@ -12,12 +11,21 @@ namespace mist::catalog {
 
 class Blobs {
  public:
-  Blobs(FileSystem& files, Path directory) : files_(files), directory_(std::move(directory)) {}
+  virtual ~Blobs() = default;
 
   /// Kept before this returns. Bytes that are there already are left alone.
-  Result<crypto::Digest> put(const std::string& bytes);
-  /// NotFound; Invalid: the file was changed.
-  Result<std::string> get(const crypto::Digest& digest) const;
+  virtual Result<crypto::Digest> put(const std::string& bytes) = 0;
+  /// NotFound; Invalid: they were changed.
+  virtual Result<std::string> get(const crypto::Digest& digest) const = 0;
+};
+
+/// Each in a file: <directory>/<first two digits>/<64 digits>.
+class FileBlobs final : public Blobs {
+ public:
+  FileBlobs(FileSystem& files, Path directory) : files_(files), directory_(std::move(directory)) {}
+
+  Result<crypto::Digest> put(const std::string& bytes) override;
+  Result<std::string> get(const crypto::Digest& digest) const override;
   Path place_of(const crypto::Digest& digest) const;
 
  private:

@@ -1,5 +1,6 @@
 #include "catalog/catalog_database.h"
 
+#include "postgres/database.h"
 #include "sqlite/database.h"
 
 namespace mist::catalog {
@@ -8,6 +9,13 @@ Result<std::shared_ptr<SqlConnections>> open_sqlite(const Path& file) {
   return SqlConnections::open(sqlite_dialect(), [file]() -> Result<std::unique_ptr<sql::Database>> {
     MIST_TRY(sqlite::Database opened, sqlite::Database::open(file));
     return std::make_unique<sqlite::Database>(std::move(opened));
+  });
+}
+
+Result<std::shared_ptr<SqlConnections>> open_postgres(const postgres::Url& url) {
+  return SqlConnections::open(postgres_dialect(), [url]() -> Result<std::unique_ptr<sql::Database>> {
+    MIST_TRY(std::unique_ptr<postgres::Database> opened, postgres::Database::open(url));
+    return opened;
   });
 }
 

@@ -73,7 +73,7 @@ class PollerTest : public ::testing::Test {
   StrangersGit git_{processes_, dir_.path() / "home"};
   mist::testing::RecordedEvents events_;
   std::unique_ptr<Store> store_;
-  Blobs blobs_{files_, dir_.path() / "blobs"};
+  FileBlobs blobs_{files_, dir_.path() / "blobs"};
   Upstream upstream_{dir_.path() / "upstream"};
 };
 

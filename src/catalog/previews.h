@@ -106,7 +106,7 @@ class Previews {
   std::string key_of(const Version& version) const;
 
   World world_;
-  Blobs modules_;
+  FileBlobs modules_;
   package::Renderer renderer_;
   mutable std::mutex mutex_;
   std::condition_variable_any more_;

@@ -82,7 +82,7 @@ class PreviewsTest : public ::testing::Test {
   mist::testing::TempDir dir_;
   HostFileSystem files_;
   mist::testing::RecordedEvents events_;
-  Blobs packages_{files_, dir_.path() / "blobs"};
+  FileBlobs packages_{files_, dir_.path() / "blobs"};
   std::string digest_;
   std::array<package::EngineDigest, 1> digests_;
   std::unique_ptr<Previews> previews_;

@@ -120,7 +120,7 @@ class SiteTest : public ::testing::TestWithParam<DatabaseKind> {
   std::unique_ptr<AccountStore> accounts_;
   std::unique_ptr<FeedbackStore> feedback_;
   PasswordHasher passwords_{random_, {.n = 2, .r = 1, .p = 1}};
-  Blobs blobs_;
+  FileBlobs blobs_;
   int woken_ = 0;
   Site site_;
   std::map<std::string, std::string> tokens_;

@@ -10,6 +10,7 @@
 #include "catalog/blobs.h"
 #include "catalog/database_fixture.h"
 #include "catalog/sql_account_store.h"
+#include "catalog/sql_blobs.h"
 #include "sqlite/database.h"
 #include "testing/fake_clock.h"
 #include "testing/temp_dir.h"
@@ -373,6 +374,65 @@ TEST_P(StoreTest, FacetsCountWhatChoosingThemWouldGive) {
   EXPECT_EQ(store_->facets("", {.format = "' OR 1=1 --"})->found, 0);
 }
 
+// Words with marks and in other alphabets, bounds, and what no database keeps.
+TEST_P(StoreTest, SearchTakesAnyText) {
+  author("ann");
+  project("cafe");
+  NewVersion made = version("cafe", "1.0.0");
+  made.facts.description = "Un café à Zürich, https://cafe.example.com/a/b?c=d #42 10.0.0.1 не-только";
+  made.facts.details = std::string("\xff\0\xed\xa0\x80", 5);
+  for (int i = 0; i < 100'000; ++i) made.facts.details += fmt::format(" w{}", i);
+  made.facts.details += std::string(1'000'000, 'x');
+  made.readme = std::string("a\0b\xff", 4);
+  submit(made);
+  for (const char* query : {"café", "cafe", "CAFÉ", "zuri", "zürich", "example", "com", "42", "10", "не",
+                            "только", "https", "café zürich", "a b c d"})
+    EXPECT_THAT(found(query), ElementsAre("cafe")) << query;
+  for (const char* query : {"afe", "cafe nothing", "\xff", "\xf0\x9f\x8c\xb2"})
+    EXPECT_THAT(found(query), IsEmpty()) << query;
+  for (const std::string& query :
+       {std::string(5000, 'y'), std::string(5000, '\xc3'), std::string("cafe\0x", 6)})
+    EXPECT_TRUE(store_->search(query, {}, {}).ok());
+}
+
+// A name counts most, then a description.
+TEST_P(StoreTest, SearchShowsTheBestFirst) {
+  author("ann");
+  for (const auto& [name, description, details] :
+       {std::tuple("aaa", "something", "a cache"), std::tuple("bbb", "a cache", "something"),
+        std::tuple("cache", "something", "something")}) {
+    project(name);
+    NewVersion made = version(name, "1.0.0");
+    made.facts.description = description;
+    made.facts.details = details;
+    submit(made);
+  }
+  EXPECT_THAT(found("cache"), ElementsAre("cache", "bbb", "aaa"));
+}
+
+TEST_P(StoreTest, NamesAreOrderedByTheirBytes) {
+  author("ann");
+  for (const char* name : {"a-b", "ab", "a1", "aa"}) {
+    project(name);
+    publish(name, "1.0.0");
+  }
+  EXPECT_THAT(found(""), ElementsAre("a-b", "a1", "aa", "ab"));
+}
+
+// Of PostgreSQL alone: SQLite's are files.
+class PostgresStoreTest : public StoreTest {};
+
+TEST_P(PostgresStoreTest, BytesAreInTheDatabase) {
+  SqlBlobs blobs(database_.open());
+  const std::string bytes = std::string("\0\xff\x80", 3) + std::string(9u << 20, 'b');
+  const auto digest = blobs.put(bytes);
+  ASSERT_TRUE(digest.ok()) << digest.error().to_line();
+  EXPECT_EQ(*blobs.put(bytes), *digest);
+  EXPECT_TRUE(*SqlBlobs(database_.open()).get(*digest) == bytes);
+  EXPECT_EQ(*blobs.get(*blobs.put("")), "");
+  EXPECT_EQ(blobs.get(crypto::sha256("other")).error().kind, ErrorKind::NotFound);
+}
+
 // Of SQLite alone.
 class SqliteStoreTest : public StoreTest {};
 
@@ -482,7 +542,7 @@ TEST_P(StoreTest, AVersionMayBeTestedAgain) {
 
 TEST_P(SqliteStoreTest, ABackupHasAllAndADamagedOneIsRefused) {
   HostFileSystem files;
-  Blobs blobs(files, places_.blobs());
+  FileBlobs blobs(files, places_.blobs());
   author("ann");
   project("etcd");
   NewVersion made = version("etcd", "1.0.0");
@@ -500,9 +560,9 @@ TEST_P(SqliteStoreTest, ABackupHasAllAndADamagedOneIsRefused) {
   ASSERT_TRUE(again.ok()) << again.error().to_line();
   EXPECT_EQ(*(*again)->instance(), *store_->instance());
   EXPECT_TRUE(*(*again)->version("etcd", "1.0.0"));
-  EXPECT_EQ(*Blobs(files, restored.blobs()).get(crypto::sha256("the bytes")), "the bytes");
+  EXPECT_EQ(*FileBlobs(files, restored.blobs()).get(crypto::sha256("the bytes")), "the bytes");
   // A byte of a package was changed.
-  const Path place = Blobs(files, DataPlaces{backup}.blobs()).place_of(crypto::sha256("the bytes"));
+  const Path place = FileBlobs(files, DataPlaces{backup}.blobs()).place_of(crypto::sha256("the bytes"));
   ASSERT_TRUE(files.write(place, "tha bytes").ok());
   const DataPlaces third{elsewhere.path() / "third"};
   EXPECT_EQ(restore(files, backup, third, Context()).error().kind, ErrorKind::Invalid);
@@ -510,6 +570,8 @@ TEST_P(SqliteStoreTest, ABackupHasAllAndADamagedOneIsRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Databases, StoreTest, each_database(), name_of_database);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PostgresStoreTest);
+INSTANTIATE_TEST_SUITE_P(Databases, PostgresStoreTest, postgres_alone(), name_of_database);
 INSTANTIATE_TEST_SUITE_P(Databases, SqliteStoreTest, ::testing::Values(DatabaseKind::Sqlite),
                          name_of_database);
 

@@ -28,6 +28,7 @@
 #include "catalog/previews.h"
 #include "catalog/site.h"
 #include "catalog/sql_account_store.h"
+#include "catalog/sql_blobs.h"
 #include "catalog/sql_feedback_store.h"
 #include "catalog/sql_store.h"
 #include "catalog/token.h"
@@ -43,6 +44,7 @@
 #include "main/interrupt.h"
 #include "main/line_log.h"
 #include "main/secret_line.h"
+#include "postgres/url.h"
 #include "wasm/compiler.h"
 
 namespace {
@@ -77,6 +79,9 @@ A catalog of packages for Kubernetes: fetches what authors tag, tests it, shows 
 
 All commands:
   --data DIRECTORY           of the catalog; default $XDG_DATA_HOME/mistletoe-catalog, ~/.local/share/mistletoe-catalog
+  --database-url-file FILE   whose first line is the URL of a PostgreSQL database, in place of the directory's own: several
+                             instances may share it. Or the environment's MISTLETOE_CATALOG_DATABASE, or
+  --database URL             if it has no password: postgresql://USER@HOST:5432/NAME?sslmode=verify-full
   -v, --verbose; --version; -h, --help
 
 serve:
@@ -114,6 +119,8 @@ struct Flag {
 };
 constexpr std::array kFlags{
     Flag{"--data", true, ""},
+    Flag{"--database", true, ""},
+    Flag{"--database-url-file", true, ""},
     Flag{"--verbose", false, ""},
     Flag{"--listen", true, "serve"},
     Flag{"--url", true, "serve"},
@@ -230,6 +237,31 @@ Result<Path> data_directory(const CommandLine& line) {
   return error(ErrorKind::Usage, "there is no home directory").with_hint("name a directory with --data");
 }
 
+constexpr const char* kDatabaseVariable = "MISTLETOE_CATALOG_DATABASE";
+
+// nullopt: the database is a file of the data directory.
+Result<std::optional<mist::postgres::Url>> database_url(const CommandLine& line, mist::FileSystem& files) {
+  std::string text = environment(kDatabaseVariable).value_or("");
+  // Not for the programs that we start.
+  ::unsetenv(kDatabaseVariable);
+  if (line.has("--database") && line.has("--database-url-file"))
+    return error(ErrorKind::Usage, "--database and --database-url-file name two databases");
+  if (line.has("--database")) text = line.text("--database");
+  if (line.has("--database-url-file")) {
+    MIST_TRY(text, files.read(std::filesystem::absolute(line.text("--database-url-file"))));
+    text = mist::trim(text.substr(0, text.find('\n')));
+    if (text.empty())
+      return error(ErrorKind::Invalid, "the first line of {} is empty", line.text("--database-url-file"));
+  }
+  if (text.empty()) return std::nullopt;
+  MIST_TRY(mist::postgres::Url url, mist::postgres::Url::parse(mist::SecretString(std::move(text))));
+  if (line.has("--database") && url.has_password())
+    return error(ErrorKind::Usage,
+                 "--database has a password, which the list of processes shows to everybody")
+        .with_hint(fmt::format("--database-url-file FILE, or the environment's {}", kDatabaseVariable));
+  return url;
+}
+
 // The real world, and the catalog's data in it.
 struct Program {
   const CommandLine& line;
@@ -242,22 +274,29 @@ struct Program {
   mist::HostProcessRunner processes = {};
   mist::SystemRandom random = {};
   mist::catalog::DataPlaces places = {};
+  std::optional<mist::postgres::Url> database = {};  ///< of a server; else a file of `places`
   std::unique_ptr<mist::catalog::Store> store = nullptr;
   std::unique_ptr<mist::catalog::AccountStore> accounts = nullptr;
   std::unique_ptr<mist::catalog::FeedbackStore> feedback = nullptr;
-  std::optional<mist::catalog::Blobs> blobs = {};
+  std::unique_ptr<mist::catalog::Blobs> blobs = nullptr;
 
   Status open() {
     MIST_TRY_VOID(mist::config::make_private_directory(files, places.root));
     MIST_TRY_VOID(mist::config::make_private_directory(files, places.work()));
     MIST_TRY_VOID(mist::config::make_private_directory(files, places.cache() / "git"));
-    blobs.emplace(files, places.blobs());
-    MIST_TRY(const auto database, mist::catalog::open_sqlite(places.database()));
-    MIST_TRY(store, mist::catalog::open_store(database, clock, random));
-    accounts = mist::catalog::account_store_in(database, clock, random);
-    feedback = mist::catalog::feedback_store_in(database, clock);
+    MIST_TRY(const auto connections, database ? mist::catalog::open_postgres(*database)
+                                              : mist::catalog::open_sqlite(places.database()));
+    if (database)
+      blobs = std::make_unique<mist::catalog::SqlBlobs>(connections);
+    else
+      blobs = std::make_unique<mist::catalog::FileBlobs>(files, places.blobs());
+    MIST_TRY(store, mist::catalog::open_store(connections, clock, random));
+    accounts = mist::catalog::account_store_in(connections, clock, random);
+    feedback = mist::catalog::feedback_store_in(connections, clock);
     return {};
   }
+
+  std::string place_of_data() const { return database ? database->shown() : places.root.string(); }
 
   Status audit(std::string_view what, const std::string& subject) const {
     return store->audit(
@@ -444,7 +483,7 @@ Status serve(Program& program) {
            mist::http::WebServer::listen(
                listen, {}, [&site](const mist::http::WebRequest& request) { return site.answer(request); }));
   program.log.info(fmt::format("mistletoe-catalog {} at http://{}, data in {}", MIST_VERSION,
-                               server->address(), program.places.root.string()));
+                               server->address(), program.place_of_data()));
   std::optional<Workers> testing;
   if (world) testing.emplace(program, *world, workers, lease);
   return poller.run(program.context);
@@ -467,7 +506,7 @@ Status worker(Program& program) {
     return {};
   }
   program.log.info(
-      fmt::format("mistletoe-catalog {} worker, data in {}", MIST_VERSION, program.places.root.string()));
+      fmt::format("mistletoe-catalog {} worker, data in {}", MIST_VERSION, program.place_of_data()));
   const Workers testing(program, world, workers, lease);
   return {};
 }
@@ -606,6 +645,7 @@ Status revoke_tokens(Program& program) {
 
 Status run(Program& program) {
   MIST_TRY(program.places.root, data_directory(program.line));
+  MIST_TRY(program.database, database_url(program.line, program.files));
   const std::string& command = program.line.command;
   if (command == "serve") return serve(program);
   if (command == "worker") return worker(program);
@@ -621,6 +661,10 @@ Status run(Program& program) {
   if (command == "user list") return list_users(program);
   if (command == "token create") return create_token(program);
   if (command == "token revoke") return revoke_tokens(program);
+  if (program.database)
+    return error(ErrorKind::Invalid, "{} is for a catalog whose database is a file", command)
+        .with_because("this one's is " + program.database->shown())
+        .with_hint("PostgreSQL's pg_dump --format custom, while the catalog runs, and pg_restore");
   const Path other = std::filesystem::absolute(program.line.arguments[0]).lexically_normal();
   if (command == "backup")
     return mist::catalog::back_up(program.files, program.places, other, program.context);

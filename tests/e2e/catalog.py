@@ -27,25 +27,31 @@ def free_port():
 class Catalog:
     """Data in the test's directory. `serve` and `worker` run until stop() or the end of the test."""
 
-    def __init__(self, t):
+    def __init__(self, t, name="catalog", database=None):
+        """`name` of its directory; `database`: the URL of one that isn't there."""
         self.t = t
+        self.name = name
+        self.database = database
         self.program = str(pathlib.Path(t.mistctl).with_name("mistletoe-catalog"))
-        self.data = t.dir / "catalog"
+        self.data = t.dir / name
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.processes = []
         t.cleanup(self.stop_all)
 
+    def environment(self):
+        return self.t.environment() | ({"MISTLETOE_CATALOG_DATABASE": self.database} if self.database else {})
+
     def command(self, *arguments, code=0):
-        done = subprocess.run([self.program, *arguments, "--data", self.data], env=self.t.environment(), text=True,
+        done = subprocess.run([self.program, *arguments, "--data", self.data], env=self.environment(), text=True,
                               capture_output=True, timeout=60, check=False)
         equal(done.returncode, code, f"{arguments}: {done.stdout}{done.stderr}")
         return done.stdout if code == 0 else done.stderr
 
     def start(self, *arguments):
-        log = self.t.dir / f"catalog-{len(self.processes)}.log"
+        log = self.t.dir / f"{self.name}-{len(self.processes)}.log"
         with log.open("wb") as out:
-            process = subprocess.Popen([self.program, *arguments, "--data", self.data], env=self.t.environment(),
+            process = subprocess.Popen([self.program, *arguments, "--data", self.data], env=self.environment(),
                                        stdin=subprocess.DEVNULL, stdout=out, stderr=out)
         process.log = log
         self.processes.append(process)

@@ -1,0 +1,79 @@
+#pragma once
+// One connection to a PostgreSQL database. It belongs to one thread at a time; it is made anew when it was
+// lost.
+//
+// Errors: as sql::Database has them. Retryable: the server can't be reached, starts, ends, or is full; a lock
+// or statement takes too long. After that, nobody knows whether a COMMIT was done.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "postgres/url.h"
+#include "sql/database.h"
+
+struct pg_conn;
+struct pg_result;
+
+namespace mist::postgres {
+
+struct Libpq;
+
+struct OpenOptions {
+  std::chrono::milliseconds connecting{5'000};  ///< how long until the server lets us in
+  std::chrono::milliseconds patience{5'000};    ///< how long a transaction waits for the others
+  std::chrono::milliseconds statement{60'000};  ///< the longest that a statement may take
+};
+
+class Database final : public sql::Database {
+ public:
+  static Result<std::unique_ptr<Database>> open(Url url, const OpenOptions& options = {});
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+  ~Database() override;
+
+  using sql::Database::run;
+  Result<std::int64_t> run(std::string_view sql, sql::Params params) override;
+  Status query(std::string_view sql, sql::Params params, const sql::OnRow& row) override;
+  Status script(const std::string& sql) override;
+
+  Status transaction(const std::function<Status()>& work) override;
+  Status reading(const std::function<Status()>& work) override;
+  Status migrate(std::span<const std::string_view> scripts) override;
+
+ private:
+  struct Finish {
+    const Libpq* pq = nullptr;
+    void operator()(pg_conn* connection) const noexcept;
+  };
+  struct Clear {
+    const Libpq* pq = nullptr;
+    void operator()(pg_result* result) const noexcept;
+  };
+  using Answer = std::unique_ptr<pg_result, Clear>;
+
+  Database(Url url, const OpenOptions& options, const Libpq& pq);
+  Status connect();
+  Status ready();
+  bool is_alive();
+  Status enclosed(const std::string& statements, const std::function<Status()>& work);
+  Result<Answer> answer(std::string_view sql, sql::Params params);
+  Result<std::string> prepared(std::string_view sql, std::span<const unsigned> types);
+  Answer owned(pg_result* result) const;
+  Error not_connected() const;
+  Error failure(const pg_result* result, std::string_view doing) const;
+
+  const Url url_;
+  const OpenOptions options_;
+  const Libpq& pq_;
+  std::unique_ptr<pg_conn, Finish> connection_;
+  std::map<std::string, std::string, std::less<>> statements_;  // names by types and SQL; of this connection
+  bool in_transaction_ = false;
+};
+
+}  // namespace mist::postgres

@@ -1,0 +1,52 @@
+#include "postgres/url.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace mist::postgres {
+namespace {
+
+constexpr std::array<std::string_view, 2> kSchemes{"postgresql://", "postgres://"};
+
+Error not_understood(std::string_view why) {
+  return error(ErrorKind::Invalid, "the database's URL can't be understood")
+      .with_because(std::string(why))
+      .with_hint(
+          "postgresql://USER:PASSWORD@HOST:5432/NAME, with characters like @ / : ? % in it written as %40");
+}
+
+}  // namespace
+
+Result<Url> Url::parse(SecretString text) {
+  const std::string_view whole = text.reveal();
+  const auto scheme = std::ranges::find_if(kSchemes, [&](auto each) { return whole.starts_with(each); });
+  if (scheme == kSchemes.end()) return not_understood("it doesn't begin with postgresql://");
+  if (std::ranges::any_of(whole, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f; }))
+    return not_understood("it has spaces or control characters");
+  const std::string_view rest = whole.substr(scheme->size());
+  const std::string_view authority = rest.substr(0, rest.find_first_of("/?"));
+  const std::string_view tail = rest.substr(authority.size());
+  // A password with one of them would be taken for a host or a name, and shown.
+  if (tail.find('@') != tail.npos || std::ranges::count(authority, '@') > 1)
+    return not_understood("there is an @ where none can be");
+  Url url;
+  const std::size_t at = authority.find('@');
+  const std::string_view person = at == authority.npos ? std::string_view() : authority.substr(0, at);
+  const std::string_view hosts = at == authority.npos ? authority : authority.substr(at + 1);
+  const std::size_t colon = person.find(':');
+  const std::string_view path = tail.substr(0, tail.find('?'));
+  for (const std::string_view parameter : split(tail.substr(path.size()), '&')) {
+    const std::string_view plain = parameter.starts_with('?') ? parameter.substr(1) : parameter;
+    if (plain.starts_with("password=") || plain.starts_with("sslpassword=")) url.has_password_ = true;
+  }
+  if (colon != person.npos && colon + 1 < person.size()) url.has_password_ = true;
+  url.shown_ =
+      fmt::format("{}{}{}{}{}", *scheme, person.substr(0, colon), person.empty() ? "" : "@", hosts, path);
+  url.text_ = std::move(text);
+  return url;
+}
+
+}  // namespace mist::postgres

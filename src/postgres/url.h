@@ -1,0 +1,28 @@
+#pragma once
+// Where a PostgreSQL database is: postgresql://user:password@host:port/name?sslmode=verify-full. The password
+// is shown nowhere. Pure; any thread.
+
+#include <string>
+
+#include "base/result.h"
+#include "base/secret.h"
+
+namespace mist::postgres {
+
+class Url {
+ public:
+  /// Invalid, without the text: parts of a URL that can't be understood may be its password.
+  static Result<Url> parse(SecretString text);
+
+  const SecretString& text() const { return text_; }
+  bool has_password() const { return has_password_; }
+  /// For messages: without password and parameters.
+  const std::string& shown() const { return shown_; }
+
+ private:
+  SecretString text_;
+  bool has_password_ = false;
+  std::string shown_;
+};
+
+}  // namespace mist::postgres

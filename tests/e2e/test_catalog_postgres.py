@@ -1,0 +1,97 @@
+"""Several instances of a catalog on one PostgreSQL database, and the end of its server."""
+import json
+import pathlib
+
+from catalog import Catalog, Repository
+from harness import check, config_map, contains, equal, test
+from postgres import PASSWORD, Postgres
+
+
+def repository(t, name):
+    made = Repository(t, name)
+    made.kube("1.0.0", config_map("settings"), description=f"The {name}")
+    made.tag("v1.0.0")
+    return made
+
+
+def two_instances(t, *flags):
+    server = Postgres(t)
+    instances = [Catalog(t, name, database=server.url) for name in ("one", "two")]
+    for each in instances:
+        each.serve("--poll-interval", "1h", *flags)
+    return server, *instances
+
+
+@test(waits=True)
+def instances_of_a_catalog_share_a_postgresql_database(t):
+    server, one, two = two_instances(t, "--kubeconfig", t.kubeconfig, "--workers", "2")
+    token = one.account("ann")
+    # What one instance did, the other knows.
+    repositories = {name: repository(t, name) for name in ("etcd", "redis", "nginx")}
+    projects = {name: (one, two)[place % 2].link(token, name, made.url) for place, (name, made) in enumerate(repositories.items())}
+    for place, (name, made) in enumerate(repositories.items()):
+        made.kube("1.1.0", config_map("settings", {"a": "b"}))
+        made.tag("v1.1.0")
+        equal((two, one)[place % 2].call_webhook(projects[name]), 202)
+    for name in repositories:
+        for version in ("1.0.0", "1.1.0"):
+            run = (one, two)[len(name) % 2].wait_tested(name, version)
+            steps = [step["name"] for step in run["steps"]]
+            equal(([step for step in run["steps"] if step["state"] == "failed"], run["attempt"]), ([], 1), f"{name} {version}")
+            equal(len(steps), len(set(steps)), f"{name} {version} was tested by two: {steps}")
+    equal(server.ask("SELECT count(*), max(attempt) FROM runs"), "6|1", "each version was tested once")
+    contains(one.page("/search?q=etc"), "href=\"/packages/etcd\"")
+    # The bytes are in the database: neither has a file of them.
+    digest = one.version("etcd", "1.1.0")["digest"]
+    equal(*(instance.ask("GET", f"/api/v1/blobs/{digest}")[:2] for instance in (one, two)))
+    equal([instance.data / "blobs" for instance in (one, two) if (instance.data / "blobs").exists()], [])
+    # Its password is nowhere.
+    for instance in (one, two):
+        for process in instance.processes:
+            check(PASSWORD not in process.log.read_text(), "a log has the password:", process.log.read_text())
+            check(PASSWORD not in pathlib.Path(f"/proc/{process.pid}/cmdline").read_text(), "the list of processes has the password")
+
+
+@test(waits=True)
+def a_catalog_outlives_the_end_of_its_postgresql_server(t):
+    server, one, two = two_instances(t)
+    token = one.account("ann")
+    one.link(token, "etcd", repository(t, "etcd").url)
+    t.kube.wait("the version is there", lambda: two.state("etcd", "1.0.0") == "queued")
+    server.kill()
+    for instance in (one, two):
+        for path in ("/healthz", "/packages/etcd", "/api/v1/packages/etcd", "/login"):
+            status, text, _ = instance.ask("GET", path)
+            if path != "/login":
+                equal(status, 503, f"{path}: {text}")
+            check(PASSWORD not in text, text)
+        status, text, _ = instance.ask("POST", "/api/v1/projects", {"name": "redis", "url": "https://git.example.com/redis"}, token)
+        equal(status, 503, text)
+    server.start()
+    for instance in (one, two):
+        equal(instance.state("etcd", "1.0.0"), "queued")
+        equal(instance.ask("GET", "/healthz")[0], 200)
+    two.link(token, "redis", repository(t, "redis").url)
+    t.kube.wait("the next version is there", lambda: one.state("redis", "1.0.0") == "queued")
+    equal(server.ask("SELECT count(*) FROM versions"), "2")
+    for instance in (one, two):
+        check(all(process.poll() is None for process in instance.processes), "an instance ended")
+        check(PASSWORD not in instance.processes[0].log.read_text(), "a log has the password")
+
+
+@test
+def the_database_of_a_catalog_is_named_safely(t):
+    catalog = Catalog(t)
+    url = f"postgresql://catalog:{PASSWORD}@127.0.0.1:1/postgres"
+    said = catalog.command("user", "list", "--database", url, code=2)
+    contains(said, "--database", "password", "--database-url-file")
+    check(PASSWORD not in said, said)
+    file = t.file("url", url + "\n")
+    said = catalog.command("user", "list", "--database-url-file", file, code=1)
+    contains(said, "cannot connect to the database postgresql://catalog@127.0.0.1:1/postgres")
+    check(PASSWORD not in said, said)
+    for command in ("backup", "restore"):
+        contains(catalog.command(command, t.dir / "copy", "--database-url-file", file, code=1), "pg_dump")
+    said = catalog.command("user", "list", "--database-url-file", t.file("url", f"postgresql://catalog:{PASSWORD}@x@127.0.0.1/postgres"), code=1)
+    check(PASSWORD not in said, said)
+    equal(json.dumps(said).count("can't be understood"), 1, said)
