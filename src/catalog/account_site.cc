@@ -282,8 +282,8 @@ AccountSite::Reply AccountSite::show_login(const Ask& ask) {
 
 AccountSite::Reply AccountSite::log_in(const Ask& ask) {
   const std::string name = field(ask.form, "name");
-  if (const int seconds = sign_in_.wait_for(name, ask.peer); seconds > 0)
-    return wait_page(ask.frame, seconds);
+  MIST_TRY(const int seconds, sign_in_.wait_for(name, ask.peer));
+  if (seconds > 0) return wait_page(ask.frame, seconds);
   const auto begun = sign_in_.by_password(name, SecretString(field(ask.form, "password")), ask.from());
   if (!begun.ok() && begun.error().kind == ErrorKind::Forbidden)
     return login_answer(ask, problem_of(begun.error()), 403);
@@ -402,7 +402,8 @@ AccountSite::Reply AccountSite::show_code(const Ask& ask) { return html(code_pag
 
 AccountSite::Reply AccountSite::take_code(const Ask& ask) {
   const std::string name = ask.waiting->session.account.name;
-  if (const int seconds = sign_in_.wait_for_code(name); seconds > 0) return wait_page(ask.frame, seconds);
+  MIST_TRY(const int seconds, sign_in_.wait_for_code(name));
+  if (seconds > 0) return wait_page(ask.frame, seconds);
   const auto cookie =
       sign_in_.by_code(ask.waiting->session, ask.waiting->cookie, field(ask.form, "code"), ask.from());
   if (!cookie.ok() && cookie.error().kind == ErrorKind::Forbidden)
@@ -468,8 +469,8 @@ AccountSite::Reply AccountSite::show_account(const Ask& ask) {
 
 AccountSite::Reply AccountSite::change_password(const Ask& ask) {
   const std::string& name = ask.account().name;
-  if (const int seconds = sign_in_.wait_for(name, ask.peer); seconds > 0)
-    return wait_page(ask.frame, seconds);
+  MIST_TRY(const int seconds, sign_in_.wait_for(name, ask.peer));
+  if (seconds > 0) return wait_page(ask.frame, seconds);
   MIST_TRY(const SecretString cookie,
            sign_in_.change_password(name, SecretString(field(ask.form, "old")),
                                     SecretString(field(ask.form, "password")), ask.from()));
@@ -486,7 +487,8 @@ AccountSite::Reply AccountSite::begin_second_factor(const Ask& ask) {
 
 AccountSite::Reply AccountSite::confirm_second_factor(const Ask& ask) {
   const std::string& name = ask.account().name;
-  if (const int seconds = sign_in_.wait_for_code(name); seconds > 0) return wait_page(ask.frame, seconds);
+  MIST_TRY(const int seconds, sign_in_.wait_for_code(name));
+  if (seconds > 0) return wait_page(ask.frame, seconds);
   MIST_TRY(const std::optional<SecondFactor> factor, world_.accounts.second_factor(name));
   if (!factor || factor->confirmed) return see_other("/account");
   const auto step = step_of_code(factor->secret, field(ask.form, "code"), world_.clock.now());
@@ -505,7 +507,8 @@ AccountSite::Reply AccountSite::confirm_second_factor(const Ask& ask) {
 
 AccountSite::Reply AccountSite::remove_second_factor(const Ask& ask) {
   const std::string& name = ask.account().name;
-  if (const int seconds = sign_in_.wait_for_code(name); seconds > 0) return wait_page(ask.frame, seconds);
+  MIST_TRY(const int seconds, sign_in_.wait_for_code(name));
+  if (seconds > 0) return wait_page(ask.frame, seconds);
   MIST_TRY_VOID(sign_in_.check_code(name, field(ask.form, "code")));
   MIST_TRY_VOID(world_.accounts.end_second_factor(name));
   MIST_TRY_VOID(world_.actions.audit(ask.actor(), "remove authenticator", name));
@@ -599,8 +602,8 @@ AccountSite::Reply AccountSite::remove_account(const Ask& ask) {
   const std::string& name = ask.account().name;
   if (field(ask.form, "name") != name)
     return error(ErrorKind::Invalid, "type the name of your account to delete it");
-  if (const int seconds = sign_in_.wait_for(name, ask.peer); seconds > 0)
-    return wait_page(ask.frame, seconds);
+  MIST_TRY(const int seconds, sign_in_.wait_for(name, ask.peer));
+  if (seconds > 0) return wait_page(ask.frame, seconds);
   MIST_TRY_VOID(
       sign_in_.check_owner(name, SecretString(field(ask.form, "password")), field(ask.form, "code")));
   MIST_TRY(const std::string gone, world_.accounts.remove(name));

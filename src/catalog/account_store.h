@@ -129,6 +129,11 @@ class AccountStore {
   /// Ends the account's sessions. NotFound: it has none.
   virtual Status end_second_factor(const std::string& name) = 0;
 
+  /// Of something that may be tried `burst` times at once, and then once in each `period`; all processes
+  /// count together. 0: it may be tried now, which counts; else the seconds until then. `what` is kept as a
+  /// digest.
+  virtual Result<int> wait_for(const std::string& what, Duration period, int burst) = 0;
+
   /// Ends the oldest ones of an account that has very many. NotFound: there is no such account that may sign
   /// in.
   virtual Status add_session(const NewSession& session) = 0;

@@ -167,6 +167,25 @@ TEST_P(AccountStoreTest, ACodeIsUsedOnce) {
   EXPECT_EQ(accounts_->end_second_factor("ann").error().kind, ErrorKind::NotFound);
 }
 
+TEST_P(AccountStoreTest, ProcessesCountTriesTogether) {
+  const auto other = opened();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(*(i % 2 == 0 ? accounts_ : other)->wait_for("a", 30s, 3), 0);
+  EXPECT_EQ(*accounts_->wait_for("a", 30s, 3), 30);
+  EXPECT_EQ(*other->wait_for("a", 30s, 3), 30) << "a refused try doesn't count";
+  EXPECT_EQ(*other->wait_for("b", 30s, 3), 0) << "another's";
+  clock_.advance(29'500ms);
+  EXPECT_EQ(*accounts_->wait_for("a", 30s, 3), 1);
+  clock_.advance(500ms);
+  EXPECT_EQ(*accounts_->wait_for("a", 30s, 3), 0);
+  EXPECT_EQ(*other->wait_for("a", 30s, 3), 30);
+  clock_.advance(1h);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(*other->wait_for("a", 30s, 3), 0) << "no more than that is saved up";
+  EXPECT_EQ(*other->wait_for("a", 30s, 3), 30);
+  // What somebody typed in place of a name isn't kept.
+  EXPECT_EQ(*accounts_->wait_for("my password", 30s, 3), 0);
+  EXPECT_EQ(database_.content().find("my password"), std::string::npos);
+}
+
 TEST_P(AccountStoreTest, ASessionThatAwaitsACodeWaitsNotForLong) {
   ASSERT_TRUE(accounts_->add_session({.account = "ann", .digest = "s1", .awaits_code = true}).ok());
   EXPECT_TRUE((*accounts_->session("s1"))->awaits_code);

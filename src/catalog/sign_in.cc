@@ -17,11 +17,11 @@ namespace {
 // times.
 constexpr double kClientsRate = 1.0 / 10;
 constexpr double kClientsBurst = 20;
-constexpr double kAccountsRate = 1.0 / 30;
-constexpr double kAccountsBurst = 10;
+constexpr Duration kAccountsPeriod = std::chrono::seconds(30);
+constexpr int kAccountsBurst = 10;
 // Of a million codes three are good at a time: 288 tries a day hit one in some years.
-constexpr double kCodesRate = 1.0 / 300;
-constexpr double kCodesBurst = 5;
+constexpr Duration kCodesPeriod = std::chrono::minutes(5);
+constexpr int kCodesBurst = 5;
 constexpr std::size_t kLongestAgent = 200;
 
 Error refused() { return error(ErrorKind::Forbidden, "the name or the password is wrong"); }
@@ -38,16 +38,17 @@ std::string client_of(std::string_view peer) {
   return hex(std::as_bytes(std::span(address).first(8)));
 }
 
-SignIn::SignIn(World world)
-    : world_(world),
-      clients_(world.clock, kClientsRate, kClientsBurst),
-      accounts_(world.clock, kAccountsRate, kAccountsBurst),
-      codes_(world.clock, kCodesRate, kCodesBurst) {}
+SignIn::SignIn(World world) : world_(world), clients_(world.clock, kClientsRate, kClientsBurst) {}
 
-int SignIn::wait_for(const std::string& name, std::string_view peer) {
+Result<int> SignIn::wait_for(const std::string& name, std::string_view peer) {
   if (const int seconds = clients_.wait_for(client_of(peer)); seconds > 0) return seconds;
-  // What can't be a name has no limit of its own, so that such names don't fill the memory.
-  return is_dns1123_label(name) ? accounts_.wait_for(name) : 0;
+  // What can't be a name has no limit of its own, so that such names don't fill the database.
+  if (!is_dns1123_label(name)) return 0;
+  return world_.accounts.wait_for("password of " + name, kAccountsPeriod, kAccountsBurst);
+}
+
+Result<int> SignIn::wait_for_code(const std::string& name) {
+  return world_.accounts.wait_for("code of " + name, kCodesPeriod, kCodesBurst);
 }
 
 Result<SignIn::Begun> SignIn::by_password(const std::string& name, const SecretString& password,
@@ -97,7 +98,8 @@ Status SignIn::check_owner(const std::string& name, const SecretString& password
   }
   MIST_TRY(const std::optional<SecondFactor> factor, world_.accounts.second_factor(name));
   if (!factor || !factor->confirmed) return {};
-  if (codes_.wait_for(name) > 0)
+  MIST_TRY(const int seconds, wait_for_code(name));
+  if (seconds > 0)
     return error(ErrorKind::Forbidden, "too many codes were tried").with_hint("wait for five minutes");
   return check_code(name, code);
 }

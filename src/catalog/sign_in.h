@@ -39,10 +39,10 @@ class SignIn {
 
   /// Before each try. 0: it may be made; else the seconds until then. Counts for the account whether there is
   /// one or not, and for the client.
-  int wait_for(const std::string& name, std::string_view peer);
+  Result<int> wait_for(const std::string& name, std::string_view peer);
 
   /// The same for codes of an account.
-  int wait_for_code(const std::string& name) { return codes_.wait_for(name); }
+  Result<int> wait_for_code(const std::string& name);
 
   /// Forbidden, in the same words and after the same time, if there is no such
   /// account, it is disabled or has no password, or this isn't it. Retryable: others are signing in.
@@ -70,7 +70,7 @@ class SignIn {
   Result<SecretString> add_session(const std::string& name, bool awaits_code, const From& from);
 
   World world_;
-  RateLimit clients_, accounts_, codes_;
+  RateLimit clients_;
 };
 
 }  // namespace mist::catalog

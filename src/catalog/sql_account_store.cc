@@ -1,5 +1,6 @@
 #include "catalog/sql_account_store.h"
 
+#include <algorithm>
 #include <charconv>
 #include <span>
 
@@ -230,6 +231,29 @@ class SqlAccountStore final : public AccountStore {
       MIST_TRY_VOID(db.run("DELETE FROM recovery_codes WHERE account = ?", {id}));
       return end_sessions(db, id);
     });
+  }
+
+  // Tries
+
+  Result<int> wait_for(const std::string& what, Duration period, int burst) override {
+    // Of each the time at which all of its tries are there again (GCRA, ITU-T I.371).
+    const std::string digest = crypto::sha256(fmt::format("try {}", what)).str();
+    const std::int64_t one = milliseconds(period);
+    std::int64_t wait = 0;
+    Status done = connections_->writing([&](Database& db) -> Status {
+      std::int64_t until = now();
+      MIST_TRY_VOID(db.query("SELECT until FROM tries WHERE what = ?", {digest},
+                             [&](const Row& row) { until = std::max(until, row.integer(0)); }));
+      wait = until + one - burst * one - now();
+      if (wait > 0) return {};
+      MIST_TRY_VOID(db.run("DELETE FROM tries WHERE until <= ?", {now()}));
+      MIST_TRY_VOID(
+          db.run("INSERT INTO tries VALUES (?1, ?2) ON CONFLICT (what) DO UPDATE SET until = excluded.until",
+                 {digest, until + one}));
+      return {};
+    });
+    if (!done.ok()) return std::move(done).error();
+    return wait <= 0 ? 0 : static_cast<int>((wait + 999) / 1000);
   }
 
   // Sessions

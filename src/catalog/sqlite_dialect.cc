@@ -11,7 +11,7 @@ namespace mist::catalog {
 namespace {
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
-constexpr std::array<std::string_view, 11> kSchema{R"(
+constexpr std::array<std::string_view, 12> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -223,6 +223,10 @@ CREATE INDEX domains_checked ON domains (checked);
                                                    R"(
 ALTER TABLE versions ADD COLUMN k3 TEXT NOT NULL DEFAULT '';
 UPDATE versions SET k3 = coalesce(facts ->> '$.k3', '');
+)",
+                                                   R"(
+CREATE TABLE tries (what TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX tries_until ON tries (until);
 )"};
 
 // Quoted, so that no word is an operator of FTS5.
