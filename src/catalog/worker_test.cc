@@ -7,8 +7,9 @@
 #include <thread>
 
 #include "catalog/backup.h"
-#include "catalog/sqlite_account_store.h"
-#include "catalog/sqlite_store.h"
+#include "catalog/catalog_database.h"
+#include "catalog/sql_account_store.h"
+#include "catalog/sql_store.h"
 #include "package/installation_fault.h"
 #include "registry/package_files.h"
 #include "testing/fake_clock.h"
@@ -27,16 +28,16 @@ constexpr std::string_view kMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {n
 class WorkerTest : public ::testing::Test {
  protected:
   WorkerTest()
-      : store_(*open_sqlite_store(places_.database(), clock_, random_)),
-        blobs_(files_, places_.blobs()),
+      : blobs_(files_, places_.blobs()),
         types_{package::KubeTypesDigest{36, kNoDigest}},
         engines_{package::EngineDigest{.name = "jinja", .sha256 = kNoDigest}} {
     paths_.home = dir_.path() / "home";
     paths_.config_file = paths_.home / "config.yaml";
     paths_.state = paths_.home / "state";
     paths_.cache = paths_.home / "cache";
-    const auto accounts = open_sqlite_account_store(places_.database(), clock_);
-    EXPECT_TRUE((*accounts)->add("ann", Role::Author, "").ok());
+    const auto database = *open_sqlite(places_.database());
+    store_ = *open_store(database, clock_, random_);
+    EXPECT_TRUE(account_store_in(database, clock_, random_)->add("ann", Role::Author, "").ok());
     EXPECT_TRUE(store_
                     ->add_project({.name = "etcd",
                                    .owner = "ann",
@@ -93,7 +94,7 @@ class WorkerTest : public ::testing::Test {
   mist::testing::RecordedEvents events_;
   config::Paths paths_;
   std::unique_ptr<Store> store_;
-  Blobs blobs_;
+  FileBlobs blobs_;
   std::array<package::KubeTypesDigest, 1> types_;
   std::array<package::EngineDigest, 1> engines_;
 };

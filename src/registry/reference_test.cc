@@ -86,7 +86,7 @@ TEST(PackageRef, SaysWhatIsWrongAndWhatToDo) {
       {"r/x:^1@sha256:0000000000000000000000000000000000000000000000000000000000000000",
        "it has a range and a digest", "leave one"},
       {"r/x:1:2", "version holds a character", "exact"},
-      {"localhost:5000/x:1", "a '/' follows", "comes last"},
+      {"localhost:5000/x:1", "begins with oci://", "did you mean oci://localhost:5000/x:1?"},
       {"r/../x:1", "segment '..'", "inside"},
       {"r/a/./x:1", "segment '.'", "inside"},
       {"r//x:1", "begins with '/'", "inside"},
