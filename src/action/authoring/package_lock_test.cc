@@ -156,8 +156,6 @@ TEST_F(PackageLock, ATagThatIsGoneChangesNothing) {
 TEST_F(PackageLock, ThePackagePushedAgainHasTheBytesOfTheLock) {
   publish("1.0.0", "first");
   ASSERT_TRUE(lock().ok());
-  const auto blobs = remote_.blobs;
-  const std::string tagged = remote_.manifests.at("1.0.0");
   remote_.manifests.clear();
   another_machine();
   const auto gone = lock();
