@@ -191,7 +191,7 @@ def a_release_with_an_object_that_the_server_refuses_writes_none_of_them(t):
     operator = Operator(t, "--releases", "own")
     mark = t.mark()
     make(t, "app", package="team/app:1.0.0")
-    contains(wait_for(t, "DeployFailed", "app"), f"Service {t.ns}/web", "spec.ports[0].port", "before anything was written")
+    contains(wait_for(t, "DeployFailed", "app"), f"Service {t.ns}/web", "spec.ports[0].port", "is refused by the server")
     made = [r.uri for r in writes(t, mark) if r.resource in ("configmaps", "secrets", "services") and "dryRun=All" not in r.uri]
     equal(made, [], "writes of a release that the server refuses")
     equal((t.kube.get("ConfigMap", t.ns, "app"), t.record("app")), (None, []), "nothing is there")
@@ -199,7 +199,7 @@ def a_release_with_an_object_that_the_server_refuses_writes_none_of_them(t):
     contains(wait_for(t, "Deployed", "app"), "is deployed as v0")
     # An upgrade that creates such an object changes nothing.
     change(t, "app", package="team/app:1.1.0")
-    contains(wait_for(t, "DeployFailed", "app"), f"Service {t.ns}/more", "before anything was written")
+    contains(wait_for(t, "DeployFailed", "app"), f"Service {t.ns}/more", "is refused by the server")
     equal(t.kube.get("ConfigMap", t.ns, "app")["data"], config_map("app")["data"], "the ConfigMap")
     equal((read(t, "app")["status"]["revision"], len(t.run("history", "app", "-o", "json").json["revisions"])), (0, 1))
     equal(operator.stop(), 0, "exit code")
