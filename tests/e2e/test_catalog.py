@@ -103,7 +103,7 @@ def a_catalog_takes_a_tag_to_a_badge_and_kpm_installs_it(t):
     equal(catalog.stop(server), 0, server.log.read_text())
     contains(t.run("kpm", "info", "etcd:1.1.0").out, "\tVersion: 1.1.0\n")
     t.refused("kpm", "update", says=["catalog"])
-    contains(t.run("kpm", "search", "etcd").out, "no Kube fits")
+    contains(t.run("kpm", "search", "etcd").err, "no Kube fits")
 
 
 @test
