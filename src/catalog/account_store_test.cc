@@ -181,7 +181,7 @@ TEST_P(AccountStoreTest, ProcessesCountTriesTogether) {
   clock_.advance(1h);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(*other->wait_for("a", 30s, 3), 0) << "no more than that is saved up";
   EXPECT_EQ(*other->wait_for("a", 30s, 3), 30);
-  // What somebody typed in place of a name isn't kept.
+  // Text typed in place of a name isn't kept.
   EXPECT_EQ(*accounts_->wait_for("my password", 30s, 3), 0);
   EXPECT_EQ(database_.content().find("my password"), std::string::npos);
 }

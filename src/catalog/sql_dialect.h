@@ -1,6 +1,6 @@
 #pragma once
-// What the catalog says differently to each database: its tables, and the search for words. All other SQL is
-// written once, in sql_*. Any thread.
+// The SQL that differs between databases: the tables, and the search for words. All other SQL of the catalog
+// is written once, in sql_*. Any thread.
 
 #include <span>
 #include <string>

@@ -1,20 +1,15 @@
 #include "cli/command_hint.h"
 
-#include <algorithm>
-#include <array>
-
-#include "base/text.h"
+#include "kube/connect.h"
 #include "release/command_text.h"
 
 namespace mist::cli {
 
 std::string cluster_words(const Invocation& invocation) {
-  constexpr std::array<std::string_view, 2> kFlags{"context", "kubeconfig"};
-  std::string words;
-  for (const std::string_view flag : kFlags)
-    if (invocation.has(flag))
-      words.append(" --").append(flag).append(" ").append(shell_word(invocation.text(flag)));
-  return words;
+  const auto given = [&](std::string_view flag) {
+    return invocation.has(flag) ? invocation.text(flag) : std::string();
+  };
+  return kube::cluster_words(given("context"), given("kubeconfig"));
 }
 
 std::string command_hint(const Invocation& invocation, std::string_view verb, const release::ReleaseId& id,

@@ -180,9 +180,7 @@ Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options, const
   rest.server = server;
   rest.context = context.name;
   rest.user = context.user.name;
-  for (const auto& [flag, value] :
-       {std::pair("context", &options.context), std::pair("kubeconfig", &options.kubeconfig)})
-    if (!value->empty()) rest.cluster_words += fmt::format(" --{} {}", flag, shell_word(*value));
+  rest.cluster_words = cluster_words(options.context, options.kubeconfig);
   rest.default_namespace = context.ns;
   rest.request_timeout = options.request_timeout;
   if (!options.cache_directory.empty())
@@ -191,6 +189,13 @@ Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options, const
       std::move(transport), std::move(rest),
       RestClient::World{
           .fs = world.fs, .clock = world.clock, .random = world.random, .events = world.events});
+}
+
+std::string cluster_words(std::string_view context, std::string_view kubeconfig) {
+  std::string words;
+  for (const auto& [flag, value] : {std::pair("context", context), std::pair("kubeconfig", kubeconfig)})
+    if (!value.empty()) words += fmt::format(" --{} {}", flag, shell_word(value));
+  return words;
 }
 
 }  // namespace mist::kube

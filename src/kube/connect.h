@@ -46,6 +46,10 @@ Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options, const
 /// What `connect` would use, without making a client: for `config view`, and for tests.
 Result<ResolvedContext> resolve_context(const ConnectOptions& options, const World& world);
 
+/// " --context dev --kubeconfig /tmp/config": the flags with which mistctl and kubectl find the same cluster;
+/// an empty one is left out.
+std::string cluster_words(std::string_view context, std::string_view kubeconfig);
+
 /// "mistctl/0.1.0 (linux/amd64)".
 std::string user_agent(std::string_view program, std::string_view version);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/doubled_pause.h"
 #include "base/text.h"
 #include "encoding/json.h"
 
@@ -81,7 +82,7 @@ void Answers::erase(const Instance& instance, Which which) {
 
 void Answers::finish(const Instance& instance, SteadyTime now) {
   erase(instance, [](Entry& entry) { return !std::exchange(entry.asked, false); });
-  // What rests is no entry.
+  // A resting question is no entry.
   for (auto each = slow_.lower_bound({instance, {}}); each != slow_.end() && each->first.first == instance;)
     each = each->second.until > now || entries_.contains(each->first) ? std::next(each) : slow_.erase(each);
 }
@@ -170,9 +171,7 @@ Duration Answers::rest(const Question& question, Error failure, Now now) {
   if (!is_wanted(question)) return {};
   const Asked asked(question->instance, question->what);
   Slow& slow = slow_[asked];
-  const Duration rest =
-      std::min<Duration>(kFirstRest * (std::int64_t{1} << std::min(slow.times, 12)), kLongestRest);
-  ++slow.times;
+  const Duration rest = doubled_pause(kFirstRest, slow.times++, kLongestRest);
   slow.until = now.steady + std::chrono::duration_cast<SteadyTime::duration>(rest);
   failure.message +=
       fmt::format("; it is evaluated again at {}, or when the instance or its blueprint changes",

@@ -77,7 +77,7 @@ class Answers {
   /// Whether somebody still wants to know the answer.
   bool is_wanted(const Question& question) const;
   bool is_slow(const Instance& instance) const;
-  /// What was said in the usual time: a value, or an error of Nickel's (Invalid).
+  /// The answer that came in the usual time: a value, or an error of Nickel's (Invalid).
   void put(const Question& question, Result<Value> answer);
   /// It takes longer than others can wait: it is for take_slow().
   void defer(const Question& question);

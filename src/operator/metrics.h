@@ -39,7 +39,7 @@ class Metrics {
   /// From now on, whatever is_ready() says: it waits for its turn, or is between two shares.
   void stays_ready() { ready_ = stays_ready_ = true; }
   bool ready() const { return ready_; }
-  /// What the program can't do its work without, and what to do about it, for people; empty: it has all.
+  /// Names a missing part without which the program can't work, and the remedy; empty: nothing is missing.
   void lacks(std::string what);
   std::string lacking() const;
   /// Asked at each text(); empty ends that.

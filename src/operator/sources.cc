@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/doubled_pause.h"
 #include "base/text.h"
 #include "encoding/json.h"
 #include "kube/service_proxy.h"
@@ -32,8 +33,7 @@ kube::ProxyRequest request_of(const HttpQuestion& question) {
 
 // The interval, doubled with each failure in a row.
 Duration pause_after(const HttpQuestion& question, int failures) {
-  const Duration pause = question.interval * (std::int64_t{1} << std::min(failures, 10));
-  return std::max(question.interval, std::min(pause, kLongestPause));
+  return doubled_pause(question.interval, failures, std::max(question.interval, kLongestPause));
 }
 
 }  // namespace

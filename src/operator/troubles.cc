@@ -4,13 +4,14 @@
 
 #include "apply/wait/pod_trouble.h"
 #include "apply/wait/readiness.h"
+#include "base/doubled_pause.h"
 
 namespace mist::operator_ {
 namespace {
 
 SteadyTime::duration pause_after(int looks) {
   return std::chrono::duration_cast<SteadyTime::duration>(
-      std::min<Duration>(kFirstLook * (std::int64_t{1} << std::min(looks, 12)), kLongestLookPause));
+      doubled_pause(kFirstLook, looks, kLongestLookPause));
 }
 
 }  // namespace

@@ -22,15 +22,14 @@ class Troubles {
  public:
   /// The instance is looked at; it asks about what isn't ready.
   void begin();
-  /// What was found out about an object that isn't ready now; empty: nothing. Of what makes no Pods there is
-  /// nothing to find out.
+  /// The cause found so far why an object isn't ready; empty: none. Objects that make no Pods have none.
   std::string of(const ObjectId& id, const Value& live, SteadyTime now);
-  /// What wasn't asked about is ready, or gone.
+  /// Forgets objects that weren't asked about since begin(): they are ready, or gone.
   void finish();
 
-  /// What is to be looked into now.
+  /// The objects to look into now.
   std::vector<apply::Unready> due(SteadyTime now) const;
-  /// What was found. Whether that is something else than before.
+  /// Records the cause found. Whether it differs from the one before.
   bool found(const apimachinery::ObjectKey& key, std::string cause, SteadyTime now);
   /// When the next is due.
   std::optional<SteadyTime> next() const;

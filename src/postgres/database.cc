@@ -38,7 +38,7 @@ enum Type : unsigned {
 };
 constexpr int kBinary = 1;
 
-// Whose turn it is to write; any number that nobody else uses ("Mistleto").
+// The advisory lock of writers: any number that nobody else uses ("Mistleto").
 constexpr std::string_view kTakeTurn = "SELECT pg_advisory_xact_lock(5578116557347058799);";
 
 // Of the SQLSTATE (PostgreSQL's manual, appendix A).
@@ -69,7 +69,7 @@ constexpr std::array kMeanings{
     Meaning{"XX002", ErrorKind::Invalid, "restore it from a backup"},
 };
 
-// What a failed connection says, in lines like "… FATAL:  28P01: password authentication failed".
+// A failed connection's message, in lines like "… FATAL:  28P01: password authentication failed".
 struct Refusal {
   std::string state;  // empty: nobody answered
   std::string words;

@@ -439,9 +439,8 @@ class Resolver {
     failure.because =
         fmt::format("it is read from {}, and the lock has it from {}; {}", place, before, failure.because);
     failure.hint = fmt::format(
-        "copy the package's manifest to its new place as it is, or correct the registry's address; if the "
-        "new "
-        "bytes are wanted: {}",
+        "copy the package's manifest to its new place as it is, or correct the registry's address; "
+        "if the new bytes are wanted: {}",
         update);
     return failure;
   }

@@ -77,7 +77,7 @@ void Containers::stays(const ObjectKey& key, std::string version, std::string wh
                   there == live.end() ? std::vector<std::string>() : owners_of(there->second.value),
                   "",
                   rewritten};
-  staying.freed = freed_.contains(uid_of(live, key));
+  staying.uid = uid_of(live, key);
   if (there != live.end() && key.group_kind == GroupKind{"", "Secret"})
     staying.made_for = there->second.value.string_at({"metadata", "annotations", kAccountOfToken});
   staying_.push_back(std::move(staying));
@@ -123,7 +123,8 @@ std::string Containers::known_to_stay(const PlannedAction& container, const Grou
   for (const Staying& each : staying_) {
     const bool inside = holds(container.key, defined, each) && !(replaced && is_definition && each.rewritten);
     // The garbage collector takes what has lost all its owners.
-    const bool owned = each.key != container.key && !each.owners.empty() && (replaced || !each.freed) &&
+    const bool owned = each.key != container.key && !each.owners.empty() &&
+                       !going_.freed.contains(each.uid) &&
                        std::ranges::find(each.owners, container.uid) != each.owners.end() &&
                        std::ranges::all_of(each.owners, [&](const std::string& uid) {
                          return uid == container.uid || going_.uids.contains(uid);
@@ -176,7 +177,7 @@ std::string Containers::owning_what_stays(const Contents& contents) const {
     };
     const bool by_it =
         std::ranges::any_of(each.owners, [&](const std::string& uid) { return taken.contains(uid); });
-    if (by_it && !each.freed && std::ranges::all_of(each.owners, goes))
+    if (by_it && !going_.freed.contains(each.uid) && std::ranges::all_of(each.owners, goes))
       names.push_back(fmt::format("{}, which {} and has its owner there", each.key.display(), each.why));
   }
   return would_go(std::move(names));
@@ -325,6 +326,7 @@ Status Containers::settle_replacements(const Environment& environment, apply::Pl
                                        const LiveState& live, const Context& context) {
   Views views;
   Data data;
+  going_.freed.clear();  // what is replaced may go before they are written
   for (PlannedAction& write : plan.writes) {
     if (write.kind != ActionKind::Replace || plan.is_hook(write)) continue;
     // The new StatefulSet takes over what the old one owned.
@@ -334,7 +336,6 @@ Status Containers::settle_replacements(const Environment& environment, apply::Pl
       why = known_to_stay(write, {}, true);
       if (why.empty()) why = bound_to_what_stays(write, live);
       Going going = going_;
-      going.freed.clear();  // the object may go before they are written
       going.uids.insert(write.uid);
       if (why.empty()) {
         MIST_TRY(why, owning_what_is_kept(environment, write, going, data, context));
@@ -342,7 +343,6 @@ Status Containers::settle_replacements(const Environment& environment, apply::Pl
     } else {
       MIST_TRY(const ContainerView* view, view_of(environment, write.key, views, context));
       Going going = going_;
-      going.freed.clear();
       for (const PlannedAction& other : plan.writes) {
         if (other.key.group_kind == view->defined() && !is_kept(live, other.key)) {
           if (const std::string uid = uid_of(live, other.key); !uid.empty()) going.uids.insert(uid);

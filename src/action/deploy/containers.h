@@ -60,7 +60,7 @@ class Containers {
     std::vector<std::string> owners;  // uids
     std::string made_for = {};        // the ServiceAccount of a token
     bool rewritten = false;           // created again when its definition is replaced
-    bool freed = false;               // of all its owners, before anything is deleted
+    std::string uid = {};
   };
   using Views = std::map<apimachinery::ObjectKey, ContainerView>;
   using Data = std::map<std::string, ContainerView>;  // of_data(), by namespace
@@ -93,7 +93,7 @@ class Containers {
   apply::PruneRules rules_;
   RecordFate record_ = RecordFate::Stays;
   std::vector<Staying> staying_;
-  std::set<std::string> freed_;  // uids; set before anything stays
+  std::set<std::string> freed_;  // Going::freed of the removals, which come after all writes
   Going going_;
   std::set<std::string> namespaces_;  // of what goes, and the release's own
   std::map<apimachinery::ObjectKey, std::vector<std::string>> foreign_;

@@ -32,6 +32,11 @@ namespace {
 
 const kube::ResourceInfo kNamespaces{{"", "v1", "Namespace"}, "namespaces", false, {}};
 
+// An error of its plan, with the line of the template, and secrets hidden.
+Error for_people(const Look& look, Error failure) {
+  return look.hidden.masked(with_line(look.rendered, std::move(failure)));
+}
+
 // Whether the release's namespace has to be made first.
 Result<bool> namespace_is_missing(const Environment& environment, const release::ReleaseId& id,
                                   const DeployOptions& options, const Context& context) {
@@ -379,7 +384,7 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
   if (!options.allowed.take_over_from && !result.state.unfinished.empty())
     result.options.allowed.take_over_from = allowed_by(result.rendered.recorded_options).take_over_from;
   if (Status seen = look_at_cluster(environment, result, intent, options, unreadable, context); !seen.ok())
-    return result.hidden.masked(with_line(result.rendered, std::move(seen).error()));
+    return for_people(result, std::move(seen).error());
   return result;
 }
 
@@ -428,13 +433,12 @@ Status check_look(const Environment& environment, const Look& look, const Contex
   Status fits =
       apply::check_against_server(environment.client, look.plan,
                                   apply::changes_by(look.plan.desired, environment.client, context), context);
-  if (fits.ok()) return fits;
-  return look.hidden.masked(with_line(look.rendered, std::move(fits).error()));
+  return fits.ok() ? fits : for_people(look, std::move(fits).error());
 }
 
 Status refuse_conflicts(const Look& look) {
   Status agreed = apply::refuse_conflicts(look.plan);
-  return agreed.ok() ? agreed : look.hidden.masked(with_line(look.rendered, std::move(agreed).error()));
+  return agreed.ok() ? agreed : for_people(look, std::move(agreed).error());
 }
 
 Status look_again(const Environment& environment, Look& look, const Context& context) {

@@ -38,7 +38,35 @@ bool lets_pass(const FieldDifference& difference, std::span<const PathStep> fiel
   return chooses && adds_requirements(difference);
 }
 
+// "*/*" is a resource with its subresources.
+bool names(const Value& rule, std::string_view list, std::string_view name) {
+  const Value* const all = rule.find(list);
+  return all != nullptr && all->is_array() && std::ranges::any_of(all->as_array(), [&](const Value& each) {
+           const std::string_view text = each.is_string() ? std::string_view(each.as_string()) : "";
+           return text == "*" || text == "*/*" || text == name;
+         });
+}
+
 }  // namespace
+
+bool has_rule_for(const Value& configuration, std::string_view group, std::string_view resource,
+                  std::initializer_list<std::string_view> operations) {
+  const auto matches = [&](const Value* rules) {
+    return rules != nullptr && rules->is_array() &&
+           std::ranges::any_of(rules->as_array(), [&](const Value& rule) {
+             return names(rule, "apiGroups", group) &&
+                    (resource.empty() || names(rule, "resources", resource)) &&
+                    std::ranges::any_of(operations, [&](std::string_view operation) {
+                      return names(rule, "operations", operation);
+                    });
+           });
+  };
+  if (matches(configuration.at_path({"spec", "matchConstraints", "resourceRules"}))) return true;
+  const Value* const webhooks = configuration.find("webhooks");
+  return webhooks != nullptr && webhooks->is_array() &&
+         std::ranges::any_of(webhooks->as_array(),
+                             [&](const Value& webhook) { return matches(webhook.find("rules")); });
+}
 
 bool is_of_admission(const GroupKind& kind) { return kind.group == "admissionregistration.k8s.io"; }
 

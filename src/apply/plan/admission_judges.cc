@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
+#include "apply/plan/admission_change.h"
 #include "kube/api_failure.h"
 
 namespace mist::apply {
@@ -17,44 +19,28 @@ constexpr std::array<std::pair<const char*, const char*>, 3> kJudges{
      {"ValidatingWebhookConfiguration", "validatingwebhookconfigurations"},
      {"MutatingWebhookConfiguration", "mutatingwebhookconfigurations"}}};
 
-bool has_any_of(const Value* list, std::string_view all, std::string_view one) {
-  return list != nullptr && list->is_array() && std::ranges::any_of(list->as_array(), [&](const Value& each) {
-           return each.is_string() && (each.as_string() == all || each.as_string() == one);
-         });
-}
-
 }  // namespace
 
 AdmissionJudges AdmissionJudges::read(kube::Client& client, std::string_view operation,
                                       const Context& context) {
   AdmissionJudges judges;
+  judges.operation_ = operation;
   for (const auto& [kind, plural] : kJudges) {
     const kube::ResourceInfo resource{{"admissionregistration.k8s.io", "v1", kind}, plural, false, {}};
-    const auto found = client.list(resource, {}, context);
+    auto found = client.list(resource, {}, context);
     // Servers before 1.30 have no policies.
     if (!found.ok() && !kube::is_not_served(found.error()) && found.error().kind != ErrorKind::NotFound)
       judges.unknown_ = true;
     if (!found.ok()) continue;
-    for (const Value& each : found->items) {
-      judges.add_rules(each.at_path({"spec", "matchConstraints", "resourceRules"}), operation);
-      const Value* const webhooks = each.find("webhooks");
-      if (webhooks == nullptr || !webhooks->is_array()) continue;
-      for (const Value& webhook : webhooks->as_array()) judges.add_rules(webhook.find("rules"), operation);
-    }
+    std::ranges::move(found->items, std::back_inserter(judges.configurations_));
   }
   return judges;
 }
 
 bool AdmissionJudges::judge(const apimachinery::GroupKind& kind) const {
-  return unknown_ || std::ranges::any_of(rules_, [&](const Value& rule) {
-           return has_any_of(rule.find("apiGroups"), "*", kind.group);
+  return unknown_ || std::ranges::any_of(configurations_, [&](const Value& each) {
+           return has_rule_for(each, kind.group, "", {operation_});
          });
-}
-
-void AdmissionJudges::add_rules(const Value* rules, std::string_view operation) {
-  if (rules == nullptr || !rules->is_array()) return;
-  for (const Value& rule : rules->as_array())
-    if (has_any_of(rule.find("operations"), "*", operation)) rules_.push_back(rule);
 }
 
 }  // namespace mist::apply

@@ -2,6 +2,7 @@
 // The policies and webhooks of a cluster that judge one operation: where there is none, the server only asks
 // for rights, and validates. Blocking to read; then pure; any thread.
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,9 +22,8 @@ class AdmissionJudges {
   bool judge(const apimachinery::GroupKind& kind) const;
 
  private:
-  void add_rules(const encoding::Value* rules, std::string_view operation);
-
-  std::vector<encoding::Value> rules_;
+  std::string operation_;
+  std::vector<encoding::Value> configurations_;
   bool unknown_ = false;
 };
 

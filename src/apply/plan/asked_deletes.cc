@@ -85,7 +85,7 @@ bool may_judge_otherwise(kube::Client& client, const std::vector<PlannedAction>&
   });
 }
 
-// What refused it and goes too: the order of removals has it go first. Whether anything is.
+// Whether one of the removals refused it. The order of removals deletes such policies and webhooks first.
 bool is_refused_by_own(const Refusal& refusal, std::vector<PlannedAction>& removals, const LiveState& live) {
   std::vector<std::string> names = kube::denied_by(refusal.failure);
   if (is_unanswered(refusal.failure)) names.emplace_back(kube::unanswering_webhook(refusal.failure));

@@ -358,25 +358,7 @@ Status check_custom_resources(const std::vector<DesiredObject>& desired, const C
 }
 
 bool changes_on_admission(const Value& configuration, std::string_view group, std::string_view resource) {
-  const auto names = [](const Value& rule, std::string_view list, std::string_view name) {
-    const Value* const all = rule.find(list);
-    return all != nullptr && all->is_array() && std::ranges::any_of(all->as_array(), [&](const Value& each) {
-             const std::string_view text = each.is_string() ? std::string_view(each.as_string()) : "";
-             return text == "*" || text == "*/*" || text == name;
-           });
-  };
-  const auto matches = [&](const Value* rules) {
-    return rules != nullptr && rules->is_array() &&
-           std::ranges::any_of(rules->as_array(), [&](const Value& rule) {
-             return names(rule, "apiGroups", group) && names(rule, "resources", resource) &&
-                    (names(rule, "operations", "CREATE") || names(rule, "operations", "UPDATE"));
-           });
-  };
-  if (matches(configuration.at_path({"spec", "matchConstraints", "resourceRules"}))) return true;
-  const Value* const webhooks = configuration.find("webhooks");
-  return webhooks != nullptr && webhooks->is_array() &&
-         std::ranges::any_of(webhooks->as_array(),
-                             [&](const Value& webhook) { return matches(webhook.find("rules")); });
+  return has_rule_for(configuration, group, resource, {"CREATE", "UPDATE"});
 }
 
 bool is_mutating_configuration(const GroupKind& kind) {

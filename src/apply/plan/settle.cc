@@ -430,12 +430,19 @@ bool needs_the_server(const PlannedAction& action) {
   return false;
 }
 
+namespace {
+
+bool is_askable_create(const Plan& plan, const PlannedAction& action) {
+  return action.kind == ActionKind::Create && !action.late && !action.unreadable && !plan.is_hook(action);
+}
+
+}  // namespace
+
 void ask_about_all_changes(Plan& plan) {
-  for (PlannedAction& action : plan.writes) {
-    const bool created = action.kind == ActionKind::Create && !action.late;
-    if ((created || action.kind == ActionKind::Update) && !action.unreadable && !plan.is_hook(action))
+  for (PlannedAction& action : plan.writes)
+    if ((action.kind == ActionKind::Update && !action.unreadable && !plan.is_hook(action)) ||
+        is_askable_create(plan, action))
       action.ask = true;
-  }
 }
 
 namespace {
@@ -475,8 +482,7 @@ Status settle(kube::Client& client, Plan& plan, const LiveState& live, const Pla
   for (PlannedAction& action : plan.writes) {
     // A hook is replaced because it runs again, whatever differs.
     if (plan.is_hook(action) && action.kind == ActionKind::Replace) continue;
-    const bool asks_creates = action.kind == ActionKind::Create && (gates_change || action.ask) &&
-                              !action.late && !action.unreadable && !plan.is_hook(action);
+    const bool asks_creates = (gates_change || action.ask) && is_askable_create(plan, action);
     if (asks_creates || needs_the_server(action)) open.push_back(&action);
   }
   const Settler settler(client, plan, live, rules, context);

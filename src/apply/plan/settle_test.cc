@@ -166,7 +166,7 @@ TEST(Settle, RightsThatAreMissingStopAWriteAndNoLook) {
   EXPECT_EQ(asked_about([](auto&) {}, rights, {.only_looks = true}).kind, ActionKind::Update);
 }
 
-// What becomes of a ConfigMap that is to be created, when the server refuses the dry run.
+// The planned creation of a ConfigMap after the server refused its dry run.
 PlannedAction created(const Error& refusal, const PlanRules& rules = {}) {
   testing::FakeCluster cluster;
   Plan plan = testing::plan_of(cluster, {"default", "web"},
