@@ -45,7 +45,7 @@ std::vector<apply::Unready> Troubles::due(SteadyTime now) const {
   return objects;
 }
 
-bool Troubles::found(const apimachinery::ObjectKey& key, std::string cause, SteadyTime now) {
+bool Troubles::found(const apimachinery::ObjectKey& key, const std::string& cause, SteadyTime now) {
   const auto known =
       std::ranges::find_if(all_, [&](const auto& each) { return each.second.object.key == key; });
   if (known == all_.end()) return false;

@@ -30,7 +30,7 @@ class Troubles {
   /// The objects to look into now.
   std::vector<apply::Unready> due(SteadyTime now) const;
   /// Records the cause found. Whether it differs from the one before.
-  bool found(const apimachinery::ObjectKey& key, std::string cause, SteadyTime now);
+  bool found(const apimachinery::ObjectKey& key, const std::string& cause, SteadyTime now);
   /// When the next is due.
   std::optional<SteadyTime> next() const;
 

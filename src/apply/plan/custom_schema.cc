@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "apply/fields/keyed_lists.h"
+#include "apply/plan/admission_change.h"
 #include "base/text.h"
 #include "encoding/member_finder.h"
 #include "encoding/schema.h"
