@@ -24,14 +24,16 @@ class Proxy:
 
     before(number, method, path) is called before a request is passed on, after(number, method, path) when its answer
     is known and before it is sent back; number counts from 1. Both may raise Refuse or Drop, and be slow.
+    port_for(number, method, path) names the API server that gets a request, where there are several.
     """
 
-    def __init__(self, kube, token, before=None, after=None):
+    def __init__(self, kube, token, before=None, after=None, port_for=None):
         self.count = 0
         self.accepted = []  # (method, path, what the client accepts) of each request
         self._lock = threading.Lock()
         nothing = lambda number, method, path: None  # noqa: E731
         before, after, outer = before or nothing, after or nothing, self
+        port_for = port_for or (lambda number, method, path: int(kube.port))
 
         class Handler(QuietHandler):
             def handle_any(self):
@@ -49,7 +51,8 @@ class Proxy:
                     self.close_connection = True
 
             def forward(self, body, number):
-                upstream = http.client.HTTPSConnection(kube.host, int(kube.port), context=kube.tls_without_identity)
+                upstream = http.client.HTTPSConnection(kube.host, port_for(number, self.command, self.path),
+                                                       context=kube.tls_without_identity)
                 try:
                     headers = {name: value for name, value in self.headers.items()
                                if name.lower() not in ("host", "connection", "authorization", "accept-encoding")}
