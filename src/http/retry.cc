@@ -207,7 +207,10 @@ std::optional<RetryingTransport::Wait> RetryingTransport::decide(const Request& 
   const Duration patience = throttled ? options_.patience
                             : reached ? options_.failure_patience
                                       : options_.first_contact_patience;
-  if (spent.waiting + next.time > patience) return std::nullopt;
+  if (spent.waiting + next.time > patience) {
+    if (!result.ok()) note_gone(origin);
+    return std::nullopt;
+  }
   if (!throttled && !reached && spent.attempts > options_.first_connect + patience) return std::nullopt;
   return next;
 }
@@ -220,6 +223,11 @@ bool RetryingTransport::has_answered(const std::string& origin) {
 void RetryingTransport::note_answer(const std::string& origin) {
   const std::scoped_lock lock(mutex_);
   reached_.insert(origin);
+}
+
+void RetryingTransport::note_gone(const std::string& origin) {
+  const std::scoped_lock lock(mutex_);
+  reached_.erase(origin);
 }
 
 /// Exponential with "equal jitter": half fixed, half at random.

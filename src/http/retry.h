@@ -26,7 +26,8 @@ struct RetryOptions {
   Duration longest_wait = std::chrono::seconds(5);       ///< of our own choice; Retry-After may ask for more
   /// Waiting that one request may cost, whatever the reason. The Context's deadline ends it earlier.
   Duration patience = std::chrono::seconds(60);
-  /// The same for broken connections and 5xx; servers that restart are back after this.
+  /// The same for broken connections and 5xx; servers that restart are back after this. A server that isn't
+  /// counts as one that never answered: what is asked next waits no longer than `first_contact_patience`.
   Duration failure_patience = std::chrono::seconds(20);
   /// The same until that server answered for the first time: a wrong address should be reported quickly, and
   /// one transport may lead to many servers.
@@ -78,6 +79,7 @@ class RetryingTransport final : public Transport {
   Duration back_off(int attempt);
   bool has_answered(const std::string& origin);
   void note_answer(const std::string& origin);
+  void note_gone(const std::string& origin);
   void report(const std::string& origin, const Wait& wait, Duration attempted);
   void trace(const Request& request, const Result<Response>& result, int attempt, Duration duration) const;
 
@@ -87,7 +89,7 @@ class RetryingTransport final : public Transport {
   EventSink& events_;
   const RetryOptions options_;
   std::mutex mutex_;
-  std::set<std::string, std::less<>> reached_;  // origins that answered; guarded by mutex_
+  std::set<std::string, std::less<>> reached_;  // origins that answer; guarded by mutex_
   std::optional<SteadyTime> reported_;          // guarded by mutex_
 };
 

@@ -227,6 +227,25 @@ TEST_F(Retry, AnAnswerOfOneServerIsNoReasonToWaitForAnother) {
   EXPECT_LE(clock_.slept(), options().first_contact_patience);
 }
 
+TEST_F(Retry, AServerThatStaysAwayIsWaitedForOnce) {
+  inner_.reply(200);
+  EXPECT_TRUE(send(Repeat::Safe).ok());
+  inner_.otherwise([](const Request&, const Context&) -> Result<Response> { return refused(); });
+  EXPECT_FALSE(send(Repeat::Safe).ok());
+  EXPECT_GT(clock_.slept(), 10s);
+  const Duration before = clock_.slept();
+  EXPECT_FALSE(send(Repeat::Safe).ok());
+  EXPECT_LE(clock_.slept() - before, options().first_contact_patience) << "it is still away";
+  inner_.otherwise([](const Request&, const Context&) -> Result<Response> {
+    return Response{.status = 200, .headers = {}, .body = {}};
+  });
+  EXPECT_TRUE(send(Repeat::Safe).ok());
+  inner_.otherwise([](const Request&, const Context&) -> Result<Response> { return refused(); });
+  const Duration back = clock_.slept();
+  EXPECT_FALSE(send(Repeat::Safe).ok());
+  EXPECT_GT(clock_.slept() - back, 10s) << "it was back meanwhile";
+}
+
 TEST_F(Retry, WaitsGrowAndAreNotAllTheSame) {
   inner_.reply(200);
   ASSERT_TRUE(send(Repeat::Safe).ok());

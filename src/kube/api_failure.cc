@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "http/transport.h"
 
 namespace mist::kube {
 namespace {
@@ -171,6 +172,10 @@ bool is_other_object(const Error& failure) { return fact(failure).other_object; 
 bool is_immutable(const Error& failure) { return fact(failure).immutable; }
 bool is_invalid_anyway(const Error& failure) { return fact(failure).invalid_anyway; }
 bool names_invalid_fields(const Error& failure) { return fact(failure).invalid_fields; }
+bool is_without_answer(const Error& failure) {
+  return http::surely_not_sent(failure) || http::maybe_acted_on(failure);
+}
+
 std::string_view unanswering_webhook(const Error& failure) { return fact(failure).webhook; }
 const std::vector<std::string>& webhook_namespaces(const Error& failure) {
   return fact(failure).webhook_namespaces;

@@ -80,6 +80,8 @@ bool is_immutable(const Error& failure);
 bool is_invalid_anyway(const Error& failure);
 /// Whether it found the object's own fields wrong: 422 with a cause for each.
 bool names_invalid_fields(const Error& failure);
+/// Whether it didn't answer at all: nothing arrived, or the connection broke.
+bool is_without_answer(const Error& failure);
 /// The admission webhook that it couldn't ask, by its name in its configuration; empty: that isn't why.
 std::string_view unanswering_webhook(const Error& failure);
 /// ApiFailure::webhook_namespaces.

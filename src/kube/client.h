@@ -65,6 +65,7 @@ struct ApplyOptions {
   bool force = false;
   DryRun dry_run = DryRun::No;
   std::string subresource = {};  ///< "status"; empty: the object itself
+  bool insist = true;            ///< false: once is enough where the answer is a 5xx, or none
 };
 
 enum class Propagation : std::uint8_t { Background, Foreground, Orphan };
@@ -74,6 +75,7 @@ struct DeleteOptions {
   std::string resource_version = {};  ///< precondition; empty: none
   Propagation propagation = Propagation::Background;
   DryRun dry_run = DryRun::No;
+  bool insist = true;  ///< as ApplyOptions::insist
 };
 
 struct ListOptions {

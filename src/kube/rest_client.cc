@@ -451,8 +451,8 @@ Result<Value> RestClient::apply(const ObjectRef& ref, const Value& object, const
   if (options.dry_run == DryRun::Server) query.emplace_back("dryRun", "All");
   const std::string path =
       options.subresource.empty() ? object_path(ref) : object_path(ref) + "/" + options.subresource;
-  return exchange_with_body("PATCH", path, query, std::string(kApplyPatch), object, Repeat::Safe,
-                            asked("apply", ref), context);
+  return exchange_with_body("PATCH", path, query, std::string(kApplyPatch), object,
+                            options.insist ? Repeat::Safe : Repeat::Unsafe, asked("apply", ref), context);
 }
 
 Result<Value> RestClient::merge_patch(const ObjectRef& ref, const Value& patch, const Context& context,
@@ -479,9 +479,9 @@ Result<Value> RestClient::remove(const ObjectRef& ref, const DeleteOptions& opti
     query.emplace_back("dryRun", "All");
   }
   // With a precondition a second try can't hit an object that came later.
-  const Repeat repeat = body.find("preconditions") != nullptr ? Repeat::Safe : Repeat::Unsafe;
-  return exchange_with_body("DELETE", object_path(ref), query, std::string(kJson), body, repeat,
-                            asked("delete", ref), context);
+  const bool again = options.insist && body.find("preconditions") != nullptr;
+  return exchange_with_body("DELETE", object_path(ref), query, std::string(kJson), body,
+                            again ? Repeat::Safe : Repeat::Unsafe, asked("delete", ref), context);
 }
 
 Result<http::Response> RestClient::open_watch(const ResourceInfo& resource, const ListOptions& options,

@@ -215,6 +215,12 @@ TEST_F(RestClientTest, OnlyWhatMayBeRepeatedIsMarkedSo) {
   EXPECT_EQ(repeat(), http::Repeat::Unsafe);
   (void)client.remove(api, {.uid = "u"}, {});
   EXPECT_EQ(repeat(), http::Repeat::Safe);
+  (void)client.remove(api, {.uid = "u", .insist = false}, {});
+  EXPECT_EQ(repeat(), http::Repeat::Unsafe);
+  (void)client.apply(api, object, {}, {});
+  EXPECT_EQ(repeat(), http::Repeat::Safe);
+  (void)client.apply(api, object, {.insist = false}, {});
+  EXPECT_EQ(repeat(), http::Repeat::Unsafe);
   object["metadata"].set("resourceVersion", "7");
   (void)client.update(api, object, {});
   EXPECT_EQ(repeat(), http::Repeat::Safe);

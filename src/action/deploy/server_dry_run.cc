@@ -67,6 +67,7 @@ Status dry_run_on_server(const Environment& environment, const apply::Plan& plan
     kube::ApplyOptions apply_options;
     // Fields that are taken over first are no conflict then.
     apply_options.force = force_conflicts || action.transfer.has_value();
+    apply_options.field_manager = plan.owner.manager;
     apply_options.dry_run = kube::DryRun::Server;
     const release::RenderedObject& rendered = plan.desired[action.desired].rendered;
     auto checked =

@@ -1,6 +1,7 @@
 #include "apply/plan/asked_deletes.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <set>
 #include <utility>
@@ -29,19 +30,25 @@ bool is_unanswered(const Error& failure) { return !kube::unanswering_webhook(fai
 Result<std::vector<Refusal>> ask(kube::Client& client, const std::vector<PlannedAction*>& asked,
                                  const Context& context) {
   std::vector<std::optional<Error>> answers(asked.size());
-  MIST_TRY_VOID(parallel_for(asked.size(), 16, [&](std::size_t i) -> Status {
-                  const PlannedAction& removal = *asked[i];
-                  const InventoryItem item{
-                      .key = removal.key, .version = removal.resource.gvk.version, .uid = removal.uid};
-                  const auto resource = resource_of(client, item, context);
-                  if (!resource.ok() || !*resource) return context.check();
-                  auto removed =
-                      client.remove({**resource, removal.key.ns, removal.key.name},
-                                    {.uid = removal.uid, .dry_run = kube::DryRun::Server}, context);
-                  if (!removed.ok() && (kube::is_denied(removed.error()) || is_unanswered(removed.error())))
-                    answers[i] = std::move(removed).error();
-                  return context.check();
-                }).in("while the server was asked what it would delete"));
+  std::atomic<bool> insist = true;  // a webhook that was waited for once isn't waited for again
+  const auto ask_one = [&](std::size_t i) -> Status {
+    const PlannedAction& removal = *asked[i];
+    const InventoryItem item{.key = removal.key, .version = removal.resource.gvk.version, .uid = removal.uid};
+    const auto resource = resource_of(client, item, context);
+    if (!resource.ok() || !*resource) return context.check();
+    auto removed =
+        client.remove({**resource, removal.key.ns, removal.key.name},
+                      {.uid = removal.uid, .dry_run = kube::DryRun::Server, .insist = insist}, context);
+    MIST_TRY_VOID(context.check());
+    if (removed.ok()) return {};
+    if (kube::is_without_answer(removed.error())) return std::move(removed).error();
+    if (is_unanswered(removed.error())) insist = false;
+    if (kube::is_denied(removed.error()) || is_unanswered(removed.error()))
+      answers[i] = std::move(removed).error();
+    return {};
+  };
+  MIST_TRY_VOID(
+      parallel_for(asked.size(), 16, ask_one).in("while the server was asked what it would delete"));
   std::vector<Refusal> refusals;
   for (std::size_t i = 0; i < asked.size(); ++i)
     if (answers[i]) refusals.push_back({asked[i], *std::move(answers[i])});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "apply/fields/empty_first.h"
 #include "apply/fields/server_made.h"
@@ -90,6 +91,7 @@ class Settler {
     // What is taken over first is no conflict then; what else is, the plan knows (fields_of_others).
     options.force = rules_.allowed.force_conflicts || action.transfer.has_value();
     options.dry_run = kube::DryRun::Server;
+    options.insist = insist_;
     const kube::ObjectRef ref{action.resource, action.key.ns, action.key.name};
     const bool empties = empties_something(action, ref, there->second.value);
     auto answer = client_.apply(ref, object, options, context_);
@@ -121,7 +123,7 @@ class Settler {
         accepted(action, desired, base, *answer);
       return {};
     }
-    if (Status alive = context_.check(); !alive.ok()) return alive;
+    MIST_TRY_VOID(still_answers(answer));
     // The apply gets over it, which a dry run can't.
     if (kube::is_lost_version(answer.error()) || kube::is_narrow_version(answer.error()) ||
         kube::is_without_dry_run(answer.error()))
@@ -150,6 +152,16 @@ class Settler {
   }
 
  private:
+  // Fails where a question got no answer at all: the rest would wait as long for theirs. A webhook that was
+  // waited for once isn't waited for again.
+  Status still_answers(const Result<Value>& answer) const {
+    MIST_TRY_VOID(context_.check());
+    if (answer.ok()) return {};
+    if (kube::is_without_answer(answer.error())) return answer.error();
+    if (!kube::unanswering_webhook(answer.error()).empty()) insist_ = false;
+    return {};
+  }
+
   void unanswered(PlannedAction& action, const Error& failure) const {
     conflict(action, ConflictCause::Denied, "it can't be written now", failure);
   }
@@ -179,9 +191,10 @@ class Settler {
     kube::ApplyOptions options;
     options.field_manager = plan_.owner.manager;
     options.dry_run = kube::DryRun::Server;
+    options.insist = insist_;
     const auto created =
         client_.apply({action.resource, action.key.ns, action.key.name}, object, options, context_);
-    MIST_TRY_VOID(context_.check());
+    MIST_TRY_VOID(still_answers(created));
     if (created.ok() || kube::is_without_dry_run(created.error())) return {};
     const Error& failure = created.error();
     if (kube::is_over_quota(failure) && may_make_room()) return {};
@@ -389,6 +402,7 @@ class Settler {
   const PlanRules& rules_;
   const Context& context_;
   const std::set<GroupKind> redefined_;
+  mutable std::atomic<bool> insist_ = true;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "http/transport.h"
 #include "kube/api_failure.h"
 #include "testing/api_refusal.h"
 #include "testing/definition.h"
@@ -14,6 +15,7 @@ namespace mist::apply {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(RedefinedKinds, AreThoseWhoseDefinitionsAreWritten) {
@@ -225,6 +227,25 @@ TEST(Settle, OneOfManyTellsOfRightsWhereNothingJudgesThem) {
   EXPECT_EQ(asked_of_twenty(fmt::format(fmt::runtime(judge), "apps", "CREATE")), 1);
   EXPECT_EQ(asked_of_twenty(fmt::format(fmt::runtime(judge), "''", "DELETE")), 1);
   EXPECT_EQ(asked_of_twenty(fmt::format(fmt::runtime(judge), "''", "CREATE")), 20);
+}
+
+TEST(Settle, AServerThatIsGoneIsAskedNoFurther) {
+  testing::FakeCluster cluster;
+  std::string objects;
+  for (int i = 0; i < 100; ++i)
+    objects += fmt::format("---\n{{apiVersion: v1, kind: Service, metadata: {{name: s{}}}}}\n", i);
+  Plan plan = testing::plan_of(cluster, {"default", "web"}, objects);
+  std::atomic<std::size_t> asked = 0;
+  cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply") return std::nullopt;
+    ++asked;
+    return http::undelivered(http::Sent::Maybe, "the connection broke");
+  });
+  ask_about_all_changes(plan);
+  const Status settled = settle(cluster, plan, {}, {}, Context());
+  ASSERT_FALSE(settled.ok());
+  EXPECT_THAT(settled.error().to_line(), HasSubstr("the connection broke"));
+  EXPECT_LE(asked, 16) << "each would wait as long";
 }
 
 TEST(Settle, WhatTheServerCannotSayYetIsLeftToTheWrite) {
