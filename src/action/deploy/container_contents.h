@@ -44,8 +44,8 @@ class ContainerView {
   static Result<ContainerView> of_definition(const Environment& environment, const apply::Owner& id,
                                              const std::string& name, const Context& context);
 
-  /// The claims, Secrets and ConfigMaps of a namespace, as far as they can be listed, and the owners of those
-  /// that stay. For owners_of_kept() and claims_with_owners().
+  /// The claims, Secrets and ConfigMaps of a namespace ("": of all), as far as they can be listed, and the
+  /// owners of those that stay. For owners_of_kept() and claims_with_owners().
   static Result<ContainerView> of_data(const Environment& environment, const apply::Owner& id,
                                        const std::string& ns, const Context& context);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apimachinery/built_in_groups.h"
 #include "apply/marks.h"
 #include "base/some_of.h"
 #include "base/text.h"
@@ -20,6 +21,7 @@ namespace {
 const GroupKind kNamespaceKind{"", "Namespace"};
 const GroupKind kApiServiceKind{"apiregistration.k8s.io", "APIService"};
 const GroupKind kVolumeKind{"", "PersistentVolume"};
+const std::string kEverywhere;  // as a LIST has it
 constexpr std::string_view kAccountOfToken = "kubernetes.io/service-account.name";
 
 bool is_looked_into(const ObjectKey& key) {
@@ -264,17 +266,17 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
 // A StatefulSet may own its claims (persistentVolumeClaimRetentionPolicy), as a package may have it: they go
 // with it, whatever --delete-pvcs says.
 void Containers::tell_claims_that_go(std::vector<PlannedAction>& removals, const Data& data) {
-  std::map<std::string, std::vector<std::string>> claims;
+  std::map<std::string, std::set<std::string>> claims;
   for (const auto& [ns, view] : data)
-    for (auto& [uid, names] : view.claims_with_owners(going_))
-      claims[uid].insert(claims[uid].end(), names.begin(), names.end());
+    for (auto& [uid, names] : view.claims_with_owners(going_)) claims[uid].insert(names.begin(), names.end());
   for (PlannedAction& removal : removals) {
     const auto with_it = claims.find(removal.uid);
     if (removal.kind != ActionKind::Delete || is_looked_into(removal.key) || with_it == claims.end())
       continue;
-    removal.reason += "; with it go, since it owns them: " + some_of(with_it->second, 20);
-    foreign_[removal.key] = with_it->second;
-    removal.with_it = with_it->second;
+    const std::vector<std::string> names(with_it->second.begin(), with_it->second.end());
+    removal.reason += "; with it go, since it owns them: " + some_of(names, 20);
+    foreign_[removal.key] = names;
+    removal.with_it = names;
   }
 }
 
@@ -294,10 +296,13 @@ Result<std::string> Containers::owning_what_is_kept(const Environment& environme
                                                     const PlannedAction& action, const Going& going,
                                                     Data& data, const Context& context) const {
   if (action.uid.empty()) return std::string();
-  // Objects without a namespace may own some of any. Of all namespaces nobody lists all data: those count in
-  // which the release is.
+  // Objects without a namespace may own some of any. A cluster's own kinds do so only by hand, and of all
+  // namespaces few may list all data: of those, and then, the namespaces count in which the release is.
   std::set<std::string> namespaces{action.key.ns};
-  if (action.key.ns.empty()) namespaces = namespaces_;
+  if (action.key.ns.empty()) {
+    namespaces = namespaces_;
+    if (!apimachinery::is_built_in_group(action.key.group_kind.group)) namespaces.insert(kEverywhere);
+  }
   for (const std::string& ns : namespaces) {
     MIST_TRY(const ContainerView* view, data_of(environment, ns, data, context));
     const std::map<std::string, std::string> kept = view->owners_of_kept(going);

@@ -311,6 +311,29 @@ TEST_F(ContainersTest, AnOwnerWithoutANamespaceStaysToo) {
               HasSubstr("with it would go PersistentVolumeClaim default/data"));
 }
 
+// As operators for tenants do it: an object without a namespace owns what was made for it elsewhere.
+TEST_F(ContainersTest, AnOwnerWithoutANamespaceStaysForDataElsewhere) {
+  cluster.register_kind(
+      {{"example.com", "v1", "Tenant"}, "tenants", false, {"get", "list", "patch", "delete"}});
+  const std::string tenant =
+      "---\n{apiVersion: example.com/v1, kind: Tenant, metadata: {name: owner}, spec: {}}\n";
+  put("{apiVersion: v1, kind: Namespace, metadata: {name: elsewhere}}");
+  for (const std::string_view mark : {kKeep, std::string_view()}) {
+    ASSERT_TRUE(upgrade_or_install(text({kBase, tenant})));
+    put(fmt::format(
+        "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: data, namespace: elsewhere, "
+        "ownerReferences: [{{apiVersion: example.com/v1, kind: Tenant, name: owner, uid: {}}}], {}}}, "
+        "spec: {{accessModes: [ReadWriteOnce]}}}}",
+        cluster.find("Tenant.example.com", "", "owner")->string_at({"metadata", "uid"}), mark));
+    const auto report = upgrade_now(std::string(kBase));
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+    EXPECT_THAT(
+        removal(report->plan.removals, "Tenant").reason,
+        HasSubstr(mark.empty() ? "with it go, since it owns them: PersistentVolumeClaim elsewhere/data"
+                               : "with it would go PersistentVolumeClaim elsewhere/data"));
+  }
+}
+
 constexpr std::string_view kVolumeAndClaim = R"(---
 {apiVersion: v1, kind: PersistentVolume, metadata: {name: disk}, spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce]}}
 ---
