@@ -44,7 +44,7 @@ std::string shown(const Wanted& wanted) {
   return escape_controls(text);
 }
 
-bool is_secret(const apimachinery::GroupKind& kind) { return kind == apimachinery::GroupKind{"", "Secret"}; }
+bool is_secret(const apimachinery::GroupKind& kind) { return kind == apimachinery::kSecret; }
 
 // The seeds and values of all releases stand in their records.
 bool is_record(const apimachinery::GroupKind& kind, const Value& object) {

@@ -50,7 +50,7 @@ TEST_F(TwoGroupsTest, AnUpgradeToTheOtherGroupKeepsTheObject) {
     const auto upgraded = upgrade_now(gadget("new", size));
     ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
     EXPECT_TRUE(upgraded->plan.removals.empty());
-    EXPECT_FALSE(upgraded->plan.writes[0].adopted) << "the release made it";
+    EXPECT_FALSE(upgraded->plan.writes[0].recorded.adopted) << "the release made it";
     EXPECT_EQ(uid(), before);
     EXPECT_THAT(inventory(), ElementsAre("new.example.com/g"));
   }

@@ -87,10 +87,10 @@ Result<PlannedAction> unread_removal(const ReleaseId& id, const InventoryItem& i
   action.key = item.key;
   action.resource.gvk = {item.key.group_kind.group, item.version, item.key.group_kind.kind};
   action.uid = item.uid;
-  action.revision = item.revision;
-  action.adopted = item.adopted;
-  action.taken_from = item.taken_from;
-  action.unreadable = true;
+  action.recorded.revision = item.revision;
+  action.recorded.adopted = item.adopted;
+  action.recorded.taken_from = item.taken_from;
+  action.live.unreadable = true;
   action.reason = why.served
                       ? fmt::format(
                             "the release is uninstalled; it can't be read before its definition, which goes "
@@ -143,10 +143,10 @@ Result<UninstallPlan> look_and_plan(const Environment& environment, ReleaseState
         action.resource.gvk.version = read->version;
     }
     action.uid = uid;
-    action.seen = object.string_at({"metadata", "resourceVersion"});
-    action.revision = item.revision;
-    action.adopted = item.adopted;
-    action.taken_from = item.taken_from;
+    action.live.resource_version = object.string_at({"metadata", "resourceVersion"});
+    action.recorded.revision = item.revision;
+    action.recorded.adopted = item.adopted;
+    action.recorded.taken_from = item.taken_from;
     apply::PruneRules rules = options.rules;
     // Uninstalling removes the namespaces that the release made: what was there is kept below, and what else
     // is in them is looked at then.

@@ -33,16 +33,14 @@ using release::ReleaseLock;
 
 namespace {
 
-const GroupKind kNamespaceKind{"", "Namespace"};
-
 bool is_own_namespace(const ReleaseId& id, const ObjectKey& key) {
-  return key.group_kind == kNamespaceKind && key.name == id.ns;
+  return key.group_kind == apimachinery::kNamespace && key.name == id.ns;
 }
 
 // A namespace that is still needed when everything else is gone: that of the record, and those in which hooks
 // run then.
 bool goes_last(const UninstallPlan& plan, const ObjectKey& key) {
-  if (key.group_kind != kNamespaceKind) return false;
+  if (key.group_kind != apimachinery::kNamespace) return false;
   return key.name == plan.id.ns || std::ranges::any_of(plan.hooks, [&](const apply::DesiredObject& hook) {
            return hook.hook->phase == HookPhase::After && hook.key.ns == key.name;
          });
@@ -205,7 +203,7 @@ class UninstallRun {
 
   // It was there before an install that is undone. That is told of when it is as before.
   bool is_adopted(const PlannedAction& action) const {
-    return (options_.keep_adopted || in_vain_.contains(action.key)) && action.adopted &&
+    return (options_.keep_adopted || in_vain_.contains(action.key)) && action.recorded.adopted &&
            action.kind == ActionKind::Retain && !is_return(action);
   }
 
@@ -353,7 +351,7 @@ class UninstallRun {
 }  // namespace
 
 bool is_adopted_namespace(const PlannedAction& action) {
-  return action.adopted && action.key.group_kind == kNamespaceKind && !is_return(action);
+  return action.recorded.adopted && action.key.group_kind == apimachinery::kNamespace && !is_return(action);
 }
 
 Status run_uninstall(const Environment& environment, const UninstallOptions& options, UninstallReport& report,

@@ -64,6 +64,8 @@ class Object {
 
 /// The kind whose objects define kinds.
 inline const GroupKind kCustomResourceDefinition{"apiextensions.k8s.io", "CustomResourceDefinition"};
+inline const GroupKind kNamespace{"", "Namespace"};
+inline const GroupKind kSecret{"", "Secret"};
 /// The kind that such an object defines.
 GroupKind defined_kind(const encoding::Value& definition);
 

@@ -115,6 +115,10 @@ class Finder {
 
 }  // namespace
 
+std::string_view apply_set_of(const Value& live) {
+  return live.string_at({"metadata", "labels", kPartOfLabel});
+}
+
 bool is_record_name(std::string_view name) { return name.starts_with("mistletoe."); }
 
 bool is_record(const Value& secret) {

@@ -49,6 +49,9 @@ inline constexpr std::string_view kInstanceKindAnnotation = "mistletoe.dev/kind"
 /// Of a blueprint's ConfigMap: the account with whose rights the operator does its work.
 inline constexpr std::string_view kServiceAccountAnnotation = "mistletoe.dev/service-account";
 
+/// The ApplySet that a live object says it is part of, by its label; empty: of none.
+std::string_view apply_set_of(const encoding::Value& live);
+
 /// Whether the name of a Secret is that of a part of some release's record.
 bool is_record_name(std::string_view name);
 /// Whether a Secret is, or says that it is, a part of some release's record.

@@ -46,7 +46,7 @@ struct Starting {
 Starting starting_of(const action::DeployReport& report) {
   Starting starting;
   for (const apply::PlannedAction& action : report.plan.writes) {
-    if (action.kind == ActionKind::Unchanged || report.plan.is_hook(action) || action.finished) continue;
+    if (action.kind == ActionKind::Unchanged || report.plan.is_hook(action) || action.live.finished) continue;
     const apimachinery::Object& wanted = report.plan.desired[action.desired].rendered.object;
     switch (apply::starts(wanted)) {
       case apply::Starts::Workload:
@@ -287,7 +287,8 @@ void print_deploy_report(const Invocation& invocation, World& world, const actio
   // A dry run, and one that writes nothing, warns of nothing.
   if (!dry && !report.changed) {
     for (const apply::PlannedAction& write : report.plan.writes)
-      if (write.left) world.out.write(fmt::format("  {}\n", escape_controls(apply::left_words(write))));
+      if (write.recorded.left)
+        world.out.write(fmt::format("  {}\n", escape_controls(apply::left_words(write))));
   }
   if (dry || !report.changed) return;
   if (!invocation.enabled("quiet")) world.out.write(what_next(invocation, report));

@@ -36,7 +36,7 @@ void differing(const Value& value, const std::string& path, const Nodes& other,
   if (found.size() == before) found.emplace_back(path, &value);
 }
 
-bool is_secret(const ObjectKey& key) { return key.group_kind == apimachinery::GroupKind{"", "Secret"}; }
+bool is_secret(const ObjectKey& key) { return key.group_kind == apimachinery::kSecret; }
 
 // A text as its author sees it: the data of a Secret is base64 of it.
 std::optional<std::string> text_of(const ObjectKey& key, std::string_view path, const Value& value) {

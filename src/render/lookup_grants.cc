@@ -35,7 +35,7 @@ void LookupGrants::add(const LookupGrants& more) {
 
 bool LookupGrants::cover(const apimachinery::GroupKind& kind, std::string_view ns, std::string_view name,
                          std::string_view release_namespace) const {
-  const bool secret = kind == apimachinery::GroupKind{"", "Secret"};
+  const bool secret = kind == apimachinery::kSecret;
   return std::ranges::any_of(secret ? secrets : objects, [&](const std::string& text) {
     const auto pattern = secret ? LookupPattern::parse_secrets(text) : LookupPattern::parse(text);
     return pattern.ok() && pattern->covers(kind, ns, name, release_namespace);
@@ -53,7 +53,7 @@ LookupGrants LookupGrants::recorded(const Value& options) {
 
 Error lookup_not_granted(const apimachinery::GroupKind& kind, std::string_view ns, std::string_view name,
                          const LookupScope& scope) {
-  const bool secret = kind == apimachinery::GroupKind{"", "Secret"};
+  const bool secret = kind == apimachinery::kSecret;
   std::string pattern;
   if (secret) {
     pattern = std::string(ns.empty() ? LookupPattern::kAny : ns);

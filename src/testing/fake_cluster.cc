@@ -206,7 +206,7 @@ std::vector<ObjectKey> FakeCluster::objects() const {
   const std::lock_guard lock(state_->mutex);
   std::vector<ObjectKey> keys;
   for (const auto& [key, object] : state_->store.objects()) {
-    const bool initial = key.group_kind == GroupKind{"", "Namespace"} &&
+    const bool initial = key.group_kind == apimachinery::kNamespace &&
                          (key.name == "default" || key.name.starts_with("kube-"));
     const bool automatic = (key.group_kind == GroupKind{"", "ServiceAccount"} && key.name == "default") ||
                            (key.group_kind == GroupKind{"", "ConfigMap"} && key.name == "kube-root-ca.crt");

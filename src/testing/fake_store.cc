@@ -163,7 +163,7 @@ Status FakeStore::check_namespace(const FakeKind& kind, const ObjectKey& key) co
 
 // ValidateSecret and ValidateConfigMap: the values of all keys together, as bytes rather than as base64.
 Status FakeStore::check_size(const ObjectKey& key, const Value& object) const {
-  const bool secret = key.group_kind == GroupKind{"", "Secret"};
+  const bool secret = key.group_kind == apimachinery::kSecret;
   if (!secret && key.group_kind != GroupKind{"", "ConfigMap"}) return {};
   std::size_t size = 0;
   for (const std::string_view field : {"data", "binaryData"}) {
@@ -331,7 +331,7 @@ Result<Value> FakeStore::commit_new(const FakeKind& kind, const ObjectKey& key, 
   if (kind.generation) metadata.set("generation", 1);
   encode_string_data(object);
   MIST_TRY_VOID(check_size(key, object));
-  if (key.group_kind == GroupKind{"", "Namespace"}) {
+  if (key.group_kind == apimachinery::kNamespace) {
     metadata["labels"].set("kubernetes.io/metadata.name", key.name);
     object["spec"].set("finalizers", Value::array({"kubernetes"}));
     object["status"].set("phase", "Active");
@@ -379,7 +379,7 @@ void FakeStore::store(const ObjectKey& key, Value object, WatchEventType type) {
 }
 
 void FakeStore::after_write(const FakeKind&, const ObjectKey& key) {
-  if (key.group_kind == GroupKind{"", "Namespace"} && !terminating(*find(key))) {
+  if (key.group_kind == apimachinery::kNamespace && !terminating(*find(key))) {
     const auto make = [&](std::string_view kind, std::string_view name) {
       const ObjectKey inside{{"", std::string(kind)}, key.name, std::string(name)};
       if (find(inside) != nullptr) return;
@@ -448,7 +448,7 @@ Result<Value> FakeStore::remove(const FakeKind& kind, const ObjectKey& key,
   if (terminating(*live)) return *live;
 
   Value object = *live;
-  const bool is_namespace = key.group_kind == GroupKind{"", "Namespace"};
+  const bool is_namespace = key.group_kind == apimachinery::kNamespace;
   const bool is_crd = key.group_kind == apimachinery::kCustomResourceDefinition;
   if (options.propagation == Propagation::Foreground) object["metadata"]["finalizers"].push_back(kForeground);
   if (options.propagation == Propagation::Orphan) collect_dependents(uid, Propagation::Orphan);
@@ -562,7 +562,7 @@ void FakeStore::finish_namespace(const std::string& name) {
 void FakeStore::finish_namespaces() {
   std::vector<std::string> names;
   for (const auto& [key, value] : objects_)
-    if (key.group_kind == GroupKind{"", "Namespace"} && terminating(value)) names.push_back(key.name);
+    if (key.group_kind == apimachinery::kNamespace && terminating(value)) names.push_back(key.name);
   for (const std::string& name : names) finish_namespace(name);
 }
 

@@ -30,7 +30,7 @@ constexpr std::array kCounts{Count{ActionKind::Create, "created", "to create"},
                              Count{ActionKind::Retain, "retained", "to retain"}};
 
 std::string_view action_word(const apply::PlannedAction& action) {
-  return action.left ? "leave" : apply::to_string(action.kind);
+  return action.recorded.left ? "leave" : apply::to_string(action.kind);
 }
 
 Value actions_value(const apply::Plan& plan) {
@@ -51,7 +51,7 @@ void add_actions(Table& table, const std::vector<apply::PlannedAction>& actions)
   for (const apply::PlannedAction& action : actions)
     table.add({{std::string(action_word(action))},
                {action.key.display()},
-               {action.left ? fmt::format("left as it is: {}", action.reason) : action.reason}});
+               {action.recorded.left ? fmt::format("left as it is: {}", action.reason) : action.reason}});
 }
 
 }  // namespace
@@ -63,7 +63,8 @@ std::string plan_counts(const apply::Plan& plan, bool planned) {
   };
   const auto returns = static_cast<std::size_t>(std::ranges::count_if(plan.removals, action::is_return));
   const auto left = [](const std::vector<apply::PlannedAction>& actions) {
-    return static_cast<std::size_t>(std::ranges::count_if(actions, &apply::PlannedAction::left));
+    return static_cast<std::size_t>(std::ranges::count_if(
+        actions, [](const apply::PlannedAction& action) { return action.recorded.left; }));
   };
   for (const Count& each : kCounts)
     add(plan.count(each.kind) - (each.kind == ActionKind::Retain      ? returns + left(plan.removals)

@@ -91,7 +91,7 @@ class DiffPrinter {
     const std::string where = place(object);
     line(tone_of(action.kind), fmt::format("{} {}{}: {}", apply::to_string(action.kind), action.key.display(),
                                            where.empty() ? "" : fmt::format(" ({})", where), action.reason));
-    if (!action.hint.empty()) line(Tone::Plain, "  try: " + action.hint);
+    if (!action.refusal.hint.empty()) line(Tone::Plain, "  try: " + action.refusal.hint);
     for (const apply::FieldDifference& field : object.fields) {
       if (!field.managers.empty())
         line(Tone::Warning, fmt::format("  {} is {}owned by {}", field.path, field.removal() ? "also " : "",
@@ -290,7 +290,7 @@ Value diff_value(const action::Look& look, const action::DiffOptions& options) {
         identity_value(action.key, {{"action", apply::to_string(action.kind)},
                                     {"reason", action.reason},
                                     {"owner", text_or_null(action.owner)},
-                                    {"hint", text_or_null(action.hint)},
+                                    {"hint", text_or_null(action.refusal.hint)},
                                     {"file", text_or_null(object.file)},
                                     {"line", object.file.empty() ? Value() : Value(object.line)},
                                     {"package", text_or_null(object.package)},

@@ -19,7 +19,7 @@ using encoding::Value;
 namespace {
 
 bool is_secret_data(const ObjectDrift& object, std::string_view path) {
-  return object.key.group_kind == apimachinery::GroupKind{"", "Secret"} &&
+  return object.key.group_kind == apimachinery::kSecret &&
          (apply::paths_touch(path, ".data") || apply::paths_touch(path, ".stringData"));
 }
 

@@ -237,9 +237,7 @@ class Draft {
   }
 
   // A function makes it. A Secret is only looked at: a blueprint is a ConfigMap, which many may read.
-  static bool is_read(const Object& object) {
-    return object.gvk().group_kind() == apimachinery::GroupKind{"", "Secret"};
-  }
+  static bool is_read(const Object& object) { return object.gvk().group_kind() == apimachinery::kSecret; }
 
   void name_nodes() {
     std::map<std::string, std::size_t> kinds;

@@ -32,7 +32,7 @@ constexpr std::size_t kLongestFileName = 120;  // tar's oldest readers know 100,
 constexpr std::string_view kSecretsAnnotation = "mistletoe.dev/secrets";
 constexpr std::string_view kExternal = "external";
 
-bool is_secret(const ObjectKey& key) { return key.group_kind == apimachinery::GroupKind{"", "Secret"}; }
+bool is_secret(const ObjectKey& key) { return key.group_kind == apimachinery::kSecret; }
 
 // Of the object, or of what it is a template for. A ConfigMap's key may have any name.
 bool is_annotation(std::string_view path) {

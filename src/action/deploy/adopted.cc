@@ -244,7 +244,7 @@ Value before_adoption(const apply::Plan& plan, const apply::LiveState& live) {
     const auto there = live.find(action.key);
     const bool taken = action.kind == apply::ActionKind::Adopt ||
                        (action.kind == apply::ActionKind::Replace && action.adopting);
-    if (!taken || !action.adopted || !action.owner.empty() || there == live.end()) continue;
+    if (!taken || !action.recorded.adopted || !action.owner.empty() || there == live.end()) continue;
     Value before = there->second.value;
     before.erase("status");
     all.push_back(std::move(before));

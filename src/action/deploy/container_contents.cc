@@ -60,7 +60,7 @@ std::string why_it_stays(const apply::Owner& id, const GroupKind& kind, const Va
   if (!ours && !part_of.empty()) return fmt::format("belongs to ApplySet {}", part_of);
   const std::string_view record = object.string_at({"metadata", "labels", apply::kRecordOfLabel});
   const std::string_view ns = object.string_at({"metadata", "namespace"});
-  if (kind == GroupKind{"", "Secret"} && !record.empty() && (record != id.name || ns != id.ns))
+  if (kind == apimachinery::kSecret && !record.empty() && (record != id.name || ns != id.ns))
     return fmt::format("is of the record of release {}/{}", ns, record);
   return {};
 }
@@ -81,7 +81,7 @@ void ContainerView::add(const apply::Owner& id, const kube::ResourceInfo& resour
   const GroupKind kind = resource.gvk.group_kind();
   Item item{.display = ObjectKey{kind, ns, name}.display(),
             .stays = why_it_stays(id, kind, object),
-            .record = kind == GroupKind{"", "Secret"} && ns == id.ns &&
+            .record = kind == apimachinery::kSecret && ns == id.ns &&
                       object.string_at({"metadata", "labels", apply::kRecordOfLabel}) == id.name,
             .harmless = belongs_to_the_namespace(kind, name),
             .terminating = apimachinery::is_terminating(object),

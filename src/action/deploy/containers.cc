@@ -18,18 +18,18 @@ using encoding::Value;
 
 namespace {
 
-const GroupKind kNamespaceKind{"", "Namespace"};
 const GroupKind kApiServiceKind{"apiregistration.k8s.io", "APIService"};
 const GroupKind kVolumeKind{"", "PersistentVolume"};
 const std::string kEverywhere;  // as a LIST has it
 constexpr std::string_view kAccountOfToken = "kubernetes.io/service-account.name";
 
 bool is_looked_into(const ObjectKey& key) {
-  return key.group_kind == kNamespaceKind || key.group_kind == apimachinery::kCustomResourceDefinition;
+  return key.group_kind == apimachinery::kNamespace ||
+         key.group_kind == apimachinery::kCustomResourceDefinition;
 }
 
 std::string_view flag_of(const ObjectKey& container) {
-  return container.group_kind == kNamespaceKind ? "--delete-namespaces" : "--delete-crds";
+  return container.group_kind == apimachinery::kNamespace ? "--delete-namespaces" : "--delete-crds";
 }
 
 std::string would_go(std::vector<std::string> names) {
@@ -80,7 +80,7 @@ void Containers::stays(const ObjectKey& key, std::string version, std::string wh
                   "",
                   rewritten};
   staying.uid = uid_of(live, key);
-  if (there != live.end() && key.group_kind == GroupKind{"", "Secret"})
+  if (there != live.end() && key.group_kind == apimachinery::kSecret)
     staying.made_for = there->second.value.string_at({"metadata", "annotations", kAccountOfToken});
   staying_.push_back(std::move(staying));
 }
@@ -94,7 +94,7 @@ void Containers::retain(PlannedAction& removal, std::string why, const LiveState
 Result<const ContainerView*> Containers::view_of(const Environment& environment, const ObjectKey& key,
                                                  Views& views, const Context& context) const {
   if (const auto known = views.find(key); known != views.end()) return &known->second;
-  auto view = key.group_kind == kNamespaceKind
+  auto view = key.group_kind == apimachinery::kNamespace
                   ? ContainerView::of_namespace(environment, id_, key.name, context)
                   : ContainerView::of_definition(environment, id_, key.name, context);
   if (!view.ok())
@@ -104,7 +104,7 @@ Result<const ContainerView*> Containers::view_of(const Environment& environment,
 
 bool Containers::holds(const ObjectKey& container, const GroupKind& defined, const Staying& staying) const {
   if (container == staying.key) return false;
-  if (container.group_kind == kNamespaceKind) return staying.key.ns == container.name;
+  if (container.group_kind == apimachinery::kNamespace) return staying.key.ns == container.name;
   if (container.group_kind == apimachinery::kCustomResourceDefinition)
     return staying.key.group_kind == defined;
   if (container.group_kind == GroupKind{"", "ServiceAccount"})
@@ -120,7 +120,7 @@ std::string Containers::known_to_stay(const PlannedAction& container, const Grou
                                       bool replaced) const {
   std::vector<std::string> names;
   const bool is_definition = container.key.group_kind == apimachinery::kCustomResourceDefinition;
-  if (record_ == RecordFate::Stays && container.key == ObjectKey{kNamespaceKind, "", id_.ns})
+  if (record_ == RecordFate::Stays && container.key == ObjectKey{apimachinery::kNamespace, "", id_.ns})
     names.emplace_back("the record of the release");
   for (const Staying& each : staying_) {
     const bool inside = holds(container.key, defined, each) && !(replaced && is_definition && each.rewritten);
@@ -140,7 +140,7 @@ std::string Containers::known_to_stay(const PlannedAction& container, const Grou
 }
 
 bool Containers::allowed(const ObjectKey& container) const {
-  return container.group_kind == kNamespaceKind ? rules_.delete_namespaces : rules_.delete_crds;
+  return container.group_kind == apimachinery::kNamespace ? rules_.delete_namespaces : rules_.delete_crds;
 }
 
 std::string Containers::kept_by(const ObjectKey& container, const Contents& contents) const {
@@ -364,9 +364,9 @@ Status Containers::settle_replacements(const Environment& environment, apply::Pl
     }
     if (why.empty()) continue;
     write.kind = ActionKind::Conflict;
-    write.cause = apply::ConflictCause::Immutable;
+    write.refusal.cause = apply::ConflictCause::Immutable;
     write.reason += fmt::format(", and it is not replaced: {}", why);
-    write.hint = "remove what would go from it first, or leave it as it is";
+    write.refusal.hint = "remove what would go from it first, or leave it as it is";
   }
   return {};
 }
@@ -395,10 +395,10 @@ std::vector<std::string> Containers::warnings(const std::vector<PlannedAction>& 
     if (found == foreign_.end() || (action.kind != ActionKind::Delete && action.kind != ActionKind::Replace))
       continue;
     constexpr std::size_t kShown = 20;
-    sentences.push_back(
-        fmt::format("with {} {} go {} that the release does not own: {}",
-                    action.key.group_kind == kNamespaceKind ? "the namespace" : action.key.group_kind.kind,
-                    action.key.name, plural(found->second.size(), "object"), some_of(found->second, kShown)));
+    sentences.push_back(fmt::format(
+        "with {} {} go {} that the release does not own: {}",
+        action.key.group_kind == apimachinery::kNamespace ? "the namespace" : action.key.group_kind.kind,
+        action.key.name, plural(found->second.size(), "object"), some_of(found->second, kShown)));
   }
   return sentences;
 }

@@ -60,10 +60,10 @@ Status check_definitions(const Environment& environment, apply::Plan& plan, cons
     const std::size_t all = problems.size();
     if (all > kShown) problems.resize(kShown);
     action.kind = apply::ActionKind::Conflict;
-    action.cause = apply::ConflictCause::Refused;
+    action.refusal.cause = apply::ConflictCause::Refused;
     action.reason = fmt::format("it would no longer fit what is there: {}{}", join(problems, "; "),
                                 all > kShown ? fmt::format("; and {} more", all - kShown) : "");
-    action.hint = "convert the objects first, or upgrade it all the same with --force-crds";
+    action.refusal.hint = "convert the objects first, or upgrade it all the same with --force-crds";
   }
   return {};
 }

@@ -159,7 +159,7 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
     return {with_line(seen->rendered, std::move(done).error()), deployment.failed()};
   for (apply::PlannedAction& removal : seen->plan.removals) {
     if (const auto left = deployment.left().find(removal.key); left != deployment.left().end()) {
-      removal.left = true;
+      removal.recorded.left = true;
       removal.reason = left->second;
     }
     const auto stayed = deployment.stayed().find(removal.key);
@@ -211,7 +211,7 @@ Error rolled_back(const Environment& environment, const release::ReleaseId& id,
                                          undone->deployment->revision, apply::but_for_left(plan)));
     for (const auto* actions : {&plan.writes, &plan.removals})
       for (const apply::PlannedAction& action : *actions)
-        if (action.left) failure.frames.push_back(apply::left_words(action));
+        if (action.recorded.left) failure.frames.push_back(apply::left_words(action));
   }
   if (undone->removal)
     failure.frames.push_back(fmt::format("rolled back: {}", count_words(*undone->removal)));

@@ -207,7 +207,7 @@ apply::Execution Deployment::write() {
     for (const std::string& words : look_.containers.warnings(*actions)) environment_.events.warn(words);
   }
   for (const apply::PlannedAction& write : look_.plan.writes)
-    if (write.left) environment_.events.warn(apply::left_words(write));
+    if (write.recorded.left) environment_.events.warn(apply::left_words(write));
   Activity activity(environment_.events,
                     fmt::format("applying {}", plural(look_.plan.writes.size(), "object")));
   apply::ExecuteOptions execute_options;
@@ -255,7 +255,7 @@ void Deployment::note_completed_jobs() {
 void Deployment::note_failed_jobs() {
   for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
     const apply::PlannedAction& write = look_.plan.writes[i];
-    if (write.failed && write.kind == apply::ActionKind::Unchanged && !look_.plan.is_hook(write))
+    if (write.live.failed && write.kind == apply::ActionKind::Unchanged && !look_.plan.is_hook(write))
       revision_.inventory[i].ended = true;
   }
 }
@@ -266,7 +266,7 @@ void Deployment::note_left(const apply::Execution& execution) {
   for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
     const apply::PlannedAction& write = look_.plan.writes[i];
     if (!execution.left[i].empty()) left_.emplace(write.key, execution.left[i]);
-    if (write.left || !execution.left[i].empty()) names.push_back(write.key.display());
+    if (write.recorded.left || !execution.left[i].empty()) names.push_back(write.key.display());
   }
   if (names.empty()) return;
   constexpr std::size_t kShown = 3;
@@ -293,7 +293,7 @@ Status Deployment::give_back(apply::Execution& execution) {
 // deployed, or are gone back over. No words: it is none of those.
 Result<GivenBack> Deployment::return_adopted(const apply::PlannedAction& action,
                                              const std::set<apply::ObjectKey>& in_vain) {
-  if (!action.adopted || is_return(action)) return GivenBack{};
+  if (!action.recorded.adopted || is_return(action)) return GivenBack{};
   if (!look_.options.allowed.keep_adopted && !in_vain.contains(action.key)) return GivenBack{};
   const auto since = look_.rendered.adopted_since.find(action.key);
   if (since == look_.rendered.adopted_since.end())

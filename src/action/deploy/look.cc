@@ -71,7 +71,7 @@ void rest_hooks(apply::Plan& plan) {
     if (!plan.is_hook(action)) continue;
     action.kind = ActionKind::Unchanged;
     action.differences.clear();
-    action.revision = action.previous_revision;
+    action.recorded.revision = action.recorded.previous_revision;
     action.reason =
         fmt::format("{}; nothing changes, so it does not run", plan.desired[action.desired].hook->words);
   }
@@ -127,7 +127,7 @@ std::map<std::string, const apply::PlannedAction*> unproven_namespaces(const Loo
   std::set<std::string> proven{look.state.id.ns, ""};
   for (const apply::PlannedAction& action : look.plan.writes) {
     const apimachinery::ObjectKey& key = action.key;
-    if (key.group_kind == apimachinery::GroupKind{"", "Namespace"}) proven.insert(key.name);
+    if (key.group_kind == apimachinery::kNamespace) proven.insert(key.name);
     if (action.kind != ActionKind::Create) proven.insert(key.ns);
     unproven.emplace(key.ns, &action);
   }
@@ -229,9 +229,10 @@ Status observe(const Environment& environment, Look& look, const std::vector<app
 // No package makes anything of what is recorded.
 void hint_at_undoing(Look& look) {
   for (apply::PlannedAction& write : look.plan.writes) {
-    if (write.kind != ActionKind::Conflict || write.cause != apply::ConflictCause::Refused) continue;
-    write.hint = fmt::format("upgrade with a package that makes it otherwise, or undo the revision: {}",
-                             release::command_text("recover", look.state.id, "--undo"));
+    if (write.kind != ActionKind::Conflict || write.refusal.cause != apply::ConflictCause::Refused) continue;
+    write.refusal.hint =
+        fmt::format("upgrade with a package that makes it otherwise, or undo the revision: {}",
+                    release::command_text("recover", look.state.id, "--undo"));
   }
 }
 
@@ -239,10 +240,10 @@ void hint_at_undoing(Look& look) {
 void note_untold_adoptions(Look& look) {
   for (apply::PlannedAction& removal : look.plan.removals) {
     const auto since = look.rendered.adopted_since.find(removal.key);
-    if (removal.kind != ActionKind::Retain || !removal.adopted || is_return(removal) ||
+    if (removal.kind != ActionKind::Retain || !removal.recorded.adopted || is_return(removal) ||
         since == look.rendered.adopted_since.end() || !since->second.is_null())
       continue;
-    removal.left = true;
+    removal.recorded.left = true;
     removal.reason += "; no record tells what it was, so it keeps what the release wrote";
   }
 }

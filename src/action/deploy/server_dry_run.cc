@@ -40,8 +40,7 @@ Status dry_run_on_server(const Environment& environment, const apply::Plan& plan
   const Activity activity(environment.events, "checking with the server");
   std::set<std::string> new_namespaces;
   for (const apply::PlannedAction& action : plan.writes) {
-    if (action.key.group_kind == apimachinery::GroupKind{"", "Namespace"} &&
-        action.kind == apply::ActionKind::Create)
+    if (action.key.group_kind == apimachinery::kNamespace && action.kind == apply::ActionKind::Create)
       new_namespaces.insert(action.key.name);
   }
   const std::set<apimachinery::GroupKind> redefined = apply::redefined_kinds(plan);
@@ -70,9 +69,9 @@ Status dry_run_on_server(const Environment& environment, const apply::Plan& plan
     apply_options.field_manager = plan.owner.manager;
     apply_options.dry_run = kube::DryRun::Server;
     const release::RenderedObject& rendered = plan.desired[action.desired].rendered;
-    auto checked =
-        environment.client.apply({action.resource, action.key.ns, action.key.name},
-                                 apply::with_version(rendered, action.revision), apply_options, context);
+    auto checked = environment.client.apply({action.resource, action.key.ns, action.key.name},
+                                            apply::with_version(rendered, action.recorded.revision),
+                                            apply_options, context);
     if (checked.ok()) return {};
     MIST_TRY(const std::string why, why_not_final(environment.client, plan, i, checked.error(), context));
     if (!why.empty()) {

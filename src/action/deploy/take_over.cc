@@ -230,7 +230,7 @@ Status check_plan(const Environment& environment, const ReleaseState& other,
     auto live = environment.client.get({write.resource, write.key.ns, write.key.name}, context);
     if (!live.ok() && !kube::is_absent(live.error())) return std::move(live).error();
     if (live.ok() && live->string_at({"metadata", "uid"}) == write.uid &&
-        apply::marks_of(*live) == write.marks)
+        apply::marks_of(*live) == write.live.marks)
       return {};
     return release::as_anchor_moved(error(ErrorKind::Conflict,
                                           "{} was taken from release {} since it was looked at",
@@ -269,12 +269,12 @@ Status plan_returns(const Environment& environment, const ReleaseState& state,
     }
   }
   const auto says_nothing = [&](const PlannedAction& removal) {
-    return removal.taken_from.empty() && removal.adopted && !deployed.contains(removal.key) &&
-           !deployed_uids.contains(removal.uid);
+    return removal.recorded.taken_from.empty() && removal.recorded.adopted &&
+           !deployed.contains(removal.key) && !deployed_uids.contains(removal.uid);
   };
   std::set<ReleaseId> ids;
   for (const PlannedAction& removal : removals) {
-    if (auto id = ReleaseId::parse(removal.taken_from)) ids.insert(*std::move(id));
+    if (auto id = ReleaseId::parse(removal.recorded.taken_from)) ids.insert(*std::move(id));
   }
   if (std::ranges::any_of(removals, says_nothing)) ids.merge(sources(state.unfinished));
   ids.erase(state.id);
@@ -288,7 +288,8 @@ Status plan_returns(const Environment& environment, const ReleaseState& state,
     for (PlannedAction& removal : removals) {
       const InventoryItem* const known = theirs.find(removal);
       if (known == nullptr || removal.uid.empty()) continue;
-      if (removal.taken_from != id.display() && !(says_nothing(removal) && known->uid == removal.uid))
+      if (removal.recorded.taken_from != id.display() &&
+          !(says_nothing(removal) && known->uid == removal.uid))
         continue;
       removal.kind = ActionKind::Retain;
       removal.owner = id.display();
@@ -312,7 +313,7 @@ Result<std::optional<TakeOver>> TakeOver::begin(const Environment& environment, 
     if (const auto taken = allowed_by(state.deployed->options).take_over_from) ids.emplace(*taken);
     for (const InventoryItem& item : state.deployed->inventory) add(item.taken_from);
   }
-  for (const PlannedAction& write : writes) add(write.taken_from);
+  for (const PlannedAction& write : writes) add(write.recorded.taken_from);
   for (const PlannedAction& removal : removals) {
     if (is_return(removal)) add(removal.owner);
   }
@@ -367,7 +368,7 @@ void TakeOver::repair(const Environment& environment, const ReleaseId& id, const
   if (named_.size() == before && dropped.items.empty()) return;
   const bool ends_move =
       !dropped.items.empty() || std::ranges::any_of(writes, [&](const PlannedAction& write) {
-        return write.taken_from == id.display();
+        return write.recorded.taken_from == id.display();
       });
   const auto locked = [&]() -> Result<Other> {
     const std::string operation = fmt::format("take-over by {}", ours.id.display());
@@ -443,15 +444,16 @@ Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, 
       if (!is_return(removal) || removal.owner != other.state.id.display()) continue;
       const InventoryItem* const known = theirs.find(removal);
       const bool same = known != nullptr && known->uid == removal.uid;
-      if (known == nullptr || (!same && removal.taken_from.empty())) continue;
+      if (known == nullptr || (!same && removal.recorded.taken_from.empty())) continue;
       const std::optional<RenderedObject> rendered = recorded.find(*known);
       if (!rendered) continue;
       encoding::Value object = apply::with_version(*rendered, known->revision);
       object["metadata"].set("uid", removal.uid);
       const bool holds = !apply::kept_because(removal.key, nullptr, {}).empty();
       const bool replace = (options.replace || !same) && !holds;
-      work.push_back({i, removal.key, *known, removal.uid, removal.seen, apply::apply_set_id(state.id),
-                      std::move(object), force, options.timeout, replace, holds});
+      work.push_back({i, removal.key, *known, removal.uid, removal.live.resource_version,
+                      apply::apply_set_id(state.id), std::move(object), force, options.timeout, replace,
+                      holds});
     }
   }
   std::mutex mutex;

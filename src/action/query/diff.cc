@@ -258,8 +258,7 @@ class Differ {
   }
 
   void finish(ObjectDiff& result, Value before, Value after) const {
-    const bool secret =
-        result.action->key.group_kind == apimachinery::GroupKind{"", "Secret"} && !options_.show_secrets;
+    const bool secret = result.action->key.group_kind == apimachinery::kSecret && !options_.show_secrets;
     strip(before);
     strip(after);
     if (secret) mask_secret(before, after);
@@ -303,8 +302,7 @@ std::vector<RecordedDiff> diff_of_recorded(const std::vector<release::RenderedOb
   const auto old_places = places(before, new_tests), new_places = places(after, old_tests);
   const auto hunks = [&](const apimachinery::ObjectKey& key, Value old_value, Value new_value) {
     forget_positions(old_value);
-    if (key.group_kind == apimachinery::GroupKind{"", "Secret"} && !options.show_secrets)
-      mask_secret(old_value, new_value);
+    if (key.group_kind == apimachinery::kSecret && !options.show_secrets) mask_secret(old_value, new_value);
     if (options.hidden != nullptr && !options.show_secrets) options.hidden->mask(old_value, new_value);
     return hunks_of(old_value, new_value, options.context);
   };
@@ -337,7 +335,7 @@ std::vector<ObjectDiff> diff_of(const apply::Plan& plan, const apply::LiveState&
     if (action.kind != ActionKind::Unchanged) result.push_back(differ.of_write(action));
   }
   for (const PlannedAction& action : plan.removals) {
-    if (action.kind != ActionKind::Retain || !action.was_retained)
+    if (action.kind != ActionKind::Retain || !action.recorded.was_retained)
       result.push_back(differ.of_removal(action));
   }
   return result;

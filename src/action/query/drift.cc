@@ -44,7 +44,7 @@ DriftKind kind_of(const PlannedAction& action) {
     case ActionKind::Conflict:
       return action.owner.empty() && !action.differences.empty() ? DriftKind::Changed : DriftKind::NotOurs;
     case ActionKind::Unchanged:
-      return action.finished ? DriftKind::Finished : DriftKind::Foreign;
+      return action.live.finished ? DriftKind::Finished : DriftKind::Foreign;
     case ActionKind::Update:
     case ActionKind::Replace:
     case ActionKind::Delete:
@@ -83,7 +83,7 @@ ObjectDrift object_drift(const Environment& environment, const Look& look, const
   ObjectDrift drift{
       .key = action.key,
       .kind = kind_of(action),
-      .reason = action.kind == ActionKind::Unchanged && !action.finished ? "as recorded" : action.reason,
+      .reason = action.kind == ActionKind::Unchanged && !action.live.finished ? "as recorded" : action.reason,
       .file = desired.rendered.source_file(),
       .line = desired.rendered.line,
       .fields = {},
@@ -97,7 +97,7 @@ ObjectDrift object_drift(const Environment& environment, const Look& look, const
     drift.fields.push_back(field_drift(difference, foreign));
     // The plan would write its own revision there.
     if (difference.path == apply::version_label_path())
-      drift.fields.back().recorded = Value(fmt::format("v{}", action.previous_revision));
+      drift.fields.back().recorded = Value(fmt::format("v{}", action.recorded.previous_revision));
   }
   for (const ForeignField& each : foreign) {
     const bool told = std::ranges::any_of(

@@ -158,7 +158,7 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
       item.uid = object.string_at({"metadata", "uid"});
       item.revision = revision_of(object);
       // No mark tells whether the release made it or found it, so it is not deleted with the release.
-      item.adopted = item.fields_taken = item.key.group_kind == GroupKind{"", "Namespace"};
+      item.adopted = item.fields_taken = item.key.group_kind == apimachinery::kNamespace;
       ObjectKey key = item.key;
       found.insert_or_assign(std::move(key), std::pair{std::move(item), std::move(object)});
     }

@@ -84,7 +84,7 @@ class RecoverTest : public testing::ReleaseWorld {
   static std::string left(const DeployReport& report) {
     std::string names;
     for (const apply::PlannedAction& write : report.plan.writes)
-      if (write.left) names += write.key.name;
+      if (write.recorded.left) names += write.key.name;
     return names;
   }
   static std::string left_of(const release::Revision& revision, std::string_view name) {

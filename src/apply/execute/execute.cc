@@ -109,9 +109,9 @@ class Writer {
     if (node >= plan_.writes.size()) return pass(node);
     const PlannedAction& action = plan_.writes[node];
     uids_[node] = action.uid;
-    server_made_[node] = action.server_made;
+    server_made_[node] = action.recorded.server_made;
     if (action.kind == ActionKind::Unchanged) {
-      events_.object({action.key.display(), action.left ? "left as it is" : "unchanged", {}});
+      events_.object({action.key.display(), action.recorded.left ? "left as it is" : "unchanged", {}});
     } else {
       Status sent = send(node, action);
       if (!sent && options_.leave_refused && may_be_left(plan_, action, sent.error())) {
@@ -284,7 +284,7 @@ class Writer {
 
   Status send(Node node, const PlannedAction& action) {
     const DesiredObject& desired = plan_.desired[action.desired];
-    Value object = with_version(desired.rendered, action.revision);
+    Value object = with_version(desired.rendered, action.recorded.revision);
     const bool create = action.kind == ActionKind::Create || action.kind == ActionKind::Replace;
     // resourceVersion "1" can't be any object's: the server creates, or answers 409 and writes nothing.
     if (create)
@@ -303,8 +303,8 @@ class Writer {
     kube::ApplyOptions apply;
     apply.field_manager = plan_.owner.manager;
     apply.force = options_.force_conflicts;
-    bool guarded = !create && !action.version.empty();
-    if (guarded) object["metadata"].set("resourceVersion", action.version);
+    bool guarded = !create && !action.live.version.empty();
+    if (guarded) object["metadata"].set("resourceVersion", action.live.version);
     if (action.transfer && !create) {
       MIST_TRY(const std::string version, take_fields(ref, action, object));
       guarded = guarded || !version.empty();
@@ -315,10 +315,11 @@ class Writer {
       MIST_TRY(const std::string version, empty_first(ref, action, desired, action.uid));
       if (guarded && !version.empty()) object["metadata"].set("resourceVersion", version);
     }
-    auto applied = action.unreadable ? apply_when_converted(ref, action, object, apply)
-                                     : kube::apply_over_lost_version(client_, ref, object, apply, context_);
+    auto applied = action.live.unreadable
+                       ? apply_when_converted(ref, action, object, apply)
+                       : kube::apply_over_lost_version(client_, ref, object, apply, context_);
     // Read from the server's cache, or not there before: only now its webhook is asked.
-    if (!action.unreadable && !applied.ok() && needs_conversion(ref, applied.error()))
+    if (!action.live.unreadable && !applied.ok() && needs_conversion(ref, applied.error()))
       applied = apply_when_converted(ref, action, object, apply);
     while (!applied.ok()) {
       const bool outdated = guarded && is_outdated(applied.error());
@@ -459,9 +460,9 @@ class Writer {
   Status is_still_whose_it_was(const PlannedAction& action, const Value& there) const {
     const Marks now = marks_of(there);
     // Ours: our own first try, whose answer was lost.
-    if (now == action.marks || now.part_of == part_of_) return {};
+    if (now == action.live.marks || now.part_of == part_of_) return {};
     // It was ours, and merely lost its label.
-    if (action.version.empty() && now.part_of.empty()) return {};
+    if (action.live.version.empty() && now.part_of.empty()) return {};
     const std::string words =
         now.release.empty()
             ? now.part_of.empty() ? std::string("nobody") : fmt::format("ApplySet {}", now.part_of)
@@ -594,13 +595,13 @@ class Writer {
     if (options_.before_replacing) MIST_TRY_VOID(options_.before_replacing(action));
     // A hook runs again as it ran.
     if (!plan_.is_hook(action)) MIST_TRY_VOID(may_be_created_anew(ref, action, std::move(object)));
-    const auto deleted =
-        kube::delete_object(client_, ref,
-                            {.uid = uid,
-                             .resource_version = action.again ? still_version(*action.again) : action.seen,
-                             .propagation = replacement_propagation(action),
-                             .still_goes = [&](const Value& now) { return may_be_deleted(action, now); }},
-                            context_);
+    const auto deleted = kube::delete_object(
+        client_, ref,
+        {.uid = uid,
+         .resource_version = action.again ? still_version(*action.again) : action.live.resource_version,
+         .propagation = replacement_propagation(action),
+         .still_goes = [&](const Value& now) { return may_be_deleted(action, now); }},
+        context_);
     if (deleted.ok() && *deleted == kube::Deletion::Other)
       return error(ErrorKind::Conflict, "{} was replaced by somebody else meanwhile", action.key.display())
           .with_hint("run the command again");
@@ -756,10 +757,10 @@ std::vector<InventoryItem> inventory_after(const Plan& plan, const Execution& ex
         inventory[i].key.ns = sent->second.ns;
       if (done) inventory[i].replacing = false;
       if (done && i < execution.server_made.size()) inventory[i].server_made = execution.server_made[i];
-      if (done) inventory[i].fields_taken = plan.writes[i].fields_taken;
+      if (done) inventory[i].fields_taken = plan.writes[i].recorded.fields_taken;
       if (deleted) inventory[i].uid.clear();
       // What was refused or never sent was last changed when it was before.
-      if (!done) inventory[i].revision = plan.writes[i].previous_revision;
+      if (!done) inventory[i].revision = plan.writes[i].recorded.previous_revision;
     } else if (i < plan.writes.size() + plan.removals.size() &&
                execution.removals[i - plan.writes.size()] == Outcome::Done) {
       continue;

@@ -306,8 +306,8 @@ Removal removal_of(const PlannedAction& action, const apimachinery::Object* obje
           .version = action.resource.gvk.version,
           .uid = action.uid,
           .object = object,
-          .unreadable = action.unreadable,
-          .resource_version = action.seen};
+          .unreadable = action.live.unreadable,
+          .resource_version = action.live.resource_version};
 }
 
 RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>& removals,

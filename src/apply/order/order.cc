@@ -27,7 +27,6 @@ using graph::Strength;
 
 namespace {
 
-const GroupKind kNamespace{"", "Namespace"};
 const GroupKind kService{"", "Service"};
 const GroupKind kApiService{"apiregistration.k8s.io", "APIService"};
 
@@ -177,7 +176,8 @@ class Inference {
   }
 
   void inferred(Node node) {
-    after(ObjectKey{kNamespace, "", std::string(object(node).ns())}, node, "its namespace", Strength::Hard);
+    after(ObjectKey{apimachinery::kNamespace, "", std::string(object(node).ns())}, node, "its namespace",
+          Strength::Hard);
     for_each_reference(object(node), [&](const Reference& reference) {
       after(reference.key, node, reference.reason, reference.strength);
     });
@@ -395,7 +395,7 @@ class Inference {
     const Object& each = object(node);
     if (each.gvk().group_kind() == kCustomResourceDefinition)
       return std::string_view(objects_[node].file).find("/crds/") != std::string_view::npos;
-    return each.gvk().group_kind() == kNamespace && hook_namespaces_.contains(each.name());
+    return each.gvk().group_kind() == apimachinery::kNamespace && hook_namespaces_.contains(each.name());
   }
 
   std::vector<Node> hook_nodes(HookPhase phase) const {

@@ -43,19 +43,20 @@ class GateFinder {
   /// The plan's changes that may turn this refusal into consent.
   Gates gates_of(const PlannedAction& refused) {
     Gates gates;
-    const std::set<GroupKind>& parameters = parameters_of(refused.denied_by);
+    const std::set<GroupKind>& parameters = parameters_of(refused.refusal.denied_by);
     for (std::size_t i = 0; i < plan_.writes.size(); ++i) {
       const PlannedAction& write = plan_.writes[i];
       if (&write == &refused || !is_written(write) || plan_.is_hook(write)) continue;
       // A policy that isn't there yet refused nothing; parameters that aren't may be the reason.
-      const bool gate = parameters.contains(write.key.group_kind) ||
-                        (write.kind != ActionKind::Create && refuses(write, live_, refused.denied_by));
+      const bool gate =
+          parameters.contains(write.key.group_kind) ||
+          (write.kind != ActionKind::Create && refuses(write, live_, refused.refusal.denied_by));
       if (gate && changes_more_than_metadata(write)) gates.writes.push_back(i);
     }
     for (std::size_t i = 0; i < plan_.removals.size(); ++i) {
       const PlannedAction& removal = plan_.removals[i];
       if (&removal != &refused && removal.kind == ActionKind::Delete &&
-          refuses(removal, live_, refused.denied_by))
+          refuses(removal, live_, refused.refusal.denied_by))
         gates.removals.push_back(i);
     }
     return gates;
@@ -103,7 +104,8 @@ Status put_gates_first(kube::Client& client, Plan& plan, const LiveState& live, 
   GateFinder finder(client, plan, live, context);
   std::vector<Refused> refused;
   const auto look_at = [&](PlannedAction& action, std::optional<std::size_t> write) {
-    if (action.kind != ActionKind::Conflict || !action.arguable || action.denied_by.empty()) return;
+    if (action.kind != ActionKind::Conflict || !action.refusal.arguable || action.refusal.denied_by.empty())
+      return;
     if (Gates gates = finder.gates_of(action); !gates.empty())
       refused.push_back({action, write, std::move(gates)});
   };
@@ -118,21 +120,21 @@ Status put_gates_first(kube::Client& client, Plan& plan, const LiveState& live, 
   MIST_TRY(plan.order, order_of(plan));
   for (const Refused& each : refused) {
     PlannedAction& action = each.action;
-    action.arguable = false;
+    action.refusal.arguable = false;
     // Another order was asked for.
     const auto late = std::ranges::find_if(each.gates.writes, [&](std::size_t gate) {
       return each.write && !comes_before(plan, gate, *each.write);
     });
     if (late != each.gates.writes.end()) {
-      action.hint = fmt::format("have {} written before it: an annotation or a need puts it behind",
-                                plan.writes[*late].key.display());
+      action.refusal.hint = fmt::format("have {} written before it: an annotation or a need puts it behind",
+                                        plan.writes[*late].key.display());
       continue;
     }
     const PlannedAction& gate = each.gates.writes.empty() ? plan.removals[each.gates.removals.front()]
                                                           : plan.writes[each.gates.writes.front()];
-    action.kind = action.meant;
-    action.cause = ConflictCause::None;
-    action.hint.clear();
+    action.kind = action.refusal.meant;
+    action.refusal.cause = ConflictCause::None;
+    action.refusal.hint.clear();
     action.reason +=
         fmt::format("; {} {} first, so the server decides when its turn comes", gate.key.display(),
                     gate.kind == ActionKind::Delete ? "is deleted" : "is written");
@@ -153,7 +155,7 @@ bool stays_unanswered(const Plan& plan, const Error& failure) {
   const auto may_repair = [&](const PlannedAction& write) {
     if (!is_written(write)) return false;
     const std::string& place =
-        write.key.group_kind == GroupKind{"", "Namespace"} ? write.key.name : write.key.ns;
+        write.key.group_kind == apimachinery::kNamespace ? write.key.name : write.key.ns;
     return !place.empty() && std::ranges::find(namespaces, place) != namespaces.end();
   };
   return !namespaces.empty() && !changes_admission(plan) && std::ranges::none_of(plan.writes, may_repair);
@@ -169,7 +171,7 @@ std::set<std::string, std::less<>> names_of_first(const std::vector<PlannedActio
   std::set<std::string, std::less<>> names;
   for (const PlannedAction& action : actions) {
     // Those of its webhooks are in what they refused.
-    names.insert(action.denied_by.begin(), action.denied_by.end());
+    names.insert(action.refusal.denied_by.begin(), action.refusal.denied_by.end());
     if (action.first) names.insert(action.key.name);
     for (const FieldDifference& difference : action.differences)
       if (action.first && difference.steps.size() >= 2 && difference.steps[1].kind == PathStep::Kind::Key)

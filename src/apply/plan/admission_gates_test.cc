@@ -37,10 +37,10 @@ class AdmissionGatesTest : public ::testing::Test {
     for (PlannedAction& action : plan.writes) action.kind = ActionKind::Unchanged;
     PlannedAction& judged = write("judged");
     judged.kind = ActionKind::Conflict;
-    judged.cause = ConflictCause::Denied;
-    judged.arguable = true;
+    judged.refusal.cause = ConflictCause::Denied;
+    judged.refusal.arguable = true;
     judged.reason = "it is forbidden";
-    judged.denied_by = {"most", "most-binding"};
+    judged.refusal.denied_by = {"most", "most-binding"};
   }
 
   // The policy is loosened.
@@ -85,7 +85,7 @@ TEST_F(AdmissionGatesTest, APolicyThatChangesComesBeforeWhatItRefuses) {
   change_policy();
   ASSERT_TRUE(put_gates_first(cluster, plan, live, Context()).ok());
   EXPECT_EQ(write("judged").kind, ActionKind::Update);
-  EXPECT_EQ(write("judged").cause, ConflictCause::None);
+  EXPECT_EQ(write("judged").refusal.cause, ConflictCause::None);
   EXPECT_THAT(write("judged").reason, HasSubstr("ValidatingAdmissionPolicy most is written first"));
   EXPECT_TRUE(comes_before("most"));
   EXPECT_FALSE(comes_before("other"));
@@ -120,7 +120,7 @@ TEST_F(AdmissionGatesTest, ParametersOfSomebodyElsesPolicyAreGates) {
                   "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, "
                   "metadata: {name: foreign}, spec: {paramKind: {apiVersion: v1, kind: ConfigMap}}}"),
               "kubectl");
-  write("judged").denied_by = {"foreign", "foreign-binding"};
+  write("judged").refusal.denied_by = {"foreign", "foreign-binding"};
   write("other").kind = ActionKind::Create;
   ASSERT_TRUE(put_gates_first(cluster, plan, live, Context()).ok());
   EXPECT_EQ(write("judged").kind, ActionKind::Update);
@@ -138,7 +138,8 @@ TEST_F(AdmissionGatesTest, AGateThatIsToComeLaterIsNone) {
                                 "annotations: {mistletoe.dev/after: ConfigMap/judged}}}"));
   ASSERT_TRUE(put_gates_first(cluster, plan, live, Context()).ok());
   EXPECT_EQ(write("judged").kind, ActionKind::Conflict);
-  EXPECT_THAT(write("judged").hint, HasSubstr("have ValidatingAdmissionPolicy most written before it"));
+  EXPECT_THAT(write("judged").refusal.hint,
+              HasSubstr("have ValidatingAdmissionPolicy most written before it"));
 }
 
 TEST_F(AdmissionGatesTest, ABindingThatGoesIsDeletedFirst) {
@@ -151,7 +152,7 @@ TEST_F(AdmissionGatesTest, ABindingThatGoesIsDeletedFirst) {
 }
 
 TEST_F(AdmissionGatesTest, AWebhookIsFoundByItsConfiguration) {
-  write("judged").denied_by = {"deny.example.com"};
+  write("judged").refusal.denied_by = {"deny.example.com"};
   removal("ValidatingWebhookConfiguration", "hooks");
   live.emplace(
       plan.removals[0].key,

@@ -64,12 +64,13 @@ void tell(const Refusal& refusal) {
 
 void refuse(const Refusal& refusal, std::string hint) {
   PlannedAction& removal = *refusal.removal;
-  removal.meant = removal.kind;
+  removal.refusal.meant = removal.kind;
   removal.kind = ActionKind::Conflict;
-  removal.cause = kube::is_without_right(refusal.failure) ? ConflictCause::NoRight : ConflictCause::Denied;
-  removal.arguable = true;
-  removal.denied_by = kube::denied_by(refusal.failure);
-  removal.hint = std::move(hint);
+  removal.refusal.cause =
+      kube::is_without_right(refusal.failure) ? ConflictCause::NoRight : ConflictCause::Denied;
+  removal.refusal.arguable = true;
+  removal.refusal.denied_by = kube::denied_by(refusal.failure);
+  removal.refusal.hint = std::move(hint);
 }
 
 std::string hint_of(const Error& failure) {
@@ -79,7 +80,7 @@ std::string hint_of(const Error& failure) {
 }
 
 bool is_askable(const PlannedAction& removal) {
-  return removal.kind == ActionKind::Delete && !removal.unreadable && !removal.uid.empty();
+  return removal.kind == ActionKind::Delete && !removal.live.unreadable && !removal.uid.empty();
 }
 
 // Whether what judged may judge otherwise by then: a policy's parameters go with the rest; a webhook, and
@@ -102,7 +103,7 @@ bool is_refused_by_own(const Refusal& refusal, std::vector<PlannedAction>& remov
     gate.first = any = true;
     refusal.removal->reason += fmt::format("; {} is deleted first", gate.key.display());
   }
-  if (any) refusal.removal->denied_by = std::move(names);
+  if (any) refusal.removal->refusal.denied_by = std::move(names);
   return any;
 }
 
@@ -179,7 +180,7 @@ Status refuse_undeletable(const std::vector<PlannedAction>& removals) {
   if (first == nullptr) return {};
   Error failure =
       error(ErrorKind::Conflict, "{} can't be deleted: {}", some_of(std::move(names), kShown), first->reason);
-  failure.hint = first->hint;
+  failure.hint = first->refusal.hint;
   return failure;
 }
 

@@ -60,7 +60,7 @@ TEST_F(AskedDeletesTest, WhatTheServerLetsPassIsDeleted) {
 TEST_F(AskedDeletesTest, ADenialIsFinalWhereNothingElseChanges) {
   const PlannedAction removal = asked(denied);
   EXPECT_EQ(removal.kind, ActionKind::Conflict);
-  EXPECT_EQ(removal.cause, ConflictCause::Denied);
+  EXPECT_EQ(removal.refusal.cause, ConflictCause::Denied);
   EXPECT_THAT(removal.reason, HasSubstr("it is in use"));
   plan.removals.front() = removal;
   const Status refused = refuse_conflicts(plan);
@@ -92,7 +92,7 @@ TEST_F(AskedDeletesTest, ADenialByAPolicyEndsOnlyWithItAndItsParameters) {
 
 TEST_F(AskedDeletesTest, RightsThatAreMissingStopAWriteAndNoLook) {
   plan.writes.front().kind = ActionKind::Update;
-  EXPECT_EQ(asked(no_right).cause, ConflictCause::NoRight);
+  EXPECT_EQ(asked(no_right).refusal.cause, ConflictCause::NoRight);
   EXPECT_EQ(asked(no_right, {.only_looks = true}).kind, ActionKind::Delete);
 }
 
@@ -155,7 +155,7 @@ TEST_F(AskedUninstallTest, WhatAPolicyForbidsStopsIt) {
   const auto removals = asked_to_uninstall(policy, ErrorKind::Invalid);
   EXPECT_EQ(asked_.size(), 2);
   EXPECT_EQ(removals[0].kind, ActionKind::Delete);
-  EXPECT_EQ(removals[1].cause, ConflictCause::Denied);
+  EXPECT_EQ(removals[1].refusal.cause, ConflictCause::Denied);
   const Status refused = refuse_undeletable(removals);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("with binding 'all' denied request"));
@@ -184,7 +184,7 @@ TEST_F(AskedUninstallTest, AWebhookThatDoesNotAnswerStopsIt) {
       "Internal error occurred: failed calling webhook \"a.b\": failed to call webhook: Post "
       "\"https://hook.shop.svc:443/?timeout=1s\": dial tcp: refused",
       ErrorKind::Retryable);
-  EXPECT_EQ(removals[1].cause, ConflictCause::Denied);
+  EXPECT_EQ(removals[1].refusal.cause, ConflictCause::Denied);
   EXPECT_THAT(removals[1].reason, HasSubstr("can't delete it now"));
 }
 

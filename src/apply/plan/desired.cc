@@ -139,7 +139,7 @@ Error unknown_kind(Error failure, const RenderedObject& rendered) {
 }
 
 void fold_string_data(Object& object) {
-  if (object.gvk().group_kind() != GroupKind{"", "Secret"}) return;
+  if (object.gvk().group_kind() != apimachinery::kSecret) return;
   Value& secret = object.mutable_value();
   const Value* texts = secret.find("stringData");
   if (texts == nullptr) return;

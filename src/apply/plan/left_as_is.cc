@@ -22,7 +22,7 @@ std::map<GroupKind, LeftDefinition> left_definitions(const Plan& plan, const Liv
   std::map<GroupKind, LeftDefinition> left;
   for (const PlannedAction& action : plan.writes) {
     const auto there = live.find(action.key);
-    if (!action.left || action.key.group_kind != apimachinery::kCustomResourceDefinition ||
+    if (!action.recorded.left || action.key.group_kind != apimachinery::kCustomResourceDefinition ||
         there == live.end())
       continue;
     left.emplace(apimachinery::defined_kind(there->second.value),
@@ -50,27 +50,28 @@ void leave_unserved(Plan& plan, const LiveState& live) {
 
 void leave(PlannedAction& action, std::string_view why) {
   action.kind = ActionKind::Unchanged;
-  action.left = true;
-  action.revision = action.previous_revision;
+  action.recorded.left = true;
+  action.recorded.revision = action.recorded.previous_revision;
   action.reason = why;
   action.transfer.reset();
-  action.cause = ConflictCause::None;
-  action.hint.clear();
+  action.refusal.cause = ConflictCause::None;
+  action.refusal.hint.clear();
 }
 
 void leave_refused(Plan& plan, const LiveState& live, const PlanRules& rules) {
   for (PlannedAction& action : plan.writes) {
-    if (action.kind == ActionKind::Conflict && action.cause == ConflictCause::Denied) {
-      action.kind = action.meant;
-      action.cause = ConflictCause::None;
-      action.hint.clear();
+    if (action.kind == ActionKind::Conflict && action.refusal.cause == ConflictCause::Denied) {
+      action.kind = action.refusal.meant;
+      action.refusal.cause = ConflictCause::None;
+      action.refusal.hint.clear();
     }
-    const bool refused = action.cause == ConflictCause::Refused || action.cause == ConflictCause::Immutable ||
-                         action.cause == ConflictCause::Deleting;
+    const bool refused = action.refusal.cause == ConflictCause::Refused ||
+                         action.refusal.cause == ConflictCause::Immutable ||
+                         action.refusal.cause == ConflictCause::Deleting;
     if (action.kind != ActionKind::Conflict || !refused || action.adopting || plan.is_hook(action)) continue;
     const auto there = live.find(action.key);
     if (there == live.end()) continue;
-    const bool replaceable = action.cause == ConflictCause::Immutable && !rules.allowed.replace &&
+    const bool replaceable = action.refusal.cause == ConflictCause::Immutable && !rules.allowed.replace &&
                              kept_because(action.key, &there->second.value, rules.allowed.prune).empty();
     leave(action, action.reason + (replaceable ? "; --replace deletes and recreates it" : ""));
   }
@@ -78,14 +79,15 @@ void leave_refused(Plan& plan, const LiveState& live, const PlanRules& rules) {
 }
 
 bool may_be_left(const Plan& plan, const PlannedAction& action, const Error& failure) {
-  return action.kind == ActionKind::Update && !action.unreadable && !action.uid.empty() &&
+  return action.kind == ActionKind::Update && !action.live.unreadable && !action.uid.empty() &&
          !plan.is_hook(action) && failure.kind == ErrorKind::Invalid &&
          !redefined_kinds(plan).contains(action.key.group_kind);
 }
 
 std::size_t count_left(const Plan& plan) {
-  return static_cast<std::size_t>(std::ranges::count_if(plan.writes, &PlannedAction::left) +
-                                  std::ranges::count_if(plan.removals, &PlannedAction::left));
+  const auto is_left = [](const PlannedAction& action) { return action.recorded.left; };
+  return static_cast<std::size_t>(std::ranges::count_if(plan.writes, is_left) +
+                                  std::ranges::count_if(plan.removals, is_left));
 }
 
 std::string left_words(const PlannedAction& action) {

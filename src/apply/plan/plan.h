@@ -50,51 +50,67 @@ struct Marks {
 };
 Marks marks_of(const Value& live);
 
-struct PlannedAction {
-  ActionKind kind = ActionKind::Create;
-  ObjectKey key = {};
-  kube::ResourceInfo resource = {};  ///< of deletes without a served kind: resource is empty, nothing is sent
-  bool late = false;                 ///< the kind arrives with this release; see DesiredObject
-  std::string uid =
-      {};  ///< of the live object; empty: it isn't there, or a pending create of unknown outcome
-  std::string seen = {};      ///< resourceVersion of the live object when it was looked at; empty: it was not
-  int revision = 0;           ///< that last changed it, after this plan
-  int previous_revision = 0;  ///< that last changed it, before this plan
-  bool adopted = false;       ///< it was there before this life of the release: not all of it may be ours
-  bool fields_taken = false;  ///< InventoryItem::fields_taken, after this plan
-  /// Of adopts, and updates of what was adopted without it or was restored from a copy: whose fields become
-  /// ours before the apply. Without its managed_fields: execute.h computes those from the object as it is
-  /// then.
-  std::optional<FieldTransfer> transfer = {};
-  bool was_retained = false;                      ///< of retains: an earlier revision left it already
-  std::vector<FieldDifference> differences = {};  ///< of updates, replaces, adopts; of conflicts where known
-  std::string reason = {};                        ///< one sentence
-  /// Of adopts and conflicts: the release whose it is, "namespace/name"; empty: nobody's. Of retains: the
-  /// release that it goes back to (action/deploy/take_over.h); empty: it stays.
-  std::string owner = {};
-  std::string taken_from = {};                ///< InventoryItem::taken_from, after this plan
-  std::string hint = {};                      ///< of conflicts: what to do
-  ConflictCause cause = ConflictCause::None;  ///< of conflicts
-  std::string field = {};  ///< of conflicts, replaces: the first field to blame, as a path (field_place.h)
-  bool adopting = false;   ///< it isn't ours yet
+/// Why something can't be done as it is planned, or may not be.
+struct PlanRefusal {
+  ConflictCause cause = ConflictCause::None;  ///< also of replaces
+  std::string field = {};  ///< also of replaces: the first field to blame, as a path (field_place.h)
+  std::string hint = {};   ///< what to do
+  /// It isn't about the object's own fields, so the order may answer it (refusal.h).
+  bool arguable = false;
+  ActionKind meant = ActionKind::Update;    ///< what it is if the server lets it, after all
+  std::vector<std::string> denied_by = {};  ///< kube::denied_by()
+};
+
+/// The object as the look found it.
+struct SeenObject {
+  std::string resource_version = {};  ///< empty: it was not looked at
   /// Of what there is without our label: the version at which it has `marks`. Another release may want it
   /// too.
   std::string version = {};
   Marks marks = {};
   bool unreadable = false;  ///< it can't be read now: what is there of it is as recorded
   bool finished = false;    ///< of unchanged Jobs: they have ended and are gone (finished_job.h)
-  bool ended = false;       ///< InventoryItem::ended, after this plan
   bool failed = false;      ///< of Jobs that are there: they have ended, and not well
-  bool left = false;        ///< of unchanged objects: it differs and can't be changed back (left_as_is.h)
-  bool ask = false;         ///< the server is to say whether its fields may change so (settle.h)
+};
+
+/// What the record says of it. Fields without a comment are those of its InventoryItem after this plan.
+struct RecordedAction {
+  int revision = 0;           ///< that last changed it, after this plan
+  int previous_revision = 0;  ///< that last changed it, before this plan
+  bool adopted = false;       ///< it was there before this life of the release: not all of it may be ours
+  bool fields_taken = false;
+  std::string taken_from = {};
+  bool was_retained = false;  ///< of retains: an earlier revision left it already
+  bool ended = false;
+  bool left = false;  ///< of unchanged objects: it differs and can't be changed back (left_as_is.h)
+  std::vector<ServerMade> server_made = {};  ///< when it was last applied, or asked about
+};
+
+struct PlannedAction {
+  ActionKind kind = ActionKind::Create;
+  ObjectKey key = {};
+  kube::ResourceInfo resource = {};  ///< of deletes without a served kind: resource is empty, nothing is sent
+  bool late = false;                 ///< the kind arrives with this release; see DesiredObject
+  /// Of the live object; empty: it isn't there, or a pending create of unknown outcome.
+  std::string uid = {};
+  SeenObject live = {};
+  RecordedAction recorded = {};
+  /// Of adopts, and updates of what was adopted without it or was restored from a copy: whose fields become
+  /// ours before the apply. Without its managed_fields: execute.h computes those from the object as it is
+  /// then.
+  std::optional<FieldTransfer> transfer = {};
+  std::vector<FieldDifference> differences = {};  ///< of updates, replaces, adopts; of conflicts where known
+  std::string reason = {};                        ///< one sentence
+  PlanRefusal refusal = {};                       ///< of conflicts
+  /// Of adopts and conflicts: the release whose it is, "namespace/name"; empty: nobody's. Of retains: the
+  /// release that it goes back to (action/deploy/take_over.h); empty: it stays.
+  std::string owner = {};
+  bool adopting = false;  ///< it isn't ours yet
+  bool ask = false;       ///< the server is to say whether its fields may change so (settle.h)
+  bool first = false;     ///< it comes before everything else (admission_change.h)
   /// Of deletes and replaces: what goes with it although the release doesn't own it.
   std::vector<std::string> with_it = {};
-  bool arguable = false;  ///< of refusals: not of its own fields, so the order may answer it (refusal.h)
-  ActionKind meant = ActionKind::Update;     ///< of refusals: what it is if the server lets it, after all
-  std::vector<std::string> denied_by = {};   ///< of refusals: kube::denied_by()
-  bool first = false;                        ///< it comes before everything else (admission_change.h)
-  std::size_t desired = 0;                   ///< index into Plan::desired; not of deletes and retains
-  std::vector<ServerMade> server_made = {};  ///< when it was last applied, or asked about
+  std::size_t desired = 0;  ///< index into Plan::desired; not of deletes and retains
   /// Of hooks that run before and after everything else: the earlier write, whose object this one replaces.
   std::optional<std::size_t> again = {};
 };
@@ -171,6 +187,9 @@ Result<Order> order_of(const Plan& plan);
 
 /// Invalid: two wanted objects turn out to be one, by their uid.
 Error same_object_error(const Plan& plan, const PlannedAction& first, const PlannedAction& second);
+
+/// The kinds of the CustomResourceDefinitions with which the plan does that.
+std::set<GroupKind> kinds_defined_by(const Plan& plan, ActionKind planned);
 
 /// Who replaces a definition deletes every object of its kind: those of the plan are recreated. For when
 /// it is known what is replaced, after settle().

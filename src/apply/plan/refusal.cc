@@ -71,7 +71,7 @@ bool is_looked_at(const PlannedAction& action, const std::set<GroupKind>& parame
   if (kind == apimachinery::kCustomResourceDefinition || parameters.contains(kind)) return true;
   if (kind == GroupKind{"", "ResourceQuota"} || kind == GroupKind{"", "LimitRange"})
     return action.key.ns == ns;
-  return kind == GroupKind{"", "Namespace"} && action.key.name == ns;  // its labels
+  return kind == apimachinery::kNamespace && action.key.name == ns;  // its labels
 }
 
 }  // namespace
@@ -138,20 +138,21 @@ const PlannedAction* judged_by_later(const Plan& plan, std::size_t write) {
 void leave_to_the_order(Plan& plan) {
   for (std::size_t i = 0; i < plan.writes.size(); ++i) {
     PlannedAction& action = plan.writes[i];
-    if (!action.arguable) continue;
-    action.arguable = false;
-    const bool refused = action.cause == ConflictCause::Refused || action.cause == ConflictCause::Denied ||
-                         action.cause == ConflictCause::NoRight;
+    if (!action.refusal.arguable) continue;
+    action.refusal.arguable = false;
+    const bool refused = action.refusal.cause == ConflictCause::Refused ||
+                         action.refusal.cause == ConflictCause::Denied ||
+                         action.refusal.cause == ConflictCause::NoRight;
     if (action.kind != ActionKind::Conflict || !refused) continue;
     if (const std::string why = may_be_judged_otherwise(plan, i); !why.empty()) {
-      action.kind = action.meant;
-      action.cause = ConflictCause::None;
-      action.hint.clear();
+      action.kind = action.refusal.meant;
+      action.refusal.cause = ConflictCause::None;
+      action.refusal.hint.clear();
       action.reason += fmt::format("; {}, so the server decides when its turn comes", why);
       continue;
     }
     if (const PlannedAction* const later = judged_by_later(plan, i))
-      action.hint = fmt::format(
+      action.refusal.hint = fmt::format(
           "it would be written before {}: if it is to be written after it, say so with the "
           "annotation {}: {}/{}",
           later->key.display(), kAfterAnnotation, later->key.group_kind.kind, later->key.name);

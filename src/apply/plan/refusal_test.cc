@@ -69,7 +69,7 @@ TEST_F(RefusalTest, IsFinalOfFieldsThatAreWrong) {
       judged(kAfterLimits, testing::api_refusal(ErrorKind::Invalid, "cannot apply", "it is wrong",
                                                 {{"FieldValueInvalid", "spec.replicas"}}));
   EXPECT_EQ(action.kind, ActionKind::Conflict);
-  EXPECT_EQ(action.cause, ConflictCause::Refused);
+  EXPECT_EQ(action.refusal.cause, ConflictCause::Refused);
 }
 
 TEST_F(RefusalTest, IsFinalWhereNothingElseChanges) {
@@ -99,7 +99,7 @@ metadata: {name: hooks}
 )",
                                       denied);
   EXPECT_EQ(action.kind, ActionKind::Conflict);
-  EXPECT_THAT(action.hint, HasSubstr("mistletoe.dev/after: ValidatingWebhookConfiguration/hooks"));
+  EXPECT_THAT(action.refusal.hint, HasSubstr("mistletoe.dev/after: ValidatingWebhookConfiguration/hooks"));
 }
 
 }  // namespace

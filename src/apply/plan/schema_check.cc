@@ -55,7 +55,7 @@ Result<SchemasOfVersions> fetch_schemas(kube::Client& client, const std::set<Gro
 
 // What is there may have from others what this object leaves out.
 apimachinery::RequiredFields required_of(const PlannedAction& action) {
-  const ActionKind kind = action.cause == ConflictCause::Refused ? action.meant : action.kind;
+  const ActionKind kind = action.refusal.cause == ConflictCause::Refused ? action.refusal.meant : action.kind;
   const bool from_nothing = kind == ActionKind::Create || kind == ActionKind::Replace;
   return from_nothing ? apimachinery::RequiredFields::Checked : apimachinery::RequiredFields::LeftToAdmission;
 }
@@ -104,7 +104,7 @@ Status ask_the_server(kube::Client& client, const Plan& plan, std::vector<FoundP
     kube::ApplyOptions options;
     options.force = true;
     options.dry_run = kube::DryRun::Server;
-    const Value object = with_version(plan.desired[action.desired].rendered, action.revision);
+    const Value object = with_version(plan.desired[action.desired].rendered, action.recorded.revision);
     taken[i] = client.apply({action.resource, action.key.ns, action.key.name}, object, options, context).ok();
     return context.check();
   }));

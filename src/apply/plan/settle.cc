@@ -140,7 +140,7 @@ class Settler {
     }
     // The server doesn't take back what it made itself: a Job's selector, say.
     const bool may_be_equal = action.kind == ActionKind::Update || action.kind == ActionKind::Replace ||
-                              action.cause == ConflictCause::Immutable;
+                              action.refusal.cause == ConflictCause::Immutable;
     if (may_be_equal && !action.transfer && !action.differences.empty() &&
         std::ranges::all_of(action.differences, &FieldDifference::made)) {
       unchanged(action, "equal to what the server made of it when it was applied");
@@ -170,15 +170,15 @@ class Settler {
   static void conflict(PlannedAction& action, ConflictCause cause, std::string_view words,
                        const Error& failure) {
     if (action.kind == ActionKind::Conflict || action.kind == ActionKind::Unchanged) return;
-    action.meant = action.kind;
+    action.refusal.meant = action.kind;
     action.kind = ActionKind::Conflict;
-    action.cause = cause;
+    action.refusal.cause = cause;
     action.reason = fmt::format("{} ({})", words, first_line(failure.because));
-    action.hint = failure.hint;
-    action.denied_by = kube::denied_by(failure);
-    if (action.hint.empty() && !action.denied_by.empty())
-      action.hint = "change what the package makes of it, or have admission let it pass";
-    action.arguable = kube::is_denied(failure);
+    action.refusal.hint = failure.hint;
+    action.refusal.denied_by = kube::denied_by(failure);
+    if (action.refusal.hint.empty() && !action.refusal.denied_by.empty())
+      action.refusal.hint = "change what the package makes of it, or have admission let it pass";
+    action.refusal.arguable = kube::is_denied(failure);
   }
 
   // As execute.cc creates. Its namespace may not be there yet, and what is there by now was made meanwhile:
@@ -244,15 +244,15 @@ class Settler {
     action.differences = std::move(written);
     action.differences.insert(action.differences.end(), removed.begin(), removed.end());
     action.kind = action.adopting ? ActionKind::Adopt : ActionKind::Update;
-    action.cause = ConflictCause::None;
-    action.hint.clear();
+    action.refusal.cause = ConflictCause::None;
+    action.refusal.hint.clear();
     if (const std::string others = fields_of_others(action.differences);
         !others.empty() && !rules_.allowed.force_conflicts) {
       action.kind = ActionKind::Conflict;
-      action.cause = ConflictCause::Fields;
+      action.refusal.cause = ConflictCause::Fields;
       action.reason = fmt::format("it has fields that other managers own: {}", others);
-      action.field = first_field_of_others(action.differences);
-      action.hint = std::string(kForceHint);
+      action.refusal.field = first_field_of_others(action.differences);
+      action.refusal.hint = std::string(kForceHint);
       return;
     }
     action.reason = transfer_words(action);
@@ -296,11 +296,11 @@ class Settler {
 
   // No dry run of the other fields: the object is written anyway.
   static void emptied(PlannedAction& action) {
-    if (action.cause == ConflictCause::Fields) return;
+    if (action.refusal.cause == ConflictCause::Fields) return;
     action.kind = action.adopting ? ActionKind::Adopt : ActionKind::Update;
-    if (action.cause != ConflictCause::None) action.reason = difference_words(action.differences);
-    action.cause = ConflictCause::None;
-    action.hint.clear();
+    if (action.refusal.cause != ConflictCause::None) action.reason = difference_words(action.differences);
+    action.refusal.cause = ConflictCause::None;
+    action.refusal.hint.clear();
   }
 
   void accepted(PlannedAction& action, const DesiredObject& desired, const LiveObject& live,
@@ -312,20 +312,20 @@ class Settler {
         same_object(live.value, after, kVersionLabel,
                     applies_status ? StatusOf::Applied : StatusOf::Controllers)) {
       unchanged(action, "equal");
-      action.server_made = server_made(differences_of(desired, after, plan_.owner.manager));
+      action.recorded.server_made = server_made(differences_of(desired, after, plan_.owner.manager));
     } else {
       action.kind = action.adopting ? ActionKind::Adopt : ActionKind::Update;
       if (live.whole) keep_real(action.differences, live.value, after);
       show_defaults(action.differences, after);
-      if (action.cause != ConflictCause::None) action.reason = difference_words(action.differences);
+      if (action.refusal.cause != ConflictCause::None) action.reason = difference_words(action.differences);
     }
-    action.cause = ConflictCause::None;
-    action.hint.clear();
+    action.refusal.cause = ConflictCause::None;
+    action.refusal.hint.clear();
   }
 
   static void unchanged(PlannedAction& action, std::string_view reason) {
     action.kind = ActionKind::Unchanged;
-    action.revision = action.previous_revision;
+    action.recorded.revision = action.recorded.previous_revision;
     action.differences.clear();
     action.reason = reason;
   }
@@ -337,20 +337,21 @@ class Settler {
       if (action.kind == ActionKind::Replace) return;
       if (!kube::is_field_conflict(failure)) return;
       action.kind = ActionKind::Conflict;
-      action.cause = ConflictCause::Fields;
+      action.refusal.cause = ConflictCause::Fields;
       action.reason = fmt::format("it has fields that other managers own: {}", conflicts(failure.because));
-      action.field = kube::refused_field(failure);
-      action.hint = std::string(kForceHint);
+      action.refusal.field = kube::refused_field(failure);
+      action.refusal.hint = std::string(kForceHint);
       return;
     }
     if (failure.kind != ErrorKind::Invalid) return;
     // An object that the server would refuse anew must not be deleted to be recreated.
     const bool replaceable = !kube::is_invalid_anyway(failure);
-    if (replaceable && (action.cause == ConflictCause::Immutable || action.kind == ActionKind::Replace)) {
+    if (replaceable &&
+        (action.refusal.cause == ConflictCause::Immutable || action.kind == ActionKind::Replace)) {
       action.reason += fmt::format(" ({})", first_line(failure.because));
       return;
     }
-    action.field = kube::refused_field(failure);
+    action.refusal.field = kube::refused_field(failure);
     if (replaceable && kube::is_immutable(failure)) {
       plan_replacement(action, desired, live, rules_,
                        fmt::format("it can't be changed in place ({})", first_line(failure.because)));
@@ -361,14 +362,14 @@ class Settler {
   }
 
   static void invalid(PlannedAction& action, ActionKind meant, const Error& failure) {
-    action.meant = meant;
+    action.refusal.meant = meant;
     action.kind = ActionKind::Conflict;
-    action.cause = ConflictCause::Refused;
+    action.refusal.cause = ConflictCause::Refused;
     action.reason = fmt::format("it is refused by the server ({})", first_line(failure.because));
-    action.field = kube::refused_field(failure);
-    action.hint = "change what the package makes of it";
-    action.denied_by = kube::denied_by(failure);
-    action.arguable = !kube::names_invalid_fields(failure);
+    action.refusal.field = kube::refused_field(failure);
+    action.refusal.hint = "change what the package makes of it";
+    action.refusal.denied_by = kube::denied_by(failure);
+    action.refusal.arguable = !kube::names_invalid_fields(failure);
   }
 
   // Of a write that would only be found out about in the middle of all the others.
@@ -425,7 +426,8 @@ bool is_about_our_label(const Error& refused) {
 bool needs_the_server(const PlannedAction& action) {
   switch (action.kind) {
     case ActionKind::Conflict:
-      return action.cause == ConflictCause::Immutable || action.cause == ConflictCause::Fields;
+      return action.refusal.cause == ConflictCause::Immutable ||
+             action.refusal.cause == ConflictCause::Fields;
     case ActionKind::Replace:
     case ActionKind::Adopt:
       return true;
@@ -447,14 +449,15 @@ bool needs_the_server(const PlannedAction& action) {
 namespace {
 
 bool is_askable_create(const Plan& plan, const PlannedAction& action) {
-  return action.kind == ActionKind::Create && !action.late && !action.unreadable && !plan.is_hook(action);
+  return action.kind == ActionKind::Create && !action.late && !action.live.unreadable &&
+         !plan.is_hook(action);
 }
 
 }  // namespace
 
 void ask_about_all_changes(Plan& plan) {
   for (PlannedAction& action : plan.writes)
-    if ((action.kind == ActionKind::Update && !action.unreadable && !plan.is_hook(action)) ||
+    if ((action.kind == ActionKind::Update && !action.live.unreadable && !plan.is_hook(action)) ||
         is_askable_create(plan, action))
       action.ask = true;
 }

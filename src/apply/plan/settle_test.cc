@@ -99,7 +99,7 @@ TEST(Settle, WhatTheServerForbidsIsKnownBeforeAnythingIsWritten) {
       refused_with(ErrorKind::Forbidden, "configmaps \"plain\" is forbidden: not on Fridays");
   const PlannedAction denied = asked_about([](auto&) {}, policy);
   EXPECT_EQ(denied.kind, ActionKind::Conflict);
-  EXPECT_EQ(denied.cause, ConflictCause::Denied);
+  EXPECT_EQ(denied.refusal.cause, ConflictCause::Denied);
   EXPECT_THAT(denied.reason, ::testing::HasSubstr("not on Fridays"));
   EXPECT_EQ(asked_about([](auto&) {}, policy, {.only_looks = true}).kind, ActionKind::Conflict);
 }
@@ -118,7 +118,7 @@ TEST(Settle, WhatWouldBeInvalidAsANewObjectTooIsNotReplaced) {
       [](auto&) {}, refusal({{"FieldValueForbidden", "spec"}, {"FieldValueNotSupported", "spec.policy"}}),
       rules);
   EXPECT_EQ(both.kind, ActionKind::Conflict);
-  EXPECT_EQ(both.cause, ConflictCause::Refused);
+  EXPECT_EQ(both.refusal.cause, ConflictCause::Refused);
 }
 
 // A plan that replaces a ConfigMap, of which the server refuses just the dry run of that verb.
@@ -130,7 +130,7 @@ PlannedAction replaced(std::string_view verb, const Error& refusal) {
   const kube::ObjectRef ref{action.resource, action.key.ns, action.key.name};
   Value there = *cluster.apply(ref, with_version(plan.desired[0].rendered, 0), {}, Context());
   action.kind = ActionKind::Replace;
-  action.cause = ConflictCause::Immutable;
+  action.refusal.cause = ConflictCause::Immutable;
   action.uid = there.string_at({"metadata", "uid"});
   const LiveState live{{action.key, {std::move(there), true}}};
   const Error immutable = testing::api_refusal(ErrorKind::Invalid, "cannot apply it", "field is immutable",
@@ -152,9 +152,9 @@ TEST(Settle, WhatCouldNotComeBackIsNotDeleted) {
                                     "x is forbidden: User \"ann\" cannot create resource \"configmaps\"");
   const Error denied = refused_with(ErrorKind::Forbidden, "x is forbidden: not on Fridays");
   const Error quota = refused_with(ErrorKind::Forbidden, "x is forbidden: exceeded quota: all, requested: 1");
-  EXPECT_EQ(replaced("create", rights).cause, ConflictCause::NoRight);
-  EXPECT_EQ(replaced("create", denied).cause, ConflictCause::Denied);
-  EXPECT_EQ(replaced("delete", denied).cause, ConflictCause::Denied);
+  EXPECT_EQ(replaced("create", rights).refusal.cause, ConflictCause::NoRight);
+  EXPECT_EQ(replaced("create", denied).refusal.cause, ConflictCause::Denied);
+  EXPECT_EQ(replaced("delete", denied).refusal.cause, ConflictCause::Denied);
   // The old object still counts.
   EXPECT_EQ(replaced("create", quota).kind, ActionKind::Replace);
   EXPECT_EQ(replaced("get", denied).kind, ActionKind::Replace);
@@ -164,7 +164,7 @@ TEST(Settle, RightsThatAreMissingStopAWriteAndNoLook) {
   const Error rights =
       refused_with(ErrorKind::Forbidden,
                    "configmaps \"plain\" is forbidden: User \"ann\" cannot patch resource \"configmaps\"");
-  EXPECT_EQ(asked_about([](auto&) {}, rights).cause, ConflictCause::NoRight);
+  EXPECT_EQ(asked_about([](auto&) {}, rights).refusal.cause, ConflictCause::NoRight);
   EXPECT_EQ(asked_about([](auto&) {}, rights, {.only_looks = true}).kind, ActionKind::Update);
 }
 
@@ -189,13 +189,13 @@ TEST(Settle, WhatCannotBeCreatedIsKnownBeforeAnythingIsWritten) {
       testing::api_refusal(ErrorKind::Invalid, "cannot apply it",
                            "ConfigMap \"plain\" is invalid: x: too long", {{"FieldValueTooLong", "x"}});
   const PlannedAction refused = created(invalid);
-  EXPECT_EQ(refused.cause, ConflictCause::Refused);
-  EXPECT_EQ(refused.field, "x");
-  EXPECT_EQ(created(refused_with(ErrorKind::Forbidden, "x is forbidden: not on Fridays")).cause,
+  EXPECT_EQ(refused.refusal.cause, ConflictCause::Refused);
+  EXPECT_EQ(refused.refusal.field, "x");
+  EXPECT_EQ(created(refused_with(ErrorKind::Forbidden, "x is forbidden: not on Fridays")).refusal.cause,
             ConflictCause::Denied);
   const Error rights = refused_with(ErrorKind::Forbidden,
                                     "x is forbidden: User \"ann\" cannot create resource \"configmaps\"");
-  EXPECT_EQ(created(rights).cause, ConflictCause::NoRight);
+  EXPECT_EQ(created(rights).refusal.cause, ConflictCause::NoRight);
   EXPECT_EQ(created(rights, {.only_looks = true}).kind, ActionKind::Create);
 }
 
@@ -259,7 +259,7 @@ TEST(Settle, AWebhookThatNoDryRunMayCallSaysNothing) {
       ErrorKind::Invalid, "admission webhook \"a.b\" does not support dry run because the sideEffects field");
   EXPECT_EQ(asked_about([](auto&) {}, webhook).kind, ActionKind::Update);
   const Error invalid = refused_with(ErrorKind::Invalid, "ConfigMap \"plain\" is invalid: x: too long");
-  EXPECT_EQ(asked_about([](auto&) {}, invalid).cause, ConflictCause::Refused);
+  EXPECT_EQ(asked_about([](auto&) {}, invalid).refusal.cause, ConflictCause::Refused);
 }
 
 }  // namespace

@@ -92,7 +92,8 @@ RunOrder run_order(const Plan& plan) {
     const bool served = (predicate == EdgePredicate::Established || predicate == EdgePredicate::Available) &&
                         after != nullptr && !after->late;
     const bool unchanged = after != nullptr && after->kind == ActionKind::Unchanged;
-    const bool finished = !outside && edge.before < plan.writes.size() && plan.writes[edge.before].finished;
+    const bool finished =
+        !outside && edge.before < plan.writes.size() && plan.writes[edge.before].live.finished;
     if (finished || (predicate != EdgePredicate::Done && (unchanged || served))) {
       run.graph.add(
           {edge.before, edge.after, static_cast<int>(EdgePredicate::Present), edge.reason, edge.strength});

@@ -134,7 +134,7 @@ TEST_F(EdgeOfAJobTest, OneThatFailedAndRemovedItselfFailed) {
 TEST_F(EdgeOfAJobTest, NothingWaitsForOneThatIsGoneSinceAnEarlierRevision) {
   Plan made = plan(kJobAndWhatComesAfterIt);
   made.writes[0].kind = ActionKind::Unchanged;
-  made.writes[0].finished = true;
+  made.writes[0].live.finished = true;
   const Execution execution = start(made).get();
   EXPECT_TRUE(execution.ok()) << execution.failure->to_line();
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "c"));

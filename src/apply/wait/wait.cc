@@ -216,9 +216,9 @@ std::vector<AwaitedObject> awaited_objects(const Plan& plan, const Execution& ex
   for (std::size_t i = 0; i < plan.writes.size(); ++i) {
     const PlannedAction& action = plan.writes[i];
     const Value& wanted = plan.desired[action.desired].rendered.object.value();
-    if (!is_worth_waiting(wanted) || plan.is_hook(action) || action.finished) continue;
+    if (!is_worth_waiting(wanted) || plan.is_hook(action) || action.live.finished) continue;
     // It isn't what is waited for, and may be what has to be undone.
-    if (action.left || (i < execution.left.size() && !execution.left[i].empty())) continue;
+    if (action.recorded.left || (i < execution.left.size() && !execution.left[i].empty())) continue;
     const auto rules = waiting_rules(wanted);  // a bad one was refused when the objects were prepared
     objects.push_back({.key = action.key,
                        .resource = action.resource,

@@ -68,7 +68,7 @@ Result<std::vector<ReleaseId>> chosen(const Invocation& invocation, World& world
 void take_fix(view::DriftOutcome& outcome, const action::DeployReport& fixed) {
   if (fixed.changed) outcome.fixed_by = fixed.revision;
   for (const apply::PlannedAction& write : fixed.plan.writes)
-    if (write.left) outcome.left.emplace(write.key, write.reason);
+    if (write.recorded.left) outcome.left.emplace(write.key, write.reason);
 }
 
 Result<ExitCode> run_drift(const Invocation& invocation, World& world) {
