@@ -27,8 +27,8 @@ using release::ReleaseId;
 
 namespace {
 
-// Those of the deployed revision, but for what an interrupted run did already. What they are called becomes
-// owned: nothing else names them before they are there.
+// The hooks of the deployed revision, except those that an interrupted run already ran. They are added to
+// `owned`: nothing else names them before they are there.
 Result<std::vector<apply::DesiredObject>> hooks_to_run(const Environment& environment,
                                                        const ReleaseState& state,
                                                        const UninstallOptions& options,
@@ -136,7 +136,7 @@ Result<UninstallPlan> look_and_plan(const Environment& environment, ReleaseState
     PlannedAction action;
     action.key = item.key;
     action.resource.gvk = {item.key.group_kind.group, item.version, item.key.group_kind.kind};
-    // What can only be read in another version can only be deleted there.
+    // An object that can only be read in another version can only be deleted there.
     if (unread != unconverted.end()) {
       if (const auto read =
               kube::GroupVersionKind::parse(object.string_at("apiVersion"), item.key.group_kind.kind))

@@ -1,6 +1,6 @@
 #pragma once
 // Removing a release: first a plan that a person can read, then its execution, dependents first, the record
-// last. What is left when it is interrupted, the same command finishes.
+// last. After an interruption, the same command finishes the rest.
 
 #include <set>
 #include <string>
@@ -60,7 +60,7 @@ struct UninstallReport {
 std::string count_words(const UninstallReport& report);
 
 /// anchor_moved(error) when the release changed since the plan; Conflict when somebody else is writing to it.
-/// What it was allowed to delete stands in the head until it is done, so that anybody can go on with it.
+/// The head says what it was allowed to delete until it is done, so that anybody can continue it.
 Result<UninstallReport> uninstall(const Environment& environment, UninstallPlan plan,
                                   const UninstallOptions& options, const Context& context);
 

@@ -1,4 +1,4 @@
-// What an uninstall deletes, and what it leaves.
+// The objects that an uninstall deletes, and those that it leaves.
 
 #include "action/uninstall.h"
 

@@ -19,7 +19,7 @@ using encoding::Value;
 
 namespace {
 
-// What every namespace has by itself, or what isn't worth keeping it for.
+// Objects that every namespace has by itself, or that aren't worth keeping it for.
 bool belongs_to_the_namespace(const GroupKind& kind, std::string_view name) {
   return kind == GroupKind{"", "Event"} || kind == GroupKind{"events.k8s.io", "Event"} ||
          (kind == GroupKind{"", "ServiceAccount"} && name == "default") ||
@@ -46,8 +46,8 @@ bool is_looked_at(const kube::ResourceInfo& resource) {
 // Owners refer to each other in chains; longer ones than this are none that anybody made on purpose.
 constexpr int kLongestChain = 10;
 
-// Why an object stays, whoever asks for its container; empty: it needn't. What another release keeps its
-// record in is as much that release's as any object of it.
+// Why an object stays, whatever is to become of its container; empty: it may go. The record of another
+// release is as much that release's as any of its objects.
 std::string why_it_stays(const apply::Owner& id, const GroupKind& kind, const Value& object) {
   const std::string_view keep = object.string_at({"metadata", "annotations", apply::kKeepAnnotation});
   if (!keep.empty() && keep != "false") return "carries the annotation mistletoe.dev/keep";
@@ -179,8 +179,8 @@ std::map<std::string, std::vector<std::string>> ContainerView::claims_with_owner
   return result;
 }
 
-// What is between what stays and an object that goes may be of any kind. Whatever can't be read is unknown,
-// as before.
+// Looks up the owners, of any kind, between the kept objects and an object that goes. An owner that can't be
+// read stays unknown, as before.
 void ContainerView::add_owners_of_kept(const Environment& environment, const apply::Owner& id,
                                        const Context& context) {
   constexpr std::size_t kMostOwners = 200;

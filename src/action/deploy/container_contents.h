@@ -1,7 +1,7 @@
 #pragma once
-// What the cluster holds in a container: all that goes when the container is deleted. A Namespace takes along
-// everything in it, a CustomResourceDefinition every object of its kind in the cluster. containers.h decides
-// by it. Reads only, metadata only; a LIST for each kind. Blocking; any thread.
+// The contents of a container in the cluster: all that goes when the container is deleted. A Namespace takes
+// along everything in it, a CustomResourceDefinition every object of its kind in the cluster. containers.h
+// uses it to decide. Reads only, metadata only; a LIST for each kind. Blocking; any thread.
 
 #include <map>
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace mist::action {
 
-/// What a container holds, seen by who knows what goes anyway.
+/// The contents of a container, given the objects that go anyway.
 struct Contents {
   struct Foreign {
     std::string display;  ///< "ConfigMap shop/theirs"
@@ -26,7 +26,7 @@ struct Contents {
   std::set<std::string> tied;           ///< uids of what owners tie to what goes, directly or not
 };
 
-/// What goes anyway.
+/// Objects that go anyway.
 struct Going {
   std::set<std::string> uids;
   std::set<std::string> api_services;  ///< names; what only these serve is nobody's loss

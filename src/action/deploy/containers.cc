@@ -115,7 +115,7 @@ bool Containers::holds(const ObjectKey& container, const GroupKind& defined, con
          container.name == fmt::format("{}.{}", staying.version, staying.key.group_kind.group);
 }
 
-// What is known without a look at the cluster to stay, and is in a container or belongs to it alone.
+// Objects that stay, as is known without a look at the cluster, and are in a container or belong to it alone.
 std::string Containers::known_to_stay(const PlannedAction& container, const GroupKind& defined,
                                       bool replaced) const {
   std::vector<std::string> names;
@@ -214,7 +214,7 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
   namespaces_ = {id_.ns};
   for (const PlannedAction& removal : removals)
     if (!removal.key.ns.empty()) namespaces_.insert(removal.key.ns);
-  // What turns out to stay may keep the next container.
+  // An object that turns out to stay may keep the next container.
   for (bool again = true; again;) {
     again = false;
     going_ = {.uids = {}, .api_services = {}, .freed = freed_};
@@ -410,7 +410,7 @@ Result<std::string> Containers::last_look(const Environment& environment, const 
   MIST_TRY(const ContainerView* view, view_of(environment, key, views, context));
   Contents contents = view->judge(going_);
   if (!contents.staying.empty()) return "since the plan, " + would_go(contents.staying);
-  // What was listed, and what belongs to that, is among what goes; so is all of what couldn't be read.
+  // The listed objects and all that belongs to them may go; so may everything that couldn't be read.
   if (!contents.foreign.empty() && !unread_.contains(key))
     return "since the plan, " + foreign_words(contents.foreign);
   if (!contents.unreadable.empty() && !allowed(key))

@@ -1,15 +1,16 @@
 #pragma once
-// A container is never deleted while something in it stays, whatever flags say. A Namespace contains what is
-// in it, a CustomResourceDefinition all objects of its kind, an APIService all objects that it serves, and
-// any object what the garbage collector takes along with it, because only it owns that. A PersistentVolume
-// can't be deleted while a claim is bound to it, and a token or the Endpoints of a Service go with the
-// ServiceAccount or the Service that their controllers make them for.
+// A container is never deleted while something in it stays, whatever flags say. A Namespace contains the
+// objects in it, a CustomResourceDefinition all objects of its kind, an APIService all objects that it
+// serves, and any object those that the garbage collector takes along, because it is their only owner. A
+// PersistentVolume can't be deleted while a claim is bound to it, and a token or the Endpoints of a Service
+// go with the ServiceAccount or the Service that their controllers make them for.
 //
 // Three things stay: what the release still wants or retains, with its record where that stays; other
-// releases' objects and records; and what carries mistletoe.dev/keep. What is nobody's goes with its
-// container where --delete-namespaces or --delete-crds says so, and is listed then; so does what can't be
-// looked at. Whoever deletes decides twice: settle() for the plan, last_look() right before the DELETE, for
-// what came meanwhile. Upgrade, rollback, undoing, saved plans and uninstalling use this one mechanism.
+// releases' objects and records; and objects that carry mistletoe.dev/keep. An object that belongs to nobody
+// goes with its container where --delete-namespaces or --delete-crds says so, and is listed then; so does
+// everything that can't be looked at. Each deletion is decided twice: settle() for the plan, last_look()
+// right before the DELETE, for objects that came meanwhile. Upgrade, rollback, undoing, saved plans and
+// uninstalling use this one mechanism.
 
 #include <map>
 #include <set>
@@ -22,7 +23,7 @@
 
 namespace mist::action {
 
-/// What becomes of the release's own record.
+/// The fate of the release's own record.
 enum class RecordFate : std::uint8_t { Stays, Goes };
 
 class Containers {
@@ -44,7 +45,7 @@ class Containers {
   Result<std::string> last_look(const Environment& environment, const apimachinery::ObjectKey& key,
                                 const Context& context) const;
 
-  /// What a run itself makes, and deletes later.
+  /// Objects that a run itself makes, and deletes later.
   void will_go(const std::set<std::string>& uids) { going_.uids.insert(uids.begin(), uids.end()); }
 
   /// A sentence for each container that goes although it holds what isn't the release's: what goes with it.

@@ -31,7 +31,7 @@ using release::RevisionStatus;
 
 namespace {
 
-// What a reader of the history needs: not what was being done, and not the tree that the reasons came from.
+// Enough for a reader of the history: without the frames, and without the tree that the reasons came from.
 std::string recorded_message(const Error& failure) {
   std::string text = failure.message;
   if (!failure.because.empty()) text += fmt::format(" ({})", one_line(failure.because));
@@ -85,7 +85,7 @@ Status Deployment::run(const Context& context) {
     if (gone_first_.contains(look_.plan.removals[i].key)) execution.removals[i] = apply::Outcome::Done;
   // Before hooks that come last it was waited already.
   if (execution.ok() && look_.options.wait && !look_.plan.order.written) execution.failure = wait(execution);
-  // What is replaced goes only after what replaces it works.
+  // Replaced objects go only after their replacements work.
   if (execution.ok()) prune(execution);
   if (execution.ok()) prune_late_arrivals(execution);
   revision_.inventory = apply::inventory_after(look_.plan, execution);
@@ -195,7 +195,7 @@ Status Deployment::journal(const std::string& packed) {
   return {};
 }
 
-// What is taken over is also written under the locks of those who have it.
+// Objects that are taken over are also written under the locks of the releases that have them.
 Context Deployment::writing_context() const {
   if (!take_over_) return lock_->context();
   return lock_->context().with_guard([this] { return take_over_->check(); });
@@ -242,7 +242,7 @@ std::optional<Error> Deployment::wait(const apply::Execution& execution) {
   return std::move(ready).error().with_frame("while waiting for the release to become ready");
 }
 
-// Whoever comes when they have removed themselves shall know that they had ended.
+// These Jobs remove themselves later: whoever finds them gone must know that they had ended.
 void Deployment::note_completed_jobs() {
   for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
     const apply::PlannedAction& write = look_.plan.writes[i];
@@ -273,7 +273,7 @@ void Deployment::note_left(const apply::Execution& execution) {
   revision_.message = fmt::format("left as it was: {}", some_of(std::move(names), kShown));
 }
 
-// What goes back to other releases leaves ours.
+// Objects that go back to other releases leave ours.
 Status Deployment::give_back(apply::Execution& execution) {
   const std::vector<apply::PlannedAction>& removals = look_.plan.removals;
   if (!take_over_ || std::ranges::none_of(removals, is_return)) return {};
@@ -383,14 +383,14 @@ void Deployment::prune(apply::Execution& execution) {
   execution.failure = report.failure;
 }
 
-// What a holder that was stopped wanted, had sent, and nobody wants any more: it was not there when the plan
-// was made.
+// Objects that a stopped holder of the lock had wanted and sent, and that nobody wants any more: they were
+// not there when the plan was made.
 void Deployment::prune_late_arrivals(apply::Execution& execution) {
   if (!look_.state.silent_lock) return;
   std::set<apimachinery::ObjectKey> wanted;
   for (const apply::PlannedAction& write : look_.plan.writes) wanted.insert(write.key);
   std::set<std::string> seen = look_.seen_uids;
-  // What this run wrote may be known to an earlier revision under another API group.
+  // An earlier revision may know an object that this run wrote under another API group.
   seen.insert(execution.uids.begin(), execution.uids.end());
   std::vector<InventoryItem> others = look_.state.owned();
   std::erase_if(others, [&](const InventoryItem& item) { return wanted.contains(item.key); });
@@ -424,7 +424,7 @@ Status Deployment::finish(RevisionStatus status) {
   const Activity activity(environment_.events, "recording the outcome");
   revision_.status = status;
   if (status == RevisionStatus::Deployed) {
-    // The moves have ended. Who did not let go yet is still to be told.
+    // The moves have ended, but a release that has not let go yet must still be told.
     for (InventoryItem& item : revision_.inventory)
       item.taken_from = take_over_ ? take_over_->also_named_by(item.key) : std::string();
   }
@@ -439,7 +439,7 @@ Status Deployment::finish(RevisionStatus status) {
                         .additional_namespaces = namespaces_of(revision_.inventory, look_.state.id.ns)});
 }
 
-// What the head still points to stays too: until it moves, it must find its revision.
+// The revision that the head still points to stays too: until the head moves, it must find its revision.
 void Deployment::trim(const Context& context) {
   std::vector<release::RevisionSummary> all = kept_;
   // Nobody may push out what is the release's by numbers that it has not come to yet.
@@ -458,8 +458,9 @@ void Deployment::trim(const Context& context) {
   }
 }
 
-// What was on its way when the lock ran out may have arrived after its taker had looked. Where a record is
-// left, its next writer finds it; where the taker undid the release, nobody else ever would.
+// A write that was on its way when the lock ran out may have arrived after the next holder had looked. Where
+// a record is left, its next writer finds the object; if that holder undid the release, nobody else ever
+// would.
 void Deployment::clean_up_after_loss() {
   std::vector<InventoryItem> created;
   const std::vector<InventoryItem> planned = apply::inventory_of(look_.plan);
@@ -476,7 +477,7 @@ void Deployment::clean_up_after_loss() {
     std::erase_if(created, [&](const InventoryItem& item) { return named.contains(item.key); });
     MIST_TRY(const std::vector<apply::Removal> late, late_arrivals(environment_, id, created, {}, {}, brief));
     if (late.empty()) return {};
-    // Who undoes a release deletes its revisions first: while one is there, the anchor alone was lost.
+    // Undoing a release deletes its revisions first: while one is there, the anchor alone was lost.
     MIST_TRY(const std::vector<release::RevisionSummary> left, store_.list_revisions(id, brief));
     if (now.anchor || !left.empty()) {
       std::vector<std::string> names;
@@ -539,8 +540,9 @@ Status Deployment::stop(Error failure) {
   failure = look_.hidden.masked(std::move(failure));
   if (lock_->lost() || !lock_->check().ok()) clean_up_after_loss();
   if (lock_->lost()) return lock_->loss();
-  // What failed before its revision was stored has nothing to finish. Where nobody knows whether it was, the
-  // announcement stays: its number is taken again or, should it have been stored, seen as unfinished.
+  // A failure before the revision was stored leaves nothing to finish. If it is unknown whether it was
+  // stored, the announcement stays: the next run takes its number again or, if it was stored, sees it as
+  // unfinished.
   if (!stored_ && !unclear_) take_announcement_back();
   if (!stored_) return failure;
   failure.details.set(RevisionRecorded{revision_.number});

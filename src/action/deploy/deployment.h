@@ -37,7 +37,7 @@ class Deployment {
   /// Objects that were to be changed back, or given back, and why the server refused it only then.
   const std::map<apimachinery::ObjectKey, std::string>& left() const { return left_; }
 
-  /// What was to be deleted and was kept by its last look, and why.
+  /// The objects that were to be deleted and that the last look kept, and why.
   const std::map<apimachinery::ObjectKey, std::string>& stayed() const { return stayed_; }
 
  private:

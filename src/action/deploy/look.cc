@@ -47,8 +47,8 @@ Result<bool> namespace_is_missing(const Environment& environment, const release:
           .with_hint("wait until it is gone, or choose another with -n");
     return false;
   }
-  // Who may not look at namespaces may still be allowed to write into this one; then the first write will
-  // tell.
+  // A user who may not look at namespaces may still be allowed to write into this one; the first write will
+  // show it.
   if (there.error().kind == ErrorKind::Forbidden) return false;
   if (!kube::is_absent(there.error())) return std::move(there).error();
   if (!options.create_namespace)
@@ -77,7 +77,7 @@ void rest_hooks(apply::Plan& plan) {
   }
 }
 
-// What a chart has in crds/ isn't applied, and isn't deleted as something that nobody wants any more either.
+// Objects from a chart's crds/ aren't applied. Nor are they deleted as objects that nobody wants any more.
 void leave_definitions(Look& look) {
   std::erase_if(look.rendered.objects, [&](const release::RenderedObject& each) {
     if (!apply::is_chart_definition(each)) return false;
@@ -160,14 +160,14 @@ Status check_namespaces(const Environment& environment, const Look& look, const 
   });
 }
 
-// What a recorded revision was allowed to do, it may do when it is applied again.
+// A recorded revision that is applied again may do what it was allowed to do.
 DeployOptions with_recorded(DeployOptions options, const encoding::Value& recorded) {
   allow_also(options.allowed, allowed_by(recorded));
   options.force_crds = options.force_crds || recorded.is_true_at(kForceCrds);
   return options;
 }
 
-// What none of its outputs may show.
+// The values that none of the outputs may show.
 render::HiddenValues hidden_values(const Look& look) {
   render::HiddenValues hidden;
   hidden.add(look.rendered.looked_up);
@@ -179,7 +179,7 @@ render::HiddenValues hidden_values(const Look& look) {
 
 using Owned = std::vector<apply::InventoryItem>;
 
-// What the release applied, or began to. Refers to the state.
+// The objects that the release applied, or began to apply. The pointers refer to the state.
 std::multimap<apimachinery::ObjectKey, const encoding::Value*> recorded_objects(const ReleaseState& state) {
   std::multimap<apimachinery::ObjectKey, const encoding::Value*> objects;
   const auto add = [&](const release::Revision& revision) {
@@ -236,7 +236,7 @@ void hint_at_undoing(Look& look) {
   }
 }
 
-// What is gone back over an adoption, and no record tells what it was before.
+// A rollback goes back beyond these adoptions, but no record has the earlier states of the objects.
 void note_untold_adoptions(Look& look) {
   for (apply::PlannedAction& removal : look.plan.removals) {
     const auto since = look.rendered.adopted_since.find(removal.key);
@@ -276,7 +276,7 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
     apply::leave_refused(look.plan, look.live, {.allowed = look.options.allowed});
   else if (look.rendered.restores >= 0)
     hint_at_undoing(look);
-  // What is recorded was checked when it was made.
+  // A recorded revision was checked when it was made.
   const bool rendered = look.rendered.restores < 0;
   if (rendered && look.rendered.package.engine == apply::kChartEngine && !look.options.force_crds)
     MIST_TRY_VOID(check_definitions(environment, look.plan, look.live, context));
@@ -290,8 +290,8 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   return {};
 }
 
-// What was answered because --adopt takes it is taken. A hook or a test of that name takes nothing, and would
-// let a chart read every Secret of the cluster.
+// An object that was shown because --adopt takes it must be taken. A hook or a test of that name takes
+// nothing, and would let a chart read every Secret of the cluster.
 Status refuse_untaken(const RenderedRelease& rendered, const std::vector<apply::DesiredObject>& desired) {
   if (rendered.to_be_taken.empty()) return {};
   std::set<apimachinery::ObjectKey> taken;
@@ -330,7 +330,7 @@ Status look_at_cluster(const Environment& environment, Look& result, const Inten
   result.waiting = std::move(wanted.waiting);
   MIST_TRY_VOID(refuse_untaken(result.rendered, desired));
   MIST_TRY_VOID(refuse_emptying(result, desired));
-  // What is recorded was warned of when it was rendered.
+  // For a recorded revision, this warning was given when it was rendered.
   if (result.rendered.restores < 0) apply::warn_of_left_out(desired, environment.events);
   MIST_TRY_VOID(
       apply::check_custom_resources(desired, apply::changes_by(desired, environment.client, context)));
@@ -380,8 +380,8 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
   if (result.rendered.birth) result.state.birth = *result.rendered.birth;
   result.hidden = hidden_values(result);
   result.options = with_recorded(options, result.rendered.recorded_options);
-  // What was being taken over when a run died is still to be taken over; going back to a revision takes
-  // nothing.
+  // Objects that a run was taking over when it died are still to be taken over; going back to a revision
+  // takes nothing.
   if (!options.allowed.take_over_from && !result.state.unfinished.empty())
     result.options.allowed.take_over_from = allowed_by(result.rendered.recorded_options).take_over_from;
   if (Status seen = look_at_cluster(environment, result, intent, options, unreadable, context); !seen.ok())
@@ -389,7 +389,7 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
   return result;
 }
 
-// What discovery said may turn out to be old news in the midst of it.
+// Looks again if discovery turns out to be outdated in the midst of it.
 Result<Look> look_until_it_agrees(const Environment& environment, const release::ReleaseId& id,
                                   const Intent& intent, const DeployOptions& options, Unreadable unreadable,
                                   const Context& context) {

@@ -1,6 +1,6 @@
 #pragma once
-// What a deployment sees before it locks anything: the release, what is wanted, what is live, and the plan
-// made of them. Reads only: diff and dry runs end here. Blocking; any thread.
+// All that a deployment sees before it locks anything: the release, the wanted objects, the live objects, and
+// the plan made of them. Reads only: diff and dry runs end here. Blocking; any thread.
 
 #include <map>
 
@@ -26,7 +26,7 @@ struct Look {
   Containers containers;  ///< what keeps what the plan removes
   /// Of look_at_what_may_be_read(): the others. The plan takes them for missing.
   std::map<apimachinery::ObjectKey, std::string> unreadable = {};
-  /// What can't be read because of its conversion webhook. The plan writes it last, and tries for long.
+  /// Objects that a failing conversion webhook hides. The plan writes them last, and retries for long.
   std::map<apimachinery::ObjectKey, apply::Unconverted> unconverted = {};
   std::vector<render::DrawnChange> drawn_changes = {};  ///< what accept_drawn() refuses; examine.h
   std::vector<render::AgingCertificate> aging = {};     ///< drawn certificates that want to be drawn again
@@ -38,8 +38,8 @@ struct Look {
   /// Nothing differs: neither objects nor package nor values, and no revision is unfinished.
   bool nothing_new = false;
 
-  /// What was there before the release, and stays although it isn't wanted: ReleaseState::adopted_in_vain()
-  /// and RenderedRelease::adopted_since.
+  /// Objects that were there before the release, and stay although they aren't wanted:
+  /// ReleaseState::adopted_in_vain() and RenderedRelease::adopted_since.
   std::set<apimachinery::ObjectKey> adopted_in_vain() const;
   /// The tests that would be recorded are not those of the deployed revision.
   bool tests_differ() const;
