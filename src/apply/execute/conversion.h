@@ -32,7 +32,7 @@ std::optional<ConversionWebhook> conversion_webhook(kube::Client& client, const 
 /// shop/converter) doesn't answer: …".
 std::string conversion_words(const ConversionWebhook& webhook, const Error& failure);
 
-/// What to do about it, as a hint.
+/// A hint that says what to do about it.
 std::string conversion_hint(const kube::Client& client, const ConversionWebhook& webhook);
 
 }  // namespace mist::apply

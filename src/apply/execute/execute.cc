@@ -158,8 +158,8 @@ class Writer {
     return {};
   }
 
-  /// What a hook that ended printed, where its annotation helm.sh/hook-output-log-policy wants it; not of one
-  /// that an earlier run of ours began. From any thread, after its write.
+  /// Shows the output of a hook that ended, if its annotation helm.sh/hook-output-log-policy asks for it and
+  /// this run began the hook. From any thread, after its write.
   void show_logs(Node node, const Status& ended) {
     const auto& hook = plan_.desired[plan_.writes[node].desired].hook;
     if (!hook || versions_[node].empty() || !(ended.ok() ? hook->log_succeeded : hook->log_failed)) return;
@@ -408,7 +408,7 @@ class Writer {
         .with_hint("run the command again");
   }
 
-  // What this run wrote under another API group is not to be written over.
+  // An object that this run wrote under another API group must not be written over.
   Status is_no_other(Node node, const std::string& uid, bool written = false) {
     const std::scoped_lock lock(written_mutex_);
     const auto known = written_.find(uid);
@@ -418,8 +418,8 @@ class Writer {
     return {};
   }
 
-  // Until the conversion webhook of its kind answers, the server can't write it either. What repairs the
-  // webhook was just written, and takes its time.
+  // Until the conversion webhook of its kind answers, the server can't write the object either. The objects
+  // that repair the webhook were just written, and take their time.
   Result<Value> apply_when_converted(const kube::ObjectRef& ref, const PlannedAction& action,
                                      const Value& object, const kube::ApplyOptions& apply) {
     const Context limited = context_.with_timeout(options_.edge_timeout);
@@ -454,9 +454,9 @@ class Writer {
            !kube::is_other_object(failure);
   }
 
-  // Whoever writes last would have it, whatever the other release was told: all that we write, `mistctl`
-  // writes. So what isn't ours is written at a version at which it is still whose it was. It changes all the
-  // time for other reasons: its status, for one.
+  // The last writer would get the object, whatever the other release was told: every release writes as the
+  // field manager `mistctl`. So an object that isn't ours is written at a version at which its owner is still
+  // the planned one. The object changes all the time for other reasons: its status, for one.
   Status is_still_whose_it_was(const PlannedAction& action, const Value& there) const {
     const Marks now = marks_of(there);
     // Ours: our own first try, whose answer was lost.
@@ -502,9 +502,9 @@ class Writer {
     return std::optional(std::move(there));
   }
 
-  // What the earlier managers of an adopted object own becomes ours, as it was planned. Returns the version
-  // that has it; empty: there is nothing to take any more, by a run that died or a lost answer. Should we die
-  // here, the journal names the object, and what we own and don't want goes with the next apply.
+  // Takes the fields of an adopted object's earlier managers, as planned. Returns the version that has them;
+  // empty: nothing is left to take, after a run that died or a lost answer. Should we die here, the journal
+  // names the object, and fields that we own and don't want go with the next apply.
   Result<std::string> take_fields(const kube::ObjectRef& ref, const PlannedAction& action,
                                   const Value& object) {
     const ChosenFields chosen = fields_of(*action.transfer);
@@ -681,8 +681,8 @@ std::vector<std::size_t> costs_of(const Plan& plan, const RunOrder& order, bool 
   return costs;
 }
 
-// A hook failed: what its policy and those of the hooks before it say of that. What can't be deleted now is
-// the release's still.
+// After a failed hook: deletes the hooks that its policy, and those of the hooks before it, want deleted. A
+// hook that can't be deleted now still belongs to the release.
 void delete_after_failure(const Plan& plan, const RunOrder& order, const GraphRun& run, Writer& writer,
                           EventSink& events) {
   for (const auto& [node, failure] : run.failures) {
@@ -759,7 +759,7 @@ std::vector<InventoryItem> inventory_after(const Plan& plan, const Execution& ex
       if (done && i < execution.server_made.size()) inventory[i].server_made = execution.server_made[i];
       if (done) inventory[i].fields_taken = plan.writes[i].recorded.fields_taken;
       if (deleted) inventory[i].uid.clear();
-      // What was refused or never sent was last changed when it was before.
+      // An object whose write was refused or never sent keeps the revision that last changed it.
       if (!done) inventory[i].revision = plan.writes[i].recorded.previous_revision;
     } else if (i < plan.writes.size() + plan.removals.size() &&
                execution.removals[i - plan.writes.size()] == Outcome::Done) {

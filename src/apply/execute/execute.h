@@ -25,8 +25,8 @@ struct ExecuteOptions {
   Duration edge_timeout = std::chrono::minutes(5);
   /// Asked right before the old object of a Replace is deleted; its failure keeps that where it is.
   std::function<Status(const PlannedAction&)> before_replacing = {};
-  /// What the server finds invalid is left as it is, if it is there and ours: everything else goes on
-  /// (left_as_is.h).
+  /// An object that the server finds invalid is left as it is, if it is there and ours; everything else
+  /// continues (left_as_is.h).
   bool leave_refused = false;
   bool urgent = false;  ///< somebody waits until all is ready: what takes long to become so begins first
   /// Called once all ordinary objects are written, before the hooks that come after them; not if there are

@@ -1,5 +1,5 @@
-// In which order a Plan is carried out where the graph leaves a choice. What each write says and what becomes
-// of failures: action/deploy/deploy_test.cc and action/durability_test.cc.
+// The order in which a Plan is carried out where the graph leaves a choice. action/deploy/deploy_test.cc and
+// action/durability_test.cc test the content of each write, and failures.
 
 #include "apply/execute/execute.h"
 

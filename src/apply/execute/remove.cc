@@ -171,7 +171,7 @@ class Remover {
                                                                      "", unserved->name}) != keys_.end();
   }
 
-  // What was planned may have become somebody else's, or somebody may want to keep it, since then.
+  // Since it was planned, the object may have become somebody else's, or may have been marked to be kept.
   std::string stays_since(const Value& now) const {
     const Marks marks = marks_of(now);
     if (marks.part_of.empty()) return std::string(kUnmarked);

@@ -57,8 +57,9 @@ struct RemovalReport {
   std::optional<Error> failure;
 };
 
-/// Deletes dependents first: what something else in the set was ordered after stays until that is gone. What
-/// changed since it was planned and belongs to somebody else by now, or is marked to be kept, stays.
+/// Deletes dependents first: an object stays until all in the set that were ordered after it are gone. An
+/// object that changed since it was planned and belongs to somebody else by now, or is marked to be kept,
+/// stays.
 RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>& removals,
                                const std::string& part_of, const RemovalOptions& options, EventSink& events,
                                const Context& context);

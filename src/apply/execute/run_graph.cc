@@ -94,7 +94,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   graph::Schedule schedule_;  // guarded by mutex_, like all below
   GraphRun run_;
   std::vector<std::size_t> ahead_;
-  // What is free, by what is ahead of it: the most first, then by number.
+  // The free nodes: those with the longest critical path ahead first, then by number.
   struct Urgent {
     bool operator()(const std::pair<std::size_t, Node>& a, const std::pair<std::size_t, Node>& b) const {
       return a.first != b.first ? a.first > b.first : a.second < b.second;

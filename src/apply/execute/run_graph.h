@@ -13,7 +13,7 @@ namespace mist::apply {
 /// for a far one.
 inline constexpr std::size_t kMostAtOnce = 64;
 
-/// What became of each node.
+/// The outcome of a node.
 enum class NodeResult : std::uint8_t {
   NotStarted,  ///< blocked by a failure, or stopped
   Done,

@@ -41,7 +41,7 @@ std::string what_was_blocked(const GraphRun& run, const graph::SequenceGraph& or
   return blocked.empty() ? "" : ": " + join(blocked, ", ");
 }
 
-// What a run that was stopped did and what it did not, by name as far as there is room.
+// How much a stopped run did and what it did not do, by name as far as there is room.
 std::vector<std::string> what_is_done(const GraphRun& run, std::size_t objects, std::string_view done_word,
                                       const graph::NameOf& name_of) {
   constexpr std::size_t kShown = 10;

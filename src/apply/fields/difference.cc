@@ -135,12 +135,12 @@ class ItemPlaces {
 // A leaf owns everything below it.
 bool leaf(Owned owned) { return owned != nullptr && owned->empty(); }
 
-// What omitempty leaves out.
+// Values that Go's omitempty leaves out.
 bool zero(const Value& value) {
   return value.empty() || value == Value(false) || (value.is_number() && value.as_double() == 0);
 }
 
-// What is known of a place while walking down.
+// The known facts about a place while walking down.
 struct FieldPlace {
   Owned owned = nullptr;
   std::vector<std::pair<std::string_view, Owned>> others = {};  // who else owns something here
@@ -551,7 +551,7 @@ void carry_out(Value& object, const FieldDifference& difference) {
   }
 }
 
-// What is not a part of the object's meaning.
+// The object without the parts that don't belong to its meaning.
 Value comparable(const Value& object, std::string_view ignored_label, StatusOf status) {
   Value copy = object;
   if (status == StatusOf::Controllers) copy.erase("status");

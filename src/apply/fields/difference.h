@@ -1,8 +1,8 @@
 #pragma once
-// What applying an object would change, computed from the live object and its managed fields, so that an
-// unchanged object costs no request: a field differs when the live value isn't what we want, or when we own
-// it and no longer want it. Values compare as JSON, but for the places where a schema of the server says that
-// it stores them in another spelling (stored_forms.h). Lists and maps follow the ownership that the server
+// The changes that applying an object would make, computed from the live object and its managed fields, so
+// that an unchanged object costs no request: a field differs when the live value isn't what we want, or when
+// we own it and no longer want it. Values compare as JSON, except where a schema of the server says that it
+// stores them in another spelling (stored_forms.h). Lists and maps follow the ownership that the server
 // recorded, ours or another manager's: by key, by value, by member, or as a whole. As a whole means that a
 // member which isn't wanted goes, and that an empty list or map is wanted empty; in what is owned by parts,
 // others keep theirs. But a custom resource's list that is wanted empty is wanted so, whoever owns its items.

@@ -181,7 +181,7 @@ TEST(Differences, NumbersCompareToTheLastDigitAndNotWithTexts) {
   EXPECT_THAT(found("80", "'80'"), ElementsAre(".spec.v"));
 }
 
-// What another manager did to what we want empty, or as a whole.
+// The paths that differ because another manager changed what we want empty, or as a whole.
 std::vector<std::string> tampered(std::string_view wanted, std::string_view live, std::string_view theirs) {
   return paths(fmt::format("{{apiVersion: x.dev/v1, spec: {}}}", wanted),
                fmt::format("{{apiVersion: x.dev/v1, spec: {}, metadata: {{managedFields: [{{manager: eve, "

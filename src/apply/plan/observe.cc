@@ -71,7 +71,7 @@ class Observer {
   LiveState take() { return std::move(state_); }
 
  private:
-  // What of a place was seen before it failed counts.
+  // Objects that were seen before the place failed count.
   void leave_unknown(const ResourcePlace& place, std::map<ObjectKey, std::string>& unknown,
                      const std::string& why) {
     const std::scoped_lock lock(mutex_);
@@ -114,8 +114,8 @@ class Observer {
     return kind == ErrorKind::Timeout ? see(place, context_) : seen;
   }
 
-  // What is stored in another version needs no conversion there. Its fields can't be compared with those of
-  // the wanted version, but whose it is can be seen.
+  // An object that is stored in another version needs no conversion there. Its fields can't be compared with
+  // those of the wanted version, but its owner can be seen.
   Status see_unconverted(const ResourcePlace& place, const ConversionWebhook& webhook, Error failure) {
     const Unconverted unconverted{webhook.definition, conversion_words(webhook, failure),
                                   conversion_hint(client_, webhook)};
@@ -208,7 +208,7 @@ class Observer {
     return get(place, missing, context);
   }
 
-  // What is ours or is to be adopted is needed whole: its fields are compared.
+  // Objects that are ours or are to be adopted are needed whole: their fields are compared.
   Status look_closely(const ResourcePlace& place, const std::set<ObjectKey>& keys, const Context& context) {
     constexpr std::size_t kFew = 8;
     if (keys.size() <= kFew) return get(place, keys, context);

@@ -1,8 +1,8 @@
 #pragma once
-// What is in the cluster now of everything that a release wants or owns, with few requests: one LIST of our
-// objects for each resource and namespace where the release owns any; what is wanted but not among them by
-// one metadata-only LIST, or by GET when it is a single object or LIST is forbidden. Objects that have the
-// release's mark come back whole, others as metadata.
+// Reads everything that a release wants or owns from the cluster, with few requests: one LIST of our objects
+// for each resource and namespace where the release owns any; the other wanted objects by one metadata-only
+// LIST, or by GET when it is a single object or LIST is forbidden. Objects that have the release's mark come
+// back whole, others as metadata.
 
 #include <map>
 #include <optional>
@@ -30,7 +30,7 @@ struct Unconverted {
   bool served = true;  ///< false: no version of the kind is, whatever converts it
 };
 
-/// Whose objects are needed whole beside the release's own.
+/// The objects that are needed whole beside the release's own.
 struct ObserveOptions {
   bool adopt = false;                        ///< what is wanted and belongs to nobody
   std::optional<Owner> take_over_from = {};  ///< that release's
@@ -40,8 +40,9 @@ struct ObserveOptions {
   /// Takes objects that we may neither list nor get, and that in words, in place of an error. For who only
   /// looks; may be the same map.
   std::map<ObjectKey, std::string>* forbidden = nullptr;
-  /// Takes objects that can't be read because the conversion webhook of their kind fails (conversion.h), and
-  /// that in words, in place of an error. What can be read in another version is in the state, as metadata.
+  /// Takes objects that can't be read because the conversion webhook of their kind fails (conversion.h), with
+  /// the reason in words, in place of an error. Objects that can be read in another version are in the state,
+  /// as metadata.
   std::map<ObjectKey, Unconverted>* unconverted = nullptr;
   /// Takes wanted kinds that the server turned out not to serve; their objects count as absent.
   std::set<apimachinery::GroupKind>* vanished = nullptr;
@@ -54,8 +55,8 @@ Result<LiveState> observe(kube::Client& client, const Owner& release,
                           const std::vector<DesiredObject>& desired, const std::vector<InventoryItem>& owned,
                           const Context& context, const ObserveOptions& options = {});
 
-/// What the server says of a definition that was just changed, and what it serves, agree a moment later: so
-/// often, and with that time between, discovery is asked about a kind that isn't served as it said.
+/// After a definition has changed, the server's discovery and the kinds that it serves agree a moment later:
+/// so often, and with that pause, discovery is asked about a kind that isn't served as it said.
 inline constexpr int kTriesToAgree = 10;
 inline constexpr auto kPauseToAgree = std::chrono::milliseconds(100);
 

@@ -42,7 +42,7 @@ enum class ConflictCause : std::uint8_t {
   NoRight,    ///< whoever asks may not write it
 };
 
-/// Whose a live object is.
+/// The owner of a live object.
 struct Marks {
   std::string part_of = {};  ///< the label; empty: none
   std::string release = {};  ///< the annotation; empty: none
@@ -140,7 +140,7 @@ struct AllowedChanges {
   bool keep_adopted = false;                 ///< what was there before the release stays: for going back
 };
 
-/// What a plan is made by: what is allowed, and what is known beside the objects.
+/// The rules that a plan is made by: what is allowed, and what is known beside the objects.
 struct PlanRules {
   AllowedChanges allowed = {};
   /// By revisions that never were deployed, or are gone back over: it stays as well.
@@ -150,7 +150,7 @@ struct PlanRules {
   bool made_namespace = false;  ///< the Namespace of the record is there only since this run made it
   /// Jobs that removed themselves when they had ended, and are wanted as they were (finished_job.h).
   std::set<ObjectKey> finished_jobs = {};
-  /// What the release applied of its objects, as its revisions record it; borrowed. For copies of them.
+  /// The release's objects as it applied them, from its revisions; borrowed. For copies of them.
   std::multimap<ObjectKey, const Value*> recorded = {};
   /// Hooks that this revision or a later one began, and that did not fail, are not run again; -1: all are.
   int resumes = -1;
@@ -173,11 +173,11 @@ struct Plan {
   std::size_t count(ActionKind kind) const;
 };
 
-/// Pure. `owned` is the union of the inventories of the deployed and of every later revision. What can't be
-/// written is in the plan as a Conflict; the label of a live object says whose it is. The Namespace of the
-/// record itself is adopted without asking. An object that the server serves under two API groups has two
-/// keys and one uid: it is never removed under one while it is wanted under the other. Errors: a cycle in the
-/// order; same_object_error().
+/// Pure. `owned` is the union of the inventories of the deployed and of every later revision. An object that
+/// can't be written is in the plan as a Conflict; the label of a live object says whose it is. The Namespace
+/// of the record itself is adopted without asking. An object that the server serves under two API groups has
+/// two keys and one uid: it is never removed under one while it is wanted under the other. Errors: a cycle in
+/// the order; same_object_error().
 Result<Plan> make_plan(const Owner& owner, std::vector<DesiredObject> desired,
                        const std::vector<InventoryItem>& owned, const LiveState& live, int revision,
                        const PlanRules& rules, std::vector<InventoryItem> waiting = {});
@@ -191,8 +191,8 @@ Error same_object_error(const Plan& plan, const PlannedAction& first, const Plan
 /// The kinds of the CustomResourceDefinitions with which the plan does that.
 std::set<GroupKind> kinds_defined_by(const Plan& plan, ActionKind planned);
 
-/// Who replaces a definition deletes every object of its kind: those of the plan are recreated. For when
-/// it is known what is replaced, after settle().
+/// Replacing a definition deletes every object of its kind: those of the plan are recreated. To be called
+/// when it is known what is replaced, after settle().
 void follow_replaced_definitions(Plan& plan);
 
 /// Where a planned object is on a server that serves its kind as `served`. An object of a late kind that
@@ -209,8 +209,8 @@ std::string first_field_of_others(const std::vector<FieldDifference>& difference
 void plan_replacement(PlannedAction& action, const DesiredObject& desired, const Value& live,
                       const PlanRules& rules, std::string reason);
 
-/// What applying this would change on the live object, or has not made so. Without the version label: that
-/// says when the object last changed, so it is not a change by itself.
+/// The changes that applying this would make on the live object, or has failed to make. Without the version
+/// label: that says when the object last changed, so it is not a change by itself.
 std::vector<FieldDifference> differences_of(const DesiredObject& desired, const Value& live,
                                             std::string_view manager);
 
@@ -238,8 +238,8 @@ bool is_owned(const InventoryItem& item, const Value& live, std::string_view par
 /// The inventory that a finished plan leaves; before it ran, uids of creates are empty.
 std::vector<InventoryItem> inventory_of(const Plan& plan);
 
-/// Why an object stays that only a record claims. Whoever can write a record could name any uid in it; to
-/// mark an object takes the right to write that object.
+/// Why an object stays that only a record claims. Anybody who can write a record could name any uid in it;
+/// marking an object takes the right to write that object.
 inline constexpr std::string_view kUnmarked =
     "it does not carry the release's label any more, so nothing but the record says that it is the release's";
 

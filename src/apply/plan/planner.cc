@@ -20,7 +20,7 @@
 namespace mist::apply {
 namespace {
 
-// Whose a live object is, by its marks.
+// The owner of a live object, by its marks.
 enum class Whose : std::uint8_t { Ours, Nobodys, Anothers };
 
 class Planner {
@@ -91,7 +91,7 @@ class Planner {
     return action;
   }
 
-  // What is there of a hook of another moment.
+  // The item of a hook of another moment, with what is there of that hook.
   InventoryItem waiting(InventoryItem hook) const {
     const auto known = owned_.find(hook.key);
     const auto live = live_.find(hook.key);
@@ -117,7 +117,7 @@ class Planner {
     PlannedAction action;
     action.key = item.key;
     action.resource.gvk = {item.key.group_kind.group, item.version, item.key.group_kind.kind};
-    // What can only be read in another version can only be deleted there.
+    // An object that can only be read in another version can only be deleted there.
     if (unread != rules_.unreadable.end()) {
       if (const auto read =
               kube::GroupVersionKind::parse(there.string_at("apiVersion"), item.key.group_kind.kind))
@@ -247,7 +247,7 @@ class Planner {
                       "wait until it is gone, then run the command again");
     }
     if (is_ours) {
-      // What no record of ours names was left by an earlier life of the release: its claims, its definitions.
+      // An object that no record names was left by an earlier life of the release: a claim, a definition.
       action.recorded.adopted = item == nullptr || item->adopted;
       action.recorded.fields_taken =
           action.recorded.adopted && (item == nullptr || item->fields_taken || own_namespace);
@@ -284,8 +284,8 @@ class Planner {
     judge(action, object, there);
   }
 
-  // What its earlier managers own becomes ours. The server fills in defaults again that one of them owned
-  // because it made the object: which removals are real is for settle() to ask. False: nothing is to be
+  // The fields that its earlier managers own become ours. The server fills in defaults again that one of
+  // them owned because it made the object: settle() asks which removals are real. False: nothing is to be
   // taken.
   bool plan_transfer(PlannedAction& action, const DesiredObject& object, const Value& there,
                      const ChosenFields& chosen) const {
@@ -298,8 +298,8 @@ class Planner {
     return true;
   }
 
-  // What was adopted and given back since (action/deploy/adopted.h) is nobody's: its marks are gone, and
-  // nothing in it is ours. Wanted again, it is adopted again.
+  // An object that was adopted and given back since (action/deploy/adopted.h) is nobody's: its marks are
+  // gone, and nothing in it is ours. If it is wanted again, it is adopted again.
   bool was_given_back(const PlannedAction& action, const Value& there, Whose owner) const {
     return action.recorded.adopted && owner == Whose::Nobodys &&
            std::ranges::none_of(kube::managed_fields(there), [&](const Value& entry) {
@@ -307,8 +307,8 @@ class Planner {
            });
   }
 
-  // Of an object that was adopted without the fields of its earlier managers, by an earlier Mistletoe or by a
-  // run that died; or of one of which a manager is named now. What others changed since stays a conflict.
+  // Takes fields of an object that was adopted without those of its earlier managers, by an earlier Mistletoe
+  // or by a run that died, or one of whose managers is named now. Later changes by others stay a conflict.
   void catch_up(PlannedAction& action, const DesiredObject& object, const Value& there, Whose owner) const {
     const bool late = !action.recorded.fields_taken || was_given_back(action, there, owner);
     if (!action.recorded.adopted || rules_.allowed.leave_fields ||
@@ -329,8 +329,8 @@ class Planner {
     action.differences.insert(action.differences.begin(), now.begin(), now.end());
   }
 
-  // Whoever wrote our mark restored a copy of the object, or recreated it from one. What was ours in it is
-  // ours again, else what we no longer want would stay, and what we change would be a conflict.
+  // A copy with our mark: somebody restored the object, or recreated it from one. Fields that were ours in it
+  // are ours again; else those that we no longer want would stay, and those that we change would conflict.
   void take_back(PlannedAction& action, const DesiredObject& object, const Value& there) const {
     if (action.transfer || rules_.allowed.leave_fields || !is_copy(there, owner_.manager)) return;
     std::vector<const Value*> recorded;

@@ -53,7 +53,7 @@ Result<SchemasOfVersions> fetch_schemas(kube::Client& client, const std::set<Gro
   return result;
 }
 
-// What is there may have from others what this object leaves out.
+// The live object may have fields from others that this object leaves out.
 apimachinery::RequiredFields required_of(const PlannedAction& action) {
   const ActionKind kind = action.refusal.cause == ConflictCause::Refused ? action.refusal.meant : action.kind;
   const bool from_nothing = kind == ActionKind::Create || kind == ActionKind::Replace;
@@ -89,8 +89,8 @@ Result<std::vector<FoundProblem>> compare_with_schemas(kube::Client& client, con
   return compare_with_schemas(plan, writes, schemas);
 }
 
-// What the server doesn't look at, such as a field behind a feature gate that is off, is not wrong: it takes
-// the object. Whatever else it answers leaves the problem as it is.
+// A field that the server doesn't look at, such as one behind a feature gate that is off, is not wrong: the
+// server takes the object. Any other answer leaves the problem as it is.
 Status ask_the_server(kube::Client& client, const Plan& plan, std::vector<FoundProblem>& found,
                       const Context& context) {
   std::map<std::size_t, bool> certain;  // by write
@@ -115,7 +115,7 @@ Status ask_the_server(kube::Client& client, const Plan& plan, std::vector<FoundP
   return {};
 }
 
-// What admission may still make right is for the server to judge.
+// The server has to judge problems that admission may still repair.
 Status leave_to_admission(const Plan& plan, std::vector<FoundProblem>& found,
                           const ChangesOnAdmission& changes) {
   std::map<GroupKind, bool> changed;

@@ -51,7 +51,7 @@ bool is_same_version(const Value& live, const Value& answer) {
   return live.string_at({"metadata", "resourceVersion"}) == answer.string_at({"metadata", "resourceVersion"});
 }
 
-// What looked like a difference and turned out to be none.
+// Drops differences that turned out to be none.
 void keep_real(std::vector<FieldDifference>& differences, const Value& live, const Value& after) {
   std::erase_if(differences, [&](const FieldDifference& difference) {
     if (!difference.uncertain) return false;
@@ -88,7 +88,7 @@ class Settler {
     object["metadata"].set("uid", action.uid);
     kube::ApplyOptions options;
     options.field_manager = plan_.owner.manager;
-    // What is taken over first is no conflict then; what else is, the plan knows (fields_of_others).
+    // Fields that are taken over first don't conflict then; the plan knows those that do (fields_of_others).
     options.force = rules_.allowed.force_conflicts || action.transfer.has_value();
     options.dry_run = kube::DryRun::Server;
     options.insist = insist_;
@@ -105,7 +105,7 @@ class Settler {
     }
     if (answer.ok()) {
       LiveObject base = there->second;
-      // What a controller wrote since we looked would seem to be what our apply changes.
+      // A controller's change since we looked would seem to be one of our apply.
       constexpr int kRounds = 4;
       for (int i = 0; i < kRounds && base.whole && !is_same_version(base.value, *answer); ++i) {
         auto now = client_.get(ref, context_);
@@ -166,7 +166,7 @@ class Settler {
     conflict(action, ConflictCause::Denied, "it can't be written now", failure);
   }
 
-  // What is in conflict anyway keeps its reason.
+  // An action that is in conflict anyway keeps its reason.
   static void conflict(PlannedAction& action, ConflictCause cause, std::string_view words,
                        const Error& failure) {
     if (action.kind == ActionKind::Conflict || action.kind == ActionKind::Unchanged) return;
@@ -264,9 +264,9 @@ class Settler {
           fmt::format("; what the package does not have goes: {}", some_of(std::move(going), kShown));
   }
 
-  // Whether a list or a map becomes empty, which applying, and so its dry run, can't do. What the server
-  // filled in again when it was emptied before, and what has a default, it may fill in again: it is asked for
-  // that, with all that goes.
+  // Whether a list or a map becomes empty, which applying, and so its dry run, can't do. The server may fill
+  // in again a field that has a default, or that it filled in before: a dry run that removes all that goes
+  // shows it.
   bool empties_something(PlannedAction& action, const kube::ObjectRef& ref, const Value& live) const {
     if (std::ranges::any_of(action.differences, may_be_filled_again)) {
       std::vector<FieldDifference> going;

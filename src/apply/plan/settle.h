@@ -27,9 +27,9 @@ bool is_about_our_label(const Error& refused);
 /// fields, a claim that can't grow, rights that are missing) is then known before anything is written.
 void ask_about_all_changes(Plan& plan);
 
-/// Turns what the server would not do into Conflicts or Replaces, and what it would find equal into
-/// Unchanged; then leave_to_the_order() and follow_replaced_definitions(). What the server can't say (a
-/// webhook without dry runs, no permission) stays as planned. Errors: of the context.
+/// Turns actions that the server would refuse into Conflicts or Replaces, and those that it would find equal
+/// into Unchanged; then leave_to_the_order() and follow_replaced_definitions(). Actions that the server can't
+/// judge (a webhook without dry runs, no permission) stay as planned. Errors: of the context.
 Status settle(kube::Client& client, Plan& plan, const LiveState& live, const PlanRules& rules,
               const Context& context);
 
