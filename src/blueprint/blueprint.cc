@@ -48,7 +48,7 @@ const Value::Array& list_at(const Value& description, std::string_view name) {
   return found != nullptr && found->is_array() ? found->as_array() : kNone;
 }
 
-// What an edge asks of a node of that type when it says nothing.
+// The condition of an edge to a node of that type, if the edge names none.
 Condition usual_condition(NodeType type) {
   switch (type) {
     case NodeType::Own:
@@ -88,7 +88,7 @@ Result<Extraction> extraction_of(const Value::Member& member) {
   return extraction;
 }
 
-// What was read, or nullopt and one more fault.
+// The value that was read, or nullopt and one more fault.
 template <typename T>
 std::optional<T> kept(Result<T> result, std::vector<Error>& faults) {
   if (result.ok()) return *std::move(result);
@@ -236,7 +236,7 @@ void Blueprint::read_also(const Value& description, std::vector<Error>& faults) 
     std::optional<graph::AlsoEdge> edge = kept(read_also_edge(each), faults);
     if (edge) also_.add(*std::move(edge));
   }
-  // What an edge that can't be read leads to would be said to be unwanted.
+  // A node that an unreadable edge leads to would be reported as unwanted.
   if (faults.size() == before) refuse_unwanted(also_, nodes_, faults);
 }
 

@@ -33,7 +33,7 @@ enum class NodeType : std::uint8_t {
   Package,  ///< a package whose objects are installed as a release: an own object of the kind Release
 };
 
-/// What becomes of objects that nothing wants any more.
+/// The fate of objects that nothing wants any more.
 enum class Policy : std::uint8_t {
   Delete,
   Orphan,  ///< they stay, without the marks of the instance
@@ -96,9 +96,9 @@ struct SequenceEdge {
 
 class Blueprint {
  public:
-  /// What describe() of the Nickel library gives. Invalid, naming the place: an edge of a node that isn't
-  /// there, two values of one name for one node, a node that no Also edge leads to, a condition that its
-  /// node can't have, a cycle of hard edges in Sequence (with its path).
+  /// Reads what describe() of the Nickel library gives. Invalid, naming the place: an edge of a node that
+  /// isn't there, two values of one name for one node, a node that no Also edge leads to, a condition that
+  /// its node can't have, a cycle of hard edges in Sequence (with its path).
   static Result<Blueprint> parse(const Value& description);
   /// The same, of a description that may be wrong: `faults` gets all that parse() would refuse, and what
   /// comes back lacks it. Not to be decided with unless there is no fault.
@@ -132,11 +132,11 @@ class Blueprint {
   std::optional<graph::Node> guarding_value(const graph::AlsoEdge& edge) const;
   /// Whether a guard asks a value node.
   bool has_value_guards() const { return has_value_guards_; }
-  /// What may go wrong while it runs, for its author.
+  /// Warnings for its author: what may go wrong while it runs.
   std::vector<std::string> warnings() const;
 
  private:
-  // What an Also edge asks: a field of the instance, or a value node.
+  // An Also edge asks one of these: a field of the instance, or a value node.
   struct Guard {
     std::optional<FieldPath> field;
     graph::Node value = 0;

@@ -44,7 +44,7 @@ class Checker {
     std::vector<Error> faults;
     const Blueprint blueprint = Blueprint::read(*description, faults);
     for (const Error& each : faults) MIST_TRY_VOID(add_refusal("graph", each));
-    // What an edge that can't be read gives would be said to be missing.
+    // A value that an unreadable edge gives would be reported as missing.
     if (!faults.empty()) return finished();
     add_unused(blueprint);
     add_gaps(blueprint);
@@ -172,7 +172,7 @@ class Checker {
     const FunctionHead* const head = head_of(blueprint, node);
     const std::size_t before = checked_.findings.size();
     if (head != nullptr) check_values(name, given, *head);
-    // What was found by its name isn't said once more by Nickel.
+    // A fault that was found by its name isn't reported once more in Nickel's words.
     const bool is_said = std::any_of(checked_.findings.begin() + static_cast<std::ptrdiff_t>(before),
                                      checked_.findings.end(), [](const Finding& each) { return each.error; });
     if (is_said) return {};

@@ -1,7 +1,7 @@
 #pragma once
-// What is wrong or unwise about a blueprint, found without a cluster and without an instance. What is an
-// error here is one whatever an instance has: the operator would refuse the blueprint, or a node of it would
-// fail in every instance that wants it. One thread.
+// Finds everything wrong or unwise about a blueprint, without a cluster and without an instance. An error
+// here is one in every instance: the operator would refuse the blueprint, or a node of it would fail in every
+// instance that wants it. One thread.
 
 #include <optional>
 #include <string>

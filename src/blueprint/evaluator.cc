@@ -260,7 +260,7 @@ class Evaluator::PartCheck {
     return steps;
   }
 
-  // What the contract says of the value at at_: of all of it, or of these parts of it.
+  // Asks the contract about the value at at_: about all of it, or about these parts of it.
   Status ask(const Value::Array* parts) {
     Value input = Value::object(
         {{"contract_of", Value::object({{part_, true}})}, {"object", object_}, {"at", Value(at_)}});

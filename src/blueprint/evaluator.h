@@ -1,7 +1,7 @@
 #pragma once
 // Evaluates blueprints in the sandbox: the Nickel files of a ConfigMap or directory, with mistletoe.ncl
-// beside them as their only other import. What it gives is a function of files and input alone. One thread at
-// a time.
+// beside them as their only other import. The result is a function of files and input alone. One thread at a
+// time.
 
 #include <optional>
 #include <string>
@@ -47,7 +47,7 @@ class Evaluator {
   /// Its question needs values that aren't known.
   static bool needs_unknown(const Error& failure);
 
-  /// What a node's function makes of `environment`. Invalid with Nickel's own diagnostic; Trap.
+  /// The result of a node's function for `environment`. Invalid with Nickel's own diagnostic; Trap.
   Result<Value> make(const std::string& node, const Value& environment, const Context& context);
   /// Invalid with Nickel's own diagnostic: the object doesn't match the contract of that node, or of the edge
   /// with that index; Trap.
@@ -75,7 +75,7 @@ class Evaluator {
   /// above.
   Status try_contract(const std::string& node, const Context& context);
   Status try_contract(std::size_t edge, const Context& context);
-  /// What Blueprint::read() takes. Invalid with Nickel's own diagnostic; Trap.
+  /// The description that Blueprint::read() takes. Invalid with Nickel's own diagnostic; Trap.
   Result<Value> description(const Context& context);
 
  private:

@@ -17,7 +17,7 @@ namespace mist::blueprint {
 
 using encoding::Value;
 
-/// Who applies the CRD.
+/// Says who applies the CRD.
 enum class CrdMode : std::uint8_t {
   Manage,   ///< the operator
   Await,    ///< somebody else; the operator waits until it is there, and looks whether it fits
@@ -41,7 +41,7 @@ struct ResourceColumn {
   bool wide = false;  ///< only with kubectl get -o wide
 };
 
-/// What a blueprint says of its CRD.
+/// The CRD, as its blueprint describes it.
 struct CustomResource {
   CrdMode mode = CrdMode::Manage;
   bool adopt = false;  ///< takes over a CRD that no blueprint manages

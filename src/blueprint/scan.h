@@ -1,8 +1,8 @@
 #pragma once
-// What can be read off a blueprint's text without evaluating it: which values functions take by name, and
-// fields that refer to themselves. It knows brackets, strings, comments and patterns of Nickel, and nothing
-// else of it: what it doesn't understand it leaves out, so that what it finds is there. Nickel itself, in the
-// sandbox, says what is wrong with a text. Pure; any thread.
+// Reads off a blueprint's text, without evaluating it, which values functions take by name, and which fields
+// refer to themselves. It knows brackets, strings, comments and patterns of Nickel, and nothing else of it:
+// it leaves out what it doesn't understand, so that everything it finds is really there. Nickel itself, in
+// the sandbox, says what is wrong with a text. Pure; any thread.
 
 #include <cstdint>
 #include <string>

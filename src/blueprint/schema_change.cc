@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kKeepUnknown = "x-kubernetes-preserve-unknown-fields";
 constexpr std::string_view kEither = "x-kubernetes-int-or-string";
 
-// What an object may be at a place, or has to have: a greater limit narrows a least, a smaller one a most.
+// A limit of a schema: raising a least narrows the schema, and so does lowering a most.
 struct Bound {
   std::string_view name;
   bool least;

@@ -31,7 +31,8 @@ struct InstallPlan {
 /// The Kube that an archive has under that name. NotFound: none.
 using Find = std::function<Result<K3>(const std::string& name)>;
 
-/// What `root` needs and what those need. Errors: Invalid for a cycle, with its path; of `find` but NotFound.
+/// Plans the installation of all that `root` needs, and of what that needs. Errors: Invalid for a cycle, with
+/// its path; those of `find` except NotFound.
 Result<InstallPlan> plan_dependencies(const K3& root, std::span<const Installed> installed, const Find& find);
 
 }  // namespace mist::kpm

@@ -83,8 +83,8 @@ class Home {
 
   /// Fetches an archive. Failed or killed, its last state stays. Errors: of SnapshotStore::update.
   Status update(const Archive& archive, const Context& context);
-  /// What all archives hold, as of the last update. Errors: NotFound when none is configured, or one was
-  /// never updated; of git.
+  /// The packages in all archives, as of the last update. Errors: NotFound when none is configured, or one
+  /// was never updated; of git.
   Result<Catalog> catalog(const Context& context) const;
 
   /// `wanted` is [ARCHIVE/]NAME[:VERSION], the newest version without one. NotFound, with the nearest name,

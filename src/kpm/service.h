@@ -1,6 +1,6 @@
 #pragma once
 // An archive that is a central service (mistletoe-catalog): an index that is fetched with one conditional
-// request, and packages by their digest, which are kept for ever. What was read last is on this machine:
+// request, and packages by their digest, which are kept for ever. The last answers are kept on this machine:
 //
 //   index.json   what the service answered
 //   etag         what it called that

@@ -1,5 +1,5 @@
 #pragma once
-// What release, apply and the operator ask of a cluster. rest_client.h is the real one;
+// The interface to a cluster for release, apply and the operator. rest_client.h is the real one;
 // testing/fake_cluster.h keeps objects in memory. Blocking; any thread.
 
 #include <functional>

@@ -71,8 +71,8 @@ Result<http::Url> server_url(const ResolvedContext& context) {
   return url;
 }
 
-// Whoever is on the way reads what proves who the user is, and can use it. Nobody is between programs of one
-// machine: a `kubectl proxy`.
+// Anybody on the way can read the credentials, which prove who the user is, and use them. Between programs of
+// one machine, as with a `kubectl proxy`, nobody is on the way.
 void warn_of_plain_credentials(const ResolvedContext& context, const http::Url& url, EventSink& events) {
   const UserEntry& user = context.user;
   const bool has_any = !user.token.empty() || !user.token_file.empty() || !user.password.empty() || user.exec;

@@ -43,7 +43,7 @@ struct World {
 /// Errors: Invalid and NotFound about the kubeconfig, with its line; Forbidden about credential files.
 Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options, const World& world);
 
-/// What `connect` would use, without making a client: for `config view`, and for tests.
+/// The context that `connect` would use, without making a client: for `config view`, and for tests.
 Result<ResolvedContext> resolve_context(const ConnectOptions& options, const World& world);
 
 /// " --context dev --kubeconfig /tmp/config": the flags with which mistctl and kubectl find the same cluster;

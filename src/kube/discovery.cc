@@ -233,7 +233,7 @@ void Discovery::write_cache(const Asked& asked) const {
   if (!made) world_.events.debug("the discovery cache can't be written: " + made.error().to_line());
 }
 
-// What the aggregator says about an API service that doesn't answer.
+// The aggregator's own words about an API service that doesn't answer.
 std::string Discovery::condition_of(const std::string& service, const Context& context) const {
   const auto there = get("/apis/apiregistration.k8s.io/v1/apiservices/" + service, kPlain, context);
   if (!there.ok()) return there.error().to_line();

@@ -15,8 +15,8 @@ namespace mist::oci {
 
 inline constexpr std::size_t kMaxTags = 100'000;
 
-/// What a registry says went wrong: "manifest unknown (MANIFEST_UNKNOWN)", of several with "; " between
-/// them; of text that isn't that form its first line. Harmless on a terminal; empty: it says nothing.
+/// A registry's words about an error: "manifest unknown (MANIFEST_UNKNOWN)", several with "; " between them;
+/// the first line of text that isn't of that form. Harmless on a terminal; empty: it says nothing.
 std::string words_of(std::string_view body);
 
 /// The tags in a page of tags/list. Errors: Invalid.
@@ -25,7 +25,7 @@ Result<std::vector<std::string>> parse_tags(std::string_view body);
 /// The repositories in a page of _catalog. Errors: Invalid.
 Result<std::vector<std::string>> parse_repositories(std::string_view body);
 
-/// What a Link header calls next: "</v2/…?n=100&last=b>; rel=\"next\"". Nothing: this was the last page.
+/// The next page by a Link header: "</v2/…?n=100&last=b>; rel=\"next\"". Nothing: this was the last page.
 std::optional<std::string> next_page(std::string_view link);
 
 /// The token that a token server gave. Errors: Invalid.

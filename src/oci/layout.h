@@ -37,14 +37,14 @@ struct Blob {
   std::string bytes;
 };
 
-/// What is to be pushed: the blobs first.
+/// An artifact to be pushed: the blobs first.
 struct Artifact {
   std::vector<Blob> blobs;  ///< config first
   std::string manifest;     ///< JSON of kManifestType
   crypto::Digest digest;    ///< of it
 };
 
-/// What people see of it; empty: not said.
+/// The texts about it that people see; empty: not given.
 struct About {
   std::string title, version, description;
 };

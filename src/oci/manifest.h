@@ -58,7 +58,7 @@ struct Index {
 
 using Document = std::variant<Manifest, Index>;
 
-/// What a client asks for: all types that parse_document reads.
+/// The value of a client's Accept header: all types that parse_document reads.
 std::string accepted_types();
 
 /// `content_type`: of the answer; it decides only where the document doesn't say its type itself. `name`:

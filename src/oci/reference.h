@@ -1,5 +1,5 @@
 #pragma once
-// What names something in an OCI registry. Plain values; any thread.
+// Names of things in an OCI registry. Plain values; any thread.
 //
 //   oci://<host>[:<port>]/<path>[:<tag or version range>][@sha256:<digest>]
 //
@@ -28,7 +28,7 @@ struct Repository {
   std::string name() const { return path.substr(path.rfind('/') + 1); }  ///< the last segment of the path
   std::string host_name() const;  ///< without its port: "registry.example", "[::1]"
   std::string str() const;        ///< "oci://host/path"
-  /// The same text for each way to write the repository: see canonical_host. What trust is decided by.
+  /// The same text for each way to write the repository: see canonical_host. Trust is decided by it.
   std::string identity() const;
   friend bool operator==(const Repository&, const Repository&) = default;
 };
@@ -50,7 +50,7 @@ struct Reference {
   friend bool operator==(const Reference&, const Reference&) = default;
 };
 
-/// What repositories begin with, "oci://host" or "oci://host/path", without slashes at its end. Errors:
+/// The beginning of repositories, "oci://host" or "oci://host/path", without slashes at its end. Errors:
 /// Invalid, also for a tag, a range or a digest behind it.
 Result<std::string> parse_prefix(std::string_view text);
 

@@ -1,8 +1,8 @@
 #pragma once
 // Signatures of artifacts as data, in the two forms that cosign writes: simple signing in a manifest of its
 // own under the tag sha256-HEX.sig (https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md),
-// and Sigstore bundles (version 0.3) with a DSSE envelope. What is read here is a claim: nothing is verified.
-// Pure; any thread.
+// and Sigstore bundles (version 0.3) with a DSSE envelope. All that is read here is a claim: nothing is
+// verified. Pure; any thread.
 
 #include <cstdint>
 #include <map>
@@ -31,7 +31,7 @@ inline constexpr std::uint64_t kMaxBundleBytes = std::uint64_t{1} << 20;
 enum class SignatureForm : std::uint8_t { Cosign, Bundle, Minisign };
 std::string_view to_string(SignatureForm form);  ///< "cosign", "bundle", "minisign"
 
-/// What a signature says that it is.
+/// A signature's claims about itself.
 struct SignatureClaim {
   SignatureForm form = SignatureForm::Cosign;
   std::string message;                     ///< the bytes that were signed

@@ -248,8 +248,8 @@ Error Database::not_connected() const {
 Status Database::connect() {
   statements_.clear();
   connection_.reset();
-  // What the URL says counts more than what stands before it, and what stands after it more than that. A
-  // server that is gone without a word is noticed within half a minute.
+  // The URL overrides the values before it, and the values after it override the URL. A server that is gone
+  // without a word is noticed within half a minute.
   const std::array keywords{"keepalives_idle",           "keepalives_interval",
                             "keepalives_count",          "tcp_user_timeout",
                             "fallback_application_name", "dbname",
