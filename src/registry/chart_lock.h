@@ -29,7 +29,7 @@ struct ChartDependency {
   std::string alias = {};
 };
 
-/// What of Chart.yaml its dependencies need.
+/// The parts of Chart.yaml that its dependencies need.
 struct ChartManifest {
   std::string name;
   std::string version;

@@ -13,9 +13,9 @@ using encoding::Value;
 constexpr std::uint64_t kMaxConfig = std::uint64_t{4} << 20;
 // The key of Docker Hub, whatever the host is called (docker/cli, IndexServer).
 constexpr std::string_view kHubKey = "https://index.docker.io/v1/";
-// What a helper gives as the user of an identity token (docker/docker-credential-helpers).
+// The user that a helper gives for an identity token (docker/docker-credential-helpers).
 constexpr std::string_view kTokenUser = "<token>";
-// What helpers print when they have nothing (docker-credential-helpers, credentials/error.go): their protocol
+// The output of helpers that have nothing (docker-credential-helpers, credentials/error.go): their protocol
 // has no other sign of it.
 constexpr std::string_view kNothingStored = "credentials not found in native keychain";
 
@@ -58,7 +58,7 @@ Result<Stored> load(const FileSystem& files, const Path& file) {
   return Stored{file, *std::move(document)};
 }
 
-// What stands for the host in "auths": exactly, or with a scheme and a path that older tools wrote.
+// The entry for the host in "auths": exactly, or with a scheme and a path that older tools wrote.
 const Value::Member* entry_of(const Value& document, const std::string& key) {
   const Value* const auths = document.find("auths");
   if (auths == nullptr || !auths->is_object()) return nullptr;
@@ -117,7 +117,7 @@ struct HelperCall {
   Path file;          ///< that names the helper
 };
 
-// What it printed; nothing: it has no such credentials.
+// The helper's output; nothing: it has no such credentials.
 Result<std::optional<std::string>> run(ProcessRunner& processes, const HelperCall& call,
                                        const Context& context) {
   if (!is_helper_name(call.helper))

@@ -24,10 +24,10 @@ Result<std::string> signed_bytes(const PackageContent& content);
 /// Where the signature of a package is, whichever of the two it is: relative to the registry.
 std::string signature_path(const RegistryRef& reference, const PackageContent& content);
 
-/// What the signature calls the package: "web-1.0.0.mist-pack.wasm", "web/1.0.0".
+/// The name of the package in its signature: "web-1.0.0.mist-pack.wasm", "web/1.0.0".
 std::string signed_name(const RegistryRef& reference, const PackageContent& content);
 
-/// What a signature file proves of a package with these bytes and that name, by the keys of `rule`.
+/// The proof that a signature file gives of a package with these bytes and that name, by the keys of `rule`.
 trust::Proof examine_minisign(std::string_view signature, std::string_view bytes, std::string_view name,
                               const trust::Rule& rule);
 

@@ -11,7 +11,7 @@
 namespace mist::registry {
 namespace {
 
-// Settings of every call. What the user configured for credentials, proxies and ssh stays in force.
+// Settings of every call. The user's settings for credentials, proxies and ssh stay in force.
 constexpr std::array<std::string_view, 12> kSettings{
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -41,7 +41,7 @@ constexpr std::array<std::string_view, 18> kRemovedVariables{
 // Of one shallow fetch; the callers bound its time.
 constexpr std::uint64_t kLargestPack = std::uint64_t{4} << 30;
 
-// Who asks nothing, in the place of the user's own program, when git or ssh would ask a person.
+// Asks nobody, in the place of the user's own program, when git or ssh would ask a person.
 constexpr std::string_view kAskNobody = "/bin/false";
 
 // The user may rewrite https to ssh and back (url.<base>.insteadOf); nothing may become a file or a helper.
@@ -98,7 +98,7 @@ Command command_for(const GitCall& call) {
   if (std::getenv("SSH_ASKPASS") == nullptr) command.env["SSH_ASKPASS"] = std::string(kAskNobody);
   command.input = call.input;
   command.output_limit = call.output_limit;
-  // Who sends us a pack decides how large it is, and that it ends.
+  // The sender of a pack decides how large it is, and whether it ends.
   if (call.remote != nullptr) command.file_limit = kLargestPack;
   return command;
 }

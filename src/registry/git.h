@@ -27,7 +27,7 @@ class Git {
  public:
   explicit Git(ProcessRunner& processes) : processes_(processes) {}
 
-  /// What it printed. Errors: NotFound (no git program; the repository doesn't exist), Forbidden
+  /// Returns the output. Errors: NotFound (no git program; the repository doesn't exist), Forbidden
   /// (credentials), Retryable (network), Invalid (output over the limit, protocol refused), Timeout,
   /// Cancelled, Internal (anything else, a damaged repository). git's own words are in `because`, without
   /// credentials.

@@ -57,7 +57,7 @@ bool names_helper(std::string_view text) {
          open > colons || text.substr(scheme + 3, open - scheme - 3).find('/') != std::string_view::npos;
 }
 
-// "git@host:path": a colon before the first slash. What git itself calls the scp form.
+// "git@host:path": a colon before the first slash. git itself calls it the scp form.
 bool is_scp_form(std::string_view text) {
   const auto colon = text.find(':');
   return colon != std::string_view::npos && colon > 0 &&

@@ -1,7 +1,7 @@
 #pragma once
-// What a chart's .helmignore leaves out, by Helm's rules (helm.sh/helm/v4/pkg/ignore). The engine applies it
-// itself; here it keeps what isn't the chart's out of its digest, and lets links be there that lead out of
-// it. Pure; any thread.
+// The files that a chart's .helmignore leaves out, by Helm's rules (helm.sh/helm/v4/pkg/ignore). The engine
+// applies it itself; here it keeps files that aren't the chart's out of its digest, and allows links there
+// that lead out of the chart. Pure; any thread.
 
 #include <string>
 #include <string_view>

@@ -155,7 +155,7 @@ class HelmView final : public RegistryView {
     return fetch(context, accept);
   }
 
-  // What is here will do while the server is away.
+  // The kept index will do while the server is away.
   Result<KeptIndex> newest_index(const Context& context, const Accept& accept) {
     Result<KeptIndex> fetched = fetch(context, accept);
     if (fetched || fetched.error().kind != ErrorKind::Retryable) return fetched;

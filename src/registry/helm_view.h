@@ -18,8 +18,8 @@ Result<std::unique_ptr<RegistryView>> open_helm_view(std::string name, const std
                                                      FileSystem& files, EventSink& events,
                                                      const OciAccess& web);
 
-/// What `registry add --helm` takes: https, or http to this machine, without credentials, which Helm's
-/// repositories.yaml keeps. Without slashes at its end. Errors: Invalid.
+/// The URL that `registry add --helm` takes: https, or http to this machine, without credentials, which
+/// Helm's repositories.yaml keeps. Without slashes at its end. Errors: Invalid.
 Result<std::string> parse_helm_url(std::string_view text);
 
 }  // namespace mist::registry

@@ -217,7 +217,7 @@ class Reader {
     return {};
   }
 
-  // What isn't there comes from its repository, or the engine says that it is missing.
+  // A chart that isn't there comes from its repository, or the engine says that it is missing.
   Status charts(const std::string& directory, const Value& document) {
     for (const NamedChart& chart : charts_named_by(document)) {
       const std::optional<std::string> path = resolved(directory, directory_of(chart));
@@ -299,7 +299,7 @@ class Reader {
     return {};
   }
 
-  // What generators and transformers are configured with names files too.
+  // The configurations of generators and transformers name files too.
   Status plugins() {
     const std::vector<NamedFile> files = std::exchange(plugins_, {});
     MIST_TRY(const std::vector<std::string> texts, source_.read(files));

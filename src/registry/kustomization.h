@@ -2,12 +2,12 @@
 // Which files a Kustomize directory consists of. Its bases may lie anywhere around it, and a file counts if a
 // kustomization names it, hidden or not. So it isn't the tree of one directory: its kustomizations are read,
 // and every file that one of them names below its own directory is taken, and every directory that one names
-// as a base, a component or a generator, with its kustomization, and so on, and of each Helm chart that it
-// has beside it every file. What is taken that way is all that kustomize would read, so a digest of it
-// changes exactly when something did that can matter.
+// as a base, a component or a generator, with its kustomization, and so on, and every file of each Helm chart
+// that it has beside it. These are all the files that kustomize would read, so a digest of them changes
+// exactly when something did that can matter.
 //
-// Nothing is interpreted: any text in a kustomization that is the path of a file counts as its name. Whether
-// the kustomization makes sense, the engine says, in its sandbox (engines/kustomize).
+// Nothing is interpreted: any text in a kustomization that is the path of a file counts as its name. The
+// engine, in its sandbox, says whether the kustomization makes sense (engines/kustomize).
 //
 // Pure functions over a KustomizationSource; any thread.
 
@@ -33,7 +33,7 @@ struct NamedFile {
   std::string directory;
 };
 
-/// What kustomizations are read from. Paths are relative to its top and normal; "" is the top.
+/// The tree that kustomizations are read from. Paths are relative to its top and normal; "" is the top.
 class KustomizationSource {
  public:
   virtual ~KustomizationSource() = default;
@@ -45,7 +45,7 @@ class KustomizationSource {
   virtual Result<std::vector<std::string>> read(const std::vector<NamedFile>& files) const = 0;
   /// Every file below a directory, with its path below the top. Errors as read.
   virtual Result<std::vector<PackageFile>> read_all(const std::string& directory) const = 0;
-  /// What the top is, for people: "the git work tree /home/me/shop".
+  /// The top, in words for people: "the git work tree /home/me/shop".
   virtual std::string top() const = 0;
   /// A path of it, for people.
   virtual std::string shown(const std::string& path) const { return path; }

@@ -159,7 +159,7 @@ TEST_F(LocalKustomization, APathMayLeaveAndComeBackByName) {
   EXPECT_EQ(paths("k/base"), ".mistletoe/kustomize.json k/base/dep.yaml k/base/kustomization.yaml ");
   put("k/base/kustomization.yaml", "resources: [../base]\n");
   EXPECT_EQ(paths("k/base"), ".mistletoe/kustomize.json base/kustomization.yaml ");
-  // What stays inside doesn't move the top, and what ends elsewhere is as forbidden as ever.
+  // A path that stays inside doesn't move the top, and one that ends elsewhere is as forbidden as ever.
   put("k/base/kustomization.yaml", "resources: [./sub/../dep.yaml, sub/.././/dep.yaml]\n");
   EXPECT_EQ(paths("k/base"), "dep.yaml kustomization.yaml ");
   put("k/base/kustomization.yaml", "resources: [../base/../overlays/alt/kustomization.yaml]\n");

@@ -43,7 +43,7 @@ std::optional<Published> as_directory(std::string_view path) {
   return Published{path.substr(0, first), path.substr(first + 1, second - first - 1)};
 }
 
-/// What can't be asked for isn't listed. A reference with a digest takes versions alone, and no ranges.
+/// An entry that can't be asked for isn't listed. A reference with a digest takes versions alone, no ranges.
 bool can_be_named(const Published& published) {
   static const std::string digest = crypto::sha256("").str();
   return PackageRef::parse(fmt::format("r/{}:{}@{}", published.path, published.version, digest)).ok();

@@ -9,7 +9,7 @@
 namespace mist::registry {
 namespace {
 
-// What tells two prefixes apart. One that is wrong has to be found too, to be removed.
+// The key that tells two prefixes apart. A wrong prefix has to be found too, to be removed.
 std::string prefix_key(const std::string& text) {
   Result<std::string> parsed = parse_mirror_prefix(text);
   return parsed ? *std::move(parsed) : text;
@@ -72,7 +72,7 @@ Result<std::vector<OciPlace>> MirrorSettings::places_of(const std::vector<std::s
   return places;
 }
 
-// What tells a place that the file has from another one.
+// The key that tells a place of the file from another one.
 std::string MirrorSettings::key_of(const std::string& written) const {
   const Result<OciPlace> place = place_of(written, world_.paths.config_file.parent_path());
   if (!place) return written;

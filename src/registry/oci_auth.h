@@ -44,7 +44,7 @@ class OciAuth {
   OciAuth(http::Transport& transport, FindLogin logins, http::Resolver resolve)
       : transport_(transport), logins_(std::move(logins)), resolve_(std::move(resolve)) {}
 
-  /// What answered the registry before; nothing: it hasn't asked yet.
+  /// The answer that the registry was given before; nothing: it hasn't asked yet.
   std::optional<OciAnswer> known(const OciScope& scope) const;
 
   /// The value of Authorization that answers `challenges`; what was known is replaced. Errors: Forbidden (no

@@ -68,7 +68,7 @@ Result<RawManifest> raw_manifest(http::Response response, const oci::Repository&
   return RawManifest{std::move(response.body), std::move(type), digest};
 }
 
-// What a registry without that API answers to it.
+// The answers of a registry without that API.
 bool means_no_referrers_api(int status) {
   return status == 404 || status == 400 || status == 405 || status == 406 || status == 501;
 }
@@ -633,7 +633,7 @@ Result<OciClient::Sending> OciClient::upload_in_chunks(const oci::Repository& re
       MIST_TRY(const bool there, has_blob(repository, digest, context));
       if (there) return Sending::Done;
     }
-    // Whatever got on counts as a new beginning.
+    // Any progress counts as a new beginning.
     if (progress.offset > farthest) attempt = 0;
     farthest = std::max(farthest, progress.offset);
     MIST_TRY(const bool known, find_offset(repository, bytes.size(), progress, context));
@@ -739,7 +739,7 @@ Status OciClient::delete_manifest(const oci::Repository& repository, const std::
   MIST_TRY(const http::Response response, exchange(call, context));
   if (response.status == 404)
     return error(ErrorKind::NotFound, "there is no {}", name).with_because(oci::words_of(response.body));
-  // What the distribution specification has for registries that don't delete; some say 400 instead.
+  // By the distribution specification, registries that don't delete answer 405; some say 400 instead.
   if (response.status == 405 || response.status == 400) {
     Error failure = error(ErrorKind::Invalid, "{} doesn't delete {}", repository.host,
                           is_digest ? "manifests" : "single tags")

@@ -1,8 +1,8 @@
 #pragma once
 // OciClient: the operations of the OCI distribution specification 1.1 that we need, on any registry, by way
-// of one Transport. What comes is bounded and held against its digest before anybody sees it.
+// of one Transport. All that comes is bounded and compared with its digest before anybody sees it.
 //
-// https, but for hosts of this machine (oci::is_loopback_host), which are asked by http first, and for
+// https, except for hosts of this machine (oci::is_loopback_host), which are asked by http first, and for
 // everything with Options::plain_http. Redirects are followed when something is read, never from https to
 // http, and credentials stay with the registry that they are for. Redirects, uploads and token servers lead
 // where oci_reach.h lets them. Any thread.
@@ -115,8 +115,8 @@ class OciClient final : public OciTarget {
                                   const std::string& digest, std::string bytes, const Context& context);
   Result<std::string> upload_address(const oci::Repository& repository, const std::string& asked,
                                      const http::Response& response) const;
-  /// What is sent. `verified`: whether the bytes are those of the digest, as far as that isn't known before
-  /// they are sent; waits.
+  /// The bytes that are sent. `verified`: whether they are those of the digest, as far as that isn't known
+  /// before they are sent; waits.
   struct Upload {
     const std::string& digest;
     const BlobBytes& bytes;

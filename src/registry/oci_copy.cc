@@ -14,7 +14,7 @@ namespace {
 constexpr int kMaxDepth = 4;  // of indexes in indexes, and of referrers of referrers
 constexpr int kListAttempts = 3;
 
-// What a manifest is in the copy that is made.
+// The role of a manifest in the copy that is made.
 enum class Role : std::uint8_t {
   Wanted,    // the artifact itself, or a part of it
   Referrer,  // says by its `subject` what it refers to
@@ -181,7 +181,7 @@ class Copier {
     return {};
   }
 
-  // What the target has under that tag. What is damaged there counts as missing, so that it is replaced.
+  // The target's manifest under that tag. A damaged one counts as missing, so that it is replaced.
   Result<std::optional<RawManifest>> find_intact(const std::string& tag) {
     Result<std::optional<RawManifest>> raw = target_.find_manifest(to_, tag, context_);
     if (!raw && raw.error().kind == ErrorKind::Conflict) return std::optional<RawManifest>();
@@ -205,7 +205,7 @@ class Copier {
         .with_hint("remove that tag, or copy with --referrers=false");
   }
 
-  // Under one of cosign's tags. What is there of signatures and attestations stays beside those of the
+  // Under one of cosign's tags. The target's own signatures and attestations stay beside those of the
   // source.
   Status attached(const crypto::Digest& subject, std::string_view suffix, const RawManifest& raw, int depth) {
     if (depth == kMaxDepth) return {};

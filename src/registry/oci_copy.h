@@ -1,7 +1,7 @@
 #pragma once
-// What is in one place put into another: under another tag, in another repository, registry or layout. Bytes
-// are taken as they are, so digests stay, and with them whatever was signed. Signatures, SBOMs and the like
-// come along: what refers to a manifest by its `subject`, and what cosign keeps under tags that name the
+// Copies artifacts from one place to another: to another tag, repository, registry or layout. Bytes are taken
+// as they are, so digests stay, and signatures stay valid. Signatures, SBOMs and the like come along:
+// manifests that refer to another by their `subject`, and those that cosign keeps under tags that name the
 // manifest's digest. Any thread.
 
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace mist::registry {
 
-/// What is copied of one artifact at most.
+/// The most that is copied of one artifact.
 inline constexpr std::uint64_t kMaxCopiedBlob = std::uint64_t{256} << 20;
 inline constexpr std::size_t kMaxCopiedManifests = 1000;
 
@@ -49,7 +49,7 @@ Result<CopyReport> copy_artifact(OciSource& source, OciTarget& target, const oci
                                  const oci::Reference& to, const CopyOptions& options,
                                  const Context& context);
 
-/// What the manifest says it is, else what it was sent as.
+/// The media type that the manifest names, else the one that it was sent as.
 Result<std::string> media_type_of(const RawManifest& raw, std::string_view name);
 
 }  // namespace mist::registry

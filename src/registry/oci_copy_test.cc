@@ -138,7 +138,7 @@ TEST_F(OciCopy, ReferrersComeBeforeTheTagAndAreListed) {
                   module.digest.str(), module.manifest.size());
   registry.blobs[crypto::sha256("{}").str()] = "{}";
   const crypto::Digest referrer = registry.publish("x", sbom);
-  // What doesn't refer to it is listed by somebody who may push.
+  // Somebody who may push lists a manifest that doesn't refer to it.
   oci::Index list;
   list.manifests.push_back(oci::descriptor_of(oci::kManifestType, sbom));
   list.manifests.push_back(oci::descriptor_of(oci::kManifestType, chart.manifest));

@@ -522,7 +522,7 @@ Result<bool> LayoutWriter::put_manifest(const oci::Repository& repository, const
     MIST_TRY_VOID(write_index());
     return false;
   }
-  // What a tag names needs no other entry.
+  // A manifest that a tag names needs no other entry.
   const std::string prefix = entry_base(repository) + ":";
   for (auto entry = entries.lower_bound(prefix); entry != entries.end(); ++entry) {
     if (!entry->first.starts_with(prefix)) break;

@@ -5,8 +5,8 @@
 // oras find it there by that name. Like a registry without the referrers API, a layout has its lists of
 // referrers under tags (oci/signature.h).
 //
-// What is read is held against its digest. The same artifacts give the same bytes, whatever order they came
-// in. Any thread; one process at a time writes.
+// All that is read is compared with its digest. The same artifacts give the same bytes, whatever order they
+// came in. Any thread; one process at a time writes.
 
 #include <map>
 #include <memory>
@@ -82,7 +82,7 @@ class LayoutReader final : public OciSource {
 
 class LayoutWriter final : public OciTarget {
  public:
-  /// Makes the directory where there is none, and waits for others who write there. What is in it stays.
+  /// Makes the directory where there is none, and waits for others who write there. Its contents stay.
   /// Errors: Invalid (other files are there, and no layout), of FileSystem, Timeout, Cancelled.
   static Result<std::unique_ptr<LayoutWriter>> open(FileSystem& files, const Path& directory,
                                                     const Context& context);
@@ -131,7 +131,7 @@ class LayoutWriter final : public OciTarget {
   FileLock lock_;
 };
 
-/// What would be written to a layout, for --dry-run: it holds what `layout` does, and takes nothing.
+/// A layout as it would become, for --dry-run: it holds what `layout` does, and takes nothing.
 class LayoutPreview final : public OciTarget {
  public:
   /// `layout`: null: there is none yet.

@@ -1,14 +1,14 @@
 #pragma once
-// Mirrors before registries (spec.mirrors of the configuration): what is to be read of a registry is looked
-// for in its mirrors first, under the same reference, so references in packages, charts and locks stay as
-// they are. Digests, pins and signatures are those of the original name.
+// Mirrors before registries (spec.mirrors of the configuration): reads from a registry go to its mirrors
+// first, under the same reference, so references in packages, charts and locks stay as they are. Digests,
+// pins and signatures are those of the original name.
 //
 // A mirror that lacks something, or can't be used, is passed over, and the registry itself comes last, unless
 // its mirrors are the only places (`only`).
 //
-// What is attached to a manifest (signatures and other referrers) comes from where the manifest comes from: a
-// mirror that has the manifest answers for that too, even if it has nothing, so that what was mirrored needs
-// no registry. If the trust policy wants more than that, it asks the registry (OciSource::behind). Any
+// The signatures and other referrers of a manifest come from where the manifest comes from: a mirror that
+// has the manifest answers for them too, even if it has none, so that mirrored artifacts need no
+// registry. If the trust policy wants more than that, it asks the registry (OciSource::behind). Any
 // thread.
 
 #include <functional>
@@ -27,7 +27,7 @@
 
 namespace mist::registry {
 
-/// What a mirror stands for: "registry.example" or "registry.example/team", also with oci:// before it. The
+/// The prefix of a mirror: "registry.example" or "registry.example/team", also with oci:// before it. The
 /// same text for each way to write its host. Errors: Invalid (no registry, a version behind it).
 Result<std::string> parse_mirror_prefix(std::string_view text);
 
@@ -96,8 +96,8 @@ class MirroredSource final : public OciSource {
     std::string name;         ///< of what is wanted, for errors: "oci://registry.example/team/shop:1.4.0"
     std::uint64_t bytes = 0;  ///< that may have to come
   };
-  // What a mirror has; nothing: no mirror has it, and the registry may be asked. Errors: of mirrors that are
-  // the only places, and of a context that ended.
+  // The answer of a mirror; nothing: no mirror has it, and the registry may be asked. Errors: of mirrors that
+  // are the only places, and of a context that ended.
   template <typename T>
   Result<std::optional<T>> from_mirrors(
       const Question& question,

@@ -152,7 +152,7 @@ TEST_F(OciMirrors, ErrorsNameTheMirrorThatSomethingFalseCameFrom) {
   EXPECT_THAT(manifest.error().frames,
               ElementsAre(fmt::format("while reading oci://origin.example/team/shop@{} from {}", digest,
                                       mirror_name)));
-  // What was said is not said again.
+  // A mirror that was named is not named again.
   EXPECT_EQ(naming_mirror<RawManifest>(manifest.error(), *raw, "it").error().frames.size(), 1u);
   EXPECT_EQ(naming_mirror<int>(error(ErrorKind::Invalid, "bad"), *raw, "it").error().frames.size(), 1u);
   EXPECT_TRUE(source(false)->manifest(shop, "1.5.0", Context())->mirror.empty());
@@ -174,7 +174,7 @@ TEST_F(OciMirrors, AMirrorThatHasAManifestAnswersForWhatIsAttachedToIt) {
     // The policy may want more than that.
     ASSERT_NE(mirrored->behind(shop), nullptr);
     EXPECT_TRUE(*mirrored->behind(shop)->find_manifest(shop, oci::signature_tag(mirrored_one), Context()));
-    // What it lacks, it can't say.
+    // A mirror can't answer for a manifest that it lacks.
     EXPECT_TRUE(*mirrored->find_manifest(shop, oci::signature_tag(other), Context()));
   }
   EXPECT_EQ(source(true)->behind(shop), nullptr);

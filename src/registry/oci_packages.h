@@ -28,7 +28,7 @@ Result<PackageContent> read_oci_package(OciSource& client, const oci::Reference&
 /// can't be read).
 Result<oci::Artifact> artifact_of(const PackageContent& content, const oci::About& about);
 
-/// What a push did.
+/// The outcome of a push.
 struct PushReport {
   oci::Reference pushed;    ///< with its tag and the digest of its manifest
   bool was_there = false;   ///< exactly so, before: nothing was sent

@@ -289,7 +289,7 @@ TEST_F(OciRegistries, ThePackageOfAnIndexIsTaken) {
                  fmt::format(R"({{"schemaVersion":2,"mediaType":"{}","manifests":[)"
                              R"({{"mediaType":"{}","digest":"{}","size":{}}}]}})",
                              oci::kIndexType, oci::kManifestType, inner.str(), artifact.manifest.size()));
-  // What the document says counts only when the registry says the same.
+  // The document's own type counts only when the registry says the same.
   const std::string index = remote.manifests.at("multi");
   remote.before = [&](const http::Request& request) -> std::optional<http::Response> {
     if (!request.url.ends_with("/manifests/multi")) return std::nullopt;

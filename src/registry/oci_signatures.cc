@@ -43,7 +43,7 @@ oci::SignatureClaim unreadable(oci::SignatureForm form, std::string why) {
   return claim;
 }
 
-// What is wrong with one signature is said of it; the others may do. A registry that can't be reached is
+// Damage to one signature is reported for that one; the others may do. A registry that can't be reached is
 // another matter.
 template <typename Read>
 Result<oci::SignatureClaim> claim_or_damage(oci::SignatureForm form, const Read& read) {

@@ -54,13 +54,13 @@ class OciSource {
   virtual Result<std::optional<RawManifest>> find_manifest(const oci::Repository& repository,
                                                            const std::string& tag,
                                                            const Context& context) = 0;
-  /// What the tag points to; nothing if there is no such tag.
+  /// The digest that the tag points to; nothing if there is no such tag.
   virtual Result<std::optional<crypto::Digest>> read_digest(const oci::Repository& repository,
                                                             const std::string& tag, const Context& context) {
     MIST_TRY(const std::optional<RawManifest> raw, find_manifest(repository, tag, context));
     return raw ? std::optional(raw->digest) : std::nullopt;
   }
-  /// What says of itself that it refers to that manifest. Whoever may push may list anything there. At most
+  /// The manifests that claim to refer to that one. Anybody who may push may list anything there. At most
   /// oci::kMaxDescriptors; more are Invalid. `artifact_type`: a source may leave out others; empty: all.
   virtual Result<std::vector<oci::Descriptor>> referrers(const oci::Repository& repository,
                                                          const crypto::Digest& manifest,

@@ -6,7 +6,7 @@
 namespace mist::registry {
 namespace {
 
-// What a registry behind a mirror may take to answer, if nobody relies on its answer yet.
+// The time that a registry behind a mirror may take to answer, if nobody relies on its answer yet.
 constexpr auto kRegistryPatience = std::chrono::seconds(15);
 
 // It can't be asked now, or not by this user; it didn't say anything that is wrong.
@@ -95,7 +95,7 @@ Status OciTrust::check(const oci::Repository& repository, const crypto::Digest& 
   MIST_TRY(const std::optional<std::vector<trust::Proof>> known, memory_.proofs_of(subject));
   // These very bytes were used before, and nobody asked for more since.
   if (known && rule.mode == trust::Mode::Remember) return {};
-  // What doesn't suffice may have been signed since.
+  // A manifest whose known signatures don't suffice may have been signed since.
   MIST_TRY(const bool is_known, suffices(subject, rule));
   if (is_known) return {};
   MIST_TRY(OciSource* const open, client());
@@ -157,7 +157,7 @@ Result<bool> OciTrust::first_use(const oci::Repository& repository, const crypto
   if (!found) {
     MIST_TRY_VOID(context.check());
     if (!cannot_be_asked(found.error())) return found.error();
-    // What one user may not read of it says nothing of its other packages.
+    // A package that one user may not read says nothing of the registry's other packages.
     if (found.error().kind == ErrorKind::Retryable || found.error().kind == ErrorKind::Timeout)
       note_away(repository.host);
     events_.warn(fmt::format("{} could not be asked for signatures, so those of its mirror count: {}",

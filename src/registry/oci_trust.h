@@ -26,7 +26,7 @@
 
 namespace mist::registry {
 
-/// What is known of a package's signatures, and what follows from it.
+/// The known signatures of a package, and what follows from them.
 struct Verdict {
   trust::Rule rule;
   std::vector<trust::Proof> proofs;
@@ -46,20 +46,20 @@ class OciTrust {
   /// Gives the client when a request is needed.
   using FindClient = std::function<Result<OciSource*>()>;
 
-  /// Succeeds if the manifest may be used, and remembers what it was signed with. What is known of a manifest
-  /// from before needs no request, while that suffices. Where a mirror's signatures don't, the registry's are
-  /// asked for. Errors: Forbidden (the policy requires other signatures), Conflict (it isn't signed as
-  /// before, or a mirror gave out what its registry doesn't have), Invalid (the policy can't be read), of
+  /// Succeeds if the manifest may be used, and remembers what it was signed with. A manifest that was checked
+  /// before needs no request, while that suffices. Where a mirror's signatures don't suffice, the registry is
+  /// asked for its own. Errors: Forbidden (the policy requires other signatures), Conflict (it isn't signed
+  /// as before, or a mirror gave out what its registry doesn't have), Invalid (the policy can't be read), of
   /// read_signatures.
   Status check(const oci::Repository& repository, const crypto::Digest& manifest, const FindClient& client,
                const Context& context);
 
-  /// What is there, judged by nobody: asks the registry. `rule`: instead of the policy's; null: that. Errors:
-  /// of the policy, of read_signatures.
+  /// The signatures that are there, judged by nobody: asks the registry. `rule`: instead of the policy's;
+  /// null: the policy's. Errors: of the policy, of read_signatures.
   Result<Verdict> look(const oci::Repository& repository, const crypto::Digest& manifest, OciSource& client,
                        const trust::Rule* rule, const Context& context);
-  /// What was found when the manifest was used last; nothing: it wasn't, or signatures were ignored. Errors:
-  /// of the policy, Conflict (the record was altered).
+  /// The verdict when the manifest was used last; nothing: it wasn't, or signatures were ignored. Errors: of
+  /// the policy, Conflict (the record was altered).
   Result<std::optional<Verdict>> recorded(const oci::Repository& repository, const crypto::Digest& manifest);
   /// As check() does with what look() gave.
   Status judge(const oci::Repository& repository, const crypto::Digest& manifest, const Verdict& verdict);

@@ -102,7 +102,8 @@ void PackageCache::put(const crypto::Digest& digest, const PackageContent& conte
       done = files_.write(path, std::get<PackageTree>(content).encode(), options);
     }
   }
-  // What we just wrote has the digest; the first `get` of a file without a stamp checks that it stayed so.
+  // The bytes just written have the digest; the first `get` of a file without a stamp checks that it stayed
+  // so.
   if (!done)
     events_.warn(fmt::format("the package is not cached: {}", escape_controls(done.error().to_line())));
 }
@@ -135,7 +136,7 @@ void PackageCache::bound(std::uint64_t limit, const crypto::Digest& keep) const 
   }
   std::vector<CacheEntry> entries;
   for (auto& [digest, entry] : packages) {
-    // What is in use right now is used last.
+    // A package that is in use right now counts as used last.
     if (digest == keep.hex()) entry.used = fs::file_time_type::max();
     entries.push_back(std::move(entry));
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What a package consists of: one WebAssembly module, or a tree of files (a chart, plain Kubernetes YAML, a
+// The contents of a package: one WebAssembly module, or a tree of files (a chart, plain Kubernetes YAML, a
 // Kustomize directory). The tree has a canonical text, so that it has a digest and can be kept as one file:
 //
 //   mistletoe-tree-v1\n  then for each file, in ascending byte order of paths:
@@ -19,7 +19,7 @@
 
 namespace mist::registry {
 
-/// Bounds of one package, whatever it comes from. What is larger is Invalid.
+/// Bounds of one package, whatever it comes from. A larger one is Invalid.
 inline constexpr std::uint64_t kMaxPackageBytes = std::uint64_t{64} << 20;
 inline constexpr std::size_t kMaxPackageFiles = 10'000;
 inline constexpr std::size_t kMaxTreeDepth = 32;

@@ -38,7 +38,7 @@ bool looks_like_file(std::string_view text) {
   return std::ranges::any_of(kEndings, [&](std::string_view ending) { return text.ends_with(ending); });
 }
 
-/// What every error of this file begins with: the reference, harmless and without credentials.
+/// The beginning of every error of this file: the reference, harmless and without credentials.
 Error bad(std::string_view text, std::string_view why, std::string hint) {
   return error(ErrorKind::Invalid, "'{}' is not a package reference: {}",
                config::redact_urls(escape_controls(text.substr(0, 200))), why)
@@ -93,7 +93,7 @@ Result<PackageRef> parse_git(std::string_view text) {
 
 Result<PackageRef> refuse_other_scheme(std::string_view text) {
   const std::string shown = config::redact_urls(escape_controls(text.substr(0, 200)));
-  // What Helm would download.
+  // An archive, which Helm would download.
   const std::string_view path = std::string_view(shown).substr(0, shown.find_first_of("?#"));
   constexpr std::string_view kThen = "then -p NAME/CHART:VERSION";
   if (path.ends_with(".tgz") || path.ends_with(".tar.gz")) {

@@ -33,7 +33,7 @@ constexpr std::string_view kGitName = "_git";
 // The same for oci:// references.
 constexpr std::string_view kOciName = "_oci";
 
-// The address as git may have it. What a repository on this machine names was judged with it.
+// The address as git may have it. Addresses in a repository on this machine were judged with it.
 Result<GitUrl> judged(const GitUrl& address, const BaseReference::Judge& judge, const GitUrl* parent) {
   if (!judge.trusts) return address;
   const bool from_here = parent != nullptr && parent->transport() == GitUrl::Transport::File;
@@ -44,7 +44,7 @@ Result<GitUrl> judged(const GitUrl& address, const BaseReference::Judge& judge, 
   return std::move(limited).error().with_hint(judge.hint);
 }
 
-/// What a pin is kept under: a digest or credentials don't make it another version.
+/// The key of a pin: a digest or credentials don't make it another version.
 template <typename Form>
 std::string pin_key(Form form) {
   form.digest.reset();
@@ -93,7 +93,7 @@ Path working_directory() {
 
 Status accept_anything(const Snapshot&) { return {}; }
 
-// What is rendered in another way is all files of the directory.
+// Any other engine takes all files of the directory.
 bool may_be_kustomize(std::string_view engine) { return engine.empty() || engine == "kustomize"; }
 
 Result<PackageContent> read_from(const SnapshotStore& store, const Snapshot& snapshot,
@@ -331,7 +331,7 @@ Result<Fetched> Registries::Impl::fetch(const GitRef& reference, const Context& 
   const std::string name(kGitName);
   const std::string key = pin_key(reference);
   std::optional<Pin> pin;
-  // What belongs to a directory depends on who renders it; that is recorded for what it is by itself.
+  // The engine decides which files belong to a directory; a pin is for the directory by itself.
   const bool pinned = reference.names_commit() && engine.empty();
   if (pinned) {
     MIST_TRY(pin, pins_.find(name, key));
@@ -440,7 +440,7 @@ std::string tag_key(const oci::Reference& reference) {
   return fmt::format("{}:{}", reference.repository.str(), reference.tag);
 }
 
-// What was read once under this digest, while the cache has it.
+// The package that was read under this digest before, while the cache has it.
 Result<std::optional<Fetched>> Registries::Impl::known_manifest(oci::Reference reference,
                                                                 const crypto::Digest& manifest) const {
   MIST_TRY(const std::optional<Pin> pin,

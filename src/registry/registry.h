@@ -1,7 +1,7 @@
 #pragma once
-// Where packages come from, behind one door: configured registries (git or a directory), OCI registries, git
-// URLs, local paths. What has been read once in an exact version needs no network and no git process again,
-// and its bytes can't change unnoticed (pin_store.h).
+// The one door to packages from everywhere: configured registries (git or a directory), OCI registries, git
+// URLs, local paths. A package that was read once in an exact version needs no network and no git process
+// again, and its bytes can't change unnoticed (pin_store.h).
 //
 // Any thread, many processes at once. `main` builds one; a test builds one with a fake ProcessRunner.
 
@@ -37,7 +37,7 @@ struct Fetched {
   std::string origin;     ///< for people: "https://host/r.git at 1a2b3c4d5e6f, a/b/b-0.1.2.mist-pack.wasm"
 };
 
-/// What an update did.
+/// The outcome of an update.
 struct UpdateReport {
   std::string registry;
   std::string before;        ///< commit, empty: first snapshot, or no git registry
@@ -55,7 +55,7 @@ struct PackageVersions {
 /// `changed bytes under a known version`: refuse them, or take the new ones from now on.
 enum class ChangedVersions { Refuse, Accept };
 
-/// What a kustomization names in another repository.
+/// The base that a kustomization names in another repository.
 struct BaseReference {
   std::string url;
   std::string ref;   ///< empty: HEAD
@@ -114,7 +114,7 @@ class Registries {
   /// As fetch, but a version in an OCI registry may have other bytes now: they are the known ones from now
   /// on.
   Result<Fetched> fetch_moved(const PackageRef& reference, const Context& context);
-  /// What the reference means in an OCI registry, by its name or address; nothing: it is of another kind.
+  /// The reference in terms of an OCI registry, by its name or address; nothing: it is of another kind.
   Result<std::optional<oci::Reference>> oci_reference(const PackageRef& reference) const;
 
   /// The kustomization in `path` of a git repository, for a base that another kustomization names. Errors:

@@ -1,6 +1,6 @@
 #pragma once
-// RegistryView: one registry of the configuration, whichever kind it is. What a registry kind must be able to
-// do; add the next one beside the two here and in `open_view`. An OCI registry is none: it is asked for one
+// RegistryView: one registry of the configuration, whichever kind it is. Every kind of registry implements
+// it; add the next one beside the two here and in `open_view`. An OCI registry is none: it is asked for one
 // repository at a time. Any thread.
 
 #include <functional>
@@ -69,7 +69,7 @@ class RegistryView {
   /// `known`: a state that isn't needed again.
   virtual Result<RegistryFile> file(const std::string& path, const std::string& known, const Context& context,
                                     const Accept& accept) = 0;
-  /// What is known without the network; an empty index when nothing is.
+  /// The index as it is known without the network; empty when nothing is known.
   virtual PackageIndex known() const = 0;
 
   struct Moved {

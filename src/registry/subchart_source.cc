@@ -46,7 +46,7 @@ Error no_version_here(const ChartDependency& wanted, std::string_view there) {
       .with_hint(fmt::format("the version there: {}", escape_controls(there)));
 }
 
-// What charts/ has to hold to be of use: Helm leaves out a chart of another name or version without a word.
+// Refuses a chart that is no use in charts/: Helm silently leaves out one of another name or version.
 Status check_is_it(const ChartDependency& wanted, const ChartManifest& manifest) {
   if (manifest.name != wanted.name)
     return error(ErrorKind::Invalid, "the chart {} in {} is called {} in its Chart.yaml",

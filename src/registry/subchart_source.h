@@ -45,8 +45,8 @@ class SubchartSource {
   /// that a repository may be.
   Result<ChartDependency> resolved(ChartDependency wanted) const;
 
-  // What comes has been resolved, and has a repository. Errors: NotFound (no such chart or version),
-  // Invalid (no chart, another one, no range), of Registries and ChartIndex.
+  // These take a dependency that has been resolved, and has a repository. Errors: NotFound (no such chart or
+  // version), Invalid (no chart, another one, no range), of Registries and ChartIndex.
 
   /// The newest version in the range.
   Result<std::string> newest(const ChartDependency& wanted, const Context& context);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kList = ".gitmodules";
 
-// What .gitmodules says of one.
+// The entry of one submodule in .gitmodules.
 struct Declared {
   std::string path;
   std::string url;

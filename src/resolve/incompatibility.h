@@ -11,7 +11,7 @@
 
 namespace mist::resolve {
 
-/// What is selected of one package: a version of `versions`, or nothing if `absent`. A set, so that PubGrub's
+/// The selection of one package: a version of `versions`, or nothing if `absent`. A set, so that PubGrub's
 /// positive terms (absent is false) and negative ones (absent is true) need no cases.
 struct Choice {
   bool absent = true;
@@ -38,7 +38,7 @@ struct Choice {
 
 /// A place in Knowledge::packages.
 using PackageIndex = std::uint32_t;
-/// What the resolution is for. It is always selected and has no versions: any() stands for it.
+/// The subject of the resolution. It is always selected and has no versions: any() stands for it.
 inline constexpr PackageIndex kRoot = 0;
 
 struct Term {

@@ -19,7 +19,7 @@ namespace mist::resolve {
 /// Beside what asks for the packages.
 inline constexpr std::string_view kLockFileName = "mistletoe.lock";
 
-/// What a locked package asked for, and what it got.
+/// A dependency of a locked package: the range that it asked for, and the version that it got.
 struct LockedDependency {
   std::string range;  ///< as its author wrote it
   Version version;
@@ -38,7 +38,8 @@ struct LockedPackage {
   std::map<std::string, LockedDependency> dependencies;  ///< by name
 };
 
-/// What a kustomization of the package names elsewhere: a directory of a repository, a file, or a chart.
+/// Anything elsewhere that a kustomization of the package names: a repository's directory, a file, or a
+/// chart.
 struct LockedRemote {
   std::string name;    ///< as it is named there, without credentials: "https://host/repo//path?ref=v1"
   std::string commit;  ///< of a repository; empty for others

@@ -164,7 +164,7 @@ std::string text_of(const Interval& interval) {
 }
 
 /// As people see it: prereleases just before the first release or the end move these; others in between
-/// aren't expressed. What is left of `prereleases` are those outside.
+/// aren't expressed. `prereleases` keeps those outside.
 std::string take_text(Interval interval, std::vector<Interval>& prereleases) {
   if (interval.from.next_release() == interval.to && prereleases.empty()) return interval.from.to_string();
   const Interval plain = interval;

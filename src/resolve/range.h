@@ -31,7 +31,7 @@ enum class Prereleases : std::uint8_t {
 
 class VersionRange {
  public:
-  /// What encoding::SemVerRange reads, with the same meaning. Errors: Invalid, with the place in the range.
+  /// Reads a range as encoding::SemVerRange does. Errors: Invalid, with the place in the range.
   static Result<VersionRange> parse(std::string_view text,
                                     Prereleases prereleases = Prereleases::SameNumbers);
 

@@ -48,7 +48,7 @@ class Solver {
     PackageIndex on = kRoot;
     VersionRange range;
   };
-  /// What the solver has of a package besides what is known.
+  /// The solver's notes on a package besides what is known.
   struct Package {
     std::optional<Version> locked;
     std::vector<Version> releases;        // of the listed versions, ascending
@@ -257,7 +257,7 @@ class Solver {
     return index;
   }
 
-  /// What follows from two facts by resolution on `package`. It is known, but nobody looks at it yet.
+  /// The fact that follows from two by resolution on `package`. It is known, but nobody looks at it yet.
   FactIndex combine(FactIndex first, FactIndex second, PackageIndex package) {
     Incompatibility result;
     result.cause = DerivedCause{first, second};
@@ -340,7 +340,7 @@ class Solver {
     return *found;
   }
 
-  // What the provider knows.
+  // Questions to the provider.
 
   Status list(PackageIndex index) {
     MIST_TRY_VOID(context_.check());
@@ -387,7 +387,7 @@ class Solver {
             .with_frame(fmt::format("while reading the dependencies of {}{}", path_to(index, &version),
                                     keeps_lock(index) ? ", which is locked" : ""));
       std::vector<Need> needs = needs_of(*requirements);
-      // What it needs of itself it has or can never have.
+      // A need of a package for itself is met already, or can never be.
       std::vector<Need> open = needs;
       std::erase_if(open, [&](const Need& each) { return each.on == index && each.range.contains(version); });
       const std::vector<FactIndex> facts = add_dependencies(index, with_gap(index, version), open);

@@ -28,7 +28,7 @@ struct Requirement {
   VersionRange range;
 };
 
-/// What there is. Each question is asked at most once in a resolution.
+/// The packages that there are. Each question is asked at most once in a resolution.
 class Provider {
  public:
   virtual ~Provider() = default;
@@ -48,7 +48,7 @@ struct Request {
   std::uint64_t max_steps = 5'000'000;  ///< how many facts may be looked at
 };
 
-/// Who asks for a package, and how: the answer to `why`.
+/// A package that asks for another, and how: the answer to `why`.
 struct Asker {
   std::string package;  ///< "": the root
   VersionRange range;

@@ -260,7 +260,7 @@ class ProofCheck {
     return choice ? term.choice.versions.contains(*choice) : term.choice.absent;
   }
 
-  /// Whatever breaks `conclusion` breaks a premise, for every choice of all packages named.
+  /// Any choice of versions, for all packages named, that breaks `conclusion` also breaks a premise.
   void follows(const Incompatibility& conclusion, const Incompatibility& first,
                const Incompatibility& second) const {
     std::vector<PackageIndex> packages;
