@@ -52,7 +52,7 @@ std::string token_page(const PageFrame& frame, const SecretString& token);
 /// The answer to linking a project: its webhook's secret is shown this once.
 std::string linked_page(const PageFrame& frame, const Project& project);
 
-/// What its author and moderators may do with a version, as forms of the package's page.
+/// Forms, for the package's page, of all that its author and moderators may do with a version.
 Markup version_controls(const Version& version, const std::string& form_token);
 
 }  // namespace mist::catalog

@@ -366,8 +366,8 @@ AccountSite::Reply AccountSite::come_back(const Ask& ask) {
   return see_other("/account");
 }
 
-// An account is found by issuer and subject alone. What the issuer says of names and addresses proves
-// nothing; a name is a proposal for a new account.
+// An account is found by issuer and subject alone. Names and addresses from the issuer prove nothing; a name
+// is a proposal for a new account.
 Result<std::string> AccountSite::account_for(const Ask& ask, const Identity& identity) {
   MIST_TRY(std::string known, world_.accounts.account_of_identity(identity.issuer, identity.subject));
   if (!known.empty()) return known;
@@ -597,7 +597,7 @@ AccountSite::Reply AccountSite::export_account(const Ask& ask) {
   return answer;
 }
 
-// Whoever only found an open browser can't do it.
+// Somebody who only found an open browser can't do it.
 AccountSite::Reply AccountSite::remove_account(const Ask& ask) {
   const std::string& name = ask.account().name;
   if (field(ask.form, "name") != name)

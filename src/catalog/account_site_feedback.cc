@@ -1,4 +1,4 @@
-// What account_site.h answers about ratings, comments and reports.
+// The answers of account_site.h about ratings, comments and reports.
 
 #include "base/text.h"
 #include "catalog/account_site.h"

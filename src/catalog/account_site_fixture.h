@@ -1,5 +1,5 @@
 #pragma once
-// What tests of the account pages have in common: a browser without scripts, and a catalog with some
+// The common parts of tests of the account pages: a browser without scripts, and a catalog with some
 // accounts.
 
 #include <gtest/gtest.h>

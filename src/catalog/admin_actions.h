@@ -1,6 +1,6 @@
 #pragma once
-// What administrators change of accounts, each written to the audit log. Its caller checked that the actor is
-// one. Any thread. Errors: NotFound, Conflict, and those of the stores.
+// Changes that administrators make to accounts, each written to the audit log. The caller has checked that
+// the actor is an administrator. Any thread. Errors: NotFound, Conflict, and those of the stores.
 
 #include <string>
 

@@ -1,8 +1,8 @@
 #pragma once
-// What an account may change: projects, and versions of them. The REST API and the pages call it with the
-// account whose rights were checked to be its caller's; the rules of who may do what stand here, and each
-// change is written to the audit log. Any thread. Errors: Forbidden, NotFound, Conflict, Invalid, and those
-// of the store.
+// Changes that an account may make: to projects, and to versions of them. The REST API and the pages call it
+// with the account that they have authenticated; the rules of who may do what stand here, and each change is
+// written to the audit log. Any thread. Errors: Forbidden, NotFound, Conflict, Invalid, and those of the
+// store.
 
 #include <functional>
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace mist::catalog {
 
-/// Who does something, and from where.
+/// The account that does something, and from where.
 struct Actor {
   Account account = {};
   std::string peer = {};  ///< IP address

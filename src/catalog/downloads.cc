@@ -58,7 +58,7 @@ std::uint64_t DownloadCounter::hashed(std::string_view client, std::string_view 
   return hash;
 }
 
-// What can't be written now is tried again: a download doesn't fail for it.
+// Counts that can't be written now are tried again: a download doesn't fail for it.
 void DownloadCounter::write() {
   written_ = world_.clock.steady_now();
   if (pending_.empty()) return;

@@ -1,6 +1,6 @@
 #pragma once
-// Who may rate, comment on and report packages, how often, and what moderators do about it. The REST API and
-// the pages call it with the account whose rights were checked to be its caller's. What moderators do is
+// Ratings, comments and reports of packages: who may make them, how often, and what moderators do about them.
+// The REST API and the pages call it with the account that they have authenticated. Actions of moderators are
 // written to the audit log. Any thread. Errors: Invalid, and those of the store.
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 
 namespace mist::catalog {
 
-/// Who looks at the comments; nobody is signed in: `account` is empty.
+/// The reader of the comments; nobody is signed in: `account` is empty.
 struct FeedbackReader {
   std::string account = {};
   Role role = Role::Author;

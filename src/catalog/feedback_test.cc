@@ -212,7 +212,7 @@ TEST_P(FeedbackTest, ReportsReachModeratorsWhoHideWithAReason) {
   EXPECT_EQ(ann.get("/admin/reports").status, 403);
   EXPECT_EQ(ann.post("/admin/comments/hide", {{"id", number(id)}, {"why", "spam"}}).status, 403);
   EXPECT_EQ(ann.post("/admin/reports/close", {{"id", "1"}, {"decision", "no"}}).status, 403);
-  // What was reported is known, whatever its author does to it.
+  // The reported text is known, whatever its author does to it.
   ASSERT_TRUE(feedback_->change_comment(id, "bob", "A fine package").ok());
   Visit mod = signed_in("mod");
   EXPECT_THAT(mod.get("/account").body, HasSubstr("Open reports: 2"));

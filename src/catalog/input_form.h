@@ -1,6 +1,6 @@
 #pragma once
-// A package's inputs as a form, of the schema that it declares, and the values that somebody filled in. What
-// the schema asks beyond types, choices and bounds, installing checks. Pure; any thread.
+// A package's inputs as a form, made from the schema that it declares, and the values that somebody filled
+// in. Installing checks all that the schema asks beyond types, choices and bounds. Pure; any thread.
 
 #include <map>
 #include <optional>

@@ -25,7 +25,7 @@ struct OidcOptions {
   std::string redirect_url = {};    ///< of this catalog
 };
 
-/// What a sign-in keeps until the browser comes back.
+/// The secrets that a sign-in keeps until the browser comes back.
 struct OidcQuestion {
   std::string state = {}, nonce = {}, verifier = {};
 };
@@ -40,7 +40,7 @@ class OidcClient {
 
   /// Where to send the browser. Retryable: the issuer can't be asked, or says nonsense.
   Result<std::string> address(const OidcQuestion& question);
-  /// Who came back with `code`. Errors: of address, and Forbidden.
+  /// The identity that came back with `code`. Errors: of address, and Forbidden.
   Result<Identity> identity(const OidcQuestion& question, const std::string& code);
 
  private:

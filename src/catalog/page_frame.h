@@ -1,5 +1,5 @@
 #pragma once
-// What all pages have in common: the frame around their content, the style sheet, and the smallest pieces.
+// The common parts of all pages: the frame around their content, the style sheet, and the smallest pieces.
 // Pure; any thread.
 
 #include <cstdint>

@@ -22,7 +22,7 @@ std::string home_page(const PageFrame& frame, const Store::Counts& counts, const
 std::string query_of(const Search& search);
 std::string search_page(const PageFrame& frame, const Search& search, const Facets& facets,
                         const Slice<Listed>& found);
-/// What a version's page shows beside the version itself.
+/// The data on a version's page, beside the version itself.
 struct PackageView {
   std::optional<Project> project = {};
   std::optional<Run> run = {};

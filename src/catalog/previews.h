@@ -1,8 +1,8 @@
 #pragma once
-// What a browser needs to render a version itself: the version as one WebAssembly module that holds its files
-// and names its engine (what `mistctl package build --thin` makes), and the engines. Both are made once, by
-// one thread beside the requests, and kept in files named by their digests. Why they are apart: README.md.
-// Any thread.
+// The modules that a browser needs to render a version itself: the version as one WebAssembly module that
+// holds its files and names its engine (as `mistctl package build --thin` makes it), and the engines. Both
+// are made once, by one thread beside the requests, and kept in files named by their digests. Why they are
+// apart: README.md. Any thread.
 
 #include <condition_variable>
 #include <deque>
@@ -42,7 +42,7 @@ struct Preview {
   ServedModule module = {};  ///< Ready
 };
 
-/// What a browser runs, in this order.
+/// One run of an engine. A browser does all of them, in order.
 struct PreviewRun {
   package::EngineRun run;
   ServedModule engine;
@@ -74,7 +74,7 @@ class Previews {
 
   /// Never waits: what isn't made yet is asked for, and Preparing.
   Preview of(const Version& version);
-  /// What runs to render it with these values. `reference` names it in errors. Errors: Invalid, where the
+  /// The runs that render it with these values. `reference` names it in errors. Errors: Invalid, where the
   /// values don't fit; Retryable: it isn't ready.
   Result<std::vector<PreviewRun>> runs(const Version& version, const std::string& reference,
                                        const encoding::Value& values);

@@ -218,7 +218,7 @@ void draw_data(Canvas& canvas, const Bytes& bytes) {
       for (const int x : {right, right - 1}) {
         const int y = up ? size - 1 - i : i;
         if (canvas.fixed(x, y)) continue;
-        // What is left over at the end is light.
+        // The modules that are left over at the end are light.
         canvas.code.set(x, y, bit < bytes.size() * 8 && (bytes[bit / 8] >> (7 - bit % 8) & 1) != 0);
         ++bit;
       }

@@ -132,7 +132,7 @@ class Report {
             {{"object", name}, {"text", std::move(right.words)}, {"broad", Value(right.broad)}}));
       }
     }
-    // What it binds without bringing it.
+    // A role that it binds without bringing it.
     const std::string_view role = value.string_at({"roleRef", "name"});
     constexpr std::array<std::string_view, 3> kBroad{"cluster-admin", "admin", "edit"};
     if (value.string_at({"roleRef", "kind"}) == "ClusterRole" &&

@@ -1,7 +1,7 @@
 #pragma once
-// What a package asks for, of the objects that it renders with its defaults: how its Pods are isolated, which
-// rights its accounts get, what it does to the whole cluster, what it opens to the outside, which images it
-// runs. Made by a worker, kept with the run, shown on the package's page. Pure; any thread.
+// The demands of a package, read off the objects that it renders with its defaults: how its Pods are
+// isolated, which rights its accounts get, what it does to the whole cluster, what it opens to the outside,
+// which images it runs. Made by a worker, kept with the run, shown on the package's page. Pure; any thread.
 
 #include <vector>
 

@@ -40,7 +40,7 @@ SecretString new_cookie(Random& random);
 /// The digest under which a session is stored.
 std::string session_digest(const SecretString& cookie);
 
-/// What the forms of a page have in their field kFormField, when it is shown to the browser with that cookie.
+/// The value of the field kFormField in a page's forms, when the page is shown to a browser with that cookie.
 std::string form_token(const SecretString& cookie);
 inline constexpr std::string_view kFormField = "form";
 

@@ -42,7 +42,7 @@ SignIn::SignIn(World world) : world_(world), clients_(world.clock, kClientsRate,
 
 Result<int> SignIn::wait_for(const std::string& name, std::string_view peer) {
   if (const int seconds = clients_.wait_for(client_of(peer)); seconds > 0) return seconds;
-  // What can't be a name has no limit of its own, so that such names don't fill the database.
+  // A text that can't be a name gets no limit of its own, so that such texts don't fill the database.
   if (!is_dns1123_label(name)) return 0;
   return world_.accounts.wait_for("password of " + name, kAccountsPeriod, kAccountsBurst);
 }

@@ -1,4 +1,4 @@
-// What site.h answers about ratings, comments and reports.
+// The answers of site.h about ratings, comments and reports.
 
 #include "base/text.h"
 #include "catalog/json_views.h"

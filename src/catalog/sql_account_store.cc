@@ -120,7 +120,7 @@ class SqlAccountStore final : public AccountStore {
             .with_hint("make another account one first");
       MIST_TRY_VOID(
           db.run("INSERT INTO retired_names VALUES (?) ON CONFLICT DO NOTHING", {retired_digest(name)}));
-      // What others reported stays, without the words.
+      // Others' reports about this account stay, without its words.
       MIST_TRY_VOID(db.run("UPDATE reports SET quote = '', quoted = ? WHERE quoted = ?", {gone, name}));
       MIST_TRY_VOID(db.run("UPDATE reports SET closed_by = ? WHERE closed_by = ?", {gone, name}));
       for (const std::string_view table : {"tokens", "sessions", "second_factors", "recovery_codes",

@@ -15,8 +15,8 @@ struct Dialect {
   std::string_view words_key;
   /// INSERT with ?1 project, ?2 name, ?3 description, ?4 details.
   std::string_view add_words;
-  /// What ?1 is below, so that all words occur, each as the beginning of one. `words` hold letters and digits
-  /// of ASCII, and any bytes beyond it.
+  /// The value of ?1 below, so that all words occur, each as the beginning of one. `words` hold letters and
+  /// digits of ASCII, and any bytes beyond it.
   std::string (*match)(std::span<const std::string> words);
   /// The condition on `words w` that ?1 is found there.
   std::string_view is_found;

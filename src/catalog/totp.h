@@ -28,7 +28,7 @@ std::optional<std::int64_t> step_of_code(std::string_view secret, std::string_vi
 std::string new_totp_secret(Random& random);
 /// RFC 4648, without padding: how people type a secret.
 std::string base32(std::string_view bytes);
-/// What authenticators read: "otpauth://totp/…".
+/// The address that authenticators read: "otpauth://totp/…".
 std::string totp_uri(std::string_view secret, std::string_view account, std::string_view catalog_host);
 
 /// Ten codes of 80 random bits, "abcd-efgh-ijkl-mnop".

@@ -1,8 +1,8 @@
 #pragma once
 // The test of one version: its files are checked, rendered for each Kubernetes that this program knows, then
 // installed alone in a new namespace of a cluster, waited for, tested and removed, and nothing may stay. Each
-// of these is a step with a log. What is installed goes again whatever happens; what a killed worker left,
-// the next attempt removes. Blocking; one thread.
+// of these is a step with a log. All that is installed is removed again, whatever happens; after a killed
+// worker, the next attempt removes it. Blocking; one thread.
 
 #include <functional>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
-// What changed between two versions of a package: the objects that they make of their default values, as a
-// unified diff of each, and their inputs. Pure; any thread.
+// The changes between two versions of a package: in the objects that they make of their default values, as a
+// unified diff of each, and in their inputs. Pure; any thread.
 
 #include <cstdint>
 #include <string>
