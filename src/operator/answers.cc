@@ -126,7 +126,7 @@ Answers::Batch Answers::take() {
 // Until the batch has that many.
 void Answers::move(std::deque<Question>& from, std::size_t most, Batch& batch) {
   while (!from.empty() && batch.size() < most) {
-    // What isn't kept any more, nobody asks any more.
+    // A question that isn't kept any more is asked by nobody.
     if (from.front().use_count() > 1) batch.push_back(std::move(from.front()));
     from.pop_front();
   }

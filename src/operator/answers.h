@@ -1,13 +1,13 @@
 #pragma once
-// What the program of a blueprint says: functions of nodes and contracts, by instance and question. A
+// The answers of a blueprint's program: of functions of nodes and of contracts, by instance and question. A
 // question that has no answer yet is open, and open ones are evaluated together: evaluating many costs little
 // more than evaluating one, and they gather while others are evaluated. Those of instances that had answers
-// before come first, so that what was begun is finished; a part of each turn is for new ones. Of a question
-// that was answered only the digest is kept.
+// before come first, so that begun work is finished; a part of each turn is for new ones. Only the digest of
+// an answered question is kept.
 //
-// A question that takes long, or that reaches a limit of the sandbox, makes its instance a slow one: what
-// that asks is evaluated alone and beside the others (take_slow()). What reached a limit rests, for longer
-// each time, until its instance or the program is another. One thread at a time.
+// A question that takes long, or that reaches a limit of the sandbox, makes its instance a slow one: all its
+// questions are evaluated alone and beside the others (take_slow()). A question that reached a limit rests,
+// for longer each time, until its instance or the program changes. One thread at a time.
 
 #include <deque>
 #include <map>
@@ -46,7 +46,7 @@ class Answers {
                                     SteadyTime now);
   /// Its questions that nobody evaluates yet are asked no more.
   void drop_open(const Instance& instance);
-  /// What nobody has asked of the instance since the last call isn't kept.
+  /// Drops all that nobody has asked of the instance since the last call.
   void finish(const Instance& instance, SteadyTime now);
   void forget(const Instance& instance);
   void clear();

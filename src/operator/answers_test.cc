@@ -180,7 +180,7 @@ TEST(Answers, NothingRestsForAnInstanceThatIsGoneOrAnotherProgram) {
   EXPECT_TRUE(answers.is_slow(kOther));
   answers.clear();
   EXPECT_FALSE(answers.is_slow(kOther));
-  // What is evaluated meanwhile is nobody's question any more.
+  // A question that is dropped while it is evaluated is nobody's any more.
   answers.find(kOne, "a", Value(1));
   const Answers::Question question = answers.take().front();
   answers.clear();

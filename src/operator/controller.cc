@@ -159,7 +159,7 @@ class Controller::State {
                  actor->executor.write_ahead(*instance, plan, memory, label_of(item), span, context));
         lock.lock();
         if (ahead.wrote) {
-          // What was asked about was what is there no more.
+          // The open questions are about a state that is gone.
           loaded.answers.drop_open(item.instance);
           queue_.add(item);
           return {};
@@ -168,7 +168,7 @@ class Controller::State {
       evaluations_.run(item.blueprint, lock, context);
       return {};
     }
-    // What isn't known yet would be said to be missing. The informer wakes this instance when it has synced.
+    // Unknown objects would be reported as missing. The informer wakes this instance when it has synced.
     if (observer.unsynced()) {
       observer.finish(true);
       queue_.add(item, kSyncTime);
@@ -231,7 +231,7 @@ class Controller::State {
                : Status();
   }
 
-  // What isn't answered yet.
+  // Questions that have no answer yet.
   struct Open {
     bool asks = false;
     bool checks = false;  // whether something matches its contract; until then it is taken to match
@@ -344,7 +344,7 @@ class Controller::State {
     return answer->error();
   }
 
-  // What fails here fails once more when the object is made, where it can be told.
+  // A failure here occurs once more when the object is made, where it can be reported.
   std::optional<Value> identities(Actor& actor, Loaded& loaded, const Item& item, const std::string& node,
                                   const Value& environment, const std::vector<std::string>& unknown,
                                   Open& open, const Context& context) {

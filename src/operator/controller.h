@@ -35,8 +35,8 @@ class Controller {
     Metrics& metrics;
     Traces* traces = nullptr;  ///< none: nobody wants them
     int workers = 1;           ///< so many instances are written to at once
-    /// Whose instances are kept. The first of several shares also sees to what is there once: the CRDs, what
-    /// is said of blueprints, and that these stay while they have instances.
+    /// The share of instances that is kept. The first of several shares also sees to all that is there once:
+    /// the CRDs, the reports on blueprints, and that these stay while they have instances.
     kube::Share share = kube::Share::all();
     /// reconcile::World::not_kept
     std::function<std::string(const Value& release)> not_kept;

@@ -141,7 +141,7 @@ Status Definitions::write(const Value& wanted, bool create, kube::Informer& crds
                                     {.field_manager = std::string(kManager), .force = true}, context);
   if (!answer.ok()) return std::move(answer).error().with_frame("while the CRD was applied");
   crds.put(*std::move(answer));
-  // What the server says of kinds is older than this.
+  // Discovery was read before this change.
   world_.client.invalidate_discovery();
   world_.events.info(
       fmt::format("{} CustomResourceDefinition {}", create ? "created" : "changed", name_in(wanted)));

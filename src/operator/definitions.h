@@ -1,7 +1,7 @@
 #pragma once
 // The CRDs of blueprints: applied, awaited, or published for a person, as each blueprint says. A watch of
-// that one CRD tells when it comes, changes or goes. What would break objects or clients is refused: nothing
-// is written then. One thread; informers' threads wake.
+// that one CRD shows when it comes, changes or goes. A change that would break objects or clients is refused:
+// nothing is written then. One thread; informers' threads wake.
 
 #include <map>
 #include <memory>

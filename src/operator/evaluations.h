@@ -1,8 +1,8 @@
 #pragma once
-// Evaluates what instances ask of their blueprint's program (answers.h): usually many questions at a time, by
-// whoever finds an open one and nobody who evaluates that blueprint yet. What takes long is left to a thread
-// of its own, one question after the other, so that an instance whose functions never end keeps no other one
-// waiting for longer than kAloneTime. Any thread.
+// Evaluates the questions that instances ask of their blueprint's program (answers.h): usually many at a
+// time, by any thread that finds an open one while nobody evaluates that blueprint. Slow questions are left
+// to a thread of their own, one after the other, so that an instance whose functions never end keeps no other
+// one waiting for longer than kAloneTime. Any thread.
 
 #include <condition_variable>
 #include <functional>

@@ -207,7 +207,7 @@ Result<Value> Executor::write(const reconcile::Apply& each, const Context& conte
   return emptied ? client_.get(ref, context) : std::move(applied);
 }
 
-// What applying can't empty. False: there is nothing to empty.
+// Empties fields that applying can't empty. False: there is nothing to empty.
 Result<bool> Executor::empty(const kube::ObjectRef& ref, const reconcile::Apply& each, const Value& there,
                              const Context& context) const {
   const auto emptied = apply::emptied_among(apply::differences(each.object, there, kManager));

@@ -1,5 +1,5 @@
 #pragma once
-// What an operator learns of the nodes of an instance while it runs, and may forget: which write failed and
+// An operator's memory of the nodes of an instance while it runs, which it may lose: which write failed and
 // when it is tried again, what the server won't change in place, how often a node came and went, what was
 // written as planned. One thread at a time.
 
@@ -54,7 +54,7 @@ class Memory {
   /// last counts, and is to be stored again. Invalid: it is damaged, and nobody here knows what it was.
   /// `uid`: of another instance of the same name nothing is known.
   Result<const Record*> record(std::string_view stored, std::string_view uid);
-  /// What is stored alone.
+  /// The stored part alone.
   const Record& stored_record() const { return stored_record_; }
   void stored(std::string text, const Record& record);
   void keep(Record record) { record_ = std::move(record); }

@@ -1,5 +1,5 @@
 #pragma once
-// What the operator counts about itself, as Prometheus reads it. Names are those of controller-runtime and
+// The operator's counts about itself, as Prometheus reads them. Names are those of controller-runtime and
 // client-go where they mean the same, so that dashboards and alerts for other operators fit. Any thread.
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace mist::operator_ {
 
-/// What stands in the queue, and how often something was added.
+/// The length of the queue, and how often something was added.
 struct QueueState {
   std::size_t depth = 0;
   std::uint64_t additions = 0;

@@ -8,7 +8,7 @@
 namespace mist::operator_ {
 namespace {
 
-// What the server takes.
+// The server's limit.
 constexpr std::size_t kMostEventText = 1024;
 
 const Value* condition_in(const Value& conditions, std::string_view type) {
@@ -30,7 +30,7 @@ void Notices::of_instance(const Value& instance, const Value& conditions, const 
   };
   const std::string_view reason = now->string_at("reason");
   const bool failed = reason == "Failed" && !(same("reason") && same("message"));
-  // What is ready at once is no news: it would be one request more for each instance.
+  // Becoming ready at once is no news: an Event would be one request more for each instance.
   const bool ready = now->string_at("status") == "True" && before != nullptr && !same("status");
   if (failed || ready) tell(instance, failed, reason, now->string_at("message"), context);
   const Value* oscillating = condition_in(conditions, "Oscillating");

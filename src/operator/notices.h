@@ -1,6 +1,6 @@
 #pragma once
-// What people see with `kubectl describe`: Kubernetes Events on instances and blueprints. Told when something
-// changes, never again; what can't be told is not a failure. Any thread.
+// The Kubernetes Events on instances and blueprints that people see with `kubectl describe`. An Event is
+// written when something changes, never again; failing to write it is not a failure. Any thread.
 
 #include <atomic>
 #include <string>

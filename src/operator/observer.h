@@ -1,8 +1,8 @@
 #pragma once
-// What is in the cluster, as instances are told of it: an informer for each kind of objects that they own,
-// for each object of somebody else that they read, and for each collection that they list. It knows whom a
-// change concerns, and wakes them; what no instance asks for any more is watched no more, or whoever writes
-// instances could have it watch without end. One thread asks; informers' threads wake.
+// The state of the cluster, as instances see it: an informer for each kind of objects that they own, for each
+// object of somebody else that they read, and for each collection that they list. It knows which instances a
+// change concerns, and wakes them. It stops watching what no instance asks for any more; else anybody who
+// writes instances could make it watch without end. One thread asks; informers' threads wake.
 
 #include <functional>
 #include <map>

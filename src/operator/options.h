@@ -25,7 +25,7 @@ struct Options {
   bool logs_json() const { return log_format == "json"; }
 };
 
-/// What `--help` prints.
+/// The text of `--help`.
 std::string_view usage();
 
 /// `--config FILE` is read first, and flags count over it. The file is YAML: `apiVersion: mistletoe.dev/v1`,

@@ -25,7 +25,7 @@ void keep_identity(Value& object) {
   object = std::move(kept);
 }
 
-// What became of a revision.
+// The states of a revision.
 constexpr std::string_view kInForce = "InForce", kRejected = "Rejected", kAwaiting = "AwaitingCRD",
                            kNotEvaluated = "NotEvaluated", kUnlabelled = "LabelMissing";
 
@@ -174,7 +174,7 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
   world_.metrics.lacks(lacks_engine ? revision.error().to_line() + "; " + revision.error().hint
                                     : std::string());
   if (!revision.ok()) {
-    // What is not a fault of the blueprint is tried again.
+    // A failure that isn't the blueprint's fault is tried again.
     const ErrorKind kind = revision.error().kind;
     if (kind != ErrorKind::Invalid && kind != ErrorKind::Trap) {
       if (lacks_engine) say(*map, kNotEvaluated, diagnostic_of(revision.error()), context);
@@ -251,7 +251,7 @@ Status Revisions::restore_definition(const std::string& name, const Loaded& load
   return {};
 }
 
-// What was watched as the account of a blueprint is watched by nobody.
+// Ends the watches that were made as the account of a blueprint.
 void Revisions::leave_account(const std::string& name, Loaded& loaded) {
   if (const auto actor = world_.actors.of(loaded.account); actor.ok()) (*actor)->definitions.forget(name);
 }
@@ -390,7 +390,7 @@ Status Revisions::guard(const std::string& name, bool on, const Context& context
                                     {.field_manager = std::string(kManager), .force = true}, context)
                              .in(fmt::format("while blueprint {} was {}", name, on ? "kept" : "let go")));
   keep(name, std::move(answer));
-  // What was rejected because of instances may be good without them.
+  // A revision that was rejected because of instances may be good without them.
   if (Loaded& loaded = blueprints_[name]; !on && loaded.rejected) {
     loaded.files.reset();
     wake_({name});

@@ -28,10 +28,10 @@ class Sources {
 
   /// An instance is looked at.
   void begin() { asking_.clear(); }
-  /// What is known; the first time it will be known in a moment.
+  /// The answer as it is known; the first time it will be known in a moment.
   reconcile::HttpAnswer ask(const Item& item, const std::string& node,
                             const reconcile::HttpQuestion& question);
-  /// What it no longer asks isn't sent any more.
+  /// Questions that it no longer asks aren't sent any more.
   void finish(const Item& item);
   void forget(const Item& item) {
     asking_.clear();

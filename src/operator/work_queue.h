@@ -1,7 +1,7 @@
 #pragma once
-// What waits to be looked at: each item once, however often it was added, at the earliest time that somebody
-// asked for, and never while somebody has it in hand; and how long an item that failed waits. What was begun
-// can keep its place, so that much that comes at once is finished one after the other. Any thread.
+// The items that wait to be looked at: each once, however often it was added, at the earliest time that
+// somebody asked for, and never while somebody has it in hand; and how long an item that failed waits. An
+// item that was begun can keep its place, so that a burst is finished one after the other. Any thread.
 
 #include <algorithm>
 #include <chrono>
