@@ -233,7 +233,7 @@ class Reconciler {
   void absent(graph::Node node, const Member& member) {
     const Observation& observed = member.observed;
     if (observed.absent()) {
-      // What was deleted stays in the record as that: it may have to be deleted again.
+      // An object that was deleted stays in the record: it may have to be deleted again.
       if (survey_.latched(node, member)) plan_.record.objects.push_back(*recorded_.find(member.id));
       return;
     }
@@ -410,9 +410,9 @@ class Reconciler {
     add(entry.after, before.after);
   }
 
-  // What will be written next, as far as its name can be told without the values that are still missing: it
-  // is recorded together with what is written now, so that the record of a chain is stored once and not
-  // before each of its objects.
+  // The objects that will be written next, as far as their names can be told without the values that are
+  // still missing: they are recorded together with those that are written now, so that the record of a chain
+  // is stored once and not before each of its objects.
   void plan_ahead() {
     if (plan_.applies.empty()) return;
     std::map<graph::Node, std::vector<Recorded>> ahead;
@@ -423,7 +423,7 @@ class Reconciler {
       for (const Recorded& each : ahead[node]) {
         const bool is_recorded =
             std::ranges::find(plan_.record.objects, each.id, &Recorded::id) != plan_.record.objects.end();
-        // What others have isn't ours to record.
+        // Objects that others have aren't ours to record.
         if (!is_recorded && world_.observe(each.id, true).absent()) plan_.record.objects.push_back(each);
       }
     }
@@ -507,7 +507,7 @@ class Reconciler {
       plan_.status.set(each.name, *each.fallback);
   }
 
-  // What is wanted, or may be, and can't be made now stays, and so does what a node only looks at.
+  // An object that is or may be wanted and can't be made now stays; so does one that a node only looks at.
   void keep_what_cannot_be_judged() {
     std::set<ObjectId> looked_at;
     for (graph::Node node = 0; node < blueprint_.nodes().size(); ++node)
@@ -562,7 +562,7 @@ class Reconciler {
   void remove_the_rest() {
     Survivors survivors;
     const auto add = [&](const Recorded& each) {
-      // What is only planned holds nothing.
+      // An object that is only planned holds nothing.
       if (each.hash.empty() && world_.observe(each.id, true).absent()) return;
       survivors.used.insert(each.uses.begin(), each.uses.end());
     };
@@ -586,7 +586,7 @@ class Reconciler {
   Plan plan_;
 };
 
-// What nodes may have written to the status.
+// The part of the status that nodes may have written.
 Value values_of(const Value& instance) {
   Value values = Value::object();
   const Value* const status = instance.find("status");
@@ -623,7 +623,7 @@ Plan decide(const Blueprint& blueprint, const Value& instance, const Record& rec
       blueprint.checks_spec() && world.check_spec ? SpecState::Valid : SpecState::Unchecked;
   if (spec == SpecState::Valid) {
     const Value* given = instance.find("spec");
-    // What is there stays as it is: nobody knows what is wanted.
+    // All that is there stays as it is: nobody knows what is wanted.
     if (const Status met = world.check_spec(given == nullptr ? Value::object() : *given); !met.ok()) {
       Plan plan;
       plan.record = recorded;

@@ -1,6 +1,6 @@
 #pragma once
-// What is to be done for one instance of a blueprint: a pure function of the blueprint, the instance, what is
-// there, and what was recorded. It asks nobody and writes nothing; its callbacks (world.h) are pure too.
+// Decides what to do for one instance of a blueprint: a pure function of the blueprint, the instance, the
+// live objects, and the record. It asks nobody and writes nothing; its callbacks (world.h) are pure too.
 // Everything that may be done is given at once.
 //
 // The rules are those of the formal semantics (docs/operator.md): nothing is written to a node before its

@@ -1,7 +1,7 @@
 // Random blueprints in a cluster in memory, while everything else happens too: people edit, delete and occupy
 // objects, controllers answer late or not, Jobs end, are deleted or removed by their time to live, the server
 // refuses writes or loses answers, informers lag, and the operator is killed between any two writes and
-// starts again with nothing but the record. What must hold is checked at each write, from what the test
+// starts again with nothing but the record. The invariants are checked at each write, from what the test
 // itself knows; in the end everything must be as wanted, whatever the order of events was.
 //
 // 300 cases; 100,000 in `make test-full` (RC_PARAMS=max_success=100000). A failure prints its seed and what
@@ -50,7 +50,7 @@ class Dice {
 
 // --- A random blueprint ----------------------------------------------------------------------------------
 
-// What the functions of a node do; Nickel's part.
+// The work of a node's functions; Nickel's part.
 struct Program {
   std::string name;
   NodeType type = NodeType::Own;
@@ -211,7 +211,7 @@ class Cluster {
     live_.erase(id);
     unseen_[id].emplace_back(std::nullopt);
   }
-  // What a DELETE does.
+  // The effect of a DELETE.
   void remove(const ObjectId& id) {
     Value object = live_.at(id);
     if (!has_any_finalizer(object)) return erase(id);
@@ -323,7 +323,7 @@ class Case {
   bool instance_there() const { return instance_there_; }
   Dice& dice() { return dice_; }
 
-  // What is there, without what tells one history from another.
+  // The objects that are there, without all that differs between two histories.
   std::map<ObjectId, Value> result() const {
     std::map<ObjectId, Value> all;
     for (const auto& [id, object] : cluster_.live()) {
@@ -642,7 +642,7 @@ class Case {
           dependencies->second.nodes.contains(each.what.node) &&
           std::ranges::find(recorded->after, each.what.node) != recorded->after.end())
         fail(fmt::format("{} is deleted before {}", each.what.id.display(), id.display()));
-      // What stays must not have its values.
+      // An object that stays must not have values of the deleted one.
       const std::string out = fmt::format("out-{}", there.string_at({"metadata", "uid"}));
       const Value* live = cluster_.find(id);
       const bool stays = !terminating && !live->string_at({"data", "in"}).empty() &&
@@ -704,8 +704,8 @@ class Case {
     }
   }
 
-  // What may rightly be waited for without end: values of what isn't wanted, guards that nobody can judge,
-  // the absence of what is wanted, and whatever waits for those.
+  // The things that may rightly be waited for without end: values of what isn't wanted, guards that nobody
+  // can judge, the absence of what is wanted, and whatever waits for those.
   static bool is_excused(const std::string& why) {
     for (const std::string_view excuse : {"not wanted", "is not known yet", "too often", "still there",
                                           "broken", "waits for", "nothing is known", "has failed"})

@@ -356,7 +356,7 @@ sequence: []
   EXPECT_THAT(report("b").detail, HasSubstr("the records of releases"));
 }
 
-// What a blueprint with a contract says of the spec, and what nodes write to the status.
+// The contract of a blueprint for the spec, and the values that its nodes write to the status.
 class StatusTest : public ReconcileTest {
  protected:
   void SetUp() override {

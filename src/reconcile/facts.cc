@@ -21,7 +21,7 @@ using blueprint::NodeType;
 using blueprint::SequenceEdge;
 using graph::Truth;
 
-// What stands behind the name of an act's Job; names of Jobs become labels of Pods.
+// The length of the hash at the end of the name of an act's Job; names of Jobs become labels of Pods.
 constexpr std::size_t kSuffix = 10;
 constexpr std::size_t kMostLabel = 63;
 
@@ -83,8 +83,8 @@ void fail(Facts& facts, std::string_view why) {
 
 }  // namespace
 
-// What functions may depend on: not the status, which the operator writes itself, nor what each write
-// changes.
+// The parts that functions may depend on: not the status, which the operator writes itself, nor the fields
+// that each write changes.
 Value for_functions(const Value& instance) {
   Value seen = Value::object();
   for (const std::string_view name : {"apiVersion", "kind", "spec"})
@@ -263,7 +263,7 @@ std::optional<Survey::Inputs> Survey::inputs(graph::Node node) const {
   return found;
 }
 
-// What flows along an edge into a function: the value, or what stands in for it.
+// The value that flows along an edge into a function, or the one that stands in for it.
 Result<std::optional<Value>> Survey::given(const SequenceEdge& edge, const Extraction& extraction) const {
   const bool is_wanted = wanted_[edge.from] != Truth::False;
   std::optional<Value> value;
@@ -585,7 +585,7 @@ bool Survey::ready(graph::Node node, std::string* why) const {
           return no(fmt::format("{} is not there", member.id.display()));
         if (apimachinery::is_terminating(live)) return no("it is being deleted");
         if (member.dirty) return no("it is not as wanted yet");
-        // What a package exports says nothing before its release is there.
+        // The exports of a package say nothing before its release is there.
         if (told.contract && told.type != NodeType::Package) continue;
         const apply::Readiness now = apply::readiness(live);
         if (now.health != apply::Health::Ready) {

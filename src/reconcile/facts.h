@@ -1,11 +1,11 @@
 #pragma once
-// What is so, before anything is decided: which nodes an instance wants, what their functions give, what is
-// in the cluster, which edges hold. A pure function of blueprint, instance, record and world.
+// The facts, before anything is decided: which nodes an instance wants, what their functions give, what is in
+// the cluster, which edges hold. A pure function of blueprint, instance, record and world.
 //
 // Nodes are looked at in the order of Sequence, so that each has the values that edges extract from the ones
-// before. Which nodes are wanted may depend on values (guards), and values on which nodes are wanted: it
-// begins with not knowing any such guard and repeats until nothing is learnt any more. What a guard has come
-// to is never unlearnt on the way, so that there is one result.
+// before. Which nodes are wanted may depend on values (guards), and values on which nodes are wanted: the
+// survey begins without knowing any such guard and repeats until it learns nothing more. The answer of a
+// guard is never unlearnt on the way, so that there is one result.
 
 #include <map>
 #include <optional>
@@ -80,8 +80,8 @@ class Survey {
   bool latched(graph::Node node, const Member& member) const;
   /// May it be written? Of a member: repairs don't wait.
   bool may_write(graph::Node node, const Member& member) const;
-  /// What is known of the values for a node's function, and the names of the others. nullopt: it can't be
-  /// called whatever they are.
+  /// The known values for a node's function, and the names of the unknown ones. nullopt: it can't be called
+  /// whatever they are.
   struct Inputs {
     Value environment;
     std::vector<std::string> unknown;
@@ -126,7 +126,7 @@ class Survey {
   std::map<ObjectId, std::vector<graph::Node>> writers_;
 };
 
-/// What functions are given of an instance, as `instance`.
+/// The part of an instance that functions are given, as `instance`.
 Value for_functions(const Value& instance);
 /// Of an own object: it carries the mark of that instance.
 bool is_instances(const Value& object, std::string_view uid);

@@ -1,7 +1,7 @@
 #pragma once
-// What an HTTP node asks, and what is known of the answer. A Service or a Pod of the instance's own namespace
-// is asked, through the API server, so that a blueprint reaches nothing that its operator's account may not
-// reach. Plain values; any thread.
+// The question of an HTTP node, and what is known of the answer. Questions go to a Service or a Pod of the
+// instance's own namespace, through the API server, so that a blueprint reaches nothing that its operator's
+// account may not reach. Plain values; any thread.
 
 #include <compare>
 #include <cstdint>

@@ -32,7 +32,7 @@ std::vector<std::string> verbs_for(const Node& node) {
   return {};
 }
 
-// What says why Pods of such a kind don't run.
+// The kinds that say why Pods of such a kind don't run.
 std::vector<GroupKind> told_by(const GroupKind& kind) {
   constexpr std::array<std::string_view, 6> kWorkloads{"Deployment", "StatefulSet", "DaemonSet",
                                                        "ReplicaSet", "Job",         "ReplicationController"};

@@ -1,5 +1,5 @@
 #pragma once
-// What the operator's account has to be allowed for one blueprint, and nothing else: each verb is there
+// The permissions that the operator's account needs for one blueprint, and nothing else: each verb is there
 // because of a request of src/operator. Pure; any thread.
 
 #include <map>
@@ -21,7 +21,7 @@ struct Permission {
   std::set<std::string> because;  ///< names of nodes; empty: the operator itself
 };
 
-/// What a node makes or looks at.
+/// The kinds that a node makes or looks at, by its name.
 using NodeKinds = std::map<std::string, std::set<GroupKind>>;
 
 /// Beside the ConfigMap of the blueprint, which is read in its own namespace: of the instances, of what nodes

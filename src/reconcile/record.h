@@ -1,7 +1,7 @@
 #pragma once
-// What is kept of an instance between two looks at it, in an annotation of its own: which objects were made
-// for it or were about to be, with what their teardown needs to know without the blueprint, and what was
-// reached. An operator that starts again knows nothing else. Plain values; any thread.
+// The record of an instance between two looks at it, in an annotation of its own: which objects were made for
+// it or were about to be, with what their teardown needs to know without the blueprint, and what was reached.
+// An operator that starts again knows nothing else. Plain values; any thread.
 
 #include <map>
 #include <string>
@@ -57,7 +57,7 @@ struct Recorded {
   }
 };
 
-/// What can't be read off objects: that an act has succeeded, that a state was reached.
+/// Progress that can't be read off objects: that an act has succeeded, that a state was reached.
 struct Progress {
   std::vector<std::string> reached = {};  ///< digests of inputs, the last one last
   std::string failed = {};                ///< the input of an act that failed and whose Job may be gone

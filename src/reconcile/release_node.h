@@ -17,7 +17,7 @@ inline constexpr std::string_view kReleaseKind = "Release";
 /// From look to look, of a Release that names no interval.
 inline constexpr std::string_view kReleaseInterval = "10m";
 
-/// What to do where the cluster doesn't serve the kind.
+/// Advice where the cluster doesn't serve the kind.
 inline constexpr std::string_view kNoReleases =
     "the cluster has no kind Release: mistletoe-operator --crds | kubectl apply -f -, and an operator with "
     "--releases installs what it asks for (docs/release-resource.md)";
@@ -27,7 +27,7 @@ bool is_release(const ObjectId& id);
 /// The namespace and the name of the release that a Release is about.
 std::pair<std::string, std::string> release_named_by(const Value& release);
 
-/// What edges extract from: the Release, with the `exports` of its status beside its other fields.
+/// The value that edges extract from: the Release, with the `exports` of its status beside its other fields.
 Value with_exports(Value release);
 /// Whether an export is left out because it is a secret; `path` begins with "exports".
 bool hides_export(const Value& release, std::string_view path);

@@ -60,12 +60,12 @@ struct Played {
 Result<Played> play(const blueprint::Blueprint& blueprint, const Scenario& scenario,
                     Simulation::Functions functions);
 
-/// What a blueprint's own functions and contracts say. Each remembers the last thing that it was asked of a
-/// node. `evaluator` and `context` outlive it.
+/// The answers of a blueprint's own functions and contracts. Each remembers the last question about a node.
+/// `evaluator` and `context` outlive it.
 Simulation::Functions functions_of(blueprint::Evaluator& evaluator, const Context& context);
 
-/// Whether a node's state is one that people want the reason of: it waits, failed, or isn't done. What is
-/// just being written or deleted is among the actions.
+/// Whether people want the reason of a node's state: it waits, failed, or isn't done. A write or deletion
+/// that is just being done is among the actions.
 bool is_blocked(const NodeReport& report);
 
 /// schemas/cli/blueprint-simulate.schema.json, and what golden files hold.

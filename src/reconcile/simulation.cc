@@ -25,7 +25,7 @@ Value condition_true(std::string_view type) {
   return Value::array({Value::object({{"type", type}, {"status", "True"}})});
 }
 
-// What a controller would make of the status; the same if it has nothing to say.
+// Sets the status as a controller would; leaves it if that has nothing to say.
 void answer_for(const ObjectId& id, Value& object, std::int64_t& addresses) {
   if (is_workload(id)) {
     const Value* wanted = object.at_path({"spec", "replicas"});
@@ -61,7 +61,7 @@ void answer_for(const ObjectId& id, Value& object, std::int64_t& addresses) {
   }
 }
 
-// What the operator makes of a Release: it is installed at once, or it isn't and says why.
+// Answers as the operator would for a Release: it is installed at once, or it isn't and says why.
 void answer_release(Value& release, const Simulation::Outcome* given) {
   const bool fails = given != nullptr && !given->failure.empty();
   Value condition = Value::object({{"type", "Ready"},

@@ -1,6 +1,6 @@
 #pragma once
 // A blueprint without a cluster: plays what the operator would do for an instance, round after round, in a
-// cluster in memory, with the same decisions. What others do comes as events; controllers may be played too:
+// cluster in memory, with the same decisions. Others' actions come as events; controllers may be played too:
 // workloads become ready, Services get addresses, Jobs succeed, packages are installed. One thread.
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace mist::reconcile {
 
-/// What was done in one round, and how things are after it.
+/// The actions of one round, and the state after it.
 struct Round {
   std::vector<std::string> actions;  ///< "create ConfigMap shop/web (node settings)"
   std::vector<NodeReport> nodes;
@@ -28,7 +28,7 @@ class Simulation {
     std::function<Status(const Value& spec)> check_spec = {};
     std::function<Status(const Value& status)> check_status = {};
   };
-  /// What becomes of a package node's Release.
+  /// The outcome of a package node's Release.
   struct Outcome {
     Value exports = {};
     std::string failure = {};  ///< not empty: it can't be installed, and this is why

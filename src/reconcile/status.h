@@ -1,6 +1,6 @@
 #pragma once
-// What an instance's status says of a plan: conditions by the conventions of the Kubernetes API. Pure; any
-// thread.
+// The status of an instance, as a plan describes it: conditions by the conventions of the Kubernetes API.
+// Pure; any thread.
 
 #include <string>
 #include <string_view>

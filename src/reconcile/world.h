@@ -1,7 +1,7 @@
 #pragma once
-// What decisions are made from, besides blueprint, instance and record: the functions of nodes, what is in
-// the cluster, and what was learnt since the operator started. All of them answer from memory and are pure
-// while one instance is looked at. Plain values.
+// The input of decisions, besides blueprint, instance and record: the functions of nodes, the live objects,
+// and what was learnt since the operator started. All of them answer from memory and are pure while one
+// instance is looked at. Plain values.
 
 #include <functional>
 #include <optional>
@@ -36,7 +36,7 @@ struct Observation {
   State state = State::Unknown;
   Value object = {};
   std::string why = {};  ///< of what isn't known: the server's words, if it refused to tell
-  /// What the server made of it when it was last applied.
+  /// The changes that the server made to it when it was last applied.
   std::vector<apply::ServerMade> made = {};
 
   bool there() const { return state == State::There; }
@@ -56,11 +56,11 @@ struct Collection {
 };
 
 struct World {
-  /// What a node's function gives, with namespaces filled in. `environment`: the instance and what edges
+  /// The result of a node's function, with namespaces filled in. `environment`: the instance and what edges
   /// extract.
   std::function<Result<Value>(const std::string& node, const Value& environment)> make;
-  /// What names the objects of a node's function (a list), if that doesn't depend on the values with these
-  /// names, which aren't known yet; nullopt: it does, or nobody can tell. Not asked where null.
+  /// The identities of the objects of a node's function (a list), if they don't depend on the values with
+  /// these names, which aren't known yet; nullopt: they do, or nobody can tell. Not asked where null.
   std::function<std::optional<Value>(const std::string& node, const Value& environment,
                                      const std::vector<std::string>& unknown)>
       identities = {};
@@ -75,7 +75,7 @@ struct World {
   std::function<Status(const Value& spec)> check_spec = {};
   /// The same for what nodes write to its status.
   std::function<Status(const Value& status)> check_status = {};
-  /// What is known of an HTTP node's answer.
+  /// The answer to an HTTP node, as far as it is known.
   std::function<HttpAnswer(const std::string& node, const HttpQuestion&)> ask = {};
   /// Why an object isn't written with that input now: the server's last words, until the pause is over.
   std::function<std::optional<std::string>(const ObjectId&, const std::string& hash)> held = {};

@@ -21,12 +21,12 @@ namespace {
 constexpr Duration kUnservedPause = std::chrono::seconds(5);
 constexpr Duration kSharePause = std::chrono::milliseconds(200);
 
-// What nobody reads here.
+// Removes fields that nobody reads here.
 void prune(Value& object) {
   if (Value* const metadata = object.find("metadata")) metadata->erase("managedFields");
 }
 
-// What a look depends on, beside what it reads.
+// The facts that a look depends on, beside what it reads.
 struct Wish {
   std::int64_t generation = 0;
   bool terminating = false;
@@ -139,7 +139,7 @@ class Controller::State {
   }
 
  private:
-  // What is known of a Release beside the object.
+  // The facts about a Release that are known beside the object.
   struct Kept {
     std::optional<Wish> looked;               // as which it was looked at last
     std::optional<SteadyTime> due;            // of the next look; nullopt: when something happens

@@ -330,7 +330,7 @@ class Visit {
 
   bool is_deployed(const action::ReleaseState& state) const {
     if (!state.deployed || !state.unfinished.empty() || action::is_uninstalling(state)) return false;
-    // What was there before this Release is taken over, and waited for.
+    // A release that was there before this Release is taken over, and waited for.
     if (applied_generation(object_) == 0) return false;
     const release::PackageInfo& package = state.deployed->package;
     return package.digest == source_->digest && (spec_.engine.empty() || package.engine == spec_.engine) &&
@@ -432,7 +432,7 @@ class Visit {
     MIST_TRY_VOID(context_.check());
     const bool upgrade = before.deployed.has_value();
     const std::string words = words_of(masked(failure), Hints::No);
-    // What it was returned to, if it was.
+    // The release as it is now: it may have been rolled back.
     const auto now = action::read_release(here, spec_.release, context_, action::LostRevision::Allowed);
     const bool back = upgrade && wrote_ && now.ok() && now->deployed && now->unfinished.empty();
     if (upgrade && wrote_) ++attempt.failures;
@@ -501,7 +501,7 @@ class Visit {
 
   // --- the end
 
-  // Whatever else is wrong with a spec, what it deployed is deleted.
+  // The release that a spec deployed is deleted, whatever else is wrong with the spec.
   Result<Look> take_down() {
     // A younger Release of the same release never was its own.
     bool keeps = others_.elder(object_).has_value();

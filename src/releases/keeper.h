@@ -1,7 +1,7 @@
 #pragma once
-// One look at one Release: what it asks for is held against what the record says is deployed, and what
-// differs is done, with the rights of the ServiceAccount that it names. What becomes of it is told in its
-// status. Blocking; any thread, but one look at each Release at a time.
+// One look at one Release: compares the wish in it with the record of what is deployed, and applies the
+// difference, with the rights of the ServiceAccount that it names. The outcome goes to its status. Blocking;
+// any thread, but one look at each Release at a time.
 
 #include <functional>
 #include <memory>
@@ -43,7 +43,7 @@ struct World {
   operator_::Traces* traces = nullptr;  ///< none: nobody wants them
 };
 
-/// What is known of the other Releases.
+/// The other Releases, as far as they are known.
 struct Others {
   std::function<std::optional<Value>(const Key&)> find;
   /// An older Release of the same release.

@@ -194,7 +194,7 @@ void check_names(Reader& spec, const Spec& read) {
               fmt::format("\"{}\" is not the name of a ServiceAccount", escape_controls(read.account)));
 }
 
-// What it reads wrong is nobody's fault any more.
+// Mistakes in it concern nobody any more: it is the default then.
 Duration timeout_of_deletion(const Value& written) {
   Reader spec(written);
   const Duration timeout = spec.duration("timeout", kDefaultTimeout, kTimeouts);

@@ -1,8 +1,8 @@
 #pragma once
-// The custom resource Release (mistletoe.dev/v1alpha1): what its author wants a release to be. What
-// HelmRelease is for Flux; the release itself is recorded as `mistctl` records it (docs/formats/release.md),
-// so that either can go on with what the other began. docs/release-resource.md is for its users. Pure; any
-// thread.
+// The custom resource Release (mistletoe.dev/v1alpha1): what its author wants a release to be. It is to
+// Mistletoe what HelmRelease is to Flux; the release itself is recorded as `mistctl` records it
+// (docs/formats/release.md), so that either can continue what the other began. docs/release-resource.md is
+// for its users. Pure; any thread.
 
 #include <string>
 #include <string_view>
@@ -73,10 +73,10 @@ struct Spec {
 
 /// Of an object of the kind. Errors: Invalid, naming the field.
 Result<Spec> spec_of(const Value& object);
-/// Of one that is deleted: only what its deletion needs, whatever else is wrong with it. What says what to
-/// delete, and as whom, has to be right; an unreadable timeout is the default, and an unreadable permission
-/// to delete more is none. One that keeps the release needs neither name nor account. Errors: Invalid, naming
-/// the field.
+/// Of one that is deleted: only what its deletion needs, whatever else is wrong with it. The fields that say
+/// what to delete, and as whom, have to be right; an unreadable timeout is the default, and an unreadable
+/// permission to delete more is none. One that keeps the release needs neither name nor account. Errors:
+/// Invalid, naming the field.
 Result<Spec> spec_of_deletion(const Value& object);
 /// The release that it is about, also where the rest of it can't be read: what spec_of() has.
 Key release_of(const Value& object);

@@ -186,7 +186,7 @@ TEST(ReleaseResource, DefinitionRefusesWhatTheReaderRefuses) {
   EXPECT_FALSE(admits("allowLookupSecrets", "shop/db/x") || admits("allowLookupSecrets", "A"));
 }
 
-// What the text says of defaults and words, the reader says too.
+// The definition's text and the reader agree about defaults and words.
 TEST(ReleaseResource, ReadsTheDefaultsOfItsDefinition) {
   const auto definition = encoding::parse_yaml(definition_text());
   ASSERT_TRUE(definition.ok()) << definition.error().to_line();

@@ -12,7 +12,7 @@ namespace {
 using apimachinery::condition_of;
 using reconcile::condition;
 
-// What the server takes, with room for what is appended.
+// The server's limit, with room for what is appended.
 constexpr std::size_t kLongestMessage = 8192;
 
 std::string shortened(std::string message) {

@@ -1,6 +1,6 @@
 #pragma once
-// What the status of a Release says, by the conventions of the Kubernetes API: Ready always; Stalled, Drifted
-// and Suspended while they are so. Pure; any thread.
+// The status of a Release, by the conventions of the Kubernetes API: Ready always; Stalled, Drifted and
+// Suspended while they are so. Pure; any thread.
 
 #include <optional>
 #include <string>
@@ -31,7 +31,7 @@ struct Attempt {
   friend bool operator==(const Attempt&, const Attempt&) = default;
 };
 
-/// What is deployed.
+/// The deployed package.
 struct Deployed {
   std::string package;  ///< exact reference
   std::string digest;
@@ -55,7 +55,7 @@ struct Report {
 /// `object`: the Release, with the status that it has. `now`: RFC 3339, for conditions that change.
 Value status_of(const Value& object, const Report& report, const std::string& now);
 
-/// What the status has; defaults where it has nothing.
+/// The values in the status; defaults where it has none.
 Attempt attempt_of(const Value& object);
 std::int64_t applied_generation(const Value& object);
 std::int64_t generation_of(const Value& object);

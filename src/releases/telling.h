@@ -1,6 +1,6 @@
 #pragma once
-// What happens to the release of a Release, for the log of the operator: each line begins with whose it is.
-// Any thread.
+// Events about the release of a Release, for the log of the operator: each line begins with whose it is. Any
+// thread.
 
 #include <functional>
 #include <string>
