@@ -71,7 +71,7 @@ Status refuse_reach(const std::string& wanted, const std::string& declaring) {
 Status refuse_unversioned(const Dependency& dependency, const std::string& declaring) {
   const std::string& wanted = dependency.package;
   if (wanted.find("://") == std::string::npos || wanted.starts_with(oci::kScheme)) return {};
-  // What can't be read may hold credentials.
+  // An address that can't be read may hold credentials.
   const auto address = registry::PackageRef::parse(wanted);
   Error failure = error(ErrorKind::Invalid, "the dependency {} of {} is {}, not a package of a registry",
                         escape_controls(dependency.name), declaring,
@@ -84,8 +84,8 @@ Status refuse_unversioned(const Dependency& dependency, const std::string& decla
   return failure;
 }
 
-// What names a dependency in every version. `directory`: of the package that declares it; empty: it isn't on
-// this machine.
+// The id of a dependency, the same in every version. `directory`: of the package that declares it; empty: it
+// isn't on this machine.
 Result<std::string> id_of(const Dependency& dependency, const std::string& declaring,
                           const std::string& directory) {
   if (dependency.name.empty() || dependency.package.empty())
@@ -112,7 +112,7 @@ std::string version_text(const std::string& reference) {
   return reference.substr(std::min(reference.rfind(':'), reference.size() - 1) + 1);
 }
 
-// What is read is kept; so is the error of what can't be. Any thread, but for only() and know().
+// Keeps all that it reads, and the errors of what can't be read. Any thread, except for only() and know().
 class Finder final : public resolve::Provider {
  public:
   Finder(PackageFinder& packages, const Context& context) : packages_(packages), context_(context) {}

@@ -1,6 +1,6 @@
 #pragma once
-// What a package may call (spec.dependencies), and what those may call in turn, resolved to bytes: one
-// version of each package in a release, the newest that everybody's ranges allow (src/resolve). Reads
+// Resolves the packages that a package may call (spec.dependencies), and those that they may call, to bytes:
+// one version of each package in a release, the newest that everybody's ranges allow (src/resolve). Reads
 // registries; writes nothing but their caches. One thread.
 
 #include <functional>
@@ -43,10 +43,10 @@ class PackageFinder {
 /// The packages that a source was resolved to, and that those may call, each once; sorted by id.
 std::vector<release::CalledPackage> called_packages(const package::Source& source);
 
-/// What decides between versions that fit. By default the newest do, but for those that the package's own
-/// mistletoe.lock has (package::lock_text); locks of called packages mean nothing.
+/// The rules for choosing between versions that fit. The newest are chosen by default, except for those that
+/// the package's own mistletoe.lock has (package::lock_text); locks of called packages mean nothing.
 struct DependencyRules {
-  /// What a release was made from. It keeps those versions, of which only themselves are asked for, unless
+  /// The packages that a release was made from. Their versions are kept, and no others are looked for, unless
   /// the package now asks for others. Null: no release.
   const std::vector<release::CalledPackage>* recorded = nullptr;
   /// Instead of the package's own lock.
@@ -64,7 +64,7 @@ struct DependencyRules {
 struct Resolution {
   resolve::Solution solution;
   std::map<std::string, package::Source> sources;  ///< by id
-  /// What the package's lock should be: packages of registries. Those on this machine are as they are.
+  /// The package's lock as it should be: packages of registries. Those on this machine are as they are.
   resolve::LockFile lock;
 };
 

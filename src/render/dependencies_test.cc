@@ -171,7 +171,7 @@ TEST(ResolveDependencies, PathsAreRelativeToTheirPackageOnThisMachine) {
   EXPECT_THAT(refused.error().message, HasSubstr("not on this machine"));
 }
 
-// What a release was made from, resolved a first time.
+// The packages that a release was made from, resolved a first time.
 std::vector<release::CalledPackage> recorded_by(FakeFinder& finder, std::string_view dependencies) {
   package::Source source = root(dependencies);
   EXPECT_TRUE(resolve_dependencies(source, "", {}, finder, Context()).ok());
@@ -239,7 +239,7 @@ TEST(ResolveDependencies, OtherBytesUnderARecordedVersionAreRefused) {
   EXPECT_THAT(refused.error().message, HasSubstr("m/db:1.0.0"));
 }
 
-// What the lock of a package that asks for these would be.
+// The lock that a package that asks for these would have.
 resolve::LockFile lock_of(FakeFinder& finder, std::string_view dependencies,
                           const DependencyRules& rules = {}) {
   const auto resolution = solve_dependencies(root(dependencies), "/src/platform", rules, finder, Context());
