@@ -4,10 +4,9 @@
 Usage: tools/check-words.py [ROOT]      ROOT is the checkout; by default the one this file is in.
 Prints file:line for each, and exits 1 if there is one. Every tracked document, source and schema: words that aren't the
 field's own (WORDS, with what to write instead). Documents, outside of code and headings: sentences that have Who,
-Whose or What as their subject; and the same, or Whoever or Whatever, in the comments of C++ sources in the folders of
-CLEAN. Questions may begin with them. A folder that is free of such sentences is added to CLEAN: then it stays so.
-Comments are read as a reader does: those on lines below each other, in one column, are one text, so that a sentence
-may go on in the next line; a comment's `code` doesn't count.
+Whose or What as their subject; and the same, or Whoever or Whatever, in the comments of C++ sources in src/.
+Questions may begin with them. Comments are read as a reader does: those on lines below each other, in one column, are
+one text, so that a sentence may go on in the next line; a comment's `code` doesn't count.
 """
 import pathlib
 import re
@@ -30,13 +29,6 @@ SUBJECT = re.compile(
     r"""(?:^|[.:;!?][)"'*_]*\s)\s*["'(*_]*(Who|Whose|What|Whoever|Whatever)\b([^.!?]|[.!?](?=\S))*(?=([.!?]?))""")
 IN_DOCUMENTS = ("Who", "Whose", "What")
 IN_COMMENTS = (*IN_DOCUMENTS, "Whoever", "Whatever")
-# Folders whose comments name their subjects.
-CLEAN = (
-    "src/abi/", "src/action/authoring/", "src/action/query/", "src/action/recover/", "src/apimachinery/",
-    "src/apply/order/", "src/apply/wait/", "src/base/", "src/cli/", "src/config/", "src/crypto/", "src/encoding/",
-    "src/formats/", "src/graph/", "src/http/", "src/main/", "src/package/", "src/release/", "src/search/",
-    "src/sqlite/", "src/testing/", "src/trust/", "src/view/", "src/wasm/",
-)
 # What may hold a // that begins no comment, or a quote that begins no text, and the comments themselves.
 TOKEN = re.compile(
     r"""R"([^()\\\s]{0,16})\((?:.*?)\)\1"|"(?:[^"\\\n]|\\.)*"|\b\d['\w]*|'(?:[^'\\\n]|\\.)*'"""
@@ -118,7 +110,7 @@ def problems(root):
         passages, beginnings = (), ()
         if name.endswith(".md"):
             passages, beginnings = texts(content), IN_DOCUMENTS
-        elif name.startswith(CLEAN) and name.endswith((".h", ".cc")):
+        elif name.startswith("src/") and name.endswith((".h", ".cc")):
             passages, beginnings = comments(content), IN_COMMENTS
         for start, text in passages:
             for above, words in unnamed(text, beginnings):
