@@ -19,12 +19,11 @@ inline constexpr Flag kInstanceFileFlag{.name = "instance",
                                         .value = "FILE",
                                         .help = "The custom resource whose graph it is, as YAML or JSON",
                                         .completion = Completion::File};
-inline constexpr Flag kScenarioFlag{
-    .name = "scenario",
-    .type = FlagType::Text,
-    .value = "FILE",
-    .help = "What happens to it and around it: a list of events, or a test case",
-    .completion = Completion::File};
+inline constexpr Flag kScenarioFlag{.name = "scenario",
+                                    .type = FlagType::Text,
+                                    .value = "FILE",
+                                    .help = "Events that happen to it and around it: a list, or a test case",
+                                    .completion = Completion::File};
 
 inline constexpr Argument kNewBlueprintName{.name = "NAME",
                                             .help = "The blueprint's name; its kind is that in PascalCase"};

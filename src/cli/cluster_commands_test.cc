@@ -187,7 +187,7 @@ TEST_F(ClusterCommands, ASummaryCountsTellsTheTimeAndWhatIsNext) {
   EXPECT_THAT(fake.out.take(),
               ::testing::MatchesRegex(
                   "web is installed at revision 0 in namespace default: 1 created in [0-9.ms]+\n"
-                  "next: mistctl status web -n default tells when it is ready; --wait waits for that\n"));
+                  "next: mistctl status web -n default shows when it is ready; --wait waits for that\n"));
   ASSERT_EQ(run({"upgrade", "web", "-p", package.string(), "-q"}), ExitCode::Ok);
   EXPECT_EQ(fake.out.take(), "web is as wanted, at revision 0: nothing was written\n");
 }
@@ -601,14 +601,14 @@ TEST_F(ClusterCommands, WhatComesNextCountsWhatRunsAndNoServices) {
   const std::string service =
       "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: 1}]}}";
   EXPECT_EQ(next("one", deployment + service),
-            "next: mistctl status one -n default tells when it is ready; --wait waits for that\n");
+            "next: mistctl status one -n default shows when it is ready; --wait waits for that\n");
   EXPECT_EQ(next("two", "{apiVersion: v1, kind: Service, metadata: {name: t}, spec: {ports: [{port: 1}]}}"),
             "");
   EXPECT_EQ(
       next("three",
            "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c}, spec: {}}\n---\n"
            "{apiVersion: v1, kind: Service, metadata: {name: u}, spec: {type: LoadBalancer}}"),
-      "next: mistctl status three -n default tells when its 2 objects are ready; --wait waits for that\n");
+      "next: mistctl status three -n default shows when its 2 objects are ready; --wait waits for that\n");
 }
 
 TEST_F(ClusterCommands, DriftOfAllNamespaces) {
@@ -711,7 +711,7 @@ TEST_F(ClusterCommands, ListFiltersSortsAndPrintsNames) {
   EXPECT_EQ(names({"--sort-by", "updated", "--reverse"}), "web\napi\napi-old\n");
   EXPECT_EQ(printed({"list", "--filter", "web"}, "list").find("releases")->size(), 1u);
   EXPECT_EQ(run({"list", "--filter", "nothing"}), ExitCode::Ok);
-  EXPECT_THAT(fake.err.take(), HasSubstr("none of the 3 releases in namespace default is wanted"));
+  EXPECT_THAT(fake.err.take(), HasSubstr("none of the 3 releases in namespace default matches"));
   EXPECT_EQ(run({"list", "--filter", "("}), ExitCode::Usage);
   EXPECT_THAT(fake.err.take(), HasSubstr("--filter can't be \"(\""));
 }

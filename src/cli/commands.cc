@@ -91,11 +91,11 @@ constexpr const Command* kCommands[] = {
 };
 
 constexpr CommandGroup kGroups[] = {
-    {"inspect", "What a package or a release consists of"},
+    {"inspect", "The contents of a package or a release"},
     {"package", "For authors of packages"},
     {"blueprint", "For authors of blueprints, and why their objects are as they are"},
     {"dependency", "The charts that a Helm chart depends on"},
-    {"engines", "What renders charts, Kustomize directories and templates"},
+    {"engines", "The programs that render charts, Kustomize directories and templates"},
     {"config", "The configuration of mistctl"},
     {"registry", "Where packages come from, and what OCI registries hold"},
     {"registry mirror", "Where copies of OCI registries are, which packages are read from first"},

@@ -135,8 +135,8 @@ inline constexpr Flag kEngineFlag{.name = "engine",
                                   .type = FlagType::Choice,
                                   .value = "ENGINE",
                                   .help =
-                                      "What renders a directory, instead of what its files tell: helm, "
-                                      "kustomize, jinja, nickel, handlebars, python, or yaml for none",
+                                      "Engine for a directory, instead of the one that its files call for: "
+                                      "helm, kustomize, jinja, nickel, handlebars, python, or yaml for none",
                                   .choices = kEngineNames,
                                   .rare = true};
 

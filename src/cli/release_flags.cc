@@ -69,7 +69,7 @@ std::string what_next(const Invocation& invocation, const action::DeployReport& 
   const std::size_t count = starting.workloads > 0 ? starting.workloads : starting.others;
   if (count == 0) return {};
   const std::string_view what = starting.workloads > 0 ? "workload" : "object";
-  return fmt::format("next: {} tells when {} ready; --wait waits for that\n",
+  return fmt::format("next: {} shows when {} ready; --wait waits for that\n",
                      command_hint(invocation, "status", report.id),
                      count == 1 ? "it is" : fmt::format("its {} are", plural(count, what)));
 }

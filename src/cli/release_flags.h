@@ -102,11 +102,12 @@ inline constexpr Flag kAllowEmptyFlag{.name = "allow-empty",
                                       .help = "Delete all objects of the release if the package makes none",
                                       .rare = true};
 inline constexpr Flag kNoHooksFlag{.name = "no-hooks", .help = "Run no hooks of a chart", .rare = true};
-inline constexpr Flag kSkipCrdsFlag{
-    .name = "skip-crds", .help = "Leave what a chart has in crds/ as it is in the cluster", .rare = true};
+inline constexpr Flag kSkipCrdsFlag{.name = "skip-crds",
+                                    .help = "Leave the objects of a chart's crds/ as they are in the cluster",
+                                    .rare = true};
 inline constexpr Flag kForceCrdsFlag{
     .name = "force-crds",
-    .help = "Upgrade definitions of a chart also if they no longer fit what is there",
+    .help = "Upgrade a chart's CRDs even if they no longer fit the objects that exist",
     .rare = true};
 inline constexpr Flag kDeployFlagList[] = {
     kAllowLookupFlag,
@@ -186,8 +187,8 @@ inline constexpr Flag kClockFlagList[] = {
     {.name = "clock",
      .type = FlagType::Text,
      .value = "TIME",
-     .help = "What the package is told the time is: now, frozen (when the release was born) or "
-             "2026-01-02T15:04:05Z; it stays so until it is changed",
+     .help = "Time that the package sees: now, frozen (when the release was born) or 2026-01-02T15:04:05Z; "
+             "it stays so until it is changed",
      .rare = true},
 };
 inline constexpr FlagGroup kClockFlags{"Clock flags", kClockFlagList};

@@ -14,7 +14,8 @@ constexpr Flag kFlags[] = {
     kWaitFlag, kNoWaitForJobsFlag, kTimeoutFlag, kRollbackOnFailureFlag, kHistoryMaxFlag,
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kLockFlags, kOutputFlags};
-constexpr Example kExamples[] = {{"mistctl apply-plan web.plan --wait", "What was shown, and nothing else"}};
+constexpr Example kExamples[] = {
+    {"mistctl apply-plan web.plan --wait", "Does what was shown, and nothing else"}};
 
 Result<ExitCode> run_apply_plan(const Invocation& invocation, World& world) {
   const std::string file = invocation.argument("FILE");

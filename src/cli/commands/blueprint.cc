@@ -41,7 +41,7 @@ constexpr Flag kGraphFlags[] = {{.name = "output",
                                  .choices = kFormats}};
 constexpr FlagGroup kGraphGroups[] = {{"Flags", kGraphFlags}, kSandboxFlags};
 constexpr Example kGraphExamples[] = {
-    {"mistctl blueprint graph ./app", "What is wanted because of what, and what comes before what"},
+    {"mistctl blueprint graph ./app", "Why each node is wanted, and which node comes before which"},
     {"mistctl blueprint graph ./app -o dot | dot -Tsvg > app.svg", "As a picture"},
 };
 
@@ -201,7 +201,7 @@ constinit const Command kBlueprintCheckCommand{.path = "blueprint check",
                                                .cluster = ClusterUse::None};
 constinit const Command kBlueprintGraphCommand{
     .path = "blueprint graph",
-    .summary = "Draw what belongs together, and what comes before what",
+    .summary = "Draw which nodes belong together, and which come before which",
     .run = run_graph,
     .arguments = kGraphArguments,
     .flags = kGraphGroups,

@@ -28,7 +28,7 @@ constexpr FlagGroup kGroups[] = {{"Flags", kFlags}};
 constexpr Example kExamples[] = {
     {"mistctl blueprint from-yaml web-app -f deploy/", "A draft from the manifests in a directory"},
     {"kubectl get deploy,svc -o yaml | mistctl blueprint from-yaml web -f -",
-     "From what is on a cluster, without what only the server sets"},
+     "From objects on a cluster, without fields that only the server sets"},
 };
 
 bool is_manifest(const std::string& name) {

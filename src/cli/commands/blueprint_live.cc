@@ -28,7 +28,7 @@ constexpr FlagGroup kStatusGroups[] = {{"Flags", kStatusFlags}, kOutputFlags, kS
 constexpr FlagGroup kWhyGroups[] = {{"Flags", kWhyFlags}, kOutputFlags, kSandboxFlags};
 constexpr Example kStatusExamples[] = {
     {"mistctl blueprint status app/web -n shop",
-     "Each node of an instance, and why what is blocked is blocked"},
+     "Each node of an instance, and why blocked ones are blocked"},
 };
 constexpr Example kWhyExamples[] = {
     {"mistctl blueprint why configmap/web-address -n shop", "Why is this object there, or not there?"},

@@ -36,7 +36,7 @@ constexpr Flag kFlags[] = {
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kSandboxFlags};
 constexpr Example kExamples[] = {
-    {"mistctl blueprint rbac ./app -n mistletoe", "What the operator has to be allowed for it"},
+    {"mistctl blueprint rbac ./app -n mistletoe", "The permissions that the operator needs for it"},
     {"mistctl blueprint rbac ./app --instance ./app/instance.yaml",
      "Kinds that depend on values as this instance has them"},
     {"mistctl blueprint rbac ./app -n mistletoe --run-as app", "The work is done by an account of its own"},
@@ -51,9 +51,8 @@ std::string comments(const action::BlueprintRights& rights) {
       rights.unknown);
   say("the kinds of these nodes are those of the example, and other instances may need others",
       rights.by_example);
-  say("what the packages of these nodes make takes rights of its own: the ServiceAccount of their Releases "
-      "needs what "
-      "mistctl needs for the same package (docs/rbac.md)",
+  say("objects that the packages of these nodes make need rights of their own: the ServiceAccount of their "
+      "Releases needs what mistctl needs for the same package (docs/rbac.md)",
       rights.packages);
   say("no CRD beside the blueprint says that these are the plurals of their kinds", rights.guessed);
   return text;

@@ -121,7 +121,7 @@ constexpr Argument kCompleteArguments[] = {
 };
 
 constexpr Flag kCompleteFlags[] = {
-    {.name = "descriptions", .help = "Behind each word a tab and what it is, where that is known"}};
+    {.name = "descriptions", .help = "Print a tab and a description behind each word, where one is known"}};
 constexpr FlagGroup kCompleteGroups[] = {{"Flags", kCompleteFlags}};
 
 // One line without a tab, short enough to stand beside a word.

@@ -21,7 +21,7 @@ constexpr Flag kViewFlags[] = {
 };
 constexpr FlagGroup kViewFlagGroups[] = {{"Output flags", kViewFlags}};
 constexpr Example kViewExamples[] = {
-    {"mistctl config view", "What mistctl works with, passwords and tokens left out"},
+    {"mistctl config view", "The settings that mistctl works with, without passwords and tokens"},
 };
 
 Result<ExitCode> run_view(const Invocation& invocation, World& world) {

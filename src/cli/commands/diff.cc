@@ -46,13 +46,12 @@ constexpr FlagGroup kGroups[] = {
     kPruneFlags,   kClockFlags,  kRotateFlags,           {"Flags in place of a cluster", kAgainstFlags},
     kSandboxFlags, kOutputFlags};
 constexpr Example kExamples[] = {
-    {"mistctl diff web -s replicas=5 --reuse-values", "What this upgrade would change"},
+    {"mistctl diff web -s replicas=5 --reuse-values", "The changes that this upgrade would make"},
     {"mistctl diff web -p team/hello-web:0.2.0 --exit-code", "For scripts: 0 is nothing, 3 is something"},
-    {"mistctl diff web",
-     "What was changed in the cluster since the last revision, and would be changed back"},
+    {"mistctl diff web", "Changes in the cluster since the last revision, which would be changed back"},
     {"mistctl diff web --from v2 --to v4", "How two revisions differ"},
     {"mistctl diff shop -p ./shop -f prod.yaml --against oci://registry.example/deploy/shop:prod",
-     "What mistctl publish would change there"},
+     "The changes that mistctl publish would make there"},
 };
 
 action::DiffOptions options_of(const Invocation& invocation) {
@@ -111,7 +110,7 @@ Result<ExitCode> run_diff(const Invocation& invocation, World& world) {
   if (invocation.has("against")) return compare_published(invocation, world);
   for (const Flag& flag : kOfflineFlagList)
     if (invocation.has(flag.name))
-      return error(ErrorKind::Usage, "--{} goes with --against; without that the cluster says it", flag.name)
+      return error(ErrorKind::Usage, "--{} goes with --against; without that the cluster decides", flag.name)
           .with_hint(fmt::format("leave --{} out, or add --against oci://HOST/PATH:TAG", flag.name));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   if (invocation.has("from") || invocation.has("to")) return compare_revisions(invocation, world, cluster);

@@ -32,9 +32,9 @@ constexpr Flag kFlags[] = {
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kLockFlags, kOutputFlags};
 constexpr Example kExamples[] = {
-    {"mistctl drift web", "What is not as web's deployed revision recorded it, and who changed it"},
+    {"mistctl drift web", "Differences from web's deployed revision, and who made them"},
     {"mistctl drift --all -n shop --exit-code -o json", "For a job of CI: exit code 3 when anything drifted"},
-    {"mistctl drift -A", "What is not as recorded, in the whole cluster"},
+    {"mistctl drift -A", "Differences from the records of the whole cluster"},
     {"mistctl drift web --fix", "Put it back"},
 };
 

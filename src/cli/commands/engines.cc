@@ -60,7 +60,7 @@ constexpr Flag kCompileFlags[] = {
 constexpr FlagGroup kCompileGroups[] = {{"Flags", kCompileFlags}};
 constexpr Example kCompileExamples[] = {
     {"mistctl engines compile", "Compile all of them now instead of at the first chart"},
-    {"mistctl engines compile --installed", "What make install does, once, as root"},
+    {"mistctl engines compile --installed", "As make install does it, once, as root"},
 };
 
 Result<ExitCode> run_compile(const Invocation& invocation, World& world) {

@@ -29,8 +29,9 @@ constexpr Flag kFlags[] = {
      .letter = 'p',
      .type = FlagType::Text,
      .value = "PACKAGE",
-     .help = "What to render: REGISTRY/PATH:VERSION, oci://HOST/PATH:VERSION, git+https://…, or a path that "
-             "begins with ./ ../ or /",
+     .help =
+         "Package to render: REGISTRY/PATH:VERSION, oci://HOST/PATH:VERSION, git+https://…, or a path that "
+         "begins with ./ ../ or /",
      .completion = Completion::Package,
      .required = true},
     kEngineFlag,
@@ -47,7 +48,7 @@ constexpr Flag kFlags[] = {
      .fallback = "yaml",
      .choices = kFormats},
     {.name = "validate",
-     .help = "Hold the objects against the schemas of --kube-version: its kinds, their fields and types"},
+     .help = "Check the objects against the schemas of --kube-version: kinds, fields and types"},
     {.name = "release",
      .letter = 'r',
      .help = "As a first install would apply it: namespace and ownership labels included"},

@@ -40,7 +40,7 @@ constexpr Flag kFlags[] = {
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags, kOfflineFlags, kSandboxFlags};
 constexpr Example kExamples[] = {
-    {"mistctl graph web", "What comes before what in an installed release, and why"},
+    {"mistctl graph web", "Which object of an installed release comes before which, and why"},
     {"mistctl graph -p ./manifests", "The same of a package, without a cluster"},
     {"mistctl graph web -o dot | dot -Tsvg > web.svg", "As a picture"},
     {"mistctl graph shop --packages", "Which package called which"},
@@ -144,7 +144,7 @@ Result<ExitCode> run_graph(const Invocation& invocation, World& world) {
 }  // namespace
 
 constinit const Command kGraphCommand{.path = "graph",
-                                      .summary = "Show what comes before what, and why",
+                                      .summary = "Show which object comes before which, and why",
                                       .run = run_graph,
                                       .arguments = kArguments,
                                       .flags = kGroups,

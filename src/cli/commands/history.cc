@@ -15,7 +15,7 @@ using release::RevisionStatus;
 
 constexpr FlagGroup kGroups[] = {kOutputFlags};
 constexpr Example kExamples[] = {
-    {"mistctl history web", "What was done to the release, and which revisions can be rolled back to"}};
+    {"mistctl history web", "The changes to the release, and the revisions that it can be rolled back to"}};
 
 // A revision that somebody is working on needs no advice.
 void warn_of_unfinished(const Invocation& invocation, World& world, const Cluster& cluster,

@@ -84,7 +84,7 @@ constexpr Flag kReleaseFlags[] = {
     {.name = "revision",
      .type = FlagType::Text,
      .value = "REVISION",
-     .help = "That one, as mistctl history shows it, instead of the deployed one and those after it",
+     .help = "This revision, as mistctl history shows it, instead of the deployed one and those after it",
      .completion = Completion::Revision},
     {.name = "only",
      .type = FlagType::Choice,
@@ -96,7 +96,7 @@ constexpr FlagGroup kReleaseGroups[] = {{"Flags", kReleaseFlags}, kOutputFlags};
 constexpr Example kReleaseExamples[] = {
     {"mistctl inspect release web -o yaml", "Package, values and every object as it was rendered"},
     {"mistctl inspect release web --only values --revision v3",
-     "What revision v3 was given with -f and --set"},
+     "The values that revision v3 was given with -f and --set"},
     {"mistctl inspect release web --only manifest", "The objects of the deployed revision"},
 };
 

@@ -13,8 +13,9 @@ constexpr Flag kFlags[] = {
      .letter = 'p',
      .type = FlagType::Text,
      .value = "PACKAGE",
-     .help = "What to install: REGISTRY/PATH:VERSION, oci://HOST/PATH:VERSION, git+https://…, or a path that "
-             "begins with ./ ../ or /",
+     .help =
+         "Package to install: REGISTRY/PATH:VERSION, oci://HOST/PATH:VERSION, git+https://…, or a path that "
+         "begins with ./ ../ or /",
      .completion = Completion::Package,
      .required = true},
     kEngineFlag,

@@ -527,13 +527,13 @@ Result<ExitCode> run_kpm_help(const Invocation&, World& world) {
   for (const Command* const each : command_table().commands)
     if (each->path.starts_with("kpm "))
       world.out.write(fmt::format("  {:<19} {}\n", each->path, each->summary));
-  world.out.write("\nkpm COMMAND --help tells more of each.\n");
+  world.out.write("\nkpm COMMAND --help shows more about each.\n");
   return ExitCode::Ok;
 }
 
 // archive
 
-constexpr Argument kNewArchive[] = {{.name = "NAME", .help = "What you call the archive"},
+constexpr Argument kNewArchive[] = {{.name = "NAME", .help = "Your name for the archive"},
                                     {.name = "URL", .help = "Its git repository, or a service"}};
 constexpr Flag kArchiveFlags[] = {
     {.name = "service",
@@ -576,7 +576,7 @@ constinit const Command kKpmSearchCommand{.path = "kpm search",
                                           .flags = kKpmSearchGroups,
                                           .cluster = ClusterUse::None};
 constinit const Command kKpmInfoCommand{.path = "kpm info",
-                                        .summary = "Tell about a Kube",
+                                        .summary = "Describe a Kube",
                                         .run = run_info,
                                         .arguments = kKube,
                                         .cluster = ClusterUse::None};

@@ -21,7 +21,7 @@ constexpr Argument kWorkingCopy[] = {
      .help = "A working copy; NAME:VERSION compares it with another version than it was made from",
      .completion = Completion::WorkingCopy}};
 constexpr Example kKpmDiffExamples[] = {
-    {"kpm diff nginx", "What you changed since kpm get nginx"},
+    {"kpm diff nginx", "Your changes since kpm get nginx"},
     {"kpm diff nginx:1.11.0", "How your copy differs from a newer version"},
     {"kpm diff nginx > nginx.patch", "For another machine: patch -p1 < nginx.patch, in the working copy"},
 };

@@ -30,14 +30,14 @@ constexpr Flag kFlags[] = {
     {.name = "max",
      .type = FlagType::Number,
      .value = "N",
-     .help = "At most so many; 0: all",
+     .help = "Show at most so many; 0: all",
      .fallback = "0"},
     {.name = "short", .help = "Only names, for scripts; with -A as NAMESPACE/NAME"},
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kOutputFlags};
 constexpr Example kExamples[] = {
     {"mistctl list -A", "Everything that Mistletoe installed in the cluster"},
-    {"mistctl list -A --failed --pending", "What somebody has to look after"},
+    {"mistctl list -A --failed --pending", "Releases that need attention"},
     {"mistctl list --filter ^web --sort-by updated", "Those that begin with web, the latest first"},
 };
 
@@ -83,7 +83,7 @@ std::string nothing_words(const std::string& ns, std::size_t left_out) {
   const std::string where = ns.empty() ? "" : fmt::format(" in namespace {}", ns);
   const std::string more = ns.empty() ? "" : "; -A lists every namespace";
   if (left_out == 0) return fmt::format("no releases{}{}", where, more);
-  return fmt::format("none of the {}{} is wanted{}", plural(left_out, "release"), where, more);
+  return fmt::format("none of the {}{} matches{}", plural(left_out, "release"), where, more);
 }
 
 Result<ExitCode> run_list(const Invocation& invocation, World& world) {

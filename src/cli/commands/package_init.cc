@@ -27,13 +27,13 @@ constexpr Flag kFlags[] = {
      .letter = 't',
      .type = FlagType::Choice,
      .value = "KIND",
-     .help = "What kind of package",
+     .help = "Kind of package",
      .fallback = "chart",
      .choices = kTemplates},
     {.name = "name",
      .type = FlagType::Text,
      .value = "NAME",
-     .help = "What the package is called; without it as the directory"},
+     .help = "Name of the package; without it that of the directory"},
     {.name = "list", .help = "Print the templates, and do nothing"},
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}};

@@ -29,7 +29,7 @@ constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kOutputFlags, kSandboxFlags}
 constexpr Example kExamples[] = {
     {"mistctl package lint ./my-chart", "What is wrong or unwise about it?"},
     {"mistctl package lint ./my-chart --strict", "For CI: warnings fail too"},
-    {"mistctl package lint ./my-chart --kube-version 1.35", "Will it do for an older cluster?"},
+    {"mistctl package lint ./my-chart --kube-version 1.35", "Is it fit for an older cluster?"},
 };
 
 Tone tone_of(LintLevel level) {

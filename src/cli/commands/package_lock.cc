@@ -142,7 +142,7 @@ Result<ExitCode> run_package_outdated(const Invocation& invocation, World& world
   if (!table.empty())
     world.out.write(table.render(world.color_out));
   else if (tags.empty())
-    world.out.write(fmt::format("{}: all as new as there are\n", plural(all.size(), "package")));
+    world.out.write(fmt::format("{}: all are the newest there are\n", plural(all.size(), "package")));
   world.out.write(tags);
   return ExitCode::Ok;
 }
@@ -150,7 +150,7 @@ Result<ExitCode> run_package_outdated(const Invocation& invocation, World& world
 // why
 
 constexpr Argument kWhyArguments[] = {
-    {.name = "PACKAGE", .help = "What names it in every version: mistletoe/databases/mariadb"}, kSource};
+    {.name = "PACKAGE", .help = "Its name without a version: mistletoe/databases/mariadb"}, kSource};
 constexpr FlagGroup kWhyGroups[] = {{"Flags", kOutdatedFlags}, kOutputFlags};
 constexpr Example kWhyExamples[] = {
     {"mistctl package why mistletoe/databases/mariadb ./platform",

@@ -18,8 +18,9 @@ constexpr std::string_view kSecretsChoices[] = {"refuse", "include", "external"}
 
 constexpr Argument kArguments[] = {
     {.name = "PACKAGE",
-     .help = "What to render: REGISTRY/PATH:VERSION, oci://HOST/PATH:VERSION, git+https://…, or a path that "
-             "begins with ./ ../ or /",
+     .help =
+         "Package to render: REGISTRY/PATH:VERSION, oci://HOST/PATH:VERSION, git+https://…, or a path that "
+         "begins with ./ ../ or /",
      .completion = Completion::Package},
     {.name = "DESTINATION", .help = "oci://HOST/PATH:TAG; without TAG the version of the package"},
 };
@@ -32,8 +33,8 @@ constexpr Flag kFlags[] = {
     {.name = "secrets",
      .type = FlagType::Choice,
      .value = "POLICY",
-     .help = "What becomes of secrets that the package draws: refuse is an error, external leaves those "
-             "Secrets out, include publishes them",
+     .help = "Treatment of secrets that the package draws: refuse is an error, external leaves those Secrets "
+             "out, include publishes them",
      .fallback = "refuse",
      .choices = kSecretsChoices},
     {.name = "source",
@@ -43,8 +44,8 @@ constexpr Flag kFlags[] = {
     {.name = "revision",
      .type = FlagType::Text,
      .value = "TEXT",
-     .help = "What of it, as an annotation, such as main@sha1:0123…; without it the package's version and "
-             "digest"},
+     .help = "Its revision there, as an annotation, such as main@sha1:0123…; without it the package's "
+             "version and digest"},
     {.name = "overwrite", .help = "Replace a version that is published with other content"},
     kEngineFlag,
     kPlainHttpFlag,

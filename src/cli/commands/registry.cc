@@ -27,7 +27,7 @@ constexpr Argument kName[] = {
 // add
 
 constexpr Argument kNewName[] = {
-    {.name = "NAME", .help = "What references will call it: NAME/path/of/package:1.0.0"},
+    {.name = "NAME", .help = "Its name in references: NAME/path/of/package:1.0.0"},
 };
 constexpr Flag kAddFlags[] = {
     {.name = "git", .letter = 'g', .type = FlagType::Text, .value = "URL", .help = "A git repository"},
@@ -40,7 +40,7 @@ constexpr Flag kAddFlags[] = {
     {.name = "oci",
      .type = FlagType::Text,
      .value = "URL",
-     .help = "What the repositories of its packages begin with: oci://HOST/PATH"},
+     .help = "Beginning of the repositories of its packages: oci://HOST/PATH"},
     {.name = "helm",
      .type = FlagType::Text,
      .value = "URL",

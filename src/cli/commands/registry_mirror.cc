@@ -51,7 +51,7 @@ constexpr Flag kAddFlags[] = {
 constexpr FlagGroup kAddGroups[] = {{"Flags", kAddFlags}};
 constexpr Example kAddExamples[] = {
     {"mistctl registry mirror add registry.example oci-archive:/media/shop.tar --mirrors-only",
-     "On a machine without a network: what `mistctl mirror --to oci-archive:shop.tar` made"},
+     "On a machine without a network: the file of `mistctl mirror --to oci-archive:shop.tar`"},
     {"mistctl registry mirror add ghcr.io/team oci://mirror.example/copies/ghcr.io/team",
      "ghcr.io/team/shop is looked for at mirror.example/copies/ghcr.io/team/shop first"},
 };

@@ -18,8 +18,8 @@ constexpr Argument kArguments[] = {
 };
 constexpr Flag kFlags[] = {
     {.name = "adopt",
-     .help = "Take objects of that revision that belong to nobody by now, as after going back over their "
-             "adoption",
+     .help = "Take objects of that revision that belong to nobody by now, as after a rollback to before "
+             "their adoption",
      .rare = true},
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kRecordedFlags, kPruneFlags, kLockFlags, kOutputFlags};

@@ -48,7 +48,7 @@ constexpr Flag kSearchFlags[] = {
 constexpr FlagGroup kSearchGroups[] = {{"Flags", kSearchFlags}, kOutputFlags};
 constexpr Example kSearchExamples[] = {
     {"mistctl search postgres", "In all registries that mistctl registry list shows"},
-    {"mistctl search --kind Ingress --kind Certificate", "What makes both"},
+    {"mistctl search --kind Ingress --kind Certificate", "Packages that make both"},
 };
 
 Value to_value(const action::FoundPackage& found) {
@@ -144,7 +144,7 @@ Result<std::vector<search::Entry>> entries_before(const IndexPlace& place, const
     if (!text) return entries;
     Result<search::Index> index = search::parse_index(*text, file.string());
     if (index) return std::move(index->entries);
-    world.events->warn(fmt::format("{}; it is made anew", escape_controls(index.error().to_line())));
+    world.events->warn(fmt::format("{}; it is rebuilt", escape_controls(index.error().to_line())));
     return entries;
   }
   MIST_TRY(registry::OciClient* const client, registries.oci_client());

@@ -146,7 +146,8 @@ constexpr Flag kVerifyFlags[] = {
     {.name = "key",
      .type = FlagType::Texts,
      .value = "FILE",
-     .help = "Public key that must have signed it; of several each. Without one the trust policy counts",
+     .help = "Public key that must have signed it; if several, each of them. Without one the trust policy "
+             "decides",
      .completion = Completion::File},
     {.name = "signed-for",
      .type = FlagType::Texts,
@@ -160,8 +161,7 @@ constexpr Flag kVerifyFlags[] = {
 constexpr FlagGroup kVerifyGroups[] = {{"Flags", kVerifyFlags}, kOutputFlags};
 constexpr Example kVerifyExamples[] = {
     {"mistctl verify oci://registry.example/team/shop:1.4.0 --key release.pub", "Whether that key signed it"},
-    {"mistctl verify oci://registry.example/team/shop:1.4.0",
-     "Who signed it, and whether that suffices here"},
+    {"mistctl verify oci://registry.example/team/shop:1.4.0", "Its signers, and whether they suffice here"},
 };
 
 Result<std::vector<trust::TrustedKey>> keys_in(const Invocation& invocation, World& world) {

@@ -18,7 +18,7 @@ using action::ReleaseStatus;
 
 constexpr Flag kFlags[] = {
     {.name = "all-objects", .help = "A line for every object, also of large releases"},
-    {.name = "notes", .help = "Only what the package told its user when it was deployed"},
+    {.name = "notes", .help = "Only the notes that the package left when it was deployed"},
     {.name = "watch",
      .letter = 'w',
      .help = "Show it again whenever something changes, until Ctrl-C; with --exit-code until it is decided"},
@@ -26,8 +26,8 @@ constexpr Flag kFlags[] = {
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kOutputFlags};
 constexpr Example kExamples[] = {
-    {"mistctl status web", "What the release has, and what is not ready and why"},
-    {"mistctl status web --notes", "What the package said after the installation"},
+    {"mistctl status web", "The release's objects, and why some are not ready"},
+    {"mistctl status web --notes", "The notes of the package after the installation"},
     {"mistctl status web --watch", "Follow it until Ctrl-C"},
     {"mistctl status web --watch --exit-code", "For scripts: wait until it is ready (0) or stuck (3)"},
 };

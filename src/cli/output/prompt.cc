@@ -49,7 +49,7 @@ Result<SecretString> ask_secret(World& world, const Invocation& invocation, cons
 Result<bool> confirm(World& world, const Invocation& invocation, std::string_view question) {
   if (invocation.enabled("yes")) return true;
   if (!somebody_answers(world, invocation))
-    return error(ErrorKind::Usage, "mistctl {} asks before it goes on, and nobody can answer here",
+    return error(ErrorKind::Usage, "mistctl {} asks before it continues, and nobody can answer here",
                  invocation.command().path)
         .with_because(fmt::format("the question is: {}", question))
         .with_hint("add --yes");

@@ -79,7 +79,7 @@ constexpr PeerVerb kVerbs[] = {
      "objects are changed through the release's values"},
     {Peer::Kubectl, "kustomize", "DIRECTORY", "generate NAME -p DIRECTORY",
      "-o kustomize prints the same bytes as kubectl kustomize"},
-    {Peer::Kubectl, "explain", "", "", "kubectl explain tells what fields a kind has"},
+    {Peer::Kubectl, "explain", "", "", "kubectl explain shows the fields of a kind"},
     {Peer::Kubectl, "rollout undo", "NAME", "rollback NAME"},
     {Peer::Kubectl, "rollout status", "NAME", "status NAME"},
     {Peer::Kubectl, "rollout history", "NAME", "history NAME"},
@@ -159,13 +159,14 @@ constexpr PeerFlag kFlags[] = {
      "nothing is kept of an index, so it is read each time"},
     {"--keyring", true, "dependency build, dependency update", "", "provenance files are not read yet", true},
     {"--verify", false, "dependency build, dependency update", "",
-     "provenance files (.prov) are not read yet; archives are held against the digests of their index always",
+     "provenance files (.prov) are not read yet; archives are always compared with the digests of their "
+     "index",
      true},
     {"--verify", false, "", "", "provenance files are not read: name the chart with its digest", true},
     {"--server-side", false, "", "", "it applies on the server always"},
     {"--prune", false, "install, upgrade", "",
-     "what the package no longer has is deleted; CRDs, claims and namespaces only with --delete-crds, "
-     "--delete-pvcs, --delete-namespaces"},
+     "objects that the package no longer has are deleted; CRDs, claims and namespaces only with "
+     "--delete-crds, --delete-pvcs, --delete-namespaces"},
     {"--field-manager", true, "", "", "objects are applied as the field manager mistctl", true},
     {"--grace-period", true, "", "", "Pods have the grace period of their spec", true},
 };
