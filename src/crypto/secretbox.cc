@@ -166,7 +166,7 @@ Result<std::vector<std::byte>> scrypt(const SecretString& password, std::span<co
   ERR_clear_error();
   return error(ErrorKind::Invalid, "the key was encrypted with parameters that can't be used")
       .with_because(fmt::format("scrypt with N={}, r={}, p={}", cost.n, cost.r, cost.p))
-      .with_hint("encrypt it anew with the tool that made it");
+      .with_hint("encrypt it again with the tool that made it");
 }
 
 }  // namespace mist::crypto

@@ -239,7 +239,7 @@ Error broken(const Failure& failure, WallTime now) {
 }
 
 Error garbage(const Failure& failure) {
-  return retryable(failure, fmt::format("what answers at {} does not speak HTTP", failure.url.authority()))
+  return retryable(failure, fmt::format("the server at {} does not speak HTTP", failure.url.authority()))
       .with_because(because_of(failure))
       .with_hint(failure.url.scheme == "http"
                      ? fmt::format("check the port; a server with TLS has the address https://{}",

@@ -16,8 +16,8 @@ Result<SecretString> bearer(std::string_view token, std::string_view origin) {
   const std::string_view text = trim(token);
   if (text.empty()) return error(ErrorKind::Forbidden, "the token in {} is empty", origin);
   if (!std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; }))
-    return error(ErrorKind::Forbidden, "what is in {} is not a token: it holds blanks or control characters",
-                 origin);
+    return error(ErrorKind::Forbidden,
+                 "the content of {} is not a token: it holds blanks or control characters", origin);
   return SecretString(fmt::format("Bearer {}", text));
 }
 

@@ -118,7 +118,7 @@ class DocumentReader {
       if (!declared.empty() && shape_of(sent).value_or(*known) != *known)
         return bad("mediaType",
                    fmt::format("is {}, but the registry sent it as {}", escape_controls(declared), sent));
-      if (*known != seen) return bad("it", fmt::format("hasn't the members of {}", type));
+      if (*known != seen) return bad("it", fmt::format("lacks the members of {}", type));
       return seen;
     }
     if (!declared.empty())

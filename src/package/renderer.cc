@@ -836,7 +836,7 @@ struct Renderer::Impl {
     auto made = wasm::StartImage::make(module, snapshot, context);
     if (!made.ok()) {
       events.debug(
-          fmt::format("what {} makes of its files can't be kept: {}", module.name(), made.error().to_line()));
+          fmt::format("the prepared state of {} can't be kept: {}", module.name(), made.error().to_line()));
       if (made.error().kind == ErrorKind::Invalid || made.error().kind == ErrorKind::Trap)
         images.keep(key, nullptr);
       return nullptr;

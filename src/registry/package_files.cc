@@ -98,7 +98,7 @@ Result<PackageTree> TreeBuilder::finish() && {
   if (const auto both = file_as_directory(paths))
     return error(ErrorKind::Invalid, "{} has both a file {} and a file {}", origin_, both->first,
                  both->second)
-        .with_hint("no directory can hold both: whoever made it has to rename one of them");
+        .with_hint("no directory can hold both: its author has to rename one of them");
   return std::move(tree_);
 }
 

@@ -55,7 +55,7 @@ Result<WithDigest> split_digest(std::string_view text) {
   if (mark == std::string_view::npos) return WithDigest{text, std::nullopt};
   auto digest = crypto::Digest::parse(text.substr(mark + 1));
   if (!digest)
-    return bad(text, "what follows '@' is not a digest",
+    return bad(text, "the text after '@' is not a digest",
                "write @sha256: and 64 lower-case hexadecimal digits");
   return WithDigest{text.substr(0, mark), *digest};
 }
@@ -68,7 +68,7 @@ Result<PackageRef> parse_git(std::string_view text) {
   if (const auto question = rest.find('?'); question != std::string_view::npos) {
     const std::string_view query = rest.substr(question + 1);
     if (!query.starts_with("ref=") || !is_git_ref(query.substr(4)))
-      return bad(text, "what follows '?' is not ref=<branch, tag or commit>",
+      return bad(text, "the text after '?' is not ref=<branch, tag or commit>",
                  "write ?ref=main, ?ref=v1.2.3 or ?ref=<full commit>, without percent signs or '&'");
     form.ref = query.substr(4);
     rest = rest.substr(0, question);

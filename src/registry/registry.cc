@@ -71,8 +71,8 @@ Error changed_bytes(const std::string& registry, const std::string& reference, c
 Status check_digest(const PackageRef& reference, const std::optional<crypto::Digest>& wanted,
                     const crypto::Digest& digest) {
   if (!wanted || *wanted == digest) return {};
-  return error(ErrorKind::Conflict, "{} hasn't the digest that the reference asks for", reference.display())
-      .with_because(fmt::format("it is {}", digest.str()))
+  return error(ErrorKind::Conflict, "digest mismatch: {} pins other content", reference.display())
+      .with_because(fmt::format("the digest of this content is {}", digest.str()))
       .with_hint("if the package is the right one, correct or leave out the part after '@'");
 }
 

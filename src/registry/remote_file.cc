@@ -23,7 +23,7 @@ Status check_url(const std::string& url, PlainHttp plain) {
       is_this_machine(std::string_view(url).substr(std::min(kPlain.size(), url.size())));
   if (url.starts_with(kPlain) && may_be_plain) return {};
   return error(ErrorKind::Invalid, "{} can't be fetched", escape_controls(config::redact_urls(url)))
-      .with_because("only https tells who answers (http is possible to this machine alone)")
+      .with_because("only https proves who answers (http is possible to this machine alone)")
       .with_hint("use an https URL, or copy the file into the package");
 }
 

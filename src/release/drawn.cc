@@ -9,7 +9,7 @@ using encoding::Value;
 namespace {
 
 Error damaged() {
-  return error(ErrorKind::Internal, "what the release's record says of drawn fields is damaged");
+  return error(ErrorKind::Internal, "the release record is damaged: its drawn fields can't be read");
 }
 
 Value texts(const std::vector<std::string>& list) { return Value(Value::Array(list.begin(), list.end())); }

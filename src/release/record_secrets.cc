@@ -136,7 +136,7 @@ Result<Anchor> anchor_from_secret(const Value& secret, const ReleaseId& id) {
     return error(ErrorKind::Invalid, "the server answered something that is not a Secret")
         .with_hint("check the server address of the context, and proxies on the way");
   if (secret.string_at("type") != apply::kRecordType)
-    return error(ErrorKind::Conflict, "Secret {}/{} has the name of a release's record, and is none", id.ns,
+    return error(ErrorKind::Conflict, "Secret {}/{} has the name of a release record, but is not one", id.ns,
                  apply::anchor_name(id))
         .with_because(fmt::format("its type is {}, and that of a record is {}",
                                   escape_controls(secret.string_at("type")), apply::kRecordType))

@@ -473,7 +473,7 @@ TEST_F(StoreTest, AnAnchorWithAForeignHeadOrSeedSaysSo) {
   });
   const auto none = store.read_anchor(id, Context());
   ASSERT_FALSE(none.ok());
-  EXPECT_THAT(none.error().to_line(), HasSubstr("has the name of a release's record, and is none"));
+  EXPECT_THAT(none.error().to_line(), HasSubstr("has the name of a release record, but is not one"));
 }
 
 // Of a time without a key there may be revisions that are believed: nobody else may say which.

@@ -422,7 +422,7 @@ class Visit {
 
   render::PublicExports shortened(render::PublicExports exports) {
     if (exports.values.is_null() || encoding::to_json(exports.values).size() <= kMostExports) return exports;
-    events_.warn(fmt::format("what the package exports is larger than {} KiB, and not in the status",
+    events_.warn(fmt::format("the package's exports are larger than {} KiB, so they are not in the status",
                              kMostExports / 1024));
     return render::hidden_exports();
   }

@@ -262,7 +262,7 @@ Result<std::uint64_t> ComponentInstance::Impl::preview1_number(
 
 Status ComponentInstance::Impl::define(wasmtime_component_linker_t& linker) {
   const auto fail = [&](const FailureHandle& failed) {
-    return error(ErrorKind::Internal, "what {} imports can't be defined", name)
+    return error(ErrorKind::Internal, "the imports of {} can't be defined", name)
         .with_because(message_of(*failed));
   };
   const LinkerInstanceHandle root(wasmtime_component_linker_root(&linker));

@@ -117,7 +117,8 @@ TEST(Component, SaysWhichFaultOrLimitEndedIt) {
                 "defect"},
            Case{"(call $ok (i32.const -8) (i32.const 100))", "", ""},
            Case{"(call $open) (i32.const 0)", "wasi:filesystem/made-up@0.2.0#open", ""},
-           Case{"(call $ask (local.get 0) (local.get 1)) (i32.const 0)", "nobody to answer", ""},
+           Case{"(call $ask (local.get 0) (local.get 1)) (i32.const 0)", "host requests are not available",
+                ""},
        }) {
     const auto ended = generated(one.body, {.world = {}, .input = "", .limits = small_component_limits()});
     ASSERT_FALSE(ended.ok()) << one.body;

@@ -35,7 +35,8 @@ Result<std::uint32_t> HostRequests::request(GuestMemory memory, std::uint64_t ad
         .with_hint(std::string(kTellItsAuthor));
   together_ += length;
   if (handler_ == nullptr)
-    return error(ErrorKind::Invalid, "{} asks its host for something, and here is nobody to answer", name_);
+    return error(ErrorKind::Invalid,
+                 "{} makes a request to its host, but host requests are not available here", name_);
   handler_->guest_waits_with(memory.size());
   MIST_TRY(answer_, handler_->answer(*text));
   if (answer_->size() > std::numeric_limits<std::int32_t>::max())

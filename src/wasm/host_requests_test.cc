@@ -126,7 +126,7 @@ TEST(HostRequests, AnErrorOfTheHandlerIsThatOfTheCall) {
 
 TEST(HostRequests, NobodyToAnswerEndsTheGuest) {
   auto instance = Instance::create(module_of(kAsking), {});
-  EXPECT_THAT(instance->call("run").error().message, HasSubstr("nobody to answer"));
+  EXPECT_THAT(instance->call("run").error().message, HasSubstr("host requests are not available"));
 }
 
 TEST(HostRequests, TheHostsTimeIsNotTheGuests) {

@@ -13,7 +13,7 @@ namespace {
 using encoding::Value;
 
 constexpr std::string_view kAbi = "v1 component";
-constexpr std::string_view kInfoSource = "what info gave";
+constexpr std::string_view kInfoSource = "the result of info";
 
 class ComponentProgram final : public Guest {
  public:
