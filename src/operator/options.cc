@@ -18,7 +18,7 @@ constexpr std::string_view kUsage = R"(usage: mistletoe-operator [flags]
 Keeps the objects of blueprints, and releases of packages, as they are wanted. docs/operator.md explains
 blueprints, docs/release-resource.md the custom resource Release.
 
-  --config FILE       read what follows from this file too, as leaderElect: true; flags count over it
+  --config FILE       read these flags from a file too, as leaderElect: true; the command line wins
   --kubeconfig FILE   the cluster; without it KUBECONFIG, ~/.kube/config, or the Pod's service account
   --context NAME      of the kubeconfig; its current one
   -n, --namespace NS  where the ConfigMaps with blueprints are; the context's

@@ -76,7 +76,7 @@ void Revisions::find_unlabelled(const kube::ResourceInfo& maps, const Context& c
       context);
   if (!all.ok())
     return world_.events.warn(fmt::format(
-        "whether a blueprint in namespace {} lost its label isn't known: {}", ns_, all.error().to_line()));
+        "can't find out whether a blueprint in namespace {} lost its label: {}", ns_, all.error().to_line()));
   for (const Value& map : all->items)
     if (has_finalizer(map) && !map.string_at({"metadata", "annotations", kKindAnnotation}).empty())
       wake_({std::string(map.string_at({"metadata", "name"}))});
@@ -260,7 +260,7 @@ void Revisions::leave_account(const std::string& name, Loaded& loaded) {
 Status Revisions::reject(const std::string& name, Loaded& loaded, const Value& map, const Error& failure,
                          const ObjectId& kept, const Context& context) {
   world_.events.warn(fmt::format("blueprint {} is rejected{}: {}", name,
-                                 loaded.blueprint ? ", its last good revision goes on" : "",
+                                 loaded.blueprint ? ", its last good revision stays in force" : "",
                                  failure.to_line()));
   say(map, kRejected, diagnostic_of(failure), context);
   // Instances of the last good revision can be torn down all the same.

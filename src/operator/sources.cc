@@ -88,7 +88,7 @@ Result<Value> Sources::send(const HttpQuestion& question, const std::stop_token&
            kube::proxied_get(client_, request, Context(stop).with_timeout(question.timeout)));
   auto value = encoding::parse_json(body);
   if (!value.ok())
-    return error(ErrorKind::Invalid, "{} answers with what isn't JSON: {}", request.display(),
+    return error(ErrorKind::Invalid, "the answer of {} isn't JSON: {}", request.display(),
                  value.error().message);
   return value;
 }

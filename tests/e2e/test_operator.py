@@ -231,7 +231,7 @@ def what_the_operator_cannot_do_is_said_in_the_status(t):
     equal(t.kube.get("Service", t.ns, "web")["spec"]["ports"][0]["port"], 1, "somebody else's port")
     # A revision of the blueprint that can't be evaluated changes nothing, and its error has Nickel's own place.
     t.kube.patch("ConfigMap", t.ns, "app", {"data": {"blueprint.ncl": "{ nodes = 1 + \"a\" }"}})
-    t.kube.wait("the revision is rejected", lambda: "its last good revision goes on" in operator.said())
+    t.kube.wait("the revision is rejected", lambda: "its last good revision stays in force" in operator.said())
     contains(operator.said(), "blueprint.ncl:1:")
     t.kube.delete("Service", t.ns, "web")
     wait_ready(t, address)

@@ -214,7 +214,7 @@ def a_blueprint_keeps_its_kind_while_it_has_instances(t):
     wait_made(t)
     text = t.kube.get("ConfigMap", t.ns, "app")["data"]["blueprint.ncl"].replace('"Thing"', '"Other"')
     t.kube.patch("ConfigMap", t.ns, "app", {"data": {"blueprint.ncl": text}})
-    t.kube.wait("the revision is rejected", lambda: "its last good revision goes on" in operator.said())
+    t.kube.wait("the revision is rejected", lambda: "its last good revision stays in force" in operator.said())
     contains(operator.said(), f"its kind became {GROUP.format(ns=t.ns)}/v1 Other", "there are instances of")
     t.kube.checked("DELETE", f"{where}/web")
     wait_torn_down(t, where)
