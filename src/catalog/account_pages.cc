@@ -179,8 +179,8 @@ Markup tokens_section(const FormState& form, const AccountView& view) {
       "for=\"field-days\">Expires</label><select id=\"field-days\" name=\"days\"><option value=\"30\">in 30 "
       "days</option><option value=\"90\" selected>in 90 days</option><option value=\"365\">in a "
       "year</option><option value=\"0\">never</option></select></div>\n<button>Make it</button>\n</form>\n",
-      form_field(form.token), text_field({.name = "label", .label = "Label", .hint = "What uses it."}),
-      boxes);
+      form_field(form.token),
+      text_field({.name = "label", .label = "Label", .hint = "Name the program that uses it."}), boxes);
   return out;
 }
 

@@ -140,7 +140,7 @@ Markup report_row(const std::string& token, const AbuseReport& report) {
                          hidden_field("id", std::to_string(report.comment)), "why",
                          "Why it is hidden, for everybody");
   forms += reason_form("/admin/reports/close", token, "Close the report", report.id, id, "decision",
-                       "What was decided, for the audit log");
+                       "Your decision, for the audit log");
   return markup("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}{}</td></tr>\n", report.by,
                 format_time(report.created).substr(0, 10), about, text_block(report.reason), forms);
 }

@@ -39,14 +39,13 @@ constexpr std::array kEndpoints{
              {},
              "The steps of its last test, with logs",
              "Run"},
-    Endpoint{
-        Operation::ShowChanges,
-        "GET",
-        "/api/v1/packages/{name}/versions/{version}/changes",
-        {},
-        "What changed since the version `from`, else since the one before it: the objects that both make of "
-        "their default values, their defaults and inputs",
-        "Changes"},
+    Endpoint{Operation::ShowChanges,
+             "GET",
+             "/api/v1/packages/{name}/versions/{version}/changes",
+             {},
+             "Changes since the version `from`, else since the one before it: the objects that both make of "
+             "their default values, their defaults and inputs",
+             "Changes"},
     Endpoint{
         Operation::ShowDownloads,
         "GET",
@@ -105,10 +104,9 @@ constexpr std::array kEndpoints{
              "TokenRequest"},
     Endpoint{Operation::RevokeToken, "DELETE", "/api/v1/tokens/{id}", Role::Author, "End a token of yours",
              "", 204, false, Scope::Tokens},
-    Endpoint{
-        Operation::AuditLog, "GET", "/api/v1/audit", Role::Administrator,
-        "What was changed, the newest first: by `who`, `what` it was, with `subject` in what it was done to",
-        "AuditLog", 200, true},
+    Endpoint{Operation::AuditLog, "GET", "/api/v1/audit", Role::Administrator,
+             "Changes, the newest first: `who` made it, `what` it was, and its `subject`", "AuditLog", 200,
+             true},
     Endpoint{
         Operation::Ratings, "GET", "/api/v1/packages/{name}/ratings", {}, "How accounts rate it", "Ratings"},
     Endpoint{Operation::Rate, "PUT", "/api/v1/packages/{name}/rating", Role::Author,

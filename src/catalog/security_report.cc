@@ -250,8 +250,8 @@ Markup security_section(const Value& report) {
                           [](const Value& each) { return each.is_true_at("broad"); }))
     out += markup(
         "<p class=\"soft\">Broad rights lead to more than they name: to secrets, or to other rights.</p>\n");
-  out += table("What concerns the whole cluster", rows_of(report, "cluster"));
-  out += table("What it opens to the outside", rows_of(report, "exposed"));
+  out += table("Effects on the whole cluster", rows_of(report, "cluster"));
+  out += table("Exposed to the outside", rows_of(report, "exposed"));
   Markup images;
   for (const Value& each : items(report, "images")) {
     const Value* const fixed = each.find("fixed");

@@ -469,7 +469,7 @@ class Trial {
              action::uninstall(*environment_, *std::move(plan), options, context));
     if (report.retained > 0)
       return error(ErrorKind::Invalid, "uninstalling left {}", plural(report.retained, "object"))
-          .with_hint("what carries mistletoe.dev/keep stays; a package for everybody shouldn't");
+          .with_hint("objects with mistletoe.dev/keep stay; a package for everybody should have none");
     return {};
   }
 
