@@ -158,8 +158,8 @@ class Completion {
 
   std::string_view hint() const {
     return world_.is_local
-               ? "what a package names may lead on to public https servers, and to servers that the package "
-                 "itself names; if you trust them, --allow-private-bases lets them lead anywhere"
+               ? "addresses that a package names may lead on to public https servers, and to servers that "
+                 "the package itself names; if you trust them, --allow-private-bases lets them lead anywhere"
                : "a package that isn't on this machine may name public https servers only; if you trust it, "
                  "--allow-private-bases lets it name any";
   }

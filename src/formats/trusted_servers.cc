@@ -46,7 +46,7 @@ Result<http::Response> LimitedTransport::judged(const http::Request& request, co
   if (!request.url.starts_with("https://"))
     return error(ErrorKind::Forbidden, "{} may not be asked",
                  escape_controls(http::loggable_url(request.url)))
-        .with_because("only https tells who answers")
+        .with_because("only https proves who answers")
         .with_hint(hint_);
   http::Request limited = request;
   limited.public_only = true;

@@ -28,7 +28,7 @@ constexpr std::string_view kEventHint =
     "an event is one of write: OBJECT, remove: OBJECT, instance: CHANGE, deleteInstance: true, "
     "answer: { node: NAME, body: JSON }, release: { node: NAME, exports: VALUES }";
 
-constexpr std::string_view kNoOutcome = "what becomes of a release is what it exports, or a failure";
+constexpr std::string_view kNoOutcome = "the outcome of a release is what it exports, or a failure";
 
 class Reader {
  public:
@@ -91,7 +91,7 @@ class Reader {
     }
     if (type == Type::ChangeInstance) {
       if (value.is_object()) return {};
-      return wrong(value, "what is merged into the instance is a record");
+      return wrong(value, "instance takes a record that is merged into it");
     }
     if (type == Type::Answer) {
       const bool has_one = (value.find("body") != nullptr) != (value.find("failure") != nullptr);

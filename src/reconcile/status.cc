@@ -95,7 +95,7 @@ Value status_of(const Plan& plan, const Value& instance, const std::string& now)
   } else if (!plan.record_fault.empty()) {
     conditions.push_back(condition(
         "Ready", "False", "RecordRefused",
-        fmt::format("what is to be made can't be recorded, so nothing is made: {}", plan.record_fault),
+        fmt::format("the objects to be made can't be recorded, so nothing is made: {}", plan.record_fault),
         instance, now));
   } else if (const NodeReport* const problem = problem_of(plan)) {
     std::string what = problem->id ? problem->id->display() : fmt::format("node {}", problem->node);

@@ -43,7 +43,8 @@ crypto::Seed other_seed(const crypto::Seed& seed) {
 Status set_clock(RenderRequest& request, const std::string& clock) {
   if (clock.empty()) return {};
   const auto time = parse_time(clock);
-  if (!time) return error(ErrorKind::Internal, "the record holds the time \"{}\", which is none", clock);
+  if (!time)
+    return error(ErrorKind::Internal, "the release record is damaged: \"{}\" is not a timestamp", clock);
   request.clock = *time;
   return {};
 }
