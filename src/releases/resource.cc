@@ -321,17 +321,17 @@ spec:
                 engine:
                   type: string
                   maxLength: 63
-                  description: What renders the files of a directory, where they don't tell.
+                  description: The engine that renders a directory, where its files don't say which.
                 releaseName:
                   type: string
                   maxLength: 53
                   pattern: '^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$'
-                  description: Otherwise the name of this object.
+                  description: The name of the release; without it that of this object.
                 targetNamespace:
                   type: string
                   maxLength: 63
                   pattern: '^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$'
-                  description: Of the release; otherwise the namespace of this object.
+                  description: The namespace of the release; without it that of this object.
                 createNamespace:
                   type: boolean
                   default: false
@@ -340,15 +340,15 @@ spec:
                   type: string
                   maxLength: 253
                   pattern: '^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*)?$'
-                  description: Of this namespace. Everything is read and written with its rights.
+                  description: A ServiceAccount of this namespace. Everything is read and written with its rights.
                 values:
                   type: object
                   x-kubernetes-preserve-unknown-fields: true
-                  description: Over those of valuesFrom.
+                  description: Values for the package; they win over those of valuesFrom.
                 valuesFrom:
                   type: array
                   maxItems: 64
-                  description: Later ones over earlier ones.
+                  description: ConfigMaps and Secrets with values; later ones win.
                   items:
                     type: object
                     required: [kind, name]
@@ -382,7 +382,7 @@ spec:
                   x-kubernetes-validations:
                     - rule: duration(self) >= duration('10s') && duration(self) <= duration('8784h')
                       message: must be a duration from 10s to 8784h
-                  description: After which package, values and drift are looked at again; 10s or more.
+                  description: The time after which package, values and drift are looked at again; 10s or more.
                 timeout:
                   type: string
                   default: 5m
@@ -391,7 +391,7 @@ spec:
                   x-kubernetes-validations:
                     - rule: duration(self) >= duration('1s') && duration(self) <= duration('24h')
                       message: must be a duration from 1s to 24h
-                  description: Of waiting, and of each hook.
+                  description: The limit of waiting, and of each hook.
                 wait:
                   type: boolean
                   default: true
@@ -400,7 +400,7 @@ spec:
                   type: string
                   enum: [Warn, Fix, Ignore]
                   default: Warn
-                  description: What is done about fields that somebody else changed.
+                  description: The treatment of fields that somebody else changed.
                 onDelete:
                   type: string
                   enum: [Uninstall, Keep]
@@ -408,7 +408,7 @@ spec:
                   description: "Keep: the release stays when this object is deleted."
                 prune:
                   type: object
-                  description: What may be deleted beside ordinary objects, by an upgrade and by uninstalling.
+                  description: Objects that an upgrade and uninstalling may delete beside ordinary ones.
                   properties:
                     customResourceDefinitions: {type: boolean, default: false}
                     persistentVolumeClaims: {type: boolean, default: false}
@@ -420,7 +420,7 @@ spec:
                 replace:
                   type: boolean
                   default: false
-                  description: What can't be changed is deleted and made again.
+                  description: Objects that can't be changed in place are deleted and recreated.
                 forceConflicts:
                   type: boolean
                   default: false
@@ -436,7 +436,7 @@ spec:
                       - rule: >-
                           !self.matches('^[^/]*/Secret([./]|$)')
                         message: grants no Secrets; spec.allowLookupSecrets does
-                  description: What the package may read of the cluster, as mistctl's --allow-lookup.
+                  description: Objects of the cluster that the package may read, as with mistctl's --allow-lookup.
                 allowLookupSecrets:
                   type: array
                   maxItems: 64
@@ -444,7 +444,7 @@ spec:
                     type: string
                     maxLength: 1024
                     pattern: '^([*.]|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)(/[^\x00-\x20\x7f/]+)?$'
-                  description: As mistctl's --allow-lookup-secrets.
+                  description: Secrets that the package may read, as with mistctl's --allow-lookup-secrets.
                 retries:
                   type: integer
                   minimum: 0
@@ -470,12 +470,12 @@ spec:
               properties:
                 observedGeneration: {type: integer, format: int64}
                 release: {type: string, description: Namespace and name of the release.}
-                package: {type: string, description: What is deployed.}
+                package: {type: string, description: The deployed package.}
                 digest: {type: string}
                 revision: {type: integer, format: int32}
                 exports:
                   x-kubernetes-preserve-unknown-fields: true
-                  description: What the package exports to its callers, without what depends on a secret.
+                  description: The exports of the package to its callers, without those that depend on a secret.
                 hiddenExports:
                   type: array
                   description: Paths of exports that are left out because they depend on a secret.
