@@ -73,7 +73,7 @@ struct SeenObject {
   bool failed = false;      ///< of Jobs that are there: they have ended, and not well
 };
 
-/// What the record says of it. Fields without a comment are those of its InventoryItem after this plan.
+/// The record of it. Fields without a comment are those of its InventoryItem after this plan.
 struct RecordedAction {
   int revision = 0;           ///< that last changed it, after this plan
   int previous_revision = 0;  ///< that last changed it, before this plan
