@@ -298,7 +298,7 @@ class TestRun {
 
   Status everything(const Context& context) {
     if (Status ready = provide(context); !ready.ok()) {
-      for (const DesiredObject& test : tests_) skip(test, "what the tests need is not there");
+      for (const DesiredObject& test : tests_) skip(test, "the objects that the tests need are not there");
       return ready;
     }
     for (std::size_t i = 0; i < tests_.size(); ++i) {

@@ -365,7 +365,7 @@ Result<Why> why_object(kube::Client& client, LiveBlueprints& blueprints, const N
     why.troubles.insert(why.troubles.end(), troubles.begin(), troubles.end());
     for (const graph::Node node : graph.unnamed)
       why.troubles.push_back(
-          fmt::format("what the node {} of {} makes depends on values that aren't there yet",
+          fmt::format("the objects of the node {} of {} depend on values that aren't there yet",
                       graph.blueprint.name_of(node), graph.instance.display()));
     return {};
   };

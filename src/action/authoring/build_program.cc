@@ -24,7 +24,7 @@ constexpr std::uint64_t kMostModule = std::uint64_t{256} << 20;
 constexpr std::size_t kMostWords = 16u << 10;  // of a compiler that fails
 
 Error not_installed(const Path& directory, std::string because) {
-  return error(ErrorKind::NotFound, "what {} needs from npm isn't installed", directory.string())
+  return error(ErrorKind::NotFound, "the npm packages that {} needs aren't installed", directory.string())
       .with_because(std::move(because))
       .with_hint(fmt::format("run npm ci in {}", directory.string()));
 }

@@ -492,8 +492,8 @@ void Deployment::clean_up_after_loss() {
   };
   if (const Status done = work(); !done.ok())
     environment_.events.warn(fmt::format(
-        "what arrived after the lock of {} had run out may be left: {}; {} looks for it", id.display(),
-        done.error().to_line(), release::command_text("recover", id, "--from-labels")));
+        "objects that arrived after the lock of {} had run out may be left: {}; {} looks for them",
+        id.display(), done.error().to_line(), release::command_text("recover", id, "--from-labels")));
 }
 
 // Under a lock of its own, so that nobody takes them up meanwhile: whoever installs looks again after it.
@@ -553,10 +553,10 @@ Status Deployment::stop(Error failure) {
     environment_.events.warn(
         fmt::format("the failure could not be recorded: {}", finished.error().to_line()));
   if (failure.hint.empty() && failure.kind == ErrorKind::Cancelled)
-    failure.hint = fmt::format("what was written stays: {} finishes it, {} goes back; {} shows what is there",
-                               release::command_text("recover", look_.state.id),
-                               release::command_text("recover", look_.state.id, "--undo"),
-                               command_text("status", look_.state.id));
+    failure.hint = fmt::format(
+        "the objects written so far stay: {} finishes the run, {} goes back; {} shows what is there",
+        release::command_text("recover", look_.state.id),
+        release::command_text("recover", look_.state.id, "--undo"), command_text("status", look_.state.id));
   if (failure.hint.empty())
     failure.hint = fmt::format("run the command again once the cause is fixed; {} shows what is there",
                                release::command_text("status", look_.state.id));

@@ -166,11 +166,11 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
   }));
   if (!forbidden.empty())
     environment.events.warn(
-        fmt::format("you may not list {}: what the release has of that isn't seen",
+        fmt::format("you may not list {}: the release's objects of these kinds aren't seen",
                     join(std::vector<std::string>(forbidden.begin(), forbidden.end()), ", ")));
   for (const std::string& why : unconverted)
     environment.events.warn(
-        fmt::format("{}: what the release has of that isn't seen; once it is repaired, {} "
+        fmt::format("{}: the release's objects of that kind aren't seen; once it is repaired, {} "
                     "records that too",
                     why, release::command_text("recover", id, "--from-labels")));
   Labelled result;

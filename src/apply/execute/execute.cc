@@ -169,8 +169,8 @@ class Writer {
     auto pods = pods_of(key, node, context);
     if (!pods.ok()) {
       if (context_.check().ok())
-        events_.warn(
-            fmt::format("what the hook {} printed can't be read: {}", key.display(), pods.error().to_line()));
+        events_.warn(fmt::format("the output of the hook {} can't be read: {}", key.display(),
+                                 pods.error().to_line()));
       return;
     }
     for (const Value& pod : *pods) {
@@ -467,7 +467,7 @@ class Writer {
         now.release.empty()
             ? now.part_of.empty() ? std::string("nobody") : fmt::format("ApplySet {}", now.part_of)
             : fmt::format("release {}", now.release);
-    return error(ErrorKind::Conflict, "{} belongs to {} as of just now", action.key.display(), words)
+    return error(ErrorKind::Conflict, "{} now belongs to {}", action.key.display(), words)
         .with_hint("run the command again to see what can be done");
   }
 
