@@ -1,6 +1,6 @@
 #pragma once
 // The one script of the pages, which work without it: forms with data-live show their result while somebody
-// types. Pure; any thread.
+// types. Its source: web/page/live.ts. Pure; any thread.
 
 #include <string>
 

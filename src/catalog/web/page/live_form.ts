@@ -1,0 +1,54 @@
+// Shows the result of a form while somebody types. data-live names the elements whose content is taken from the page that the form would
+// lead to. That page comes from the catalog and its texts are escaped; the Content-Security-Policy lets no other script run.
+
+const PAUSE = 150; // milliseconds after the last key
+
+export function addressOf(form: HTMLFormElement): URL {
+  // Fields may be called like members of a form.
+  const url = new URL(form.getAttribute("action") ?? "", document.baseURI);
+  url.search = "";
+  addFields(url, form);
+  return url;
+}
+
+/** The values that were filled in, as a browser without scripts sends them. */
+export function addFields(url: URL, form: HTMLFormElement): void {
+  for (const [name, value] of new FormData(form)) if (typeof value === "string" && value !== "") url.searchParams.append(name, value);
+}
+
+export function keepFresh(form: HTMLFormElement): void {
+  const ids = (form.getAttribute("data-live") ?? "").split(" ");
+  const status = document.querySelector("[role=status]");
+  let running: AbortController | null = null;
+  let timer = 0;
+
+  const refresh = async () => {
+    running?.abort();
+    const mine = (running = new AbortController());
+    const url = addressOf(form);
+    try {
+      const answer = await fetch(url, { signal: mine.signal });
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (mine.signal.aborted) return;
+      if (!answer.ok) throw new Error(String(answer.status));
+      for (const id of ids) replaceContent(document.getElementById(id), page.getElementById(id));
+      document.title = page.title;
+      history.replaceState(null, "", url);
+    } catch {
+      if (!mine.signal.aborted && status) status.textContent = "The catalog didn't answer. Press Enter to try again.";
+    }
+  };
+  const refreshSoon = () => {
+    clearTimeout(timer);
+    timer = setTimeout(refresh, PAUSE);
+  };
+
+  form.addEventListener("input", (event) => {
+    if (!(event instanceof InputEvent && event.isComposing)) refreshSoon();
+  });
+  form.addEventListener("compositionend", refreshSoon);
+}
+
+function replaceContent(now: Element | null, next: Element | null): void {
+  if (now && next && now.innerHTML !== next.innerHTML) now.replaceChildren(...next.childNodes);
+}

@@ -1,0 +1,11 @@
+#pragma once
+// The text of the scripts that browsers run, which bundle.mjs makes of the TypeScript beside it. What they
+// are for: script.h. Pure; any thread.
+
+#include <string_view>
+
+namespace mist::catalog {
+
+std::string_view live_source();
+
+}  // namespace mist::catalog
