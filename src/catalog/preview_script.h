@@ -1,6 +1,7 @@
 #pragma once
 // The scripts of previews: the button of the page, and the worker in which a package runs. Their paths name
-// their content, so that they may be kept for ever. Pure; any thread.
+// their content, so that they may be kept for ever. Their sources: web/page/preview.ts,
+// web/worker/preview_worker.ts. Pure; any thread.
 
 #include <string>
 

@@ -1,11 +1,13 @@
 #pragma once
 // The text of the scripts that browsers run, which bundle.mjs makes of the TypeScript beside it. What they
-// are for: script.h. Pure; any thread.
+// are for: script.h, preview_script.h. Pure; any thread.
 
 #include <string_view>
 
 namespace mist::catalog {
 
 std::string_view live_source();
+std::string_view preview_source();
+std::string_view preview_worker_source();
 
 }  // namespace mist::catalog

@@ -1,0 +1,79 @@
+// What the catalog, the page and its worker tell each other about one preview.
+
+/** GET …/preview (src/catalog/json_views.cc): what to run, and with what. */
+export interface Plan {
+  /** The package and its version, for errors. */
+  readonly name: string;
+  readonly module: { readonly url: string };
+  /** In this order; each reads what its predecessor left. */
+  readonly runs: readonly EngineRun[];
+  /** Nanoseconds since 1970: the wall clock, which stands still. */
+  readonly clock: string;
+  /** Hexadecimal, of the random bytes. */
+  readonly seed: string;
+  readonly keys: { readonly ed25519: Secret; readonly ecdsa: Secret };
+  readonly limits: Limits;
+  /** Bytes on the way, where the browser keeps nothing yet. */
+  readonly transfer: number;
+  readonly command: string;
+}
+
+export interface EngineRun {
+  readonly url: string;
+  readonly input: string;
+  /** Whether it is scripts/pre-install.py, whose result is the package that the next engine reads. */
+  readonly script: boolean;
+}
+
+export interface Limits {
+  readonly seconds: number;
+  readonly memoryBytes: number;
+  readonly outputBytes: number;
+  readonly requests: number;
+}
+
+/** What a package is given for a secret; key pairs have a publicKey, too. */
+export interface Secret {
+  readonly value: string;
+}
+
+/** An error as mistctl shows it. */
+export interface ErrorReport {
+  readonly message: string;
+  readonly where?: Place | null;
+  readonly because?: string | null;
+  readonly hint?: string | null;
+  readonly frames?: readonly string[];
+}
+
+/** 0: unknown; "": without the text of the line. */
+export interface Place {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly text: string;
+}
+
+/** Said by the package while it ran. */
+export interface Line {
+  readonly level: string;
+  readonly text: string;
+}
+
+export interface Rendered {
+  /** YAML, as `mistctl generate -o raw` prints it, but with names in the place of secrets. */
+  readonly text: string;
+  readonly objects: number;
+  readonly lines: readonly Line[];
+  /** Random bytes that the package asked for. */
+  readonly drawn: number;
+  readonly secrets: readonly string[];
+  readonly milliseconds: number;
+}
+
+/** From the worker to the page; `done` and `failed` are the last. */
+export type Message =
+  | { readonly state: "loading" }
+  | { readonly state: "running" }
+  | ({ readonly state: "done" } & Rendered)
+  | { readonly state: "failed"; readonly error: ErrorReport };

@@ -1,0 +1,68 @@
+// Small engines, so that the worker can be tested without one of the real ones: modules that import what engines import and do one thing.
+
+import { type Bytes, encode, joined } from "../worker/bytes.ts";
+
+const leb = (value: number): number[] => (value < 128 ? [value] : [(value & 127) | 128, ...leb(value >>> 7)]);
+const signedLeb = (value: number): number[] => (value < 64 ? [value] : [(value & 127) | 128, ...signedLeb(value >>> 7)]);
+const text = (words: string): number[] => [...leb(encode(words).length), ...encode(words)];
+const vector = (entries: number[][]): number[] => [...leb(entries.length), ...entries.flat()];
+const section = (id: number, content: number[]): number[] => [id, ...leb(content.length), ...content];
+
+const I32 = 0x7f;
+const DROP = [0x1a];
+const constant = (value: number) => [0x41, ...signedLeb(value)];
+const call = (index: number) => [0x10, index];
+const store = (at: number, value: number) => [...constant(at), ...constant(value), 0x36, 2, 0];
+
+// Where a module has what.
+const VECTOR = 0;
+const WRITTEN = 8;
+const DRAWN = 32;
+const TEXT = 64;
+
+// Instructions of mistletoe_generate.
+export const write = (descriptor: number, from: number, length: number): number[] => [
+  ...store(VECTOR, from),
+  ...store(VECTOR + 4, length),
+  ...[descriptor, VECTOR, 1, WRITTEN].flatMap(constant),
+  ...call(0),
+  ...DROP,
+];
+export const exit = (code: number): number[] => [...constant(code), ...call(1)];
+export const draw = (length: number): number[] => [...constant(DRAWN), ...constant(length), ...call(2), ...DROP];
+export const request = (from: number, length: number): number[] => [...constant(from), ...constant(length), ...call(3), ...DROP];
+export const grow = (pages: number): number[] => [...constant(pages), 0x40, 0, ...DROP];
+export const TRAP = [0x00];
+
+/** An engine whose memory has `said`, one after the other, and whose code gets the place and length of each. */
+export function engine(said: readonly string[], code: (...places: (readonly [number, number])[]) => number[]): WebAssembly.Module {
+  const bytes = said.map(encode);
+  let at = TEXT;
+  const places = bytes.map(({ length }) => {
+    const place = [at, length] as const;
+    at += length;
+    return place;
+  });
+  const body = [0, ...code(...places), 0x0b];
+  const types = [[0x60, 0, 0], [0x60, 4, I32, I32, I32, I32, 1, I32], [0x60, 1, I32, 0], [0x60, 2, I32, I32, 1, I32]];
+  const imports = [
+    [...text("wasi_snapshot_preview1"), ...text("fd_write"), 0, 1],
+    [...text("wasi_snapshot_preview1"), ...text("proc_exit"), 0, 2],
+    [...text("wasi_snapshot_preview1"), ...text("random_get"), 0, 3],
+    [...text("mistletoe_v1"), ...text("request"), 0, 3],
+  ];
+  return moduleOf(
+    section(1, vector(types)),
+    section(2, vector(imports)),
+    section(3, vector([[0]])),
+    section(5, vector([[1, 2, 100]])),
+    section(7, vector([[...text("memory"), 2, 0], [...text("mistletoe_generate"), 0, imports.length]])),
+    section(10, vector([[...leb(body.length), ...body]])),
+    section(11, vector([[0, ...constant(TEXT), 0x0b, ...leb(at - TEXT), ...joined(...bytes)]])),
+  );
+}
+
+/** A module that holds `archive`, as `mistctl package build --thin` makes it. */
+export const packageModule = (archive: Bytes): WebAssembly.Module => moduleOf(section(0, [...text("mistletoe.files"), ...archive]));
+
+const moduleOf = (...sections: number[][]) => new WebAssembly.Module(Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...sections.flat()]));

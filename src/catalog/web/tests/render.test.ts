@@ -1,0 +1,90 @@
+import * as assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Message, Plan } from "../protocol.ts";
+import { Failure } from "../worker/failure.ts";
+import { render } from "../worker/render.ts";
+import { draw, engine, exit, grow, packageModule, request, TRAP, write } from "./assemble.ts";
+import { gzip, tarOf } from "./tar.ts";
+
+const FILES = { "manifests/map.yaml": "a: 1\n", "scripts/pre-install.py": "import kpm\n" };
+const LIMITS = { seconds: 20, memoryBytes: 100 * 65536, outputBytes: 1 << 20, requests: 100 };
+const result = (data: object) => JSON.stringify({ kind: "MistResult", data });
+
+/** With these engines, of which the first `scripts` are scripts. */
+async function rendered(engines: WebAssembly.Module[], scripts = 0) {
+  const plan: Plan = {
+    name: "shop 1.0.0",
+    module: { url: "/module" },
+    runs: engines.map((_, i) => ({ url: String(i), input: "{}", script: i < scripts })),
+    clock: "1700000000000000000",
+    seed: "0".repeat(64),
+    keys: { ed25519: { value: "ED key" }, ecdsa: { value: "EC key" } },
+    limits: LIMITS,
+    transfer: 1000,
+    command: "mistctl generate shop",
+  };
+  const module = packageModule(await gzip(tarOf(FILES)));
+  const told: Message[] = [];
+  const done = await render(plan, (message) => told.push(message), async (url) => (url === "/module" ? module : engines[Number(url)]!));
+  assert.deepEqual(told, [{ state: "loading" }, { state: "running" }]);
+  return done;
+}
+
+async function failed(engines: WebAssembly.Module[], scripts = 0) {
+  try {
+    await rendered(engines, scripts);
+  } catch (failure) {
+    assert.ok(failure instanceof Failure, String(failure));
+    return failure.report;
+  }
+  throw new Error("it was rendered");
+}
+
+test("an engine's files are the result", async () => {
+  const done = await rendered([engine([result({ result: "Ok", files: { "b.yaml": "b: 1", "a.yaml": "a: 1\n" } })], (said) => [...draw(8), ...write(1, ...said!)])]);
+  assert.equal(done.text, "---\n# a.yaml\na: 1\n---\n# b.yaml\nb: 1\n");
+  assert.deepEqual([done.objects, done.drawn, done.secrets, done.lines], [2, 8, [], []]);
+});
+
+test("exit code 0 is a success", async () => {
+  const done = await rendered([engine([result({ result: "Ok", files: { "a.yaml": "a: 1\n" } })], (said) => [...write(1, ...said!), ...exit(0)])]);
+  assert.equal(done.text, "a: 1\n");
+});
+
+test("another exit code has what was printed to stderr", async () => {
+  const report = await failed([engine(["no such value\n"], (said) => [...write(2, ...said!), ...exit(3)])]);
+  assert.equal(report.message, "shop 1.0.0 could not be rendered: it ended with exit code 3");
+  assert.equal(report.because, "no such value");
+  assert.equal((await failed([engine([], () => exit(1))])).because, "it printed no reason to stderr");
+});
+
+test("a trap says so, with what was printed before", async () => {
+  const report = await failed([engine(["panicked"], (said) => [...write(2, ...said!), ...TRAP])]);
+  assert.equal(report.because, "the engine stopped: unreachable\npanicked");
+});
+
+test("an engine that has all its memory says that", async () => {
+  const report = await failed([engine([], () => [...grow(95), ...TRAP])]);
+  assert.equal(report.because, "it reached the limit of 6 MiB of memory that a preview has");
+  assert.equal((await failed([engine([], () => [...grow(95), ...exit(1)])])).because, report.because);
+});
+
+test("an engine that says nothing has no result", async () => {
+  assert.match(String((await failed([engine([], () => [])])).because), /can't be read/);
+});
+
+test("secrets are placeholders in the objects and in logs", async () => {
+  const asks = JSON.stringify({ op: "secret.get", name: "server", kind: "ecdsa" });
+  const logs = JSON.stringify({ op: "log", level: "warn", message: "made EC key" });
+  const text = result({ result: "Ok", files: { "a.yaml": "a: EC key\n" } });
+  const done = await rendered([engine([asks, logs, text], (asked, logged, said) => [...request(...asked!), ...request(...logged!), ...write(1, ...said!)])]);
+  assert.deepEqual([done.text, done.secrets, done.lines], ["a: (secret server)\n", ["server"], [{ level: "warn", text: "made (secret server)" }]]);
+});
+
+test("what a script left is what the next engine reads", async () => {
+  const script = engine([result({ result: "Ok", exports: { removed: ["manifests/map.yaml"] } })], (said) => write(1, ...said!));
+  const next = engine([result({ result: "Error", message: "m", where: { file: "manifests/map.yaml", line: 1 } })], (said) => write(1, ...said!));
+  assert.equal((await failed([next])).where?.text, "a: 1");
+  assert.equal((await failed([script, next], 1)).where?.text, "", "the file is gone");
+});

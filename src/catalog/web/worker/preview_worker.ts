@@ -1,0 +1,27 @@
+// The worker in which a browser renders a package: runs its engine with its files in the sandbox that WebAssembly is. What a guest sees is
+// what mistctl gives it. It gets one Plan, and answers with Messages.
+
+import type { ErrorReport, Message, Plan } from "../protocol.ts";
+import { Failure } from "./failure.ts";
+import { render } from "./render.ts";
+
+const tell = (message: Message) => postMessage(message);
+
+async function compiled(url: string): Promise<WebAssembly.Module> {
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Failure("the catalog didn't give what the preview needs", { because: `${answer.status} for ${url}` });
+  return WebAssembly.compileStreaming(answer);
+}
+
+function reportOf(failure: unknown): ErrorReport {
+  if (failure instanceof Failure) return failure.report;
+  return { message: "the preview could not be rendered", because: failure instanceof Error ? failure.message : String(failure) };
+}
+
+addEventListener("message", async ({ data: plan }: MessageEvent<Plan>) => {
+  try {
+    tell({ state: "done", ...(await render(plan, tell, compiled)) });
+  } catch (failure) {
+    tell({ state: "failed", error: reportOf(failure) });
+  }
+});

@@ -1,0 +1,42 @@
+// One render: the package's files through each of its engines.
+
+import type { Message, Plan, Rendered } from "../protocol.ts";
+import { unpacked, untar } from "./archive.ts";
+import { run } from "./engine.ts";
+import { Failure } from "./failure.ts";
+import { countObjects, printed } from "./objects.ts";
+import { afterScript } from "./pre_install.ts";
+import { masked, Secrets } from "./secrets.ts";
+
+const MOST_UNPACKED = (64 << 20) + 10000 * 4096; // bytes: of the files, and of their headers
+
+/** Throws a Failure. */
+export async function render(plan: Plan, tell: (message: Message) => void, compiled: (url: string) => Promise<WebAssembly.Module>): Promise<Rendered> {
+  tell({ state: "loading" });
+  const [module, ...engines] = await Promise.all([plan.module.url, ...plan.runs.map(({ url }) => url)].map(compiled));
+  const [archive] = module ? WebAssembly.Module.customSections(module, "mistletoe.files") : [];
+  if (!archive) throw new Failure(`the module of ${plan.name} has no files`);
+  let files = untar(await unpacked(archive, MOST_UNPACKED));
+  tell({ state: "running" });
+  const began = performance.now();
+  const secrets = new Secrets(plan.keys);
+  const lines = [];
+  let drawn = 0;
+  let made: ReadonlyMap<string, string> = new Map();
+  for (const [i, each] of plan.runs.entries()) {
+    const ran = run(plan, engines[i]!, each, files, secrets);
+    lines.push(...ran.lines);
+    drawn += ran.drawn;
+    made = ran.files;
+    if (each.script) files = afterScript(plan.name, files, ran);
+  }
+  const text = printed(made);
+  return {
+    text: masked(text, secrets.known),
+    objects: countObjects(text),
+    lines: lines.map((line) => ({ level: line.level, text: masked(line.text, secrets.known) })),
+    drawn,
+    secrets: [...secrets.known.keys()],
+    milliseconds: Math.round(performance.now() - began),
+  };
+}
