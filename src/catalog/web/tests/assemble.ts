@@ -33,6 +33,8 @@ export const draw = (length: number): number[] => [...constant(DRAWN), ...consta
 export const request = (from: number, length: number): number[] => [...constant(from), ...constant(length), ...call(3), ...DROP];
 export const grow = (pages: number): number[] => [...constant(pages), 0x40, 0, ...DROP];
 export const TRAP = [0x00];
+/** `code`, of which each exception is caught and forgotten. */
+export const caught = (code: number[]): number[] => [0x06, 0x40, ...code, 0x19, 0x0b];
 
 /** An engine whose memory has `said`, one after the other, and whose code gets the place and length of each. */
 export function engine(said: readonly string[], code: (...places: (readonly [number, number])[]) => number[]): WebAssembly.Module {

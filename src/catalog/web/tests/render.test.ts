@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Message, Plan } from "../protocol.ts";
 import { Failure } from "../worker/failure.ts";
 import { render } from "../worker/render.ts";
-import { draw, engine, exit, grow, packageModule, request, TRAP, write } from "./assemble.ts";
+import { caught, draw, engine, exit, grow, packageModule, request, TRAP, write } from "./assemble.ts";
 import { gzip, tarOf } from "./tar.ts";
 
 const FILES = { "manifests/map.yaml": "a: 1\n", "scripts/pre-install.py": "import kpm\n" };
@@ -57,6 +57,13 @@ test("another exit code has what was printed to stderr", async () => {
   assert.equal(report.message, "shop 1.0.0 could not be rendered: it ended with exit code 3");
   assert.equal(report.because, "no such value");
   assert.equal((await failed([engine([], () => exit(1))])).because, "it printed no reason to stderr");
+});
+
+test("a guest that catches its end has no result", async () => {
+  const report = await failed([engine([result({ result: "Ok", files: { "a.yaml": "a: 1\n" } })], (said) => [...caught(exit(3)), ...write(1, ...said!)])]);
+  assert.match(report.message, /ended with exit code 3/);
+  const asks = (count: number) => Array.from({ length: count }, () => caught(request(64, 2))).flat();
+  assert.match((await failed([engine(["{}"], () => [...asks(LIMITS.requests + 1), ...exit(0)])])).message, /asks its host too often/);
 });
 
 test("a trap says so, with what was printed before", async () => {
