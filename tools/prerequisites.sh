@@ -18,8 +18,8 @@ PACKAGES=(
   libpq-dev
   # tests and checks; clang-tidy before 19 can't see <expected>
   bubblewrap clang-format-19 clang-tidy-19 libgmock-dev libgtest-dev librapidcheck-dev openssl python3-venv
-  # a server for the tests of the catalog
-  postgresql
+  # a server and a browser for the tests of the catalog
+  chromium-headless-shell postgresql
   # packages written in C and C++ for the sandbox, and its Python
   clang-19 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libclang-rt-19-dev-wasm32 llvm-19 wasi-libc xz-utils
 )

@@ -182,6 +182,7 @@ Result<Value> RestClient::exchange(http::Request request, const Asked& asked, co
   request.time_limit = options_.request_timeout;
   const bool writes = request.await_answer > Duration::zero();
   auto response = transport_->send(request, context);
+  if (response) answered_ = true;
   if (transfer != nullptr && response) {
     transfer->bytes = response->body.size();
     transfer->too_slow = response->status == 504;
@@ -386,7 +387,8 @@ Result<std::string> RestClient::list_once(const ResourceInfo& resource, const Li
     if (size.limit() > 1) asking.response_limit = kLargestPageBytes;
     Transfer transfer;
     auto answer = exchange(std::move(asking), what, context, {}, &transfer);
-    if (!answer.ok() && size.shrink(transfer)) {
+    // A server that never answered anything hangs, however little it is asked for.
+    if (!answer.ok() && (answered_ || transfer.too_large) && size.shrink(transfer)) {
       world_.events.debug(fmt::format("listing {} again with {} items a page: {}", what.object, size.limit(),
                                       answer.error().message));
       continue;

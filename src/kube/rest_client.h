@@ -134,6 +134,7 @@ class RestClient final : public Client, public PodLogs, public ServiceProxy, pub
   const World world_;
   std::atomic<std::int64_t> skew_ = kNoSkew;  // nanoseconds
   std::atomic<std::size_t> unanswered_ = 0;
+  std::atomic<bool> answered_ = false;
   std::mutex warnings_mutex_;
   std::set<std::string> warned_;  // guarded by warnings_mutex_
   Discovery discovery_;

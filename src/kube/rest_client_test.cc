@@ -301,6 +301,11 @@ TEST_F(RestClientTest, PagesGrowWithSmallItemsAndShrinkWithLargeOnes) {
 }
 
 TEST_F(RestClientTest, AServerThatNeedsTooLongForAPageIsAskedForLessOnce) {
+  web->fail(error(ErrorKind::Timeout, "over"));
+  EXPECT_EQ(client.list(deployments, {}, {}).error().kind, ErrorKind::Retryable);
+  EXPECT_EQ(web->count(), 1u) << "it never answered: it hangs";
+  web->reply(200, std::string(kObject));
+  (void)client.get(api, {});
   web->fail(error(ErrorKind::Timeout, "the time allowed is over"));
   web->reply(200, R"({"metadata":{},"items":[{"metadata":{"name":"a"}}]})");
   ASSERT_TRUE(client.list(deployments, {}, {}).ok());

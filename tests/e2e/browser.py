@@ -16,6 +16,9 @@ SECONDS = 30
 KEYS = {"Tab": (9, None), "Enter": (13, "\r"), "Escape": (27, None), "ArrowUp": (38, None), "ArrowDown": (40, None)}
 
 
+PROGRAMS = ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome")
+
+
 class PageLeft(Exception):
     """The page went while it was asked something."""
 
@@ -24,7 +27,7 @@ class Browser:
     """One page. Skips the test where there is no Chromium."""
 
     def __init__(self, t, width=1200, height=900):
-        program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        program = next(filter(None, map(shutil.which, PROGRAMS)), None)
         if program is None:
             raise Skipped("there is no Chromium here")
         to_browser, self.sending = os.pipe()

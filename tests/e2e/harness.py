@@ -1,5 +1,6 @@
 """What a test gets: a cluster's namespaces, an identity and a home of its own, mistctl, and cleaning up."""
 import base64
+import hashlib
 import json
 import os
 import pathlib
@@ -72,6 +73,13 @@ def kubeconfig_text(server, user, ca=None, namespace="default", **cluster):
     })
 
 
+def namespace_name(name, longest=50):
+    """Long names of tests may begin alike."""
+    if len(name) <= longest:
+        return name
+    return f"{name[:longest - 7].rstrip('-')}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
+
+
 class T:
     def __init__(self, name, mistctl, cluster):
         self.name = name.replace("_", "-")
@@ -81,7 +89,7 @@ class T:
         self.kube = cluster.kube
         self.audit = cluster.audit
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="mist-e2e-")).resolve()
-        self.ns = f"e2e-{self.name}"[:50].rstrip("-")
+        self.ns = namespace_name(f"e2e-{self.name}")
         self._namespaces, self._cleanups, self._processes = [], [], []
         self._transcript, self._lock = [], threading.Lock()
         self.notes = []
