@@ -1,6 +1,7 @@
 #include "operator/executor.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "apply/fields/empty_first.h"
 #include "apply/fields/server_made.h"
@@ -40,6 +41,16 @@ NodeReport& report_on(Plan& plan, const std::string& node, const ObjectId& id) {
   const auto told = std::ranges::find(plan.nodes, node, &NodeReport::node);
   MIST_CHECK(told != plan.nodes.end());
   return *told;
+}
+
+// The answer to a write has what others changed just before, of which the watch may not have told yet: the
+// write's own echo must then be told too, or nobody would act on that.
+kube::Informer::Echo echo_of(const Value& decided_on, const Value& answer) {
+  const auto asks = [](const Value& instance) {
+    return std::tuple(reconcile::for_functions(instance), apimachinery::is_terminating(instance),
+                      reconcile::is_suspended(instance));
+  };
+  return asks(decided_on) == asks(answer) ? kube::Informer::Echo::Silent : kube::Informer::Echo::Told;
 }
 
 kube::ObjectRef ref(const kube::Informer& instances, const Value& instance) {
@@ -296,7 +307,8 @@ Status Executor::write_status(kube::Informer& instances, const Value& instance,
                    .in("while the status was written");
              }));
     notices_.of_instance(instance, *status.find("conditions"), context);
-    instances.put(std::move(answer), kube::Informer::Echo::Silent);
+    const kube::Informer::Echo echo = echo_of(instance, answer);
+    instances.put(std::move(answer), echo);
     return {};
   };
   Status written = put(plan);

@@ -23,16 +23,17 @@ class Proxy:
     """http://127.0.0.1:PORT in front of the cluster, as the user with `token`.
 
     before(number, method, path) is called before a request is passed on, after(number, method, path) when its answer
-    is known and before it is sent back; number counts from 1. Both may raise Refuse or Drop, and be slow.
-    port_for(number, method, path) names the API server that gets a request, where there are several.
+    is known and before it is sent back; number counts from 1. Both may raise Refuse or Drop, and be slow. So may watched(path), which is
+    called before each piece of a watch is sent back. port_for(number, method, path) names the API server that gets a request, where
+    there are several.
     """
 
-    def __init__(self, kube, token, before=None, after=None, port_for=None):
+    def __init__(self, kube, token, before=None, after=None, watched=None, port_for=None):
         self.count = 0
         self.accepted = []  # (method, path, what the client accepts) of each request
         self._lock = threading.Lock()
         nothing = lambda number, method, path: None  # noqa: E731
-        before, after, outer = before or nothing, after or nothing, self
+        before, after, watched, outer = before or nothing, after or nothing, watched or (lambda path: None), self
         port_for = port_for or (lambda number, method, path: int(kube.port))
 
         class Handler(QuietHandler):
@@ -75,6 +76,7 @@ class Proxy:
                 self.send_header("Transfer-Encoding", "chunked")
                 self.end_headers()
                 while piece := answer.read1(65536):
+                    watched(self.path)
                     self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
                     self.wfile.flush()
                 self.wfile.write(b"0\r\n\r\n")

@@ -1,7 +1,8 @@
 """The operator where others don't play along: kinds that come late or go, labels that are removed, revisions that are bad."""
 import time
 
-from harness import check, contains, equal, test
+from harness import check, contains, equal, kubeconfig_text, test
+from proxy import Proxy
 from test_operator import Operator, quiet
 
 GROUP = "{ns}.example.com"
@@ -411,4 +412,34 @@ def an_act_that_can_not_run_says_why(t):
     for name in ("web", "full"):
         t.kube.checked("DELETE", f"{where}/{name}")
         t.kube.wait("it is torn down", lambda: t.kube.request("GET", f"{where}/{name}")[0] == 404)
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def what_changes_just_before_the_status_is_written_is_not_missed(t):
+    """The answer to that write has it before the watch tells of it, here a second later."""
+    where = kind(t, "Thing", "things")
+    blueprint(t, ONE, body='data = { a = instance.spec.a }')
+    first = []  # what happens before the next status is written
+
+    def before(_, method, path):
+        if method == "PATCH" and path.split("?")[0].endswith("/status") and first:
+            first.pop()()
+    proxy = Proxy(t.kube, t.token, before, watched=lambda path: time.sleep(1) if "/things?" in path else None)
+    t.cleanup(proxy.stop)
+    operator = Operator(t, "--kubeconfig", t.file("proxied.yaml", kubeconfig_text(proxy.url, {}, namespace=t.ns)))
+
+    def ask(a):
+        t.kube.checked("PATCH", f"{where}/web", {"spec": {"a": a}}, content_type="application/merge-patch+json")
+    make(t, where, a="1")
+    t.kube.wait("it is ready", lambda: message(t, where) == "everything is as wanted")
+    first.append(lambda: ask("3"))
+    ask("2")
+    t.kube.wait("the change is seen", lambda: t.kube.get("ConfigMap", t.ns, "web")["data"] == {"a": "3"}, 30)
+    check(not first, "no status was written")
+    time.sleep(2)
+    first.append(lambda: t.kube.checked("DELETE", f"{where}/web"))
+    ask("4")
+    t.kube.wait("it is torn down", lambda: t.kube.request("GET", f"{where}/web")[0] == 404, 30)
+    check(t.kube.get("ConfigMap", t.ns, "web") is None, "the child is orphaned")
     equal(operator.stop(), 0, "exit code")
