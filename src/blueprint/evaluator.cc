@@ -182,6 +182,11 @@ Value Evaluator::to_identify(const std::string& node, const Value& environment,
   return about_part("identities_of", node, environment, unknown);
 }
 
+Value Evaluator::to_ask_kinds(const std::string& node, const Value& environment,
+                              const std::vector<std::string>& unknown) {
+  return about_part("kinds_of", node, environment, unknown);
+}
+
 bool Evaluator::needs_unknown(const Error& failure) { return is_unknown(failure); }
 
 // Nickel ends with the first error.
@@ -324,6 +329,12 @@ Result<std::optional<Value>> Evaluator::identities(const std::string& node, cons
                                                    const std::vector<std::string>& unknown,
                                                    const Context& context) {
   return part_of("identities_of", node, environment, unknown, context);
+}
+
+Result<std::optional<Value>> Evaluator::role_refs(const std::string& node, const Value& environment,
+                                                  const std::vector<std::string>& unknown,
+                                                  const Context& context) {
+  return part_of("role_refs_of", node, environment, unknown, context);
 }
 
 Result<std::optional<Value>> Evaluator::fields(const std::string& node, const Value& environment,

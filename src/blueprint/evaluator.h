@@ -28,7 +28,7 @@ class Evaluator {
 
   /// Invalid with Nickel's own diagnostic, or as Blueprint::parse().
   Result<Blueprint> describe(const Context& context);
-  /// Questions for answer(): what make(), check() and identities() ask.
+  /// Questions for answer(): what make(), check(), identities() and kinds() ask.
   static Value to_make(const std::string& node, const Value& environment);
   static Value to_check(const std::string& node, const Value& object);
   static Value to_check(std::size_t edge, const Value& object);
@@ -38,6 +38,8 @@ class Evaluator {
   static Value to_check_status(const Value& status);
   static Value to_identify(const std::string& node, const Value& environment,
                            const std::vector<std::string>& unknown);
+  static Value to_ask_kinds(const std::string& node, const Value& environment,
+                            const std::vector<std::string>& unknown);
   /// Invalid with Nickel's own diagnostic; Trap; Timeout, at the context's deadline. Any thread.
   Result<Value> answer(const Value& question, const Context& context) const;
   /// Of each question what is said to it alone, at little more cost than that of one. nullopt: something of
@@ -65,6 +67,9 @@ class Evaluator {
   /// The same with what names them: apiVersion, kind, and the namespace and name of metadata.
   Result<std::optional<Value>> identities(const std::string& node, const Value& environment,
                                           const std::vector<std::string>& unknown, const Context& context);
+  /// The roles that it binds: a list of records with kind and name, in the same way.
+  Result<std::optional<Value>> role_refs(const std::string& node, const Value& environment,
+                                         const std::vector<std::string>& unknown, const Context& context);
   /// The names of the fields of what it makes, in the same way.
   Result<std::optional<Value>> fields(const std::string& node, const Value& environment,
                                       const std::vector<std::string>& unknown, const Context& context);

@@ -350,6 +350,9 @@ in
 let kind_of = fun made =>
   { apiVersion = made.apiVersion, kind = made.kind }
 in
+let role_refs_of = fun made =>
+  if std.record.has_field "roleRef" made then [{ kind = made.roleRef.kind, name = made.roleRef.name }] else []
+in
 (import "mistletoe-contracts.ncl")
 & {
   Blueprint = TheBlueprint,
@@ -380,6 +383,9 @@ in
       else if std.record.has_field "kinds_of" input then
         let made = called checked input.kinds_of in
         if std.is_array made then std.array.map kind_of made else [kind_of made]
+      else if std.record.has_field "role_refs_of" input then
+        let made = called checked input.role_refs_of in
+        if std.is_array made then std.array.flat_map role_refs_of made else role_refs_of made
       else if std.record.has_field "node" input then
         called checked input
       else

@@ -27,6 +27,21 @@ void add_kinds(const Value& made, std::set<GroupKind>& kinds) {
   if (!id.kind.empty() && !id.api_version.empty()) kinds.insert(id.gvk().group_kind());
 }
 
+// Kinds and names of roles.
+using RoleRefs = std::set<std::pair<std::string, std::string>>;
+
+void add_role(const Value& ref, RoleRefs& roles) {
+  roles.emplace(ref.string_at("kind"), ref.string_at("name"));
+}
+
+void add_roles(const Value& made, RoleRefs& roles) {
+  if (made.is_array()) {
+    for (const Value& each : made.as_array()) add_roles(each, roles);
+  } else if (const Value* const ref = made.find("roleRef")) {
+    add_role(*ref, roles);
+  }
+}
+
 Value texts(const std::vector<std::string>& all) { return Value(Value::Array(all.begin(), all.end())); }
 
 // In the order in which people write them.
@@ -79,20 +94,28 @@ Result<NodeKinds> kinds_without_instance(const blueprint::Blueprint& blueprint,
   return kinds;
 }
 
-Result<NodeKinds> kinds_of_scenario(const blueprint::Blueprint& blueprint, blueprint::Evaluator& evaluator,
-                                    const reconcile::Scenario& scenario, const Context& context) {
+// By node.
+struct Example {
   NodeKinds kinds;
+  std::map<std::string, RoleRefs> roles;
+};
+
+Result<Example> example_of(const blueprint::Blueprint& blueprint, blueprint::Evaluator& evaluator,
+                           const reconcile::Scenario& scenario, const Context& context) {
+  Example found;
   reconcile::Simulation::Functions functions = reconcile::functions_of(evaluator, context);
-  functions.make = [&kinds, make = std::move(functions.make)](const std::string& node,
+  functions.make = [&found, make = std::move(functions.make)](const std::string& node,
                                                               const Value& environment) {
     Result<Value> made = make(node, environment);
-    if (made.ok()) add_kinds(*made, kinds[node]);
+    if (!made.ok()) return made;
+    add_kinds(*made, found.kinds[node]);
+    add_roles(*made, found.roles[node]);
     return made;
   };
   MIST_TRY_VOID(reconcile::play(blueprint, scenario, std::move(functions)));
   MIST_TRY_VOID(context.check());
-  std::erase_if(kinds, [](const auto& entry) { return entry.second.empty(); });
-  return kinds;
+  std::erase_if(found.kinds, [](const auto& entry) { return entry.second.empty(); });
+  return found;
 }
 
 Value::Array rules_of(const blueprint::Blueprint& blueprint, const std::vector<Permission>& permissions,
@@ -135,6 +158,44 @@ void add_crd_rules(const blueprint::Blueprint& blueprint, const std::string& nam
   own.push_back(rule("", "configmaps", {"create"}));
 }
 
+// An account may bind a role whose rights it has, or on which it has the verb bind. It may make a role only
+// with rights that it has, which nobody can tell from outside.
+Status add_bind_rules(const blueprint::Blueprint& blueprint, const NodeKinds& kinds, const Example& example,
+                      blueprint::Evaluator& evaluator, const Context& context, Value::Array& rules,
+                      BlueprintRights& rights) {
+  RoleRefs all;
+  for (graph::Node node = 0; node < blueprint.nodes().size(); ++node) {
+    const blueprint::Node& told = blueprint.nodes()[node];
+    const auto makes = kinds.find(told.name);
+    if (told.type != NodeType::Own || makes == kinds.end()) continue;
+    const auto has = [&](const char* kind) {
+      return makes->second.contains({std::string(kRbacGroup), kind});
+    };
+    if (has("Role") || has("ClusterRole")) rights.giving.push_back(told.name);
+    if (!has("RoleBinding") && !has("ClusterRoleBinding")) continue;
+    const auto roles =
+        evaluator.role_refs(told.name, Value::object(), blueprint::given_names(blueprint, node), context);
+    if (!roles.ok() && roles.error().kind != ErrorKind::Invalid) return roles.error();
+    const auto seen = example.roles.find(told.name);
+    if (roles.ok() && *roles)
+      for (const Value& each : (*roles)->as_array()) add_role(each, all);
+    else if (seen != example.roles.end())
+      all.insert(seen->second.begin(), seen->second.end());
+    else if (rights.giving.empty() || rights.giving.back() != told.name)
+      rights.giving.push_back(told.name);
+  }
+  for (const char* kind : {"ClusterRole", "Role"}) {
+    std::vector<std::string> names;
+    for (const auto& [of, name] : all)
+      if (of == kind) names.push_back(name);
+    if (names.empty()) continue;
+    Value bind = rule(std::string(kRbacGroup), blueprint::usual_plural(kind), {"bind"});
+    bind.set("resourceNames", texts(names));
+    rules.push_back(std::move(bind));
+  }
+  return {};
+}
+
 // HTTP nodes send requests through the API server. Where values choose Service or Pod, both are allowed.
 Status add_proxy_rules(const blueprint::Blueprint& blueprint, blueprint::Evaluator& evaluator,
                        const Context& context, Value::Array& rules) {
@@ -167,17 +228,17 @@ Result<BlueprintRights> blueprint_rights(package::Renderer& renderer, const Blue
   const blueprint::Blueprint& blueprint = *described;
   BlueprintRights rights;
   MIST_TRY(NodeKinds kinds, kinds_without_instance(blueprint, evaluator, context));
-  NodeKinds examples;
+  Example examples;
   if (scenario) {
-    reconcile::Scenario example = *scenario;
-    source.fill_defaults(blueprint, example.instance);
-    MIST_TRY(examples, kinds_of_scenario(blueprint, evaluator, example, context));
+    reconcile::Scenario played = *scenario;
+    source.fill_defaults(blueprint, played.instance);
+    MIST_TRY(examples, example_of(blueprint, evaluator, played, context));
   }
   for (const blueprint::Node& node : blueprint.nodes()) {
     if (node.type == NodeType::Package) rights.packages.push_back(node.name);
     if (node.type == NodeType::Value || node.type == NodeType::Http || kinds.contains(node.name)) continue;
-    const auto example = examples.find(node.name);
-    if (example == examples.end()) {
+    const auto example = examples.kinds.find(node.name);
+    if (example == examples.kinds.end()) {
       rights.unknown.push_back(node.name);
       continue;
     }
@@ -191,6 +252,7 @@ Result<BlueprintRights> blueprint_rights(package::Renderer& renderer, const Blue
   Value::Array all_rules = rules_of(blueprint, reconcile::permissions(blueprint, kinds), source, rights);
   add_crd_rules(blueprint, source.name, place_rules, all_rules);
   MIST_TRY_VOID(add_proxy_rules(blueprint, evaluator, context, all_rules));
+  MIST_TRY_VOID(add_bind_rules(blueprint, kinds, examples, evaluator, context, all_rules, rights));
   const bool is_own = account.run_as.empty();
   const std::string& worker = is_own ? account.name : account.run_as;
   if (is_own) {

@@ -14,6 +14,9 @@ struct BlueprintRights {
   std::vector<std::string>
       by_example;                    ///< nodes whose kinds are those of the scenario; others may have others
   std::vector<std::string> guessed;  ///< "widgets.example.com": plurals that no CRD confirms
+  /// Nodes that give rights to others by roles that they make, or bind, of which nobody can tell: an account
+  /// may give none that it doesn't have.
+  std::vector<std::string> giving = {};
   /// Package nodes: what their packages make takes rights of its own.
   std::vector<std::string> packages = {};
 };

@@ -51,6 +51,9 @@ std::string comments(const action::BlueprintRights& rights) {
       rights.unknown);
   say("the kinds of these nodes are those of the example, and other instances may need others",
       rights.by_example);
+  say("not complete: these nodes make roles, or bind some that depend on values, and an account may give no "
+      "rights that it doesn't have: allow it those, or the verbs escalate and bind on these roles",
+      rights.giving);
   say("objects that the packages of these nodes make need rights of their own: the ServiceAccount of their "
       "Releases needs what mistctl needs for the same package (docs/rbac.md)",
       rights.packages);
@@ -78,10 +81,15 @@ Result<ExitCode> run_rbac(const Invocation& invocation, World& world) {
                                  {"unknown", view::texts_value(rights.unknown)},
                                  {"byExample", view::texts_value(rights.by_example)},
                                  {"guessed", view::texts_value(rights.guessed)},
+                                 {"giving", view::texts_value(rights.giving)},
                                  {"packages", view::texts_value(rights.packages)}}));
   else
     world.out.write(comments(rights) + encoding::to_yaml_documents(rights.manifests));
-  if (rights.unknown.empty()) return ExitCode::Ok;
+  if (!rights.giving.empty())
+    world.events->warn(
+        fmt::format("these roles are not complete: {} give rights, which the account must have itself",
+                    join(rights.giving, ", ")));
+  if (rights.unknown.empty()) return rights.giving.empty() ? ExitCode::Ok : ExitCode::Failed;
   world.events->warn(
       fmt::format("these roles are not complete: the kinds of {} depend on values; give an example "
                   "with --instance",
