@@ -205,8 +205,9 @@ class Controller::State {
   }
 
   void work(const Key& key, const Context& context) {
-    const std::optional<Value> object = informer_->get(key);
     std::unique_lock lock(mutex_);
+    // With the lock, so that a change that comes after it finds which one is in hand.
+    const std::optional<Value> object = informer_->get(key);
     if (!object) {
       kept_.erase(key);
       for (auto& [on, waiting] : waiting_) waiting.erase(key);
