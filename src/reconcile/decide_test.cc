@@ -214,6 +214,25 @@ TEST_F(ReconcileTest, WhatStaysWhenTheInstanceGoesLosesItsMark) {
   EXPECT_EQ(plan.releases.front().what, Release::What::Marks);
 }
 
+TEST_F(ReconcileTest, WhatStaysAlthoughNothingWantsItLosesItsMarkWithTheInstance) {
+  describe(
+      "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: own, b: {type: own, policy: retain}}, "
+      "also: [{from: instance, to: a}, {from: instance, to: b, when: spec.more}], "
+      "sequence: [{from: a, to: b}]}");
+  settle();
+  instance["spec"].set("more", false);
+  const Plan kept = next();
+  EXPECT_TRUE(kept.writes_nothing());
+  EXPECT_EQ(kept.record, record);
+  EXPECT_EQ(report("b").state, NodeState::NotWanted);
+  instance["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+  const Plan plan = next();
+  EXPECT_THAT(plan.deletes, IsEmpty()) << "what came before it goes later";
+  ASSERT_EQ(plan.releases.size(), 1U);
+  EXPECT_EQ(plan.releases.front().node, "b");
+  EXPECT_EQ(plan.releases.front().what, Release::What::Marks);
+}
+
 TEST_F(ReconcileTest, TakesOverNothingOfOthers) {
   describe(
       "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: {type: own, adopt: true}}, "

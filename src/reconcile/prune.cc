@@ -54,11 +54,15 @@ void prune(const std::vector<Recorded>& going, const Survivors& survivors, std::
   std::vector<Left> left;
   std::set<std::string> needed;
   for (const Recorded& each : going) {
-    if (each.policy == Policy::Retain) continue;
     Observation observed = world.observe(each.id, true);
     if (observed.absent()) continue;
     // Somebody made another one since.
     if (observed.there() && !is_instances(observed.object, uid)) continue;
+    // It keeps its mark as long as the instance is there, and is remembered for that.
+    if (each.policy == Policy::Retain) {
+      plan.record.objects.push_back(each);
+      continue;
+    }
     for (const std::string& node : each.after)
       if (node != each.node) needed.insert(node);
     left.push_back({&each, std::move(observed)});
