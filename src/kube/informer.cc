@@ -76,6 +76,14 @@ std::vector<Informer::Key> Informer::keys() const {
   return keys;
 }
 
+std::vector<Informer::Key> Informer::keys_with(std::string_view text) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Key> keys;
+  for (const auto& [key, item] : items_)
+    if (item.text.find(text) != std::string::npos) keys.push_back(key);
+  return keys;
+}
+
 void Informer::put(Value object, Echo echo) {
   if (prune_) prune_(object);
   const std::lock_guard lock(mutex_);

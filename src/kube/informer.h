@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -41,8 +42,10 @@ class Informer {
   std::optional<Error> failure() const;
   std::optional<Value> get(const Key& key) const;
   std::vector<Key> keys() const;
+  /// Of the objects in whose JSON that text stands. Reads all of them.
+  std::vector<Key> keys_with(std::string_view text) const;
   /// The server's answer to a write of ours counts as if the watch had told it already. Silent: when the
-  /// watch tells it, nobody is told.
+  /// watch tells it, or what came before it, nobody is told; so the caller looks at what the answer has.
   enum class Echo : std::uint8_t { Told, Silent };
   void put(Value object, Echo echo = Echo::Told);
 

@@ -81,6 +81,15 @@ TEST_F(InformerTest, HoldsWhatIsThere) {
   EXPECT_TRUE(informer_->synced());
 }
 
+TEST_F(InformerTest, FindsObjectsByWhatStandsInThem) {
+  put("web", "a-word");
+  put("other", "another");
+  wait_for(kWeb, true);
+  wait_for({"default", "other"}, true);
+  EXPECT_THAT(informer_->keys_with("a-word"), ElementsAre(kWeb));
+  EXPECT_TRUE(informer_->keys_with("a-third").empty());
+}
+
 TEST_F(InformerTest, TakesAnAnswerBeforeTheWatchTellsIt) {
   wait([&] { return informer_->synced(); });
   const Value first = put("web", "1");

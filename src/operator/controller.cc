@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -250,6 +251,13 @@ class Controller::State {
             [&](const std::string& node, const Value& environment, const std::vector<std::string>& unknown) {
               return identities(actor, loaded, item, node, environment, unknown, open, context);
             },
+        .kinds =
+            [&](const std::string& node, const Value& environment, const std::vector<std::string>& unknown) {
+              const auto answer =
+                  answered(loaded, item, "kinds of " + node,
+                           blueprint::Evaluator::to_ask_kinds(node, environment, unknown), open);
+              return answer && answer->ok() ? std::optional(**answer) : std::nullopt;
+            },
         .observe =
             [&, this](const ObjectId& id, bool owned) {
               const bool known = recorded.find(id) != nullptr;
@@ -270,6 +278,11 @@ class Controller::State {
               trouble = observed.error();
               return not_told(id, observed.error());
             },
+        .marked = memory.accounted()
+                      ? decltype(reconcile::World::marked)()
+                      : [&](const std::set<reconcile::ObjectKind>& kinds) {
+                          return actor.observer.marked(kinds, instance.string_at({"metadata", "uid"}), context);
+                        },
         .list =
             [&](const Collection& collection) {
               auto listed = actor.observer.list(collection, context);

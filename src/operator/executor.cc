@@ -11,6 +11,7 @@
 #include "kube/api_failure.h"
 #include "kube/lost_version.h"
 #include "operator/controller.h"
+#include "reconcile/lost_record.h"
 #include "reconcile/status.h"
 
 namespace mist::operator_ {
@@ -85,11 +86,16 @@ Result<Executor::Outcome> Executor::carry_out(kube::Informer& instances, const V
       return std::move(stored).error();
     }
     outcome.wrote = *stored;
+  } else {
+    memory.keep(plan.record.unaccounted);
   }
+  if (plan.accounted) memory.account();
   MIST_TRY_VOID(write_objects(plan, memory, label, outcome, span, context));
   remove_objects(plan, memory, label, span, context);
   MIST_TRY_VOID(context.check());
   if (terminating && plan.finished && has_finalizer(instance)) {
+    if (blueprint == nullptr && reconcile::is_record_in_doubt(instance))
+      tell_what_may_be_left(instance, context);
     MIST_TRY_VOID(traced(span, "remove finalizer", id_of(instance),
                          [&] { return release(instances, instance, context); }));
     return outcome;
@@ -114,7 +120,8 @@ Result<Executor::Outcome> Executor::write_ahead(const Value& instance, Plan& pla
 }
 
 bool Executor::is_recorded(const Value& instance, const Plan& plan, const Memory& memory) {
-  const bool is_claimed = plan.record.objects.empty() || has_finalizer(instance);
+  const bool is_claimed =
+      (plan.record.objects.empty() && plan.record.unaccounted.empty()) || has_finalizer(instance);
   return is_claimed && reconcile::says_as_much(memory.stored_record(), plan.record);
 }
 
@@ -278,6 +285,16 @@ Status Executor::claim(kube::Informer& instances, const Value& instance, const s
                              .in("while the record was written"));
   instances.put(std::move(answer), kube::Informer::Echo::Silent);
   return {};
+}
+
+// Nobody knows what kinds of objects it had.
+void Executor::tell_what_may_be_left(const Value& instance, const Context& context) {
+  notices_.tell(
+      instance, true, "RecordLost",
+      fmt::format("the record of what was made was lost, and there is no blueprint: objects with the "
+                  "label {}={} may be left",
+                  kInstanceLabel, instance.string_at({"metadata", "uid"})),
+      context);
 }
 
 Status Executor::release(kube::Informer& instances, const Value& instance, const Context& context) const {

@@ -58,6 +58,7 @@ class Executor {
                        const Span& span, const Context& context);
   Status claim(kube::Informer& instances, const Value& instance, const std::string& record,
                const Context& context) const;
+  void tell_what_may_be_left(const Value& instance, const Context& context);
   Status release(kube::Informer& instances, const Value& instance, const Context& context) const;
   Status write_status(kube::Informer& instances, const Value& instance, const blueprint::Blueprint* blueprint,
                       const Plan& plan, const Span& span, const Context& context) const;

@@ -67,10 +67,12 @@ Result<const Record*> Memory::record(std::string_view stored_text, std::string_v
   const bool is_known = stored_ && !record_.empty();
   auto read = reconcile::record_from(stored_text);
   if (!read.ok() && !is_known) return std::move(read).error();
-  if (is_known && (!read.ok() || stored_text.empty())) {
-    // Not as it is stored, so that it is stored again.
+  if (is_known) {
+    // Somebody wrote over it, as by applying an older manifest: what is known isn't as stored, so that it is
+    // stored again.
     stored_ = stored_text;
-    stored_record_ = {};
+    stored_record_ = read.ok() ? *std::move(read) : Record();
+    record_ = reconcile::united(std::move(record_), stored_record_);
     return &record_;
   }
   stored(std::string(stored_text), *read);

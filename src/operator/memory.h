@@ -50,14 +50,20 @@ class Memory {
   bool frozen(const std::string& node, SteadyTime now) const;
 
   /// The record of the instance: what is stored, and what needs not be stored, since it can be seen on the
-  /// objects. Where somebody removed or damaged what is stored, as `kubectl replace` does, what was stored
-  /// last counts, and is to be stored again. Invalid: it is damaged, and nobody here knows what it was.
+  /// objects. Where somebody removed, damaged or wrote over what is stored, as `kubectl replace` and `kubectl
+  /// apply` of an older manifest do, what was stored last counts too, and is to be stored again. Invalid: it
+  /// is damaged, and nobody here knows what it was.
   /// `uid`: of another instance of the same name nothing is known.
   Result<const Record*> record(std::string_view stored, std::string_view uid);
   /// The stored part alone.
   const Record& stored_record() const { return stored_record_; }
   void stored(std::string text, const Record& record);
   void keep(Record record) { record_ = std::move(record); }
+  /// Objects of a record that isn't stored any more, since the instance is being deleted.
+  void keep(std::vector<ObjectId> unaccounted) { record_.unaccounted = std::move(unaccounted); }
+  /// Whether the record has everything: nobody has to look for what carries the mark of the instance.
+  bool accounted() const { return accounted_; }
+  void account() { accounted_ = true; }
 
   /// That object isn't there, by the server's word or because nobody was ever asked to make it: no informer
   /// has it, and that isn't for the lack of a label.
@@ -104,6 +110,7 @@ class Memory {
   std::optional<std::string> stored_;
   Record stored_record_, record_;
   std::set<ObjectId> gone_;
+  bool accounted_ = false;
   std::optional<SteadyTime> deferred_since_;
 };
 

@@ -28,6 +28,30 @@ TEST(Memory, KeepsWhatNeedsNotBeStoredUntilTheStoredRecordIsAnother) {
   EXPECT_FALSE(memory.record("{", "u3").ok());
 }
 
+TEST(Memory, AnOlderRecordTakesNothingFromWhatIsKnown) {
+  Memory memory;
+  Record old{.objects = {{.node = "b", .id = kSibling, .hash = "h0"}}};
+  old.reach("act", "h0");
+  const std::string older = to_text(old);
+  ASSERT_TRUE(memory.record(older, "u1").ok());
+  Record now{
+      .objects = {{.node = "a", .id = kId, .hash = "h1"}, {.node = "b", .id = kSibling, .hash = "h1"}}};
+  now.reach("act", "h0");
+  now.reach("act", "h1");
+  memory.stored(to_text(now), now);
+  const Record& known = **memory.record(older, "u1");
+  EXPECT_EQ(known, now);
+  EXPECT_EQ(memory.stored_record(), old) << "so that it is stored again";
+  // What an answer that was lost has stored isn't known otherwise.
+  Record more = now;
+  more.objects.push_back({.node = "c", .id = {"v1", "Secret", "shop", "c"}});
+  more.reach("late", "h2");
+  const Record& both = **memory.record(to_text(more), "u1");
+  EXPECT_EQ(both.objects.size(), 3U);
+  EXPECT_TRUE(both.reached("late", "h2"));
+  EXPECT_EQ(memory.stored_record(), both) << "nothing is to be stored";
+}
+
 TEST(Memory, TheStatusWaitsForThreeSecondsAtMost) {
   Memory memory;
   const SteadyTime now{};

@@ -33,9 +33,12 @@ void Notices::of_instance(const Value& instance, const Value& conditions, const 
   // Becoming ready at once is no news: an Event would be one request more for each instance.
   const bool ready = now->string_at("status") == "True" && before != nullptr && !same("status");
   if (failed || ready) tell(instance, failed, reason, now->string_at("message"), context);
-  const Value* oscillating = condition_in(conditions, "Oscillating");
-  if (oscillating != nullptr && (had == nullptr || condition_in(*had, "Oscillating") == nullptr))
-    tell(instance, true, "Oscillating", oscillating->string_at("message"), context);
+  for (const std::string_view type : {"Oscillating", "RecordComplete"}) {
+    const Value* const told = condition_in(conditions, type);
+    if (told == nullptr || (had != nullptr && condition_in(*had, type) != nullptr)) continue;
+    tell(instance, true, type == "Oscillating" ? type : told->string_at("reason"), told->string_at("message"),
+         context);
+  }
 }
 
 void Notices::tell(const Value& about, bool warning, std::string_view reason, std::string_view message,

@@ -57,6 +57,24 @@ Result<Observation> Observer::observe(const ObjectId& id, bool owned, bool known
   return observed;
 }
 
+std::vector<ObjectId> Observer::marked(const std::set<reconcile::ObjectKind>& kinds, std::string_view uid,
+                                       const Context& context) {
+  std::vector<ObjectId> found;
+  for (const reconcile::ObjectKind& kind : kinds) {
+    const auto store = store_of({kind.api_version, kind.kind, {}, {}}, true, context);
+    // What can't be asked now isn't known to be missing.
+    if (!store.ok()) unsynced_ |= store.error().kind != ErrorKind::NotFound;
+    if (!store.ok() || !is_synced(**store)) continue;
+    const Informer& informer = *(*store)->informer;
+    for (const Informer::Key& key : informer.keys_with(uid)) {
+      const auto object = informer.get(key);
+      if (object && object->string_at({"metadata", "labels", kInstanceLabel}) == uid)
+        found.push_back({kind.api_version, kind.kind, key.first, key.second});
+    }
+  }
+  return found;
+}
+
 Result<std::unique_ptr<kube::Informer>> Observer::informer(const apimachinery::GroupVersionKind& gvk,
                                                            kube::ListOptions options,
                                                            std::function<void(Value&)> prune,

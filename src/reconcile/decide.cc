@@ -6,6 +6,7 @@
 
 #include "apimachinery/conditions.h"
 #include "base/text.h"
+#include "reconcile/lost_record.h"
 #include "reconcile/prune.h"
 #include "reconcile/status.h"
 
@@ -596,6 +597,28 @@ Value values_of(const Value& instance) {
   return values;
 }
 
+// `blueprint` is null where there is none.
+Plan torn_down(const Blueprint* blueprint, const Value& instance, const Record& recorded,
+               const World& world) {
+  Plan plan;
+  plan.record.progress = recorded.progress;
+  plan.suspended = is_suspended(instance);
+  if (!apimachinery::is_terminating(instance) || plan.suspended) {
+    plan.record = recorded;
+    plan.unkept = !plan.suspended;
+    plan.status = values_of(instance);
+    return plan;
+  }
+  // An object that stays would keep the mark of an instance that is gone, and nobody could take it over.
+  std::vector<Recorded> all = recorded.objects;
+  for (Recorded& each : all)
+    if (each.policy == Policy::Retain) each.policy = Policy::Orphan;
+  prune(all, {}, instance.string_at({"metadata", "uid"}), world, plan);
+  account_for_marked(blueprint, instance, recorded, world, plan);
+  plan.finished = plan.record.objects.empty() && plan.record.unaccounted.empty();
+  return plan;
+}
+
 }  // namespace
 
 void NodeReport::fails(const ObjectId& object, std::string why) {
@@ -615,7 +638,7 @@ bool is_suspended(const Value& instance) {
 
 Plan decide(const Blueprint& blueprint, const Value& instance, const Record& recorded, const World& world) {
   if (apimachinery::is_terminating(instance) || is_suspended(instance)) {
-    Plan plan = tear_down(instance, recorded, world);
+    Plan plan = torn_down(&blueprint, instance, recorded, world);
     plan.status = status_before(blueprint, instance);
     return plan;
   }
@@ -635,26 +658,12 @@ Plan decide(const Blueprint& blueprint, const Value& instance, const Record& rec
   }
   Plan plan = Reconciler(blueprint, instance, recorded, world).run();
   plan.spec = spec;
+  account_for_marked(&blueprint, instance, recorded, world, plan);
   return plan;
 }
 
 Plan tear_down(const Value& instance, const Record& recorded, const World& world) {
-  Plan plan;
-  plan.record.progress = recorded.progress;
-  plan.suspended = is_suspended(instance);
-  if (!apimachinery::is_terminating(instance) || plan.suspended) {
-    plan.record = recorded;
-    plan.unkept = !plan.suspended;
-    plan.status = values_of(instance);
-    return plan;
-  }
-  // An object that stays would keep the mark of an instance that is gone, and nobody could take it over.
-  std::vector<Recorded> all = recorded.objects;
-  for (Recorded& each : all)
-    if (each.policy == Policy::Retain) each.policy = Policy::Orphan;
-  prune(all, {}, instance.string_at({"metadata", "uid"}), world, plan);
-  plan.finished = plan.record.objects.empty();
-  return plan;
+  return torn_down(nullptr, instance, recorded, world);
 }
 
 }  // namespace mist::reconcile

@@ -83,6 +83,8 @@ struct Plan {
   bool finished = false;          ///< of an instance that is being deleted: nothing of it is left
   bool suspended = false;
   bool unkept = false;  ///< there is no blueprint: it stays as it is
+  /// Its record has all that carries the mark of the instance, as far as that can be found out.
+  bool accounted = false;
   SpecState spec = SpecState::Unchecked;
   std::string spec_fault = {};     ///< of a broken one: where, and Nickel's words
   Value status = Value::object();  ///< what nodes write to the instance's status

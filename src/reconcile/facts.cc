@@ -105,13 +105,16 @@ bool has_finalizer(const Value& object) {
          std::ranges::any_of(list->as_array(), [](const Value& each) { return each == Value(kFinalizer); });
 }
 
+bool has_controller(const Value& object) {
+  const Value* const owners = object.at_path({"metadata", "ownerReferences"});
+  return owners != nullptr && owners->is_array() &&
+         std::ranges::any_of(owners->as_array(),
+                             [](const Value& each) { return each.is_true_at("controller"); });
+}
+
 // By the marks of Mistletoe, of a controller, and of those who deploy.
 bool belongs_to_somebody(const Value& object) {
-  if (const Value* const owners = object.at_path({"metadata", "ownerReferences"});
-      owners != nullptr && owners->is_array() &&
-      std::ranges::any_of(owners->as_array(),
-                          [](const Value& each) { return each.is_true_at("controller"); }))
-    return true;
+  if (has_controller(object)) return true;
   for (const std::string_view mark : {"meta.helm.sh/release-name", "argocd.argoproj.io/tracking-id"})
     if (!object.string_at({"metadata", "annotations", mark}).empty()) return true;
   for (const std::string_view mark : {"kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name"})

@@ -132,6 +132,8 @@ Value for_functions(const Value& instance);
 bool is_instances(const Value& object, std::string_view uid);
 /// It carries the operator's.
 bool has_finalizer(const Value& object);
+/// An owner of it manages it.
+bool has_controller(const Value& object);
 bool belongs_to_somebody(const Value& object);
 
 }  // namespace mist::reconcile

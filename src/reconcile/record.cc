@@ -32,10 +32,19 @@ std::vector<std::string> uses_from(const Value& each, const Value& record) {
   return lists == nullptr ? std::vector<std::string>() : lists->texts_at(name);
 }
 
+ObjectId id_from(const Value& each) {
+  return {std::string(each.string_at("apiVersion")), std::string(each.string_at("kind")),
+          std::string(each.string_at("namespace")), std::string(each.string_at("name"))};
+}
+
+Value described(const ObjectId& id) {
+  return Value::object(
+      {{"apiVersion", id.api_version}, {"kind", id.kind}, {"namespace", id.ns}, {"name", id.name}});
+}
+
 Recorded recorded_from(const Value& each, const Value& record) {
   return {.node = std::string(each.string_at("node")),
-          .id = {std::string(each.string_at("apiVersion")), std::string(each.string_at("kind")),
-                 std::string(each.string_at("namespace")), std::string(each.string_at("name"))},
+          .id = id_from(each),
           .after = each.texts_at("after"),
           .uses = uses_from(each, record),
           .hash = std::string(each.string_at("input")),
@@ -99,10 +108,28 @@ void Record::reach(const std::string& node, const std::string& hash) {
 }
 
 bool says_as_much(const Record& before, const Record& now) {
-  return before.progress == now.progress &&
+  return before.progress == now.progress && before.unaccounted == now.unaccounted &&
          std::ranges::equal(before.objects, now.objects, [](const Recorded& was, const Recorded& is) {
            return is.shown ? was.is_same_but_for_hash(is) : was == is;
          });
+}
+
+Record united(Record known, const Record& other) {
+  for (const Recorded& each : other.objects)
+    if (known.find(each.id) == nullptr) known.objects.push_back(each);
+  for (const auto& [node, progress] : other.progress) {
+    const auto [mine, is_new] = known.progress.try_emplace(node, progress);
+    if (is_new) continue;
+    std::vector<std::string>& reached = mine->second.reached;
+    std::vector<std::string> more;
+    for (const std::string& each : progress.reached)
+      if (std::ranges::find(reached, each) == reached.end()) more.push_back(each);
+    reached.insert(reached.begin(), more.begin(), more.end());
+  }
+  for (const ObjectId& each : other.unaccounted)
+    if (std::ranges::find(known.unaccounted, each) == known.unaccounted.end())
+      known.unaccounted.push_back(each);
+  return known;
 }
 
 std::string to_text(const Record& record) {
@@ -124,6 +151,7 @@ std::string to_text(const Record& record) {
   }
   Value whole = Value::object({{"objects", Value(std::move(objects))}});
   if (!lists.empty()) whole.set("lists", std::move(lists));
+  for (const ObjectId& each : record.unaccounted) whole["unaccounted"].push_back(described(each));
   for (const auto& [node, progress] : record.progress) {
     Value entry = Value::object({{"reached", list_of(progress.reached)}});
     if (!progress.failed.empty()) {
@@ -145,6 +173,8 @@ Result<Record> record_from(std::string_view text) {
         .with_hint("put back what it was, or remove it if nothing of the instance is there any more");
   if (const Value* objects = parsed->find("objects"); objects != nullptr && objects->is_array())
     for (const Value& each : objects->as_array()) record.objects.push_back(recorded_from(each, *parsed));
+  if (const Value* left = parsed->find("unaccounted"); left != nullptr && left->is_array())
+    for (const Value& each : left->as_array()) record.unaccounted.push_back(id_from(each));
   if (const Value* progress = parsed->find("progress"); progress != nullptr && progress->is_object())
     for (const Value::Member& each : progress->as_object())
       record.progress[each.key] = {each.value.texts_at("reached"),

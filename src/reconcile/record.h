@@ -68,13 +68,16 @@ struct Progress {
 struct Record {
   std::vector<Recorded> objects = {};
   std::map<std::string, Progress> progress = {};  ///< by node
+  /// Objects with the mark of the instance that were found when its record was lost, and that no node makes.
+  /// Nobody knows what is to become of them.
+  std::vector<ObjectId> unaccounted = {};
 
   /// In whatever version of its kind it was written.
   const Recorded* find(const ObjectId& id) const;
   bool reached(const std::string& node, std::string_view hash) const;
   /// Keeps the last kMostReached of a node.
   void reach(const std::string& node, const std::string& hash);
-  bool empty() const { return objects.empty() && progress.empty(); }
+  bool empty() const { return objects.empty() && progress.empty() && unaccounted.empty(); }
   friend bool operator==(const Record&, const Record&) = default;
 };
 
@@ -82,6 +85,9 @@ inline constexpr std::size_t kMostReached = 500;
 
 /// Whether nothing is lost if `now` isn't stored where `before` is: they differ at most in what objects show.
 bool says_as_much(const Record& before, const Record& now);
+
+/// What either says, where `known` is the later one: of what both name it counts.
+Record united(Record known, const Record& other);
 
 /// JSON.
 std::string to_text(const Record& record);

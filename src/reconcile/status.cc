@@ -5,6 +5,7 @@
 
 #include "apimachinery/conditions.h"
 #include "base/text.h"
+#include "reconcile/lost_record.h"
 
 namespace mist::reconcile {
 
@@ -103,6 +104,9 @@ Value status_of(const Plan& plan, const Value& instance, const std::string& now)
       what += fmt::format(" and {} more", others);
     if (!problem->detail.empty()) what += ": " + problem->detail;
     conditions.push_back(condition("Ready", "False", word(problem->state), std::move(what), instance, now));
+  } else if (apimachinery::is_terminating(instance) && !plan.record.unaccounted.empty()) {
+    conditions.push_back(
+        condition("Ready", "False", "RecordLost", unaccounted_words(plan.record), instance, now));
   } else {
     conditions.push_back(condition("Ready", "True", "Ready", "everything is as wanted", instance, now));
   }
@@ -114,6 +118,9 @@ Value status_of(const Plan& plan, const Value& instance, const std::string& now)
   if (!plan.status_fault.empty())
     conditions.push_back(
         condition("StatusValid", "False", "ContractBroken", plan.status_fault, instance, now));
+  if (!plan.record.unaccounted.empty())
+    conditions.push_back(
+        condition("RecordComplete", "False", "RecordLost", unaccounted_words(plan.record), instance, now));
   if (!plan.silent.empty()) {
     std::string words;
     for (const auto& [node, why] : plan.silent)

@@ -18,8 +18,9 @@ Value condition(std::string_view type, std::string_view status, std::string_view
                 const Value& instance, const std::string& now);
 
 /// The status of an instance. Conditions: Ready always; SpecValid if the spec has a contract; StatusValid
-/// while nodes give it what its contract refuses; SourcesAnswer while HTTP nodes of it fail; Oscillating
-/// while a node comes and goes too often. Beside them, what nodes write. `now`: RFC 3339, for conditions that
+/// while nodes give it what its contract refuses; SourcesAnswer while HTTP nodes of it fail; RecordComplete
+/// while objects are left of which its record told that was lost; Oscillating while a node comes and goes too
+/// often. Beside them, what nodes write. `now`: RFC 3339, for conditions that
 /// change.
 Value status_of(const Plan& plan, const Value& instance, const std::string& now);
 

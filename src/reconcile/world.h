@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,11 @@ struct Collection {
   friend auto operator<=>(const Collection&, const Collection&) = default;
 };
 
+struct ObjectKind {
+  std::string api_version, kind;
+  friend auto operator<=>(const ObjectKind&, const ObjectKind&) = default;
+};
+
 struct World {
   /// The result of a node's function, with namespaces filled in. `environment`: the instance and what edges
   /// extract.
@@ -64,8 +70,15 @@ struct World {
   std::function<std::optional<Value>(const std::string& node, const Value& environment,
                                      const std::vector<std::string>& unknown)>
       identities = {};
+  /// The kinds of what a node's function makes (a list of records with apiVersion and kind) in the same way.
+  std::function<std::optional<Value>(const std::string& node, const Value& environment,
+                                     const std::vector<std::string>& unknown)>
+      kinds = {};
   /// `owned`: objects of instances only are known, so that somebody else's object counts as absent.
   std::function<Observation(const ObjectId&, bool owned)> observe;
+  /// The objects of these kinds that carry the mark of the instance. Null: somebody knows its record since it
+  /// was accounted for.
+  std::function<std::vector<ObjectId>(const std::set<ObjectKind>&)> marked = {};
   /// nullopt: not known yet.
   std::function<std::optional<Value::Array>(const Collection&)> list = {};
   /// Whether an object matches the contract of a node, or of the edge with that index; an error says why not.

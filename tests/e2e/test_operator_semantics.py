@@ -6,6 +6,7 @@ from test_demo import ROOT
 from test_operator import Operator, quiet, writes
 from test_operator_faults import blueprint, kind, make, wait_torn_down
 
+RECORD = "mistletoe.dev/record"
 HEAD = '''let {Blueprint, ..} = import "mistletoe.ncl" in {
   kind = { group = "GROUP", version = "v1", kind = "Thing" },
 '''
@@ -314,6 +315,15 @@ def an_instance_that_is_replaced_keeps_its_record(t):
     t.kube.wait("what nothing wants is deleted", lambda: not t.kube.get("ConfigMap", t.ns, "two"))
     wait_ready(t, where)
     t.kube.wait("it is recorded again", lambda: "one" in str(t.kube.checked("GET", f"{where}/web")["metadata"].get("annotations")))
+    # An older one, as kubectl apply of an older manifest puts it there, takes nothing from what the operator knows.
+    older = t.kube.checked("GET", f"{where}/web")["metadata"]["annotations"][RECORD]
+    change(t, where, {"two": True})
+    t.kube.wait("the other is made", lambda: t.kube.get("ConfigMap", t.ns, "two"))
+    wait_ready(t, where)
+    t.kube.checked("PATCH", f"{where}/web", {"metadata": {"annotations": {RECORD: older}}, "spec": {"two": False}},
+                   content_type="application/merge-patch+json")
+    t.kube.wait("what nothing wants is deleted", lambda: not t.kube.get("ConfigMap", t.ns, "two"))
+    wait_ready(t, where)
     # A damaged one, of which a new operator knows nothing, is reported, and nothing is let go of.
     operator.stop(signal.SIGKILL)
     t.kube.checked("PATCH", f"{where}/web", {"metadata": {"annotations": {"mistletoe.dev/record": "garbage"}}},
@@ -324,3 +334,70 @@ def an_instance_that_is_replaced_keeps_its_record(t):
                                               t.kube.checked("GET", f"/api/v1/namespaces/{t.ns}/events")["items"]))
     check(t.kube.checked("GET", f"{where}/web")["metadata"]["finalizers"], "it is let go of")
     operator.stop()
+
+
+@test
+def what_only_a_lost_record_named_is_told_and_left_as_it_is(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, HEAD + '''
+      nodes = {
+        one.own = fun {..} => ''' + map_of('"one"', '{ a = "1" }') + ''',
+        data.own = fun {instance, late, ..} =>
+          { apiVersion = "v1", kind = "PersistentVolumeClaim", metadata.name = "data-%{late}",
+            spec = { accessModes = ["ReadWriteOnce"], resources.requests.storage = "1Gi" } },
+      },
+      also = [{from = "instance", to = "one"}, {from = "instance", to = "data", when = "spec.data"}],
+      sequence = [{from = "one", to = "data", extract = {late = "data.a"}}],
+    ''' + TAIL)
+    operator = Operator(t)
+    address = f"{where}/web"
+    told = lambda: condition(t, where, "RecordComplete")
+
+    def claim():
+        found = t.kube.get("PersistentVolumeClaim", t.ns, "data-1")
+        return found and "deletionTimestamp" not in found["metadata"]
+
+    def lose(**spec):
+        """The record, while no operator runs, and all that says that there was one, but for the finalizer."""
+        operator.stop(signal.SIGKILL)
+        t.kube.checked("PATCH", address, {"metadata": {"annotations": None}, "spec": spec}, content_type="application/merge-patch+json")
+        t.kube.checked("PATCH", address + "/status", {"status": None}, content_type="application/merge-patch+json")
+
+    make(t, where, data=True)
+    wait_ready(t, where)
+    lose(data=True)
+    operator.start()
+    t.kube.wait("it is recorded again", lambda: "data-1" in t.kube.checked("GET", address)["metadata"].get("annotations", {}).get(RECORD, ""))
+    wait_ready(t, where)
+    equal(told(), {}, "what is wanted is known again")
+    lose(data=False)
+    operator.start()
+    t.kube.wait("it is told", lambda: told().get("status") == "False")
+    contains(told()["message"], f"PersistentVolumeClaim {t.ns}/data-1")
+    check("ConfigMap" not in told()["message"], told())
+    check(any(e["reason"] == "RecordLost" for e in t.kube.list("Event", t.ns)), "no Event")
+    equal(condition(t, where)["status"], "True", "what is wanted is there")
+    # Another operator knows it from the record. It is wanted again, and no longer.
+    operator.stop(signal.SIGKILL)
+    operator.start()
+    change(t, where, {"data": True})
+    t.kube.wait("it is accounted for", lambda: condition(t, where).get("status") == "True" and told() == {})
+    change(t, where, {"data": False})
+    t.kube.wait("it is deleted", lambda: not claim())
+    # The instance is deleted while nobody knows its record.
+    change(t, where, {"data": True})
+    t.kube.wait("it is there again", claim)
+    wait_ready(t, where)
+    lose(data=True)
+    t.kube.checked("DELETE", address)
+    operator.start()
+    t.kube.wait("it is told", lambda: condition(t, where).get("reason") == "RecordLost")
+    contains(condition(t, where)["message"], f"PersistentVolumeClaim {t.ns}/data-1", f"ConfigMap {t.ns}/one")
+    quiet(t)
+    check(claim(), "the data is gone")
+    t.kube.delete("ConfigMap", t.ns, "one")
+    t.kube.wait("one is left", lambda: "ConfigMap" not in condition(t, where)["message"])
+    t.kube.patch("PersistentVolumeClaim", t.ns, "data-1", {"metadata": {"labels": {"mistletoe.dev/instance-uid": None}}})
+    wait_torn_down(t, where)
+    check(claim(), "the data is gone")
+    equal(operator.stop(), 0, "exit code")
