@@ -177,6 +177,124 @@ def a_release_made_by_hand_is_taken_over_as_it_is(t):
 
 
 @test
+def a_release_that_is_taken_over_keeps_its_record_and_its_commands(t):
+    serve(t)
+    registry(t)
+    chart(t, "app", "1.0.0", """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: app}
+spec:
+  selector: {matchLabels: {app: app}}
+  template:
+    metadata: {labels: {app: app}, annotations: {a: "{{ .Values.a }}", password: "{{ .Values.password | sha256sum }}"}}
+    spec: {containers: [{name: app, image: "app:1"}]}
+""", "a: x\npassword: none\n")
+    t.run("install", "app", "-p", "team/app:1.0.0", "--set", "a=1", "--set", "password=hunter2hunter2", "--wait")
+    t.run("upgrade", "app", "-p", "team/app:1.0.0", "--set", "a=2", "--set", "password=hunter2hunter2", "--wait")
+    pods = {p["metadata"]["uid"] for p in t.kube.list("Pod", t.ns) if "deletionTimestamp" not in p["metadata"]}
+    before = t.run("history", "app", "-o", "json").json["revisions"]
+    t.kube.create("Secret", t.ns, {"metadata": {"name": "app-values"}, "stringData": {"password": "hunter2hunter2"}})
+    operator = Operator(t, "--releases", "own")
+    make(t, "app", package="team/app:1.0.0", values={"a": 2},
+         valuesFrom=[{"kind": "Secret", "name": "app-values", "key": "password", "targetPath": "password"}])
+    contains(wait_for(t, "Deployed", "app"), "is deployed as v1")
+    equal({p["metadata"]["uid"] for p in t.kube.list("Pod", t.ns) if "deletionTimestamp" not in p["metadata"]}, pods, "Pods")
+    equal(t.run("history", "app", "-o", "json").json["revisions"], before, "the history")
+    equal(t.run("drift", "app", "-o", "json").json["releases"][0]["objects"], [], "drift")
+    contains(t.run("diff", "app", "--from", "v0", "--to", "v1").out, "a")
+    change(t, "app", values={"a": 3})
+    contains(wait_for(t, "Deployed", "app"), "is deployed as v2")
+    change(t, "app", suspend=True)
+    t.kube.wait("it rests", lambda: condition(t, "Suspended", "app").get("status") == "True")
+    t.run("rollback", "app", "1")
+    annotations = lambda: t.kube.get("Deployment", t.ns, "app")["spec"]["template"]["metadata"]["annotations"]
+    equal(annotations()["a"], "2", "what was rolled back to")
+    # Deleted as it rests: the release stays, and another Release may have it.
+    remove(t, "app")
+    equal([r["action"] for r in t.run("history", "app", "-o", "json").json["revisions"]], ["install", "upgrade", "upgrade", "rollback"])
+    make(t, "again", package="team/app:1.0.0", releaseName="app", values={"a": 2},
+         valuesFrom=[{"kind": "Secret", "name": "app-values", "key": "password", "targetPath": "password"}])
+    contains(wait_for(t, "Deployed", "again"), "is deployed as v3")
+    remove(t, "again")
+    equal((t.record("app"), t.kube.get("Deployment", t.ns, "app")), ([], None), "it is uninstalled")
+    check("hunter2" not in operator.said(), "the log has the secret")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def of_two_releases_for_one_the_younger_follows(t):
+    serve(t)
+    registry(t)
+    publish(t, "app", "1.0.0", config_map("app", {"a": "1"}))
+    publish(t, "app", "1.1.0", config_map("app", {"a": "2"}))
+    operator = Operator(t, "--releases", "own")
+    data = lambda: (t.kube.get("ConfigMap", t.ns, "app") or {}).get("data")
+    make(t, "elder", package="team/app:1.0.0", releaseName="app")
+    wait_for(t, "Deployed", "elder")
+    time.sleep(1.1)  # which of the two is older is known to the second
+    make(t, "younger", package="team/app:1.1.0", releaseName="app")
+    wait_for(t, "Duplicate", "younger")
+    equal(data(), {"a": "1"})
+    # It follows at once, when the elder lets the release go, is uninstalled, or rests as it is deleted.
+    change(t, "elder", onDelete="Keep")
+    wait_for(t, "Deployed", "elder")
+    remove(t, "elder")
+    wait_for(t, "Deployed", "younger")
+    equal((data(), len(t.run("history", "app", "-o", "json").json["revisions"])), ({"a": "2"}, 2), "it was upgraded")
+    time.sleep(1.1)
+    make(t, "third", package="team/app:1.0.0", releaseName="app")
+    wait_for(t, "Duplicate", "third")
+    operator.stop(signal.SIGKILL)
+    t.kube.checked("DELETE", address(t, "younger"))
+    operator.start()
+    wait_for(t, "Deployed", "third")
+    t.kube.wait("the other is gone", lambda: t.kube.request("GET", address(t, "younger"))[0] == 404)
+    equal((data(), len(t.run("history", "app", "-o", "json").json["revisions"])), ({"a": "1"}, 1), "it was installed anew")
+    remove(t, "third")
+    equal((data(), t.record("app")), (None, []), "nothing is left")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def a_release_whose_account_loses_its_rights_goes_on_when_it_has_them_again(t):
+    serve(t)
+    registry(t)
+    for minor in range(3):
+        publish(t, "app", f"1.{minor}.0", *(config_map(name, {"a": str(minor)}) for name in ("app", "more")))
+    t.kube.create("ServiceAccount", t.ns, {"metadata": {"name": "deployer"}})
+    t.kube.create("RoleBinding", t.ns, {
+        "metadata": {"name": "deployer"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "deployer"},
+        "subjects": [{"kind": "ServiceAccount", "name": "deployer", "namespace": t.ns}]})
+    t.kube.create("Role", t.ns, {"metadata": {"name": "deployer"}, "rules": []})
+
+    def allow(*rules):
+        t.kube.patch("Role", t.ns, "deployer", {"rules": [
+            {"apiGroups": [""], "resources": [resource], "verbs": verbs} for resource, verbs in rules]})
+    everything = (("configmaps", ["*"]), ("secrets", ["*"]))
+    allow(*everything)
+    operator = Operator(t, "--releases", "own")
+    make(t, "app", package="team/app:1.0.0", serviceAccountName="deployer", retries=0)
+    wait_for(t, "Deployed", "app", seconds=60)
+    allow(("secrets", ["*"]), ("configmaps", ["get", "list", "watch"]))
+    time.sleep(1)
+    change(t, "app", package="team/app:1.1.0")
+    contains(wait_for(t, "DeployFailed", "app"), f"system:serviceaccount:{t.ns}:deployer")
+    equal([t.kube.get("ConfigMap", t.ns, name)["data"] for name in ("app", "more")], [{"a": "0"}] * 2, "nothing was changed")
+    allow(*everything)
+    contains(wait_for(t, "Deployed", "app", seconds=90), "app 1.1.0")
+    # Its deletion, too.
+    allow()
+    time.sleep(1)
+    t.kube.checked("DELETE", address(t, "app"))
+    contains(wait_for(t, "UninstallFailed", "app"), f"system:serviceaccount:{t.ns}:deployer")
+    check(t.kube.get("ConfigMap", t.ns, "app"), "it is there")
+    allow(*everything)
+    t.kube.wait("it is uninstalled", lambda: t.kube.request("GET", address(t, "app"))[0] == 404, seconds=90)
+    equal((t.record("app"), t.kube.get("ConfigMap", t.ns, "app")), ([], None), "nothing is left")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
 def a_release_with_an_object_that_the_server_refuses_writes_none_of_them(t):
     """Bounds are in no published schema, so that only the server knows them."""
     serve(t)
