@@ -42,8 +42,8 @@ class LostRecordTest : public ::testing::Test {
     return instance;
   }
   static Value map(const std::string& name, std::string_view uid = "u1") {
-    Value object = yaml(fmt::format("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}, namespace: shop}}}}",
-                                    name));
+    Value object = yaml(
+        fmt::format("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}, namespace: shop}}}}", name));
     object["metadata"].set("labels", Value::object({{std::string(kInstanceLabel), uid}}));
     return object;
   }
@@ -53,8 +53,8 @@ class LostRecordTest : public ::testing::Test {
               made["metadata"].erase("labels");
               return made;
             },
-            .kinds = [](const std::string& node, const Value&, const std::vector<std::string>& unknown)
-                -> std::optional<Value> {
+            .kinds = [](const std::string& node, const Value&,
+                        const std::vector<std::string>& unknown) -> std::optional<Value> {
               EXPECT_THAT(unknown, IsEmpty());
               return Value::array({yaml(fmt::format("{{apiVersion: {}/v1, kind: Kind}}", node))});
             },
