@@ -77,8 +77,8 @@ void account_for_marked(const blueprint::Blueprint* blueprint, const Value& inst
     if (plan.record.find(id) != nullptr) continue;
     const Observation observed = world.observe(id, true);
     // Controllers copy labels to what they make.
-    const bool is_left = !observed.there() ||
-                         (is_instances(observed.object, uid) && !has_controller(observed.object));
+    const bool is_left =
+        !observed.there() || (is_instances(observed.object, uid) && !has_controller(observed.object));
     if (!is_left || observed.absent()) continue;
     plan.record.unaccounted.push_back(id);
     // The Job of an act that somebody deletes.
@@ -93,7 +93,8 @@ std::string unaccounted_words(const Record& record) {
   std::vector<std::string> names;
   for (const ObjectId& each : record.unaccounted) names.push_back(each.display());
   return fmt::format(
-      "the record of what was made was lost, and {} of this instance that its blueprint doesn't make now: {}. "
+      "the record of what was made was lost, and {} of this instance that its blueprint doesn't make now: "
+      "{}. "
       "Nobody changes or deletes {}; delete what isn't needed, and take the label {} off what is to stay",
       names.size() == 1 ? "there is an object" : fmt::format("there are {} objects", names.size()),
       some_of(names, kMostNamed), names.size() == 1 ? "it" : "them", kInstanceLabel);
