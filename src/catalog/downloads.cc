@@ -20,20 +20,24 @@ std::int64_t day_of(WallTime time) {
 std::string day_text(std::int64_t day) { return format_time(WallTime(std::chrono::days(day))).substr(0, 10); }
 
 DownloadCounter::~DownloadCounter() {
-  const std::scoped_lock lock(mutex_);
-  write();
+  std::unique_lock lock(mutex_);
+  write(lock);
 }
 
 void DownloadCounter::note(std::string_view client, const std::string& digest) {
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (!counts(client, digest)) return;
   ++pending_[{digest, day_}];
-  if (world_.clock.steady_now() - written_ >= kBetweenWrites) write();
+  if (is_time()) write(lock);
 }
 
 void DownloadCounter::keep() {
-  const std::scoped_lock lock(mutex_);
-  if (!pending_.empty() && world_.clock.steady_now() - written_ >= kBetweenWrites) write();
+  std::unique_lock lock(mutex_);
+  if (!pending_.empty() && is_time()) write(lock);
+}
+
+bool DownloadCounter::is_time() const {
+  return !is_writing_ && world_.clock.steady_now() - written_ >= kBetweenWrites;
 }
 
 bool DownloadCounter::counts(std::string_view client, const std::string& digest) {
@@ -58,17 +62,23 @@ std::uint64_t DownloadCounter::hashed(std::string_view client, std::string_view 
   return hash;
 }
 
-// Counts that can't be written now are tried again: a download doesn't fail for it.
-void DownloadCounter::write() {
+// Counts that can't be written now are tried again: a download doesn't fail for it. Nobody waits meanwhile.
+void DownloadCounter::write(std::unique_lock<std::mutex>& lock) {
   written_ = world_.clock.steady_now();
   if (pending_.empty()) return;
+  Counts writing;
+  writing.swap(pending_);
+  is_writing_ = true;
+  lock.unlock();
   std::vector<DownloadCount> counts;
-  for (const auto& [what, count] : pending_)
+  for (const auto& [what, count] : writing)
     counts.push_back({.digest = what.first, .day = what.second, .count = count});
-  if (const Status kept = world_.store.add_downloads(counts); !kept.ok())
-    world_.events.warn("downloads aren't counted now: " + kept.error().to_line());
-  else
-    pending_.clear();
+  const Status kept = world_.store.add_downloads(counts);
+  if (!kept.ok()) world_.events.warn("downloads aren't counted now: " + kept.error().to_line());
+  lock.lock();
+  is_writing_ = false;
+  if (!kept.ok())
+    for (const auto& [what, count] : writing) pending_[what] += count;
 }
 
 }  // namespace mist::catalog

@@ -48,9 +48,13 @@ class DownloadCounter {
   static constexpr std::uint32_t kMostOfClient = 1'000;
 
  private:
+  using Counts = std::map<std::pair<std::string, std::int64_t>, std::int64_t>;  // by digest and day
+
   bool counts(std::string_view client, const std::string& digest);
   std::uint64_t hashed(std::string_view client, std::string_view digest) const;
-  void write();
+  bool is_time() const;
+  // Without the lock while it writes.
+  void write(std::unique_lock<std::mutex>& lock);
 
   World world_;
   std::mutex mutex_;  // guards all below
@@ -58,7 +62,8 @@ class DownloadCounter {
   std::string key_;
   std::unordered_set<std::uint64_t> seen_;
   std::unordered_map<std::uint64_t, std::uint32_t> clients_;
-  std::map<std::pair<std::string, std::int64_t>, std::int64_t> pending_;  // by digest and day
+  Counts pending_;
+  bool is_writing_ = false;
   SteadyTime written_{};
 };
 

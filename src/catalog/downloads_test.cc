@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "catalog/database_fixture.h"
 #include "catalog/sign_in.h"
@@ -89,6 +91,27 @@ TEST_P(DownloadsTest, ADayIsThatOfTheDownloadNotOfItsWriting) {
   ASSERT_EQ(days.size(), 2U);
   EXPECT_EQ(days[0].count, 1);
   EXPECT_EQ(days[1].count, 2);
+}
+
+TEST_P(DownloadsTest, NobodyWaitsWhileCountsAreWritten) {
+  std::vector<std::future<void>> notes;
+  bool is_through = false;
+  // Somebody else has the turn to write.
+  ASSERT_TRUE(database_
+                  ->writing([&](sql::Database&) -> Status {
+                    for (const char* client : {"192.0.2.1", "192.0.2.2"})
+                      notes.push_back(std::async(
+                          std::launch::async, [&, client] { counter_->note(client, digest_of("1.0.0")); }));
+                    for (int tries = 0; tries < 3000 && !is_through; ++tries)
+                      for (const auto& each : notes)
+                        is_through |= each.wait_for(5ms) == std::future_status::ready;
+                    return {};
+                  })
+                  .ok());
+  EXPECT_TRUE(is_through);
+  for (auto& each : notes) each.get();
+  clock_.advance(2s);
+  EXPECT_EQ(count("1.0.0"), 2);
 }
 
 TEST_P(DownloadsTest, NothingIsLostWhenItEndsInOrder) {

@@ -13,7 +13,6 @@
 #include "catalog/sign_in.h"
 #include "catalog/web_answers.h"
 #include "catalog/webhook.h"
-#include "encoding/gzip.h"
 #include "encoding/json.h"
 #include "encoding/semver.h"
 #include "http/url.h"
@@ -150,6 +149,7 @@ Site::Site(World world, SiteOptions options)
                      {.url = options_.url,
                       .registration = options_.registration,
                       .writes_per_minute = options_.writes_per_minute}),
+      index_(world_.store, world_.clock),
       openapi_(encoding::to_json(openapi_document(options_.url), encoding::JsonStyle::Pretty) + "\n"),
       reads_(world_.clock, options_.reads_per_second, options_.reads_per_second * 5),
       writes_(world_.clock, options_.writes_per_minute / 60, std::max(1.0, options_.writes_per_minute / 2)) {}
@@ -176,7 +176,7 @@ WebAnswer Site::route(const WebRequest& request) {
       peer = last;
   }
   const bool is_api = request.path.starts_with(kApi);
-  if (const int seconds = reads_.wait_for(peer); seconds > 0) {
+  if (const int seconds = reads_.wait_for(client_of(peer)); seconds > 0) {
     WebAnswer refusal = too_often(seconds);
     if (is_api) return refusal;
     WebAnswer shown = html(message_page({.url = options_.url}, "Too many requests",
@@ -362,37 +362,11 @@ Result<Search> Site::search_asked(const Call& call) {
 
 // One conditional request of kpm: whoever has the present state gets a 304, without a look at the versions.
 Site::Reply Site::index(const Call& call) {
-  MIST_TRY(const std::int64_t revision, world_.store.index_revision());
-  std::shared_ptr<const IndexText> text;
-  {
-    const std::scoped_lock lock(index_mutex_);
-    if (index_ == nullptr || index_->revision < revision) {
-      MIST_TRY(auto index, world_.store.index());
-      Value kubes{Value::Array{}};
-      for (IndexEntry& each : index.second)
-        kubes.push_back(Value::object({{"name", Value(std::move(each.package))},
-                                       {"version", Value(std::move(each.version))},
-                                       {"digest", Value(std::move(each.digest))},
-                                       {"yanked", Value(each.yanked.has_value())},
-                                       {"yankReason", each.yanked ? Value(*std::move(each.yanked)) : Value()},
-                                       {"k3", Value(std::move(each.k3))}}));
-      auto made = std::make_shared<IndexText>();
-      made->revision = index.first;
-      made->plain = encoding::to_json(Value::object({{"kubes", std::move(kubes)}})) + "\n";
-      made->etag = fmt::format("\"{}\"", crypto::sha256(made->plain).hex().substr(0, 24));
-      MIST_TRY(made->packed, encoding::gzip(made->plain));
-      index_ = std::move(made);
-    }
-    text = index_;
-  }
-  WebAnswer answer{.content_type = "application/json",
-                   .body = {},
-                   .headers = {{"ETag", text->etag}, {"Vary", "Accept-Encoding"}}};
+  MIST_TRY(const std::shared_ptr<const IndexText> text, index_.now());
   const bool packed = takes_gzip(call.request);
-  if (const std::string_view known = http::find_header(call.request.headers, "If-None-Match");
-      !known.empty() && names_etag(known, text->etag))
-    return answer;  // condense() makes it a 304
-  answer.body = packed ? text->packed : text->plain;
+  WebAnswer answer{.content_type = "application/json",
+                   .headers = {{"ETag", text->etag}, {"Vary", "Accept-Encoding"}},
+                   .shared = std::shared_ptr<const std::string>(text, packed ? &text->packed : &text->plain)};
   if (packed) answer.headers.push_back({"Content-Encoding", "gzip"});
   return answer;
 }
@@ -527,7 +501,8 @@ Site::Reply Site::preview(const Call& call) {
   if (preview.state == PreviewState::Preparing)
     return json(Value::object({{"state", Value("preparing")}}), 202);
   // Its files are unpacked, and its values checked.
-  if (const int seconds = writes_.wait_for("preview " + call.peer); seconds > 0) return too_often(seconds);
+  if (const int seconds = writes_.wait_for("preview " + client_of(call.peer)); seconds > 0)
+    return too_often(seconds);
   MIST_TRY(const Value plan, preview_plan(*found, preview, call));
   return json(plan);
 }

@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/clock.h"
@@ -17,6 +16,7 @@
 #include "catalog/downloads.h"
 #include "catalog/feedback_actions.h"
 #include "catalog/feedback_pages.h"
+#include "catalog/index_texts.h"
 #include "catalog/openapi.h"
 #include "catalog/pages.h"
 #include "catalog/poller.h"
@@ -138,14 +138,9 @@ class Site {
   DomainActions domains_;
   TokenActions tokens_;
   AccountSite account_pages_;
+  IndexTexts index_;
   const std::string openapi_;
   RateLimit reads_, writes_;
-  struct IndexText {
-    std::int64_t revision = -1;
-    std::string etag, plain, packed;
-  };
-  std::mutex index_mutex_;
-  std::shared_ptr<const IndexText> index_;  // guarded by index_mutex_
 };
 
 }  // namespace mist::catalog

@@ -79,8 +79,8 @@ class SiteTest : public ::testing::TestWithParam<DatabaseKind> {
     return site_.answer(request);
   }
   static Value json_of(const WebAnswer& answer) {
-    auto value = encoding::parse_json(answer.body);
-    EXPECT_TRUE(value.ok()) << answer.body;
+    auto value = encoding::parse_json(answer.content());
+    EXPECT_TRUE(value.ok()) << answer.content();
     return value.ok() ? *value : Value();
   }
   Value link(const std::string& name, const std::string& as = "ann") {
@@ -596,7 +596,7 @@ TEST_P(SiteTest, TheIndexMayComePacked) {
   const WebAnswer plain = ask("GET", "/api/v1/index");
   const WebAnswer packed = ask("GET", "/api/v1/index", {.headers = {{"Accept-Encoding", "br, gzip"}}});
   EXPECT_EQ(http::find_header(packed.headers, "Content-Encoding"), "gzip");
-  EXPECT_EQ(*encoding::gunzip(packed.body, 1 << 20), plain.body);
+  EXPECT_EQ(*encoding::gunzip(packed.content(), 1 << 20), plain.content());
   const Value kubes = *json_of(plain).find("kubes");
   ASSERT_EQ(kubes.size(), 1U);
   const std::string digest(kubes.as_array()[0].string_at("digest"));
@@ -753,6 +753,11 @@ TEST_P(SiteTest, ClientsThatAskTooOftenWait) {
   EXPECT_EQ(answer.content_type, "application/json");
   EXPECT_EQ(http::find_header(answer.headers, "Retry-After"), "1");
   EXPECT_EQ(ask_as("192.0.2.2").status, 200);
+  // One client has all addresses of its network.
+  refused = 0;
+  for (int i = 0; i < 10; ++i) refused += ask_as(fmt::format("2001:db8::{}", i)).status == 429 ? 1 : 0;
+  EXPECT_EQ(refused, 5);
+  EXPECT_EQ(ask_as("2001:db8:0:1::1").status, 200);
 }
 
 INSTANTIATE_TEST_SUITE_P(Databases, SiteTest, each_database(), name_of_database);

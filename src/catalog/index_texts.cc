@@ -1,0 +1,66 @@
+#include "catalog/index_texts.h"
+
+#include <fmt/format.h>
+
+#include "crypto/digest.h"
+#include "encoding/gzip.h"
+#include "encoding/json.h"
+
+namespace mist::catalog {
+namespace {
+
+using encoding::Value;
+
+// Between two, so many times as long as the first one took.
+constexpr int kRest = 9;
+
+}  // namespace
+
+Result<std::shared_ptr<const IndexText>> IndexTexts::now() {
+  MIST_TRY(const std::int64_t revision, store_.index_revision());
+  std::unique_lock lock(mutex_);
+  while (true) {
+    if (made_ && (made_->revision >= revision || is_making_ || clock_.steady_now() < not_before_))
+      return made_;
+    if (!is_making_) break;
+    made_one_.wait(lock);
+  }
+  is_making_ = true;
+  lock.unlock();
+  const SteadyTime began = clock_.steady_now();
+  Result<std::shared_ptr<const IndexText>> made = make();
+  const SteadyTime ended = clock_.steady_now();
+  lock.lock();
+  is_making_ = false;
+  if (made.ok()) {
+    made_ = *made;
+    not_before_ = ended + kRest * (ended - began);
+  }
+  made_one_.notify_all();
+  return made;
+}
+
+Result<std::shared_ptr<const IndexText>> IndexTexts::make() const {
+  MIST_TRY(auto index, store_.index());
+  auto text = std::make_shared<IndexText>();
+  text->revision = index.first;
+  // Not as one value, which would take several times the memory of its text.
+  text->plain = R"({"kubes":[)";
+  for (IndexEntry& each : index.second) {
+    if (!text->plain.ends_with('[')) text->plain += ',';
+    text->plain += encoding::to_json(
+        Value::object({{"name", Value(std::move(each.package))},
+                       {"version", Value(std::move(each.version))},
+                       {"digest", Value(std::move(each.digest))},
+                       {"yanked", Value(each.yanked.has_value())},
+                       {"yankReason", each.yanked ? Value(*std::move(each.yanked)) : Value()},
+                       {"k3", Value(std::move(each.k3))}}));
+    each = {};
+  }
+  text->plain += "]}\n";
+  text->etag = fmt::format("\"{}\"", crypto::sha256(text->plain).hex().substr(0, 24));
+  MIST_TRY(text->packed, encoding::gzip(text->plain));
+  return std::shared_ptr<const IndexText>(std::move(text));
+}
+
+}  // namespace mist::catalog
