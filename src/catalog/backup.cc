@@ -4,6 +4,7 @@
 
 #include "catalog/blobs.h"
 #include "catalog/catalog_database.h"
+#include "catalog/sql_blobs.h"
 
 namespace mist::catalog {
 namespace {
@@ -16,6 +17,11 @@ Status copy_blobs(const std::set<crypto::Digest>& digests, const Blobs& from, Bl
     MIST_TRY_VOID(to.put(bytes));
   }
   return {};
+}
+
+Status must_be_backup(FileSystem& files, const Path& source) {
+  if (files.exists(DataPlaces{source}.database())) return {};
+  return error(ErrorKind::NotFound, "{} is not a backup of a catalog", source.string());
 }
 
 // `fill` writes it beside, and then it is there.
@@ -44,9 +50,20 @@ Status back_up(FileSystem& files, const DataPlaces& data, const Path& target, co
   });
 }
 
+Status back_up(FileSystem& files, const postgres::Url& database, const Path& target, const Context& context) {
+  return appear(files, target, [&](const Path& directory) -> Status {
+    const DataPlaces copy{directory};
+    MIST_TRY_VOID(copy_from_postgres(database, copy.database(), context));
+    MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite(copy.database()));
+    MIST_TRY(const auto connections, open_postgres(database));
+    const SqlBlobs from(connections);
+    FileBlobs to(files, copy.blobs());
+    return copy_blobs(digests, from, to, context);
+  });
+}
+
 Status restore(FileSystem& files, const Path& source, const DataPlaces& data, const Context& context) {
-  if (!files.exists(DataPlaces{source}.database()))
-    return error(ErrorKind::NotFound, "{} is not a backup of a catalog", source.string());
+  MIST_TRY_VOID(must_be_backup(files, source));
   return appear(files, data.root, [&](const Path& directory) -> Status {
     const DataPlaces copy{directory};
     MIST_TRY(const std::string database, files.read(DataPlaces{source}.database(), std::uint64_t{1} << 40));
@@ -56,6 +73,24 @@ Status restore(FileSystem& files, const Path& source, const DataPlaces& data, co
     FileBlobs to(files, copy.blobs());
     return copy_blobs(digests, from, to, context);
   });
+}
+
+Status restore(FileSystem& files, const Path& source, const postgres::Url& database, const Path& scratch,
+               const Context& context) {
+  MIST_TRY_VOID(must_be_backup(files, source));
+  MIST_TRY_VOID(files.remove_all(scratch));
+  MIST_TRY_VOID(files.make_directories(scratch, 0700));
+  const auto copied = [&]() -> Status {
+    // The backup stays as it is, and may be one of an older program.
+    const DataPlaces copy{scratch};
+    MIST_TRY_VOID(copy_sqlite(DataPlaces{source}.database(), copy.database()));
+    MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite(copy.database()));
+    return copy_to_postgres(copy.database(), digests, FileBlobs(files, DataPlaces{source}.blobs()), database,
+                            context);
+  };
+  Status done = copied();
+  (void)files.remove_all(scratch);
+  return done;
 }
 
 }  // namespace mist::catalog

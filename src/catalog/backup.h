@@ -1,9 +1,11 @@
 #pragma once
-// A catalog's data in a directory of their own, while it runs, and back. Blocking.
+// A catalog's data in a directory of their own, while it runs, and back. A backup is the same whichever
+// database the catalog has, so it leads from SQLite to PostgreSQL, and back, too. Blocking.
 
 #include "base/context.h"
 #include "base/fs.h"
 #include "base/result.h"
+#include "postgres/url.h"
 
 namespace mist::catalog {
 
@@ -20,8 +22,13 @@ struct DataPlaces {
 /// Conflict; of the database and the file system.
 Status back_up(FileSystem& files, const DataPlaces& data, const Path& target, const Context& context);
 
+Status back_up(FileSystem& files, const postgres::Url& database, const Path& target, const Context& context);
+
 /// Into `data`, which must not have a database. Everything is checked first: the database, and that each
 /// version has its bytes. Errors: Conflict, Invalid.
 Status restore(FileSystem& files, const Path& source, const DataPlaces& data, const Context& context);
+/// Into an empty database: all or nothing. `scratch` is a directory for what may be deleted afterwards.
+Status restore(FileSystem& files, const Path& source, const postgres::Url& database, const Path& scratch,
+               const Context& context);
 
 }  // namespace mist::catalog

@@ -1,5 +1,6 @@
 #include "catalog/catalog_database.h"
 
+#include "catalog/sql_copy.h"
 #include "postgres/database.h"
 #include "sqlite/database.h"
 
@@ -24,12 +25,38 @@ Status copy_sqlite(const Path& file, const Path& target) {
   return live.back_up_to(target);
 }
 
+Status copy_from_postgres(const postgres::Url& url, const Path& target, const Context& context) {
+  MIST_TRY(const std::unique_ptr<postgres::Database> server, postgres::Database::open(url));
+  MIST_TRY_VOID(server->migrate(postgres_dialect().schema));
+  MIST_TRY(sqlite::Database file, sqlite::Database::open(target));
+  MIST_TRY_VOID(file.migrate(sqlite_dialect().schema));
+  return server->reading(
+      [&] { return file.transaction([&] { return copy_rows_to_file(*server, file, context); }); });
+}
+
+Status copy_to_postgres(const Path& file, const std::set<crypto::Digest>& digests, const Blobs& blobs,
+                        const postgres::Url& url, const Context& context) {
+  MIST_TRY(sqlite::Database from, sqlite::Database::open(file));
+  MIST_TRY_VOID(from.migrate(sqlite_dialect().schema));
+  MIST_TRY(const std::unique_ptr<postgres::Database> server, postgres::Database::open(url));
+  MIST_TRY_VOID(server->migrate(postgres_dialect().schema));
+  return server->transaction([&]() -> Status {
+    MIST_TRY_VOID(copy_rows_to_server(from, *server, context));
+    for (const crypto::Digest& each : digests) {
+      MIST_TRY_VOID(context.check());
+      MIST_TRY(const std::string bytes, blobs.get(each));
+      MIST_TRY_VOID(server->run("INSERT INTO blobs VALUES (?, ?)", {each.str(), sql::Bytes{bytes}}));
+    }
+    return {};
+  });
+}
+
 Result<std::set<crypto::Digest>> check_sqlite(const Path& file) {
   MIST_TRY(sqlite::Database copy, sqlite::Database::open(file));
   MIST_TRY_VOID(copy.check());
   std::set<crypto::Digest> digests;
   MIST_TRY_VOID(
-      copy.query("SELECT DISTINCT digest FROM versions WHERE digest <> ''", {}, [&](const sql::Row& row) {
+      copy.query("SELECT digest FROM versions UNION SELECT text FROM runs", {}, [&](const sql::Row& row) {
         if (const auto digest = crypto::Digest::parse(row.text(0)); digest.ok()) digests.insert(*digest);
       }));
   // One file again, without the log beside it.

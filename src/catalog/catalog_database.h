@@ -5,7 +5,9 @@
 #include <memory>
 #include <set>
 
+#include "base/context.h"
 #include "base/fs.h"
+#include "catalog/blobs.h"
 #include "catalog/sql_connections.h"
 #include "crypto/digest.h"
 #include "postgres/url.h"
@@ -20,6 +22,13 @@ Result<std::shared_ptr<SqlConnections>> open_postgres(const postgres::Url& url);
 
 /// A consistent copy, while others use it. Conflict: `target` is there.
 Status copy_sqlite(const Path& file, const Path& target);
+/// All rows of a PostgreSQL database as a file of SQLite, while others use it. The bytes of packages aren't
+/// in it. `target` isn't there yet.
+Status copy_from_postgres(const postgres::Url& url, const Path& target, const Context& context);
+/// All rows of a file that nobody uses, which is brought up to date, and those bytes, into a PostgreSQL
+/// database: all of them or none. Conflict: it has a catalog already.
+Status copy_to_postgres(const Path& file, const std::set<crypto::Digest>& digests, const Blobs& blobs,
+                        const postgres::Url& url, const Context& context);
 /// The digests of all bytes that a database which nobody uses names. Invalid: it is damaged, or none.
 Result<std::set<crypto::Digest>> check_sqlite(const Path& file);
 

@@ -48,6 +48,8 @@ class TestDatabase {
     EXPECT_TRUE(opened.ok()) << opened.error().to_line();
     return *std::move(opened);
   }
+  // Of PostgreSQL.
+  const postgres::Url& url() const { return *url_; }
   // All that is stored, as bytes.
   std::string content() const {
     std::string all;

@@ -548,6 +548,9 @@ TEST_P(SqliteStoreTest, ABackupHasAllAndADamagedOneIsRefused) {
   NewVersion made = version("etcd", "1.0.0");
   made.digest = blobs.put("the bytes")->str();
   submit(made);
+  const Job job = lease();
+  ASSERT_TRUE(store_->note_objects(job, {}, {}, blobs.put("its objects")->str()).ok());
+  ASSERT_TRUE(store_->finish(job, true).ok());
   mist::testing::TempDir elsewhere;
   const Path backup = elsewhere.path() / "backup";
   const Status copied = back_up(files, places_, backup, Context());
@@ -561,6 +564,9 @@ TEST_P(SqliteStoreTest, ABackupHasAllAndADamagedOneIsRefused) {
   EXPECT_EQ(*(*again)->instance(), *store_->instance());
   EXPECT_TRUE(*(*again)->version("etcd", "1.0.0"));
   EXPECT_EQ(*FileBlobs(files, restored.blobs()).get(crypto::sha256("the bytes")), "the bytes");
+  const auto objects = FileBlobs(files, restored.blobs()).get(crypto::sha256("its objects"));
+  ASSERT_TRUE(objects.ok()) << objects.error().to_line();
+  EXPECT_EQ(*objects, "its objects");
   // A byte of a package was changed.
   const Path place = FileBlobs(files, DataPlaces{backup}.blobs()).place_of(crypto::sha256("the bytes"));
   ASSERT_TRUE(files.write(place, "tha bytes").ok());

@@ -75,7 +75,7 @@ A catalog of packages for Kubernetes: fetches what authors tag, tests it, shows 
   token create NAME          a token for an account, printed once (--label TEXT, --expires TIME, --scopes LIST)
   token revoke NAME          ends all tokens of an account
   backup DIRECTORY           a copy of all data, while the catalog runs
-  restore DIRECTORY          what backup made, into a data directory that isn't there
+  restore DIRECTORY          what backup made, into a data directory that isn't there, or an empty PostgreSQL database
 
 All commands:
   --data DIRECTORY           of the catalog; default $XDG_DATA_HOME/mistletoe-catalog, ~/.local/share/mistletoe-catalog
@@ -643,6 +643,20 @@ Status revoke_tokens(Program& program) {
   return program.audit("revoke tokens", program.line.arguments[0]);
 }
 
+Status back_up(Program& program, const Path& target) {
+  if (program.database)
+    return mist::catalog::back_up(program.files, *program.database, target, program.context);
+  return mist::catalog::back_up(program.files, program.places, target, program.context);
+}
+
+Status restore(Program& program, const Path& source) {
+  if (!program.database)
+    return mist::catalog::restore(program.files, source, program.places, program.context);
+  MIST_TRY_VOID(mist::config::make_private_directory(program.files, program.places.root));
+  return mist::catalog::restore(program.files, source, *program.database, program.places.root / "restoring",
+                                program.context);
+}
+
 Status run(Program& program) {
   MIST_TRY(program.places.root, data_directory(program.line));
   MIST_TRY(program.database, database_url(program.line, program.files));
@@ -661,14 +675,9 @@ Status run(Program& program) {
   if (command == "user list") return list_users(program);
   if (command == "token create") return create_token(program);
   if (command == "token revoke") return revoke_tokens(program);
-  if (program.database)
-    return error(ErrorKind::Invalid, "{} is for a catalog whose database is a file", command)
-        .with_because("this one's is " + program.database->shown())
-        .with_hint("PostgreSQL's pg_dump --format custom, while the catalog runs, and pg_restore");
   const Path other = std::filesystem::absolute(program.line.arguments[0]).lexically_normal();
-  if (command == "backup")
-    return mist::catalog::back_up(program.files, program.places, other, program.context);
-  return mist::catalog::restore(program.files, other, program.places, program.context);
+  if (command == "backup") return back_up(program, other);
+  return restore(program, other);
 }
 
 int fail(const mist::Error& failure) {

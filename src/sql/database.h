@@ -47,7 +47,19 @@ class Param {
  private:
   std::variant<std::nullptr_t, std::int64_t, double, std::string_view, Bytes> value_ = nullptr;
 };
-using Params = std::initializer_list<Param>;
+/// The values of a statement, as a list in braces or as many as there are at run time; where they are.
+class Params {
+ public:
+  Params(std::initializer_list<Param> list) : list_(list.begin(), list.size()) {}
+  Params(std::span<const Param> list) : list_(list) {}
+
+  auto begin() const { return list_.begin(); }
+  auto end() const { return list_.end(); }
+  std::size_t size() const { return list_.size(); }
+
+ private:
+  std::span<const Param> list_;
+};
 
 /// The current row of a query; valid only while its callback runs. Columns count from 0.
 class Row {

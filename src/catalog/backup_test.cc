@@ -1,0 +1,208 @@
+#include "catalog/backup.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "catalog/database_fixture.h"
+#include "catalog/sql_account_store.h"
+#include "catalog/sql_blobs.h"
+#include "catalog/sql_feedback_store.h"
+#include "catalog/sql_store.h"
+#include "testing/fake_clock.h"
+#include "testing/temp_dir.h"
+
+namespace mist::catalog {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+// A catalog in one database.
+struct Kept {
+  Kept(std::shared_ptr<SqlConnections> opened, const Clock& clock, Random& random)
+      : database(std::move(opened)),
+        store(*open_store(database, clock, random)),
+        accounts(account_store_in(database, clock, random)),
+        feedback(feedback_store_in(database, clock)) {}
+
+  std::shared_ptr<SqlConnections> database;
+  std::unique_ptr<Store> store;
+  std::unique_ptr<AccountStore> accounts;
+  std::unique_ptr<FeedbackStore> feedback;
+};
+
+// From SQLite to PostgreSQL, and back.
+class BackupTest : public ::testing::TestWithParam<DatabaseKind> {
+ protected:
+  Kept in_file(const DataPlaces& places) {
+    files_.make_directories(places.root, 0700).ok();
+    return {*open_sqlite(places.database()), clock_, random_};
+  }
+  Kept on_server() { return {server_.open(), clock_, random_}; }
+
+  // Something in each table.
+  void fill(Kept& kept, Blobs& blobs) {
+    for (const char* name : {"ann", "bob", "mod"})
+      ASSERT_TRUE(kept.accounts->add(name, Role::Author, "hash").ok());
+    ASSERT_TRUE(
+        kept.accounts->add_token({.account = "ann", .digest = "t1", .label = "é ☃", .scopes = "versions"})
+            .ok());
+    ASSERT_TRUE(
+        kept.accounts->add_session({.account = "bob", .digest = "s1", .agent = "a", .peer = "192.0.2.1"})
+            .ok());
+    ASSERT_TRUE(kept.accounts->begin_second_factor("bob", "secret").ok());
+    ASSERT_TRUE(kept.accounts->confirm_second_factor("bob", 7, {"r1", "r2"}).ok());
+    ASSERT_TRUE(kept.accounts->link_identity("mod", "https://i.example", "42").ok());
+    ASSERT_TRUE(kept.accounts->keep_domain("ann", "example.com").ok());
+    ASSERT_TRUE(
+        kept.accounts->begin_journey({.state = "j", .browser = "b", .nonce = "n", .verifier = "v"}).ok());
+    ASSERT_TRUE(kept.accounts->wait_for("sign in", 1min, 3).ok());
+    ASSERT_TRUE(kept.accounts->add("gone", Role::Author, "").ok());
+    ASSERT_TRUE(kept.accounts->remove("gone").ok());
+    for (const char* package : {"etcd", "redis"})
+      ASSERT_TRUE(
+          kept.store->add_project({.name = package, .owner = "ann", .url = "https://g.example/x"}).ok());
+    for (const char* number : {"1.0.0", "1.1.0"}) {
+      NewVersion version{.package = "etcd", .version = number, .tag = number, .commit = std::string(40, 'a')};
+      version.digest = blobs.put(std::string("bytes\0of ", 9) + number)->str();
+      version.facts.description = "keeps keys";
+      version.facts.details = "Raft, éclair";
+      version.readme = "# It's\n";
+      ASSERT_TRUE(kept.store->submit(version).ok());
+    }
+    const auto job = kept.store->lease("w", 30s);
+    ASSERT_TRUE(job.ok() && *job);
+    ASSERT_TRUE(kept.store->add_step(**job, {.name = "lint", .summary = "ok", .log = "line\nline"}).ok());
+    ASSERT_TRUE(kept.store->note_objects(**job, {}, {}, blobs.put("objects")->str()).ok());
+    ASSERT_TRUE(kept.store->finish(**job, true).ok());
+    ASSERT_TRUE(kept.store->yank("etcd", "1.1.0", "it lost keys").ok());
+    ASSERT_TRUE(
+        kept.store->add_downloads({{blobs.put(std::string("bytes\0of 1.0.0", 14))->str(), 20'000, 3}}).ok());
+    ASSERT_TRUE(kept.feedback->rate("etcd", "bob", 4).ok());
+    for (const char* text : {"first", "second", "third"})
+      ASSERT_TRUE(kept.feedback->add_comment("etcd", "bob", text).ok());
+    ASSERT_TRUE(kept.feedback->report_comment(1, "mod", "spam").ok());
+    ASSERT_TRUE(kept.feedback->hide_comment(1, "mod", "spam").ok());
+    ASSERT_TRUE(kept.feedback->remove_comment(3, "bob").ok());
+    ASSERT_TRUE(
+        kept.store->audit({.who = "ann", .what = "link", .subject = "etcd", .peer = "192.0.2.1"}).ok());
+  }
+
+  // Every row of a file, by its table, but those of the full-text search.
+  static std::map<std::string, std::multiset<std::string>> rows(const Path& file) {
+    const auto database = *open_sqlite(file);
+    const auto read = [&](const std::string& sql, const sql::OnRow& row) {
+      const Status done = database->read(sql, {}, row);
+      EXPECT_TRUE(done.ok()) << done.error().to_line();
+    };
+    std::map<std::string, std::multiset<std::string>> found;
+    read("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'words%'",
+         [&](const sql::Row& row) { found[row.text(0)]; });
+    for (auto& [table, content] : found) {
+      std::string columns;
+      read(fmt::format("SELECT name FROM pragma_table_info('{}')", table), [&](const sql::Row& row) {
+        columns += fmt::format("{}quote(\"{}\")", columns.empty() ? "" : " || ' ' || ", row.text(0));
+      });
+      read(fmt::format("SELECT {} FROM {}", columns, table),
+           [&content = content](const sql::Row& row) { content.insert(row.text(0)); });
+    }
+    return found;
+  }
+
+  HostFileSystem files_;
+  mist::testing::TempDir dir_;
+  mist::testing::FakeClock clock_;
+  SystemRandom random_;
+  const DataPlaces first_{dir_.path() / "first"}, last_{dir_.path() / "last"};
+  const Path backup_ = dir_.path() / "backup", back_ = dir_.path() / "back",
+             scratch_ = dir_.path() / "scratch";
+  const TestDatabase server_{DatabaseKind::Postgres, {}};
+};
+
+TEST_P(BackupTest, LeadsFromSqliteToPostgresAndBackWithEverything) {
+  Kept kept = in_file(first_);
+  FileBlobs blobs(files_, first_.blobs());
+  fill(kept, blobs);
+  Status done = back_up(files_, first_, backup_, Context());
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  done = restore(files_, backup_, server_.url(), scratch_, Context());
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_FALSE(files_.exists(scratch_));
+  Kept moved = on_server();
+  EXPECT_EQ(*moved.store->instance(), *kept.store->instance());
+  EXPECT_EQ((*moved.accounts->owner_of_token("t1"))->account.name, "ann");
+  EXPECT_EQ((*moved.accounts->session("s1")).has_value(), (*kept.accounts->session("s1")).has_value());
+  EXPECT_EQ(moved.store->search("raft eclair", {}, {})->items.size(), 1U) << "words are found";
+  EXPECT_EQ((*moved.store->last_run("etcd", "1.0.0"))->steps.at(0).log, "line\nline");
+  const SqlBlobs there(moved.database);
+  EXPECT_EQ(there.get(crypto::sha256(std::string_view("bytes\0of 1.1.0", 14)))->size(), 14U);
+  EXPECT_TRUE(there.get(crypto::sha256("objects")).ok());
+  const auto job = moved.store->lease("w2", 30s);
+  ASSERT_TRUE(job.ok() && *job) << "the queue goes on";
+  EXPECT_EQ((*job)->version, "1.1.0");
+  ASSERT_TRUE(moved.store->give_back(**job).ok());
+
+  done = back_up(files_, server_.url(), back_, Context());
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_EQ(back_up(files_, server_.url(), back_, Context()).error().kind, ErrorKind::Conflict);
+  done = restore(files_, back_, last_, Context());
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  auto before = rows(first_.database());
+  auto after = rows(last_.database());
+  EXPECT_GT(before.size(), 20U);
+  for (const auto& [table, content] : before) {
+    EXPECT_FALSE(content.empty() && table != "sqlite_sequence") << table << ": the test has nothing of it";
+    // The lease and its end counted.
+    if (table == "counters" || table == "accounts" || table == "runs" || table == "jobs" ||
+        table == "versions") {
+      EXPECT_EQ(after[table].size(), content.size()) << table;
+      continue;
+    }
+    EXPECT_EQ(after[table], content) << table;
+  }
+  Kept again = in_file(last_);
+  EXPECT_EQ(again.store->search("eclair", {}, {})->items.size(), 1U);
+  // A number never means another comment.
+  EXPECT_EQ(*moved.feedback->add_comment("etcd", "bob", "fourth"), 4);
+  EXPECT_EQ(*again.feedback->add_comment("etcd", "bob", "fourth"), 4);
+}
+
+TEST_P(BackupTest, IsRefusedByADatabaseThatHasACatalog) {
+  Kept kept = in_file(first_);
+  FileBlobs blobs(files_, first_.blobs());
+  fill(kept, blobs);
+  ASSERT_TRUE(back_up(files_, first_, backup_, Context()).ok());
+  Kept other = on_server();
+  ASSERT_TRUE(other.accounts->add("zoe", Role::Author, "").ok());
+  const Status done = restore(files_, backup_, server_.url(), scratch_, Context());
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(done.error().because, HasSubstr("accounts"));
+  EXPECT_EQ(other.accounts->list({})->items.size(), 1U);
+}
+
+TEST_P(BackupTest, ThatIsDamagedLeavesNothing) {
+  Kept kept = in_file(first_);
+  FileBlobs blobs(files_, first_.blobs());
+  fill(kept, blobs);
+  ASSERT_TRUE(back_up(files_, first_, backup_, Context()).ok());
+  const Path place = FileBlobs(files_, DataPlaces{backup_}.blobs()).place_of(crypto::sha256("objects"));
+  ASSERT_TRUE(files_.write(place, "damaged").ok());
+  EXPECT_EQ(restore(files_, backup_, server_.url(), scratch_, Context()).error().kind, ErrorKind::Invalid);
+  EXPECT_FALSE(files_.exists(scratch_));
+  EXPECT_TRUE(on_server().accounts->list({})->items.empty());
+  ASSERT_TRUE(files_.write(place, "objects").ok());
+  const Status done = restore(files_, backup_, server_.url(), scratch_, Context());
+  EXPECT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_EQ(restore(files_, dir_.path() / "nothing", server_.url(), scratch_, Context()).error().kind,
+            ErrorKind::NotFound);
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BackupTest);
+INSTANTIATE_TEST_SUITE_P(Databases, BackupTest, postgres_alone(), name_of_database);
+
+}  // namespace
+}  // namespace mist::catalog
