@@ -188,8 +188,9 @@ Markup projects_section(const FormState& form, const AccountView& view) {
   Markup rows;
   for (const Project& each : view.projects)
     rows += markup(
-        "<tr><th scope=\"row\"><a href=\"{}\">{}</a></th><td>{}{}</td><td>{}{}</td></tr>\n",
+        "<tr><th scope=\"row\"><a href=\"{}\">{}</a></th><td>{}{}{}</td><td>{}{}</td></tr>\n",
         package_path(each.name), each.name, link(each.url, each.url),
+        each.hidden ? markup("<p class=\"failed\">The moderators hid it: {}</p>", *each.hidden) : Markup(),
         each.problem.empty() ? Markup() : markup("<p class=\"failed\">{}</p>", each.problem),
         button_form("/account/projects/poll", form.token, hidden_field("name", each.name), "Poll now"),
         button_form("/account/projects/unlink", form.token, hidden_field("name", each.name), "Unlink"));
@@ -344,6 +345,24 @@ Markup version_controls(const Version& version, const std::string& form_token) {
   fields += text_field({.name = "reason", .label = "Why it is yanked", .required = false});
   out += button_form("/account/versions/yank", form_token, fields, "Yank");
   return out;
+}
+
+Markup hiding_controls(const Version& version, const std::string& form_token) {
+  const Markup package = hidden_field("package", version.package);
+  Markup one = package;
+  one += hidden_field("version", version.version);
+  const auto hide = [&](Markup fields, std::string_view form, std::string_view words) {
+    fields += text_field({.name = "why", .label = "Why it is hidden, for everybody", .form = form});
+    return button_form("/admin/packages/hide", form_token, fields, words);
+  };
+  Markup out = markup("<h2 id=\"moderate\">Moderate</h2>\n");
+  if (version.is_package_hidden)
+    return out += button_form("/admin/packages/show", form_token, package, "Show the package again");
+  if (version.hidden)
+    out += button_form("/admin/packages/show", form_token, one, "Show this version again");
+  else
+    out += hide(one, "hide-version", "Hide this version");
+  return out += hide(package, "hide-package", "Hide the package");
 }
 
 }  // namespace mist::catalog

@@ -135,6 +135,8 @@ std::span<const AccountSite::Route> AccountSite::routes() {
       Route{"POST", "/admin/reports/close", Needs::Moderator, &S::close_report},
       Route{"POST", "/admin/comments/hide", Needs::Moderator, &S::hide_comment},
       Route{"POST", "/admin/comments/show", Needs::Moderator, &S::show_comment},
+      Route{"POST", "/admin/packages/hide", Needs::Moderator, &S::hide_package},
+      Route{"POST", "/admin/packages/show", Needs::Moderator, &S::show_package},
       Route{"GET", "/admin", Needs::Administrator, &S::show_accounts},
       Route{"GET", "/admin/audit", Needs::Administrator, &S::show_audit},
       Route{"POST", "/admin/role", Needs::Administrator, &S::set_role},
@@ -579,7 +581,8 @@ AccountSite::Reply AccountSite::unyank_version(const Ask& ask) {
 AccountSite::Reply AccountSite::prove_domain(const Ask& ask) {
   if (const int seconds = world_.domains.wait_for(ask.actor()); seconds > 0)
     return wait_page(ask.frame, seconds);
-  MIST_TRY_VOID(world_.domains.prove(ask.actor(), field(ask.form, "domain")));
+  const auto proved = world_.domains.prove(ask.actor(), field(ask.form, "domain"));
+  if (!proved.ok()) return proved.error();
   return see_other("/account#domains");
 }
 

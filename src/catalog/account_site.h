@@ -146,6 +146,8 @@ class AccountSite {
   Reply close_report(const Ask& ask);
   Reply hide_comment(const Ask& ask);
   Reply show_comment(const Ask& ask);
+  Reply hide_package(const Ask& ask);
+  Reply show_package(const Ask& ask);
   Result<std::string> package_of_comment(std::int64_t id);
 
   http::WebAnswer login_answer(const Ask& ask, std::string problem, int status) const;

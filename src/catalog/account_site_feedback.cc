@@ -1,4 +1,4 @@
-// The answers of account_site.h about ratings, comments and reports.
+// The answers of account_site.h about ratings, comments and reports, and about what moderators hide.
 
 #include "base/text.h"
 #include "catalog/account_site.h"
@@ -102,6 +102,20 @@ AccountSite::Reply AccountSite::show_comment(const Ask& ask) {
   MIST_TRY_VOID(world_.opinions.show_comment(ask.actor(), id));
   MIST_TRY(const std::string package, package_of_comment(id));
   return to_comments(package, id);
+}
+
+// Of a package, or of a version where the form names one.
+AccountSite::Reply AccountSite::hide_package(const Ask& ask) {
+  const std::string package = field(ask.form, "package");
+  MIST_TRY_VOID(
+      world_.actions.hide(ask.actor(), package, field(ask.form, "version"), field(ask.form, "why")));
+  return see_other(package_path(package));
+}
+
+AccountSite::Reply AccountSite::show_package(const Ask& ask) {
+  const std::string package = field(ask.form, "package");
+  MIST_TRY_VOID(world_.actions.show(ask.actor(), package, field(ask.form, "version")));
+  return see_other(package_path(package));
 }
 
 }  // namespace mist::catalog

@@ -9,6 +9,19 @@ namespace {
 
 constexpr std::size_t kLongestReason = 500;
 
+// Of yanking and hiding, which terminals show, too.
+Status check_reason(std::string_view why) {
+  if (why.size() > kLongestReason)
+    return error(ErrorKind::Invalid, "the reason has more than {} bytes", kLongestReason);
+  if (escape_controls(why) != why || !is_valid_utf8(why))
+    return error(ErrorKind::Invalid, "the reason isn't one line of plain text");
+  return {};
+}
+
+std::string version_words(const std::string& package, const std::string& version) {
+  return version.empty() ? package : package + " " + version;
+}
+
 }  // namespace
 
 Result<Project> AuthorActions::link(const Actor& actor, const Link& link) {
@@ -50,11 +63,7 @@ Result<Project> AuthorActions::project(const Actor& actor, const std::string& na
 Status AuthorActions::yank(const Actor& actor, const std::string& package, const std::string& version,
                            const std::optional<std::string>& why) {
   MIST_TRY_VOID(project(actor, package, Role::Moderator));
-  if (why && why->size() > kLongestReason)
-    return error(ErrorKind::Invalid, "the reason has more than {} bytes", kLongestReason);
-  // It is shown in terminals, too.
-  if (why && (escape_controls(*why) != *why || !is_valid_utf8(*why)))
-    return error(ErrorKind::Invalid, "the reason isn't one line of plain text");
+  if (why) MIST_TRY_VOID(check_reason(*why));
   MIST_TRY_VOID(world_.store.yank(package, version, why));
   return audit(actor, why ? "yank" : "unyank", package + " " + version);
 }
@@ -63,6 +72,36 @@ Status AuthorActions::test_again(const Actor& actor, const std::string& package,
   MIST_TRY_VOID(project(actor, package, Role::Moderator));
   MIST_TRY_VOID(world_.store.test_again(package, version));
   return audit(actor, "test again", package + " " + version);
+}
+
+Status AuthorActions::hide(const Actor& actor, const std::string& package, const std::string& version,
+                           const std::string& why) {
+  const std::string reason(trim(why));
+  if (reason.empty())
+    return error(ErrorKind::Invalid, "the reason is empty")
+        .with_hint("its author and visitors of its page see it");
+  MIST_TRY_VOID(check_reason(reason));
+  if (version.empty())
+    MIST_TRY_VOID(world_.store.hide_package(package, actor.account.name, reason));
+  else
+    MIST_TRY_VOID(world_.store.hide_version(package, version, reason));
+  return audit(actor, version.empty() ? "hide package" : "hide version",
+               fmt::format("{}: {}", version_words(package, version), reason));
+}
+
+Status AuthorActions::show(const Actor& actor, const std::string& package, const std::string& version) {
+  MIST_TRY(const std::optional<Store::Standing> found, world_.store.standing(package));
+  if (!found) return no_such("package", package);
+  if (found->owner == actor.account.name)
+    return error(ErrorKind::Forbidden, "nobody shows their own package again")
+        .with_hint("ask another moderator");
+  if (version.empty()) {
+    MIST_TRY_VOID(world_.store.show_package(package));
+    world_.wake_poller();
+  } else {
+    MIST_TRY_VOID(world_.store.show_version(package, version));
+  }
+  return audit(actor, version.empty() ? "show package" : "show version", version_words(package, version));
 }
 
 Status AuthorActions::audit(const Actor& actor, std::string_view what, const std::string& subject) {

@@ -47,6 +47,12 @@ class AuthorActions {
               const std::optional<std::string>& why);
   Status test_again(const Actor& actor, const std::string& package, const std::string& version);
 
+  // Of moderators, with a reason of one line that everybody sees. `version` empty: the whole package.
+  Status hide(const Actor& actor, const std::string& package, const std::string& version,
+              const std::string& why);
+  /// Forbidden: the package is the actor's own.
+  Status show(const Actor& actor, const std::string& package, const std::string& version);
+
   Status audit(const Actor& actor, std::string_view what, const std::string& subject);
 
  private:

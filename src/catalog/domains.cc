@@ -33,17 +33,19 @@ DomainProof domain_proof(const std::string& domain, const std::string& account, 
 DomainActions::DomainActions(World world)
     : world_(std::move(world)), proofs_(world_.clock, kProofsRate, kProofsBurst) {}
 
-Status DomainActions::prove(const Actor& actor, const std::string& domain) {
+Result<std::string> DomainActions::prove(const Actor& actor, const std::string& domain) {
   std::string name = lower_case(trim(domain));
   if (name.ends_with('.')) name.pop_back();
   if (!is_domain(name))
     return error(ErrorKind::Invalid, "{} is no domain", escape_controls(domain.substr(0, 300)));
   MIST_TRY(const std::vector<OwnDomain> known, world_.accounts.domains(actor.account.name));
-  if (known.size() >= kMostDomains)
+  const bool is_new = std::ranges::find(known, name, &OwnDomain::domain) == known.end();
+  if (is_new && known.size() >= kMostDomains)
     return error(ErrorKind::Conflict, "{} has {} domains", actor.account.name, known.size());
   MIST_TRY_VOID(check(name, actor.account.name));
   MIST_TRY_VOID(world_.accounts.keep_domain(actor.account.name, name));
-  return world_.actions.audit(actor, "prove domain", name);
+  if (is_new) MIST_TRY_VOID(world_.actions.audit(actor, "prove domain", name));
+  return name;
 }
 
 Status DomainActions::remove(const Actor& actor, const std::string& domain) {

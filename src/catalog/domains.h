@@ -38,7 +38,8 @@ class DomainActions {
   int wait_for(const Actor& actor) { return proofs_.wait_for(actor.account.name); }
   /// Invalid: it is no domain. NotFound: the record isn't there, or another. Retryable: no name server
   /// answers. Conflict: the account has very many.
-  Status prove(const Actor& actor, const std::string& domain);
+  /// Returns its name as it is kept. A domain that was proved before is looked at again.
+  Result<std::string> prove(const Actor& actor, const std::string& domain);
   /// NotFound.
   Status remove(const Actor& actor, const std::string& domain);
   /// Looks at some whose time has come, and removes those whose record is gone.

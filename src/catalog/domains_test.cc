@@ -9,6 +9,7 @@ namespace mist::catalog {
 namespace {
 
 using namespace std::chrono_literals;
+using http::WebAnswer;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -39,6 +40,54 @@ TEST_P(DomainsTest, ARecordThatNamesTheAccountProvesADomain) {
   EXPECT_EQ(bob.post("/account/domains/remove", {{"domain", "etcd.example"}}).status, 404) << "it is ann's";
   EXPECT_EQ(ann.post("/account/domains/remove", {{"domain", "etcd.example"}}).status, 303);
   EXPECT_THAT(package_page(), Not(HasSubstr("proved by DNS")));
+}
+
+TEST_P(DomainsTest, ProgramsProveThemWithATokenOfTheScopeProjects) {
+  const auto token = [&](const std::string& account, const std::string& scopes) {
+    const SecretString made = new_token(random_);
+    EXPECT_TRUE(
+        accounts_
+            ->add_token(
+                {.account = account, .digest = token_digest(made.reveal()), .label = "", .scopes = scopes})
+            .ok());
+    return made.reveal();
+  };
+  const std::string ann = token("ann", "projects");
+  const auto ask = [&](const std::string& method, const std::string& path, const std::string& as) {
+    return site_->answer({.method = method,
+                          .path = "/api/v1/domains" + path,
+                          .headers = {{"Authorization", "Bearer " + as}},
+                          .peer = "192.0.2.7"});
+  };
+  EXPECT_EQ(ask("GET", "", ann).body,
+            "{\"items\":[],\"record\":{\"name\":\"_mistletoe-catalog.DOMAIN\",\"type\":\"TXT\",\"text\":"
+            "\"https://c.example account=ann\"}}\n");
+  const WebAnswer missing = ask("PUT", "/etcd.example", ann);
+  EXPECT_EQ(missing.status, 404);
+  EXPECT_THAT(missing.body, HasSubstr("_mistletoe-catalog.etcd.example has no TXT record"));
+  txt_["_mistletoe-catalog.etcd.example"] = {"https://c.example account=ann"};
+  EXPECT_EQ(ask("PUT", "/etcd.example", token("ann", "versions")).status, 403);
+  EXPECT_EQ(ask("PUT", "/etcd.example", token("bob", "projects")).status, 404) << "the record is ann's";
+  const WebAnswer proved = ask("PUT", "/ETCD.example", ann);
+  EXPECT_EQ(proved.status, 200);
+  EXPECT_THAT(proved.body, HasSubstr("{\"domain\":\"etcd.example\",\"proved\":\"2026-03-01T"));
+  clock_.advance(1h);
+  EXPECT_THAT(ask("PUT", "/etcd.example", ann).body, HasSubstr("\"checked\":\"2026-03-01T10:3"));
+  EXPECT_THAT(ask("GET", "", ann).body, HasSubstr("[{\"domain\":\"etcd.example\""));
+  EXPECT_THAT(package_page(), HasSubstr("whose domain is etcd.example"));
+  EXPECT_EQ(store_->audit_log({.what = "prove domain"}, {})->items.size(), 1U)
+      << "a second look changes nothing";
+  for (const char* name : {"localhost", "192.0.2.1", "a%20b.example", "-a.example"})
+    EXPECT_EQ(ask("PUT", fmt::format("/{}", name), ann).status, 400) << name;
+  dns_is_down_ = true;
+  EXPECT_EQ(ask("PUT", "/other.example", ann).status, 503);
+  EXPECT_EQ(ask("DELETE", "/etcd.example", token("bob", "projects")).status, 404);
+  EXPECT_EQ(ask("DELETE", "/etcd.example", ann).status, 204);
+  EXPECT_EQ(ask("DELETE", "/etcd.example", ann).status, 404);
+  EXPECT_EQ(ask("GET", "", "").status, 401);
+  int refused = 0;
+  for (int i = 0; i < 12; ++i) refused += ask("PUT", "/other.example", ann).status == 429 ? 1 : 0;
+  EXPECT_GT(refused, 0) << "looking up is limited";
 }
 
 TEST_P(DomainsTest, OnlyDomainsAreLookedUp) {

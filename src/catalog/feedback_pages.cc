@@ -139,6 +139,9 @@ Markup report_row(const std::string& token, const AbuseReport& report) {
     forms += reason_form("/admin/comments/hide", token, "Hide the comment", report.id,
                          hidden_field("id", std::to_string(report.comment)), "why",
                          "Why it is hidden, for everybody");
+  if (report.quoted.empty())
+    forms += reason_form("/admin/packages/hide", token, "Hide the package", report.id,
+                         hidden_field("package", report.package), "why", "Why it is hidden, for everybody");
   forms += reason_form("/admin/reports/close", token, "Close the report", report.id, id, "decision",
                        "Your decision, for the audit log");
   return markup("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}{}</td></tr>\n", report.by,
@@ -176,9 +179,9 @@ std::string reports_page(const PageFrame& frame, const std::string& form_token,
   Markup rows;
   for (const AbuseReport& each : reports.items) rows += report_row(form_token, each);
   Markup content = markup(
-      "<h1 id=\"reports\">Reports</h1>\n<p>Of packages and comments. A comment that is hidden closes its "
-      "reports; a "
-      "version is yanked on its own page.</p>\n");
+      "<h1 id=\"reports\">Reports</h1>\n<p>Of packages and comments. Hiding one closes its reports; one "
+      "version "
+      "of a package is hidden or yanked on its own page.</p>\n");
   content += rows.empty()
                  ? markup("<p>None is open.</p>\n")
                  : wide("reports",

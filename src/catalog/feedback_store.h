@@ -3,7 +3,8 @@
 // one implementation, in the database of store.h. Blocking; any thread.
 //
 // Every call is whole or not at all, and kept once it returns. Errors: those of the database (Retryable where
-// trying again may help); others are named. A package is there once it has a version.
+// trying again may help); others are named. A package is there once it has a version. Gone: moderators hid
+// it; nobody says anything about it meanwhile.
 
 #include <array>
 #include <cstdint>

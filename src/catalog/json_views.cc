@@ -36,10 +36,17 @@ Value to_value(const Project& project) {
                         {"path", Value(project.path)},
                         {"created", Value(format_time(project.created))},
                         {"polled", project.polled ? Value(format_time(*project.polled)) : Value()},
-                        {"problem", text_or_null(project.problem)}});
+                        {"problem", text_or_null(project.problem)},
+                        {"hidden", project.hidden ? Value(*project.hidden) : Value()}});
 }
 
 Value to_value(const Version& version) {
+  if (version.hidden)
+    return Value::object({{"package", Value(version.package)},
+                          {"version", Value(version.version)},
+                          {"state", Value(to_string(version.state))},
+                          {"hidden", Value(*version.hidden)},
+                          {"created", Value(format_time(version.created))}});
   const PackageFacts& facts = version.facts;
   Value needs{Value::Array{}};
   for (const PackageFacts::Dependency& each : facts.dependencies)
@@ -51,6 +58,7 @@ Value to_value(const Version& version) {
                         {"digest", text_or_null(version.digest)},
                         {"state", Value(to_string(version.state))},
                         {"yanked", version.yanked ? Value(*version.yanked) : Value()},
+                        {"hidden", Value()},
                         {"created", Value(format_time(version.created))},
                         {"format", text_or_null(facts.format)},
                         {"description", Value(facts.description)},
@@ -149,6 +157,12 @@ Value to_value(const AbuseReport& report) {
                         {"by", Value(report.by)},
                         {"reason", Value(report.reason)},
                         {"created", Value(format_time(report.created))}});
+}
+
+Value to_value(const OwnDomain& domain) {
+  return Value::object({{"domain", Value(domain.domain)},
+                        {"proved", Value(format_time(domain.proved))},
+                        {"checked", Value(format_time(domain.checked))}});
 }
 
 Value to_value(const Run& run) {

@@ -13,6 +13,7 @@ namespace mist::catalog {
 
 encoding::Value to_value(const Error& failure);
 encoding::Value to_value(const Project& project);
+/// Of a hidden one only that, and why.
 encoding::Value to_value(const Version& version);
 /// How often the versions of a package were downloaded, `recent` in the last 30 days.
 encoding::Value to_value(const std::vector<Version>& versions, const std::vector<DownloadsOfDay>& recent);
@@ -24,6 +25,7 @@ encoding::Value to_value(const Ratings& ratings);
 /// Without the text of a hidden one.
 encoding::Value to_value(const Comment& comment);
 encoding::Value to_value(const AbuseReport& report);
+encoding::Value to_value(const OwnDomain& domain);
 /// {"items": […], "next": "/api/v1/…?after=…" or null}
 template <typename T>
 encoding::Value to_value(const Slice<T>& slice, const std::string& next_path) {

@@ -23,6 +23,10 @@ std::string_view to_string(Role role) { return kRoles.at(static_cast<std::size_t
 std::string_view to_string(VersionState state) { return kVersionStates.at(static_cast<std::size_t>(state)); }
 std::string_view to_string(StepState state) { return kStepStates.at(static_cast<std::size_t>(state)); }
 
+Error hidden_by_moderators(std::string_view what, const std::string& why) {
+  return error(ErrorKind::Gone, "the moderators of this catalog hid {}", what).with_because(why);
+}
+
 std::optional<VersionState> version_state_of(std::string_view text) {
   for (std::size_t i = 0; i < kVersionStates.size(); ++i)
     if (kVersionStates.at(i) == text) return static_cast<VersionState>(i);

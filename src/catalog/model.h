@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/secret.h"
 #include "encoding/value.h"
 
@@ -38,7 +39,8 @@ struct Project {
   SecretString webhook_secret = {};
   WallTime created{};
   std::optional<WallTime> polled = {};
-  std::string problem = {};  ///< why the last poll failed; empty: it didn't
+  std::string problem = {};                ///< why the last poll failed; empty: it didn't
+  std::optional<std::string> hidden = {};  ///< why moderators hid its package
 };
 
 enum class VersionState : std::uint8_t {
@@ -80,11 +82,16 @@ struct Version {
   std::string digest = {};  ///< "sha256:…" of its bytes; empty: they couldn't be read
   VersionState state = VersionState::Queued;
   std::optional<std::string> yanked = {};  ///< why
+  std::optional<std::string> hidden = {};  ///< why moderators hid it, or its package
+  bool is_package_hidden = false;          ///< `hidden` is of the package
   WallTime created{};
   PackageFacts facts = {};
   std::string readme = {};
   std::int64_t downloads = 0;
 };
+
+/// Gone: what is said of a package or version that moderators hid.
+Error hidden_by_moderators(std::string_view what, const std::string& why);
 
 /// A package in a list: its newest version that passed, else the newest.
 struct Listed {

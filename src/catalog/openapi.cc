@@ -136,6 +136,26 @@ constexpr std::array kEndpoints{
              "ReasonRequest"},
     Endpoint{Operation::ShowComment, "DELETE", "/api/v1/comments/{id}/hidden", Role::Moderator,
              "Take that back", "", 204, false, Scope::Moderate},
+    Endpoint{Operation::HidePackage, "PUT", "/api/v1/packages/{name}/hidden", Role::Moderator,
+             "Hide a package: it leaves lists, searches and the index, and whoever asks for it or its bytes "
+             "gets 410 "
+             "with the reason. Closes the reports of it",
+             "", 204, false, Scope::Moderate, "ReasonRequest"},
+    Endpoint{Operation::UnhidePackage, "DELETE", "/api/v1/packages/{name}/hidden", Role::Moderator,
+             "Take that back; not of a package of yours", "", 204, false, Scope::Moderate},
+    Endpoint{Operation::HideVersion, "PUT", "/api/v1/packages/{name}/versions/{version}/hidden",
+             Role::Moderator, "The same of one version", "", 204, false, Scope::Moderate, "ReasonRequest"},
+    Endpoint{Operation::UnhideVersion, "DELETE", "/api/v1/packages/{name}/versions/{version}/hidden",
+             Role::Moderator, "Take that back; not of a package of yours", "", 204, false, Scope::Moderate},
+    Endpoint{Operation::Domains, "GET", "/api/v1/domains", Role::Author,
+             "Domains that you proved to be yours, and the record that proves one", "Domains"},
+    Endpoint{
+        Operation::ProveDomain, "PUT", "/api/v1/domains/{domain}", Role::Author,
+        "Look up the record that proves it to be yours, now. 404: it isn't there, or another; 503: no name "
+        "server answers",
+        "Domain", 200, false, Scope::Projects},
+    Endpoint{Operation::RemoveDomain, "DELETE", "/api/v1/domains/{domain}", Role::Author, "Show it no more",
+             "", 204, false, Scope::Projects},
     Endpoint{Operation::Reports, "GET", "/api/v1/reports", Role::Moderator, "Open reports, the oldest first",
              "Reports", 200, true, Scope::Moderate},
     Endpoint{Operation::CloseReport, "PUT", "/api/v1/reports/{id}/decision", Role::Moderator,
@@ -158,6 +178,7 @@ constexpr std::string_view kSchemas = R"({
     "package": {"type": "string"}, "version": {"type": "string"}, "tag": {"type": "string"},
     "commit": {"type": "string"}, "digest": {"type": ["string", "null"]},
     "state": {"$ref": "#/components/schemas/State"}, "yanked": {"type": ["string", "null"]},
+    "hidden": {"type": ["string", "null"], "description": "Why moderators hid it; of a hidden version nothing else is said"},
     "created": {"type": "string", "format": "date-time"}, "format": {"type": ["string", "null"]},
     "description": {"type": "string"}, "home": {"type": ["string", "null"]}, "details": {"type": "string"},
     "maintainers": {"type": "array", "items": {"type": "string"}},
@@ -217,7 +238,8 @@ constexpr std::string_view kSchemas = R"({
   "Project": {"type": "object", "required": ["name", "owner", "url", "path"], "properties": {
     "name": {"type": "string"}, "owner": {"type": "string"}, "url": {"type": "string"}, "path": {"type": "string"},
     "created": {"type": "string", "format": "date-time"}, "polled": {"type": ["string", "null"]},
-    "problem": {"type": ["string", "null"]}}},
+    "problem": {"type": ["string", "null"]},
+    "hidden": {"type": ["string", "null"], "description": "Why moderators hid its package"}}},
   "NewProject": {"type": "object", "required": ["name", "url", "webhook"], "properties": {
     "name": {"type": "string"}, "url": {"type": "string"}, "path": {"type": "string"},
     "webhook": {"type": "object", "properties": {"url": {"type": "string"}, "secret": {"type": "string"}}}}},
@@ -227,7 +249,7 @@ constexpr std::string_view kSchemas = R"({
   "ProjectRequest": {"type": "object", "required": ["name", "url"], "properties": {
     "name": {"type": "string"}, "url": {"type": "string"}, "path": {"type": "string"}}},
   "Scopes": {"type": "array", "items": {"type": "string",
-    "enum": ["projects", "versions", "moderate", "admin", "tokens"]}},
+    "enum": ["projects", "versions", "feedback", "moderate", "admin", "tokens"]}},
   "TokenRequest": {"type": "object", "required": ["label"], "properties": {
     "label": {"type": "string"}, "scopes": {"$ref": "#/components/schemas/Scopes"},
     "expires": {"type": ["string", "null"], "format": "date-time"}}},
@@ -272,6 +294,14 @@ constexpr std::string_view kSchemas = R"({
       "by": {"type": "string"}, "reason": {"type": "string"},
       "created": {"type": "string", "format": "date-time"}}}},
     "next": {"type": ["string", "null"]}}},
+  "Domain": {"type": "object", "required": ["domain", "proved", "checked"], "properties": {
+    "domain": {"type": "string"}, "proved": {"type": "string", "format": "date-time"},
+    "checked": {"type": "string", "format": "date-time", "description": "When the record was there last"}}},
+  "Domains": {"type": "object", "required": ["items", "record"], "properties": {
+    "items": {"type": "array", "items": {"$ref": "#/components/schemas/Domain"}},
+    "record": {"type": "object", "required": ["name", "type", "text"], "properties": {
+      "name": {"type": "string", "description": "With DOMAIN for the domain"}, "type": {"type": "string", "enum": ["TXT"]},
+      "text": {"type": "string"}}}}},
   "Index": {"type": "object", "required": ["kubes"], "properties": {
     "kubes": {"type": "array", "items": {"type": "object",
       "required": ["name", "version", "digest", "k3", "yanked"], "properties": {

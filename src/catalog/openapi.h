@@ -50,6 +50,13 @@ enum class Operation : std::uint8_t {
   CloseReport,
   HideComment,
   ShowComment,
+  HidePackage,
+  UnhidePackage,
+  HideVersion,
+  UnhideVersion,
+  Domains,
+  ProveDomain,
+  RemoveDomain,
 };
 
 struct Endpoint {

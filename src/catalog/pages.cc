@@ -174,7 +174,9 @@ Markup versions_section(const Version& shown, const std::vector<Version>& versio
     rows += markup("<tr><th scope=\"row\"><a href=\"{}\"{}>{}</a></th><td>{}{}</td><td>{}</td></tr>\n",
                    version_path(each), each.id == shown.id ? markup(" aria-current=\"page\"") : Markup(),
                    each.version, state_mark(each.state),
-                   each.yanked ? markup(" <span class=\"state skipped\">yanked</span>") : Markup(),
+                   each.hidden   ? markup(" <span class=\"state failed\">hidden</span>")
+                   : each.yanked ? markup(" <span class=\"state skipped\">yanked</span>")
+                                 : Markup(),
                    format_time(each.created).substr(0, 10));
   Markup out =
       markup("<h2 id=\"versions\">Versions</h2>\n{}", wide("versions", markup("<table>\n{}</table>", rows)));
@@ -330,6 +332,12 @@ Markup preview_section(const Version& version, const std::optional<Preview>& pre
 // Before the commands that install it: why one may not want it.
 Markup warnings(const Version& shown) {
   Markup out;
+  if (shown.hidden)
+    out += markup(
+        "<p class=\"note bad\"><b>The moderators of this catalog hid {}.</b> The reason: {}. Only its author "
+        "and "
+        "moderators see this page.</p>\n",
+        shown.is_package_hidden ? "this package" : "this version", *shown.hidden);
   if (shown.yanked)
     out += markup("<p class=\"note\"><b>This version was yanked: its author advises against it.</b> {}</p>\n",
                   shown.yanked->empty() ? "There is no reason given." : "The reason: " + *shown.yanked);

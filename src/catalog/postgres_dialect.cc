@@ -11,11 +11,11 @@
 namespace mist::catalog {
 namespace {
 
-// The tables of sqlite_dialect.cc as its twelve scripts leave them. Text is compared byte by byte, as there.
-// Words are found without their marks (é as e), as FTS5 does; what separates them is blanked, so that
-// PostgreSQL's parser finds no addresses and numbers in them. A document is cut before it is larger than a
-// tsvector may be.
-constexpr std::array<std::string_view, 1> kTables{R"(
+// The first script makes the tables of sqlite_dialect.cc as its first twelve scripts leave them. Text is
+// compared byte by byte, as there. Words are found without their marks (é as e), as FTS5 does; what separates
+// them is blanked, so that PostgreSQL's parser finds no addresses and numbers in them. A document is cut
+// before it is larger than a tsvector may be.
+constexpr std::array<std::string_view, 2> kTables{R"(
 CREATE TABLE settings (name TEXT COLLATE "C" PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE counters (name TEXT COLLATE "C" PRIMARY KEY, value BIGINT NOT NULL);
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -219,6 +219,10 @@ CREATE TABLE audit (
   what TEXT COLLATE "C" NOT NULL,
   subject TEXT COLLATE "C" NOT NULL,
   peer TEXT NOT NULL);
+)",
+                                                  R"(
+ALTER TABLE projects ADD COLUMN hidden TEXT;
+ALTER TABLE versions ADD COLUMN hidden TEXT;
 )"};
 
 // Quoted, so that no word is an operator. No word of a document is longer than that.

@@ -94,19 +94,22 @@ bool takes_gzip(const WebRequest& request) {
   return http::find_header(request.headers, "Accept-Encoding").find("gzip") != std::string_view::npos;
 }
 
-bool is_good(const Version& version) { return version.state == VersionState::Passed && !version.yanked; }
+bool is_good(const Version& version) {
+  return version.state == VersionState::Passed && !version.yanked && !version.hidden;
+}
 
 bool is_good_release(const Version& version) {
   const auto number = encoding::SemVer::parse(version.version);
   return is_good(version) && number.ok() && number->prerelease.empty();
 }
 
-// As SqliteStore lists it.
-const Version& shown_first(const std::vector<Version>& versions) {
-  const auto release = std::ranges::find_if(versions, is_good_release);
-  if (release != versions.end()) return *release;
-  const auto good = std::ranges::find_if(versions, is_good);
-  return good == versions.end() ? versions.front() : *good;
+// As the store lists it; a hidden one only where all are.
+std::vector<Version>::const_iterator shown_first(const std::vector<Version>& versions) {
+  auto found = std::ranges::find_if(versions, is_good_release);
+  if (found == versions.end()) found = std::ranges::find_if(versions, is_good);
+  if (found == versions.end())
+    found = std::ranges::find_if(versions, [](const Version& each) { return !each.hidden; });
+  return found == versions.end() ? versions.begin() : found;
 }
 
 // An error's message as a page says it.
@@ -312,6 +315,18 @@ Site::Reply Site::run(const Endpoint& endpoint, Call& call) {
       return hide_comment(call);
     case Operation::ShowComment:
       return show_comment(call);
+    case Operation::HidePackage:
+    case Operation::HideVersion:
+      return hide(call, true);
+    case Operation::UnhidePackage:
+    case Operation::UnhideVersion:
+      return hide(call, false);
+    case Operation::Domains:
+      return domains(call);
+    case Operation::ProveDomain:
+      return prove_domain(call);
+    case Operation::RemoveDomain:
+      return remove_domain(call);
   }
   return error(ErrorKind::Internal, "an operation without a handler");
 }
@@ -383,8 +398,7 @@ Site::Reply Site::search(const Call& call) {
 }
 
 Site::Reply Site::versions(const Call& call) {
-  MIST_TRY(const std::vector<Version> found, world_.store.versions(call.name("name")));
-  if (found.empty()) return no_such("package", call.name("name"));
+  MIST_TRY(const std::vector<Version> found, versions_of(call.name("name")));
   Value items{Value::Array{}};
   for (const Version& each : found) items.push_back(to_value(each));
   MIST_TRY(const std::optional<Project> project, world_.store.project(call.name("name")));
@@ -398,13 +412,28 @@ Site::Reply Site::versions(const Call& call) {
                              {"domains", std::move(domains)}}));
 }
 
+Result<Version> Site::version_named(const Call& call) {
+  const std::string words = call.name("name") + " " + call.name("version");
+  MIST_TRY(std::optional<Version> found, world_.store.version(call.name("name"), call.name("version")));
+  if (!found) return no_such("version", words);
+  if (found->hidden) return hidden_by_moderators(words, *found->hidden);
+  return *std::move(found);
+}
+
+Result<std::vector<Version>> Site::versions_of(const std::string& package) {
+  MIST_TRY(std::vector<Version> found, world_.store.versions(package));
+  if (found.empty()) return no_such("package", package);
+  if (found.front().is_package_hidden) return hidden_by_moderators(package, *found.front().hidden);
+  return found;
+}
+
 Site::Reply Site::version(const Call& call) {
-  MIST_TRY(const std::optional<Version> found, world_.store.version(call.name("name"), call.name("version")));
-  if (!found) return no_such("version", call.name("name") + " " + call.name("version"));
-  return json(to_value(*found));
+  MIST_TRY(const Version found, version_named(call));
+  return json(to_value(found));
 }
 
 Site::Reply Site::test(const Call& call) {
+  MIST_TRY_VOID(version_named(call));
   MIST_TRY(const std::optional<Run> run, world_.store.last_run(call.name("name"), call.name("version")));
   if (!run) return error(ErrorKind::NotFound, "it wasn't tested yet");
   return json(to_value(*run));
@@ -414,12 +443,15 @@ Site::Reply Site::test(const Call& call) {
 Result<VersionChanges> Site::changes_of(const std::vector<Version>& versions, const Version& to,
                                         const std::string& from) {
   const auto at = std::ranges::find(versions, to.id, &Version::id);
-  const auto before = from.empty() ? (at == versions.end() ? at : std::next(at))
-                                   : std::ranges::find(versions, from, &Version::version);
+  const auto is_shown = [](const Version& each) { return !each.hidden; };
+  const auto before = from.empty()
+                          ? std::find_if(at == versions.end() ? at : std::next(at), versions.end(), is_shown)
+                          : std::ranges::find(versions, from, &Version::version);
   if (before == versions.end())
     return from.empty()
                ? error(ErrorKind::NotFound, "there is no version of {} before {}", to.package, to.version)
                : no_such("version", to.package + " " + from);
+  if (before->hidden) return hidden_by_moderators(to.package + " " + before->version, *before->hidden);
   const auto text_of_run = [&](const Version& version) -> Result<std::string> {
     MIST_TRY(const std::optional<Run> run, world_.store.last_run(version.package, version.version));
     if (!run || run->text.empty()) return std::string();
@@ -432,9 +464,11 @@ Result<VersionChanges> Site::changes_of(const std::vector<Version>& versions, co
 }
 
 Site::Reply Site::changes(const Call& call) {
-  MIST_TRY(const std::vector<Version> versions, world_.store.versions(call.name("name")));
+  MIST_TRY(const std::vector<Version> versions, versions_of(call.name("name")));
   const auto to = std::ranges::find(versions, call.name("version"), &Version::version);
-  if (to == versions.end()) return no_such("version", call.name("name") + " " + call.name("version"));
+  const std::string words = call.name("name") + " " + call.name("version");
+  if (to == versions.end()) return no_such("version", words);
+  if (to->hidden) return hidden_by_moderators(words, *to->hidden);
   MIST_TRY(const VersionChanges found, changes_of(versions, *to, call.asked("from")));
   return json(to_value(found));
 }
@@ -485,25 +519,23 @@ Result<std::vector<DownloadsOfDay>> Site::recent_downloads(const std::string& pa
 
 Site::Reply Site::downloads(const Call& call) {
   MIST_TRY(const std::vector<DownloadsOfDay> recent, recent_downloads(call.name("name")));
-  MIST_TRY(const std::vector<Version> versions, world_.store.versions(call.name("name")));
-  if (versions.empty()) return no_such("package", call.name("name"));
+  MIST_TRY(const std::vector<Version> versions, versions_of(call.name("name")));
   return json(to_value(versions, recent));
 }
 
 Site::Reply Site::preview(const Call& call) {
-  MIST_TRY(const std::optional<Version> found, world_.store.version(call.name("name"), call.name("version")));
-  if (!found) return no_such("version", call.name("name") + " " + call.name("version"));
+  MIST_TRY(const Version found, version_named(call));
   if (world_.previews == nullptr) return error(ErrorKind::NotFound, "this catalog has no previews");
-  const Preview preview = world_.previews->of(*found);
+  const Preview preview = world_.previews->of(found);
   if (preview.state == PreviewState::Impossible)
-    return error(ErrorKind::NotFound, "there is no preview of {} {}", found->package, found->version)
+    return error(ErrorKind::NotFound, "there is no preview of {} {}", found.package, found.version)
         .with_because(preview.problem);
   if (preview.state == PreviewState::Preparing)
     return json(Value::object({{"state", Value("preparing")}}), 202);
   // Its files are unpacked, and its values checked.
   if (const int seconds = writes_.wait_for("preview " + client_of(call.peer)); seconds > 0)
     return too_often(seconds);
-  MIST_TRY(const Value plan, preview_plan(*found, preview, call));
+  MIST_TRY(const Value plan, preview_plan(found, preview, call));
   return json(plan);
 }
 
@@ -635,6 +667,31 @@ Site::Reply Site::revoke_token(const Call& call) {
   return nothing(204);
 }
 
+Site::Reply Site::domains(const Call& call) {
+  MIST_TRY(const std::vector<OwnDomain> found, world_.accounts.domains(call.account->name));
+  Value items{Value::Array{}};
+  for (const OwnDomain& each : found) items.push_back(to_value(each));
+  const DomainProof proof = domain_proof("DOMAIN", call.account->name, options_.url);
+  return json(Value::object(
+      {{"items", std::move(items)},
+       {"record",
+        Value::object({{"name", Value(proof.name)}, {"type", Value("TXT")}, {"text", Value(proof.text)}})}}));
+}
+
+Site::Reply Site::prove_domain(const Call& call) {
+  if (const int seconds = domains_.wait_for(call.actor()); seconds > 0) return too_often(seconds);
+  MIST_TRY(const std::string domain, domains_.prove(call.actor(), call.name("domain")));
+  MIST_TRY(const std::vector<OwnDomain> found, world_.accounts.domains(call.account->name));
+  const auto proved = std::ranges::find(found, domain, &OwnDomain::domain);
+  if (proved == found.end()) return no_such("domain of yours", domain);
+  return json(to_value(*proved));
+}
+
+Site::Reply Site::remove_domain(const Call& call) {
+  MIST_TRY_VOID(domains_.remove(call.actor(), call.name("domain")));
+  return nothing(204);
+}
+
 Site::Reply Site::audit_log(const Call& call) {
   MIST_TRY(const Page page, page_asked(call));
   const AuditFilter filter{
@@ -672,6 +729,11 @@ WebAnswer Site::page(const WebRequest& request, const std::string& peer) {
   if (reply.ok()) return *std::move(reply);
   const PageFrame frame{.url = options_.url};
   const int status = status_of(reply.error());
+  if (status == 410)
+    return html(message_page(
+                    frame, "Hidden",
+                    fmt::format("{} The reason: {}", sentence(reply.error().message), reply.error().because)),
+                status);
   if (status == 404) return html(message_page(frame, "Not found", sentence(reply.error().message)), status);
   if (status < 500)
     return html(message_page(frame, "That didn't work", sentence(reply.error().message)), status);
@@ -729,11 +791,25 @@ Site::Reply Site::page_of(const std::vector<std::string>& parts, Call& call) {
   return error(ErrorKind::NotFound, "there is nothing at this address");
 }
 
-Markup Site::controls_of(const Call& call, const Version& shown, const std::optional<Project>& project) {
-  if (!call.visitor || !project) return {};
+// `owner` empty: its repository isn't linked any more.
+Markup Site::controls_of(const Call& call, const Version& shown, const std::string& owner) {
+  if (!call.visitor) return {};
   const Account& account = call.visitor->session.account;
-  if (project->owner != account.name && account.role < Role::Moderator) return {};
-  return version_controls(shown, call.visitor->form_token());
+  const bool is_moderator = account.role >= Role::Moderator;
+  Markup out;
+  if (!owner.empty() && (owner == account.name || is_moderator))
+    out += version_controls(shown, call.visitor->form_token());
+  if (is_moderator) out += hiding_controls(shown, call.visitor->form_token());
+  return out;
+}
+
+// Its author, who may want to correct it, and moderators.
+Result<bool> Site::may_see_hidden(const Call& call, const std::string& package) {
+  if (!call.visitor) return false;
+  const Account& account = call.visitor->session.account;
+  if (account.role >= Role::Moderator) return true;
+  MIST_TRY(const std::optional<Store::Standing> found, world_.store.standing(package));
+  return found && found->owner == account.name;
 }
 
 // /packages/NAME[/VERSION][/badge.svg], /packages/NAME/comments, /packages/NAME/VERSION/test, …/inputs,
@@ -750,18 +826,23 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
     return error(ErrorKind::NotFound, "there is nothing at this address");
   MIST_TRY(const std::vector<Version> versions, world_.store.versions(package));
   const auto chosen =
-      named == 2 ? versions.begin() : std::ranges::find(versions, parts[2], &Version::version);
-  const bool found = !versions.empty() && chosen != versions.end();
+      named == 2 ? shown_first(versions) : std::ranges::find(versions, parts[2], &Version::version);
+  const bool found = chosen != versions.end();
   if (is_badge) {
     const std::optional<VersionState> state =
-        !found ? std::optional<VersionState>()
-               : std::optional((named == 2 ? shown_first(versions) : *chosen).state);
+        !found || chosen->hidden ? std::optional<VersionState>() : std::optional(chosen->state);
     return WebAnswer{.content_type = std::string(kSvg),
                      .body = badge(package.substr(0, 64), state),
                      .headers = {{"Cache-Control", "max-age=60"}}};
   }
   if (!found) return no_such("package", named == 2 ? package : package + " " + parts[2]);
-  const Version& shown = named == 2 ? shown_first(versions) : *chosen;
+  const Version& shown = *chosen;
+  if (shown.hidden) {
+    MIST_TRY(const bool may_see, may_see_hidden(call, package));
+    if (!may_see)
+      return hidden_by_moderators(
+          shown.is_package_hidden || named == 2 ? package : package + " " + shown.version, *shown.hidden);
+  }
   if (is_comparison) {
     MIST_TRY(const VersionChanges changes, changes_of(versions, shown, call.asked("from")));
     return html(changes_page(call.frame, shown, versions, changes));
@@ -790,7 +871,7 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
                             .domains = std::move(domains),
                             .ratings = ratings,
                             .comments = comments,
-                            .controls = controls_of(call, shown, project)}));
+                            .controls = controls_of(call, shown, project ? project->owner : std::string())}));
 }
 
 }  // namespace mist::catalog

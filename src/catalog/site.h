@@ -83,7 +83,8 @@ class Site {
   http::WebAnswer page(const http::WebRequest& request, const std::string& peer);
   Result<Call> page_call(const http::WebRequest& request, const std::string& peer);
   Reply page_of(const std::vector<std::string>& parts, Call& call);
-  static Markup controls_of(const Call& call, const Version& shown, const std::optional<Project>& project);
+  static Markup controls_of(const Call& call, const Version& shown, const std::string& owner);
+  Result<bool> may_see_hidden(const Call& call, const std::string& package);
   Reply package_page_of(const std::vector<std::string>& parts, const Call& call);
 
   Status authenticate(Call& call, const Endpoint& endpoint);
@@ -116,6 +117,10 @@ class Site {
   Reply revoke_token(const Call& call);
   Reply audit_log(const Call& call);
   Status is_package(const std::string& name);
+  // NotFound; Gone: moderators hid it, or its package.
+  Result<Version> version_named(const Call& call);
+  // All of them; hidden ones say that they are. NotFound; Gone: moderators hid the package.
+  Result<std::vector<Version>> versions_of(const std::string& package);
   Reply ratings(const Call& call);
   Reply rate(const Call& call);
   Reply take_back_rating(const Call& call);
@@ -128,6 +133,10 @@ class Site {
   Reply close_report(const Call& call);
   Reply hide_comment(const Call& call);
   Reply show_comment(const Call& call);
+  Reply hide(const Call& call, bool on);
+  Reply domains(const Call& call);
+  Reply prove_domain(const Call& call);
+  Reply remove_domain(const Call& call);
   Reply feedback_page_of(const std::string& package, const Call& call);
 
   World world_;

@@ -1,4 +1,4 @@
-// The answers of site.h about ratings, comments and reports.
+// The answers of site.h about ratings, comments and reports, and about what moderators hide.
 
 #include "base/text.h"
 #include "catalog/json_views.h"
@@ -22,8 +22,9 @@ Result<std::string> text_in(const http::WebRequest& request, std::string_view na
 }  // namespace
 
 Status Site::is_package(const std::string& name) {
-  MIST_TRY(const std::vector<Version> versions, world_.store.versions(name));
-  if (versions.empty()) return no_such("package", name);
+  MIST_TRY(const std::optional<Store::Standing> found, world_.store.standing(name));
+  if (!found) return no_such("package", name);
+  if (found->hidden) return hidden_by_moderators(name, *found->hidden);
   return {};
 }
 
@@ -105,6 +106,18 @@ Site::Reply Site::hide_comment(const Call& call) {
 
 Site::Reply Site::show_comment(const Call& call) {
   MIST_TRY_VOID(opinions_.show_comment(call.actor(), id_of(call.name("id"))));
+  return nothing(204);
+}
+
+// Of a package, or of a version where the path names one.
+Site::Reply Site::hide(const Call& call, bool on) {
+  const std::string version = call.names.contains("version") ? call.name("version") : std::string();
+  if (on) {
+    MIST_TRY(const std::string reason, text_in(call.request, "reason"));
+    MIST_TRY_VOID(actions_.hide(call.actor(), call.name("name"), version, reason));
+  } else {
+    MIST_TRY_VOID(actions_.show(call.actor(), call.name("name"), version));
+  }
   return nothing(204);
 }
 

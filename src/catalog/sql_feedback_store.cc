@@ -46,11 +46,17 @@ struct Package {
 };
 Result<Package> package_named(Database& db, const std::string& name) {
   std::optional<Package> found;
-  MIST_TRY_VOID(db.query(
-      "SELECT id, account FROM projects WHERE name = ? AND EXISTS (SELECT 1 FROM versions WHERE project = "
-      "projects.id)",
-      {name}, [&](const Row& row) { found = Package{row.integer(0), row.integer(1)}; }));
+  std::optional<std::string> hidden;
+  MIST_TRY_VOID(
+      db.query("SELECT id, account, hidden FROM projects WHERE name = ? AND EXISTS (SELECT 1 FROM versions "
+               "WHERE project "
+               "= projects.id)",
+               {name}, [&](const Row& row) {
+                 found = Package{row.integer(0), row.integer(1)};
+                 if (!row.is_null(2)) hidden = row.text(2);
+               }));
   if (!found) return not_there("package", name);
+  if (hidden) return hidden_by_moderators(name, *hidden);
   return *found;
 }
 

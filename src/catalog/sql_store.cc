@@ -39,7 +39,8 @@ std::vector<std::string> words_of(std::string_view query) {
 }
 
 constexpr std::string_view kProject =
-    "SELECT p.id, p.name, a.name, p.url, p.path, p.webhook_secret, p.created, p.polled, p.problem "
+    "SELECT p.id, p.name, a.name, p.url, p.path, p.webhook_secret, p.created, p.polled, p.problem, "
+    "p.hidden "
     "FROM projects p JOIN accounts a ON a.id = p.account ";
 
 Project project_in(const Row& row) {
@@ -52,12 +53,13 @@ Project project_in(const Row& row) {
                   .created = time_of(row.integer(6)),
                   .problem = row.text(8)};
   if (!row.is_null(7)) project.polled = time_of(row.integer(7));
+  if (!row.is_null(9)) project.hidden = row.text(9);
   return project;
 }
 
 constexpr std::string_view kVersion =
     "SELECT v.id, p.name, v.version, v.tag, v.\"commit\", v.digest, v.state, v.yanked, v.created, v.facts, "
-    "v.readme, v.downloads FROM versions v JOIN projects p ON p.id = v.project ";
+    "v.readme, v.downloads, p.hidden, v.hidden FROM versions v JOIN projects p ON p.id = v.project ";
 
 Version version_in(const Row& row) {
   Version version{.id = row.integer(0),
@@ -71,6 +73,9 @@ Version version_in(const Row& row) {
                   .readme = row.text(10),
                   .downloads = row.integer(11)};
   if (!row.is_null(7)) version.yanked = row.text(7);
+  version.is_package_hidden = !row.is_null(12);
+  if (version.is_package_hidden || !row.is_null(13))
+    version.hidden = row.text(version.is_package_hidden ? 12 : 13);
   // Our own text; a damaged one shows as a package that says nothing.
   if (const auto facts = encoding::parse_json(row.text(9)); facts.ok())
     version.facts = PackageFacts::from_value(*facts);
@@ -165,9 +170,10 @@ class SqlStore final : public Store {
   Result<std::vector<Project>> take_due_projects(Duration again, int limit) override {
     std::vector<Project> due;
     Status done = writing([&](Database& db) -> Status {
-      MIST_TRY_VOID(
-          db.query(fmt::format("{}WHERE p.linked = 1 AND p.due <= ? ORDER BY p.due LIMIT ?", kProject),
-                   {now(), limit}, [&](const Row& row) { due.push_back(project_in(row)); }));
+      MIST_TRY_VOID(db.query(
+          fmt::format("{}WHERE p.linked = 1 AND p.hidden IS NULL AND p.due <= ? ORDER BY p.due LIMIT ?",
+                      kProject),
+          {now(), limit}, [&](const Row& row) { due.push_back(project_in(row)); }));
       for (const Project& each : due)
         MIST_TRY_VOID(
             db.run("UPDATE projects SET due = ? WHERE id = ?", {now() + milliseconds(again), each.id}));
@@ -194,6 +200,60 @@ class SqlStore final : public Store {
   }
 
   // Versions
+
+  Result<std::optional<Standing>> standing(const std::string& package) override {
+    std::optional<Standing> found;
+    MIST_TRY_VOID(read(
+        "SELECT a.name, p.hidden FROM projects p JOIN accounts a ON a.id = p.account WHERE p.name = ? AND "
+        "EXISTS (SELECT 1 FROM versions WHERE project = p.id)",
+        {package}, [&](const Row& row) {
+          found = Standing{.owner = row.text(0)};
+          if (!row.is_null(1)) found->hidden = row.text(1);
+        }));
+    return found;
+  }
+
+  Status hide_package(const std::string& package, const std::string& moderator,
+                      const std::string& why) override {
+    return changing_package(
+        "UPDATE projects SET hidden = ?1 WHERE name = ?2 AND EXISTS (SELECT 1 FROM versions WHERE project = "
+        "projects.id) RETURNING id",
+        {why, package}, not_there("package", package), [&](Database& db, std::int64_t project) -> Status {
+          MIST_TRY_VOID(
+              db.run("UPDATE reports SET closed = ?, closed_by = ?, decision = ? WHERE project = ? AND "
+                     "quoted = '' AND closed IS NULL",
+                     {now(), moderator, "hidden: " + why, project}));
+          return {};
+        });
+  }
+
+  Status show_package(const std::string& package) override {
+    // Tags that came meanwhile are looked for now.
+    return changing_package(
+        "UPDATE projects SET hidden = NULL, due = CASE linked WHEN 1 THEN 0 END WHERE name = ? AND hidden IS "
+        "NOT "
+        "NULL RETURNING id",
+        {package}, not_there("hidden package", package), [](Database&, std::int64_t) { return Status(); });
+  }
+
+  Status hide_version(const std::string& package, const std::string& version,
+                      const std::string& why) override {
+    return changing_package(
+        "UPDATE versions SET hidden = ?1 WHERE version = ?3 AND project = (SELECT id FROM projects WHERE "
+        "name = "
+        "?2) RETURNING project",
+        {why, package, version}, not_there("version", fmt::format("{} {}", package, version)),
+        [](Database&, std::int64_t) { return Status(); });
+  }
+
+  Status show_version(const std::string& package, const std::string& version) override {
+    return changing_package(
+        "UPDATE versions SET hidden = NULL WHERE version = ?2 AND project = (SELECT id FROM projects WHERE "
+        "name = "
+        "?1) AND hidden IS NOT NULL RETURNING project",
+        {package, version}, not_there("hidden version", fmt::format("{} {}", package, version)),
+        [](Database&, std::int64_t) { return Status(); });
+  }
 
   Result<bool> has_tag(const std::string& package, const std::string& tag,
                        const std::string& commit) override {
@@ -364,7 +424,9 @@ class SqlStore final : public Store {
                               [&](const Row& row) { index.first = row.integer(0); }));
       return db->query(
           "SELECT p.name, v.version, v.digest, v.k3, v.yanked FROM versions v "
-          "JOIN projects p ON p.id = v.project WHERE v.state = 2 AND v.k3 <> '' ORDER BY p.name, v.place",
+          "JOIN projects p ON p.id = v.project WHERE v.state = 2 AND v.k3 <> '' AND v.hidden IS NULL AND "
+          "p.hidden IS "
+          "NULL ORDER BY p.name, v.place",
           {}, [&](const Row& row) {
             index.second.push_back({row.text(0), row.text(1), row.text(2), row.text(3),
                                     row.is_null(4) ? std::nullopt : std::optional(row.text(4))});
@@ -376,8 +438,18 @@ class SqlStore final : public Store {
 
   Result<bool> has_blob(const std::string& digest) override {
     bool found = false;
-    MIST_TRY_VOID(read("SELECT 1 FROM versions WHERE digest = ? AND digest <> '' LIMIT 1", {digest},
-                       [&](const Row&) { found = true; }));
+    std::optional<Error> gone;
+    MIST_TRY_VOID(read(
+        "SELECT p.name, v.version, v.hidden, p.hidden FROM versions v JOIN projects p ON p.id = v.project "
+        "WHERE v.digest = ? AND v.digest <> '' ORDER BY p.hidden IS NULL AND v.hidden IS NULL DESC, v.id "
+        "LIMIT 1",
+        {digest}, [&](const Row& row) {
+          found = true;
+          if (!row.is_null(2) || !row.is_null(3))
+            gone = hidden_by_moderators(fmt::format("{} {}", row.text(0), row.text(1)),
+                                        row.text(row.is_null(3) ? 2 : 3));
+        }));
+    if (gone) return *std::move(gone);
     return found;
   }
 
@@ -421,28 +493,29 @@ class SqlStore final : public Store {
       MIST_TRY_VOID(give_up_lost(db));
       std::int64_t version = 0;
       std::int64_t account = 0;
-      MIST_TRY_VOID(
-          db.query("SELECT j.id, j.attempt, p.name, v.version, v.digest, a.name, v.id, a.id "
-                   "FROM jobs j JOIN versions v ON v.id = j.version "
-                   "JOIN projects p ON p.id = v.project JOIN accounts a ON a.id = p.account "
-                   "WHERE j.open = 1 AND (j.until IS NULL OR j.until <= ?) "
-                   "ORDER BY a.served, j.id LIMIT 1",
-                   {now()}, [&](const Row& row) {
-                     leased = Job{.id = row.integer(0),
-                                  .attempt = static_cast<int>(row.integer(1)) + 1,
-                                  .holder = holder,
-                                  .package = row.text(2),
-                                  .version = row.text(3),
-                                  .digest = row.text(4),
-                                  .owner = row.text(5)};
-                     version = row.integer(6);
-                     account = row.integer(7);
-                   }));
+      MIST_TRY_VOID(db.query(
+          "SELECT j.id, j.attempt, p.name, v.version, v.digest, a.name, v.id, a.id "
+          "FROM jobs j JOIN versions v ON v.id = j.version "
+          "JOIN projects p ON p.id = v.project JOIN accounts a ON a.id = p.account "
+          "WHERE j.open = 1 AND (j.until IS NULL OR j.until <= ?) AND v.hidden IS NULL AND p.hidden IS "
+          "NULL "
+          "ORDER BY a.served, j.id LIMIT 1",
+          {now()}, [&](const Row& row) {
+            leased = Job{.id = row.integer(0),
+                         .attempt = static_cast<int>(row.integer(1)) + 1,
+                         .holder = holder,
+                         .package = row.text(2),
+                         .version = row.text(3),
+                         .digest = row.text(4),
+                         .owner = row.text(5)};
+            version = row.integer(6);
+            account = row.integer(7);
+          }));
       if (!leased) return {};
       MIST_TRY_VOID(db.query(
           "SELECT version, digest FROM versions WHERE project = (SELECT project FROM versions WHERE id = ?1) "
-          "AND place < (SELECT place FROM versions WHERE id = ?1) AND state = 2 AND yanked IS NULL "
-          "ORDER BY place DESC LIMIT 1",
+          "AND place < (SELECT place FROM versions WHERE id = ?1) AND state = 2 AND yanked IS NULL AND "
+          "hidden IS NULL ORDER BY place DESC LIMIT 1",
           {version}, [&](const Row& row) {
             leased->previous_version = row.text(0);
             leased->previous_digest = row.text(1);
@@ -629,6 +702,19 @@ class SqlStore final : public Store {
     return {};
   }
 
+  // A statement that changes a package or one of its versions and returns the number of the project, and what
+  // follows of it; `otherwise` if it changed nothing.
+  Status changing_package(std::string_view sql, sql::Params params, const Error& otherwise,
+                          const std::function<Status(Database&, std::int64_t)>& then) {
+    return writing([&](Database& db) -> Status {
+      MIST_TRY(const std::int64_t project, new_id(db, sql, params));
+      if (project == 0) return otherwise;
+      MIST_TRY_VOID(then(db, project));
+      MIST_TRY_VOID(list_again(db, project));
+      return index_changed(db);
+    });
+  }
+
   static Status give_places(Database& db, std::int64_t project) {
     std::vector<std::pair<encoding::SemVer, std::int64_t>> order;
     MIST_TRY_VOID(
@@ -646,14 +732,15 @@ class SqlStore final : public Store {
   }
 
   // Which version stands for the package in lists, and the words by which it is found: of the newest release
-  // that passed and isn't yanked, else of the newest prerelease that did, else of the newest.
+  // that passed and isn't yanked, else of the newest prerelease that did, else of the newest. Nothing where
+  // all is hidden.
   Status list_again(Database& db, std::int64_t project) const {
     std::int64_t version = 0;
     std::string name;
     PackageFacts facts;
     MIST_TRY_VOID(
         db.query("SELECT v.id, p.name, v.facts FROM versions v JOIN projects p ON p.id = v.project WHERE "
-                 "v.project = ? "
+                 "v.project = ? AND v.hidden IS NULL AND p.hidden IS NULL "
                  "ORDER BY v.state = 2 AND v.yanked IS NULL DESC, "
                  // A release has no "-", or only after "+".
                  "v.state = 2 AND v.version NOT LIKE '%-%+%' AND "
@@ -665,14 +752,18 @@ class SqlStore final : public Store {
                    if (const auto value = encoding::parse_json(row.text(2)); value.ok())
                      facts = PackageFacts::from_value(*value);
                  }));
+    const Dialect& dialect = connections_->dialect();
+    MIST_TRY_VOID(db.run(fmt::format("DELETE FROM words WHERE {} = ?", dialect.words_key), {project}));
+    if (version == 0) {
+      MIST_TRY_VOID(db.run("DELETE FROM listed WHERE project = ?", {project}));
+      return {};
+    }
     MIST_TRY_VOID(
         db.run("INSERT INTO listed (project, name, version, description, format, state) "
                "SELECT ?1, ?2, ?3, ?4, ?5, state FROM versions WHERE id = ?3 "
                "ON CONFLICT (project) DO UPDATE SET version = excluded.version, "
                "description = excluded.description, format = excluded.format, state = excluded.state",
                {project, name, version, facts.description, facts.format}));
-    const Dialect& dialect = connections_->dialect();
-    MIST_TRY_VOID(db.run(fmt::format("DELETE FROM words WHERE {} = ?", dialect.words_key), {project}));
     MIST_TRY_VOID(db.run(dialect.add_words, {project, name, facts.description, facts.details}));
     return {};
   }

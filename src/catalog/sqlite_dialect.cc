@@ -11,7 +11,7 @@ namespace mist::catalog {
 namespace {
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
-constexpr std::array<std::string_view, 12> kSchema{R"(
+constexpr std::array<std::string_view, 13> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -227,6 +227,10 @@ UPDATE versions SET k3 = coalesce(facts ->> '$.k3', '');
                                                    R"(
 CREATE TABLE tries (what TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX tries_until ON tries (until);
+)",
+                                                   R"(
+ALTER TABLE projects ADD COLUMN hidden TEXT;
+ALTER TABLE versions ADD COLUMN hidden TEXT;
 )"};
 
 // Quoted, so that no word is an operator of FTS5.

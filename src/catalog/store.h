@@ -114,7 +114,25 @@ class Store {
   /// Makes it due at once. NotFound.
   virtual Status ask_poll(const std::string& name) = 0;
 
-  // Versions
+  // Versions. Those that moderators hid are in no list, no search and no index, aren't tested, and have no
+  // bytes; only versions() and version() have them.
+
+  struct Standing {
+    std::string owner = {};
+    std::optional<std::string> hidden = {};  ///< why
+  };
+  /// Of a package; nullopt: there is none.
+  virtual Result<std::optional<Standing>> standing(const std::string& package) = 0;
+  /// Closes the reports of the package. Its repository isn't looked at until it is shown again. NotFound.
+  virtual Status hide_package(const std::string& package, const std::string& moderator,
+                              const std::string& why) = 0;
+  /// NotFound: there is none, or it isn't hidden.
+  virtual Status show_package(const std::string& package) = 0;
+  /// NotFound.
+  virtual Status hide_version(const std::string& package, const std::string& version,
+                              const std::string& why) = 0;
+  /// NotFound: there is none, or it isn't hidden itself.
+  virtual Status show_version(const std::string& package, const std::string& version) = 0;
 
   /// Whether some version came of that tag at that commit.
   virtual Result<bool> has_tag(const std::string& package, const std::string& tag,
@@ -142,7 +160,7 @@ class Store {
   /// A number that grows whenever index() has another answer.
   virtual Result<std::int64_t> index_revision() = 0;
   virtual Result<std::pair<std::int64_t, std::vector<IndexEntry>>> index() = 0;
-  /// Whether a version that may be seen has these bytes.
+  /// Whether a version has these bytes. Gone: only hidden ones have them.
   virtual Result<bool> has_blob(const std::string& digest) = 0;
 
   // Downloads. Version::downloads is their sum.

@@ -29,6 +29,21 @@ Error unexpected(const std::string& url, const http::Response& response) {
   return failure;
 }
 
+// What the service says of a package that it takes back, in its own words.
+Error taken_back(const std::string& url, const http::Response& response) {
+  constexpr std::size_t kLongest = 600;
+  Error failure =
+      error(ErrorKind::NotFound, "{} doesn't deliver this package any more", http::loggable_url(url))
+          .with_hint("kpm update, then choose another version or package");
+  if (const auto said = encoding::parse_json(response.body); said.ok()) {
+    const std::string_view what = said->string_at({"error", "message"});
+    const std::string_view why = said->string_at({"error", "because"});
+    failure.because = escape_controls(
+        fmt::format("{}{}{}", what.substr(0, kLongest), why.empty() ? "" : ": ", why.substr(0, kLongest)));
+  }
+  return failure;
+}
+
 Result<ServiceKube> read_entry(const Value& entry, const std::string& archive) {
   const std::string digest(entry.string_at("digest"));
   MIST_TRY_VOID(crypto::Digest::parse(digest));
@@ -122,6 +137,7 @@ Result<registry::PackageTree> Service::package(const std::string& text, http::Tr
   }
   const std::string path = "/api/v1/blobs/" + text;
   MIST_TRY(const http::Response response, get(transport, path, {}, kLargestBlob, context));
+  if (response.status == 410) return taken_back(url_, response);
   if (response.status != 200) return unexpected(http::join_url(url_, path), response);
   if (crypto::sha256(response.body) != digest)
     return error(ErrorKind::Invalid, "{} sent other bytes than it promised", http::loggable_url(url_))

@@ -22,6 +22,7 @@ class FakeService final : public http::Transport {
       if (http::find_header(request.headers, "If-None-Match") == etag) return http::Response{.status = 304};
       return http::Response{.status = status, .headers = {{"ETag", etag}}, .body = index};
     }
+    if (!gone.empty()) return http::Response{.status = 410, .headers = {}, .body = gone};
     return http::Response{.status = blob.empty() ? 404 : 200, .headers = {}, .body = blob};
   }
   Result<http::Response> stream(const http::Request&, const http::BodyPiece&, const Context&) override {
@@ -29,7 +30,7 @@ class FakeService final : public http::Transport {
   }
 
   int status = 200;
-  std::string etag = "\"one\"", index, blob;
+  std::string etag = "\"one\"", index, blob, gone;
   std::vector<http::Request> requests;
 };
 
@@ -96,6 +97,17 @@ TEST_F(ServiceTest, FetchesAPackageOnceAndChecksItsBytes) {
   EXPECT_EQ(service_.package(digest_, fake_, Context()).error().kind, ErrorKind::Invalid);
   fake_.blob = bytes;
   EXPECT_TRUE(service_.package(digest_, fake_, Context()).ok());
+}
+
+TEST_F(ServiceTest, SaysWhyAPackageIsNotDeliveredAnyMore) {
+  fake_.gone =
+      R"({"error": {"kind": "gone", "message": "the moderators hid etcd 1.0.0", "because": "it steals\u001b[1m keys"}})";
+  const auto refused = service_.package(digest_, fake_, Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::NotFound);
+  EXPECT_EQ(refused.error().because, "the moderators hid etcd 1.0.0: it steals\\x1b[1m keys");
+  fake_.gone = "<html>";
+  EXPECT_EQ(service_.package(digest_, fake_, Context()).error().because, "");
 }
 
 TEST_F(ServiceTest, SaysWhyAVersionWasYanked) {
