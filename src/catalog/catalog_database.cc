@@ -41,7 +41,8 @@ Status copy_to_postgres(const Path& file, const std::set<crypto::Digest>& digest
   MIST_TRY(const std::unique_ptr<postgres::Database> server, postgres::Database::open(url));
   MIST_TRY_VOID(server->migrate(postgres_dialect().schema));
   return server->transaction([&]() -> Status {
-    MIST_TRY_VOID(copy_rows_to_server(from, *server, context));
+    MIST_TRY_VOID(
+        copy_rows_to_server(from, *server, context).in(fmt::format("while restoring into {}", url.shown())));
     for (const crypto::Digest& each : digests) {
       MIST_TRY_VOID(context.check());
       MIST_TRY(const std::string bytes, blobs.get(each));

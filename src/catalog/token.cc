@@ -13,7 +13,8 @@ constexpr std::size_t kLongestLabel = 100;
 constexpr std::size_t kMostTokens = 100;  // of an account
 
 constexpr std::array kScopes{
-    ScopeWords{Scope::Projects, "projects", "link, unlink and poll projects, prove and remove domains", Role::Author},
+    ScopeWords{Scope::Projects, "projects", "link, unlink and poll projects, prove and remove domains",
+               Role::Author},
     ScopeWords{Scope::Versions, "versions", "yank versions, and test them again", Role::Author},
     ScopeWords{Scope::Feedback, "feedback", "rate packages, comment on them and report them", Role::Author},
     ScopeWords{Scope::Moderate, "moderate", "the rights of a moderator", Role::Moderator},

@@ -20,7 +20,7 @@ namespace mist::catalog {
 
 /// Every token reads what its account may read; a scope lets it do more.
 enum class Scope : std::uint8_t {
-  Projects,  ///< link, unlink and poll projects
+  Projects,  ///< link, unlink and poll projects, prove and remove domains
   Versions,  ///< yank versions, and test them again
   Moderate,  ///< the rights of a moderator, if the account is one
   Admin,     ///< the rights of an administrator, if the account is one
