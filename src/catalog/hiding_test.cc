@@ -61,13 +61,14 @@ class HidingTest : public AccountSiteTest {
   }
   std::vector<std::string> index() {
     std::vector<std::string> versions;
-    for (const IndexEntry& each : store_->index()->second) versions.push_back(each.version);
+    const auto found = *store_->index();
+    for (const IndexEntry& each : found.second) versions.push_back(each.version);
     return versions;
   }
   std::vector<std::string> audited(const std::string& what) {
     std::vector<std::string> subjects;
-    for (const AuditEntry& each : store_->audit_log({.what = what}, {})->items)
-      subjects.push_back(each.subject);
+    const auto found = *store_->audit_log({.what = what}, {});
+    for (const AuditEntry& each : found.items) subjects.push_back(each.subject);
     return subjects;
   }
 
@@ -87,7 +88,7 @@ TEST_P(HidingTest, AHiddenPackageIsGoneAndSaysWhy) {
         blob("1.1.0")}) {
     const WebAnswer answer = api("GET", path);
     EXPECT_EQ(answer.status, 410) << path;
-    EXPECT_THAT(answer.body, AllOf(HasSubstr("\"gone\""), HasSubstr("it sends <keys> away"))) << path;
+    EXPECT_THAT(answer.body, AllOf(HasSubstr("\"Gone\""), HasSubstr("it sends <keys> away"))) << path;
     EXPECT_EQ(http::find_header(answer.headers, "Cache-Control"), "no-store") << path;
   }
   for (const char* path :

@@ -226,13 +226,17 @@ ALTER TABLE versions ADD COLUMN hidden TEXT;
 )"};
 
 // Quoted, so that no word is an operator. No word of a document is longer than that.
-std::string tsquery_match(std::span<const std::string> words) {
+std::string tsquery_match(std::span<const std::string> words, WordsIn where) {
   constexpr std::size_t kLongest = 1000;
   std::string match;
   for (const std::string& word : words) {
     std::size_t size = std::min(word.size(), kLongest);
     while (size < word.size() && (static_cast<unsigned char>(word[size]) & 0xc0U) == 0x80U) --size;
-    match += fmt::format("{}'{}':*", match.empty() ? "" : " & ", word.substr(0, size));
+    // The weights that add_words gives.
+    const std::string_view weights = where == WordsIn::Name                ? "A"
+                                     : where == WordsIn::NameOrDescription ? "AB"
+                                                                           : "";
+    match += fmt::format("{}'{}':*{}", match.empty() ? "" : " & ", word.substr(0, size), weights);
   }
   return match;
 }
@@ -248,7 +252,10 @@ const Dialect& postgres_dialect() {
           "lexemes_of(?4, 150000, 'D'))",
       .match = tsquery_match,
       .is_found = "w.lexemes @@ to_tsquery('simple', without_marks(?1))",
-      .best = "ts_rank('{0.1, 0.2, 0.3, 1.0}', w.lexemes, to_tsquery('simple', without_marks(?1))) DESC"};
+      .ranked =
+          "SELECT project, -ts_rank('{0.1, 0.2, 0.3, 1.0}', lexemes, to_tsquery('simple', "
+          "without_marks(?1))) AS score FROM (SELECT project, lexemes FROM words WHERE lexemes @@ "
+          "to_tsquery('simple', without_marks(?1)) ORDER BY project LIMIT ?6) first"};
   return kDialect;
 }
 

@@ -120,7 +120,7 @@ struct Reader {
   }
 };
 
-std::string text_of(std::size_t length) {
+std::string text_of_length(std::size_t length) {
   std::string text;
   for (std::size_t i = 0; i < length; ++i) text += static_cast<char>(i * 7 + length);
   return text;
@@ -143,16 +143,16 @@ TEST(QrCode, IsReadAgain) {
       {{20, 16, 26, {6, 34, 62, 90}}, 666},
   };
   for (const auto& [reader, most] : cases) {
-    const auto code = qr_code(text_of(most));
+    const auto code = qr_code(text_of_length(most));
     ASSERT_TRUE(code);
-    EXPECT_EQ(reader.read(*code), text_of(most)) << reader.version << ": as much as it takes";
+    EXPECT_EQ(reader.read(*code), text_of_length(most)) << reader.version << ": as much as it takes";
     if (most == 666) continue;
-    const auto larger = qr_code(text_of(most + 1));
+    const auto larger = qr_code(text_of_length(most + 1));
     ASSERT_TRUE(larger);
     EXPECT_EQ(larger->size(), code->size() + 4) << "one byte more needs the next version";
   }
   EXPECT_EQ((Reader{1, 1, 10, {}}.read(*qr_code("a"))), "a") << "with padding";
-  EXPECT_FALSE(qr_code(text_of(667)));
+  EXPECT_FALSE(qr_code(text_of_length(667)));
 }
 
 TEST(QrCode, IsWhatOtherProgramsMake) {

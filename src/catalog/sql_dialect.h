@@ -2,11 +2,15 @@
 // The SQL that differs between databases: the tables, and the search for words. All other SQL of the catalog
 // is written once, in sql_*. Any thread.
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace mist::catalog {
+
+/// Where words must occur.
+enum class WordsIn : std::uint8_t { Name, NameOrDescription, Anywhere };
 
 struct Dialect {
   /// For sql::Database::migrate.
@@ -17,11 +21,12 @@ struct Dialect {
   std::string_view add_words;
   /// The value of ?1 below, so that all words occur, each as the beginning of one. `words` hold letters and
   /// digits of ASCII, and any bytes beyond it.
-  std::string (*match)(std::span<const std::string> words);
+  std::string (*match)(std::span<const std::string> words, WordsIn where);
   /// The condition on `words w` that ?1 is found there.
   std::string_view is_found;
-  /// For ORDER BY: the best first. A name counts most, then a description.
-  std::string_view best;
+  /// SELECT of `project` and `score`, the lower the better, of the first ?6 of those in which ?1 is found. A
+  /// name counts most, then a description.
+  std::string_view ranked;
 };
 
 const Dialect& sqlite_dialect();

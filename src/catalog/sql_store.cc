@@ -340,11 +340,16 @@ class SqlStore final : public Store {
     }
     // A place is how many came before it.
     const std::int64_t skipped = number_in(page.after);
-    const Dialect& dialect = connections_->dialect();
-    MIST_TRY_VOID(read(fmt::format("{}JOIN words w ON w.{} = l.project WHERE {} AND {} ORDER BY {}, l.name "
-                                   "LIMIT ?4 OFFSET ?5",
-                                   kListed, dialect.words_key, dialect.is_found, kNarrowed, dialect.best),
-                       {dialect.match(words), narrowing.format, state, page.limit + 1, skipped}, add));
+    MIST_TRY(const std::string match, bounded_match(words));
+    // The versions' large rows are looked at only of what is shown.
+    MIST_TRY_VOID(read(
+        fmt::format(
+            "SELECT l.name, v.version, l.description, v.state, v.created FROM (SELECT l.name, l.description, "
+            "l.version, f.score FROM ({}) f JOIN listed l ON l.project = f.project WHERE {} ORDER BY "
+            "f.score, "
+            "l.name LIMIT ?4 OFFSET ?5) l JOIN versions v ON v.id = l.version ORDER BY l.score, l.name",
+            connections_->dialect().ranked, kNarrowed),
+        {match, narrowing.format, state, page.limit + 1, skipped, kMostRanked}, add));
     cut(slice, page, [&](const Listed&) { return std::to_string(skipped + page.limit); });
     return slice;
   }
@@ -376,7 +381,7 @@ class SqlStore final : public Store {
           fmt::format("SELECT l.format, l.state, count(*) FROM (SELECT w.{} AS project FROM words w WHERE {} "
                       "LIMIT ?2) f JOIN listed l ON l.project = f.project GROUP BY l.format, l.state",
                       dialect.words_key, dialect.is_found),
-          {dialect.match(words), kMostCounted}, add));
+          {dialect.match(words, WordsIn::Anywhere), kMostCounted}, add));
       facets.more = counted >= kMostCounted;
     }
     for (const auto& [format, count] : formats)
@@ -671,6 +676,9 @@ class SqlStore final : public Store {
   }
 
  private:
+  static constexpr std::int64_t kMostRanked = kMostCounted;
+  static constexpr std::int64_t kFewFound = 100;
+
   struct Found {
     std::int64_t version = 0, project = 0;
     std::string digest;
@@ -684,6 +692,24 @@ class SqlStore final : public Store {
   Status writing(const std::function<Status(Database&)>& work) { return connections_->writing(work); }
   Status changes_one(std::string_view sql, sql::Params params, const Error& otherwise) {
     return connections_->changes_one(sql, params, otherwise);
+  }
+
+  // Ranking costs as much as there are packages with the words. Where those are very many, it is enough to
+  // rank those that have them in their name, or else in their description.
+  Result<std::string> bounded_match(std::span<const std::string> words) {
+    const Dialect& dialect = connections_->dialect();
+    std::string match;
+    for (const WordsIn where : {WordsIn::Anywhere, WordsIn::NameOrDescription, WordsIn::Name}) {
+      std::string narrower = dialect.match(words, where);
+      std::int64_t count = 0;
+      MIST_TRY_VOID(read(
+          fmt::format("SELECT count(*) FROM (SELECT 1 FROM words w WHERE {} LIMIT ?2) f", dialect.is_found),
+          {narrower, kMostRanked + 1}, [&](const Row& row) { count = row.integer(0); }));
+      if (where != WordsIn::Anywhere && count < kFewFound) break;
+      match = std::move(narrower);
+      if (count <= kMostRanked) break;
+    }
+    return match;
   }
 
   static Result<Found> find_version(Database& db, const std::string& package, const std::string& version) {

@@ -529,6 +529,45 @@ TEST_P(StoreTest, TheAuditLogIsFiltered) {
   EXPECT_EQ(store_->audit_log({.who = "ann"}, {.after = "3", .limit = 1})->next, "2");
 }
 
+TEST_P(StoreTest, OfWordsThatVeryManyHaveThoseInNamesComeFirst) {
+  author("ann");
+  const auto database = database_.open();
+  const Dialect& dialect = GetParam() == DatabaseKind::Sqlite ? sqlite_dialect() : postgres_dialect();
+  constexpr int kFirst = 1000;
+  constexpr int kMany = Store::kMostCounted + 300;
+  const std::string many =
+      fmt::format("WITH RECURSIVE n (i) AS (SELECT {} UNION ALL SELECT i + 1 FROM n WHERE i < {}) ", kFirst,
+                  kFirst + kMany - 1);
+  const Status made = database->writing([&](sql::Database& db) -> Status {
+    MIST_TRY_VOID(db.script(many + "INSERT INTO projects (id, name, account, url, path, webhook_secret, "
+                                   "created) SELECT i, 'p' || i, 1, '', "
+                                   "'', '', 0 FROM n"));
+    MIST_TRY_VOID(db.script(
+        many +
+        "INSERT INTO versions (id, project, version, place, tag, \"commit\", digest, state, created, facts, "
+        "readme) SELECT i, i, '1.0.0', 0, '', '', '', 2, 0, '{}', '' FROM n"));
+    MIST_TRY_VOID(db.script(
+        many + "INSERT INTO listed (project, name, version, description) SELECT i, 'p' || i, i, '' FROM n"));
+    for (int i = kFirst; i < kFirst + kMany; ++i) {
+      const bool is_in_name = i >= kFirst + kMany - 150;
+      MIST_TRY_VOID(db.run(dialect.add_words, {i, fmt::format("{}-{}", is_in_name ? "storage" : "other", i),
+                                               "for teams", "has storage"}));
+    }
+    return {};
+  });
+  ASSERT_TRUE(made.ok()) << made.error().to_line();
+  const auto first = store_->search("stor", {}, {.limit = 100});
+  ASSERT_TRUE(first.ok()) << first.error().to_line();
+  ASSERT_EQ(first->items.size(), 100U);
+  const auto rest = store_->search("stor", {}, {.after = first->next, .limit = 100});
+  EXPECT_EQ(rest->items.size(), 50U) << "those that have it in their name";
+  EXPECT_GE(rest->items.back().package, fmt::format("p{}", kFirst + kMany - 150));
+  const auto everywhere = store_->search("teams", {}, {.after = std::to_string(Store::kMostCounted - 10)});
+  ASSERT_TRUE(everywhere.ok()) << everywhere.error().to_line();
+  EXPECT_EQ(everywhere->items.size(), 10U) << "no more than that";
+  EXPECT_EQ(store_->search("1005", {}, {})->items.size(), 1U);
+}
+
 TEST_P(StoreTest, AVersionMayBeTestedAgain) {
   author("ann");
   project("etcd");

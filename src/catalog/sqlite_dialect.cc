@@ -234,10 +234,11 @@ ALTER TABLE versions ADD COLUMN hidden TEXT;
 )"};
 
 // Quoted, so that no word is an operator of FTS5.
-std::string fts5_match(std::span<const std::string> words) {
+std::string fts5_match(std::span<const std::string> words, WordsIn where) {
   std::string match;
   for (const std::string& word : words) match += fmt::format("{}\"{}\"*", match.empty() ? "" : " ", word);
-  return match;
+  if (where == WordsIn::Anywhere) return match;
+  return fmt::format("{{{}}} : ({})", where == WordsIn::Name ? "name" : "name description", match);
 }
 
 }  // namespace
@@ -249,7 +250,9 @@ const Dialect& sqlite_dialect() {
       .add_words = "INSERT INTO words (rowid, name, description, details) VALUES (?1, ?2, ?3, ?4)",
       .match = fts5_match,
       .is_found = "words MATCH ?1",
-      .best = "bm25(words, 10.0, 3.0, 1.0)"};
+      .ranked =
+          "SELECT rowid AS project, bm25(words, 10.0, 3.0, 1.0) AS score FROM words WHERE words MATCH ?1 "
+          "LIMIT ?6"};
   return kDialect;
 }
 
