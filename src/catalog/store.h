@@ -144,7 +144,8 @@ class Store {
   /// A text, or nothing: then there is none. NotFound: no such version.
   virtual Status yank(const std::string& package, const std::string& version,
                       const std::optional<std::string>& why) = 0;
-  /// All of them by name, or those in which every word of `query` occurs, the best first.
+  /// All of them by name, or those in which every word of `query` occurs, the best first. Where more than
+  /// kMostCounted have the words, only those that have them in their name, or else in their description.
   virtual Result<Slice<Listed>> search(const std::string& query, const Narrowing& narrowing,
                                        const Page& page) = 0;
   /// Of the same query. No more than kMostCounted packages in which its words occur are counted.
