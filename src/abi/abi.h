@@ -4,6 +4,7 @@
 // abi.cc. A Guest may be used from any thread; each call runs the module in a fresh instance.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,9 @@ struct OutputFile {
   std::string source = {};  ///< of an engine: the package's file that made it; empty: unknown
   /// For each line of `text` its line in `source`; empty: they are the same. Any numbers: a guest gives them.
   std::vector<std::uint32_t> lines = {};
+  /// Other files of the package that lines are from: for each line of `text` its line there, 0: it isn't from
+  /// there.
+  std::map<std::string, std::vector<std::uint32_t>> others = {};
 };
 
 struct Output {

@@ -153,22 +153,44 @@ RefusedValues refused_values(const Value& data) {
   return result;
 }
 
+std::vector<std::uint32_t> parse_lines(const Value& origin) {
+  std::vector<std::uint32_t> result;
+  const Value* const lines = origin.find("lines");
+  if (lines == nullptr || !lines->is_array()) return result;
+  result.reserve(lines->size());
+  for (const Value& line : lines->as_array()) {
+    const bool good = line.is_int() && line.as_int() >= 0 && line.as_int() <= 1'000'000'000;
+    result.push_back(good ? static_cast<std::uint32_t>(line.as_int()) : 0);
+  }
+  return result;
+}
+
+// Of a file that is from several.
+constexpr std::size_t kMostOrigins = 100;
+
+void parse_origin(const Value& origin, OutputFile& file) {
+  const std::string source(origin.string_at("file"));
+  if (!is_safe_path(source)) return;
+  std::vector<std::uint32_t> lines = parse_lines(origin);
+  if (file.source.empty()) {
+    file.source = source;
+    file.lines = std::move(lines);
+  } else if (source != file.source && file.others.size() < kMostOrigins) {
+    file.others.emplace(source, std::move(lines));
+  }
+}
+
 // Where each file is from; what isn't as it should be is left out.
 void parse_origins(const Value& data, std::vector<OutputFile>& files) {
   const Value* const origins = data.find("origins");
   if (origins == nullptr || !origins->is_object()) return;
   for (OutputFile& file : files) {
     const Value* const origin = origins->find(file.path);
-    if (origin == nullptr || !is_safe_path(origin->string_at("file"))) continue;
-    const Value* const lines = origin->find("lines");
-    if (lines != nullptr && lines->is_array()) {
-      file.lines.reserve(lines->size());
-      for (const Value& line : lines->as_array()) {
-        const bool good = line.is_int() && line.as_int() >= 0 && line.as_int() <= 1'000'000'000;
-        file.lines.push_back(good ? static_cast<std::uint32_t>(line.as_int()) : 0);
-      }
-    }
-    file.source = origin->string_at("file");
+    if (origin == nullptr) continue;
+    if (!origin->is_array())
+      parse_origin(*origin, file);
+    else
+      for (const Value& each : origin->as_array()) parse_origin(each, file);
   }
 }
 

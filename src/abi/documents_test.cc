@@ -11,7 +11,9 @@ namespace mist::abi {
 namespace {
 
 using encoding::Value;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 TEST(InputText, IsOneLineOfJson) {
   const Value input = Value::object({{"kind", "MistInput"}, {"data", Value::object({{"text", "a\nb"}})}});
@@ -107,6 +109,24 @@ TEST(ParseResult, ReadsFilesInOrderAndExports) {
   EXPECT_EQ(output->files[0].path, "z/b.yaml");
   EXPECT_EQ(output->files[1].text, "a: 1");
   EXPECT_EQ(output->exports.string_at("url"), "http://shop");
+}
+
+TEST(ParseResult, ReadsWhereFilesAreFrom) {
+  const auto output = parse_result(
+      R"({apiVersion: mistletoe.dev/v1, kind: MistResult, data: {result: Ok, files: {a: x, b: x, c: x, d: x},
+          origins: {a: {file: a.j2, lines: [2, 0]},
+                    b: [{file: m.ncl, lines: [1]}, {file: l.ncl, lines: [0, 7, -1]}, {file: m.ncl, lines: [9]}, 7],
+                    c: {file: ../c, lines: [1]}}}})",
+      "shop");
+  ASSERT_TRUE(output.ok()) << output.error().to_line();
+  const auto& files = output->files;
+  EXPECT_EQ(files.at(0).source, "a.j2");
+  EXPECT_THAT(files.at(0).lines, ElementsAre(2, 0));
+  EXPECT_EQ(files.at(1).source, "m.ncl");
+  EXPECT_THAT(files.at(1).lines, ElementsAre(1));
+  EXPECT_THAT(files.at(1).others, ElementsAre(Pair("l.ncl", ElementsAre(0, 7, 0))));
+  EXPECT_EQ(files.at(2).source, "");
+  EXPECT_EQ(files.at(3).source, "");
 }
 
 TEST(ParseResult, ReadsExportsThatAreYamlText) {

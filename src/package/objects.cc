@@ -83,13 +83,26 @@ class LineOrigins {
     source_ = known->second.source;
     package_ = known->second.package;
     if (!known->second.lines.empty()) lines_ = &known->second.lines;
+    others_ = &known->second.others;
+  }
+
+  // Of the object, or the error, in that line of the rendered file.
+  LineOrigins at(std::uint32_t rendered) const {
+    LineOrigins result = *this;
+    if (others_ == nullptr || line(rendered) != 0) return result;
+    for (const auto& [file, lines] : *others_) {
+      if (line_in(lines, rendered) == 0) continue;
+      result.source_ = file;
+      result.lines_ = &lines;
+      break;
+    }
+    return result;
   }
 
   const std::string& source() const { return source_; }  // empty: the file itself
   const std::string& package() const { return package_; }
   std::uint32_t line(std::uint32_t rendered) const {
-    if (lines_ == nullptr || rendered == 0) return rendered;
-    return rendered <= lines_->size() ? (*lines_)[rendered - 1] : 0;
+    return lines_ == nullptr ? rendered : line_in(*lines_, rendered);
   }
 
   void move(Value& value) const {
@@ -105,6 +118,7 @@ class LineOrigins {
   void move(Error& failure) const {
     if (!failure.where) return;
     SourceLocation& where = *failure.where;
+    if (const LineOrigins own = at(where.line); own.source_ != source_) return own.move(failure);
     if (!source_.empty()) where.file = source_;
     where.package = package_;
     if (lines_ == nullptr || where.line == 0) return;
@@ -119,6 +133,11 @@ class LineOrigins {
   std::string source_;
   std::string package_;
   const std::vector<std::uint32_t>* lines_ = nullptr;
+  const std::map<std::string, std::vector<std::uint32_t>>* others_ = nullptr;
+
+  static std::uint32_t line_in(const std::vector<std::uint32_t>& lines, std::uint32_t rendered) {
+    return rendered == 0 || rendered > lines.size() ? 0 : lines[rendered - 1];
+  }
 };
 
 // One file on its way to objects.
@@ -158,12 +177,12 @@ Result<std::vector<RenderedObject>> parse_objects(const std::map<std::string, st
     options.file = path;
     options.on_warning = [&](const SourceLocation& where, const std::string& what) {
       if (++warnings > kMostWarnings) return;
-      const std::string& source = file.origins.source();
-      events.warn(
-          fmt::format("{}: {}",
-                      escape_controls(place_text(source.empty() ? where.file : source,
-                                                 file.origins.line(where.line), 0, file.origins.package())),
-                      escape_controls(what)));
+      const LineOrigins here = file.origins.at(where.line);
+      const std::string& source = here.source();
+      events.warn(fmt::format("{}: {}",
+                              escape_controls(place_text(source.empty() ? where.file : source,
+                                                         here.line(where.line), 0, here.package())),
+                              escape_controls(what)));
     };
     auto parsed = encoding::parse_yaml_documents(text, options);
     if (!parsed.ok()) return file.failed(std::move(parsed).error());
@@ -178,9 +197,9 @@ Result<std::vector<RenderedObject>> parse_objects(const std::map<std::string, st
       const std::uint32_t line = value.position().line;
       auto object = Object::from_value(std::move(value));
       if (!object.ok()) return file.failed_at(std::move(object).error(), line);
-      file.origins.move(object->mutable_value());
-      objects.push_back(
-          {*std::move(object), path, file.origins.line(line), file.origins.source(), file.origins.package()});
+      const LineOrigins own = file.origins.at(line);
+      own.move(object->mutable_value());
+      objects.push_back({*std::move(object), path, own.line(line), own.source(), own.package()});
     }
   }
   if (warnings > kMostWarnings)

@@ -22,6 +22,9 @@ struct FileOrigin {
   std::vector<std::uint32_t> lines = {};
   /// RenderedObject::package; empty: the package itself.
   std::string package = {};
+  /// Other files of the package that lines are from: for each line of the rendered file its line there, 0: it
+  /// isn't from there. All lines of an object are of one file.
+  std::map<std::string, std::vector<std::uint32_t>> others = {};
 };
 using FileOrigins = std::map<std::string, FileOrigin>;  ///< by the rendered file's path
 

@@ -295,6 +295,27 @@ TEST(ParseObjects, ObjectsAndTheirValuesHaveTheLinesOfTheTemplate) {
             "templates/a.yaml:7, templates/a.yaml:7");
 }
 
+// Objects of one rendered file may be from several files of the package.
+TEST(ParseObjects, EachObjectHasTheFileThatItIsFrom) {
+  testing::RecordedEvents events;
+  FileOrigin origin{"main.ncl", {0, 0, 0, 0, 7, 7, 7}};
+  origin.others = {{"lib.ncl", {3, 4, 5}}, {"z.ncl", {}}};
+  const auto objects = parse_objects({{"main.ncl",
+                                       "apiVersion: v1\nkind: A\nmetadata: {name: x}\n---\n"
+                                       "apiVersion: v1\nkind: B\nmetadata: {name: y, name: z}\n"}},
+                                     events, Lines::Rendered, {{"main.ncl", origin}});
+  ASSERT_TRUE(objects.ok());
+  EXPECT_EQ(objects->at(0).place().text(), "lib.ncl:3");
+  EXPECT_EQ(objects->at(0).place(objects->at(0).object.value().find("metadata")->position()).text(),
+            "lib.ncl:5");
+  EXPECT_EQ(objects->at(1).place().text(), "main.ncl:7");
+  EXPECT_THAT(events.messages, ElementsAre(HasSubstr("main.ncl:7: the key \"name\" is set twice")));
+  const auto broken = parse_objects({{"main.ncl", "apiVersion: v1\nkind: A\nmetadata: {}\n"}}, events,
+                                    Lines::Rendered, {{"main.ncl", origin}});
+  ASSERT_FALSE(broken.ok());
+  EXPECT_EQ(broken.error().where->text(), "lib.ncl:5");
+}
+
 TEST(ParseObjects, ErrorsAndWarningsHaveTheLinesOfTheTemplate) {
   testing::RecordedEvents events;
   const auto failure = [&](const std::string& text, const FileOrigins& origins) {

@@ -12,7 +12,7 @@ namespace {
 
 using encoding::Value;
 
-constexpr std::string_view kCacheVersion = "mistletoe/render-cache/v5";
+constexpr std::string_view kCacheVersion = "mistletoe/render-cache/v6";
 constexpr std::string_view kAsks = ".asks";
 constexpr std::string_view kRender = ".render";
 constexpr std::uint64_t kMaxEntry = std::uint64_t{256} << 20;
@@ -56,9 +56,15 @@ Value to_value(const CachedRender& render) {
   // isn't kept.
   const auto& [files, message, exports, print, missing, package, unknown, log, drawn] = render.output;
   Value::Array texts;
-  for (const abi::OutputFile& file : files)
-    texts.push_back(Value::object(
-        {{"path", file.path}, {"text", file.text}, {"source", file.source}, {"lines", numbers(file.lines)}}));
+  for (const auto& [path, text, source, lines, others] : files) {
+    Value elsewhere = Value::object();
+    for (const auto& [other, other_lines] : others) elsewhere.set(other, numbers(other_lines));
+    texts.push_back(Value::object({{"path", path},
+                                   {"text", text},
+                                   {"source", source},
+                                   {"lines", numbers(lines)},
+                                   {"others", std::move(elsewhere)}}));
+  }
   Value::Array lines;
   for (const LoggedLine& line : render.lines)
     lines.push_back(Value::object({{"level", static_cast<int>(line.level)}, {"text", line.text}}));
@@ -84,6 +90,14 @@ Value value_at(const Value& value, std::string_view key) {
   return found == nullptr ? Value() : *found;
 }
 
+std::vector<std::uint32_t> numbers_of(const Value::Array& list) {
+  std::vector<std::uint32_t> numbers;
+  numbers.reserve(list.size());
+  for (const Value& number : list)
+    numbers.push_back(number.is_int() ? static_cast<std::uint32_t>(number.as_int()) : 0);
+  return numbers;
+}
+
 // Sealed content was written by us: anything missing is simply empty.
 CachedRender from_value(const Value& value) {
   CachedRender render;
@@ -91,8 +105,11 @@ CachedRender from_value(const Value& value) {
   for (const Value& file : list_at(value, "files")) {
     output.files.push_back({std::string(file.string_at("path")), std::string(file.string_at("text")),
                             std::string(file.string_at("source"))});
-    for (const Value& number : list_at(file, "lines"))
-      output.files.back().lines.push_back(number.is_int() ? static_cast<std::uint32_t>(number.as_int()) : 0);
+    output.files.back().lines = numbers_of(list_at(file, "lines"));
+    if (const Value* const others = file.find("others"); others != nullptr && others->is_object()) {
+      for (const Value::Member& each : others->as_object())
+        output.files.back().others.emplace(each.key, numbers_of(list_at(*others, each.key)));
+    }
   }
   output.message = value.string_at("message");
   output.exports = value_at(value, "exports");

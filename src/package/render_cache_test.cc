@@ -11,6 +11,8 @@ namespace mist::package {
 namespace {
 
 using encoding::Value;
+using ::testing::ElementsAre;
+using ::testing::Pair;
 
 class RenderCacheTest : public ::testing::Test {
  protected:
@@ -21,7 +23,7 @@ class RenderCacheTest : public ::testing::Test {
   void store(const std::string& text, const std::vector<std::string>& questions = {},
              const std::string& answer = "same") {
     CachedRender render;
-    render.output.files = {{"a.yaml", text}};
+    render.output.files = {{"a.yaml", text, "a.j2", {1, 0}, {{"b.j2", {0, 2}}}}};
     render.output.message = "notes";
     render.output.exports = Value::object({{"d", 1.0}});
     render.output.print = "printed";
@@ -73,6 +75,9 @@ TEST_F(RenderCacheTest, GivesBackAllOfARender) {
   ASSERT_TRUE(render);
   EXPECT_EQ(render->output.files.at(0).path, "a.yaml");
   EXPECT_EQ(render->output.files.at(0).text, "text");
+  EXPECT_EQ(render->output.files.at(0).source, "a.j2");
+  EXPECT_THAT(render->output.files.at(0).lines, ElementsAre(1, 0));
+  EXPECT_THAT(render->output.files.at(0).others, ElementsAre(Pair("b.j2", ElementsAre(0, 2))));
   EXPECT_EQ(render->output.message, "notes");
   EXPECT_EQ(render->output.exports, Value::object({{"d", 1.0}}));
   EXPECT_EQ(render->output.print, "printed");

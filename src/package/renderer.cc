@@ -411,7 +411,9 @@ struct Renderer::Impl {
     rendered.asked = host.take_exchanges();
     for (abi::OutputFile& file : output->files) {
       if (job.engine && !file.source.empty())
-        rendered.origins.emplace(file.path, FileOrigin{std::move(file.source), std::move(file.lines)});
+        rendered.origins.emplace(file.path, FileOrigin{.source = std::move(file.source),
+                                                       .lines = std::move(file.lines),
+                                                       .others = std::move(file.others)});
       if (!rendered.files.emplace(file.path, std::move(file.text)).second)
         return error(ErrorKind::Invalid, "{} gave the file {} twice", job.source.reference,
                      escape_controls(file.path));
@@ -427,7 +429,10 @@ struct Renderer::Impl {
     rendered.unknown = std::move(output->unknown);
     if (!request.called && !tree->answers().empty()) {
       rendered.calls = tree;
-      rendered.origins.merge(origins_of_called(rendered.files, *tree));
+      // A program knows only its own line that passed an answer on.
+      FileOrigins called = origins_of_called(rendered.files, *tree);
+      called.merge(rendered.origins);
+      rendered.origins = std::move(called);
     }
     return rendered;
   }
@@ -956,8 +961,9 @@ Error with_excerpt(Error failure, const Source& source, const FileOrigins& origi
   const auto* const files = owner == nullptr ? nullptr : std::get_if<Files>(&owner->content);
   if (files == nullptr) return failure;
   const bool template_line = std::ranges::any_of(origins, [&](const auto& each) {
-    return each.second.source == failure.where->file && each.second.package == failure.where->package &&
-           !each.second.lines.empty();
+    const FileOrigin& origin = each.second;
+    const bool own = origin.source == failure.where->file && !origin.lines.empty();
+    return origin.package == failure.where->package && (own || origin.others.contains(failure.where->file));
   });
   if (template_line) add_excerpt(failure, *files);
   return failure;
