@@ -65,12 +65,33 @@ impl Failure {
     }
 }
 
+/// Where the lines of a rendered file are from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// A file of the package.
+    pub file: String,
+    /// For each line of the rendered file its line there; 0: unknown, or from elsewhere.
+    pub lines: Vec<usize>,
+}
+
 /// Kubernetes YAML by the path of the file that it was made from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
     pub files: BTreeMap<String, String>,
+    /// By the rendered file; of each that is known. A line has one origin at most.
+    pub origins: BTreeMap<String, Vec<Origin>>,
     /// Shown to the user at the end of an install.
     pub message: Option<String>,
+}
+
+impl Rendered {
+    /// Adds the file that a template rendered, and for each of its lines the template's, or 0.
+    pub fn add(&mut self, template: &str, text: String, lines: Vec<usize>) {
+        if lines.iter().any(|line| *line > 0) {
+            self.origins.insert(template.to_owned(), vec![Origin { file: template.to_owned(), lines }]);
+        }
+        self.files.insert(template.to_owned(), text);
+    }
 }
 
 /// What a call is answered with.
@@ -99,6 +120,10 @@ impl Answer {
         match self {
             Self::Rendered(rendered) => {
                 let mut data = json!({ "result": "Ok", "files": rendered.files });
+                if !rendered.origins.is_empty() {
+                    data["origins"] =
+                        rendered.origins.iter().map(|(file, origins)| (file, of_origins(origins))).collect();
+                }
                 if let Some(message) = &rendered.message {
                     data["message"] = json!(message);
                 }
@@ -114,6 +139,11 @@ impl Answer {
             }
         }
     }
+}
+
+fn of_origins(origins: &[Origin]) -> Value {
+    let all: Vec<_> = origins.iter().map(|each| json!({ "file": each.file, "lines": each.lines })).collect();
+    if let [one] = all.as_slice() { one.clone() } else { Value::Array(all) }
 }
 
 fn where_of(place: &Place) -> Value {
@@ -135,12 +165,31 @@ mod tests {
 
     #[test]
     fn writes_results_as_the_abi_says() {
-        let rendered = Rendered { files: BTreeMap::from([("a.yaml".into(), "x".into())]), message: Some("hi".into()) };
+        let rendered = Rendered {
+            files: BTreeMap::from([("a.yaml".into(), "x".into())]),
+            message: Some("hi".into()),
+            ..Rendered::default()
+        };
         assert_eq!(
             Answer::Rendered(rendered).to_line(),
             "{\"apiVersion\":\"mistletoe.dev/v1\",\"kind\":\"MistResult\",\
              \"data\":{\"result\":\"Ok\",\"files\":{\"a.yaml\":\"x\"},\"message\":\"hi\"}}\n"
         );
+    }
+
+    #[test]
+    fn says_where_lines_are_from() {
+        let origin = |file: &str, lines| Origin { file: file.into(), lines };
+        let origins = BTreeMap::from([
+            ("a".into(), vec![origin("a.j2", vec![1, 0])]),
+            ("b".into(), vec![origin("m.ncl", vec![1, 0]), origin("l.ncl", vec![0, 7])]),
+        ]);
+        let line = Answer::Rendered(Rendered { origins, ..Rendered::default() }).to_line();
+        let expected = concat!(
+            r#""origins":{"a":{"file":"a.j2","lines":[1,0]},"#,
+            r#""b":[{"file":"m.ncl","lines":[1,0]},{"file":"l.ncl","lines":[0,7]}]}"#
+        );
+        assert!(line.contains(expected), "{line}");
     }
 
     #[test]

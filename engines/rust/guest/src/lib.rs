@@ -13,6 +13,7 @@
 //! | [`package`] | what K3.yaml, mistletoe.yaml, values.yaml and values.schema.json say |
 //! | [`templates`] | which files of a package are templates, which pass as they are |
 //! | [`yaml`] | YAML as kubectl reads it, with places; and its writer |
+//! | [`lines`] | which line of a template wrote each line of its output |
 //! | [`text`] | digests, base64, indenting: what both template languages offer |
 //! | [`host`], [`random`] | requests to the host; random bytes from keyed streams |
 
@@ -20,6 +21,7 @@ pub mod answer;
 pub mod engine;
 pub mod host;
 pub mod input;
+pub mod lines;
 pub mod package;
 pub mod random;
 pub mod templates;
@@ -32,7 +34,7 @@ pub mod yaml;
 #[global_allocator]
 static ALLOCATOR: talc::TalckWasm = unsafe { talc::TalckWasm::new_global() };
 
-pub use answer::{Failure, Place, Rendered};
+pub use answer::{Failure, Origin, Place, Rendered};
 pub use engine::Engine;
 pub use input::Input;
 pub use package::Package;

@@ -8,6 +8,7 @@ mod filters;
 mod globals;
 mod methods;
 mod nesting;
+mod trace;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,7 +17,8 @@ use guest::templates::{Source, folders, resolve, sources};
 use guest::{Engine, Failure, Input, Package, Rendered, Tree, host, json, random};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
+use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, Value};
+use trace::Trace;
 
 guest::reactor!(Jinja);
 
@@ -32,6 +34,8 @@ pub struct Loaded {
     tree: Arc<Tree>,
     environment: Environment<'static>,
     sources: Vec<Source>,
+    /// Blanks beside tags are not cut.
+    keeps_blanks: bool,
 }
 
 impl Engine for Jinja {
@@ -51,11 +55,12 @@ impl Engine for Jinja {
         for source in sources.iter().filter(|source| source.is_template) {
             environment.get_template(&source.path).map_err(|error| errors::failure(&error, &source.path))?;
         }
-        Ok(Loaded { package, tree, environment, sources })
+        let keeps_blanks = !package.flag("trimBlocks", false)? && !package.flag("lstripBlocks", false)?;
+        Ok(Loaded { package, tree, environment, sources, keeps_blanks })
     }
 
     fn render(&self, loaded: &Loaded, input: &Input) -> Result<Rendered, Failure> {
-        let Loaded { package, tree, environment, sources } = loaded;
+        let Loaded { package, tree, sources, .. } = loaded;
         package.warnings.iter().for_each(|warning| host::warn(warning));
         let values = package.values(&input.data);
         let mut context = guest::Object::new();
@@ -67,15 +72,14 @@ impl Engine for Jinja {
         let context = Value::from(Serde(&context));
         let mut rendered = Rendered::default();
         for Source { path, is_template } in sources {
-            let text = if *is_template {
+            if *is_template {
                 random::use_stream(path);
-                let template = environment.get_template(path);
-                let text = template.and_then(|template| template.render(&context));
-                text.map_err(|error| errors::failure(&error, path).with_text(tree))?
+                let (text, lines) =
+                    traced(loaded, path, &context).map_err(|error| errors::failure(&error, path).with_text(tree))?;
+                rendered.add(path, text, lines);
             } else {
-                tree.text(path).transpose()?.unwrap_or_default().to_owned()
-            };
-            rendered.files.insert(path.clone(), text);
+                rendered.files.insert(path.clone(), tree.text(path).transpose()?.unwrap_or_default().to_owned());
+            }
         }
         Ok(rendered)
     }
@@ -83,6 +87,14 @@ impl Engine for Jinja {
     fn describe(&self, loaded: &Loaded) -> Result<Package, Failure> {
         Ok(loaded.package.clone())
     }
+}
+
+/// What a template renders, and for each line of it the template's line, or 0.
+fn traced(loaded: &Loaded, path: &str, context: &Value) -> Result<(String, Vec<usize>), Error> {
+    let template = loaded.environment.get_template(path)?;
+    let mut trace = Trace::new(&template, loaded.keeps_blanks);
+    template.render_captured_to(context, &mut trace)?;
+    Ok(trace.finish())
 }
 
 fn environment(package: &Package, tree: &Arc<Tree>) -> Result<Environment<'static>, Failure> {

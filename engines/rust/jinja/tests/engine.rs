@@ -161,3 +161,61 @@ fn says_what_the_package_is() {
     assert_eq!((&package["name"], &package["version"]), (&json!("pony"), &json!("1.0.3")));
     assert_eq!(package["inputs"]["properties"]["n"], json!({"type": "integer", "default": 1}));
 }
+
+/// Each line of the output that isn't blank, with its line in the template.
+fn lines(rendered: &Rendered, path: &str) -> Vec<(String, usize)> {
+    let [origin] = rendered.origins[path].as_slice() else { panic!("{rendered:?}") };
+    assert_eq!(origin.file, path);
+    let text = rendered.files[path].split('\n').map(|line| line.trim().to_owned());
+    text.zip(origin.lines.iter().copied()).filter(|(text, _)| !text.is_empty()).collect()
+}
+
+fn known(lines: &[(&str, usize)]) -> Vec<(String, usize)> {
+    lines.iter().map(|(text, line)| ((*text).to_owned(), *line)).collect()
+}
+
+#[test]
+fn knows_which_line_wrote_what() {
+    let template =
+        "a: 1\n{% if x %}\nb: {{ x }}\n{% endif %}\n{% for p in l %}\n- {{ p }}\n{% endfor %}\n{{ t }}\nend: 1\n";
+    let data = json!({"x": 1, "l": [1, 2], "t": "m: 1\nn: 2"});
+    let rendered = render([("a.yaml.j2", template)], data).unwrap();
+    let expected = [("a: 1", 1), ("b: 1", 3), ("- 1", 6), ("- 2", 6), ("m: 1", 8), ("n: 2", 8), ("end: 1", 9)];
+    assert_eq!(lines(&rendered, "a.yaml.j2"), known(&expected));
+}
+
+#[test]
+fn knows_lines_where_blanks_are_cut() {
+    let template = "{%- for k in l -%}\n{{ k }}: {{ k -}}\n\n{{ t }}\n{% endfor -%}\n\n{{- t }}{# x\n #}\n{{- t }}";
+    let rendered = render([("a.yaml.j2", template)], json!({"l": ["a", "b"], "t": "\n- x\n- y"})).unwrap();
+    let round = [("- x", 4), ("- y", 4)];
+    // What comes behind a loop isn't sure.
+    let expected = [
+        [("a: a", 2)].as_slice(),
+        &round,
+        &[("b: b", 2)],
+        &round,
+        &[("- x", 0), ("- y", 0)],
+        &[("- x", 0), ("- y", 0)],
+    ];
+    assert_eq!(lines(&rendered, "a.yaml.j2"), known(&expected.concat()));
+}
+
+#[test]
+fn what_others_write_has_the_line_that_named_them() {
+    let files = [
+        ("_l.j2", "x: 1\ny: {{ 1 + 1 }}"),
+        ("_base.j2", "top: 1\n{% block b %}{% endblock %}\nbottom: 1"),
+        ("_m.j2", "{% macro m(a) %}m: {{ a }}\nn: 1{% endmacro %}"),
+        ("a.j2", "{% from '_m.j2' import m %}\na: 1\n{% include '_l.j2' %}\nb: {% include '_l.j2' %}\n{{ m(1) }}\n"),
+        ("c.j2", "{% include '_l.j2' %}\n{% include '_l.j2' %}{% include '_l.j2' %}"),
+        ("b.j2", "{% extends '_base.j2' %}\n{% block b %}\nmid: 1\n{% endblock %}"),
+    ];
+    let rendered = render(files, json!({})).unwrap();
+    let expected = [("a: 1", 2), ("x: 1", 3), ("y: 2", 3), ("b: x: 1", 4), ("y: 2", 4), ("m: 1", 5), ("n: 1", 5)];
+    assert_eq!(lines(&rendered, "a.j2"), known(&expected));
+    // Where one ends and the other begins isn't sure.
+    let expected = [("x: 1", 1), ("y: 2", 1), ("x: 1", 0), ("y: 2x: 1", 0), ("y: 2", 0)];
+    assert_eq!(lines(&rendered, "c.j2"), known(&expected));
+    assert_eq!(lines(&rendered, "b.j2"), known(&[("top: 1", 1), ("mid: 1", 3), ("bottom: 1", 1)]));
+}

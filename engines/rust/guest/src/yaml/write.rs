@@ -6,75 +6,120 @@ use super::resolve::resolve;
 
 /// The YAML of a value, without a newline at its end, so that it can stand anywhere in a template.
 pub fn to_yaml(value: &Value) -> String {
-    let mut out = String::new();
-    write(value, 0, &mut out);
-    out
+    let mut writer = Writer::default();
+    writer.write(value, None, 0);
+    writer.out
 }
 
-/// Writes what stands after `key: ` or `- ` at this indentation, or at the beginning.
-fn write(value: &Value, indent: usize, out: &mut String) {
-    match value {
-        Value::Array(list) if !list.is_empty() => {
-            for (number, item) in list.iter().enumerate() {
-                if number > 0 {
-                    new_line(indent, out);
-                }
-                out.push_str("- ");
-                write(item, indent + 2, out);
-            }
+/// Where a value is from, and what stands in it: its items or members in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    pub line: usize,
+    pub within: Vec<Entry>,
+}
+
+/// The same, and for each of its lines that of the last entry that begins there, else of the one before it.
+pub fn to_yaml_with_lines(value: &Value, entry: &Entry) -> (String, Vec<usize>) {
+    let mut writer = Writer { begins: vec![(0, entry.line)], ..Writer::default() };
+    writer.write(value, Some(entry), 0);
+    let mut lines = Vec::new();
+    let mut end = 0;
+    let mut line = entry.line;
+    let mut begins = writer.begins.iter().peekable();
+    for text in writer.out.split('\n') {
+        end += text.len() + 1;
+        while let Some((_, begun)) = begins.next_if(|(place, _)| *place < end) {
+            line = *begun;
         }
-        Value::Object(object) if !object.is_empty() => {
-            for (number, (key, value)) in object.iter().enumerate() {
-                if number > 0 {
-                    new_line(indent, out);
-                }
-                out.push_str(&if is_plain(key) { key.clone() } else { quote(key) });
-                out.push(':');
-                match value {
-                    Value::Object(object) if !object.is_empty() => {
-                        new_line(indent + 2, out);
-                        write(value, indent + 2, out);
-                    }
-                    Value::Array(list) if !list.is_empty() => {
-                        new_line(indent, out);
-                        write(value, indent, out);
-                    }
-                    _ => {
-                        out.push(' ');
-                        write(value, indent + 2, out);
-                    }
-                }
-            }
-        }
-        Value::String(text) => write_text(text, indent, out),
-        _ => out.push_str(&value.to_string()),
+        lines.push(line);
     }
+    (writer.out, lines)
 }
 
-fn new_line(indent: usize, out: &mut String) {
-    out.push('\n');
-    out.extend(std::iter::repeat_n(' ', indent));
+#[derive(Default)]
+struct Writer {
+    out: String,
+    /// Where entries begin, and their lines.
+    begins: Vec<(usize, usize)>,
 }
 
-fn write_text(text: &str, indent: usize, out: &mut String) {
-    if is_plain(text) {
-        out.push_str(text);
-    } else if indent > 0 && is_block(text) {
-        let (body, mark) = match text.strip_suffix('\n') {
-            None => (text, "|-"),
-            Some(body) => (body, "|"),
-        };
-        out.push_str(mark);
-        for line in body.split('\n') {
-            if line.is_empty() {
-                out.push('\n');
-            } else {
-                new_line(indent, out);
-                out.push_str(line);
+impl Writer {
+    /// Writes what stands after `key: ` or `- ` at this indentation, or at the beginning.
+    fn write(&mut self, value: &Value, entry: Option<&Entry>, indent: usize) {
+        match value {
+            Value::Array(list) if !list.is_empty() => {
+                for (number, item) in list.iter().enumerate() {
+                    if number > 0 {
+                        self.new_line(indent);
+                    }
+                    let inner = self.begin(entry, number);
+                    self.out.push_str("- ");
+                    self.write(item, inner, indent + 2);
+                }
             }
+            Value::Object(object) if !object.is_empty() => {
+                for (number, (key, value)) in object.iter().enumerate() {
+                    if number > 0 {
+                        self.new_line(indent);
+                    }
+                    let inner = self.begin(entry, number);
+                    self.out.push_str(&if is_plain(key) { key.clone() } else { quote(key) });
+                    self.out.push(':');
+                    match value {
+                        Value::Object(object) if !object.is_empty() => {
+                            self.new_line(indent + 2);
+                            self.write(value, inner, indent + 2);
+                        }
+                        Value::Array(list) if !list.is_empty() => {
+                            self.new_line(indent);
+                            self.write(value, inner, indent);
+                        }
+                        _ => {
+                            self.out.push(' ');
+                            self.write(value, inner, indent + 2);
+                        }
+                    }
+                }
+            }
+            Value::String(text) => self.write_text(text, indent),
+            _ => self.out.push_str(&value.to_string()),
         }
-    } else {
-        out.push_str(&quote(text));
+    }
+
+    /// The entry of what is written next.
+    fn begin<'a>(&mut self, entry: Option<&'a Entry>, number: usize) -> Option<&'a Entry> {
+        let inner = entry?.within.get(number);
+        if let Some(inner) = inner {
+            self.begins.push((self.out.len(), inner.line));
+        }
+        inner
+    }
+
+    fn new_line(&mut self, indent: usize) {
+        self.out.push('\n');
+        self.out.extend(std::iter::repeat_n(' ', indent));
+    }
+
+    fn write_text(&mut self, text: &str, indent: usize) {
+        if is_plain(text) {
+            self.out.push_str(text);
+        } else if indent > 0 && is_block(text) {
+            let (body, mark) = match text.strip_suffix('\n') {
+                None => (text, "|-"),
+                Some(body) => (body, "|"),
+            };
+            self.out.push_str(mark);
+            for line in body.split('\n') {
+                if line.is_empty() {
+                    self.out.push('\n');
+                } else {
+                    self.new_line(indent);
+                    self.out.push_str(line);
+                }
+            }
+        } else {
+            self.out.push_str(&quote(text));
+        }
     }
 }
 
@@ -138,6 +183,20 @@ mod tests {
             "script: |\n  #!/bin/sh\n\n  exit 0\ncut: |-\n  a\n  b\nversion: \"1.10\"\ndate: \"2020-01-01\"\nimage: a/b:1.2"
         );
         assert_eq!(to_yaml(&value), text);
+    }
+
+    #[test]
+    fn knows_the_lines_of_what_it_writes() {
+        let leaf = |line| Entry { line, within: Vec::new() };
+        let node = |line, within: &[Entry]| Entry { line, within: within.to_vec() };
+        let value = json!({"a": "x\ny\n", "b": [{"c": 1, "d": {"e": 2}}, "f"], "g": {}});
+        let item = node(4, &[leaf(4), node(5, &[leaf(6)])]);
+        let entry = node(1, &[leaf(2), node(3, &[item, leaf(7)]), leaf(8)]);
+        let (text, lines) = to_yaml_with_lines(&value, &entry);
+        assert_eq!(text, to_yaml(&value));
+        assert_eq!(text, "a: |\n  x\n  y\nb:\n- c: 1\n  d:\n    e: 2\n- f\ng: {}");
+        assert_eq!(lines, [2, 2, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(to_yaml_with_lines(&value, &leaf(9)).1, [9; 9]);
     }
 
     #[test]

@@ -7,13 +7,16 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, Value,
 
 use super::{Arguments, to_json_value};
 use crate::methods::invalid;
+use crate::trace;
 
 pub fn add_to(environment: &mut Environment) {
-    environment.set_formatter(|out, state, value| match state.auto_escape() {
-        AutoEscape::Html if !value.is_safe() => {
-            out.write_str(&super::html::escape(&value.to_string())).map_err(Error::from)
+    environment.set_formatter(|out, state, value| {
+        trace::mark_begin(out, state)?;
+        match state.auto_escape() {
+            AutoEscape::Html if !value.is_safe() => out.write_str(&super::html::escape(&value.to_string()))?,
+            _ => print(out, value)?,
         }
-        _ => print(out, value),
+        trace::mark_end(out, state)
     });
     environment.add_filter("attr", attr);
     environment.add_filter("d", default);
