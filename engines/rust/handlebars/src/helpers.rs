@@ -65,6 +65,7 @@ const MAKERS: [Maker; 27] = [
 
 pub fn add_to(registry: &mut Handlebars, tree: &Arc<Tree>) {
     crate::guard::add_to(registry);
+    crate::trace::add_to(registry);
     for maker in MAKERS {
         registry.register_helper(maker.name, Box::new(maker));
     }

@@ -3,12 +3,14 @@
 
 mod guard;
 mod helpers;
+mod trace;
 
 use std::sync::Arc;
 
 use guest::templates::{Source, sources};
 use guest::{Engine, Failure, Input, Object, Package, Place, Rendered, Tree, host, json, random};
 use handlebars::{Context, Handlebars, RenderError, RenderErrorReason, Template, TemplateError, no_escape};
+use trace::Trace;
 
 guest::reactor!(HandlebarsEngine);
 
@@ -53,6 +55,7 @@ impl Engine for HandlebarsEngine {
         for Source { path, .. } in sources.iter().filter(|source| source.is_template) {
             let mut template = compile(&tree, path, path)?;
             guard::guard_inner(&mut template);
+            trace::add_marks(&mut template, tree.text(path).transpose()?.unwrap_or_default());
             registry.register_template(path, template);
         }
         Ok(Loaded { package, tree, registry, partials, sources })
@@ -70,15 +73,17 @@ impl Engine for HandlebarsEngine {
         let context = Context::wraps(context).map_err(|error| Failure::new(error.to_string()))?;
         let mut rendered = Rendered::default();
         for Source { path, is_template } in &loaded.sources {
-            let text = if *is_template {
+            if *is_template {
                 guard::reset();
                 random::use_stream(path);
-                let text = loaded.registry.render_with_context(path, &context);
-                text.map_err(|error| loaded.render_failure(&error, path))?
+                let mut trace = Trace::default();
+                let written = loaded.registry.render_with_context_to_write(path, &context, &mut trace);
+                written.map_err(|error| loaded.render_failure(&error, path))?;
+                let (text, lines) = trace.finish();
+                rendered.add(path, text, lines);
             } else {
-                loaded.tree.text(path).transpose()?.unwrap_or_default().to_owned()
-            };
-            rendered.files.insert(path.clone(), text);
+                rendered.files.insert(path.clone(), loaded.tree.text(path).transpose()?.unwrap_or_default().to_owned());
+            }
         }
         Ok(rendered)
     }

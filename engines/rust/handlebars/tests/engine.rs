@@ -193,3 +193,58 @@ fn says_what_the_package_is() {
     let package = engine.describe(&loaded).unwrap().to_json();
     assert_eq!(package["inputs"]["properties"]["n"], json!({"type": "integer", "default": 1}));
 }
+
+/// Each line of the output that isn't blank, with its line in the template.
+fn lines(rendered: &Rendered, path: &str) -> Vec<(String, usize)> {
+    let [origin] = rendered.origins[path].as_slice() else { panic!("{rendered:?}") };
+    assert_eq!(origin.file, path);
+    let text = rendered.files[path].split('\n').map(|line| line.trim().to_owned());
+    text.zip(origin.lines.iter().copied()).filter(|(text, _)| !text.is_empty()).collect()
+}
+
+fn known(lines: &[(&str, usize)]) -> Vec<(String, usize)> {
+    lines.iter().map(|(text, line)| ((*text).to_owned(), *line)).collect()
+}
+
+#[test]
+fn knows_which_line_wrote_what() {
+    let template =
+        "a: 1\n{{#if x}}\nb: {{x}}\n{{else if y}}\nno: 1\n{{/if}}\n{{#each l}}\n- {{this}}\n{{/each}}\n{{t}}\nend: 1\n";
+    let data = json!({"x": 1, "y": 1, "l": [1, 2], "t": "m: 1\nn: 2"});
+    let rendered = render([("a.yaml.hbs", template)], data).unwrap();
+    let expected = [("a: 1", 1), ("b: 1", 3), ("- 1", 8), ("- 2", 8), ("m: 1", 10), ("n: 2", 10), ("end: 1", 11)];
+    assert_eq!(lines(&rendered, "a.yaml.hbs"), known(&expected));
+    let rendered = render([("a.yaml.hbs", template)], json!({"x": 0, "y": 1, "l": [], "t": ""})).unwrap();
+    assert_eq!(lines(&rendered, "a.yaml.hbs"), known(&[("a: 1", 1), ("no: 1", 5), ("end: 1", 11)]));
+}
+
+#[test]
+fn what_a_partial_writes_has_the_line_that_calls_it() {
+    let files = [
+        ("partials/p.hbs", "x: 1\ny: {{z}}\n"),
+        ("partials/q.hbs", "q: 1\n{{> @partial-block}}\nr: 1\n"),
+        (
+            "a.yaml.hbs",
+            "a: 1\n  {{> p}}\n{{#*inline \"i\"}}\ni: 1\n{{/inline}}\nb: {{~z~}}\n\n c\n{{> i}}\n{{#> q}}\nin: 1\n{{/q}}\nend: 1\n",
+        ),
+    ];
+    let rendered = render(files, json!({"z": 1})).unwrap();
+    let expected = [
+        ("a: 1", 1),
+        ("x: 1", 2),
+        ("y: 1", 2),
+        ("b:1c", 6),
+        ("i: 1", 9),
+        ("q: 1", 10),
+        ("in: 1", 10),
+        ("r: 1", 10),
+        ("end: 1", 13),
+    ];
+    assert_eq!(lines(&rendered, "a.yaml.hbs"), known(&expected));
+}
+
+#[test]
+fn lines_of_a_template_with_escapes_are_not_known() {
+    let rendered = render([("a.yaml.hbs", "a: \\{{b}}\nc: 1\n")], json!({})).unwrap();
+    assert!(rendered.origins.is_empty(), "{rendered:?}");
+}
