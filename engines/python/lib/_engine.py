@@ -19,11 +19,14 @@ import sys
 import traceback
 import types
 
+import _lines
 import _values
 
 PACKAGE = "/package"
 VENDORED = PACKAGE + "/vendor"
 MAIN = PACKAGE + "/main.py"
+# What the host calls the file of all that a program printed.
+PRINTED = "stdout.yaml"
 
 # Modules of Python that need what the sandbox doesn't have.
 HOST_ONLY = frozenset("_ctypes _posixsubprocess _socket _ssl asyncio concurrent ctypes fcntl ftplib grp imaplib mmap multiprocessing nntplib "
@@ -301,12 +304,12 @@ class _Printed(io.BytesIO):
 
 
 def _run_main():
-    """The module, and what it printed."""
+    """The module, what it printed, and the stream that it printed to."""
     if not os.path.exists(MAIN):
         from mistletoe import Error
         raise Error("the package has no main.py")
     printed = _Printed()
-    sys.stdout = io.TextIOWrapper(printed, encoding="utf-8", newline="\n", write_through=True)
+    sys.stdout = stream = _lines.Printed(printed, _file_in_package)
     module = types.ModuleType("__main__")
     try:
         module = _run_file(MAIN)
@@ -317,7 +320,7 @@ def _run_main():
             raise Error(words).with_traceback(error.__traceback__) from None
     finally:
         sys.stdout = sys.__stdout__
-    return module, printed.getvalue()
+    return module, printed.getvalue(), stream
 
 
 def _as_text(printed):
@@ -340,12 +343,12 @@ def _generate_function(module):
 
 def _render(document):
     from mistletoe import Error, render
-    module, printed = _run_main()
+    module, printed, stream = _run_main()
     function = _generate_function(module)
     if function is None:
         if not printed.strip():
             raise Error("main.py has no function generate, and printed nothing: define generate(inputs), or print Kubernetes YAML")
-        return _as_text(printed)
+        return _printed_result(_as_text(printed), stream)
     lines = Lines()
     lines.write(printed.decode(errors="replace"))
     sys.stdout = lines
@@ -357,7 +360,22 @@ def _render(document):
     finally:
         lines.finish()
         sys.stdout = sys.__stdout__
-    return output.data()
+    return {**output.data(), **_origins_of_files(output)}
+
+
+def _printed_result(text, stream):
+    """What a program printed: a MistResult, or Kubernetes YAML."""
+    # What the host takes for a document of its own says this.
+    if "Mist" in text and "mistletoe.dev/" in text:
+        return text
+    return {"result": "Ok", "files": {PRINTED: text}, "origins": {PRINTED: stream.origins(text)}}
+
+
+def _origins_of_files(output):
+    """Where each file was handed over, as far as that was in the package."""
+    places = {path: (_file_in_package(file), line) for path, (file, line) in output.places.items()}
+    return {"origins": {path: _lines.origins_of([place] * (output.files[path].count("\n") + 1))
+                        for path, place in places.items() if place[0] is not None}}
 
 
 def _may_have_generate():
@@ -371,7 +389,7 @@ def _describe():
     from mistletoe._inputs import inputs_class, schema_of
     schema = None
     if not os.path.exists(MAIN) or _may_have_generate():
-        module, _ = _run_main()
+        module, _, _ = _run_main()
         function = _generate_function(module)
         declared = None if function is None else inputs_class(function)
         schema = None if declared is None else schema_of(declared)

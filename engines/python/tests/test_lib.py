@@ -1,5 +1,7 @@
 """engines/python/lib with this machine's Python: python3 -m unittest discover tests, in engines/python. What needs the guest is in
 tests/cli/engines/python.txt."""
+import io
+import json
 import pathlib
 import shutil
 import subprocess
@@ -10,6 +12,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "lib"), str(HERE.parents[2] / "sdk/python")]
 import _certificates  # noqa: E402
+import _lines  # noqa: E402
 import _values  # noqa: E402
 import kpm  # noqa: E402
 from mistletoe import Error, secret  # noqa: E402
@@ -35,6 +38,37 @@ class Values(unittest.TestCase):
     def test_lie_over_one_another(self):
         self.assertEqual(_values.overlay({"a": {"b": 1, "c": 2}, "d": [1], "e": 1}, {"a": {"b": None, "x": {"y": None}}, "d": [], "e": {"f": 2}}),
                          {"a": {"c": 2, "x": {}}, "d": [], "e": {"f": 2}})
+
+
+class Lines(unittest.TestCase):
+    def printed(self):
+        raw = io.BytesIO()
+        return raw, _lines.Printed(raw, lambda file: "main.py" if file == __file__ else None)
+
+    def test_are_those_of_what_printed_them(self):
+        raw, stream = self.printed()
+        first = sys._getframe().f_lineno + 1
+        print("a: 1", file=stream)
+        print("  b:\n",
+              "c", file=stream)
+        stream.write("d")
+        json.dump({"e": 1}, stream)
+        stream.writelines(["\n", "f\n"])
+        text = raw.getvalue().decode()
+        self.assertEqual(text, 'a: 1\n  b:\n c\nd{"e": 1}\nf\n')
+        self.assertEqual(stream.origins(text), {"file": "main.py", "lines": [first + line for line in (0, 1, 1, 3, 5, 5)]})
+
+    def test_of_what_went_around_the_stream_are_not_known(self):
+        raw, stream = self.printed()
+        print("a: 1", file=stream)
+        stream.buffer.write(b"b: 2\n")
+        self.assertEqual(stream.origins(raw.getvalue().decode()), [])
+        with self.assertRaises(TypeError):
+            stream.write(1)
+
+    def test_may_be_of_several_files(self):
+        self.assertEqual(_lines.origins_of([("a.py", 3), None, ("b.py", 5)]),
+                         [{"file": "a.py", "lines": [3, 0, 0]}, {"file": "b.py", "lines": [0, 0, 5]}])
 
 
 class Questions(unittest.TestCase):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
 
 from ._call import Called
@@ -10,6 +11,7 @@ from ._yaml import escaped, to_plain, to_yaml
 
 _ORDER_FILE = "mist-order.yaml"
 API_VERSION = "mistletoe.dev/v1"
+_OWN_FILE = (lambda: 0).__code__.co_filename
 
 
 class Output:
@@ -17,6 +19,7 @@ class Output:
 
     def __init__(self) -> None:
         self._files: dict[str, str] = {}
+        self._places: dict[str, tuple[str, int]] = {}
         self._edges: list[dict[str, str]] = []
         self._message = ""
         self._exports: object = None
@@ -26,6 +29,7 @@ class Output:
         if not isinstance(path, str) or not isinstance(content, str):
             raise TypeError(f"a file has a path and a text, not {type(path).__qualname__} and {type(content).__qualname__}")
         self._files[path] = content
+        self._places[path] = _caller()
         return self
 
     def with_files(self, files: Mapping[str, str] | Iterable[tuple[str, str]]) -> Output:
@@ -71,6 +75,11 @@ class Output:
         return self._files
 
     @property
+    def places(self) -> Mapping[str, tuple[str, int]]:
+        """Of each file of the output where it was set: the program's file and line."""
+        return self._places
+
+    @property
     def message(self) -> str:
         return self._message
 
@@ -94,6 +103,14 @@ class Output:
             except (TypeError, ValueError) as error:
                 raise Error(f"can't write the exports: {error}") from None
         return data
+
+
+def _caller():
+    """File and line of what called this module."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename == _OWN_FILE:
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
 
 
 def result_document(data: Mapping[str, object]) -> str:

@@ -125,6 +125,16 @@ class Outputs(unittest.TestCase):
         output = Output().with_files_from("db", Called({"b.yaml": "2", "a.yaml": "1"}))
         self.assertEqual(list(output.files), ["db/a.yaml", "db/b.yaml"])
 
+    def test_know_where_each_file_was_set(self):
+        line = sys._getframe().f_lineno
+        output = (Output()
+                  .with_file("a", "1")
+                  .with_object("b", {"x": 1})
+                  .with_files({"c": "2"})
+                  .after("A/a", "B/b"))
+        self.assertEqual(output.places, {path: (__file__, line + after) for path, after in
+                                         (("a", 2), ("b", 3), ("c", 4), ("mist-order.yaml", 5))})
+
     def test_name_what_cannot_be_written(self):
         for thing, words in (({"a": {"b": [object()]}}, r"can't write the file x.yaml: a.b\[0\] is of object"),
                              ({"a": {1: 2}}, "a has the key 1"), ({"a": float("nan")}, "a is nan")):
