@@ -8,6 +8,7 @@ mod contracts;
 mod errors;
 mod inputs;
 mod objects;
+mod places;
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -16,9 +17,11 @@ use guest::{Engine, Failure, Input, Package, Place, Rendered, Tree, Value, host,
 use nickel_lang_core::cache::{CacheHub, InputFormat, SourcePath};
 use nickel_lang_core::error::NullReporter;
 use nickel_lang_core::eval::cache::CacheImpl;
+use nickel_lang_core::eval::value::NickelValue;
 use nickel_lang_core::eval::{Environment, VirtualMachine, VmContext};
 use nickel_lang_core::files::FileId;
 use nickel_lang_core::serialize::{ExportFormat, validate};
+use places::Places;
 
 guest::reactor!(Nickel);
 
@@ -77,7 +80,7 @@ impl Context {
     fn warm_up(&mut self) -> Result<Value, Box<nickel_lang_core::error::Error>> {
         let program = self.add("/mistletoe/warm_up.ncl".into(), InputFormat::Nickel, WARM_UP);
         self.vm.prepare_eval(program).map_err(Box::new)?;
-        self.export(program).map_err(Box::new)
+        self.export(program).map(|(_, data)| data).map_err(Box::new)
     }
 
     fn machine(&mut self) -> VirtualMachine<'_, CacheHub, CacheImpl> {
@@ -90,8 +93,8 @@ impl Context {
         self.vm.import_resolver.sources.add_string(path, text.to_owned())
     }
 
-    /// The program's value in full, as data.
-    fn export(&mut self, program: FileId) -> Result<Value, nickel_lang_core::error::Error> {
+    /// The program's value in full, and as data.
+    fn export(&mut self, program: FileId) -> Result<(NickelValue, Value), nickel_lang_core::error::Error> {
         let program = self.vm.prepare_eval_only(program)?;
         let value = self.machine().eval_full_for_export(program.clone())?;
         let wrong =
@@ -106,7 +109,7 @@ impl Context {
         {
             exported["contracts"] = contracts;
         }
-        Ok(exported)
+        Ok((value, exported))
     }
 }
 
@@ -181,8 +184,8 @@ impl Engine for Nickel {
         });
         context.add("/mistletoe/input.json".into(), InputFormat::Json, &given.to_string());
         let whole = context.add("/mistletoe/program.ncl".into(), InputFormat::Nickel, PROGRAM);
-        let exported = context.export(whole).map_err(|error| errors::failure(&mut context, error))?;
-        objects::rendered(exported)
+        let (value, data) = context.export(whole).map_err(|error| errors::failure(&mut context, error))?;
+        objects::rendered(data, &value, &Places::new(&context))
     }
 
     fn describe(&self, loaded: &Loaded) -> Result<Package, Failure> {

@@ -1,23 +1,34 @@
 //! What a program may give: a Kubernetes object, a list of them, or a record of either by names of files.
 
-use guest::{Failure, Rendered, Value, yaml};
+use std::collections::BTreeMap;
+
+use guest::{Failure, Origin, Rendered, Value, yaml};
+use nickel_lang_core::eval::value::NickelValue;
 
 use crate::MAIN;
+use crate::places::{Places, items, member};
 
-pub fn rendered(value: Value) -> Result<Rendered, Failure> {
+/// An object, and the value that it is of.
+struct Made<'a> {
+    object: Value,
+    value: Option<&'a NickelValue>,
+}
+
+/// `data` is what `value` holds.
+pub fn rendered(data: Value, value: &NickelValue, places: &Places) -> Result<Rendered, Failure> {
     let mut rendered = Rendered::default();
-    match value {
+    match data {
         Value::Object(record) if !is_object(&record) => {
-            for (name, value) in record {
+            for (name, data) in record {
                 let mut objects = Vec::new();
-                collect(value, &format!("the field {name}"), &mut objects)?;
-                rendered.files.insert(format!("{MAIN}/{name}"), text(&objects));
+                collect(data, member(value, &name), &format!("the field {name}"), &mut objects)?;
+                add(&mut rendered, format!("{MAIN}/{name}"), &objects, places);
             }
         }
-        value => {
+        data => {
             let mut objects = Vec::new();
-            collect(value, "it", &mut objects)?;
-            rendered.files.insert(MAIN.into(), text(&objects));
+            collect(data, Some(value), "it", &mut objects)?;
+            add(&mut rendered, MAIN.into(), &objects, places);
         }
     }
     Ok(rendered)
@@ -27,17 +38,24 @@ fn is_object(record: &guest::Object) -> bool {
     record.contains_key("apiVersion") && record.contains_key("kind")
 }
 
-fn collect(value: Value, what: &str, objects: &mut Vec<Value>) -> Result<(), Failure> {
-    match value {
+fn collect<'a>(
+    data: Value,
+    value: Option<&'a NickelValue>,
+    what: &str,
+    objects: &mut Vec<Made<'a>>,
+) -> Result<(), Failure> {
+    match data {
         Value::Null => Ok(()),
         Value::Object(record) if is_object(&record) => {
-            objects.push(Value::Object(record));
+            objects.push(Made { object: Value::Object(record), value });
             Ok(())
         }
-        Value::Array(list) => list
-            .into_iter()
-            .enumerate()
-            .try_for_each(|(place, item)| collect(item, &format!("item {} of {what}", place + 1), objects)),
+        Value::Array(list) => {
+            let values = value.into_iter().flat_map(items).map(Some).chain(std::iter::repeat(None));
+            list.into_iter().zip(values).enumerate().try_for_each(|(place, (item, value))| {
+                collect(item, value, &format!("item {} of {what}", place + 1), objects)
+            })
+        }
         other => {
             let given = match &other {
                 Value::Object(record) => {
@@ -55,7 +73,32 @@ fn collect(value: Value, what: &str, objects: &mut Vec<Value>) -> Result<(), Fai
     }
 }
 
-fn text(objects: &[Value]) -> String {
-    let documents: Vec<_> = objects.iter().map(|object| yaml::to_yaml(object) + "\n").collect();
-    documents.join("---\n")
+/// Adds the file of these objects, and where its lines are from.
+fn add(rendered: &mut Rendered, path: String, objects: &[Made], places: &Places) {
+    let mut text = String::new();
+    let mut lines = 0;
+    let mut origins: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (number, Made { object, value }) in objects.iter().enumerate() {
+        if number > 0 {
+            text.push_str("---\n");
+            lines += 1;
+        }
+        let (file, entry) = value.and_then(|value| places.of_object(value, object)).unwrap_or_default();
+        let (yaml, own) = yaml::to_yaml_with_lines(object, &entry);
+        text.push_str(&yaml);
+        text.push('\n');
+        let begin = lines;
+        lines += own.len();
+        if !file.is_empty() {
+            let all = origins.entry(file).or_default();
+            all.resize(begin, 0);
+            all.extend(own);
+        }
+    }
+    if !origins.is_empty() {
+        rendered
+            .origins
+            .insert(path.clone(), origins.into_iter().map(|(file, lines)| Origin { file, lines }).collect());
+    }
+    rendered.files.insert(path, text);
 }

@@ -49,7 +49,10 @@ fn a_program_is_a_record_with_input_and_output() {
     let rendered = main(program, json!({"image": {"tag": "b"}})).unwrap();
     assert_eq!(rendered.files.len(), 2);
     assert!(rendered.files["main.ncl/service"].contains("name: shop\n  namespace: prod"), "{rendered:?}");
-    assert_eq!(rendered.files["main.ncl/list"], "apiVersion: v1\nkind: A\nx: b\n---\napiVersion: v1\ncount: 1\nkind: B\n");
+    assert_eq!(
+        rendered.files["main.ncl/list"],
+        "apiVersion: v1\nkind: A\nx: b\n---\napiVersion: v1\ncount: 1\nkind: B\n"
+    );
 }
 
 #[test]
@@ -60,7 +63,9 @@ fn what_is_evaluated_early_changes_nothing() {
     "#;
     let expected = main(program, json!({})).unwrap().files["main.ncl"].clone();
     assert!(expected.contains("count: 2"), "{expected}");
-    for early in [r#"(import "main.ncl") { name = "early" }"#, r#"(import "main.ncl") {}"#, r#"std.fail_with "no""#, "{"] {
+    for early in
+        [r#"(import "main.ncl") { name = "early" }"#, r#"(import "main.ncl") {}"#, r#"std.fail_with "no""#, "{"]
+    {
         let rendered = render([("main.ncl", program), ("mistletoe-early.ncl", early)], json!({})).unwrap();
         assert_eq!(rendered.files["main.ncl"], expected, "{early}");
     }
@@ -161,4 +166,95 @@ fn hostile_programs_end_with_an_error() {
     assert!(failure.message.contains("levels deep"), "{}", failure.message);
     let failure = main("let rec x = x + 1 in x", json!({})).unwrap_err();
     assert!(failure.message.contains("infinite recursion"), "{}", failure.message);
+}
+
+/// Each line of a file, with its line in that file of the package.
+fn lines(rendered: &Rendered, path: &str, file: &str) -> Vec<(String, usize)> {
+    let origin = rendered.origins[path].iter().find(|origin| origin.file == file).unwrap();
+    let lines = origin.lines.iter().copied().chain(std::iter::repeat(0));
+    let text = rendered.files[path].lines().map(|line| line.trim().to_owned());
+    text.zip(lines).filter(|(_, line)| *line > 0).collect()
+}
+
+fn known(lines: &[(&str, usize)]) -> Vec<(String, usize)> {
+    lines.iter().map(|(text, line)| ((*text).to_owned(), *line)).collect()
+}
+
+#[test]
+fn knows_where_fields_are_defined() {
+    let program = "\
+{
+  input | { name | String, replicas | Number | default = 1 },
+  output = {
+    web = {
+      apiVersion = \"apps/v1\",
+      kind = \"Deployment\",
+      metadata.name = input.name,
+      spec = {
+        replicas = input.replicas,
+        list = [
+          { name = \"a\" },
+          input.name,
+          \"b\",
+        ],
+      },
+    },
+  },
+}
+";
+    let rendered = main(program, json!({})).unwrap();
+    let expected = [
+        ("apiVersion: apps/v1", 5),
+        ("kind: Deployment", 6),
+        ("metadata:", 7),
+        ("name: shop", 7),
+        ("spec:", 8),
+        ("list:", 10),
+        ("- name: a", 11),
+        ("- shop", 10),
+        ("- b", 13),
+        ("replicas: 1", 9),
+    ];
+    assert_eq!(lines(&rendered, "main.ncl/web", "main.ncl"), known(&expected));
+}
+
+#[test]
+fn knows_where_merged_fields_are_from() {
+    let library = "\
+{
+  web = fun n => {
+    apiVersion = \"v1\",
+    kind = \"A\",
+    spec = { a | default = 1, b = n },
+  },
+}
+";
+    let program = "\
+let lib = import \"lib.ncl\" in
+let own = { kind = \"B\", x | default = 0 } in
+[
+  lib.web 2,
+  lib.web 3
+  & {
+    spec.a = 5,
+    spec.c = 6,
+  },
+  own & { apiVersion = \"v1\" },
+]
+";
+    let rendered = render([("main.ncl", program), ("lib.ncl", library)], json!({})).unwrap();
+    let in_library = [("apiVersion: v1", 3), ("kind: A", 4), ("spec:", 5), ("a: 1", 5), ("b: 2", 5)];
+    assert_eq!(lines(&rendered, "main.ncl", "lib.ncl"), known(&in_library));
+    let in_main = [
+        ("apiVersion: v1", 5),
+        ("kind: A", 5),
+        ("spec:", 5),
+        ("a: 5", 7),
+        ("b: 3", 5),
+        ("c: 6", 8),
+        ("apiVersion: v1", 10),
+        ("kind: B", 2),
+        ("x: 0", 2),
+    ];
+    assert_eq!(lines(&rendered, "main.ncl", "main.ncl"), known(&in_main));
 }
