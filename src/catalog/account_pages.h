@@ -54,7 +54,7 @@ std::string linked_page(const PageFrame& frame, const Project& project);
 
 /// Forms, for the package's page, of all that its author and moderators may do with a version.
 Markup version_controls(const Version& version, const std::string& form_token);
-/// What moderators may do with it, and with its package.
+/// Forms that let moderators hide it, or its package, and show them again.
 Markup hiding_controls(const Version& version, const std::string& form_token);
 
 }  // namespace mist::catalog

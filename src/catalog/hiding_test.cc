@@ -1,4 +1,4 @@
-// What moderators hide, on pages and over REST.
+// Packages and versions that moderators hide, on pages and over REST.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #pragma once
-// What /api/v1/index answers, made once for all clients after it changed. Of many packages that takes a
-// second, so one thread makes it while the others answer what it was before, and a catalog that changes all
-// the time spends a tenth of its time with it. Any thread.
+// The answers of /api/v1/index, made once for all clients after they changed. For many packages that takes a
+// second, so one thread makes them while the others give the ones before, and a catalog that changes all the
+// time spends a tenth of its time with it. Any thread.
 
 #include <condition_variable>
 #include <memory>

@@ -29,7 +29,7 @@ Error unexpected(const std::string& url, const http::Response& response) {
   return failure;
 }
 
-// What the service says of a package that it takes back, in its own words.
+// The service took the package back, and says why in its own words.
 Error taken_back(const std::string& url, const http::Response& response) {
   constexpr std::size_t kLongest = 600;
   Error failure =

@@ -42,7 +42,7 @@ TEST(Memory, AnOlderRecordTakesNothingFromWhatIsKnown) {
   const Record& known = **memory.record(older, "u1");
   EXPECT_EQ(known, now);
   EXPECT_EQ(memory.stored_record(), old) << "so that it is stored again";
-  // What an answer that was lost has stored isn't known otherwise.
+  // A write whose answer was lost may have stored it, which isn't known otherwise.
   Record more = now;
   more.objects.push_back({.node = "c", .id = {"v1", "Secret", "shop", "c"}});
   more.reach("late", "h2");

@@ -62,7 +62,7 @@ std::vector<ObjectId> Observer::marked(const std::set<reconcile::ObjectKind>& ki
   std::vector<ObjectId> found;
   for (const reconcile::ObjectKind& kind : kinds) {
     const auto store = store_of({kind.api_version, kind.kind, {}, {}}, true, context);
-    // What can't be asked now isn't known to be missing.
+    // A kind that can't be asked for now isn't known to be missing.
     if (!store.ok()) unsynced_ |= store.error().kind != ErrorKind::NotFound;
     if (!store.ok() || !is_synced(**store)) continue;
     const Informer& informer = *(*store)->informer;

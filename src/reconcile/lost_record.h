@@ -1,8 +1,8 @@
 #pragma once
 // An instance whose record was removed, or written over with an older one, while no operator ran that knew
-// it. Objects that its blueprint makes now are found again by their names. Whatever else carries its mark may
-// be what nothing wants any more, or what was meant to stay: it is put on record as that, told to people, and
-// left as it is. Pure; any thread.
+// it. Objects that its blueprint makes now are found again by their names. Any other object with its mark may
+// be one that nothing wants any more, or one that was meant to stay: it is put on record as that, told to
+// people, and left as it is. Pure; any thread.
 
 #include <string>
 

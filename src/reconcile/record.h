@@ -86,7 +86,7 @@ inline constexpr std::size_t kMostReached = 500;
 /// Whether nothing is lost if `now` isn't stored where `before` is: they differ at most in what objects show.
 bool says_as_much(const Record& before, const Record& now);
 
-/// What either says, where `known` is the later one: of what both name it counts.
+/// The union of both, where `known` is the later one: it counts for objects that both name.
 Record united(Record known, const Record& other);
 
 /// JSON.

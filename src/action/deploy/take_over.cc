@@ -166,8 +166,7 @@ Result<encoding::Value> replace_back(const Environment& environment, const kube:
           return error(ErrorKind::Conflict, "{} is not deleted", going.item.key.display())
               .with_because(std::string(apply::kUnmarked))
               .with_hint("change it back by hand, then run the command again");
-        return error(ErrorKind::Conflict, "{} now belongs to {}",
-                     going.item.key.display(),
+        return error(ErrorKind::Conflict, "{} now belongs to {}", going.item.key.display(),
                      marks.release.empty() ? fmt::format("ApplySet {}", marks.part_of)
                                            : fmt::format("release {}", marks.release))
             .with_hint("run the command again to see what can be done");

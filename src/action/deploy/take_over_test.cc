@@ -772,10 +772,8 @@ TEST_F(MeanwhileTest, WhatAThirdReleaseTookIsNotOverwritten) {
   });
   const auto refused = install_now(claim, taking());
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(
-      refused.error().message,
-      HasSubstr(
-          "PersistentVolumeClaim default/two now belongs to release default/third"));
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("PersistentVolumeClaim default/two now belongs to release default/third"));
   EXPECT_EQ(cluster.find("PersistentVolumeClaim", "default", "two")
                 ->string_at({"metadata", "labels", apply::kPartOfLabel}),
             apply_set_id(third));
@@ -790,8 +788,7 @@ TEST_F(MeanwhileTest, OfTwoThatAdoptOnlyOneDoes) {
   meanwhile("apply", "two", [&] { third_installs({.allowed = {.adopt = true, .force_conflicts = true}}); });
   const auto refused = install_now(kTaken, {.allowed = {.adopt = true, .force_conflicts = true}});
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().message,
-              HasSubstr("two now belongs to release default/third"));
+  EXPECT_THAT(refused.error().message, HasSubstr("two now belongs to release default/third"));
   EXPECT_EQ(mark("two"), "default/third");
   ASSERT_TRUE(uninstall_now().ok());
   EXPECT_EQ(value("two"), "3");
@@ -815,8 +812,7 @@ TEST_F(MeanwhileTest, WhatAThirdReleaseAdoptedIsNotReplaced) {
   const auto refused =
       install_now(kTaken, {.allowed = {.adopt = true, .replace = true, .force_conflicts = true}});
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().message,
-              HasSubstr("two now belongs to release default/third"));
+  EXPECT_THAT(refused.error().message, HasSubstr("two now belongs to release default/third"));
   EXPECT_EQ(cluster.find("ConfigMap", "default", "two")->string_at({"metadata", "uid"}), uid);
 }
 

@@ -13,9 +13,9 @@
 namespace mist::apply {
 
 /// After settle(): the release's own objects that the server refuses to change, or whose fields can't be
-/// changed in place and that may not be replaced, become Unchanged with RecordedAction::left; so do objects in
-/// a version that is served only by a CRD which is left itself. Objects that the server forbids to change are
-/// tried all the same, and ownership problems stay Conflicts.
+/// changed in place and that may not be replaced, become Unchanged with RecordedAction::left; so do objects
+/// in a version that is served only by a CRD which is left itself. Objects that the server forbids to change
+/// are tried all the same, and ownership problems stay Conflicts.
 void leave_refused(Plan& plan, const LiveState& live, const PlanRules& rules);
 
 /// For what the server refused only when it was written: what leave_refused() would have made of it.

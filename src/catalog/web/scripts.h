@@ -1,6 +1,6 @@
 #pragma once
-// The text of the scripts that browsers run, which bundle.mjs makes of the TypeScript beside it. What they
-// are for: script.h, preview_script.h. Pure; any thread.
+// The text of the scripts that browsers run, which bundle.mjs makes of the TypeScript beside it; script.h and
+// preview_script.h say their purpose. Pure; any thread.
 
 #include <string_view>
 
