@@ -79,7 +79,10 @@ class FileLint {
       inputs_file_ = kPackageFile;
     }
     if (chart) chart_file();
-    if (!chart && declared.ok() && !*declared && text_of(kKpmFile) == nullptr)
+    if (declared.ok() && !*declared && text_of(kPackageFile) != nullptr)
+      add("metadata", kPackageFile, nullptr,
+          "it is ignored, with name, version and dependencies: it has no kind: MistPackage");
+    else if (!chart && declared.ok() && !*declared && text_of(kKpmFile) == nullptr)
       add("no-metadata", {}, nullptr,
           fmt::format("there is no {}, so it has no version and no description", kPackageFile));
   }
