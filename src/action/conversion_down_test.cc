@@ -191,8 +191,8 @@ TEST_F(ConversionDownTest, ARecordIsMadeAnewWhateverOtherKindsCannotBeRead) {
   const auto rebuilt = from_labels(world);
   ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();
   EXPECT_THAT(heard.messages,
-              ::testing::Contains(
-                  AllOf(HasSubstr("the conversion webhook of things.example.com"), HasSubstr("aren't seen"))));
+              ::testing::Contains(AllOf(HasSubstr("the conversion webhook of things.example.com"),
+                                        HasSubstr("aren't seen"))));
   ASSERT_EQ(now().owned().size(), 1u);
   EXPECT_EQ(now().owned()[0].key.name, "ours");
   // Of a release that has such objects, nothing is left out of its record.

@@ -122,9 +122,10 @@ TEST(Lint, ReadsMistletoeYaml) {
       plain(head + "spec: {versoin: 1.0.0, version: 1.0.0, description: d}\n"),
       ElementsAre(
           "mistletoe.yaml:0: metadata: spec.versoin (did you mean version?) is unknown, and ignored"));
-  EXPECT_THAT(plain("metadata: {name: a}\nspec: {version: 1.0.0}\n"),
-              ElementsAre("mistletoe.yaml:0: metadata: it is ignored, with name, version and dependencies: it "
-                          "has no kind: MistPackage"));
+  EXPECT_THAT(
+      plain("metadata: {name: a}\nspec: {version: 1.0.0}\n"),
+      ElementsAre("mistletoe.yaml:0: metadata: it is ignored, with name, version and dependencies: it "
+                  "has no kind: MistPackage"));
   EXPECT_THAT(
       lines_of(lint_files({{"a.yaml", ""}}, nullptr)),
       ElementsAre(":0: no-metadata: there is no mistletoe.yaml, so it has no version and no description"));
