@@ -31,6 +31,7 @@ class Bench:
         self.environment = {**{key: value for key, value in os.environ.items() if not key.startswith("MIST_")},
                             "HOME": str(work), "MIST_HOME_LOCATION": str(work / "home"), "PATH": f"{programs}:{os.environ['PATH']}"}
         (work / "seed").write_text(json.dumps(SEED))
+        (work / "seed").chmod(0o600)
 
     def run(self, *command, cwd=None):
         ran = subprocess.run(command, env=self.environment, cwd=cwd or self.work, capture_output=True, text=True, stdin=subprocess.DEVNULL)
