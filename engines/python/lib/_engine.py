@@ -25,7 +25,7 @@ import _values
 PACKAGE = "/package"
 VENDORED = PACKAGE + "/vendor"
 MAIN = PACKAGE + "/main.py"
-# What the host calls the file of all that a program printed.
+# The host's name for the file of all that a program printed.
 PRINTED = "stdout.yaml"
 
 # Modules of Python that need what the sandbox doesn't have.
@@ -364,8 +364,8 @@ def _render(document):
 
 
 def _printed_result(text, stream):
-    """What a program printed: a MistResult, or Kubernetes YAML."""
-    # What the host takes for a document of its own says this.
+    """The result of a program that printed a MistResult, or Kubernetes YAML."""
+    # The host takes text with these words for a document of its own.
     if "Mist" in text and "mistletoe.dev/" in text:
         return text
     return {"result": "Ok", "files": {PRINTED: text}, "origins": {PRINTED: stream.origins(text)}}

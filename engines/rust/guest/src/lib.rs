@@ -13,9 +13,10 @@
 //! | [`package`] | what K3.yaml, mistletoe.yaml, values.yaml and values.schema.json say |
 //! | [`templates`] | which files of a package are templates, which pass as they are |
 //! | [`yaml`] | YAML as kubectl reads it, with places; and its writer |
-//! | [`lines`] | which line of a template wrote each line of its output |
+//! | [`lines`] | a template's output, and which of its lines wrote each line of that |
 //! | [`text`] | digests, base64, indenting: what both template languages offer |
 //! | [`host`], [`random`] | requests to the host; random bytes from keyed streams |
+//! | [`testing`] | what the engines' tests share |
 
 pub mod answer;
 pub mod engine;
@@ -25,6 +26,7 @@ pub mod lines;
 pub mod package;
 pub mod random;
 pub mod templates;
+pub mod testing;
 pub mod text;
 pub mod tree;
 pub mod yaml;

@@ -17,7 +17,7 @@ const MARK: &str = "mist:mark";
 static MARKER: &str = "mark";
 
 thread_local! {
-    /// What the last mark announced: a line, or 0, twice; and 1 if it is of text, whose lines follow one another.
+    /// The announcement of the last mark: its line (0: unknown) times two, plus 1 for text, whose lines follow one another.
     static ANNOUNCED: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -59,7 +59,7 @@ fn collect_texts<'a>(template: &'a Template, texts: &mut Vec<&'a str>) {
     }
 }
 
-/// Marks what the template writes itself. What an inline partial writes is called from elsewhere.
+/// Marks the elements that the template itself writes; an inline partial is called from elsewhere.
 fn add(template: &mut Template, mark: &TemplateElement, lines: &mut impl Iterator<Item = usize>) {
     // The chains of `else if` have elements without a place.
     let placed = template.mapping.len() == template.elements.len();
@@ -175,17 +175,15 @@ fn end_of_tag(source: &str, start: usize) -> Option<usize> {
 /// Collects what a template writes.
 #[derive(Default)]
 pub struct Trace {
-    output: Vec<u8>,
     lines: Lines,
     current: usize,
     is_text: bool,
 }
 
 impl Trace {
-    /// The output, and for each line of it the template's line, or 0.
+    /// As [`Lines::finish`].
     pub fn finish(self) -> (String, Vec<usize>) {
-        let text = String::from_utf8(self.output);
-        (text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()), self.lines.finish())
+        self.lines.finish()
     }
 }
 
@@ -209,7 +207,6 @@ impl Write for Trace {
         } else {
             self.lines.add_made(text, self.current);
         }
-        self.output.extend_from_slice(text);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! The engine as a host sees it: packages in, files or failures out.
 
+use guest::testing::lines_of;
 use guest::{Engine, Failure, Input, Object, Place, Rendered, Tree, Value, json};
 use handlebars_engine::HandlebarsEngine;
 
@@ -194,18 +195,6 @@ fn says_what_the_package_is() {
     assert_eq!(package["inputs"]["properties"]["n"], json!({"type": "integer", "default": 1}));
 }
 
-/// Each line of the output that isn't blank, with its line in the template.
-fn lines(rendered: &Rendered, path: &str) -> Vec<(String, usize)> {
-    let [origin] = rendered.origins[path].as_slice() else { panic!("{rendered:?}") };
-    assert_eq!(origin.file, path);
-    let text = rendered.files[path].split('\n').map(|line| line.trim().to_owned());
-    text.zip(origin.lines.iter().copied()).filter(|(text, _)| !text.is_empty()).collect()
-}
-
-fn known(lines: &[(&str, usize)]) -> Vec<(String, usize)> {
-    lines.iter().map(|(text, line)| ((*text).to_owned(), *line)).collect()
-}
-
 #[test]
 fn knows_which_line_wrote_what() {
     let template =
@@ -213,9 +202,9 @@ fn knows_which_line_wrote_what() {
     let data = json!({"x": 1, "y": 1, "l": [1, 2], "t": "m: 1\nn: 2"});
     let rendered = render([("a.yaml.hbs", template)], data).unwrap();
     let expected = [("a: 1", 1), ("b: 1", 3), ("- 1", 8), ("- 2", 8), ("m: 1", 10), ("n: 2", 10), ("end: 1", 11)];
-    assert_eq!(lines(&rendered, "a.yaml.hbs"), known(&expected));
+    assert_eq!(lines_of(&rendered, "a.yaml.hbs"), expected);
     let rendered = render([("a.yaml.hbs", template)], json!({"x": 0, "y": 1, "l": [], "t": ""})).unwrap();
-    assert_eq!(lines(&rendered, "a.yaml.hbs"), known(&[("a: 1", 1), ("no: 1", 5), ("end: 1", 11)]));
+    assert_eq!(lines_of(&rendered, "a.yaml.hbs"), [("a: 1", 1), ("no: 1", 5), ("end: 1", 11)]);
 }
 
 #[test]
@@ -240,7 +229,7 @@ fn what_a_partial_writes_has_the_line_that_calls_it() {
         ("r: 1", 10),
         ("end: 1", 13),
     ];
-    assert_eq!(lines(&rendered, "a.yaml.hbs"), known(&expected));
+    assert_eq!(lines_of(&rendered, "a.yaml.hbs"), expected);
 }
 
 #[test]

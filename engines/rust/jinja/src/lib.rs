@@ -89,7 +89,7 @@ impl Engine for Jinja {
     }
 }
 
-/// What a template renders, and for each line of it the template's line, or 0.
+/// The output of a template, and for each line of it the template's line, or 0.
 fn traced(loaded: &Loaded, path: &str, context: &Value) -> Result<(String, Vec<usize>), Error> {
     let template = loaded.environment.get_template(path)?;
     let mut trace = Trace::new(&template, loaded.keeps_blanks);

@@ -26,11 +26,10 @@ pub struct Trace<'a> {
     source: &'a str,
     /// Where each line of the template begins.
     starts: Vec<usize>,
-    /// The line of the template's own `extends`, which what isn't its own comes of; or 0.
+    /// The line of the template's own `extends`, to which text that isn't its own is due; or 0.
     extends: usize,
     /// Whether blanks beside a tag without a `-` are written.
     keeps_blanks: bool,
-    output: Vec<u8>,
     lines: Lines,
     current: Current,
     /// Where in the template the text, or the expression, ended that was written last; `None`: the tags behind it don't
@@ -38,7 +37,7 @@ pub struct Trace<'a> {
     last: Option<usize>,
 }
 
-/// What is written, each with its line, or 0.
+/// The source of the text that is written now, with its line, or 0.
 #[derive(Clone, Copy)]
 enum Current {
     Text(usize),
@@ -57,7 +56,6 @@ impl<'a> Trace<'a> {
             starts,
             extends: 0,
             keeps_blanks,
-            output: Vec::new(),
             lines: Lines::default(),
             current: Current::Text(0),
             last: Some(0),
@@ -67,10 +65,9 @@ impl<'a> Trace<'a> {
         trace
     }
 
-    /// The output, and for each line of it the template's line, or 0.
+    /// As [`Lines::finish`].
     pub fn finish(self) -> (String, Vec<usize>) {
-        let text = String::from_utf8(self.output);
-        (text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()), self.lines.finish())
+        self.lines.finish()
     }
 
     fn line(&self, place: usize) -> usize {
@@ -113,7 +110,7 @@ impl<'a> Trace<'a> {
             self.last = tag.filter(is_expression).and_then(|tag| end_of_expression(self.source, tag));
             self.current = Current::Expression(line);
         } else if std::ptr::eq(address, self.name[self.name.len()..].as_ptr()) {
-            // What follows is the template's, or else foreign.
+            // The text behind it is the template's, or else foreign.
             self.current = Current::Text(0);
         }
     }
@@ -137,7 +134,6 @@ impl Write for Trace<'_> {
             }
             Current::Expression(line) | Current::Foreign(line) => self.lines.add_made(text, line),
         }
-        self.output.extend_from_slice(text);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! The engine as a host sees it: packages in, files or failures out.
 
+use guest::testing::lines_of;
 use guest::{Engine, Failure, Input, Object, Place, Rendered, Tree, Value, json};
 use jinja::Jinja;
 
@@ -162,18 +163,6 @@ fn says_what_the_package_is() {
     assert_eq!(package["inputs"]["properties"]["n"], json!({"type": "integer", "default": 1}));
 }
 
-/// Each line of the output that isn't blank, with its line in the template.
-fn lines(rendered: &Rendered, path: &str) -> Vec<(String, usize)> {
-    let [origin] = rendered.origins[path].as_slice() else { panic!("{rendered:?}") };
-    assert_eq!(origin.file, path);
-    let text = rendered.files[path].split('\n').map(|line| line.trim().to_owned());
-    text.zip(origin.lines.iter().copied()).filter(|(text, _)| !text.is_empty()).collect()
-}
-
-fn known(lines: &[(&str, usize)]) -> Vec<(String, usize)> {
-    lines.iter().map(|(text, line)| ((*text).to_owned(), *line)).collect()
-}
-
 #[test]
 fn knows_which_line_wrote_what() {
     let template =
@@ -181,7 +170,7 @@ fn knows_which_line_wrote_what() {
     let data = json!({"x": 1, "l": [1, 2], "t": "m: 1\nn: 2"});
     let rendered = render([("a.yaml.j2", template)], data).unwrap();
     let expected = [("a: 1", 1), ("b: 1", 3), ("- 1", 6), ("- 2", 6), ("m: 1", 8), ("n: 2", 8), ("end: 1", 9)];
-    assert_eq!(lines(&rendered, "a.yaml.j2"), known(&expected));
+    assert_eq!(lines_of(&rendered, "a.yaml.j2"), expected);
 }
 
 #[test]
@@ -189,7 +178,7 @@ fn knows_lines_where_blanks_are_cut() {
     let template = "{%- for k in l -%}\n{{ k }}: {{ k -}}\n\n{{ t }}\n{% endfor -%}\n\n{{- t }}{# x\n #}\n{{- t }}";
     let rendered = render([("a.yaml.j2", template)], json!({"l": ["a", "b"], "t": "\n- x\n- y"})).unwrap();
     let round = [("- x", 4), ("- y", 4)];
-    // What comes behind a loop isn't sure.
+    // The lines behind a loop aren't sure.
     let expected = [
         [("a: a", 2)].as_slice(),
         &round,
@@ -198,7 +187,7 @@ fn knows_lines_where_blanks_are_cut() {
         &[("- x", 0), ("- y", 0)],
         &[("- x", 0), ("- y", 0)],
     ];
-    assert_eq!(lines(&rendered, "a.yaml.j2"), known(&expected.concat()));
+    assert_eq!(lines_of(&rendered, "a.yaml.j2"), expected.concat());
 }
 
 #[test]
@@ -213,9 +202,9 @@ fn what_others_write_has_the_line_that_named_them() {
     ];
     let rendered = render(files, json!({})).unwrap();
     let expected = [("a: 1", 2), ("x: 1", 3), ("y: 2", 3), ("b: x: 1", 4), ("y: 2", 4), ("m: 1", 5), ("n: 1", 5)];
-    assert_eq!(lines(&rendered, "a.j2"), known(&expected));
+    assert_eq!(lines_of(&rendered, "a.j2"), expected);
     // Where one ends and the other begins isn't sure.
     let expected = [("x: 1", 1), ("y: 2", 1), ("x: 1", 0), ("y: 2x: 1", 0), ("y: 2", 0)];
-    assert_eq!(lines(&rendered, "c.j2"), known(&expected));
-    assert_eq!(lines(&rendered, "b.j2"), known(&[("top: 1", 1), ("mid: 1", 3), ("bottom: 1", 1)]));
+    assert_eq!(lines_of(&rendered, "c.j2"), expected);
+    assert_eq!(lines_of(&rendered, "b.j2"), [("top: 1", 1), ("mid: 1", 3), ("bottom: 1", 1)]);
 }

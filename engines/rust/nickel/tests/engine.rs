@@ -169,15 +169,10 @@ fn hostile_programs_end_with_an_error() {
 }
 
 /// Each line of a file, with its line in that file of the package.
-fn lines(rendered: &Rendered, path: &str, file: &str) -> Vec<(String, usize)> {
+fn lines<'a>(rendered: &'a Rendered, path: &str, file: &str) -> Vec<(&'a str, usize)> {
     let origin = rendered.origins[path].iter().find(|origin| origin.file == file).unwrap();
     let lines = origin.lines.iter().copied().chain(std::iter::repeat(0));
-    let text = rendered.files[path].lines().map(|line| line.trim().to_owned());
-    text.zip(lines).filter(|(_, line)| *line > 0).collect()
-}
-
-fn known(lines: &[(&str, usize)]) -> Vec<(String, usize)> {
-    lines.iter().map(|(text, line)| ((*text).to_owned(), *line)).collect()
+    rendered.files[path].lines().map(str::trim).zip(lines).filter(|(_, line)| *line > 0).collect()
 }
 
 #[test]
@@ -215,7 +210,7 @@ fn knows_where_fields_are_defined() {
         ("- b", 13),
         ("replicas: 1", 9),
     ];
-    assert_eq!(lines(&rendered, "main.ncl/web", "main.ncl"), known(&expected));
+    assert_eq!(lines(&rendered, "main.ncl/web", "main.ncl"), expected);
 }
 
 #[test]
@@ -244,7 +239,7 @@ let own = { kind = \"B\", x | default = 0 } in
 ";
     let rendered = render([("main.ncl", program), ("lib.ncl", library)], json!({})).unwrap();
     let in_library = [("apiVersion: v1", 3), ("kind: A", 4), ("spec:", 5), ("a: 1", 5), ("b: 2", 5)];
-    assert_eq!(lines(&rendered, "main.ncl", "lib.ncl"), known(&in_library));
+    assert_eq!(lines(&rendered, "main.ncl", "lib.ncl"), in_library);
     let in_main = [
         ("apiVersion: v1", 5),
         ("kind: A", 5),
@@ -256,5 +251,5 @@ let own = { kind = \"B\", x | default = 0 } in
         ("kind: B", 2),
         ("x: 0", 2),
     ];
-    assert_eq!(lines(&rendered, "main.ncl", "main.ncl"), known(&in_main));
+    assert_eq!(lines(&rendered, "main.ncl", "main.ncl"), in_main);
 }
