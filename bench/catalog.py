@@ -160,7 +160,7 @@ class Plan:
         self.yanked = collections.deque()
 
     def prepare(self):
-        """What browsers and clients know already."""
+        """Collects the answers that browsers and clients know already."""
         for name, version, _ in self.content.packages[:1000]:
             status, headers, _ = self.catalog.ask("GET", f"/api/v1/packages/{name}/versions/{version}", self.forwarded())
             assert status == 200, (name, status)
@@ -298,7 +298,7 @@ def summary(rows):
     result = {}
     for kind, some in kinds.items():
         times = sorted(row[3] * 1000 for row in some)
-        # What a client knows is no longer so after a yank, and of a version after a download, which counts.
+        # A client's copy is out of date after a yank; that of a version also after a download, which counts.
         wrong = collections.Counter(row[2] for row in some
                                     if row[2] != EXPECTED.get(row[0], 200) and not (row[0].endswith("known") and row[2] == 200))
         result[kind] = {"count": len(some), "errors": {str(status): count for status, count in wrong.items() if count},

@@ -97,7 +97,7 @@ class Load {
         waiting_.pop_front();
         begin(request);
       }
-      // Who hasn't answered so long after the last request doesn't.
+      // A server that hasn't answered for so long after the last request won't.
       if (next_ == plan_.size() && since(began_) > plan_.back().at + kPatience) break;
       wait();
     }

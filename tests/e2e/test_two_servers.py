@@ -1,4 +1,5 @@
 """A cluster with two API servers: each learns a moment later what was written through the other."""
+import http.client
 import json
 import os
 import pathlib
@@ -53,7 +54,6 @@ def ready(t, port):
 
 
 def http_connection(t, port):
-    import http.client
     return http.client.HTTPSConnection(t.kube.host, port, context=t.kube.tls_without_identity, timeout=10)
 
 

@@ -13,7 +13,7 @@ export function walkResults(field: HTMLInputElement): void {
   });
 }
 
-/** What has the focus next; `at` is the index of the link that has it, -1: the field. */
+/** The element that gets the focus next; `at` is the index of the link that has it, -1: the field. */
 function target(key: string, at: number, links: readonly HTMLElement[], field: HTMLElement): HTMLElement | undefined {
   if (key === "ArrowDown") return links[Math.min(at + 1, links.length - 1)];
   if (key === "ArrowUp" && at >= 0) return at === 0 ? field : links[at - 1];
