@@ -230,29 +230,24 @@ class SqlStore final : public Store {
   Status show_package(const std::string& package) override {
     // Tags that came meanwhile are looked for now.
     return changing_package(
-        "UPDATE projects SET hidden = NULL, due = CASE linked WHEN 1 THEN 0 END WHERE name = ? AND hidden IS "
-        "NOT "
-        "NULL RETURNING id",
-        {package}, not_there("hidden package", package), [](Database&, std::int64_t) { return Status(); });
+        "UPDATE projects SET hidden = NULL, due = CASE linked WHEN 1 THEN 0 END "
+        "WHERE name = ? AND hidden IS NOT NULL RETURNING id",
+        {package}, not_there("hidden package", package));
   }
 
   Status hide_version(const std::string& package, const std::string& version,
                       const std::string& why) override {
     return changing_package(
-        "UPDATE versions SET hidden = ?1 WHERE version = ?3 AND project = (SELECT id FROM projects WHERE "
-        "name = "
-        "?2) RETURNING project",
-        {why, package, version}, not_there("version", fmt::format("{} {}", package, version)),
-        [](Database&, std::int64_t) { return Status(); });
+        "UPDATE versions SET hidden = ?1 "
+        "WHERE version = ?3 AND project = (SELECT id FROM projects WHERE name = ?2) RETURNING project",
+        {why, package, version}, not_there("version", fmt::format("{} {}", package, version)));
   }
 
   Status show_version(const std::string& package, const std::string& version) override {
     return changing_package(
-        "UPDATE versions SET hidden = NULL WHERE version = ?2 AND project = (SELECT id FROM projects WHERE "
-        "name = "
-        "?1) AND hidden IS NOT NULL RETURNING project",
-        {package, version}, not_there("hidden version", fmt::format("{} {}", package, version)),
-        [](Database&, std::int64_t) { return Status(); });
+        "UPDATE versions SET hidden = NULL WHERE version = ?2 AND "
+        "project = (SELECT id FROM projects WHERE name = ?1) AND hidden IS NOT NULL RETURNING project",
+        {package, version}, not_there("hidden version", fmt::format("{} {}", package, version)));
   }
 
   Result<bool> has_tag(const std::string& package, const std::string& tag,
@@ -430,8 +425,7 @@ class SqlStore final : public Store {
       return db->query(
           "SELECT p.name, v.version, v.digest, v.k3, v.yanked FROM versions v "
           "JOIN projects p ON p.id = v.project WHERE v.state = 2 AND v.k3 <> '' AND v.hidden IS NULL AND "
-          "p.hidden IS "
-          "NULL ORDER BY p.name, v.place",
+          "p.hidden IS NULL ORDER BY p.name, v.place",
           {}, [&](const Row& row) {
             index.second.push_back({row.text(0), row.text(1), row.text(2), row.text(3),
                                     row.is_null(4) ? std::nullopt : std::optional(row.text(4))});
@@ -498,24 +492,23 @@ class SqlStore final : public Store {
       MIST_TRY_VOID(give_up_lost(db));
       std::int64_t version = 0;
       std::int64_t account = 0;
-      MIST_TRY_VOID(db.query(
-          "SELECT j.id, j.attempt, p.name, v.version, v.digest, a.name, v.id, a.id "
-          "FROM jobs j JOIN versions v ON v.id = j.version "
-          "JOIN projects p ON p.id = v.project JOIN accounts a ON a.id = p.account "
-          "WHERE j.open = 1 AND (j.until IS NULL OR j.until <= ?) AND v.hidden IS NULL AND p.hidden IS "
-          "NULL "
-          "ORDER BY a.served, j.id LIMIT 1",
-          {now()}, [&](const Row& row) {
-            leased = Job{.id = row.integer(0),
-                         .attempt = static_cast<int>(row.integer(1)) + 1,
-                         .holder = holder,
-                         .package = row.text(2),
-                         .version = row.text(3),
-                         .digest = row.text(4),
-                         .owner = row.text(5)};
-            version = row.integer(6);
-            account = row.integer(7);
-          }));
+      MIST_TRY_VOID(
+          db.query("SELECT j.id, j.attempt, p.name, v.version, v.digest, a.name, v.id, a.id "
+                   "FROM jobs j JOIN versions v ON v.id = j.version "
+                   "JOIN projects p ON p.id = v.project JOIN accounts a ON a.id = p.account "
+                   "WHERE j.open = 1 AND (j.until IS NULL OR j.until <= ?) AND v.hidden IS NULL AND "
+                   "p.hidden IS NULL ORDER BY a.served, j.id LIMIT 1",
+                   {now()}, [&](const Row& row) {
+                     leased = Job{.id = row.integer(0),
+                                  .attempt = static_cast<int>(row.integer(1)) + 1,
+                                  .holder = holder,
+                                  .package = row.text(2),
+                                  .version = row.text(3),
+                                  .digest = row.text(4),
+                                  .owner = row.text(5)};
+                     version = row.integer(6);
+                     account = row.integer(7);
+                   }));
       if (!leased) return {};
       MIST_TRY_VOID(db.query(
           "SELECT version, digest FROM versions WHERE project = (SELECT project FROM versions WHERE id = ?1) "
@@ -731,11 +724,11 @@ class SqlStore final : public Store {
   // A statement that changes a package or one of its versions and returns the number of the project, and what
   // follows of it; `otherwise` if it changed nothing.
   Status changing_package(std::string_view sql, sql::Params params, const Error& otherwise,
-                          const std::function<Status(Database&, std::int64_t)>& then) {
+                          const std::function<Status(Database&, std::int64_t)>& then = {}) {
     return writing([&](Database& db) -> Status {
       MIST_TRY(const std::int64_t project, new_id(db, sql, params));
       if (project == 0) return otherwise;
-      MIST_TRY_VOID(then(db, project));
+      if (then) MIST_TRY_VOID(then(db, project));
       MIST_TRY_VOID(list_again(db, project));
       return index_changed(db);
     });
