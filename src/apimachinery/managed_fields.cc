@@ -1,10 +1,10 @@
-#include "kube/managed_fields.h"
+#include "apimachinery/managed_fields.h"
 
 #include <optional>
 
 #include "encoding/member_finder.h"
 
-namespace mist::kube {
+namespace mist::apimachinery {
 namespace {
 
 using encoding::Value;
@@ -67,4 +67,4 @@ Value field_set_without(const Value& fields, const Value& known) {
   return rest;
 }
 
-}  // namespace mist::kube
+}  // namespace mist::apimachinery

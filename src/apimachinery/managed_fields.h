@@ -6,7 +6,7 @@
 
 #include "encoding/value.h"
 
-namespace mist::kube {
+namespace mist::apimachinery {
 
 /// The entries of an object; empty if it has none.
 const encoding::Value::Array& managed_fields(const encoding::Value& object);
@@ -21,4 +21,4 @@ void add_field_set(encoding::Value& to, const encoding::Value& more);
 /// below it goes too. The work is linear.
 encoding::Value field_set_without(const encoding::Value& fields, const encoding::Value& known);
 
-}  // namespace mist::kube
+}  // namespace mist::apimachinery

@@ -1,11 +1,11 @@
-#include "kube/managed_fields.h"
+#include "apimachinery/managed_fields.h"
 
 #include <gtest/gtest.h>
 
 #include "encoding/json.h"
 #include "testing/yaml.h"
 
-namespace mist::kube {
+namespace mist::apimachinery {
 namespace {
 
 using encoding::Value;
@@ -38,4 +38,4 @@ TEST(ManagedFields, WhatIsNoSetOwnsNothing) {
 }
 
 }  // namespace
-}  // namespace mist::kube
+}  // namespace mist::apimachinery

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "apimachinery/built_in_groups.h"
+#include "apimachinery/managed_fields.h"
 #include "kube/api_failure.h"
 #include "kube/definitions.h"
-#include "kube/managed_fields.h"
 
 namespace mist::kube {
 namespace {
@@ -106,7 +106,7 @@ Value with_present_version(const Value& entries, const std::set<std::string>& lo
       continue;
     }
     Value& first = renewed.as_array()[place->second];
-    if (const Value* fields = entry.find("fieldsV1")) add_field_set(first["fieldsV1"], *fields);
+    if (const Value* fields = entry.find("fieldsV1")) apimachinery::add_field_set(first["fieldsV1"], *fields);
     if (first.string_at("time") < entry.string_at("time")) first.set("time", entry.string_at("time"));
   }
   return renewed;
@@ -116,7 +116,7 @@ Value with_present_version(const Value& entries, const std::set<std::string>& lo
 bool keeps_owners(const Value& answer, const Value& owners) {
   std::set<Identity> wanted;
   for (const Value& entry : owners.as_array()) wanted.insert(identity_of(entry));
-  return std::ranges::any_of(managed_fields(answer),
+  return std::ranges::any_of(apimachinery::managed_fields(answer),
                              [&](const Value& entry) { return wanted.contains(identity_of(entry)); });
 }
 

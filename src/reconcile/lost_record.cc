@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apimachinery/conditions.h"
+#include "apimachinery/managed_fields.h"
 #include "base/some_of.h"
 #include "base/text.h"
 #include "blueprint/check.h"
@@ -13,13 +14,7 @@ namespace {
 
 constexpr std::size_t kMostNamed = 10;
 
-const Value::Array& managed_fields(const Value& instance) {
-  static const Value::Array kNone;
-  const Value* const entries = instance.at_path({"metadata", "managedFields"});
-  return entries != nullptr && entries->is_array() ? entries->as_array() : kNone;
-}
-
-// An entry of those: the operator wrote the record that is there.
+// An entry of managed fields: the operator wrote the record that is there.
 bool is_own_record(const Value& entry) {
   static const std::string kField = fmt::format("f:{}", kRecordAnnotation);
   return entry.string_at("manager") == kManager && entry.string_at("operation") == "Apply" &&
@@ -28,7 +23,7 @@ bool is_own_record(const Value& entry) {
 
 bool is_changed_since_created(const Value& instance) {
   const std::string_view created = instance.string_at({"metadata", "creationTimestamp"});
-  return std::ranges::any_of(managed_fields(instance),
+  return std::ranges::any_of(apimachinery::managed_fields(instance),
                              [&](const Value& each) { return each.string_at("time") != created; });
 }
 
@@ -52,7 +47,7 @@ void add_kinds(const blueprint::Blueprint& blueprint, graph::Node node, const Va
 }  // namespace
 
 bool is_record_in_doubt(const Value& instance) {
-  for (const Value& each : managed_fields(instance))
+  for (const Value& each : apimachinery::managed_fields(instance))
     if (is_own_record(each)) return false;
   return !instance.string_at({"metadata", "annotations", kRecordAnnotation}).empty() ||
          has_finalizer(instance) || apimachinery::condition_of(instance, "Ready") != nullptr ||

@@ -1,6 +1,6 @@
 // Who owns which field, as a server, or whoever wrote an object, has it: two sets on two lines, and an object
 // that is compared with another.
-#include "kube/managed_fields.h"
+#include "apimachinery/managed_fields.h"
 
 #include <algorithm>
 
@@ -29,17 +29,18 @@ void managed_fields(std::string_view bytes) {
   Input input(bytes);
   const Value one = value_of(input.line()), two = value_of(input.line());
   Value both = one;
-  kube::add_field_set(both, two);
+  apimachinery::add_field_set(both, two);
   Value again = both;
-  kube::add_field_set(again, two);
+  apimachinery::add_field_set(again, two);
   if (is_set(one) && is_set(two) && again != both)
     fail("joined again it is another", encoding::to_json(both));
-  (void)kube::field_set_without(both, one);
+  (void)apimachinery::field_set_without(both, one);
 
   const Value desired = value_of(input.line());
   Value live = value_of(input.line());
   if (!desired.is_object() || !live.is_object()) return;
-  for (const Value& entry : kube::managed_fields(live)) (void)kube::is_applied_by(entry, "mistctl");
+  for (const Value& entry : apimachinery::managed_fields(live))
+    (void)apimachinery::is_applied_by(entry, "mistctl");
   const auto differences = apply::differences(desired, live, "mistctl");
   (void)apply::with_differences(live, differences);
 }

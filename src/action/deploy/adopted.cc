@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "apimachinery/managed_fields.h"
 #include "apply/fields/field_owners.h"
 #include "apply/fields/field_transfer.h"
 #include "apply/marks.h"
@@ -12,7 +13,6 @@
 #include "encoding/json.h"
 #include "kube/api_failure.h"
 #include "kube/lost_version.h"
-#include "kube/managed_fields.h"
 
 namespace mist::action {
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kManager = kube::kFieldManager;
 
-bool is_ours(const Value& entry) { return kube::is_applied_by(entry, kManager); }
+bool is_ours(const Value& entry) { return apimachinery::is_applied_by(entry, kManager); }
 
 bool same_owner(const Value& a, const Value& b) {
   return std::ranges::all_of(std::array{"manager", "operation", "subresource"},
@@ -33,9 +33,9 @@ bool same_owner(const Value& a, const Value& b) {
 // All that one owner has, in whatever versions it was written.
 Value fields_of(const Value& object, const Value& owner) {
   Value fields = Value::object();
-  for (const Value& entry : kube::managed_fields(object)) {
+  for (const Value& entry : apimachinery::managed_fields(object)) {
     const Value* more = entry.find("fieldsV1");
-    if (more != nullptr && same_owner(entry, owner)) kube::add_field_set(fields, *more);
+    if (more != nullptr && same_owner(entry, owner)) apimachinery::add_field_set(fields, *more);
   }
   return fields;
 }
@@ -57,15 +57,15 @@ Value with_keys(Value fields) {
 // to them.
 Value fields_taken(const Value& before, const Value& live) {
   Value known = Value::object();
-  for (const Value& entry : kube::managed_fields(live)) {
+  for (const Value& entry : apimachinery::managed_fields(live)) {
     const Value* fields = entry.find("fieldsV1");
-    if (fields != nullptr && !is_ours(entry)) kube::add_field_set(known, *fields);
+    if (fields != nullptr && !is_ours(entry)) apimachinery::add_field_set(known, *fields);
   }
   Value taken = Value::object();
-  for (const Value& entry : kube::managed_fields(before)) {
+  for (const Value& entry : apimachinery::managed_fields(before)) {
     const Value* fields = entry.find("fieldsV1");
     if (fields == nullptr || !fields->is_object() || !entry.string_at("subresource").empty()) continue;
-    kube::add_field_set(taken, kube::field_set_without(*fields, known));
+    apimachinery::add_field_set(taken, apimachinery::field_set_without(*fields, known));
   }
   return with_keys(std::move(taken));
 }
@@ -73,10 +73,10 @@ Value fields_taken(const Value& before, const Value& live) {
 // Fields that managers have written since and did not own before.
 Value fields_since(const Value& before, const Value& live) {
   Value since = Value::object();
-  for (const Value& entry : kube::managed_fields(live)) {
+  for (const Value& entry : apimachinery::managed_fields(live)) {
     const Value* fields = entry.find("fieldsV1");
     if (fields == nullptr || !fields->is_object() || is_ours(entry)) continue;
-    kube::add_field_set(since, kube::field_set_without(*fields, fields_of(before, entry)));
+    apimachinery::add_field_set(since, apimachinery::field_set_without(*fields, fields_of(before, entry)));
   }
   return since;
 }
@@ -100,14 +100,14 @@ Value part_of(Value before, Value fields) {
 // Gives each earlier owner its fields back, except for those that others have written since.
 Value owners_again(const Value& before, const Value& live) {
   Value::Array owners;
-  for (const Value& entry : kube::managed_fields(live)) {
+  for (const Value& entry : apimachinery::managed_fields(live)) {
     if (!is_ours(entry)) owners.push_back(entry);
   }
   const Value since = fields_since(before, live);
-  for (Value entry : kube::managed_fields(before)) {
+  for (Value entry : apimachinery::managed_fields(before)) {
     const Value* all = entry.find("fieldsV1");
     if (all == nullptr || !all->is_object() || !entry.string_at("subresource").empty()) continue;
-    Value fields = kube::field_set_without(*all, since);
+    Value fields = apimachinery::field_set_without(*all, since);
     if (fields.empty()) continue;
     entry.set("fieldsV1", fields);
     const auto known = std::ranges::find_if(owners, [&](const Value& each) {
@@ -116,7 +116,7 @@ Value owners_again(const Value& before, const Value& live) {
     if (known == owners.end())
       owners.push_back(std::move(entry));
     else
-      kube::add_field_set((*known)["fieldsV1"], fields);
+      apimachinery::add_field_set((*known)["fieldsV1"], fields);
   }
   return Value(std::move(owners));
 }
@@ -200,7 +200,7 @@ Result<GivenBack> give_back_once(const Environment& environment, const kube::Obj
   if (live.string_at({"metadata", "uid"}) != uid || somebody_elses)
     return GivenBack{"it is somebody else's by now"};
   const Value taken = fields_taken(before, live);
-  if (owner.empty() && taken.empty() && std::ranges::none_of(kube::managed_fields(live), is_ours))
+  if (owner.empty() && taken.empty() && std::ranges::none_of(apimachinery::managed_fields(live), is_ours))
     return GivenBack{words(before, live)};  // nothing of it was written
   Value wanted = part_of(before, taken);
   wanted["metadata"].set("uid", uid);

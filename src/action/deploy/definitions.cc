@@ -1,5 +1,6 @@
 #include "action/deploy/definitions.h"
 
+#include "apimachinery/managed_fields.h"
 #include "apply/plan/definition_change.h"
 #include "base/text.h"
 
@@ -24,9 +25,7 @@ Result<std::string> user_of(const Environment& environment, const GroupKind& kin
   MIST_TRY(const kube::ObjectList list, environment.client.list(*resource, options, context));
   const std::string api_version = kind.group + "/" + version;
   for (const Value& item : list.items) {
-    const Value* managers = item.at_path({"metadata", "managedFields"});
-    if (managers == nullptr || !managers->is_array()) continue;
-    for (const Value& manager : managers->as_array()) {
+    for (const Value& manager : apimachinery::managed_fields(item)) {
       if (manager.string_at("apiVersion") == api_version)
         return ObjectKey{kind, std::string(item.string_at({"metadata", "namespace"})),
                          std::string(item.string_at({"metadata", "name"}))}

@@ -11,12 +11,12 @@
 #include <unordered_map>
 
 #include "apimachinery/built_in_groups.h"
+#include "apimachinery/managed_fields.h"
 #include "apply/fields/field_path.h"
 #include "apply/fields/stored_forms.h"
 #include "apply/fields/unowned_empty.h"
 #include "encoding/json.h"
 #include "encoding/member_finder.h"
-#include "kube/managed_fields.h"
 
 namespace mist::apply {
 namespace {
@@ -483,10 +483,10 @@ class Comparison {
 // Our own ownership, and that of everybody else.
 FieldPlace ownership(const Value& live, std::string_view manager) {
   FieldPlace place;
-  for (const Value& entry : kube::managed_fields(live)) {
+  for (const Value& entry : apimachinery::managed_fields(live)) {
     const Value* fields = entry.find("fieldsV1");
     if (fields == nullptr || !fields->is_object() || fields->empty()) continue;
-    if (kube::is_applied_by(entry, manager))
+    if (apimachinery::is_applied_by(entry, manager))
       place.owned = fields;
     else
       place.others.emplace_back(entry.string_at("manager"), fields);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "apimachinery/managed_fields.h"
 #include "apply/fields/field_transfer.h"
 #include "kube/lost_version.h"
-#include "kube/managed_fields.h"
 
 namespace mist::apply {
 namespace {
@@ -16,7 +16,7 @@ bool is_patched_by_us(const Value& entry) {
 }
 
 bool has_patched_fields(const Value& object) {
-  return std::ranges::any_of(kube::managed_fields(object), is_patched_by_us);
+  return std::ranges::any_of(apimachinery::managed_fields(object), is_patched_by_us);
 }
 
 Value at_version_of(const Value& live) {
@@ -29,7 +29,7 @@ Result<Value> give_up_patched_fields(kube::Client& client, const kube::ObjectRef
                                      const Context& context) {
   constexpr int kTries = 5;
   for (int i = 0;; ++i) {
-    Value::Array others = kube::managed_fields(there);
+    Value::Array others = apimachinery::managed_fields(there);
     std::erase_if(others, is_patched_by_us);
     Value metadata = at_version_of(there);
     metadata.set("managedFields", Value(std::move(others)));
@@ -58,8 +58,8 @@ Result<Value> empty_fields(kube::Client& client, const kube::ObjectRef& ref, con
   Value patch = emptying_patch(live, emptied);
   patch.set("metadata", at_version_of(live));
   const Value owners = kube::with_present_owners(client, ref.resource, live, context);
-  if (kube::managed_fields(owners) != kube::managed_fields(live))
-    patch["metadata"].set("managedFields", Value(kube::managed_fields(owners)));
+  if (apimachinery::managed_fields(owners) != apimachinery::managed_fields(live))
+    patch["metadata"].set("managedFields", Value(apimachinery::managed_fields(owners)));
   MIST_TRY(Value there, client.merge_patch(ref, patch, context));
   if (has_patched_fields(live) || !has_patched_fields(there)) return there;
   return give_up_patched_fields(client, ref, std::move(there), context);

@@ -4,8 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "apimachinery/managed_fields.h"
 #include "encoding/json.h"
-#include "kube/managed_fields.h"
 
 namespace mist::apply {
 namespace {
@@ -100,16 +100,15 @@ class Walk {
 
 std::vector<ForeignField> foreign_fields(const Value& desired, const Value& live, std::string_view manager) {
   std::vector<ForeignField> found;
-  const Value* entries = live.at_path({"metadata", "managedFields"});
-  if (entries == nullptr || !entries->is_array()) return found;
+  const Value::Array& entries = apimachinery::managed_fields(live);
   const auto is_ours = [&](const Value& entry) {
     return entry.string_at("manager") == manager && entry.string_at("operation") == "Apply";
   };
   const Value* ours = nullptr;
-  for (const Value& entry : entries->as_array()) {
+  for (const Value& entry : entries) {
     if (is_ours(entry) && entry.string_at("subresource").empty()) ours = entry.find("fieldsV1");
   }
-  for (const Value& entry : entries->as_array()) {
+  for (const Value& entry : entries) {
     if (is_ours(entry) || entry.string_at("subresource") == "status") continue;
     const Value* fields = entry.find("fieldsV1");
     if (fields == nullptr || !fields->is_object()) continue;
@@ -157,8 +156,8 @@ Value named_part(const Value& fields, const Value& live) {
 }  // namespace
 
 Value applied_fields(const Value& live, std::string_view manager) {
-  for (const Value& entry : kube::managed_fields(live)) {
-    if (!kube::is_applied_by(entry, manager)) continue;
+  for (const Value& entry : apimachinery::managed_fields(live)) {
+    if (!apimachinery::is_applied_by(entry, manager)) continue;
     const Value* fields = entry.find("fieldsV1");
     if (fields == nullptr || !fields->is_object()) return {};
     const Value part = named_part(*fields, live);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "apimachinery/managed_fields.h"
 #include "apply/fields/field_owners.h"
 #include "apply/inventory.h"
 #include "apply/marks.h"
@@ -10,7 +11,6 @@
 #include "base/text.h"
 #include "encoding/json.h"
 #include "encoding/member_finder.h"
-#include "kube/managed_fields.h"
 
 namespace mist::apply {
 namespace {
@@ -134,8 +134,8 @@ ChosenFields only_named(std::set<std::string> named) {
 }
 
 bool is_copy(const Value& live, std::string_view manager) {
-  return std::ranges::any_of(kube::managed_fields(live), [&](const Value& entry) {
-    return !kube::is_applied_by(entry, manager) && may_be_taken(entry) &&
+  return std::ranges::any_of(apimachinery::managed_fields(live), [&](const Value& entry) {
+    return !apimachinery::is_applied_by(entry, manager) && may_be_taken(entry) &&
            owns_our_mark(*entry.find("fieldsV1"));
   });
 }
@@ -166,8 +166,8 @@ std::optional<FieldTransfer> field_transfer(const Value& desired, const Value& l
   Value ours;
   std::set<std::pair<std::string, std::string>> managers;
   Value::Array others;
-  for (const Value& entry : kube::managed_fields(live)) {
-    const bool mine = kube::is_applied_by(entry, manager);
+  for (const Value& entry : apimachinery::managed_fields(live)) {
+    const bool mine = apimachinery::is_applied_by(entry, manager);
     const Value taken = mine || !may_be_taken(entry) ? Value() : chosen(entry);
     if (!mine && taken.empty()) {
       others.push_back(entry);
@@ -175,13 +175,13 @@ std::optional<FieldTransfer> field_transfer(const Value& desired, const Value& l
     }
     const Value* const fields = mine ? entry.find("fieldsV1") : &taken;
     if (!mine) {
-      if (Value left = kube::field_set_without(*entry.find("fieldsV1"), taken); !left.empty()) {
+      if (Value left = apimachinery::field_set_without(*entry.find("fieldsV1"), taken); !left.empty()) {
         transfer.copied = true;
         others.push_back(entry);
         others.back().set("fieldsV1", std::move(left));
       }
       managers.emplace(entry.string_at("manager"), entry.string_at("operation"));
-      kube::add_field_set(transfer.fields, *fields);
+      apimachinery::add_field_set(transfer.fields, *fields);
     }
     // The latest version that the fields were written in, our own if we have one: the server converts from
     // it.
@@ -190,9 +190,9 @@ std::optional<FieldTransfer> field_transfer(const Value& desired, const Value& l
       ours = entry;
       if (!mine) ours.set("fieldsV1", taken);
       if (fields != nullptr && fields->is_object() && !known.empty())
-        kube::add_field_set(ours["fieldsV1"], known);
+        apimachinery::add_field_set(ours["fieldsV1"], known);
     } else {
-      kube::add_field_set(ours["fieldsV1"], *fields);
+      apimachinery::add_field_set(ours["fieldsV1"], *fields);
     }
   }
   transfer.last_applied = live.at_path({"metadata", "annotations", kLastAppliedAnnotation}) != nullptr &&

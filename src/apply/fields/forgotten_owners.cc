@@ -1,10 +1,10 @@
 #include "apply/fields/forgotten_owners.h"
 
-#include "kube/managed_fields.h"
+#include "apimachinery/managed_fields.h"
 
 namespace mist::apply {
 
-bool owners_are_forgotten(const Value& live) { return kube::managed_fields(live).empty(); }
+bool owners_are_forgotten(const Value& live) { return apimachinery::managed_fields(live).empty(); }
 
 Value with_known_owners(kube::Client& client, const kube::ObjectRef& ref, Value live,
                         std::string_view manager, const Context& context) {
@@ -18,8 +18,8 @@ Value with_known_owners(kube::Client& client, const kube::ObjectRef& ref, Value 
                                        {"metadata", std::move(metadata)}});
   const auto answer = client.apply(ref, nothing, options, context);
   if (!answer.ok()) return live;
-  Value::Array others = kube::managed_fields(*answer);
-  std::erase_if(others, [&](const Value& entry) { return kube::is_applied_by(entry, manager); });
+  Value::Array others = apimachinery::managed_fields(*answer);
+  std::erase_if(others, [&](const Value& entry) { return apimachinery::is_applied_by(entry, manager); });
   live["metadata"].set("managedFields", Value(std::move(others)));
   return live;
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "apimachinery/built_in_groups.h"
+#include "apimachinery/managed_fields.h"
 #include "apply/fields/field_path.h"
 #include "encoding/json.h"
-#include "kube/managed_fields.h"
 
 namespace mist::apply {
 namespace {
@@ -106,7 +106,7 @@ std::vector<FieldDifference> lists_left_empty(const Value& recorded, const Value
   const std::string_view group = version.substr(0, std::min(version.size(), version.find('/')));
   if (!version.contains('/') || apimachinery::is_built_in_group(group)) return {};
   std::vector<const Value*> owned;
-  for (const Value& entry : kube::managed_fields(live))
+  for (const Value& entry : apimachinery::managed_fields(live))
     if (const Value* fields = entry.find("fieldsV1")) owned.push_back(fields);
   Search search;
   search.in_map({recorded, &wanted, live, std::move(owned)});

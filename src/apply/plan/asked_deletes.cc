@@ -1,7 +1,6 @@
 #include "apply/plan/asked_deletes.h"
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
 #include <set>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "apply/plan/admission_change.h"
 #include "apply/plan/admission_gates.h"
 #include "apply/plan/admission_judges.h"
+#include "apply/plan/asking.h"
 #include "apply/plan/observe.h"
 #include "apply/plan/refusal.h"
 #include "base/one_line.h"
@@ -30,19 +30,18 @@ bool is_unanswered(const Error& failure) { return !kube::unanswering_webhook(fai
 Result<std::vector<Refusal>> ask(kube::Client& client, const std::vector<PlannedAction*>& asked,
                                  const Context& context) {
   std::vector<std::optional<Error>> answers(asked.size());
-  std::atomic<bool> insist = true;  // a webhook that was waited for once isn't waited for again
+  Asking asking(context);
   const auto ask_one = [&](std::size_t i) -> Status {
     const PlannedAction& removal = *asked[i];
     const InventoryItem item{.key = removal.key, .version = removal.resource.gvk.version, .uid = removal.uid};
     const auto resource = resource_of(client, item, context);
     if (!resource.ok() || !*resource) return context.check();
-    auto removed =
-        client.remove({**resource, removal.key.ns, removal.key.name},
-                      {.uid = removal.uid, .dry_run = kube::DryRun::Server, .insist = insist}, context);
+    auto removed = client.remove(
+        {**resource, removal.key.ns, removal.key.name},
+        {.uid = removal.uid, .dry_run = kube::DryRun::Server, .insist = asking.insists()}, context);
     MIST_TRY_VOID(context.check());
     if (removed.ok()) return {};
-    if (kube::is_without_answer(removed.error())) return std::move(removed).error();
-    if (is_unanswered(removed.error())) insist = false;
+    MIST_TRY_VOID(asking.note(removed.error()));
     if (kube::is_denied(removed.error()) || is_unanswered(removed.error()))
       answers[i] = std::move(removed).error();
     return {};

@@ -1,21 +1,13 @@
 #include "apply/plan/plan.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "apply/fields/field_place.h"
 #include "apply/fields/forgotten_owners.h"
-#include "apply/fields/immutable.h"
-#include "apply/fields/server_made.h"
-#include "apply/fields/unowned_empty.h"
 #include "apply/marks.h"
 #include "apply/order/order.h"
-#include "apply/plan/admission_change.h"
-#include "apply/plan/finished_job.h"
-#include "base/some_of.h"
 #include "base/text.h"
-#include "kube/managed_fields.h"
 
 namespace mist::apply {
 

@@ -4,18 +4,15 @@
 #include <map>
 #include <set>
 
-#include "apply/fields/field_place.h"
-#include "apply/fields/forgotten_owners.h"
+#include "apimachinery/managed_fields.h"
 #include "apply/fields/immutable.h"
 #include "apply/fields/server_made.h"
 #include "apply/fields/unowned_empty.h"
 #include "apply/marks.h"
-#include "apply/order/order.h"
 #include "apply/plan/admission_change.h"
 #include "apply/plan/finished_job.h"
 #include "base/some_of.h"
 #include "base/text.h"
-#include "kube/managed_fields.h"
 
 namespace mist::apply {
 namespace {
@@ -302,8 +299,8 @@ class Planner {
   // gone, and nothing in it is ours. If it is wanted again, it is adopted again.
   bool was_given_back(const PlannedAction& action, const Value& there, Whose owner) const {
     return action.recorded.adopted && owner == Whose::Nobodys &&
-           std::ranges::none_of(kube::managed_fields(there), [&](const Value& entry) {
-             return kube::is_applied_by(entry, owner_.manager);
+           std::ranges::none_of(apimachinery::managed_fields(there), [&](const Value& entry) {
+             return apimachinery::is_applied_by(entry, owner_.manager);
            });
   }
 
@@ -426,8 +423,8 @@ class Planner {
   // Whether our field manager wrote it, in the version that is wanted now: else who owns what isn't known,
   // or is told in the fields of another version.
   bool has_our_fields(const DesiredObject& object, const Value& live) const {
-    return std::ranges::any_of(kube::managed_fields(live), [&](const Value& entry) {
-      return kube::is_applied_by(entry, owner_.manager) &&
+    return std::ranges::any_of(apimachinery::managed_fields(live), [&](const Value& entry) {
+      return apimachinery::is_applied_by(entry, owner_.manager) &&
              entry.string_at("apiVersion") == object.rendered.object.value().string_at("apiVersion");
     });
   }

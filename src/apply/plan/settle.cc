@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 
 #include "apply/fields/empty_first.h"
 #include "apply/fields/server_made.h"
 #include "apply/marks.h"
 #include "apply/plan/admission_gates.h"
 #include "apply/plan/admission_judges.h"
+#include "apply/plan/asking.h"
 #include "apply/plan/refusal.h"
 #include "base/parallel.h"
 #include "base/some_of.h"
@@ -91,7 +91,7 @@ class Settler {
     // Fields that are taken over first don't conflict then; the plan knows those that do (fields_of_others).
     options.force = rules_.allowed.force_conflicts || action.transfer.has_value();
     options.dry_run = kube::DryRun::Server;
-    options.insist = insist_;
+    options.insist = asking_.insists();
     const kube::ObjectRef ref{action.resource, action.key.ns, action.key.name};
     const bool empties = empties_something(action, ref, there->second.value);
     auto answer = client_.apply(ref, object, options, context_);
@@ -123,7 +123,7 @@ class Settler {
         accepted(action, desired, base, *answer);
       return {};
     }
-    MIST_TRY_VOID(still_answers(answer));
+    MIST_TRY_VOID(asking_.note(answer.error()));
     // The apply gets over it, which a dry run can't.
     if (kube::is_lost_version(answer.error()) || kube::is_narrow_version(answer.error()) ||
         kube::is_without_dry_run(answer.error()))
@@ -152,16 +152,6 @@ class Settler {
   }
 
  private:
-  // Fails where a question got no answer at all: the rest would wait as long for theirs. A webhook that was
-  // waited for once isn't waited for again.
-  Status still_answers(const Result<Value>& answer) const {
-    MIST_TRY_VOID(context_.check());
-    if (answer.ok()) return {};
-    if (kube::is_without_answer(answer.error())) return answer.error();
-    if (!kube::unanswering_webhook(answer.error()).empty()) insist_ = false;
-    return {};
-  }
-
   void unanswered(PlannedAction& action, const Error& failure) const {
     conflict(action, ConflictCause::Denied, "it can't be written now", failure);
   }
@@ -191,12 +181,14 @@ class Settler {
     kube::ApplyOptions options;
     options.field_manager = plan_.owner.manager;
     options.dry_run = kube::DryRun::Server;
-    options.insist = insist_;
+    options.insist = asking_.insists();
     const auto created =
         client_.apply({action.resource, action.key.ns, action.key.name}, object, options, context_);
-    MIST_TRY_VOID(still_answers(created));
-    if (created.ok() || kube::is_without_dry_run(created.error())) return {};
+    MIST_TRY_VOID(context_.check());
+    if (created.ok()) return {};
     const Error& failure = created.error();
+    MIST_TRY_VOID(asking_.note(failure));
+    if (kube::is_without_dry_run(failure)) return {};
     if (kube::is_over_quota(failure) && may_make_room()) return {};
     if (!kube::denied_by(failure).empty() || (action.ask && kube::is_denied(failure)))
       denied(action, failure);
@@ -403,7 +395,7 @@ class Settler {
   const PlanRules& rules_;
   const Context& context_;
   const std::set<GroupKind> redefined_;
-  mutable std::atomic<bool> insist_ = true;
+  mutable Asking asking_{context_};
 };
 
 }  // namespace
