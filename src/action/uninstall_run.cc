@@ -261,7 +261,7 @@ class UninstallRun {
                                 {.wait = until_gone,
                                  .timeout = options_.timeout,
                                  .last_look = last_look,
-                                 .gone_gates = apply::names_of_first(plan_.removals)},
+                                 .gone_gates = apply::names_of_gates(plan_.removals)},
                                 environment_.events, lock_->context());
     report_.deleted += static_cast<std::size_t>(std::ranges::count(done.outcomes, apply::Outcome::Done));
     for (auto& [position, why] : done.stayed) retain(report_, removals[position].key, std::move(why));

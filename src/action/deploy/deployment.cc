@@ -79,7 +79,10 @@ Status Deployment::run(const Context& context) {
     if (!lock_) return std::move(journalled).error();
     return stop(std::move(journalled).error());
   }
-  if (Status gone = delete_first(); !gone) return stop(std::move(gone).error());
+  std::vector<const apply::PlannedAction*> first;
+  for (const apply::PlannedAction& action : look_.plan.removals)
+    if (action.first && action.kind == apply::ActionKind::Delete) first.push_back(&action);
+  if (Status gone = delete_first(first); !gone) return stop(std::move(gone).error());
   apply::Execution execution = write();
   for (std::size_t i = 0; i < look_.plan.removals.size(); ++i)
     if (gone_first_.contains(look_.plan.removals[i].key)) execution.removals[i] = apply::Outcome::Done;
@@ -221,6 +224,7 @@ apply::Execution Deployment::write() {
     return error(ErrorKind::Conflict, "{} is not replaced: {}", action.key.display(), why)
         .with_hint("run the command again to see what can be done");
   };
+  execute_options.delete_gate = [this](const apply::PlannedAction& gate) { return delete_first({&gate}); };
   if (look_.options.wait)
     execute_options.before_last_hooks = [this](const apply::Execution& execution) -> Status {
       std::optional<Error> failure = wait(execution);
@@ -313,18 +317,18 @@ apply::RemovalReport Deployment::remove(const std::vector<apply::Removal>& remov
                                                                           lock_->context());
                                       },
                                   .leave_denied = look_.leaves_refused,
-                                  .gone_gates = apply::names_of_first(look_.plan)},
+                                  .gone_gates = apply::names_of_gates(look_.plan)},
                                  environment_.events, lock_->context());
 }
 
-// Policies and webhooks that would refuse other writes of the plan (admission_gates.h).
-Status Deployment::delete_first() {
+// Policies and webhooks that would refuse other writes of the plan, or did (admission_gates.h). Any thread.
+Status Deployment::delete_first(const std::vector<const apply::PlannedAction*>& gates) {
   std::vector<apply::Removal> removals;
-  for (const apply::PlannedAction& action : look_.plan.removals)
-    if (action.first && action.kind == apply::ActionKind::Delete)
-      removals.push_back(apply::removal_of(action));
+  removals.reserve(gates.size());
+  for (const apply::PlannedAction* const gate : gates) removals.push_back(apply::removal_of(*gate));
   if (removals.empty()) return {};
   apply::RemovalReport report = remove(removals);
+  const std::scoped_lock lock(gone_first_mutex_);
   for (std::size_t i = 0; i < removals.size(); ++i)
     if (report.outcomes[i] == apply::Outcome::Done) gone_first_.insert(removals[i].key);
   return report.failure ? Status(*std::move(report.failure)) : Status();

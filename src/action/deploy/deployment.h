@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -57,7 +58,7 @@ class Deployment {
   Result<GivenBack> return_adopted(const apply::PlannedAction& action,
                                    const std::set<apply::ObjectKey>& in_vain);
   apply::RemovalReport remove(const std::vector<apply::Removal>& removals);
-  Status delete_first();
+  Status delete_first(const std::vector<const apply::PlannedAction*>& gates);
   void prune(apply::Execution& execution);
   std::map<apimachinery::ObjectKey, const apimachinery::Object*> recorded() const;
   Status finish(release::RevisionStatus status);
@@ -81,7 +82,8 @@ class Deployment {
   std::optional<Recorded> failed_;
   std::map<apimachinery::ObjectKey, std::string> stayed_;
   std::map<apimachinery::ObjectKey, std::string> left_;
-  std::set<apimachinery::ObjectKey> gone_first_;
+  std::mutex gone_first_mutex_;
+  std::set<apimachinery::ObjectKey> gone_first_;  // guarded by gone_first_mutex_ while writes are sent
 };
 
 }  // namespace mist::action

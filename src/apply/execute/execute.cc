@@ -7,9 +7,11 @@
 #include "apimachinery/built_in_groups.h"
 #include "apply/execute/conversion.h"
 #include "apply/execute/moment.h"
+#include "apply/execute/own_gates.h"
 #include "apply/execute/remove.h"
 #include "apply/execute/run_graph.h"
 #include "apply/execute/run_report.h"
+#include "apply/execute/turns.h"
 #include "apply/fields/empty_first.h"
 #include "apply/fields/field_place.h"
 #include "apply/fields/forgotten_owners.h"
@@ -86,6 +88,7 @@ class Writer {
         redefined_(redefined_kinds(plan)),
         eased_(names_of_first(plan)),
         quotas_(changed_quotas(plan)),
+        own_gates_(client, plan, context),
         deleted_(plan.writes.size(), 0),
         left_(plan.writes.size()) {}
 
@@ -107,32 +110,11 @@ class Writer {
 
   Status write(Node node) {
     if (node >= plan_.writes.size()) return pass(node);
-    const PlannedAction& action = plan_.writes[node];
-    uids_[node] = action.uid;
-    server_made_[node] = action.recorded.server_made;
-    if (action.kind == ActionKind::Unchanged) {
-      events_.object({action.key.display(), action.recorded.left ? "left as it is" : "unchanged", {}});
-    } else {
-      Status sent = send(node, action);
-      if (!sent && options_.leave_refused && may_be_left(plan_, action, sent.error())) {
-        left_[node] =
-            fmt::format("it is refused by the server ({})",
-                        one_line(sent.error().because.empty() ? sent.error().message : sent.error().because));
-        events_.object({action.key.display(), "left as it is", {}});
-        events_.warn(fmt::format("{} is left as it is: {}", action.key.display(), left_[node]));
-        return {};
-      }
-      if (!sent) {
-        events_.object(failed_progress(action.key, sent.error()));
-        Error failure =
-            std::move(sent).error().with_frame(fmt::format("while applying {}", action.key.display()));
-        const RenderedObject& rendered = plan_.desired[action.desired].rendered;
-        return at_refused_field(std::move(failure), rendered);
-      }
-      events_.object({action.key.display(), std::string(progress_word(action.kind)), {}});
-    }
-    return {};
+    return turns_.claim(node) ? turns_.finish(node, write_now(node)) : turns_.outcome(node);
   }
+
+  /// Also of a write whose turn never came, because another one needed it.
+  bool is_written(Node node) const { return turns_.done(node); }
 
   /// Deletes what a hook left, if it is there: once.
   Status delete_hook(Node node) {
@@ -179,6 +161,34 @@ class Writer {
   }
 
  private:
+  Status write_now(Node node) {
+    const PlannedAction& action = plan_.writes[node];
+    uids_[node] = action.uid;
+    server_made_[node] = action.recorded.server_made;
+    if (action.kind == ActionKind::Unchanged) {
+      events_.object({action.key.display(), action.recorded.left ? "left as it is" : "unchanged", {}});
+    } else {
+      Status sent = send(node, action);
+      if (!sent && options_.leave_refused && may_be_left(plan_, action, sent.error())) {
+        left_[node] =
+            fmt::format("it is refused by the server ({})",
+                        one_line(sent.error().because.empty() ? sent.error().message : sent.error().because));
+        events_.object({action.key.display(), "left as it is", {}});
+        events_.warn(fmt::format("{} is left as it is: {}", action.key.display(), left_[node]));
+        return {};
+      }
+      if (!sent) {
+        events_.object(failed_progress(action.key, sent.error()));
+        Error failure =
+            std::move(sent).error().with_frame(fmt::format("while applying {}", action.key.display()));
+        const RenderedObject& rendered = plan_.desired[action.desired].rendered;
+        return at_refused_field(std::move(failure), rendered);
+      }
+      events_.object({action.key.display(), std::string(progress_word(action.kind)), {}});
+    }
+    return {};
+  }
+
   Result<std::vector<Value>> pods_of(const ObjectKey& key, Node node, const Context& context) {
     if (key.group_kind == GroupKind{"batch", "Job"}) return pods_of_job(client_, key, uids_[node], context);
     if (key.group_kind != GroupKind{"", "Pod"}) return std::vector<Value>();
@@ -282,6 +292,35 @@ class Writer {
     return failure.kind == ErrorKind::Invalid && redefined_.contains(action.key.group_kind);
   }
 
+  // Whether it may pass when it is sent again.
+  bool may_pass(const PlannedAction& action, const Error& failure) {
+    return is_too_early(action, failure) || gates_are_sent(action, failure);
+  }
+
+  // Whether what refused it is changed by this plan, and now is. A write that was brought forward brings none
+  // forward itself, and nobody waits here for what others are sending: two could wait for each other.
+  bool gates_are_sent(const PlannedAction& action, const Error& refusal) {
+    const auto node = static_cast<Node>(&action - plan_.writes.data());
+    if (turns_.is_ahead(node)) return false;
+    const Gates gates = own_gates_.gates_of(node, refusal);
+    bool sent = false;
+    for (const std::size_t gate : gates.writes) {
+      const auto is_open = [&](std::size_t before) {
+        return apply::is_written(plan_.writes[before]) && !turns_.done(before);
+      };
+      if (turns_.failed(gate) || std::ranges::any_of(own_gates_.writes_before(gate), is_open)) continue;
+      if (turns_.claim(gate, true)) (void)turns_.finish(gate, write_now(gate));
+      sent |= !turns_.failed(gate);
+    }
+    for (const std::size_t gate : gates.removals) {
+      if (!options_.delete_gate || removal_turns_.failed(gate)) continue;
+      if (removal_turns_.claim(gate))
+        (void)removal_turns_.finish(gate, options_.delete_gate(plan_.removals[gate]));
+      sent |= !removal_turns_.failed(gate);
+    }
+    return sent;
+  }
+
   Status send(Node node, const PlannedAction& action) {
     const DesiredObject& desired = plan_.desired[action.desired];
     Value object = with_version(desired.rendered, action.recorded.revision);
@@ -323,7 +362,7 @@ class Writer {
       applied = apply_when_converted(ref, action, object, apply);
     while (!applied.ok()) {
       const bool outdated = guarded && is_outdated(applied.error());
-      if (!outdated && !is_too_early(action, applied.error())) break;
+      if (!outdated && !may_pass(action, applied.error())) break;
       if (!moment.pause()) break;
       if (outdated) MIST_TRY_VOID(renew_version(ref, action, object));
       if (action.late) ref = served_reference(action, ref);
@@ -524,7 +563,8 @@ class Writer {
             .with_hint("run the command again to see what changes now");
       auto patched = client_.merge_patch(ref, transfer_patch(there, *transfer), context_);
       if (patched.ok()) return std::string(patched->string_at({"metadata", "resourceVersion"}));
-      if (patched.error().kind != ErrorKind::Conflict || !moment.pause())
+      const bool again = patched.error().kind == ErrorKind::Conflict || may_pass(action, patched.error());
+      if (!again || !moment.pause())
         return std::move(patched).error().with_frame(
             fmt::format("while taking over the fields of {}", managers_words(*transfer)));
     }
@@ -561,7 +601,8 @@ class Writer {
             .with_hint(std::string(kForceHint));
       auto patched = empty_fields(client_, ref, there, emptied, context_);
       if (patched.ok()) return std::string(patched->string_at({"metadata", "resourceVersion"}));
-      if (!is_outdated(patched.error()) || !moment.pause())
+      const bool again = is_outdated(patched.error()) || may_pass(action, patched.error());
+      if (!again || !moment.pause())
         return std::move(patched).error().with_frame(fmt::format("while emptying {}", emptied.front().path));
     }
   }
@@ -584,7 +625,7 @@ class Writer {
     for (Moment moment(context_);;) {
       const auto tried = client_.create(ref.resource, ref.ns, object, context_, kube::DryRun::Server);
       if (tried.ok() || !forbids_creating(tried.error())) return {};
-      if (!is_too_early(action, tried.error()) || !moment.pause()) return tried.error();
+      if (!may_pass(action, tried.error()) || !moment.pause()) return tried.error();
     }
   }
 
@@ -653,6 +694,9 @@ class Writer {
   const std::set<GroupKind> redefined_;
   const std::set<std::string, std::less<>> eased_;
   const std::set<std::string> quotas_;
+  OwnGates own_gates_;
+  Turns turns_;
+  Turns removal_turns_;  // of Plan::removals
   std::vector<char> deleted_;
   std::vector<std::string> left_;
 };
@@ -725,6 +769,8 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
   const GraphRun run = run_graph(order.graph, options.parallel, work, context);
   Execution execution;
   execution.writes = outcomes_of(run, plan.writes.size());
+  for (Node node = 0; node < plan.writes.size(); ++node)
+    if (writer.is_written(node)) execution.writes[node] = Outcome::Done;
   delete_after_failure(plan, order, run, writer, events);
   execution.deleted = writer.take_deleted();
   execution.left = writer.take_left();

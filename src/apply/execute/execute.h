@@ -25,6 +25,9 @@ struct ExecuteOptions {
   Duration edge_timeout = std::chrono::minutes(5);
   /// Asked right before the old object of a Replace is deleted; its failure keeps that where it is.
   std::function<Status(const PlannedAction&)> before_replacing = {};
+  /// Deletes one of Plan::removals before its turn: a policy or webhook that refuses a write (own_gates.h).
+  /// From any thread, once for each. Without it, such a refusal stands.
+  std::function<Status(const PlannedAction&)> delete_gate = {};
   /// An object that the server finds invalid is left as it is, if it is there and ours; everything else
   /// continues (left_as_is.h).
   bool leave_refused = false;

@@ -81,6 +81,90 @@ TEST(Execute, AQuotaOfTheSamePlanIsWaitedFor) {
   EXPECT_FALSE(run(quota + std::string(kMap), "configmaps is forbidden: User \"a\" cannot patch resource"));
 }
 
+// A server judges by a policy a moment after it was written, so what an earlier run wrote may refuse only
+// now.
+class OwnPolicies : public ::testing::Test {
+ protected:
+  static std::string objects(int number, const std::string& annotations = "{}") {
+    return fmt::format(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: one}}, data: {{n: '{0}'}}}}\n---\n"
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: two}}, data: {{n: '{0}'}}}}\n---\n"
+        "{{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, "
+        "metadata: {{name: most, annotations: {1}}}, spec: {{n: {0}}}}}\n",
+        number, annotations);
+  }
+
+  OwnPolicies() {
+    EXPECT_TRUE(execute_writes(cluster, planned(objects(1)), {}, events, Context()).ok());
+    cluster.clear_calls();
+    cluster.set_before([this](const FakeCall& call) -> std::optional<Error> {
+      const bool change = call.verb == "apply" || call.verb == "delete" || call.verb == "merge_patch";
+      if (change && call.key.name == "most") changed = true;
+      if (!change || call.key.name == "most" || (changed && ++stale > 2)) return std::nullopt;
+      return testing::api_refusal(
+          ErrorKind::Invalid, "cannot apply it",
+          "ValidatingAdmissionPolicy 'most' with binding 'most-binding' denied request: too new");
+    });
+  }
+
+  Plan planned(const std::string& yaml) { return testing::plan_of(cluster, {"default", "shop"}, yaml); }
+
+  std::vector<std::string> applied() const {
+    std::vector<std::string> names;
+    for (const FakeCall& call : cluster.calls())
+      if (call.verb == "apply") names.push_back(call.key.name);
+    return names;
+  }
+
+  FakeCluster cluster;
+  NullEventSink events;
+  std::atomic<bool> changed = false;
+  std::atomic<int> stale = 0;
+};
+
+TEST_F(OwnPolicies, TheirChangeIsSentFirstWhenTheyRefuse) {
+  const Plan plan = planned(objects(2));
+  const Execution done = execute_writes(cluster, plan, {.parallel = 1}, events, Context());
+  ASSERT_TRUE(done.ok()) << done.failure->to_line();
+  EXPECT_THAT(done.writes, ::testing::Each(Outcome::Done));
+  EXPECT_THAT(applied(), ElementsAre("one", "most", "one", "one", "one", "two"));
+}
+
+TEST_F(OwnPolicies, ADeclaredOrderStands) {
+  const Plan plan = planned(objects(2, "{mistletoe.dev/after: ConfigMap/one}"));
+  const Execution done = execute_writes(cluster, plan, {.parallel = 1}, events, Context());
+  ASSERT_FALSE(done.ok());
+  EXPECT_THAT(done.failure->to_line(), HasSubstr("too new"));
+  EXPECT_EQ(done.writes[2], Outcome::NotStarted);
+  EXPECT_FALSE(changed);
+}
+
+TEST_F(OwnPolicies, OneThatIsNotChangedStands) {
+  std::string yaml = objects(2);
+  yaml.replace(yaml.find("{n: 2}"), 6, "{n: 1}");
+  const Execution done = execute_writes(cluster, planned(yaml), {.parallel = 1}, events, Context());
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(applied(), std::vector<std::string>({"one", "two"}));
+}
+
+TEST_F(OwnPolicies, OneThatGoesIsDeletedFirst) {
+  Plan plan = planned(objects(2));
+  PlannedAction policy = plan.writes[2];
+  policy.kind = ActionKind::Delete;
+  plan.writes[2].kind = ActionKind::Unchanged;  // so that it can't be what is sent
+  plan.removals.push_back(policy);
+  int deleted = 0;
+  const auto delete_gate = [&](const PlannedAction& gate) -> Status {
+    EXPECT_EQ(gate.key.name, "most");
+    ++deleted;
+    changed = true;
+    return {};
+  };
+  EXPECT_TRUE(
+      execute_writes(cluster, plan, {.parallel = 4, .delete_gate = delete_gate}, events, Context()).ok());
+  EXPECT_EQ(deleted, 1);
+}
+
 // The hint for a 409 depends on what the server says it is about.
 TEST(Execute, OnlyFieldsOfOtherManagersAreToBeForced) {
   constexpr std::string_view kOne =

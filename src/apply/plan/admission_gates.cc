@@ -1,7 +1,6 @@
 #include "apply/plan/admission_gates.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "apply/plan/admission_change.h"
@@ -29,57 +28,35 @@ bool changes_more_than_metadata(const PlannedAction& write) {
          });
 }
 
-// By their places in the plan.
-struct Gates {
-  std::vector<std::size_t> writes, removals;
-  bool empty() const { return writes.empty() && removals.empty(); }
-};
-
-class GateFinder {
- public:
-  GateFinder(kube::Client& client, const Plan& plan, const LiveState& live, const Context& context)
-      : client_(client), plan_(plan), live_(live), context_(context) {}
-
-  /// The plan's changes that may turn this refusal into consent.
-  Gates gates_of(const PlannedAction& refused) {
-    Gates gates;
-    const std::set<GroupKind>& parameters = parameters_of(refused.refusal.denied_by);
-    for (std::size_t i = 0; i < plan_.writes.size(); ++i) {
-      const PlannedAction& write = plan_.writes[i];
-      if (&write == &refused || !is_written(write) || plan_.is_hook(write)) continue;
-      // A policy that isn't there yet refused nothing; parameters that aren't may be the reason.
-      const bool gate =
-          parameters.contains(write.key.group_kind) ||
-          (write.kind != ActionKind::Create && refuses(write, live_, refused.refusal.denied_by));
-      if (gate && changes_more_than_metadata(write)) gates.writes.push_back(i);
-    }
-    for (std::size_t i = 0; i < plan_.removals.size(); ++i) {
-      const PlannedAction& removal = plan_.removals[i];
-      if (&removal != &refused && removal.kind == ActionKind::Delete &&
-          refuses(removal, live_, refused.refusal.denied_by))
-        gates.removals.push_back(i);
-    }
-    return gates;
-  }
-
- private:
-  // As the server has the policy, and as the plan wants it. One policy may refuse many objects.
-  const std::set<GroupKind>& parameters_of(const std::vector<std::string>& names) {
-    const auto [known, fresh] = parameters_.try_emplace(names);
-    if (!fresh) return known->second;
-    if (auto now = parameters_of_denier(client_, names, context_)) known->second = *std::move(now);
-    known->second.merge(parameter_kinds(plan_, names));
-    return known->second;
-  }
-
-  kube::Client& client_;
-  const Plan& plan_;
-  const LiveState& live_;
-  const Context& context_;
-  std::map<std::vector<std::string>, std::set<GroupKind>> parameters_;
-};
-
 }  // namespace
+
+Gates GateFinder::gates_of(const PlannedAction& refused, const std::vector<std::string>& names) {
+  Gates gates;
+  const std::set<GroupKind>& parameters = parameters_of(names);
+  for (std::size_t i = 0; i < plan_.writes.size(); ++i) {
+    const PlannedAction& write = plan_.writes[i];
+    if (&write == &refused || !is_written(write) || plan_.is_hook(write)) continue;
+    // A policy that isn't there yet refused nothing; parameters that aren't may be the reason.
+    const bool gate = parameters.contains(write.key.group_kind) ||
+                      (write.kind != ActionKind::Create && refuses(write, live_, names));
+    if (gate && changes_more_than_metadata(write)) gates.writes.push_back(i);
+  }
+  for (std::size_t i = 0; i < plan_.removals.size(); ++i) {
+    const PlannedAction& removal = plan_.removals[i];
+    if (&removal != &refused && removal.kind == ActionKind::Delete && refuses(removal, live_, names))
+      gates.removals.push_back(i);
+  }
+  return gates;
+}
+
+// As the server has the policy, and as the plan wants it. One policy may refuse many objects.
+const std::set<GroupKind>& GateFinder::parameters_of(const std::vector<std::string>& names) {
+  const auto [known, fresh] = parameters_.try_emplace(names);
+  if (!fresh) return known->second;
+  if (auto now = parameters_of_denier(client_, names, context_)) known->second = *std::move(now);
+  known->second.merge(parameter_kinds(plan_, names));
+  return known->second;
+}
 
 bool changes_admission(const Plan& plan) {
   const std::set<GroupKind> parameters = parameter_kinds(plan);
@@ -106,7 +83,7 @@ Status put_gates_first(kube::Client& client, Plan& plan, const LiveState& live, 
   const auto look_at = [&](PlannedAction& action, std::optional<std::size_t> write) {
     if (action.kind != ActionKind::Conflict || !action.refusal.arguable || action.refusal.denied_by.empty())
       return;
-    if (Gates gates = finder.gates_of(action); !gates.empty())
+    if (Gates gates = finder.gates_of(action, action.refusal.denied_by); !gates.empty())
       refused.push_back({action, write, std::move(gates)});
   };
   for (std::size_t i = 0; i < plan.writes.size(); ++i) look_at(plan.writes[i], i);
@@ -177,6 +154,28 @@ std::set<std::string, std::less<>> names_of_first(const std::vector<PlannedActio
       if (action.first && difference.steps.size() >= 2 && difference.steps[1].kind == PathStep::Kind::Key)
         names.emplace(difference.steps[1].key.string_at("name"));
   }
+  return names;
+}
+
+std::set<std::string, std::less<>> names_of_gates(const Plan& plan) {
+  std::set<std::string, std::less<>> names = names_of_gates(plan.removals);
+  names.merge(names_of_first(plan.writes));
+  for (const PlannedAction& write : plan.writes) {
+    if (!is_of_admission(write.key.group_kind) || !is_written(write) || write.kind == ActionKind::Create)
+      continue;
+    names.insert(write.key.name);
+    const Value* const webhooks = plan.desired[write.desired].rendered.object.value().find("webhooks");
+    if (webhooks == nullptr || !webhooks->is_array()) continue;
+    for (const Value& webhook : webhooks->as_array()) names.emplace(webhook.string_at("name"));
+  }
+  return names;
+}
+
+std::set<std::string, std::less<>> names_of_gates(const std::vector<PlannedAction>& removals) {
+  std::set<std::string, std::less<>> names = names_of_first(removals);
+  for (const PlannedAction& removal : removals)
+    if (removal.kind == ActionKind::Delete && is_of_admission(removal.key.group_kind))
+      names.insert(removal.key.name);
   return names;
 }
 

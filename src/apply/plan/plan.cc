@@ -81,13 +81,14 @@ std::set<GroupKind> kinds_defined_by(const Plan& plan, ActionKind planned) {
   return kinds;
 }
 
-Result<Order> order_of(const Plan& plan) {
+Result<Order> order_of(const Plan& plan, const std::vector<std::size_t>& first_too) {
   std::vector<OrderedObject> objects;
   objects.reserve(plan.writes.size());
   for (const PlannedAction& action : plan.writes) {
     const DesiredObject& object = plan.desired[action.desired];
+    const bool first = action.first || std::ranges::find(first_too, objects.size()) != first_too.end();
     objects.push_back({&object.rendered.object, object.rendered.file, object.rendered.place(),
-                       object.hook ? &*object.hook : nullptr, action.live.unreadable, action.first});
+                       object.hook ? &*object.hook : nullptr, action.live.unreadable, first});
   }
   return infer_order(objects);
 }

@@ -182,8 +182,9 @@ Result<Plan> make_plan(const Owner& owner, std::vector<DesiredObject> desired,
                        const std::vector<InventoryItem>& owned, const LiveState& live, int revision,
                        const PlanRules& rules, std::vector<InventoryItem> waiting = {});
 
-/// The order of its writes: what is `first`, then the rest. Errors: those of infer_order().
-Result<Order> order_of(const Plan& plan);
+/// The order of its writes: what is `first`, and the writes `first_too`, then the rest. Errors: those of
+/// infer_order().
+Result<Order> order_of(const Plan& plan, const std::vector<std::size_t>& first_too = {});
 
 /// Invalid: two wanted objects turn out to be one, by their uid.
 Error same_object_error(const Plan& plan, const PlannedAction& first, const PlannedAction& second);

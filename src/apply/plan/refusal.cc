@@ -102,8 +102,15 @@ bool forbids_creating(const Error& failure) {
   return kube::is_denied(failure) && !kube::is_over_quota(failure);
 }
 
+std::vector<std::size_t> writes_before(const Plan& plan, const Order& order, std::size_t write) {
+  std::vector<std::size_t> before;
+  for (const Node node : reached(order.graph, write, true))
+    if (node < plan.writes.size()) before.push_back(node);
+  return before;
+}
+
 bool comes_before(const Plan& plan, std::size_t first, std::size_t later) {
-  const std::vector<Node> before = reached(plan.order.graph, later, true);
+  const std::vector<std::size_t> before = writes_before(plan, plan.order, later);
   return std::ranges::find(before, first) != before.end();
 }
 

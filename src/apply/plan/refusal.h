@@ -34,6 +34,9 @@ std::optional<std::set<GroupKind>> parameters_of_denier(kube::Client& client,
 /// were gone. The quota still counts the old one.
 bool forbids_creating(const Error& failure);
 
+/// The writes of the plan, by their places, that come before this one in `order`, at any distance.
+std::vector<std::size_t> writes_before(const Plan& plan, const Order& order, std::size_t write);
+
 /// Whether plan.writes[first] is written before plan.writes[later].
 bool comes_before(const Plan& plan, std::size_t first, std::size_t later);
 
