@@ -4,37 +4,25 @@
 #include <map>
 #include <mutex>
 
-#include "apimachinery/built_in_groups.h"
-#include "apply/execute/conversion.h"
-#include "apply/execute/moment.h"
+#include "apply/execute/object_writer.h"
 #include "apply/execute/own_gates.h"
 #include "apply/execute/remove.h"
 #include "apply/execute/run_graph.h"
 #include "apply/execute/run_report.h"
 #include "apply/execute/turns.h"
-#include "apply/fields/empty_first.h"
 #include "apply/fields/field_place.h"
-#include "apply/fields/forgotten_owners.h"
-#include "apply/fields/server_made.h"
-#include "apply/marks.h"
 #include "apply/order/order.h"
 #include "apply/order/pod_template.h"
-#include "apply/plan/admission_gates.h"
 #include "apply/plan/hooks.h"
 #include "apply/plan/left_as_is.h"
 #include "apply/plan/refusal.h"
-#include "apply/plan/settle.h"
-#include "apply/wait/earlier_failure.h"
 #include "apply/wait/edge_wait.h"
 #include "apply/wait/pod_logs.h"
 #include "apply/wait/wait.h"
 #include "apply/wait/waiting_rules.h"
 #include "base/one_line.h"
 #include "base/text.h"
-#include "kube/api_down.h"
-#include "kube/api_failure.h"
 #include "kube/deletion.h"
-#include "kube/lost_version.h"
 
 namespace mist::apply {
 
@@ -62,15 +50,6 @@ std::string_view progress_word(ActionKind kind) {
   return "configured";
 }
 
-// The namespaces whose ResourceQuotas this plan writes.
-std::set<std::string> changed_quotas(const Plan& plan) {
-  std::set<std::string> namespaces;
-  for (const PlannedAction& write : plan.writes)
-    if (write.key.group_kind == GroupKind{"", "ResourceQuota"} && write.kind != ActionKind::Unchanged)
-      namespaces.insert(write.key.ns);
-  return namespaces;
-}
-
 class Writer {
  public:
   Writer(kube::Client& client, const Plan& plan, const ExecuteOptions& options, EventSink& events,
@@ -80,32 +59,29 @@ class Writer {
         options_(options),
         events_(events),
         context_(context),
-        uids_(plan.writes.size()),
-        versions_(plan.writes.size()),
-        earlier_failures_(plan.writes.size()),
-        server_made_(plan.writes.size()),
-        part_of_(apply_set_id(plan.owner)),
-        redefined_(redefined_kinds(plan)),
-        eased_(names_of_first(plan)),
-        quotas_(changed_quotas(plan)),
+        written_(plan.writes.size()),
+        objects_(client, plan, options, events, context,
+                 [this](const PlannedAction& action, const Error& refusal) {
+                   return gates_are_sent(action, refusal);
+                 }),
         own_gates_(client, plan, context),
         deleted_(plan.writes.size(), 0),
         left_(plan.writes.size()) {}
 
-  std::vector<std::string> take_uids() { return std::move(uids_); }
-  std::vector<std::string> still_versions() const {
-    std::vector<std::string> versions;
-    for (Node node = 0; node < plan_.writes.size(); ++node) versions.push_back(still_version(node));
-    return versions;
-  }
-  std::vector<std::optional<std::string>> take_earlier_failures() { return std::move(earlier_failures_); }
-  std::vector<std::vector<ServerMade>> take_server_made() { return std::move(server_made_); }
   std::map<std::size_t, kube::ObjectRef> take_late() { return std::move(late_); }
   std::vector<char> take_deleted() { return std::move(deleted_); }
   std::vector<std::string> take_left() { return std::move(left_); }
-  /// After its write.
+  /// After its write, as far as that came.
+  const Written& written(Node node) const { return written_[node]; }
   WaitSource source(Node node) const {
-    return {.version = versions_[node], .uid = uids_[node], .earlier_failure = earlier_failures_[node]};
+    return {.version = written_[node].version,
+            .uid = written_[node].uid,
+            .earlier_failure = written_[node].earlier_failure};
+  }
+  /// At which a written object can be deleted without another look; empty: it changes by itself.
+  std::string still_version(Node node) const {
+    const apimachinery::Object& object = plan_.desired[plan_.writes[node].desired].rendered.object;
+    return pod_template(object) != nullptr ? std::string() : written_[node].version;
   }
 
   Status write(Node node) {
@@ -122,18 +98,18 @@ class Writer {
     const Value& wanted = plan_.desired[action.desired].rendered.object.value();
     // Definitions and namespaces hold what others made.
     const bool kept = !kept_because(action.key, &wanted, {.delete_pvcs = true}).empty();
-    if (deleted_[node] != 0 || uids_[node].empty() || kept) return {};
+    if (deleted_[node] != 0 || written_[node].uid.empty() || kept) return {};
 
     const kube::ObjectRef ref = written_at(node);
-    const auto gone =
-        kube::delete_object(client_, ref,
-                            {.uid = uids_[node],
-                             .resource_version = still_version(node),
-                             .still_goes = [&](const Value& now) { return may_be_deleted(action, now); }},
-                            context_);
+    const auto gone = kube::delete_object(
+        client_, ref,
+        {.uid = written_[node].uid,
+         .resource_version = still_version(node),
+         .still_goes = [&](const Value& now) { return objects_.may_be_deleted(action, now); }},
+        context_);
     if (!gone.ok())
       return Error(gone.error()).with_frame(fmt::format("while deleting the hook {}", action.key.display()));
-    MIST_TRY_VOID(wait_until_gone(client_, ref, uids_[node], options_.edge_timeout, context_)
+    MIST_TRY_VOID(wait_until_gone(client_, ref, written_[node].uid, options_.edge_timeout, context_)
                       .in(fmt::format("while waiting until the hook {} is gone", action.key.display())));
     deleted_[node] = 1;
     events_.object({action.key.display(), "deleted", "its hook has ended"});
@@ -144,7 +120,8 @@ class Writer {
   /// this run began the hook. From any thread, after its write.
   void show_logs(Node node, const Status& ended) {
     const auto& hook = plan_.desired[plan_.writes[node].desired].hook;
-    if (!hook || versions_[node].empty() || !(ended.ok() ? hook->log_succeeded : hook->log_failed)) return;
+    if (!hook || written_[node].version.empty() || !(ended.ok() ? hook->log_succeeded : hook->log_failed))
+      return;
     const kube::ObjectRef ref = written_at(node);
     const ObjectKey key{ref.resource.gvk.group_kind(), ref.ns, ref.name};
     const Context context = context_.with_timeout(kLogLimit);
@@ -163,12 +140,17 @@ class Writer {
  private:
   Status write_now(Node node) {
     const PlannedAction& action = plan_.writes[node];
-    uids_[node] = action.uid;
-    server_made_[node] = action.recorded.server_made;
+    Written& written = written_[node];
+    written.uid = action.uid;
+    written.server_made = action.recorded.server_made;
     if (action.kind == ActionKind::Unchanged) {
       events_.object({action.key.display(), action.recorded.left ? "left as it is" : "unchanged", {}});
     } else {
-      Status sent = send(node, action);
+      Status sent = objects_.send(action, replaced_by(action), written);
+      if (written.place) {
+        const std::scoped_lock lock(late_mutex_);
+        late_.insert_or_assign(node, *written.place);
+      }
       if (!sent && options_.leave_refused && may_be_left(plan_, action, sent.error())) {
         left_[node] =
             fmt::format("it is refused by the server ({})",
@@ -189,8 +171,15 @@ class Writer {
     return {};
   }
 
+  Replaced replaced_by(const PlannedAction& action) const {
+    if (!action.again) return {.uid = action.uid, .version = action.live.resource_version};
+    if (deleted_[*action.again] != 0) return {};
+    return {.uid = written_[*action.again].uid, .version = still_version(*action.again)};
+  }
+
   Result<std::vector<Value>> pods_of(const ObjectKey& key, Node node, const Context& context) {
-    if (key.group_kind == GroupKind{"batch", "Job"}) return pods_of_job(client_, key, uids_[node], context);
+    if (key.group_kind == GroupKind{"batch", "Job"})
+      return pods_of_job(client_, key, written_[node].uid, context);
     if (key.group_kind != GroupKind{"", "Pod"}) return std::vector<Value>();
     MIST_TRY(Value pod, client_.get(written_at(node), context));
     return std::vector<Value>{std::move(pod)};
@@ -235,68 +224,6 @@ class Writer {
     return {};
   }
 
-  // Of a kind that a definition in this release brings: as that says, unless the server says more by now.
-  // Of one that an API service brings: as the server says.
-  Result<kube::ObjectRef> reference(const PlannedAction& action, Moment& moment) {
-    kube::ResourceInfo resource = action.resource;
-    while (resource.resource.empty()) {
-      auto served = client_.resource_for(action.key.group_kind, resource.gvk.version, context_);
-      if (served.ok()) {
-        resource = *std::move(served);
-      } else if (served.error().kind != ErrorKind::NotFound && !kube::is_api_down(served.error())) {
-        return std::move(served).error();
-      } else if (!moment.pause()) {
-        MIST_TRY_VOID(context_.check());
-        return kube::is_api_down(served.error()) ? std::move(served).error()
-                                                 : not_served(action, served.error());
-      }
-    }
-    if (!action.late && resource.namespaced == action.key.ns.empty())
-      return error(ErrorKind::Conflict, "{} can't be written where it was looked for: its kind {}",
-                   action.key.display(), resource.namespaced ? "has namespaces" : "has no namespaces")
-          .with_detail(OtherScope())
-          .with_hint("run the command again");
-    if (!resource.namespaced && !action.key.ns.empty())
-      events_.warn(fmt::format("{} is applied without metadata.namespace (its kind has no namespace)",
-                               action.key.display()));
-    return place_of(plan_, action, std::move(resource));
-  }
-
-  static Error not_served(const PlannedAction& action, const Error& failure) {
-    const kube::GroupVersionKind& gvk = action.resource.gvk;
-    return error(ErrorKind::NotFound, "the API service {}.{} is available, but it serves no kind {}",
-                 gvk.version, gvk.group, gvk.kind)
-        .with_because(failure.to_line())
-        .with_hint(
-            fmt::format("check apiVersion and kind, and that the server behind it is of the version that "
-                        "has {}",
-                        gvk.kind));
-  }
-
-  kube::ObjectRef served_reference(const PlannedAction& action, const kube::ObjectRef& before) {
-    client_.invalidate_discovery();
-    auto served = client_.resource_for(action.key.group_kind, action.resource.gvk.version, context_);
-    return served.ok() ? place_of(plan_, action, *std::move(served)) : before;
-  }
-
-  // A new kind may have no handler yet, and a changed one may still have that of its definition as it was,
-  // which was established all the time. A webhook or a policy that this run has just made refuse less, or
-  // deleted, may still be asked.
-  bool is_too_early(const PlannedAction& action, const Error& failure) const {
-    if (is_refused_by(failure, eased_)) return true;
-    // Admission asks for the quota's status, which its controller writes a moment after the spec.
-    if (failure.kind == ErrorKind::Forbidden && !kube::is_without_right(failure) &&
-        quotas_.contains(action.key.ns))
-      return true;
-    if (action.late) return failure.kind == ErrorKind::NotFound;
-    return failure.kind == ErrorKind::Invalid && redefined_.contains(action.key.group_kind);
-  }
-
-  // Whether it may pass when it is sent again.
-  bool may_pass(const PlannedAction& action, const Error& failure) {
-    return is_too_early(action, failure) || gates_are_sent(action, failure);
-  }
-
   // Whether what refused it is changed by this plan, and now is. A write that was brought forward brings none
   // forward itself, and nobody waits here for what others are sending: two could wait for each other.
   bool gates_are_sent(const PlannedAction& action, const Error& refusal) {
@@ -321,379 +248,15 @@ class Writer {
     return sent;
   }
 
-  Status send(Node node, const PlannedAction& action) {
-    const DesiredObject& desired = plan_.desired[action.desired];
-    Value object = with_version(desired.rendered, action.recorded.revision);
-    const bool create = action.kind == ActionKind::Create || action.kind == ActionKind::Replace;
-    // resourceVersion "1" can't be any object's: the server creates, or answers 409 and writes nothing.
-    if (create)
-      object["metadata"].set("resourceVersion", "1");
-    else
-      object["metadata"].set("uid", action.uid);
-    Moment moment(context_);
-    MIST_TRY(kube::ObjectRef ref, reference(action, moment));
-    if (action.late && ref.resource.namespaced) object["metadata"].set("namespace", ref.ns);
-    if (!ref.resource.namespaced) object["metadata"].erase("namespace");
-    if (action.kind == ActionKind::Replace) {
-      const std::string uid = action.again ? uids_[*action.again] : action.uid;
-      if (!uid.empty() && !(action.again && deleted_[*action.again] != 0))
-        MIST_TRY_VOID(delete_old(ref, action, uid, object));
-    }
-    kube::ApplyOptions apply;
-    apply.field_manager = plan_.owner.manager;
-    apply.force = options_.force_conflicts;
-    bool guarded = !create && !action.live.version.empty();
-    if (guarded) object["metadata"].set("resourceVersion", action.live.version);
-    if (action.transfer && !create) {
-      MIST_TRY(const std::string version, take_fields(ref, action, object));
-      guarded = guarded || !version.empty();
-      if (!version.empty()) object["metadata"].set("resourceVersion", version);
-    }
-    const bool empties = !create && std::ranges::any_of(action.differences, &FieldDifference::empties);
-    if (empties) {
-      MIST_TRY(const std::string version, empty_first(ref, action, desired, action.uid));
-      if (guarded && !version.empty()) object["metadata"].set("resourceVersion", version);
-    }
-    auto applied = action.live.unreadable
-                       ? apply_when_converted(ref, action, object, apply)
-                       : kube::apply_over_lost_version(client_, ref, object, apply, context_);
-    // Read from the server's cache, or not there before: only now its webhook is asked.
-    if (!action.live.unreadable && !applied.ok() && needs_conversion(ref, applied.error()))
-      applied = apply_when_converted(ref, action, object, apply);
-    while (!applied.ok()) {
-      const bool outdated = guarded && is_outdated(applied.error());
-      if (!outdated && !may_pass(action, applied.error())) break;
-      if (!moment.pause()) break;
-      if (outdated) MIST_TRY_VOID(renew_version(ref, action, object));
-      if (action.late) ref = served_reference(action, ref);
-      applied = client_.apply(ref, object, apply, context_);
-    }
-    if (action.late) {
-      const std::scoped_lock lock(late_mutex_);
-      late_.insert_or_assign(node, ref);
-    }
-    if (!applied.ok() && create && applied.error().kind == ErrorKind::Conflict) {
-      auto there = client_.get(ref, context_);
-      // Ours by its mark: our own first try, whose answer was lost, or that of an earlier attempt.
-      const bool ours = there.ok() && there->string_at({"metadata", "labels", kPartOfLabel}) ==
-                                          desired.rendered.object.label(kPartOfLabel);
-      if (ours) {
-        MIST_TRY_VOID(is_no_other(node, std::string(there->string_at({"metadata", "uid"}))));
-        object["metadata"].erase("resourceVersion");
-        object["metadata"].set("uid", there->string_at({"metadata", "uid"}));
-        applied = client_.apply(ref, object, apply, context_);
-      } else if (there.ok()) {
-        return error(ErrorKind::Conflict, "{} appeared while the plan was carried out", action.key.display())
-            .with_hint("run the command again to see what it belongs to");
-      }
-    }
-    if (!applied.ok() && is_about_our_label(applied.error()))
-      applied = take_label_back(ref, action, object, apply);
-    if (!applied.ok()) return explain(std::move(applied).error());
-    uids_[node] = applied->string_at({"metadata", "uid"});
-    versions_[node] = applied->string_at({"metadata", "resourceVersion"});
-    earlier_failures_[node] = passing_failure(*applied);
-    std::vector<FieldDifference> left = differences_of(desired, *applied, plan_.owner.manager);
-    // Of what could not be read before, or was filled meanwhile.
-    if (!empties && std::erase_if(left, &FieldDifference::empties) > 0) {
-      MIST_TRY(const std::string version, empty_first(ref, action, desired, uids_[node]));
-      if (!version.empty()) versions_[node] = version;
-    }
-    if (takes_wanted(action, desired, left)) {
-      object["metadata"].erase("resourceVersion");
-      MIST_TRY(*applied, client_.apply(ref, object, apply, context_));
-      versions_[node] = applied->string_at({"metadata", "resourceVersion"});
-      left = differences_of(desired, *applied, plan_.owner.manager);
-    }
-    server_made_[node] = server_made(left);
-    MIST_TRY_VOID(is_where_meant(node, ref, *applied));
-    MIST_TRY_VOID(has_our_marks(desired, *applied));
-    return is_no_other(node, uids_[node], true);
-  }
-
-  // With the last field of a custom resource's map that we own, an apply takes the map, and what is wanted in
-  // it that has no owner. Then the next apply puts that there.
-  static bool takes_wanted(const PlannedAction& action, const DesiredObject& desired,
-                           const std::vector<FieldDifference>& left) {
-    return !apimachinery::is_built_in_group(desired.key.group_kind.group) &&
-           std::ranges::any_of(action.differences,
-                               [](const FieldDifference& each) { return each.removal() || each.empties; }) &&
-           std::ranges::any_of(
-               left, [](const FieldDifference& each) { return each.before.is_null() && !each.removal(); });
-  }
-
-  // Without its marks nobody would find the object again: no wait, no upgrade, no uninstall.
-  static Status has_our_marks(const DesiredObject& desired, const Value& written) {
-    const Marks ours = marks_of(desired.rendered.object.value()), now = marks_of(written);
-    // An answer without a name tells nothing of the object.
-    if (written.string_at({"metadata", "name"}).empty() || now == ours) return {};
-    const std::string mark = now.part_of == ours.part_of ? fmt::format("annotation {}", kReleaseAnnotation)
-                                                         : fmt::format("label {}", kPartOfLabel);
-    return error(ErrorKind::Invalid, "{} was stored without the {}, by which it is the release's",
-                 desired.key.display(), mark)
-        .with_because("the cluster's admission (a policy or a webhook) removed or changed it")
-        .with_hint(fmt::format("have admission leave the {} as it is, then run the command again", mark));
-  }
-
-  // The record is to name what the server wrote, not what was asked for.
-  Status is_where_meant(Node node, const kube::ObjectRef& ref, const Value& written) {
-    const std::string ns(written.string_at({"metadata", "namespace"}));
-    if (written.string_at({"metadata", "name"}).empty() || ns == ref.ns) return {};
-    const std::scoped_lock lock(late_mutex_);
-    late_.insert_or_assign(node, kube::ObjectRef{ref.resource, ns, ref.name});
-    return error(ErrorKind::Conflict, "{} was written {}", plan_.writes[node].key.display(),
-                 ns.empty() ? "without a namespace" : fmt::format("into the namespace {}", ns))
-        .with_detail(OtherScope())
-        .with_hint("run the command again");
-  }
-
-  // An object that this run wrote under another API group must not be written over.
-  Status is_no_other(Node node, const std::string& uid, bool written = false) {
-    const std::scoped_lock lock(written_mutex_);
-    const auto known = written_.find(uid);
-    if (known != written_.end() && plan_.writes[known->second].key != plan_.writes[node].key)
-      return same_object_error(plan_, plan_.writes[known->second], plan_.writes[node]);
-    if (written) written_.insert_or_assign(uid, node);
-    return {};
-  }
-
-  // Until the conversion webhook of its kind answers, the server can't write the object either. The objects
-  // that repair the webhook were just written, and take their time.
-  Result<Value> apply_when_converted(const kube::ObjectRef& ref, const PlannedAction& action,
-                                     const Value& object, const kube::ApplyOptions& apply) {
-    const Context limited = context_.with_timeout(options_.edge_timeout);
-    std::string last;
-    for (;;) {
-      auto applied = client_.apply(ref, object, apply, limited);
-      if (applied.ok() || !context_.check().ok()) return applied;
-      const Error& failure = applied.error();
-      if (failure.kind != ErrorKind::Retryable && failure.kind != ErrorKind::Timeout) return applied;
-      if (failure.kind == ErrorKind::Retryable) last = failure.because;
-      const bool more = limited.check().ok() && SystemClock().sleep(kPauseToConvert, limited.stop());
-      if (more && limited.check().ok()) continue;
-      Error late = error(ErrorKind::Timeout, "{} could not be written within {} s", action.key.display(),
-                         std::chrono::duration_cast<std::chrono::seconds>(options_.edge_timeout).count())
-                       .with_because(last);
-      if (const auto webhook = conversion_webhook(client_, ref.resource, context_))
-        return std::move(late)
-            .with_frame(conversion_words(*webhook, failure))
-            .with_hint(conversion_hint(client_, *webhook));
-      return late;
-    }
-  }
-
-  bool needs_conversion(const kube::ObjectRef& ref, const Error& failure) const {
-    return failure.kind == ErrorKind::Retryable && context_.check().ok() &&
-           conversion_webhook(client_, ref.resource, context_).has_value();
-  }
-
-  // A 409 that is about neither fields nor the uid: the object changed since it was looked at.
-  static bool is_outdated(const Error& failure) {
-    return failure.kind == ErrorKind::Conflict && !kube::is_field_conflict(failure) &&
-           !kube::is_other_object(failure);
-  }
-
-  // The last writer would get the object, whatever the other release was told: every release writes as the
-  // field manager `mistctl`. So an object that isn't ours is written at a version at which its owner is still
-  // the planned one. The object changes all the time for other reasons: its status, for one.
-  Status is_still_whose_it_was(const PlannedAction& action, const Value& there) const {
-    const Marks now = marks_of(there);
-    // Ours: our own first try, whose answer was lost.
-    if (now == action.live.marks || now.part_of == part_of_) return {};
-    // It was ours, and merely lost its label.
-    if (action.live.version.empty() && now.part_of.empty()) return {};
-    const std::string words =
-        now.release.empty()
-            ? now.part_of.empty() ? std::string("nobody") : fmt::format("ApplySet {}", now.part_of)
-            : fmt::format("release {}", now.release);
-    return error(ErrorKind::Conflict, "{} now belongs to {}", action.key.display(), words)
-        .with_hint("run the command again to see what can be done");
-  }
-
-  // An object that lost our label is written again, and not deleted.
-  Status may_be_deleted(const PlannedAction& action, const Value& there) const {
-    MIST_TRY_VOID(is_still_whose_it_was(action, there));
-    if (action.adopting || !marks_of(there).part_of.empty()) return {};
-    return error(ErrorKind::Conflict, "{} is not deleted", action.key.display())
-        .with_because(std::string(kUnmarked))
-        .with_hint("run the command again to see what can be done");
-  }
-
-  // At which a written object can be deleted without another look; empty: it changes by itself.
-  std::string still_version(Node node) const {
-    const apimachinery::Object& object = plan_.desired[plan_.writes[node].desired].rendered.object;
-    return pod_template(object) != nullptr ? std::string() : versions_[node];
-  }
-
-  Status renew_version(const kube::ObjectRef& ref, const PlannedAction& action, Value& object) {
-    MIST_TRY(const Value there, client_.get(ref, context_));
-    MIST_TRY_VOID(is_still_whose_it_was(action, there));
-    object["metadata"].set("resourceVersion", there.string_at({"metadata", "resourceVersion"}));
-    return {};
-  }
-
-  // Nullopt: another object is there, as the apply will say, which names the uid.
-  Result<std::optional<Value>> look_again(const kube::ObjectRef& ref, const PlannedAction& action,
-                                          const std::string& uid) {
-    MIST_TRY(Value there, client_.get(ref, context_));
-    if (there.string_at({"metadata", "uid"}) != uid) return std::optional<Value>();
-    MIST_TRY_VOID(is_still_whose_it_was(action, there));
-    return std::optional(std::move(there));
-  }
-
-  // Takes the fields of an adopted object's earlier managers, as planned. Returns the version that has them;
-  // empty: nothing is left to take, after a run that died or a lost answer. Should we die here, the journal
-  // names the object, and fields that we own and don't want go with the next apply.
-  Result<std::string> take_fields(const kube::ObjectRef& ref, const PlannedAction& action,
-                                  const Value& object) {
-    const ChosenFields chosen = fields_of(*action.transfer);
-    for (Moment moment(context_);;) {
-      MIST_TRY(const std::optional<Value> found, look_again(ref, action, action.uid));
-      if (!found) return std::string();
-      const Value there = owners_are_forgotten(*found)
-                              ? with_known_owners(client_, ref, *found, plan_.owner.manager, context_)
-                              : *found;
-      const auto transfer =
-          field_transfer(object, kube::with_present_owners(client_, ref.resource, there, context_), chosen,
-                         plan_.owner.manager);
-      if (!transfer) return std::string();
-      if (transfer->fields != action.transfer->fields)
-        return error(ErrorKind::Conflict, "{} was written by {} since it was looked at", action.key.display(),
-                     managers_words(*transfer))
-            .with_hint("run the command again to see what changes now");
-      auto patched = client_.merge_patch(ref, transfer_patch(there, *transfer), context_);
-      if (patched.ok()) return std::string(patched->string_at({"metadata", "resourceVersion"}));
-      const bool again = patched.error().kind == ErrorKind::Conflict || may_pass(action, patched.error());
-      if (!again || !moment.pause())
-        return std::move(patched).error().with_frame(
-            fmt::format("while taking over the fields of {}", managers_words(*transfer)));
-    }
-  }
-
-  // As the object is now; with the lists that only the record knows of (unowned_empty.h), if they are as
-  // planned.
-  std::vector<FieldDifference> still_to_empty(const PlannedAction& action, const DesiredObject& desired,
-                                              const Value& there) const {
-    std::vector<FieldDifference> emptied = emptied_among(differences_of(desired, there, plan_.owner.manager));
-    for (FieldDifference planned : emptied_among(action.differences)) {
-      const Value* const now = place_at(there, planned.steps);
-      if (now == nullptr || *now != planned.before ||
-          std::ranges::find(emptied, planned.path, &FieldDifference::path) != emptied.end())
-        continue;
-      planned.after = Value();
-      emptied.push_back(std::move(planned));
-    }
-    return emptied;
-  }
-
-  // Returns the version that has it; empty: there is nothing to empty any more.
-  Result<std::string> empty_first(const kube::ObjectRef& ref, const PlannedAction& action,
-                                  const DesiredObject& desired, const std::string& uid) {
-    for (Moment moment(context_);;) {
-      MIST_TRY(const std::optional<Value> found, look_again(ref, action, uid));
-      if (!found) return std::string();
-      const Value& there = *found;
-      const auto emptied = still_to_empty(action, desired, there);
-      if (emptied.empty()) return std::string();
-      if (const std::string others = fields_of_others(emptied); !others.empty() && !options_.force_conflicts)
-        return error(ErrorKind::Conflict, "{} has fields that other managers own: {}", action.key.display(),
-                     others)
-            .with_hint(std::string(kForceHint));
-      auto patched = empty_fields(client_, ref, there, emptied, context_);
-      if (patched.ok()) return std::string(patched->string_at({"metadata", "resourceVersion"}));
-      const bool again = is_outdated(patched.error()) || may_pass(action, patched.error());
-      if (!again || !moment.pause())
-        return std::move(patched).error().with_frame(fmt::format("while emptying {}", emptied.front().path));
-    }
-  }
-
-  // Forced at exactly the version at which nothing else is in conflict.
-  Result<Value> take_label_back(const kube::ObjectRef& ref, const PlannedAction& action, Value& object,
-                                kube::ApplyOptions apply) {
-    MIST_TRY(const Value there, client_.get(ref, context_));
-    MIST_TRY_VOID(is_still_whose_it_was(action, there));
-    object["metadata"].set("resourceVersion", there.string_at({"metadata", "resourceVersion"}));
-    auto applied = client_.apply(ref, object, apply, context_);
-    if (applied.ok() || !is_about_our_label(applied.error())) return applied;
-    apply.force = true;
-    return client_.apply(ref, object, apply, context_);
-  }
-
-  // The plan may have left this to the order. Now it can be decided, and nothing is lost yet.
-  Status may_be_created_anew(const kube::ObjectRef& ref, const PlannedAction& action, Value object) {
-    object["metadata"].erase("resourceVersion");
-    for (Moment moment(context_);;) {
-      const auto tried = client_.create(ref.resource, ref.ns, object, context_, kube::DryRun::Server);
-      if (tried.ok() || !forbids_creating(tried.error())) return {};
-      if (!may_pass(action, tried.error()) || !moment.pause()) return tried.error();
-    }
-  }
-
-  // The first half of a replacement. Should we die after it, the object is in the inventory and not there,
-  // and the next write creates it.
-  Status delete_old(const kube::ObjectRef& ref, const PlannedAction& action, const std::string& uid,
-                    Value object) {
-    if (options_.before_replacing) MIST_TRY_VOID(options_.before_replacing(action));
-    // A hook runs again as it ran.
-    if (!plan_.is_hook(action)) MIST_TRY_VOID(may_be_created_anew(ref, action, std::move(object)));
-    const auto deleted = kube::delete_object(
-        client_, ref,
-        {.uid = uid,
-         .resource_version = action.again ? still_version(*action.again) : action.live.resource_version,
-         .propagation = replacement_propagation(action),
-         .still_goes = [&](const Value& now) { return may_be_deleted(action, now); }},
-        context_);
-    if (deleted.ok() && *deleted == kube::Deletion::Other)
-      return error(ErrorKind::Conflict, "{} was replaced by somebody else meanwhile", action.key.display())
-          .with_hint("run the command again");
-    // With its definition, which is replaced too, the kind goes and all objects of it.
-    const bool kind_is_gone = !deleted.ok() && action.late && kube::is_not_served(deleted.error());
-    if (!deleted.ok() && !kind_is_gone) return deleted.error();
-    if (deleted.ok()) events_.object({action.key.display(), "deleting", {}});
-    return wait_until_gone(client_, ref, uid, options_.edge_timeout, context_)
-        .in(fmt::format("while waiting until the old {} is gone", action.key.display()));
-  }
-
-  // The new StatefulSet takes over the Pods of the old one, unless it selects others. The Pods of a Job end
-  // before the new ones begin.
-  static kube::Propagation replacement_propagation(const PlannedAction& action) {
-    const GroupKind& kind = action.key.group_kind;
-    const bool selects_others = std::ranges::any_of(
-        action.differences,
-        [](const FieldDifference& difference) { return difference.path.starts_with(".spec.selector"); });
-    if (kind == GroupKind{"apps", "StatefulSet"})
-      return selects_others ? kube::Propagation::Foreground : kube::Propagation::Orphan;
-    if (kind == GroupKind{"batch", "Job"}) return kube::Propagation::Foreground;
-    return kube::Propagation::Background;
-  }
-
-  static Error explain(Error failure) {
-    if (failure.kind != ErrorKind::Conflict || !failure.hint.empty()) return failure;
-    failure.hint =
-        kube::is_field_conflict(failure)
-            ? "another field manager owns these fields: let it, or take them with --force-conflicts"
-        : kube::is_other_object(failure) ? "it was deleted or recreated since the plan: run the command again"
-                                         : "somebody else was writing it: run the command again";
-    return failure;
-  }
-
   kube::Client& client_;
   const Plan& plan_;
   const ExecuteOptions& options_;
   EventSink& events_;
   const Context& context_;
-  std::vector<std::string> uids_;      // each element has one writer, like those of versions_
-  std::vector<std::string> versions_;  // the resourceVersion that this run wrote; empty: it wrote nothing
-  std::vector<std::optional<std::string>> earlier_failures_;
-  std::vector<std::vector<ServerMade>> server_made_;
+  std::vector<Written> written_;  // each element has one writer
+  ObjectWriter objects_;
   std::mutex late_mutex_;
   std::map<std::size_t, kube::ObjectRef> late_;  // guarded by late_mutex_
-  std::mutex written_mutex_;
-  std::map<std::string, Node> written_;  // by uid; guarded by written_mutex_
-  const std::string part_of_;
-  const std::set<GroupKind> redefined_;
-  const std::set<std::string, std::less<>> eased_;
-  const std::set<std::string> quotas_;
   OwnGates own_gates_;
   Turns turns_;
   Turns removal_turns_;  // of Plan::removals
@@ -774,10 +337,13 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
   delete_after_failure(plan, order, run, writer, events);
   execution.deleted = writer.take_deleted();
   execution.left = writer.take_left();
-  execution.versions = writer.still_versions();
-  execution.uids = writer.take_uids();
-  execution.earlier_failures = writer.take_earlier_failures();
-  execution.server_made = writer.take_server_made();
+  for (Node node = 0; node < plan.writes.size(); ++node) {
+    const Written& written = writer.written(node);
+    execution.uids.push_back(written.uid);
+    execution.versions.push_back(writer.still_version(node));
+    execution.earlier_failures.push_back(written.earlier_failure);
+    execution.server_made.push_back(written.server_made);
+  }
   execution.late = writer.take_late();
   execution.removals.assign(plan.removals.size(), Outcome::NotStarted);
   const auto name_of = [&](Node node) -> std::string {
