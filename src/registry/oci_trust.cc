@@ -44,10 +44,19 @@ Status OciTrust::judge(const oci::Repository& repository, const crypto::Digest& 
   if (verdict.rule.mode == trust::Mode::Ignore) return {};
   if (verdict.rule.mode == trust::Mode::Require)
     return trust::judge_required(verdict.rule, subject, verdict.proofs, clock_.now());
+  if (verdict.rule.mode == trust::Mode::Known && verdict.remembered.empty()) return {};
   MIST_TRY(const std::set<std::string> keys,
            trust::judge_remembered(verdict.remembered, subject, verdict.proofs));
   if (keys != verdict.remembered) return memory_.remember(subject.package, keys);
   return {};
+}
+
+Status OciTrust::learn(const oci::Repository& repository, const Verdict& verdict) {
+  const std::string package = repository.identity();
+  MIST_TRY(const trust::Rule rule, rule_for(package));
+  const std::set<std::string> keys = trust::keys_in(verdict.proofs);
+  if (!trust::remembers(rule.mode) || !verdict.remembered.empty() || keys.empty()) return {};
+  return memory_.remember(package, keys);
 }
 
 Status OciTrust::accept(const oci::Repository& repository, const crypto::Digest& manifest,
@@ -92,9 +101,13 @@ Status OciTrust::check(const oci::Repository& repository, const crypto::Digest& 
   const trust::Subject subject{repository.identity(), manifest};
   const trust::Rule& rule = policy->rule_for(subject.package);
   if (rule.mode == trust::Mode::Ignore) return {};
+  if (rule.mode == trust::Mode::Known) {
+    MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(subject.package));
+    if (remembered.empty()) return {};
+  }
   MIST_TRY(const std::optional<std::vector<trust::Proof>> known, memory_.proofs_of(subject));
   // These very bytes were used before, and nobody asked for more since.
-  if (known && rule.mode == trust::Mode::Remember) return {};
+  if (known && trust::remembers(rule.mode)) return {};
   // A manifest whose known signatures don't suffice may have been signed since.
   MIST_TRY(const bool is_known, suffices(subject, rule));
   if (is_known) return {};

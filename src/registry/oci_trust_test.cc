@@ -245,6 +245,40 @@ TEST_F(OciTrustTest, AKeyIsAcceptedOnceSomebodySaysSo) {
   EXPECT_EQ(failure(second), "no error");
 }
 
+TEST_F(OciTrustTest, WithoutAPolicyAVerifiedPackageStaysSigned) {
+  const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b"),
+                       third = publish("1.2.0", "c");
+  sign(first, 1);
+  sign(third, 1);
+  ASSERT_TRUE(files.remove(paths.trust_policy()).ok());
+  EXPECT_EQ(requests(first), 0u) << "used, not verified";
+  EXPECT_EQ(requests(second), 0u);
+  const auto learn = [&](const crypto::Digest& manifest) {
+    OciTrust trust(files, paths, clock, events);
+    OciClient client = remote.client();
+    const auto verdict = trust.look(shop, manifest, client, nullptr, Context());
+    ASSERT_TRUE(verdict.ok()) << verdict.error().to_line();
+    ASSERT_TRUE(trust.learn(shop, *verdict).ok());
+  };
+  learn(second);  // unsigned: nothing to learn
+  EXPECT_EQ(requests(second), 0u);
+  write_policy("  default: ignore\n");
+  learn(first);
+  write_policy("  default: known\n");
+  EXPECT_EQ(requests(second), 0u) << "the policy let nothing be remembered";
+  learn(first);
+  EXPECT_NE(failure(second).find("is not signed, and what was used of it before is signed by key"),
+            std::string::npos)
+      << failure(second);
+  EXPECT_EQ(requests(third), 4u);
+  EXPECT_EQ(requests(third), 0u);
+  EXPECT_EQ(failure(first), "no error");
+  // Another key is learned from nobody but accept().
+  sign(second, 2);
+  learn(second);
+  EXPECT_NE(failure(second).find("is signed by key " + name_of(2)), std::string::npos) << failure(second);
+}
+
 TEST_F(OciTrustTest, APolicyRequiresItsKeys) {
   const crypto::Digest manifest = publish("1.0.0", "a");
   write_policy(R"(

@@ -22,7 +22,7 @@ constexpr std::string_view kPolicyKind = "TrustPolicy";
 constexpr std::uint64_t kMostPolicyBytes = std::uint64_t{1} << 20;
 constexpr std::size_t kMostRules = 1000;
 constexpr std::size_t kMostKeys = 100;
-constexpr std::array<std::string_view, 3> kModes{"remember", "require", "ignore"};
+constexpr std::array<std::string_view, 4> kModes{"remember", "require", "ignore", "known"};
 
 // Reads the document; knows where everything stands in the text.
 class PolicyReader {
@@ -49,8 +49,8 @@ class PolicyReader {
       const auto* const known = std::ranges::find(kModes, value->as_string());
       if (known != kModes.end()) return static_cast<Mode>(known - kModes.begin());
     }
-    return fail(*value, fmt::format("{} must be remember, require or ignore", key),
-                "remember: what was once signed stays signed by the same key");
+    return fail(*value, fmt::format("{} must be known, remember, require or ignore", key),
+                "remember: what was once signed stays signed by the same key; known: what was verified here");
   }
 
   Result<Rule> rule(const Value& value) const {
@@ -76,7 +76,7 @@ class PolicyReader {
                   keys != nullptr ? fmt::format("{} has keys, but doesn't require them", rule.match)
                                   : fmt::format("{} requires signatures, but names no keys", rule.match),
                   "mode: require and keys belong together");
-    if (!is_oci && rule.mode == Mode::Remember)
+    if (!is_oci && remembers(rule.mode))
       return fail(value, fmt::format("{} is no OCI registry, so no signer can be remembered", rule.match),
                   "a signature of minisign's doesn't hold its key: name it in keys");
     if (keys != nullptr) MIST_TRY_VOID(read_keys(*keys, rule));
@@ -253,7 +253,7 @@ Result<Policy> Policy::parse(std::string_view text, const std::string& file,
   MIST_TRY_VOID(reader.open(document));
   const Value& spec = *document.find("spec");
   Policy policy;
-  MIST_TRY(policy.default_.mode, reader.mode(spec, "default", Mode::Ignore));
+  MIST_TRY(policy.default_.mode, reader.mode(spec, "default", Mode::Known));
   if (policy.default_.mode == Mode::Require)
     return reader.fail(spec, "spec.default can't be require, because it has no keys",
                        "write a rule with 'match: oci://**' and keys");

@@ -21,6 +21,7 @@ enum class Mode : std::uint8_t {
   Remember,  ///< what was once signed must stay signed by the same key
   Require,   ///< the rule's keys must have signed it
   Ignore,    ///< no signatures are looked for, so they cost no request
+  Known,     ///< as Remember, of packages that somebody here has verified; as Ignore of others
 };
 
 struct TrustedKey {
@@ -39,12 +40,15 @@ struct Rule {
   std::string place = {};                    ///< "trust.yaml:7"; empty: no file says it
 };
 
+/// Whether it holds packages against the keys that this machine remembers.
+constexpr bool remembers(Mode mode) { return mode == Mode::Remember || mode == Mode::Known; }
+
 /// Whether `text` ("oci://host/team/shop") fits: '*' stands for any characters but '/', "**" for any.
 bool matches(std::string_view pattern, std::string_view text);
 
 class Policy {
  public:
-  /// Everything is ignored.
+  /// Verified packages stay signed; the rest is ignored.
   Policy() = default;
   /// `read`: gives the text of a file that the policy names, relative to itself. Errors: Invalid, with line
   /// and hint; of `read`.
@@ -59,7 +63,7 @@ class Policy {
 
  private:
   std::vector<Rule> rules_;
-  Rule default_{.match = {}, .mode = Mode::Ignore, .keys = {}};
+  Rule default_{.match = {}, .mode = Mode::Known, .keys = {}};
 };
 
 }  // namespace mist::trust

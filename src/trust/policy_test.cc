@@ -59,8 +59,8 @@ TEST(TrustPolicy, TheFirstRuleThatMatchesCounts) {
 }
 
 TEST(TrustPolicy, WithoutAWordOfTheUserNothingIsLookedFor) {
-  EXPECT_EQ(Policy().rule_for("oci://reg.example/x").mode, Mode::Ignore);
-  EXPECT_EQ(parsed("  rules: []")->rule_for("oci://reg.example/x").mode, Mode::Ignore);
+  EXPECT_EQ(Policy().rule_for("oci://reg.example/x").mode, Mode::Known);
+  EXPECT_EQ(parsed("  rules: []")->rule_for("oci://reg.example/x").mode, Mode::Known);
   EXPECT_EQ(parsed("  default: remember")->rule_for("oci://reg.example/x").mode, Mode::Remember);
 }
 
@@ -100,7 +100,7 @@ TEST(TrustPolicy, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(failure("  rules: [{match: 'oci://x/y', keys: [{name: a, file: a.pub, colour: red}]}]"),
             "the key keys[].colour is not known");
   EXPECT_EQ(failure("  default: require"), "spec.default can't be require, because it has no keys");
-  EXPECT_EQ(failure("  default: sometimes"), "default must be remember, require or ignore");
+  EXPECT_EQ(failure("  default: sometimes"), "default must be known, remember, require or ignore");
   EXPECT_EQ(Policy::parse("kind: MistletoeConfig", "x", {}).error().message, "this is not a trust policy");
 }
 

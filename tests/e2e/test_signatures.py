@@ -88,14 +88,39 @@ def signatures_of_another_key_than_before_are_refused(t):
 
 
 @test
+def a_verified_package_must_stay_signed_without_any_policy(t):
+    registry = Registry(t)
+    keys(t, "first", "second")
+    one = pushed(t, registry, "1.0.0", "--sign", str(t.dir / "first.key"))
+    pushed(t, registry, "1.1.0", "--sign", str(t.dir / "second.key"))
+    pushed(t, registry, "1.2.0")
+    pushed(t, registry, "1.3.0", "--sign", str(t.dir / "first.key"))
+    t.run("generate", "shop", "-p", registry("team/shop:1.2.0"))
+    contains(t.run("verify", registry("team/shop:1.0.0")).err, "later versions must be signed by it")
+    says = [one["signedWith"], "what was used of it before is signed by"]
+    t.refused("generate", "shop", "-p", registry("team/shop:1.1.0"), says=says)
+    t.refused("install", "shop", "-p", registry("team/shop:1.2.0"), says=[*says, "is not signed"])
+    t.run("install", "shop", "-p", registry("team/shop:1.3.0"))
+    t.run("verify", registry("team/shop:1.1.0"), "--accept-changed")
+    t.run("upgrade", "shop", "-p", registry("team/shop:1.1.0"))
+    t.run("uninstall", "shop", "--yes")
+    # By the publisher's key as well.
+    pushed(t, registry, "1.0.0", "--sign", str(t.dir / "first.key"), name="web")
+    pushed(t, registry, "1.1.0", name="web")
+    t.run("verify", registry("team/web:1.0.0"), "--key", str(t.dir / "first.pub"))
+    t.refused("generate", "shop", "-p", registry("team/web:1.1.0"), says=[*says, "is not signed"])
+
+
+@test
 def signatures_are_made_and_shown(t):
     registry = Registry(t)
     keys(t, "release", "other")
     reference = registry("team/shop:1.0.0")
     there = pushed(t, registry, "1.0.0")
-    # Without a policy nobody looks, and verify shows all the same.
+    # Nobody looks at signatures of what nobody has verified, and verify shows them all the same.
     check("Signed by" not in t.run("inspect", "package", reference).out)
-    t.refused("verify", reference, "--accept-changed", says=["without a trust policy no signers are remembered"], code=2)
+    policy(t, default="ignore")
+    t.refused("verify", reference, "--accept-changed", says=["the trust policy says so: ", "trust.yaml"], code=2)
     policy(t, default="remember")
     equal(there["signedWith"], None)
     t.refused("verify", reference, says=["has no valid signature"])

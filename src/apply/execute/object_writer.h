@@ -39,7 +39,7 @@ class ObjectWriter {
   /// Whether a refusal of the action may be another one by now, since the run changed what refused.
   using ChangesRefusal = std::function<bool(const PlannedAction&, const Error&)>;
 
-  /// What it borrows must outlive it.
+  /// All that it borrows must outlive it.
   ObjectWriter(kube::Client& client, const Plan& plan, const ExecuteOptions& options, EventSink& events,
                const Context& context, ChangesRefusal changes_refusal);
   ~ObjectWriter();

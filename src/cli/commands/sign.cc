@@ -203,11 +203,9 @@ Status judged(registry::OciTrust& trust, const oci::Reference& exact, const regi
   if (invocation.has("key"))
     return trust::judge_required(verdict.rule, {exact.repository.identity(), *exact.digest}, verdict.proofs,
                                  world.clock.now());
-  if (accepts && verdict.rule.mode != trust::Mode::Remember)
+  if (accepts && !trust::remembers(verdict.rule.mode))
     return error(ErrorKind::Usage, "--accept-changed changes nothing for {}", exact.repository.str())
-        .with_because(verdict.rule.place.empty()
-                          ? "without a trust policy no signers are remembered"
-                          : fmt::format("the trust policy says so: {}", verdict.rule.place))
+        .with_because(fmt::format("the trust policy says so: {}", verdict.rule.place))
         .with_hint("write a rule for it with 'mode: remember' in trust.yaml (docs/trust.md)");
   if (accepts) return trust.accept(exact.repository, *exact.digest, verdict);
   MIST_TRY_VOID(trust.judge(exact.repository, *exact.digest, verdict));
@@ -296,12 +294,16 @@ Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
     print_proofs(world, verdict.proofs);
   }
   if (!status) return status.error();
+  if (client->behind(exact.repository) == nullptr) MIST_TRY_VOID(trust.learn(exact.repository, verdict));
   const bool nobody_vouches = keys.empty() && verdict.rule.mode != trust::Mode::Require;
   if (nobody_vouches)
     world.events->info(
-        "the key is known from here alone: compare it with what the publisher says, or give the publisher's "
-        "with "
-        "--key");
+        verdict.rule.mode == trust::Mode::Ignore
+            ? "the key is known from here alone: compare it with what the publisher says, or give the "
+              "publisher's with --key"
+            : "the key is known from here alone, and later versions must be signed by it: compare it with "
+              "what "
+              "the publisher says, or give the publisher's with --key");
   return ExitCode::Ok;
 }
 
