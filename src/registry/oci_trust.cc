@@ -83,6 +83,13 @@ Result<trust::Rule> OciTrust::rule_for(const std::string& package) {
   return policy->rule_for(package);
 }
 
+Result<bool> OciTrust::looks_at(const std::string& package) {
+  MIST_TRY(const trust::Rule rule, rule_for(package));
+  if (rule.mode != trust::Mode::Known) return rule.mode != trust::Mode::Ignore;
+  MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
+  return !remembered.empty();
+}
+
 Result<bool> OciTrust::suffices(const trust::Subject& subject, const trust::Rule& rule) {
   MIST_TRY(const std::optional<std::vector<trust::Proof>> known, memory_.proofs_of(subject));
   return known && rule.mode == trust::Mode::Require &&
@@ -100,11 +107,8 @@ Status OciTrust::check(const oci::Repository& repository, const crypto::Digest& 
   MIST_TRY(const trust::Policy* const policy, this->policy());
   const trust::Subject subject{repository.identity(), manifest};
   const trust::Rule& rule = policy->rule_for(subject.package);
-  if (rule.mode == trust::Mode::Ignore) return {};
-  if (rule.mode == trust::Mode::Known) {
-    MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(subject.package));
-    if (remembered.empty()) return {};
-  }
+  MIST_TRY(const bool counts, looks_at(subject.package));
+  if (!counts) return {};
   MIST_TRY(const std::optional<std::vector<trust::Proof>> known, memory_.proofs_of(subject));
   // These very bytes were used before, and nobody asked for more since.
   if (known && trust::remembers(rule.mode)) return {};

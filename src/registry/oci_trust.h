@@ -70,6 +70,9 @@ class OciTrust {
   /// unsigned.
   Status accept(const oci::Repository& repository, const crypto::Digest& manifest, const Verdict& verdict);
 
+  /// Whether signatures of that package count at all. Errors: as recorded.
+  Result<bool> looks_at(const std::string& package);
+
   // For packages of other registries (file_trust.h).
   Result<trust::Rule> rule_for(const std::string& package);
   /// Whether what was proved of it before is enough for a rule that requires keys.

@@ -493,8 +493,8 @@ Result<Fetched> Registries::Impl::fetch_manifest(OciSource& client, const oci::R
 Status Registries::Impl::check_signed_version(const oci::Reference& tagged, const RawManifest& raw) const {
   // Of a registry that is away there are no bytes; its tag is pinned.
   if (raw.bytes.empty() || !oci::is_fixed_version(tagged.tag)) return {};
-  MIST_TRY(const trust::Rule rule, trust_.rule_for(tagged.repository.identity()));
-  if (rule.mode == trust::Mode::Ignore) return {};
+  MIST_TRY(const bool counts, trust_.looks_at(tagged.repository.identity()));
+  if (!counts) return {};
   MIST_TRY(const oci::Document document, oci::parse_document(raw.bytes, raw.content_type, tagged.str()));
   const oci::Annotations& annotations =
       std::visit([](const auto& each) -> const oci::Annotations& { return each.annotations; }, document);
