@@ -2,6 +2,7 @@
 import concurrent.futures
 import os
 import signal
+import random
 import socket
 import ssl
 import struct
@@ -268,17 +269,21 @@ def too_many_requests_for_ten_seconds(t):
 
 
 @test
-def every_third_request_fails_or_breaks(t):
+def a_third_of_all_requests_fails_or_breaks(t):
     """5xx and broken connections, before and after the server did it: what is safe to repeat is repeated; where a
     command gives up, the same command again goes on, and nothing is lost or doubled."""
     ways = [lambda: Refuse(503), lambda: Refuse(500, {}, b"internal"), Drop, lambda: Refuse(502, {}, b"<html>")]
 
+    # The same in each run, and without a period that the requests of a command could have as well.
+    def chance(number, purpose):
+        return random.Random(f"{purpose} {number}").random()
+
     def trouble(number, method, path):
-        if number % 3 == 0:
-            raise ways[number // 3 % len(ways)]()
+        if chance(number, "trouble") < 1 / 3:
+            raise ways[int(chance(number, "way") * len(ways))]()
 
     def lost_answer(number, method, path):
-        if number % 7 == 0:
+        if chance(number, "lost") < 1 / 7:
             raise Drop
 
     _, kubeconfig = proxied(t, before=trouble, after=lost_answer)

@@ -93,13 +93,27 @@ Result<std::vector<Touched>> what_is_there(const Environment& environment, const
   return found;
 }
 
+// Sent again, the same patch changes nothing, so an unknown outcome is no reason to give up: where many
+// objects are touched, one would fail each time, and no run would ever get past them.
+Result<Value> patch_until_answered(const Environment& environment, const kube::ObjectRef& ref,
+                                   const Value& patch, const Context& context) {
+  constexpr int kMostTries = 6;
+  auto pause = std::chrono::milliseconds(50);
+  for (int tries = 1;; ++tries, pause *= 2) {
+    auto patched = environment.client.merge_patch(ref, patch, context);
+    if (patched.ok() || patched.error().kind != ErrorKind::Retryable || tries == kMostTries ||
+        !environment.clock.sleep(pause, context.stop()))
+      return patched;
+  }
+}
+
 Status touch(const Environment& environment, const Touched& object, const Context& context) {
   for (Value mark : {Value(environment.random.token(8)), Value()}) {
     const Value patch = Value::object(
         {{"metadata",
           Value::object({{"uid", object.uid},
                          {"annotations", Value::object({{kTouchedAnnotation, std::move(mark)}})}})}});
-    auto touched = environment.client.merge_patch(object.ref, patch, context);
+    auto touched = patch_until_answered(environment, object.ref, patch, context);
     if (touched.ok()) continue;
     Error& failure = touched.error();
     if (kube::is_absent(failure) || kube::is_other_object(failure)) return {};

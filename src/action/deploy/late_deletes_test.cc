@@ -217,6 +217,22 @@ TEST_F(LateDeletesTest, AreOutdatedByWhoeverKeepsTheObjectHoweverManyFailedBefor
   arrives_in_vain();
 }
 
+// Of many objects, one would always be hit.
+TEST_F(LateDeletesTest, AreOutdatedOnAServerThatBreaksMostConnections) {
+  ASSERT_TRUE(install_now(kRest + std::string(kClaim)).ok());
+  stop_at_delete("ConfigMap", "two", [&] { return deploys(with(upgrade_intent, std::string(kClaim))); });
+  int patches = 0;
+  cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "patch" && call.key.group_kind.kind == "ConfigMap" && ++patches % 4 != 0)
+      return error(ErrorKind::Retryable, "the connection broke");
+    return std::nullopt;
+  });
+  undo();
+  EXPECT_EQ(patches, 8);
+  cluster.set_before({});
+  arrives_in_vain();
+}
+
 TEST_F(LateDeletesTest, OfARunThatEndedThereAreNone) {
   ASSERT_TRUE(install_now(kRest + std::string(kClaim)).ok());
   cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
