@@ -105,7 +105,7 @@ try {
   const { build, componentize } = await tools();
   checkTypes(directory);
   const jsSource = await bundle(build, directory);
-  const { component } = await componentize({ witPath: join(sdk, "wit"), world: "guest", jsSource, sync: true, optSize: true });
+  const { component } = await componentize({ witPath: join(sdk, "wit"), world: "guest", jsSource, sync: true });
   writeFileSync(output, component);
 } catch (error) {
   console.error(error instanceof Fault ? error.message : String(error.message ?? error));

@@ -4,10 +4,17 @@ import host from "mistletoe:package/host@1.0.0";
 import random from "wasi:random/random@0.2.6";
 
 import { setHost } from "./host.ts";
-import { run, type Generate } from "./run.ts";
+import { beginLoading } from "./loading.ts";
+import { run as render, type Generate } from "./run.ts";
 import { setRandom } from "./runtime.ts";
 
 setHost(host.request);
-setRandom((length) => random.getRandomBytes(length));
+const loading = beginLoading(globalThis, (length) => random.getRandomBytes(length));
+setRandom(loading.bytes, loading.secretBytes);
 
-export { run, type Generate };
+export function run(generate: Generate<any>, input: string): string {
+  loading.loaded();
+  return render(generate, input);
+}
+
+export { type Generate };

@@ -31,7 +31,7 @@ scope.TextDecoder ??= class TextDecoder {
  * `Math.random` and `crypto.getRandomValues` draw from the release's own random bytes. What QuickJS has would be the same in
  * every release: its state is part of the built component.
  */
-export function setRandom(bytes: RandomBytes): void {
+export function setRandom(bytes: RandomBytes, secretBytes: RandomBytes = bytes): void {
   Math.random = () => {
     const b = bytes(7);
     let value = b[0]! & 0x1f; // 53 bits
@@ -40,7 +40,7 @@ export function setRandom(bytes: RandomBytes): void {
   };
   scope.crypto = {
     getRandomValues<T extends Uint8Array>(array: T): T {
-      array.set(bytes(array.length));
+      array.set(secretBytes(array.length));
       return array;
     },
   };

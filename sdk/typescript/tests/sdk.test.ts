@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import { call, lookup, lookupAll, Output, render, secret, toYaml } from "../src/index.ts";
 import { setHost } from "../src/host.ts";
+import { beginLoading } from "../src/loading.ts";
 import { run } from "../src/run.ts";
 // @ts-expect-error: a module of JavaScript
 import path from "../shims/path.js";
@@ -108,4 +109,26 @@ test("has a path of its own", () => {
   assert.equal(path.basename("/a/b.ts", ".ts"), "b");
   assert.equal(path.extname(".gitignore"), "");
   assert.equal(path.dirname("/a"), "/");
+});
+
+test("sees nothing of the moment when it is built, and the release's clock and bytes from then on", () => {
+  const drawn = () => {
+    const native = class extends Date {} as DateConstructor;
+    const scope = { Date: native };
+    const loading = beginLoading(scope, (length) => new Uint8Array(length).fill(7));
+    const early = scope.Date;
+    assert.equal(early.now(), 0);
+    assert.equal(new early().toISOString(), "1970-01-01T00:00:00.000Z");
+    assert.equal(new early(5).getTime(), 5);
+    assert.ok(new early() instanceof early && new early() instanceof native);
+    assert.throws(() => loading.secretBytes(16), /every release would get the same bytes; call it in generate/);
+    const bytes = [...loading.bytes(8)];
+    assert.ok(new Set(bytes).size > 4, "no library that looks for a new number looks for ever");
+    loading.loaded();
+    assert.equal(scope.Date, native);
+    assert.ok(Math.abs(new early().getTime() - Date.now()) < 60_000 && early.now() > 0, "also for code that kept it");
+    assert.deepEqual([...loading.bytes(2), ...loading.secretBytes(2)], [7, 7, 7, 7]);
+    return bytes;
+  };
+  assert.deepEqual(drawn(), drawn());
 });
