@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "crypto/hkdf.h"
 #include "encoding/json.h"
-#include "encoding/schema.h"
 #include "package/input.h"
 
 namespace mist::package {
@@ -277,19 +276,6 @@ Result<Rendered> PackageCalls::render(const Call& call, std::uint64_t caller_mem
 Result<CallTree::Answered> PackageCalls::call(const Call& call, std::uint64_t caller_memory) {
   MIST_TRY(Rendered rendered, render(call, caller_memory));
   MIST_TRY_VOID(count_output(call, rendered));
-  if (!rendered.metadata.exports.is_null()) {
-    MIST_TRY(const encoding::Schema schema,
-             encoding::Schema::compile(rendered.metadata.exports)
-                 .in(fmt::format("while reading the schema of the exports of {}", rendered.metadata.name)));
-    std::vector<std::string> lines;
-    for (const encoding::SchemaIssue& issue : schema.validate(rendered.exports))
-      lines.push_back(issue_text("exports", issue));
-    if (!lines.empty())
-      return without_secrets(
-          error(ErrorKind::Invalid, "the exports of {} don't fit its own schema", rendered.metadata.name)
-              .with_because(join(lines, "\n")),
-          rendered.secrets);
-  }
   Value files = Value::object();
   for (auto& [path, text] : rendered.files) files.set(path, std::move(text));
   CallTree::Answered answered;

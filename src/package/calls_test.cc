@@ -264,6 +264,48 @@ TEST(Calls, AKnownRenderOfTheCallerEndsWithTheCalledPackagesBytes) {
   EXPECT_THAT(text_with(R"({"port":2})").first, HasSubstr(R"("port":2)"));
 }
 
+/// Counts what it can't compile.
+class NoCompiler final : public wasm::Compiler {
+ public:
+  Result<std::string> compile(std::span<const std::byte>, std::string_view name,
+                              const wasm::CompileSettings&) override {
+    ++asked;
+    return error(ErrorKind::Internal, "{} isn't compiled here", name);
+  }
+  int asked = 0;
+};
+
+TEST(Calls, KnownRendersNeedNoCodeAndTheirInputsAndExportsAreCheckedBefore) {
+  testing::TempDir directory;
+  SystemRandom random;
+  RendererOptions options;
+  options.render_cache = directory.path();
+  options.random = &random;
+  NullEventSink events;
+  const Source fine = platform({R"({"op":"package.call","package":"mariadb"})"}, {{"mariadb", database()}});
+  const Source odd = platform({R"({"op":"package.call","package":"mariadb"})"},
+                              {{"mariadb", database(R"({"port":"many"})")}});
+  RenderRequest wrong = calling_request();
+  wrong.user_values = yaml("{users: 7}");
+  {
+    Renderer renderer(options, events);
+    ASSERT_TRUE(renderer.render(fine, calling_request(), {}).ok());
+    EXPECT_THAT(refusal(renderer.render(odd, calling_request(), {})), HasSubstr("exports.port"));
+    EXPECT_THAT(refusal(renderer.render(odd, calling_request(), {})), HasSubstr("exports.port"))
+        << "not kept";
+  }
+  const auto compiler = std::make_shared<NoCompiler>();
+  options.compiler = compiler;
+  Renderer renderer(options, events);
+  const auto again = renderer.render(fine, calling_request(), {});
+  EXPECT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_EQ(compiler->asked, 0);
+  EXPECT_FALSE(renderer.render(database()->source, wrong, {}).ok());
+  EXPECT_EQ(compiler->asked, 0) << "its values are refused before its code is loaded";
+  EXPECT_FALSE(renderer.render(vault()->source, calling_request(), {}).ok());
+  EXPECT_EQ(compiler->asked, 1);
+}
+
 TEST(Calls, EqualOnesAreRenderedOnce) {
   const auto noisy =
       resolved("test/vault",

@@ -56,6 +56,24 @@ Value capabilities_value(const Capabilities& capabilities) {
                                                            capabilities.api_versions.end()))}});
 }
 
+// The data of a render, but for its name where the user didn't give it.
+Result<Value> data_without_name(const Metadata& metadata, const RenderRequest& request) {
+  const std::string_view install = install_name(request);
+  Value data = metadata.inputs.is_object() ? encoding::schema_defaults(metadata.inputs) : Value::object();
+  if (metadata.defaults.is_object()) encoding::merge_into(data, metadata.defaults);
+  if (const Value* name = request.user_values.find("name"); name != nullptr && *name != Value(install)) {
+    Error failure = error(ErrorKind::Invalid,
+                          "the values set name, but that is always the release's name, \"{}\"", install);
+    failure.hint = "remove name from the values";
+    return failure;
+  }
+  encoding::merge_into(data, request.user_values);
+  if (metadata.inputs.is_object() && declares(metadata.inputs, "namespace") &&
+      request.user_values.find("namespace") == nullptr)
+    data.set("namespace", request.release_namespace);
+  return data;
+}
+
 Value document_of(std::string_view version, Value data) {
   return Value::object({{"apiVersion", version}, {"kind", "MistInput"}, {"data", std::move(data)}});
 }
@@ -78,8 +96,8 @@ Result<std::string> engine_input(const EngineKind& engine, const Metadata& metad
                                  const RenderRequest& request) {
   Value data = request.user_values;
   if (engine.values == EngineValues::Input) {
-    MIST_TRY(const Value checked, input_data(metadata, request));
-    data = engine_data(metadata, request, checked);
+    MIST_TRY(const Value complete, input_data(metadata, request));
+    data = engine_data(metadata, request, complete);
   }
   Value document = document_of(abi::kVersion1, std::move(data));
   // A called chart is a release of its own to itself: its objects are named after .Release.Name.
@@ -102,13 +120,13 @@ Result<std::string> engine_input(const EngineKind& engine, const Metadata& metad
   return abi::input_text(document, encoding::JsonStyle::Exact);
 }
 
-Value engine_data(const Metadata& metadata, const RenderRequest& request, const Value& checked) {
+Value engine_data(const Metadata& metadata, const RenderRequest& request, const Value& complete) {
   Value data = metadata.inputs.is_object() ? encoding::schema_defaults(metadata.inputs) : Value::object();
   if (metadata.defaults.is_object()) remove_keys_of(metadata.defaults, data);
   lay_over(data, request.user_values);
   // The host decides these.
   for (const std::string_view key : {"name", "namespace"}) {
-    if (const Value* const value = checked.find(key)) data.set(key, *value);
+    if (const Value* const value = complete.find(key)) data.set(key, *value);
   }
   return data;
 }
@@ -118,32 +136,21 @@ std::string issue_text(std::string_view part, const encoding::SchemaIssue& issue
 }
 
 Result<Value> input_data(const Metadata& metadata, const RenderRequest& request) {
-  const std::string_view install = install_name(request);
-  Value data = metadata.inputs.is_object() ? encoding::schema_defaults(metadata.inputs) : Value::object();
-  if (metadata.defaults.is_object()) encoding::merge_into(data, metadata.defaults);
-  if (const Value* name = request.user_values.find("name"); name != nullptr && *name != Value(install)) {
-    Error failure = error(ErrorKind::Invalid,
-                          "the values set name, but that is always the release's name, \"{}\"", install);
-    failure.hint = "remove name from the values";
-    return failure;
-  }
-  encoding::merge_into(data, request.user_values);
-  if (metadata.inputs.is_object() && declares(metadata.inputs, "namespace") &&
-      request.user_values.find("namespace") == nullptr)
-    data.set("namespace", request.release_namespace);
-  if (metadata.inputs.is_null()) {
-    data.set("name", install);
-    return data;
-  }
+  MIST_TRY(Value data, data_without_name(metadata, request));
+  data.set("name", install_name(request));
+  return data;
+}
+
+Status check_input(const Metadata& metadata, const RenderRequest& request) {
+  if (metadata.inputs.is_null()) return {};
+  MIST_TRY(Value data, data_without_name(metadata, request));
   // The name is always given, whether or not the author thought of it.
-  const bool name_declared = declares(metadata.inputs, "name");
-  if (name_declared) data.set("name", install);
+  if (declares(metadata.inputs, "name")) data.set("name", install_name(request));
   MIST_TRY(const encoding::Schema schema,
            encoding::Schema::compile(metadata.inputs)
                .in(fmt::format("while reading the input schema of package {}", metadata.name)));
   const std::vector<encoding::SchemaIssue> issues = schema.validate(data);
-  data.set("name", install);
-  if (issues.empty()) return data;
+  if (issues.empty()) return {};
   std::vector<std::string> lines;
   // Of a called package it is its caller who reads this, as one sentence behind the path to it.
   if (request.called) {
@@ -154,6 +161,23 @@ Result<Value> input_data(const Metadata& metadata, const RenderRequest& request)
   Error failure = error(ErrorKind::Invalid, "the values don't fit the package {}", metadata.name);
   failure.because = join(lines, "\n");
   return std::move(failure).with_detail(encoding::faults_of(issues));
+}
+
+Status check_engine_input(const EngineKind& engine, const Metadata& metadata, const RenderRequest& request) {
+  return engine.values == EngineValues::Input ? check_input(metadata, request) : Status();
+}
+
+Status check_exports(const Metadata& metadata, const Value& exports) {
+  if (metadata.exports.is_null()) return {};
+  MIST_TRY(const encoding::Schema schema,
+           encoding::Schema::compile(metadata.exports)
+               .in(fmt::format("while reading the schema of the exports of {}", metadata.name)));
+  std::vector<std::string> lines;
+  for (const encoding::SchemaIssue& issue : schema.validate(exports))
+    lines.push_back(issue_text("exports", issue));
+  if (lines.empty()) return {};
+  return error(ErrorKind::Invalid, "the exports of {} don't fit its own schema", metadata.name)
+      .with_because(join(lines, "\n"));
 }
 
 }  // namespace mist::package

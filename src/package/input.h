@@ -13,22 +13,30 @@
 
 namespace mist::package {
 
-/// The document for a package whose ABI reads `version` (abi::Guest::input_version). Invalid as input_data;
-/// errors of the capabilities pass through.
+/// The document for a package whose ABI reads `version` (abi::Guest::input_version), not checked against the
+/// schema: a render that is known by its input was checked when it was made. Invalid as input_data; errors
+/// of the capabilities pass through.
 Result<std::string> package_input(std::string_view version, const Metadata& metadata,
                                   const RenderRequest& request);
-/// The document for an engine. Errors as above.
+/// The document for an engine. As above.
 Result<std::string> engine_input(const EngineKind& engine, const Metadata& metadata,
                                  const RenderRequest& request);
 
 /// The `data` for an engine that lays its own defaults under it: the schema's where it has none, and the
-/// user's values, nulls included. `checked` is what input_data gave.
-Value engine_data(const Metadata& metadata, const RenderRequest& request, const Value& checked);
+/// user's values, nulls included. `data` is what input_data gave.
+Value engine_data(const Metadata& metadata, const RenderRequest& request, const Value& data);
 
 /// The `data` of an input document: the schema's defaults, over them the user's values (null removes),
-/// `name`, and `namespace` where the schema declares it and the user didn't set it. Invalid when the schema
-/// refuses it.
+/// `name`, and `namespace` where the schema declares it and the user didn't set it. Invalid if the values set
+/// another name.
 Result<Value> input_data(const Metadata& metadata, const RenderRequest& request);
+/// Invalid when the schema refuses that data, or is none. Compiling a schema takes longer than a known
+/// render.
+Status check_input(const Metadata& metadata, const RenderRequest& request);
+/// The same of what an engine is given, where it is the data.
+Status check_engine_input(const EngineKind& engine, const Metadata& metadata, const RenderRequest& request);
+/// Invalid when the exports of a called package don't fit its own schema.
+Status check_exports(const Metadata& metadata, const Value& exports);
 
 /// "inputs.users[1].username: must be string, is integer 7": what a package is told of `part` ("inputs",
 /// "exports").

@@ -220,8 +220,10 @@ TEST(InputData, HasDefaultsNameAndNamespace) {
   request.release_namespace = "shop";
   request.user_values = yaml("{image: nginx}");
   EXPECT_EQ(*input_data(metadata, request), yaml("{replicas: 2, image: nginx, namespace: shop, name: web}"));
+  EXPECT_TRUE(check_input(metadata, request).ok())
+      << "its name, which the schema doesn't declare, isn't checked";
   request.user_values = yaml("{replicas: three, colour: red}");
-  const auto refused = input_data(metadata, request);
+  const auto refused = check_input(metadata, request);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().because, HasSubstr("replicas"));
   EXPECT_THAT(refused.error().because, HasSubstr("colour"));
@@ -239,12 +241,13 @@ TEST(EngineData, LeavesDefaultsToTheEngineAndIsCheckedWithThem) {
   RenderRequest request;
   request.release_name = "web";
   request.user_values = yaml("{more: {a: null}}");
-  const auto checked = input_data(metadata, request);
-  ASSERT_TRUE(checked.ok()) << checked.error().to_line();
-  EXPECT_EQ(*checked, yaml("{replicas: 3, more: {b: 2}, size: big, name: web}"));
-  EXPECT_EQ(engine_data(metadata, request, *checked), yaml("{more: {b: 2, a: null}, name: web}"));
+  const auto complete = input_data(metadata, request);
+  ASSERT_TRUE(complete.ok()) << complete.error().to_line();
+  EXPECT_EQ(*complete, yaml("{replicas: 3, more: {b: 2}, size: big, name: web}"));
+  EXPECT_EQ(engine_data(metadata, request, *complete), yaml("{more: {b: 2, a: null}, name: web}"));
+  EXPECT_TRUE(check_input(metadata, request).ok());
   request.user_values = yaml("{size: null}");
-  EXPECT_THAT(input_data(metadata, request).error().because, HasSubstr("size"));
+  EXPECT_THAT(check_input(metadata, request).error().because, HasSubstr("size"));
 }
 
 TEST(ParseObjects, KeepsFileAndLineAndFlattensLists) {

@@ -130,13 +130,18 @@ struct Built {
   bool names_engine() const { return !metadata.engine_digest.empty(); }
 };
 
-// Nothing: it is a package of its own. Its section says it all, so nothing is compiled for a look.
-Result<std::optional<Built>> built_from(const Source& source, const wasm::ModuleBytes& module) {
-  MIST_TRY(const std::optional<Value> document, abi::read_metadata(module, source.reference));
+// Of what its section says. Nothing: it is a package of its own.
+Result<std::optional<Built>> built_from(const Source& source, const std::optional<Value>& document) {
   const EngineKind* const engine = document ? find_engine(document->string_at({"spec", "engine"})) : nullptr;
   if (engine == nullptr) return std::optional<Built>();
   MIST_TRY(Metadata metadata, metadata_from(*document, source));
   return std::optional(Built{*engine, std::move(metadata)});
+}
+
+// Nothing is compiled for a look.
+Result<std::optional<Built>> built_from(const Source& source, const wasm::ModuleBytes& module) {
+  MIST_TRY(const std::optional<Value> document, abi::read_metadata(module, source.reference));
+  return built_from(source, document);
 }
 
 // The line that an engine's error is about.
@@ -228,9 +233,13 @@ struct Job {
   std::string files;  // digest of what is at /package; empty: nothing
   std::string input;  // the document
   std::function<Result<Started>()> start;
-  Host::Charts charts = nullptr;  // who renders those that a kustomization names
-  bool engine = false;            // what runs is one of ours
-  bool chart = false;             // and it renders a chart
+  // Whether the input is as its schema wants it, where the schema is in the code, so that an input that is
+  // known for this code was found to be so; null: it is.
+  std::function<Status(const Metadata&)> check = nullptr;
+  std::string_view input_version = abi::kVersion1;  // of the document
+  Host::Charts charts = nullptr;                    // who renders those that a kustomization names
+  bool engine = false;                              // what runs is one of ours
+  bool chart = false;                               // and it renders a chart
 };
 
 // The rest that an output depends on: the clock, whom secrets are for, and limits, since another run may not
@@ -336,6 +345,11 @@ struct Renderer::Impl {
     auto generated = started.guest->generate(job.input, run);
     host.show_held();
     MIST_TRY(abi::Output output, std::move(generated));
+    if (job.request.called) {
+      Status fit = check_exports(job.metadata, output.exports);
+      if (!fit.ok()) return without_secrets(std::move(fit).error(), host.secrets());
+    }
+    // Input and exports fit their schemas, so nobody checks them again.
     if (renders && host.repeatable()) {
       CachedRender render{output, host.lines()};
       render.output.log.clear();
@@ -360,7 +374,7 @@ struct Renderer::Impl {
     const RenderRequest& request = job.request;
     const SecretScope scope = secret_scope(job.metadata, request);
     const std::string settings = settings_of(job, scope);
-    const RenderParts parts{request.seed, job.code, job.files, job.input, settings};
+    RenderParts parts{request.seed, job.code, job.files, job.input, settings};
     NullEventSink nobody;
     EventSink& audience = request.quiet ? nobody : events;
     report_ignored(job.metadata, job.source.reference, audience);
@@ -383,11 +397,20 @@ struct Renderer::Impl {
     };
     new_host();
     std::optional<abi::Output> output = known_output(parts, *answering);
+    std::optional<Started> started;
     if (!output) {
-      MIST_TRY(const Started started, job.start());
+      if (job.check) MIST_TRY_VOID(job.check(job.metadata));
+      MIST_TRY(started, job.start());
       // A new host: the questions of the cached renders aren't those of this guest.
       new_host();
-      auto generated = new_output(job, started, parts, scope, *answering);
+      if (const std::string_view version = started->guest->input_version(); version != job.input_version) {
+        MIST_TRY(job.input, package_input(version, job.metadata, request));
+        parts.input = job.input;
+        output = known_output(parts, *answering);
+      }
+    }
+    if (!output) {
+      auto generated = new_output(job, *started, parts, scope, *answering);
       if (const Error* const refused = answering->refused(); refused != nullptr) {
         // An engine says where; what a guest says of it may be anything.
         Error failure = job.engine && !generated.ok() ? std::move(generated).error() : *refused;
@@ -530,16 +553,48 @@ struct Renderer::Impl {
 
   Result<Rendered> run(const Source& source, const wasm::ModuleBytes& module, const RenderRequest& request,
                        const Context& context) {
-    MIST_TRY(std::optional<Built> built, built_from(source, module));
+    MIST_TRY(const std::optional<Value> document, abi::read_metadata(module, source.reference));
+    MIST_TRY(std::optional<Built> built, built_from(source, document));
     if (built && built->names_engine()) return run_named(source, module, *std::move(built), request, context);
     if (built) return run_built(source, module, *std::move(built), request, context);
-    MIST_TRY(std::unique_ptr<abi::Guest> guest, open(packages, source, module));
-    MIST_TRY(Metadata metadata,
-             metadata_of(source, *guest, {{request.clock, request.seed, nullptr}, options.limits, context}));
-    MIST_TRY_VOID(refuse_unmet_needs(metadata, source));
-    MIST_TRY(std::string input, package_input(guest->input_version(), metadata, request));
-    return generate({source, request, options.limits, context, std::move(metadata), source.digest, "",
-                     std::move(input), [&]() -> Result<Started> { return Started{std::move(guest)}; }});
+    return run_program(source, module, document, request, context);
+  }
+
+  // `document` is what its section says of it. With one, its code isn't even loaded for a render that is
+  // known.
+  Result<Rendered> run_program(const Source& source, const wasm::ModuleBytes& module,
+                               const std::optional<Value>& document, const RenderRequest& request,
+                               const Context& context) {
+    std::unique_ptr<abi::Guest> guest;
+    std::optional<Metadata> metadata;
+    if (document) {
+      MIST_TRY(metadata, metadata_from(*document, source));
+    } else {
+      MIST_TRY(guest, open(packages, source, module));
+      MIST_TRY(metadata, metadata_of(source, *guest,
+                                     {{request.clock, request.seed, nullptr}, options.limits, context}));
+    }
+    MIST_TRY_VOID(refuse_unmet_needs(*metadata, source));
+    // Nothing but its code says that it is of the original ABI; the input of today's is never known for it.
+    const std::string_view version = guest ? guest->input_version() : abi::kVersion1;
+    MIST_TRY(std::string input, package_input(version, *metadata, request));
+    Job job{source,
+            request,
+            options.limits,
+            context,
+            *std::move(metadata),
+            source.digest,
+            "",
+            std::move(input),
+            [&]() -> Result<Started> {
+              if (!guest) {
+                MIST_TRY(guest, open(packages, source, module));
+              }
+              return Started{std::move(guest)};
+            }};
+    job.check = [&](const Metadata& known) { return check_input(known, request); };
+    job.input_version = version;
+    return generate(std::move(job));
   }
 
   // Rendered by another engine it might be something else.
@@ -580,11 +635,14 @@ struct Renderer::Impl {
     std::vector<EngineRun> runs;
     if (runs_a_script({files, std::nullopt, &built->engine})) {
       const EngineKind& python = *find_engine(kPythonEngine);
-      MIST_TRY(std::string input, engine_input(python, built->metadata, for_script(request)));
+      const RenderRequest wanted = for_script(request);
+      MIST_TRY_VOID(check_engine_input(python, built->metadata, wanted));
+      MIST_TRY(std::string input, engine_input(python, built->metadata, wanted));
       runs.push_back({.engine = python.name, .input = std::move(input), .is_script = true});
     }
     Metadata metadata = std::move(built->metadata);
     metadata.needs_release = metadata.needs_release || sees_the_revision(built->engine);
+    MIST_TRY_VOID(check_engine_input(built->engine, metadata, request));
     MIST_TRY(std::string input, engine_input(built->engine, metadata, request));
     runs.push_back({.engine = built->engine.name, .input = std::move(input)});
     return runs;
@@ -604,6 +662,7 @@ struct Renderer::Impl {
             "",
             std::move(input),
             [&]() { return start_built(source, module, built.engine.name, request.often); }};
+    job.check = [&](const Metadata& metadata) { return check_engine_input(built.engine, metadata, request); };
     job.engine = true;
     job.chart = built.engine.name == kHelmEngine;
     auto rendered = generate(std::move(job));
@@ -719,6 +778,8 @@ struct Renderer::Impl {
     // Unknown members of its metadata are reported once, with the templates.
     Metadata known = metadata;
     known.ignored.clear();
+    // Its exports are its results.
+    known.exports = Value();
     Ran ran;
     MIST_TRY(ran.rendered, run_engine(source, script, std::move(known), wanted, context, nullptr));
     MIST_TRY(ran.result, script_result(ran.rendered.files, ran.rendered.exports));
@@ -768,6 +829,7 @@ struct Renderer::Impl {
       if (const auto names = missing_subcharts(tree.files); !names.empty())
         return lacks_subcharts(source.reference, names);
     metadata.needs_release = metadata.needs_release || sees_the_revision(*tree.engine);
+    MIST_TRY_VOID(check_engine_input(*tree.engine, metadata, request));
     MIST_TRY(std::string input, engine_input(*tree.engine, metadata, request));
     Job job{source,
             request,
@@ -881,6 +943,7 @@ struct Renderer::Impl {
     rendered.metadata = tree.declared ? *std::move(tree.declared) : plain_metadata(source);
     if (!request.quiet) report_ignored(rendered.metadata, source.reference, events);
     rendered.files = *std::move(files);
+    if (request.called) MIST_TRY_VOID(check_exports(rendered.metadata, rendered.exports));
     return rendered;
   }
 
