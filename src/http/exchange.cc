@@ -26,6 +26,9 @@ namespace {
 constexpr std::size_t kWindow = std::size_t{1} << 20;
 // Bodies below this go out at once; their progress needs no callback.
 constexpr std::size_t kLongUpload = std::size_t{256} << 10;
+// libcurl takes so much off a connection at once, or puts it there, where much is to be expected: each time
+// costs a look at all connections. All exchanges of a client share the buffers.
+constexpr long kLargeBuffer = 512L << 10;
 // Announced lengths are only believed so far before bytes arrive.
 constexpr std::uint64_t kMostReserved = std::uint64_t{16} << 20;
 
@@ -297,7 +300,9 @@ void Exchange::prepare_callbacks() {
   curl_easy_setopt(easy_, CURLOPT_PREREQDATA, this);
   curl_easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &Callbacks::socket);
   curl_easy_setopt(easy_, CURLOPT_OPENSOCKETDATA, this);
+  if (delivery_ == Delivery::Pieces) curl_easy_setopt(easy_, CURLOPT_BUFFERSIZE, kLargeBuffer);
   if (request_.body.size() < kLongUpload) return;
+  curl_easy_setopt(easy_, CURLOPT_UPLOAD_BUFFERSIZE, kLargeBuffer);
   curl_easy_setopt(easy_, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(easy_, CURLOPT_XFERINFOFUNCTION, &Callbacks::progress);
   curl_easy_setopt(easy_, CURLOPT_XFERINFODATA, this);
