@@ -33,16 +33,20 @@ Result<std::string> read_file_part(const Path& path, std::uint64_t offset, std::
   struct stat info{};
   if (!fd || ::fstat(fd.get(), &info) != 0) return errno_error("read", path, errno);
   if (is_special(info)) return special_file(path);
-  std::string bytes(size, '\0');
-  std::size_t used = 0;
-  while (used < size) {
-    const ssize_t n = ::pread(fd.get(), bytes.data() + used, size - used, static_cast<off_t>(offset + used));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno_error("read", path, errno);
-    if (n == 0) break;
-    used += static_cast<std::size_t>(n);
-  }
-  bytes.resize(used);
+  std::string bytes;
+  int failed = 0;
+  bytes.resize_and_overwrite(size, [&](char* to, std::size_t room) {
+    std::size_t used = 0;
+    while (used < room) {
+      const ssize_t n = ::pread(fd.get(), to + used, room - used, static_cast<off_t>(offset + used));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) failed = errno;
+      if (n <= 0) break;
+      used += static_cast<std::size_t>(n);
+    }
+    return used;
+  });
+  if (failed != 0) return errno_error("read", path, failed);
   return bytes;
 }
 

@@ -112,6 +112,25 @@ std::optional<std::size_t> range_end(const http::Response& response) {
   return end;
 }
 
+// A copy of a request, which has the body of the original as long as it is there: that may be large.
+class LentBody {
+ public:
+  explicit LentBody(http::Request& owner) : owner_(owner) {
+    std::string body = std::exchange(owner.body, {});
+    request_ = owner;
+    request_.body = std::move(body);
+  }
+  ~LentBody() { owner_.body = std::move(request_.body); }
+  LentBody(const LentBody&) = delete;
+  LentBody& operator=(const LentBody&) = delete;
+
+  http::Request& request() { return request_; }
+
+ private:
+  http::Request& owner_;
+  http::Request request_;
+};
+
 // Counts and hashes a blob while it comes, and hands it on.
 class BlobReader {
  public:
@@ -156,7 +175,8 @@ struct OciClient::Call {
   std::string repository;  ///< empty: the registry itself
   oci::Access access = oci::Access::Pull;
   std::string also_pull = {};  ///< OciScope::also_pull
-  http::Request request;       ///< its URL is a path of the registry, or absolute
+  /// Its URL is a path of the registry, or absolute. Its body is lent while it is sent: it may be large.
+  mutable http::Request request;
   const http::BodyPiece* piece = nullptr;
 
   static Call to(const oci::Repository& repository, std::string_view rest) {
@@ -192,7 +212,8 @@ bool OciClient::may_be_tls(const std::string& host, const Result<http::Response>
 
 Result<http::Response> OciClient::follow(const Call& call, const std::string& origin,
                                          const std::optional<OciAnswer>& known, const Context& context) {
-  http::Request request = call.request;
+  LentBody lent(call.request);
+  http::Request& request = lent.request();
   request.url = http::resolved_url(origin + "/", call.request.url);
   std::string from = origin;
   for (int hop = 0; hop <= kMaxHops; ++hop) {

@@ -452,10 +452,10 @@ class ChunkServer {
     registry.before = [this](const http::Request& request) { return answer(request); };
   }
 
-  OciClient client() {
+  OciClient client(const std::optional<Login>& login = std::nullopt) {
     return OciClient(registry.web,
-                     [](const std::string&, const std::string&,
-                        const Context&) -> Result<std::optional<Login>> { return std::optional<Login>(); },
+                     [login](const std::string&, const std::string&,
+                             const Context&) -> Result<std::optional<Login>> { return login; },
                      {.resolve = [](const std::string&) -> Result<std::vector<std::string>> {
                         return std::vector<std::string>{"1.1.1.1"};
                       },
@@ -507,6 +507,18 @@ TEST_F(OciClientTest, ALargeBlobIsSentInChunks) {
   ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
   EXPECT_EQ(server.registry.blobs.at(layer().digest.str()), kModuleBytes);
   EXPECT_THAT(server.ranges, ::testing::ElementsAre("0-2", "3-5", "6-7"));
+}
+
+TEST_F(OciClientTest, AChunkIsSentAgainInWholeWithALogin) {
+  ChunkServer server([](const http::Request& request, std::string&) -> std::optional<http::Response> {
+    if (authorization_of(request) == "Basic YWxpY2U6Z2VoZWlt") return std::nullopt;
+    return challenge("Basic realm=\"r\"");
+  });
+  OciClient client = server.client(Login{.user = "alice", .password = SecretString("geheim")});
+  const Status pushed = client.push_blob(kShop, artifact.blobs[1], Context());
+  ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
+  EXPECT_EQ(server.registry.blobs.at(layer().digest.str()), kModuleBytes);
+  EXPECT_THAT(server.ranges, ::testing::ElementsAre("0-2", "0-2", "3-5", "6-7"));
 }
 
 TEST_F(OciClientTest, ALargeBlobOfALayoutIsSentFromItsFile) {
