@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "crypto/raw_keys.h"
+#include "encoding/base64url.h"
 #include "encoding/json.h"
 
 namespace mist::catalog {
@@ -22,7 +23,7 @@ Error refused_token(std::string_view why) {
 }
 
 Result<Value> json_part(std::string_view part) {
-  MIST_TRY(const std::string text, base64url_decode(part));
+  MIST_TRY(const std::string text, encoding::base64url_decode(part));
   MIST_TRY(
       Value value,
       encoding::parse_json(text, {.strict = true, .max_depth = 20, .max_values = 1000, .file = "the token"}));
@@ -31,7 +32,7 @@ Result<Value> json_part(std::string_view part) {
 }
 
 Result<crypto::PublicKey> key_of(const Value& jwk) {
-  const auto number = [&](std::string_view name) { return base64url_decode(jwk.string_at(name)); };
+  const auto number = [&](std::string_view name) { return encoding::base64url_decode(jwk.string_at(name)); };
   if (jwk.string_at("kty") == "RSA") {
     MIST_TRY(const std::string n, number("n"));
     MIST_TRY(const std::string e, number("e"));
@@ -97,27 +98,6 @@ Status check_times(const Value& claims, WallTime now) {
 
 }  // namespace
 
-Result<std::string> base64url_decode(std::string_view text) {
-  std::string plain(text);
-  for (char& c : plain) {
-    if (c == '+' || c == '/' || c == '=') return error(ErrorKind::Invalid, "a text is not base64url");
-    if (c == '-') c = '+';
-    if (c == '_') c = '/';
-  }
-  while (plain.size() % 4 != 0) plain += '=';
-  std::string bytes;
-  if (!base64_decode(plain, bytes)) return error(ErrorKind::Invalid, "a text is not base64url");
-  return bytes;
-}
-
-std::string base64url_encode(std::string_view bytes) {
-  std::string text = base64_encode(bytes);
-  std::ranges::replace(text, '+', '-');
-  std::ranges::replace(text, '/', '_');
-  while (text.ends_with('=')) text.pop_back();
-  return text;
-}
-
 std::vector<IssuerKey> issuer_keys(const Value& set) {
   std::vector<IssuerKey> keys;
   const Value* const list = set.find("keys");
@@ -144,7 +124,7 @@ Result<Identity> verify_id_token(std::string_view token, const std::vector<Issue
   if (parts.size() != 3) return refused_token("it is no signed token");
   const auto header = json_part(parts[0]);
   const auto claims = json_part(parts[1]);
-  const auto signature = base64url_decode(parts[2]);
+  const auto signature = encoding::base64url_decode(parts[2]);
   if (!header.ok() || !claims.ok() || !signature.ok()) return refused_token("it can't be read");
   MIST_TRY_VOID(
       check_signature(*header, token.substr(0, parts[0].size() + 1 + parts[1].size()), *signature, keys));

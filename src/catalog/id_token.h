@@ -13,10 +13,6 @@
 
 namespace mist::catalog {
 
-/// The bytes of base64url without padding (RFC 4648, section 5). Invalid.
-Result<std::string> base64url_decode(std::string_view text);
-std::string base64url_encode(std::string_view bytes);
-
 struct IssuerKey {
   std::string id = {};         ///< "kid"; may be empty
   std::string algorithm = {};  ///< the one that it is for: "RS256" or "ES256"

@@ -5,6 +5,7 @@
 #include "catalog/issuer_fixture.h"
 #include "crypto/digest.h"
 #include "crypto/raw_keys.h"
+#include "encoding/base64url.h"
 #include "testing/fake_clock.h"
 
 namespace mist::catalog {
@@ -13,7 +14,7 @@ namespace {
 using encoding::Value;
 using testing::FakeIssuer;
 
-std::string bytes_of_url(std::string_view text) { return *base64url_decode(text); }
+std::string bytes_of_url(std::string_view text) { return *encoding::base64url_decode(text); }
 
 // RFC 7515, appendix A.3.
 TEST(IdToken, VerifiesTheSignatureOfTheRfcWithEs256) {
@@ -130,17 +131,18 @@ TEST_F(VerifyIdToken, RefusesOtherAlgorithmsAndKeys) {
   const std::string good = issuer_.token(claims());
   const std::string body = good.substr(0, good.rfind('.') + 1);
   EXPECT_EQ(refusal_of(body), ErrorKind::Forbidden);
-  const std::string unsigned_one = base64url_encode(R"({"alg":"none"})") + body.substr(body.find('.'));
+  const std::string unsigned_one =
+      encoding::base64url_encode(R"({"alg":"none"})") + body.substr(body.find('.'));
   EXPECT_EQ(refusal_of(unsigned_one), ErrorKind::Forbidden);
   // Key confusion: a MAC whose secret is the public key, which everybody has.
-  const std::string message =
-      base64url_encode(R"({"alg":"HS256","kid":"k1"})") + "." + base64url_encode(encoding::to_json(claims()));
+  const std::string message = encoding::base64url_encode(R"({"alg":"HS256","kid":"k1"})") + "." +
+                              encoding::base64url_encode(encoding::to_json(claims()));
   for (const std::string& secret : {issuer_.bytes(), std::string(issuer_.bytes().substr(26))}) {
     const auto mac = crypto::hmac_sha256(crypto::as_bytes(secret), crypto::as_bytes(message));
-    EXPECT_EQ(
-        refusal_of(message + "." +
-                   base64url_encode(std::string_view(reinterpret_cast<const char*>(mac.data()), mac.size()))),
-        ErrorKind::Forbidden);
+    EXPECT_EQ(refusal_of(message + "." +
+                         encoding::base64url_encode(
+                             std::string_view(reinterpret_cast<const char*>(mac.data()), mac.size()))),
+              ErrorKind::Forbidden);
   }
   EXPECT_EQ(refusal_of(FakeIssuer("k1", 9).token(claims())), ErrorKind::Forbidden)
       << "another key of that name";
@@ -151,7 +153,8 @@ TEST_F(VerifyIdToken, RefusesOtherAlgorithmsAndKeys) {
   EXPECT_EQ(refusal_of(issuer_.token(claims(), critical)), ErrorKind::Forbidden);
   Value other = claims();
   other.set("sub", Value("somebody else"));
-  const std::string forged = good.substr(0, good.find('.') + 1) + base64url_encode(encoding::to_json(other)) +
+  const std::string forged = good.substr(0, good.find('.') + 1) +
+                             encoding::base64url_encode(encoding::to_json(other)) +
                              good.substr(good.rfind('.'));
   EXPECT_EQ(refusal_of(forged), ErrorKind::Forbidden);
   for (const std::string& nonsense : {std::string(), std::string("a.b"), std::string("..."),

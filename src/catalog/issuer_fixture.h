@@ -12,6 +12,7 @@
 #include "catalog/id_token.h"
 #include "crypto/keys.h"
 #include "crypto/signing.h"
+#include "encoding/base64url.h"
 #include "encoding/json.h"
 #include "encoding/value.h"
 
@@ -41,9 +42,9 @@ class FakeIssuer {
     return token(claims, Value::object({{"alg", Value("ES256")}, {"kid", Value(key_id_)}}));
   }
   std::string token(const Value& claims, const Value& header) const {
-    const std::string message =
-        base64url_encode(encoding::to_json(header)) + "." + base64url_encode(encoding::to_json(claims));
-    return message + "." + base64url_encode(raw(key_.sign(message)));
+    const std::string message = encoding::base64url_encode(encoding::to_json(header)) + "." +
+                                encoding::base64url_encode(encoding::to_json(claims));
+    return message + "." + encoding::base64url_encode(raw(key_.sign(message)));
   }
   Value jwk() const {
     const std::string point = bytes().substr(bytes().size() - 64);
@@ -51,8 +52,8 @@ class FakeIssuer {
                           {"crv", Value("P-256")},
                           {"kid", Value(key_id_)},
                           {"use", Value("sig")},
-                          {"x", Value(base64url_encode(point.substr(0, 32)))},
-                          {"y", Value(base64url_encode(point.substr(32)))}});
+                          {"x", Value(encoding::base64url_encode(point.substr(0, 32)))},
+                          {"y", Value(encoding::base64url_encode(point.substr(32)))}});
   }
   Value keys() const { return Value::object({{"keys", Value::array({jwk()})}}); }
   // SubjectPublicKeyInfo.

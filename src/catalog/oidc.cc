@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "crypto/digest.h"
+#include "encoding/base64url.h"
 #include "encoding/json.h"
 #include "http/public_address.h"
 #include "http/url.h"
@@ -32,7 +33,8 @@ bool is_safe(std::string_view url) {
 
 std::string challenge_of(std::string_view verifier) {
   const auto bytes = crypto::sha256(verifier).bytes();
-  return base64url_encode(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  return encoding::base64url_encode(
+      std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
 }  // namespace

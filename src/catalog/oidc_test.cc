@@ -6,6 +6,7 @@
 #include "catalog/account_site_fixture.h"
 #include "catalog/issuer_fixture.h"
 #include "crypto/digest.h"
+#include "encoding/base64url.h"
 #include "encoding/json.h"
 #include "testing/fake_transport.h"
 
@@ -93,7 +94,8 @@ TEST_P(IssuerTest, LetsInALinkedAccount) {
   EXPECT_EQ(field(sent, "grant_type"), "authorization_code");
   EXPECT_EQ(field(sent, "code"), "abc");
   const auto digest = crypto::sha256(field(sent, "code_verifier")).bytes();
-  EXPECT_EQ(base64url_encode(std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size())),
+  EXPECT_EQ(encoding::base64url_encode(
+                std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size())),
             challenge_);
   EXPECT_EQ(token_request_.authorization->reveal(), "Basic Y2F0YWxvZzpz");
   EXPECT_EQ(come_back(ann, state).status, 403) << "the state is good once";

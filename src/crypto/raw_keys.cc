@@ -4,6 +4,7 @@ namespace mist::crypto {
 namespace {
 
 constexpr std::size_t kP256Size = 32;
+constexpr std::size_t kEd25519Size = 32;
 constexpr std::size_t kLongestNumber = 2048;
 constexpr char kInteger = 0x02;
 constexpr char kBitString = 0x03;
@@ -58,6 +59,15 @@ Result<PublicKey> p256_public_key(std::string_view x, std::string_view y) {
   return PublicKey::from_der(
       public_key_info(std::string_view(reinterpret_cast<const char*>(kP256), sizeof kP256),
                       std::string(1, '\x04').append(x).append(y)));
+}
+
+Result<PublicKey> ed25519_public_key(std::string_view key) {
+  if (key.size() != kEd25519Size)
+    return error(ErrorKind::Invalid, "a key of Ed25519 has {} bytes", kEd25519Size);
+  // {id-Ed25519}: RFC 8410, section 3.
+  static constexpr unsigned char kEd25519[] = {0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70};
+  return PublicKey::from_der(
+      public_key_info(std::string_view(reinterpret_cast<const char*>(kEd25519), sizeof kEd25519), key));
 }
 
 std::string ecdsa_der(std::string_view r_and_s) {

@@ -12,6 +12,7 @@ namespace {
 constexpr std::array kTargets{
     Target{"api_answer", api_answer},
     Target{"blueprint", blueprint},
+    Target{"cbor", cbor},
     Target{"chart_index", chart_index},
     Target{"config", config},
     Target{"discovery", discovery},
@@ -47,6 +48,7 @@ constexpr std::array kTargets{
     Target{"wasi", wasi},
     Target{"wasm_section", wasm_section},
     Target{"watch", watch},
+    Target{"webauthn", webauthn},
     Target{"yaml", yaml},
 };
 

@@ -49,6 +49,7 @@ class Input {
 // In alphabetic order.
 void api_answer(std::string_view bytes);
 void blueprint(std::string_view bytes);
+void cbor(std::string_view bytes);
 void chart_index(std::string_view bytes);
 void config(std::string_view bytes);
 void discovery(std::string_view bytes);
@@ -84,6 +85,7 @@ void version_range(std::string_view bytes);
 void wasi(std::string_view bytes);
 void wasm_section(std::string_view bytes);
 void watch(std::string_view bytes);
+void webauthn(std::string_view bytes);
 void yaml(std::string_view bytes);
 
 }  // namespace mist::fuzz
