@@ -36,29 +36,43 @@ Value session_value(const Session& session) {
                         {"address", Value(session.peer)}});
 }
 
+Value passkey_value(const Passkey& passkey) {
+  return Value::object({{"name", Value(passkey.facts.name)},
+                        {"created", Value(format_time(passkey.created))},
+                        {"used", passkey.used ? Value(format_time(*passkey.used)) : Value()},
+                        {"severalDevices", Value(passkey.facts.backup_eligible)}});
+}
+
 }  // namespace
 
-Result<Value> account_data(Store& store, AccountStore& accounts, FeedbackStore& feedback,
-                           const std::string& name) {
+Result<Value> account_data(const AccountStores& stores, const std::string& name) {
+  AccountStore& accounts = stores.accounts;
   MIST_TRY(const std::optional<AccountDetails> details, accounts.find(name));
   if (!details) return error(ErrorKind::NotFound, "there is no account {}", escape_controls(name));
   MIST_TRY(const std::vector<AccountStore::LinkedIdentity> identities, accounts.identities(name));
   MIST_TRY(const std::vector<OwnDomain> domains, accounts.domains(name));
   MIST_TRY(const std::vector<Session> sessions, accounts.sessions(name));
   MIST_TRY(const std::vector<TokenFacts> tokens, accounts.tokens(name));
-  MIST_TRY(const std::vector<OwnRating> ratings, feedback.ratings_by(name));
-  MIST_TRY(const std::vector<AbuseReport> reports, feedback.reports_by(name));
-  MIST_TRY(Value projects, all_of<Project>([&](const Page& page) { return store.projects(name, page); },
-                                           [](const Project& each) { return to_value(each); }));
-  MIST_TRY(Value comments, all_of<Comment>([&](const Page& page) { return feedback.comments_by(name, page); },
-                                           [](const Comment& each) {
-                                             Value shown = to_value(each);
-                                             shown.set("text", Value(each.text));
-                                             return shown;
-                                           }));
+  std::vector<Passkey> passkeys;
+  if (stores.passkeys != nullptr) {
+    MIST_TRY(passkeys, stores.passkeys->passkeys(name));
+  }
+  MIST_TRY(const std::vector<OwnRating> ratings, stores.feedback.ratings_by(name));
+  MIST_TRY(const std::vector<AbuseReport> reports, stores.feedback.reports_by(name));
+  MIST_TRY(Value projects,
+           all_of<Project>([&](const Page& page) { return stores.store.projects(name, page); },
+                           [](const Project& each) { return to_value(each); }));
+  MIST_TRY(Value comments,
+           all_of<Comment>([&](const Page& page) { return stores.feedback.comments_by(name, page); },
+                           [](const Comment& each) {
+                             Value shown = to_value(each);
+                             shown.set("text", Value(each.text));
+                             return shown;
+                           }));
   const AuditFilter filter{.who = name};
-  MIST_TRY(Value audit, all_of<AuditEntry>([&](const Page& page) { return store.audit_log(filter, page); },
-                                           [](const AuditEntry& each) { return to_value(each); }));
+  MIST_TRY(Value audit,
+           all_of<AuditEntry>([&](const Page& page) { return stores.store.audit_log(filter, page); },
+                              [](const AuditEntry& each) { return to_value(each); }));
   return Value::object(
       {{"name", Value(name)},
        {"role", Value(to_string(details->account.role))},
@@ -66,6 +80,7 @@ Result<Value> account_data(Store& store, AccountStore& accounts, FeedbackStore& 
        {"disabled", Value(details->disabled)},
        {"password", Value(details->has_password)},
        {"authenticator", Value(details->has_second_factor)},
+       {"passkeys", list_of(passkeys, passkey_value)},
        {"identities", list_of(identities,
                               [](const AccountStore::LinkedIdentity& each) {
                                 return Value::object(

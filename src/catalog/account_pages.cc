@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "catalog/domains.h"
 #include "catalog/form_parts.h"
+#include "catalog/passkey_pages.h"
 #include "catalog/qr_code.h"
 #include "catalog/token.h"
 #include "catalog/totp.h"
@@ -49,6 +50,9 @@ constexpr TextField kCodeField{.name = "code",
                                .label = "Code",
                                .autocomplete = "one-time-code",
                                .hint = "The six digits of your authenticator, or a recovery code."};
+constexpr TextField kRecoveryField{.name = "code",
+                                   .label = "Recovery code",
+                                   .hint = "One of the ten that were shown with your first passkey."};
 
 Markup identities_section(const FormState& form, const AccountView& view) {
   if (view.issuer.empty() && view.identities.empty()) return {};
@@ -67,7 +71,10 @@ Markup identities_section(const FormState& form, const AccountView& view) {
 Markup second_factor_section(const FormState& form, const AccountDetails& details) {
   Markup out = markup("<h2 id=\"second-factor\">Authenticator</h2>\n");
   if (!details.has_second_factor) {
-    out += markup("<p>The password alone signs you in.</p>\n");
+    out += details.passkeys == 0 ? markup("<p>The password alone signs you in.</p>\n")
+                                 : markup(
+                                       "<p>After the password a passkey is asked for. With an authenticator, "
+                                       "its codes do, too.</p>\n");
     out += button_form("/account/code", form.token, {}, "Set up an authenticator");
     return out;
   }
@@ -95,7 +102,7 @@ Markup domains_section(const PageFrame& frame, const FormState& form, const Acco
   return out;
 }
 
-Markup removal_section(const FormState& form, const AccountDetails& details) {
+Markup removal_section(const FormState& form, const AccountDetails& details, PasskeyOffer offer) {
   constexpr std::string_view kForm = "remove";
   Markup fields = text_field({.name = "name", .label = "The name of the account, to be sure", .form = kForm});
   if (details.has_password)
@@ -104,22 +111,24 @@ Markup removal_section(const FormState& form, const AccountDetails& details) {
                           .type = "password",
                           .autocomplete = "current-password",
                           .form = kForm});
-  if (details.has_second_factor) {
-    TextField code = kCodeField;
+  if (details.awaits_more()) {
+    TextField code = code_field(details);
     code.form = kForm;
     fields += text_field(code);
   }
+  const bool by_passkey = details.passkeys > 0 && offer == PasskeyOffer::Yes;
   return markup(
       "<h2 id=\"data\">Your data</h2>\n<p><a href=\"/account/export\">All that the catalog keeps of this "
       "account, "
-      "as JSON</a></p>\n<details><summary>Delete this account</summary>\n<p>Its password, identities, "
-      "sessions, "
+      "as JSON</a></p>\n<details><summary>Delete this account</summary>\n<p>Its password, passkeys, "
+      "identities, sessions, "
       "tokens, ratings, comments and reports are deleted, its projects unlinked. Versions that were "
       "published "
       "stay, without your name. Nobody gets the name again, not even you.</p>\n"
-      "<form method=\"post\" action=\"/account/remove\">\n{}{}<button>Delete "
-      "it</button>\n</form>\n</details>\n",
-      form_field(form.token), fields);
+      "<form method=\"post\" action=\"/account/remove\"{}>\n{}{}<button>Delete "
+      "it</button>\n{}</form>\n</details>\n",
+      by_passkey ? passkey_form("/account/passkeys/confirm") : Markup(), form_field(form.token), fields,
+      by_passkey ? passkey_button("Delete it, with a passkey instead of the code", "") : Markup());
 }
 
 Markup sessions_section(const FormState& form, const AccountView& view) {
@@ -213,7 +222,7 @@ Markup projects_section(const FormState& form, const AccountView& view) {
 }  // namespace
 
 std::string login_page(const PageFrame& frame, const FormState& form, Registration registration,
-                       const std::string& issuer) {
+                       const std::string& issuer, PasskeyOffer offer) {
   Markup content = markup(
       "<h1>Sign in</h1>\n{}<form method=\"post\" action=\"/login\">\n{}{}{}{}<button>Sign in</button>\n"
       "</form>\n",
@@ -221,6 +230,7 @@ std::string login_page(const PageFrame& frame, const FormState& form, Registrati
       text_field({.name = "name", .label = "Name", .autocomplete = "username", .value = form.name}),
       text_field(
           {.name = "password", .label = "Password", .type = "password", .autocomplete = "current-password"}));
+  if (offer == PasskeyOffer::Yes) content += passkey_sign_in(form);
   if (!issuer.empty())
     content += markup("<p><a href=\"{}\">Sign in with {}</a></p>\n", next_query("/login/oidc", form.next),
                       host_of(issuer));
@@ -254,13 +264,24 @@ std::string register_page(const PageFrame& frame, const FormState& form) {
   return frame_of(frame, "Make an account", content).text();
 }
 
-std::string code_page(const PageFrame& frame, const FormState& form) {
-  const Markup content = markup(
-      "<h1>Code</h1>\n{}<form method=\"post\" action=\"/login/code\">\n{}{}{}<button>Sign in</button>\n"
+TextField code_field(const AccountDetails& details) {
+  return details.has_second_factor ? kCodeField : kRecoveryField;
+}
+
+std::string code_page(const PageFrame& frame, const FormState& form, const AccountDetails& details,
+                      PasskeyOffer offer) {
+  const bool by_passkey = details.passkeys > 0 && offer == PasskeyOffer::Yes;
+  const std::string_view title = details.has_second_factor ? "Code" : "One more step";
+  Markup content = markup(
+      "<h1>{}</h1>\n{}<form method=\"post\" action=\"/login/code\"{}>\n{}{}{}<button>Sign in</button>\n{}"
       "</form>\n",
-      problem_note(form.problem), form_field(form.token), hidden_field("next", form.next),
-      text_field(kCodeField));
-  return frame_of(frame, "Code", content).text();
+      title, problem_note(form.problem), by_passkey ? passkey_form("/login/code/ask") : Markup(),
+      form_field(form.token), hidden_field("next", form.next), text_field(code_field(details)),
+      by_passkey
+          ? passkey_button("Use a passkey", "Your passkey needs JavaScript. A recovery code works without.")
+          : Markup());
+  if (by_passkey) content += passkey_script_tag();
+  return frame_of(frame, title, content).text();
 }
 
 std::string second_factor_page(const PageFrame& frame, const FormState& form, const std::string& secret,
@@ -286,8 +307,9 @@ std::string recovery_codes_page(const PageFrame& frame, const std::vector<Secret
   std::string lines;
   for (const SecretString& each : codes) lines += each.reveal() + "\n";
   const Markup content = markup(
-      "<h1>Recovery codes</h1>\n<p>From now on a code is asked for after the password. Keep these where you "
-      "find them without your authenticator: each signs you in once in its place. They are shown only "
+      "<h1>Recovery codes</h1>\n<p>From now on more than the password is asked for. Keep these where you "
+      "find them without your authenticator or passkey: each signs you in once in its place. They are shown "
+      "only "
       "now.</p>\n{}<p><a href=\"/account\">To your account</a></p>\n",
       code_block(lines));
   return frame_of(frame, "Recovery codes", content).text();
@@ -306,10 +328,11 @@ std::string account_page(const PageFrame& frame, const FormState& form, const Ac
   content += tokens_section(form, view);
   content += sessions_section(form, view);
   content += password_section(form, view.details);
+  content += passkeys_section(form, view.details, view.passkeys, view.offer);
   content += second_factor_section(form, view.details);
   content += identities_section(form, view);
   content += domains_section(frame, form, view);
-  content += removal_section(form, view.details);
+  content += removal_section(form, view.details, view.offer);
   return frame_of(frame, account.name, content).text();
 }
 

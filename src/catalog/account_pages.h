@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "catalog/account_store.h"
+#include "catalog/form_parts.h"
 #include "catalog/page_frame.h"
+#include "catalog/passkey_store.h"
 
 namespace mist::catalog {
 
@@ -19,16 +21,21 @@ struct FormState {
 };
 
 enum class Registration : std::uint8_t { Closed, Open };
+/// Whether a page offers to use a passkey.
+enum class PasskeyOffer : std::uint8_t { No, Yes };
 
 /// `issuer` that accounts sign in with; empty: there is none.
 std::string login_page(const PageFrame& frame, const FormState& form, Registration registration,
-                       const std::string& issuer);
+                       const std::string& issuer, PasskeyOffer offer);
 /// It leads to `address` at the issuer by itself, and by a link.
 std::string departure_page(const PageFrame& frame, const std::string& address);
 std::string register_page(const PageFrame& frame, const FormState& form);
 
 /// Between the password and the page that somebody wanted.
-std::string code_page(const PageFrame& frame, const FormState& form);
+std::string code_page(const PageFrame& frame, const FormState& form, const AccountDetails& details,
+                      PasskeyOffer offer);
+/// Of what the account's owner can type, after the password or before something that can't be undone.
+TextField code_field(const AccountDetails& details);
 /// A new authenticator's secret, and the form that confirms it.
 std::string second_factor_page(const PageFrame& frame, const FormState& form, const std::string& secret,
                                const std::string& account);
@@ -45,6 +52,8 @@ struct AccountView {
   std::string issuer;        ///< as of login_page
   std::int64_t reports = 0;  ///< that are open
   std::vector<OwnDomain> domains;
+  std::vector<Passkey> passkeys = {};
+  PasskeyOffer offer = PasskeyOffer::No;
 };
 std::string account_page(const PageFrame& frame, const FormState& form, const AccountView& view);
 /// The answer to making a token, which is shown this once.

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "catalog/account_data.h"
 #include "catalog/admin_pages.h"
-#include "catalog/totp.h"
 #include "http/url.h"
 
 namespace mist::catalog {
@@ -28,6 +27,9 @@ constexpr double kJourneysBurst = 20;
 constexpr int kMostNames = 50;
 constexpr std::size_t kLongestName = 40;
 constexpr int kMostTokenDays = 3650;
+// Questions for passkeys and their answers, of one client: 40 at once, then one in five seconds.
+constexpr double kPasskeysRate = 1.0 / 5;
+constexpr double kPasskeysBurst = 40;
 // New accounts of one client: five at once, then one in ten minutes.
 constexpr double kRegistrationsRate = 1.0 / 600;
 constexpr double kRegistrationsBurst = 5;
@@ -38,22 +40,9 @@ bool is_page_of_ours(std::string_view path) {
          std::ranges::all_of(path, [](char c) { return c > 0x20 && c < 0x7f && c != '\\'; });
 }
 
-std::string next_of(const Fields& fields) {
-  const std::string next = field(fields, "next");
-  return is_page_of_ours(next) ? next : std::string();
-}
-
 std::string origin_of(const std::string& url) {
   const auto parsed = http::Url::parse(url);
   return parsed.ok() ? parsed->origin() : url;
-}
-
-// A sentence for a page, without its full stop.
-std::string problem_of(const Error& failure) {
-  std::string text =
-      failure.hint.empty() ? failure.message : fmt::format("{}: {}", failure.message, failure.hint);
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  return text;
 }
 
 Result<int> number_of(const std::string& text, int most) {
@@ -85,6 +74,18 @@ std::string version_page(const Fields& form) {
 
 }  // namespace
 
+std::string next_of(const Fields& fields) {
+  const std::string next = field(fields, "next");
+  return is_page_of_ours(next) ? next : std::string();
+}
+
+std::string problem_of(const Error& failure) {
+  std::string text =
+      failure.hint.empty() ? failure.message : fmt::format("{}: {}", failure.message, failure.hint);
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
 WebAnswer wait_page(const PageFrame& frame, int seconds) {
   WebAnswer answer =
       html(message_page(frame, "Too many tries", fmt::format("Try again in {} seconds.", seconds)), 429);
@@ -99,6 +100,9 @@ std::span<const AccountSite::Route> AccountSite::routes() {
       Route{"POST", "/login", Needs::Nobody, &S::log_in},
       Route{"GET", "/login/code", Needs::Password, &S::show_code},
       Route{"POST", "/login/code", Needs::Password, &S::take_code},
+      Route{"POST", "/login/code/ask", Needs::Password, &S::ask_to_confirm},
+      Route{"POST", "/login/passkey", Needs::Nobody, &S::sign_in_by_passkey},
+      Route{"POST", "/login/passkey/ask", Needs::Nobody, &S::ask_for_passkey},
       Route{"GET", "/login/oidc", Needs::Nobody, &S::leave_to_sign_in},
       Route{"GET", "/login/oidc/callback", Needs::Nobody, &S::come_back},
       Route{"POST", "/logout", Needs::Account, &S::log_out},
@@ -111,6 +115,10 @@ std::span<const AccountSite::Route> AccountSite::routes() {
       Route{"POST", "/account/code", Needs::Account, &S::begin_second_factor},
       Route{"POST", "/account/code/confirm", Needs::Account, &S::confirm_second_factor},
       Route{"POST", "/account/code/remove", Needs::Account, &S::remove_second_factor},
+      Route{"POST", "/account/passkeys", Needs::Account, &S::add_passkey},
+      Route{"POST", "/account/passkeys/ask", Needs::Account, &S::ask_to_register},
+      Route{"POST", "/account/passkeys/confirm", Needs::Account, &S::ask_to_confirm},
+      Route{"POST", "/account/passkeys/remove", Needs::Account, &S::remove_passkey},
       Route{"POST", "/account/sessions", Needs::Account, &S::end_sessions},
       Route{"POST", "/account/tokens", Needs::Account, &S::make_token},
       Route{"POST", "/account/tokens/revoke", Needs::Account, &S::revoke_token},
@@ -158,7 +166,13 @@ AccountSite::AccountSite(World world, Options options)
       admin_(world_.accounts, world_.actions),
       writes_(world_.clock, options_.writes_per_minute / 60, std::max(1.0, options_.writes_per_minute / 2)),
       registrations_(world_.clock, kRegistrationsRate, kRegistrationsBurst),
-      journeys_(world_.clock, kJourneysRate, kJourneysBurst) {}
+      journeys_(world_.clock, kJourneysRate, kJourneysBurst),
+      passkey_tries_(world_.clock, kPasskeysRate, kPasskeysBurst) {
+  if (world_.passkeys != nullptr)
+    passkeys_.emplace(
+        Passkeys::World{.passkeys = *world_.passkeys, .accounts = world_.accounts, .random = world_.random},
+        RelyingParty::at(options_.url));
+}
 
 SignIn::From AccountSite::Ask::from() const {
   return {.agent = escape_controls(http::find_header(request.headers, "User-Agent")), .peer = peer};
@@ -261,9 +275,10 @@ WebAnswer AccountSite::with_browser(const Ask& ask, WebAnswer answer) const {
 }
 
 WebAnswer AccountSite::login_answer(const Ask& ask, std::string problem, int status) const {
-  return with_browser(ask, html(login_page(ask.frame, ask.state(std::move(problem)), options_.registration,
-                                           world_.oidc == nullptr ? std::string() : world_.oidc->issuer()),
-                                status));
+  return with_browser(
+      ask, html(login_page(ask.frame, ask.state(std::move(problem)), options_.registration,
+                           world_.oidc == nullptr ? std::string() : world_.oidc->issuer(), offer()),
+                status));
 }
 
 WebAnswer AccountSite::registration_answer(const Ask& ask, std::string problem, int status) const {
@@ -400,21 +415,6 @@ AccountSite::Reply AccountSite::unlink_identity(const Ask& ask) {
   return signed_in({}, cookie);
 }
 
-AccountSite::Reply AccountSite::show_code(const Ask& ask) { return html(code_page(ask.frame, ask.state())); }
-
-AccountSite::Reply AccountSite::take_code(const Ask& ask) {
-  const std::string name = ask.waiting->session.account.name;
-  MIST_TRY(const int seconds, sign_in_.wait_for_code(name));
-  if (seconds > 0) return wait_page(ask.frame, seconds);
-  const auto cookie =
-      sign_in_.by_code(ask.waiting->session, ask.waiting->cookie, field(ask.form, "code"), ask.from());
-  if (!cookie.ok() && cookie.error().kind == ErrorKind::Forbidden)
-    return html(code_page(ask.frame, ask.state(problem_of(cookie.error()))), 403);
-  if (!cookie.ok()) return cookie.error();
-  MIST_TRY_VOID(world_.actions.audit({{.name = name}, ask.peer}, "sign in", name));
-  return signed_in(next_of(ask.form), *cookie);
-}
-
 AccountSite::Reply AccountSite::log_out(const Ask& ask) {
   MIST_TRY_VOID(world_.accounts.end_session(session_digest(ask.visitor->cookie)));
   WebAnswer answer = see_other("/");
@@ -453,6 +453,10 @@ AccountSite::Reply AccountSite::show_account(const Ask& ask) {
   MIST_TRY(std::vector<TokenFacts> tokens, world_.accounts.tokens(ask.account().name));
   MIST_TRY(auto identities, world_.accounts.identities(ask.account().name));
   MIST_TRY(std::vector<OwnDomain> domains, world_.accounts.domains(ask.account().name));
+  std::vector<Passkey> passkeys;
+  if (passkeys_) {
+    MIST_TRY(passkeys, passkeys_->of(ask.account().name));
+  }
   std::int64_t reports = 0;
   if (ask.account().role >= Role::Moderator) {
     MIST_TRY(reports, world_.feedback.count_reports());
@@ -466,7 +470,9 @@ AccountSite::Reply AccountSite::show_account(const Ask& ask) {
                             .identities = std::move(identities),
                             .issuer = world_.oidc == nullptr ? std::string() : world_.oidc->issuer(),
                             .reports = reports,
-                            .domains = std::move(domains)}));
+                            .domains = std::move(domains),
+                            .passkeys = std::move(passkeys),
+                            .offer = offer()}));
 }
 
 AccountSite::Reply AccountSite::change_password(const Ask& ask) {
@@ -477,44 +483,6 @@ AccountSite::Reply AccountSite::change_password(const Ask& ask) {
            sign_in_.change_password(name, SecretString(field(ask.form, "old")),
                                     SecretString(field(ask.form, "password")), ask.from()));
   MIST_TRY_VOID(world_.actions.audit(ask.actor(), "change password", name));
-  return signed_in(next_of(ask.form), cookie);
-}
-
-// The secret of the authenticator is made here, and counts only once its first code came back.
-AccountSite::Reply AccountSite::begin_second_factor(const Ask& ask) {
-  const std::string secret = new_totp_secret(world_.random);
-  MIST_TRY_VOID(world_.accounts.begin_second_factor(ask.account().name, secret));
-  return html(second_factor_page(ask.frame, ask.state(), secret, ask.account().name));
-}
-
-AccountSite::Reply AccountSite::confirm_second_factor(const Ask& ask) {
-  const std::string& name = ask.account().name;
-  MIST_TRY(const int seconds, sign_in_.wait_for_code(name));
-  if (seconds > 0) return wait_page(ask.frame, seconds);
-  MIST_TRY(const std::optional<SecondFactor> factor, world_.accounts.second_factor(name));
-  if (!factor || factor->confirmed) return see_other("/account");
-  const auto step = step_of_code(factor->secret, field(ask.form, "code"), world_.clock.now());
-  if (!step)
-    return html(second_factor_page(ask.frame, ask.state("The code is wrong"), factor->secret, name), 403);
-  const std::vector<SecretString> codes = new_recovery_codes(world_.random);
-  std::vector<std::string> digests;
-  for (const SecretString& each : codes) digests.push_back(recovery_digest(each.reveal()));
-  MIST_TRY_VOID(world_.accounts.confirm_second_factor(name, *step, digests));
-  MIST_TRY_VOID(world_.actions.audit(ask.actor(), "add authenticator", name));
-  MIST_TRY(const SecretString cookie, sign_in_.begin(name, ask.from()));
-  WebAnswer answer = html(recovery_codes_page(ask.frame, codes));
-  answer.headers.push_back(cookies_.set(CookieFor::Session, cookie, SessionTimes{}.longest));
-  return answer;
-}
-
-AccountSite::Reply AccountSite::remove_second_factor(const Ask& ask) {
-  const std::string& name = ask.account().name;
-  MIST_TRY(const int seconds, sign_in_.wait_for_code(name));
-  if (seconds > 0) return wait_page(ask.frame, seconds);
-  MIST_TRY_VOID(sign_in_.check_code(name, field(ask.form, "code")));
-  MIST_TRY_VOID(world_.accounts.end_second_factor(name));
-  MIST_TRY_VOID(world_.actions.audit(ask.actor(), "remove authenticator", name));
-  MIST_TRY(const SecretString cookie, sign_in_.begin(name, ask.from()));
   return signed_in(next_of(ask.form), cookie);
 }
 
@@ -592,8 +560,11 @@ AccountSite::Reply AccountSite::remove_domain(const Ask& ask) {
 }
 
 AccountSite::Reply AccountSite::export_account(const Ask& ask) {
-  MIST_TRY(const encoding::Value data,
-           account_data(world_.store, world_.accounts, world_.feedback, ask.account().name));
+  MIST_TRY(const encoding::Value data, account_data({.store = world_.store,
+                                                     .accounts = world_.accounts,
+                                                     .feedback = world_.feedback,
+                                                     .passkeys = world_.passkeys},
+                                                    ask.account().name));
   WebAnswer answer = json(data);
   answer.headers.push_back(
       {"Content-Disposition", fmt::format("attachment; filename=\"{}.json\"", ask.account().name)});
@@ -607,8 +578,8 @@ AccountSite::Reply AccountSite::remove_account(const Ask& ask) {
     return error(ErrorKind::Invalid, "type the name of your account to delete it");
   MIST_TRY(const int seconds, sign_in_.wait_for(name, ask.peer));
   if (seconds > 0) return wait_page(ask.frame, seconds);
-  MIST_TRY_VOID(
-      sign_in_.check_owner(name, SecretString(field(ask.form, "password")), field(ask.form, "code")));
+  MIST_TRY_VOID(sign_in_.check_password(name, SecretString(field(ask.form, "password"))));
+  MIST_TRY_VOID(prove_second_factor(ask));
   MIST_TRY(const std::string gone, world_.accounts.remove(name));
   MIST_TRY_VOID(world_.actions.audit({{.name = gone}, ""}, "delete account", gone));
   WebAnswer answer = see_other("/");

@@ -17,6 +17,7 @@
 #include "catalog/domains.h"
 #include "catalog/feedback_actions.h"
 #include "catalog/oidc.h"
+#include "catalog/passkeys.h"
 #include "catalog/password.h"
 #include "catalog/rate_limit.h"
 #include "catalog/session.h"
@@ -35,6 +36,10 @@ struct Visitor {
   std::string form_token() const { return catalog::form_token(cookie); }
 };
 
+/// The field `next`, if it is the path of a page of this catalog; else empty.
+std::string next_of(const Fields& fields);
+/// A sentence for a page, without its full stop.
+std::string problem_of(const Error& failure);
 /// 429.
 http::WebAnswer wait_page(const PageFrame& frame, int seconds);
 
@@ -51,7 +56,8 @@ class AccountSite {
     PasswordHasher& passwords;
     Clock& clock;
     Random& random;
-    OidcClient* oidc = nullptr;  ///< null: there is no issuer
+    OidcClient* oidc = nullptr;        ///< null: there is no issuer
+    PasskeyStore* passkeys = nullptr;  ///< null: accounts have none
   };
   struct Options {
     std::string url;  ///< of this catalog, as others reach it
@@ -101,8 +107,6 @@ class AccountSite {
 
   Reply show_login(const Ask& ask);
   Reply log_in(const Ask& ask);
-  Reply show_code(const Ask& ask);
-  Reply take_code(const Ask& ask);
   Reply log_out(const Ask& ask);
   Reply show_registration(const Ask& ask);
   Reply add_account(const Ask& ask);
@@ -112,9 +116,6 @@ class AccountSite {
   Reply leave_to_link(const Ask& ask);
   Reply come_back(const Ask& ask);
   Reply unlink_identity(const Ask& ask);
-  Reply begin_second_factor(const Ask& ask);
-  Reply confirm_second_factor(const Ask& ask);
-  Reply remove_second_factor(const Ask& ask);
   Reply end_sessions(const Ask& ask);
   Reply make_token(const Ask& ask);
   Reply revoke_token(const Ask& ask);
@@ -133,6 +134,27 @@ class AccountSite {
   Reply remove_domain(const Ask& ask);
   Reply export_account(const Ask& ask);
   Reply remove_account(const Ask& ask);
+
+  // account_site_factors.cc
+  Reply show_code(const Ask& ask);
+  Reply take_code(const Ask& ask);
+  Reply begin_second_factor(const Ask& ask);
+  Reply confirm_second_factor(const Ask& ask);
+  Reply remove_second_factor(const Ask& ask);
+  Reply ask_for_passkey(const Ask& ask);
+  Reply sign_in_by_passkey(const Ask& ask);
+  Reply ask_to_confirm(const Ask& ask);
+  Reply ask_to_register(const Ask& ask);
+  Reply add_passkey(const Ask& ask);
+  Reply remove_passkey(const Ask& ask);
+  Reply code_answer(const Ask& ask, std::string problem, int status);
+  Reply recovery_codes_answer(const Ask& ask, const std::vector<SecretString>& codes);
+  // Before something that can't be undone: the code, or the passkey, of an account that has them. Forbidden.
+  Status prove_second_factor(const Ask& ask);
+  // Writes down that somebody may have a copy of a passkey.
+  void note_copy(const Ask& ask, const Error& failure);
+  Result<Passkeys*> passkeys();
+  PasskeyOffer offer() const;
 
   // account_site_feedback.cc
   Reply rate(const Ask& ask);
@@ -165,8 +187,9 @@ class AccountSite {
   const std::string origin_;
   const Cookies cookies_;
   SignIn sign_in_;
+  std::optional<Passkeys> passkeys_;
   AdminActions admin_;
-  RateLimit writes_, registrations_, journeys_;
+  RateLimit writes_, registrations_, journeys_, passkey_tries_;
 };
 
 }  // namespace mist::catalog

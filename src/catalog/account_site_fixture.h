@@ -17,6 +17,7 @@
 #include "catalog/site.h"
 #include "catalog/sql_account_store.h"
 #include "catalog/sql_feedback_store.h"
+#include "catalog/sql_passkey_store.h"
 #include "catalog/sql_store.h"
 #include "http/url.h"
 #include "testing/fake_clock.h"
@@ -96,6 +97,7 @@ class AccountSiteTest : public ::testing::TestWithParam<DatabaseKind> {
       : store_(*open_store(database_, clock_, random_)),
         accounts_(account_store_in(database_, clock_, random_)),
         feedback_(feedback_store_in(database_, clock_)),
+        passkeys_(passkey_store_in(database_, clock_, random_)),
         blobs_(files_, dir_.path() / "blobs"),
         site_(made(Registration::Closed)) {
     for (const auto& [name, role] :
@@ -121,7 +123,8 @@ class AccountSiteTest : public ::testing::TestWithParam<DatabaseKind> {
                       if (!txt_.contains(name)) return error(ErrorKind::NotFound, "there is none");
                       return txt_.at(name);
                     },
-                    .oidc = oidc_.get()},
+                    .oidc = oidc_.get(),
+                    .passkeys = passkeys_.get()},
         SiteOptions{.url = url, .reads_per_second = 0, .registration = registration});
   }
   // A session begins.
@@ -161,6 +164,7 @@ class AccountSiteTest : public ::testing::TestWithParam<DatabaseKind> {
   std::unique_ptr<Store> store_;
   std::unique_ptr<AccountStore> accounts_;
   std::unique_ptr<FeedbackStore> feedback_;
+  std::unique_ptr<PasskeyStore> passkeys_;
   PasswordHasher passwords_{random_, kCheap};
   FileBlobs blobs_;
   std::unique_ptr<OidcClient> oidc_;

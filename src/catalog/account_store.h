@@ -22,9 +22,13 @@ struct AccountDetails {
   Account account = {};
   bool disabled = false;
   bool has_password = false;
-  bool has_second_factor = false;
+  bool has_second_factor = false;   ///< an authenticator of codes
+  std::int64_t passkeys = 0;        ///< that it has (passkey_store.h)
   std::int64_t recovery_codes = 0;  ///< that are left
   WallTime created{};
+
+  /// Something is asked for after the password, or after the issuer's word.
+  bool awaits_more() const { return has_second_factor || passkeys > 0; }
 };
 
 /// An authenticator that an account has.
@@ -100,10 +104,10 @@ class AccountStore {
   virtual Status set_role(const std::string& name, Role role) = 0;
   /// Disabling ends its sessions and tokens, for ever; nothing lets it in until it is enabled. NotFound.
   virtual Status set_disabled(const std::string& name, bool disabled) = 0;
-  /// Deletes its passwords, sessions, tokens and whatever it said of packages, unlinks its projects, and
-  /// calls it by another name, which is returned, in all that must stay: its versions and the audit log,
-  /// without addresses. Nobody gets the old name again. NotFound. Conflict: no other administrator may sign
-  /// in.
+  /// Deletes its passwords, passkeys, sessions, tokens and whatever it said of packages, unlinks its
+  /// projects, and calls it by another name, which is returned, in all that must stay: its versions and the
+  /// audit log, without addresses. Nobody gets the old name again. NotFound. Conflict: no other administrator
+  /// may sign in.
   virtual Result<std::string> remove(const std::string& name) = 0;
 
   /// The hash of an account that may sign in; empty: there is none.
@@ -126,7 +130,7 @@ class AccountStore {
   virtual Result<bool> use_code(const std::string& name, std::int64_t step) = 0;
   /// Whether there is that recovery code; it is gone now.
   virtual Result<bool> use_recovery_code(const std::string& name, const std::string& digest) = 0;
-  /// Ends the account's sessions. NotFound: it has none.
+  /// Ends the account's sessions, and its recovery codes if it has no passkey. NotFound: it has none.
   virtual Status end_second_factor(const std::string& name) = 0;
 
   /// Of something that may be tried `burst` times at once, and then once in each `period`; all processes

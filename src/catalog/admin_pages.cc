@@ -26,12 +26,14 @@ Markup account_row(const PageFrame& frame, const FormState& form, const AccountD
   const std::string& name = details.account.name;
   const bool is_own = name == frame.account;
   return markup(
-      "<tr><th scope=\"row\"><a href=\"/admin/audit?who={}\">{}</a>{}</th><td>{}</td><td>{}{}</td><td>{}</td>"
+      "<tr><th scope=\"row\"><a "
+      "href=\"/admin/audit?who={}\">{}</a>{}</th><td>{}</td><td>{}{}{}</td><td>{}</td>"
       "</tr>\n",
       http::escape_query(name), name,
       details.disabled ? markup(" <span class=\"state failed\">disabled</span>") : Markup(),
       is_own ? markup("{}, you", to_string(details.account.role)) : role_form(form, details),
       details.has_password ? "password" : "no password", details.has_second_factor ? ", authenticator" : "",
+      details.passkeys > 0 ? ", passkeys" : "",
       is_own ? Markup()
              : button_form(details.disabled ? "/admin/enable" : "/admin/disable", form.token,
                            hidden_field("name", name), details.disabled ? "Enable" : "Disable"));

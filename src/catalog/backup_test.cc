@@ -10,6 +10,7 @@
 #include "catalog/sql_account_store.h"
 #include "catalog/sql_blobs.h"
 #include "catalog/sql_feedback_store.h"
+#include "catalog/sql_passkey_store.h"
 #include "catalog/sql_store.h"
 #include "testing/fake_clock.h"
 #include "testing/temp_dir.h"
@@ -26,12 +27,14 @@ struct Kept {
       : database(std::move(opened)),
         store(*open_store(database, clock, random)),
         accounts(account_store_in(database, clock, random)),
-        feedback(feedback_store_in(database, clock)) {}
+        feedback(feedback_store_in(database, clock)),
+        passkeys(passkey_store_in(database, clock, random)) {}
 
   std::shared_ptr<SqlConnections> database;
   std::unique_ptr<Store> store;
   std::unique_ptr<AccountStore> accounts;
   std::unique_ptr<FeedbackStore> feedback;
+  std::unique_ptr<PasskeyStore> passkeys;
 };
 
 // From SQLite to PostgreSQL, and back.
@@ -52,6 +55,17 @@ class BackupTest : public ::testing::TestWithParam<DatabaseKind> {
             .ok());
     ASSERT_TRUE(kept.accounts->begin_second_factor("bob", "secret").ok());
     ASSERT_TRUE(kept.accounts->confirm_second_factor("bob", 7, {"r1", "r2"}).ok());
+    ASSERT_TRUE(kept.passkeys->handle("bob").ok());
+    ASSERT_TRUE(kept.passkeys
+                    ->add("bob",
+                          {.credential = std::string("c\0d", 3),
+                           .key = "PEM",
+                           .name = "é",
+                           .transports = {"usb", "nfc"},
+                           .counter = 4'000'000'000},
+                          {})
+                    .ok());
+    ASSERT_TRUE(kept.passkeys->begin_challenge({.digest = "d", .holder = "h"}).ok());
     ASSERT_TRUE(kept.accounts->link_identity("mod", "https://i.example", "42").ok());
     ASSERT_TRUE(
         kept.accounts->add_session({.account = "bob", .digest = "s1", .agent = "a", .peer = "192.0.2.1"})

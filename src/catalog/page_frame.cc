@@ -106,6 +106,7 @@ blockquote { margin: 1rem 0; padding: 0 1rem; border-left: .25rem solid var(--li
 .field ::placeholder { color: var(--soft); opacity: 1; }
 fieldset { border: 1px solid var(--line); border-radius: .4rem; margin: 0 0 1rem; max-width: 40rem; }
 .inline { display: inline-block; margin: .2rem .6rem .2rem 0; }
+form[data-passkey] { margin-top: 1rem; }
 .field { max-width: 40rem; }
 .beside { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 2.5rem; }
 .beside > * { min-width: 0; }

@@ -1,5 +1,5 @@
 #pragma once
-// Signing in with a password, and a code where the account has an authenticator: how often somebody may try,
+// Signing in with a password, and a code or a passkey where the account has one: how often somebody may try,
 // what is told, and the session that comes of it. Any thread.
 
 #include <string>
@@ -33,7 +33,7 @@ class SignIn {
   /// A new session.
   struct Begun {
     SecretString cookie = {};
-    bool awaits_code = false;  ///< it gives no right until by_code
+    bool awaits_code = false;  ///< it gives no right until by_code, or until a passkey was shown
   };
   explicit SignIn(World world);
 
@@ -53,10 +53,12 @@ class SignIn {
   /// a recovery code; each is good once. Forbidden.
   Result<SecretString> by_code(const Session& waiting, const SecretString& cookie, const std::string& code,
                                const From& from);
+  /// The same of somebody who showed a passkey instead.
+  Result<SecretString> confirmed(const Session& waiting, const SecretString& cookie, const From& from);
   /// A code of the account's authenticator or a recovery code, which is used up. Forbidden.
   Status check_code(const std::string& name, const std::string& code);
-  /// Before something that can't be undone: the password, if the account has one, and the code. Forbidden.
-  Status check_owner(const std::string& name, const SecretString& password, const std::string& code);
+  /// Before something that can't be undone: the password, if the account has one. Forbidden.
+  Status check_password(const std::string& name, const SecretString& password);
   /// Without a question: the caller knows who it is.
   Result<SecretString> begin(const std::string& name, const From& from);
   /// An account of somebody who registers, and the cookie of its session. Conflict: the name is taken.

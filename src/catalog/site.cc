@@ -8,6 +8,7 @@
 #include "catalog/badge.h"
 #include "catalog/input_form.h"
 #include "catalog/json_views.h"
+#include "catalog/passkey_pages.h"
 #include "catalog/preview_script.h"
 #include "catalog/script.h"
 #include "catalog/sign_in.h"
@@ -148,7 +149,8 @@ Site::Site(World world, SiteOptions options)
                       .passwords = world_.passwords,
                       .clock = world_.clock,
                       .random = world_.random,
-                      .oidc = world_.oidc},
+                      .oidc = world_.oidc,
+                      .passkeys = world_.passkeys},
                      {.url = options_.url,
                       .registration = options_.registration,
                       .writes_per_minute = options_.writes_per_minute}),
@@ -767,6 +769,8 @@ Site::Reply Site::page_of(const std::vector<std::string>& parts, Call& call) {
     return asset("text/css; charset=utf-8", style_sheet());
   if (parts.size() == 2 && "/assets/" + parts[1] == script_path())
     return asset("text/javascript; charset=utf-8", script());
+  if (parts.size() == 2 && "/assets/" + parts[1] == passkey_script_path())
+    return asset("text/javascript; charset=utf-8", passkey_script());
   if (parts.size() == 2 && "/assets/" + parts[1] == preview_script_path())
     return asset("text/javascript; charset=utf-8", preview_script());
   if (parts.size() == 2 && "/assets/" + parts[1] == preview_worker_path()) {

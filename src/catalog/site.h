@@ -54,6 +54,7 @@ class Site {
     http::TxtResolver resolve_txt = {};  ///< none: no domain can be proved
     Previews* previews = nullptr;        ///< null: there are none
     OidcClient* oidc = nullptr;          ///< null: no issuer
+    PasskeyStore* passkeys = nullptr;    ///< null: accounts have none
   };
   Site(World world, SiteOptions options);
 

@@ -23,13 +23,15 @@ constexpr std::int64_t kUseMilliseconds = 60'000;
 constexpr std::string_view kDetails =
     "SELECT id, name, role, disabled, password <> '', "
     "EXISTS (SELECT 1 FROM second_factors f WHERE f.account = accounts.id AND f.confirmed = 1), "
-    "(SELECT count(*) FROM recovery_codes r WHERE r.account = accounts.id), created FROM accounts ";
+    "(SELECT count(*) FROM recovery_codes r WHERE r.account = accounts.id), created, "
+    "(SELECT count(*) FROM passkeys k WHERE k.account = accounts.id) FROM accounts ";
 
 AccountDetails details_in(const Row& row) {
   return {.account = {row.integer(0), row.text(1), static_cast<Role>(row.integer(2))},
           .disabled = row.integer(3) != 0,
           .has_password = row.integer(4) != 0,
           .has_second_factor = row.integer(5) != 0,
+          .passkeys = row.integer(8),
           .recovery_codes = row.integer(6),
           .created = time_of(row.integer(7))};
 }
@@ -123,8 +125,9 @@ class SqlAccountStore final : public AccountStore {
       // Others' reports about this account stay, without its words.
       MIST_TRY_VOID(db.run("UPDATE reports SET quote = '', quoted = ? WHERE quoted = ?", {gone, name}));
       MIST_TRY_VOID(db.run("UPDATE reports SET closed_by = ? WHERE closed_by = ?", {gone, name}));
-      for (const std::string_view table : {"tokens", "sessions", "second_factors", "recovery_codes",
-                                           "domains", "identities", "ratings", "comments", "reports"})
+      for (const std::string_view table :
+           {"tokens", "sessions", "second_factors", "recovery_codes", "passkeys", "domains", "identities",
+            "ratings", "comments", "reports"})
         MIST_TRY_VOID(db.run(fmt::format("DELETE FROM {} WHERE account = ?", table), {id}));
       MIST_TRY_VOID(db.run("DELETE FROM journeys WHERE account = ?", {name}));
       MIST_TRY_VOID(db.run(
@@ -139,8 +142,10 @@ class SqlAccountStore final : public AccountStore {
           "UPDATE audit SET subject = ?1 || substr(subject, length(?2) + 1) WHERE what = 'set role' AND "
           "substr(subject, 1, length(?2) + 4) = ?2 || ' to '",
           {gone, name}));
-      MIST_TRY_VOID(db.run("UPDATE accounts SET name = ?, role = ?, password = '', disabled = 1 WHERE id = ?",
-                           {gone, static_cast<int>(Role::Author), id}));
+      MIST_TRY_VOID(
+          db.run("UPDATE accounts SET name = ?, role = ?, password = '', passkey_handle = '', disabled = "
+                 "1 WHERE id = ?",
+                 {gone, static_cast<int>(Role::Author), id}));
       return {};
     });
     if (!done.ok()) return std::move(done).error();
@@ -228,7 +233,10 @@ class SqlAccountStore final : public AccountStore {
     return changing(name, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY(const std::int64_t ended, db.run("DELETE FROM second_factors WHERE account = ?", {id}));
       if (ended == 0) return not_there("authenticator of", name);
-      MIST_TRY_VOID(db.run("DELETE FROM recovery_codes WHERE account = ?", {id}));
+      MIST_TRY_VOID(
+          db.run("DELETE FROM recovery_codes WHERE account = ?1 AND NOT EXISTS (SELECT 1 FROM passkeys WHERE "
+                 "account = ?1)",
+                 {id}));
       return end_sessions(db, id);
     });
   }

@@ -11,7 +11,7 @@ namespace mist::catalog {
 namespace {
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
-constexpr std::array<std::string_view, 13> kSchema{R"(
+constexpr std::array<std::string_view, 14> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -231,6 +231,28 @@ CREATE INDEX tries_until ON tries (until);
                                                    R"(
 ALTER TABLE projects ADD COLUMN hidden TEXT;
 ALTER TABLE versions ADD COLUMN hidden TEXT;
+)",
+                                                   R"(
+ALTER TABLE accounts ADD COLUMN passkey_handle TEXT NOT NULL DEFAULT '';
+CREATE TABLE passkeys (
+  id INTEGER PRIMARY KEY,
+  account INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+  credential TEXT NOT NULL UNIQUE,
+  public_key TEXT NOT NULL,
+  name TEXT NOT NULL,
+  transports TEXT NOT NULL,
+  counter INTEGER NOT NULL,
+  backup_eligible INTEGER NOT NULL,
+  created INTEGER NOT NULL,
+  used INTEGER,
+  suspected INTEGER) STRICT;
+CREATE INDEX passkeys_of_account ON passkeys (account);
+CREATE TABLE challenges (
+  digest TEXT PRIMARY KEY,
+  holder TEXT NOT NULL,
+  purpose INTEGER NOT NULL,
+  began INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX challenges_began ON challenges (began);
 )"};
 
 // Quoted, so that no word is an operator of FTS5.

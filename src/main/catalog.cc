@@ -30,6 +30,7 @@
 #include "catalog/sql_account_store.h"
 #include "catalog/sql_blobs.h"
 #include "catalog/sql_feedback_store.h"
+#include "catalog/sql_passkey_store.h"
 #include "catalog/sql_store.h"
 #include "catalog/token.h"
 #include "catalog/worker.h"
@@ -67,7 +68,7 @@ A catalog of packages for Kubernetes: fetches what authors tag, tests it, shows 
   user role NAME ROLE        another role; ends the sessions
   user disable NAME          ends the sessions and tokens of an account, and lets it in no more
   user enable NAME           takes that back
-  user reset-code NAME       removes the authenticator of somebody who lost it, and ends the sessions
+  user reset-code NAME       removes the authenticator and the passkeys of somebody who lost them, and ends the sessions
   user link NAME SUBJECT     lets in whom the issuer (--oidc-issuer URL) calls SUBJECT
   user export NAME           all that is kept of an account, as JSON
   user delete NAME           deletes what is kept of an account; its versions stay, and nobody gets its name again
@@ -278,6 +279,7 @@ struct Program {
   std::unique_ptr<mist::catalog::Store> store = nullptr;
   std::unique_ptr<mist::catalog::AccountStore> accounts = nullptr;
   std::unique_ptr<mist::catalog::FeedbackStore> feedback = nullptr;
+  std::unique_ptr<mist::catalog::PasskeyStore> passkeys = nullptr;
   std::unique_ptr<mist::catalog::Blobs> blobs = nullptr;
 
   Status open() {
@@ -293,6 +295,7 @@ struct Program {
     MIST_TRY(store, mist::catalog::open_store(connections, clock, random));
     accounts = mist::catalog::account_store_in(connections, clock, random);
     feedback = mist::catalog::feedback_store_in(connections, clock);
+    passkeys = mist::catalog::passkey_store_in(connections, clock, random);
     return {};
   }
 
@@ -462,7 +465,8 @@ Status serve(Program& program) {
                             .wake_poller = [&poller] { poller.wake(); },
                             .resolve_txt = resolve_txt,
                             .previews = &previews,
-                            .oidc = issuer.get()},
+                            .oidc = issuer.get(),
+                            .passkeys = program.passkeys.get()},
                            {.url = url,
                             .allowed = allowed,
                             .behind_proxy = line.has("--behind-proxy"),
@@ -577,8 +581,14 @@ Status link_user(Program& program) {
 
 Status reset_code(Program& program) {
   MIST_TRY_VOID(program.open());
-  MIST_TRY_VOID(program.accounts->end_second_factor(program.line.arguments[0]));
-  return program.audit("remove authenticator", program.line.arguments[0]);
+  const std::string& name = program.line.arguments[0];
+  const Status ended = program.accounts->end_second_factor(name);
+  if (!ended.ok() && ended.error().kind != ErrorKind::NotFound) return ended.error();
+  MIST_TRY(const std::int64_t passkeys, program.passkeys->remove_all(name));
+  if (!ended.ok() && passkeys == 0)
+    return error(ErrorKind::NotFound, "{} has neither an authenticator nor a passkey", name);
+  if (ended.ok()) MIST_TRY_VOID(program.audit("remove authenticator", name));
+  return passkeys == 0 ? Status() : program.audit("remove passkeys", name);
 }
 
 Status set_disabled(Program& program, bool disabled) {
@@ -590,9 +600,11 @@ Status set_disabled(Program& program, bool disabled) {
 
 Status export_user(Program& program) {
   MIST_TRY_VOID(program.open());
-  MIST_TRY(const mist::encoding::Value data,
-           mist::catalog::account_data(*program.store, *program.accounts, *program.feedback,
-                                       program.line.arguments[0]));
+  MIST_TRY(const mist::encoding::Value data, mist::catalog::account_data({.store = *program.store,
+                                                                          .accounts = *program.accounts,
+                                                                          .feedback = *program.feedback,
+                                                                          .passkeys = program.passkeys.get()},
+                                                                         program.line.arguments[0]));
   print_to(1, mist::encoding::to_json(data, mist::encoding::JsonStyle::Pretty) + "\n");
   return {};
 }

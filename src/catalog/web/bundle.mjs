@@ -10,7 +10,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const ENTRIES = { live: "page/live.ts", preview: "page/preview.ts", preview_worker: "worker/preview_worker.ts" };
+const ENTRIES = { live: "page/live.ts", passkey: "page/passkey.ts", preview: "page/preview.ts", preview_worker: "worker/preview_worker.ts" };
 const HERE = dirname(fileURLToPath(import.meta.url));
 
 const [tools, output] = process.argv.slice(2);
