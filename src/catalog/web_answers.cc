@@ -94,6 +94,16 @@ std::int64_t id_of(std::string_view text) {
   return failed == std::errc() && end == text.data() + text.size() ? id : 0;
 }
 
+bool names_etag(std::string_view header, std::string_view etag) {
+  if (trim(header) == "*") return true;
+  for (std::string_view each : split(header, ',')) {
+    each = trim(each);
+    if (each.starts_with("W/")) each.remove_prefix(2);
+    if (each == etag) return true;
+  }
+  return false;
+}
+
 Error no_such(std::string_view what, std::string_view name) {
   return error(ErrorKind::NotFound, "there is no {} {}", what, escape_controls(name));
 }

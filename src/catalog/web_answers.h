@@ -25,6 +25,11 @@ http::WebAnswer too_often(int seconds);
 /// 303: the browser gets `path`, a path of this catalog.
 http::WebAnswer see_other(const std::string& path);
 
+/// Cache-Control of an answer whose address names its content.
+inline constexpr std::string_view kForEver = "public, max-age=31536000, immutable";
+/// Whether an If-None-Match header has that ETag.
+bool names_etag(std::string_view header, std::string_view etag);
+
 /// Of a request that changes something. Invalid: it is no JSON object that was sent as one.
 Result<encoding::Value> body_of(const http::WebRequest& request);
 /// Invalid: it has other members, or ones that are no texts.

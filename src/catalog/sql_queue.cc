@@ -1,0 +1,251 @@
+// The queue of tests, and the audit log, of sql_store_class.h.
+
+#include "base/text.h"
+#include "catalog/sql_store_class.h"
+#include "encoding/json.h"
+
+namespace mist::catalog {
+namespace {
+
+using encoding::Value;
+using sql::Database;
+using sql::Row;
+
+}  // namespace
+
+Result<std::optional<Job>> SqlStore::lease(const std::string& holder, Duration term) {
+  std::optional<Job> leased;
+  Status done = writing([&](Database& db) -> Status {
+    MIST_TRY_VOID(give_up_lost(db));
+    std::int64_t version = 0;
+    std::int64_t account = 0;
+    MIST_TRY_VOID(
+        db.query("SELECT j.id, j.attempt, p.name, v.version, v.digest, a.name, v.id, a.id "
+                 "FROM jobs j JOIN versions v ON v.id = j.version "
+                 "JOIN projects p ON p.id = v.project JOIN accounts a ON a.id = p.account "
+                 "WHERE j.open = 1 AND (j.until IS NULL OR j.until <= ?) AND v.hidden IS NULL AND "
+                 "p.hidden IS NULL ORDER BY a.served, j.id LIMIT 1",
+                 {now()}, [&](const Row& row) {
+                   leased = Job{.id = row.integer(0),
+                                .attempt = static_cast<int>(row.integer(1)) + 1,
+                                .holder = holder,
+                                .package = row.text(2),
+                                .version = row.text(3),
+                                .digest = row.text(4),
+                                .owner = row.text(5)};
+                   version = row.integer(6);
+                   account = row.integer(7);
+                 }));
+    if (!leased) return {};
+    MIST_TRY_VOID(db.query(
+        "SELECT version, digest FROM versions WHERE project = (SELECT project FROM versions WHERE id = ?1) "
+        "AND place < (SELECT place FROM versions WHERE id = ?1) AND state = 2 AND yanked IS NULL AND "
+        "hidden IS NULL ORDER BY place DESC LIMIT 1",
+        {version}, [&](const Row& row) {
+          leased->previous_version = row.text(0);
+          leased->previous_digest = row.text(1);
+        }));
+    MIST_TRY_VOID(db.run("UPDATE jobs SET attempt = ?, holder = ?, until = ? WHERE id = ?",
+                         {leased->attempt, holder, now() + milliseconds(term), leased->id}));
+    MIST_TRY_VOID(db.run("INSERT INTO runs (job, attempt) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                         {leased->id, leased->attempt}));
+    MIST_TRY_VOID(db.run("UPDATE versions SET state = 1 WHERE id = ?", {version}));
+    MIST_TRY_VOID(db.run("UPDATE counters SET value = value + 1 WHERE name = 'served'"));
+    MIST_TRY_VOID(
+        db.run("UPDATE accounts SET served = (SELECT value FROM counters WHERE name = 'served') WHERE id = ?",
+               {account}));
+    return {};
+  });
+  if (!done.ok()) return std::move(done).error();
+  return leased;
+}
+
+Status SqlStore::renew(const Job& job, Duration term) {
+  return changes_one("UPDATE jobs SET until = ? WHERE id = ? AND attempt = ? AND holder = ? AND open = 1",
+                     {now() + milliseconds(term), job.id, job.attempt, job.holder}, lost(job));
+}
+
+Status SqlStore::add_step(const Job& job, const Step& step) {
+  return writing([&](Database& db) -> Status {
+    MIST_TRY_VOID(still_ours(db, job));
+    return insert_step(db, job.id, job.attempt, step);
+  });
+}
+
+Status SqlStore::note_nodes(const Job& job, const std::string& nodes) {
+  return writing([&](Database& db) -> Status {
+    MIST_TRY_VOID(still_ours(db, job));
+    MIST_TRY_VOID(
+        db.run("UPDATE runs SET nodes = ? WHERE job = ? AND attempt = ?", {nodes, job.id, job.attempt}));
+    return {};
+  });
+}
+
+Status SqlStore::note_objects(const Job& job, const Value& graph, const Value& security,
+                              const std::string& text) {
+  return writing([&](Database& db) -> Status {
+    MIST_TRY_VOID(still_ours(db, job));
+    MIST_TRY_VOID(db.run("UPDATE runs SET objects = ?, security = ?, text = ? WHERE job = ? AND attempt = ?",
+                         {encoding::to_json(graph), encoding::to_json(security), text, job.id, job.attempt}));
+    return {};
+  });
+}
+
+Status SqlStore::finish(const Job& job, bool passed) {
+  return writing([&](Database& db) -> Status {
+    MIST_TRY_VOID(still_ours(db, job));
+    return end_job(db, job.id, passed ? VersionState::Passed : VersionState::Failed);
+  });
+}
+
+Status SqlStore::give_back(const Job& job) {
+  return writing([&](Database& db) -> Status {
+    MIST_TRY_VOID(still_ours(db, job));
+    MIST_TRY_VOID(db.run("DELETE FROM steps WHERE job = ? AND attempt = ?", {job.id, job.attempt}));
+    MIST_TRY_VOID(db.run("DELETE FROM runs WHERE job = ? AND attempt = ?", {job.id, job.attempt}));
+    MIST_TRY_VOID(
+        db.run("UPDATE jobs SET attempt = attempt - 1, holder = NULL, until = NULL WHERE id = ?", {job.id}));
+    MIST_TRY_VOID(
+        db.run("UPDATE versions SET state = 0 WHERE id = (SELECT version FROM jobs WHERE id = ?)", {job.id}));
+    return {};
+  });
+}
+
+Status SqlStore::test_again(const std::string& package, const std::string& version) {
+  return writing([&](Database& db) -> Status {
+    MIST_TRY(const Found found, find_version(db, package, version));
+    if (found.digest.empty())
+      return error(ErrorKind::Conflict, "{} {} can't be read, so it can't be tested", package, version)
+          .with_hint("correct it and push another tag");
+    MIST_TRY(const std::int64_t made,
+             db.run("INSERT INTO jobs (version, created) SELECT ?1, ?2 WHERE NOT EXISTS "
+                    "(SELECT 1 FROM jobs WHERE version = ?1 AND open = 1)",
+                    {found.version, now()}));
+    if (made == 0)
+      return error(ErrorKind::Conflict, "{} {} is waiting for its test, or being tested", package, version);
+    MIST_TRY_VOID(db.run("UPDATE versions SET state = 0 WHERE id = ?", {found.version}));
+    MIST_TRY_VOID(list_again(db, found.project));
+    return index_changed(db);
+  });
+}
+
+Result<std::optional<Run>> SqlStore::last_run(const std::string& package, const std::string& version) {
+  std::optional<Run> run;
+  const SqlConnections::Borrowed connection(*connections_);
+  MIST_TRY(Database* const db, connection.database());
+  Status done = db->reading([&]() -> Status {
+    std::int64_t job = 0;
+    MIST_TRY_VOID(db->query(
+        "SELECT j.id, j.attempt, coalesce(r.nodes, ''), coalesce(r.objects, ''), coalesce(r.security, ''), "
+        "coalesce(r.text, '') FROM jobs j "
+        "JOIN versions v ON v.id = j.version "
+        "JOIN projects p ON p.id = v.project LEFT JOIN runs r ON r.job = j.id AND r.attempt = j.attempt "
+        "WHERE p.name = ? AND v.version = ? AND j.attempt > 0 ORDER BY j.id DESC LIMIT 1",
+        {package, version}, [&](const Row& row) {
+          job = row.integer(0);
+          run = Run{.attempt = static_cast<int>(row.integer(1)), .nodes = row.text(2)};
+          if (auto graph = encoding::parse_json(row.text(3)); graph.ok()) run->objects = *std::move(graph);
+          if (auto report = encoding::parse_json(row.text(4)); report.ok())
+            run->security = *std::move(report);
+          run->text = row.text(5);
+        }));
+    if (!run) return {};
+    return db->query(
+        "SELECT name, state, summary, log, began, elapsed FROM steps WHERE job = ? AND attempt = ? "
+        "ORDER BY number",
+        {job, run->attempt}, [&](const Row& row) {
+          run->steps.push_back({.name = row.text(0),
+                                .state = static_cast<StepState>(row.integer(1)),
+                                .summary = row.text(2),
+                                .log = row.text(3),
+                                .began = time_of(row.integer(4)),
+                                .elapsed = std::chrono::milliseconds(row.integer(5))});
+        });
+  });
+  if (!done.ok()) return std::move(done).error();
+  return run;
+}
+
+Status SqlStore::audit(const AuditEntry& entry) {
+  return writing([&](Database& db) -> Status {
+    MIST_TRY_VOID(db.run("INSERT INTO audit (time, who, what, subject, peer) VALUES (?, ?, ?, ?, ?)",
+                         {now(), entry.who, entry.what, entry.subject, entry.peer}));
+    return {};
+  });
+}
+
+Result<Slice<AuditEntry>> SqlStore::audit_log(const AuditFilter& filter, const Page& page) {
+  Slice<AuditEntry> slice;
+  std::vector<std::int64_t> ids;
+  MIST_TRY_VOID(read(
+      "SELECT id, time, who, what, subject, peer FROM audit WHERE (?1 = '' OR id < ?2) AND "
+      "(?4 = '' OR who = ?4) AND (?5 = '' OR what = ?5) AND (?6 = '' OR replace(subject, ?6, '') <> "
+      "subject) "
+      "ORDER BY id DESC LIMIT ?3",
+      {page.after, number_in(page.after), page.limit + 1, filter.who, filter.what, filter.subject},
+      [&](const Row& row) {
+        ids.push_back(row.integer(0));
+        slice.items.push_back({time_of(row.integer(1)), row.text(2), row.text(3), row.text(4), row.text(5)});
+      }));
+  cut(slice, page, [&](const AuditEntry&) { return std::to_string(ids[slice.items.size() - 1]); });
+  return slice;
+}
+
+Error SqlStore::lost(const Job& job) {
+  return error(ErrorKind::Conflict, "the test of {} {} is somebody else's now", job.package, job.version);
+}
+
+Status SqlStore::still_ours(Database& db, const Job& job) {
+  bool ours = false;
+  MIST_TRY_VOID(db.query("SELECT 1 FROM jobs WHERE id = ? AND attempt = ? AND holder = ? AND open = 1",
+                         {job.id, job.attempt, job.holder}, [&](const Row&) { ours = true; }));
+  if (!ours) return lost(job);
+  return {};
+}
+
+Status SqlStore::insert_step(Database& db, std::int64_t job, int attempt, const Step& step) {
+  MIST_TRY_VOID(
+      db.run("INSERT INTO steps SELECT ?1, ?2, 1 + coalesce((SELECT max(number) FROM steps WHERE "
+             "job = ?1 AND attempt = ?2), 0), ?3, ?4, ?5, ?6, ?7, ?8",
+             {job, attempt, step.name, static_cast<int>(step.state), step.summary, step.log,
+              stamp(step.began), milliseconds(step.elapsed)}));
+  return {};
+}
+
+Status SqlStore::end_job(Database& db, std::int64_t job, VersionState state) const {
+  std::int64_t version = 0;
+  std::int64_t project = 0;
+  MIST_TRY_VOID(
+      db.query("SELECT v.id, v.project FROM jobs j JOIN versions v ON v.id = j.version WHERE j.id = ?", {job},
+               [&](const Row& row) {
+                 version = row.integer(0);
+                 project = row.integer(1);
+               }));
+  MIST_TRY_VOID(db.run("UPDATE jobs SET open = 0, holder = NULL, until = NULL WHERE id = ?", {job}));
+  MIST_TRY_VOID(db.run("UPDATE versions SET state = ? WHERE id = ?", {static_cast<int>(state), version}));
+  MIST_TRY_VOID(list_again(db, project));
+  return index_changed(db);
+}
+
+Status SqlStore::give_up_lost(Database& db) const {
+  struct Lost {
+    std::int64_t job = 0;
+    int attempt = 0;
+  };
+  std::vector<Lost> lost;
+  MIST_TRY_VOID(db.query(
+      "SELECT id, attempt FROM jobs WHERE open = 1 AND until <= ? AND attempt >= ?", {now(), kMostAttempts},
+      [&](const Row& row) { lost.push_back({row.integer(0), static_cast<int>(row.integer(1))}); }));
+  for (const Lost& each : lost) {
+    MIST_TRY_VOID(
+        insert_step(db, each.job, each.attempt,
+                    {.name = "worker",
+                     .state = StepState::Failed,
+                     .summary = fmt::format("the worker died in each of {} attempts", kMostAttempts),
+                     .began = clock_.now()}));
+    MIST_TRY_VOID(end_job(db, each.job, VersionState::Failed));
+  }
+  return {};
+}
+
+}  // namespace mist::catalog

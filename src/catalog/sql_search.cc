@@ -1,0 +1,232 @@
+// Lists, searches, the index and downloads of sql_store_class.h.
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "base/text.h"
+#include "catalog/sql_store_class.h"
+
+namespace mist::catalog {
+namespace {
+
+using encoding::Value;
+using sql::Database;
+using sql::Row;
+
+// Of a query: of letters and digits, and of all that isn't ASCII.
+std::vector<std::string> words_of(std::string_view query) {
+  std::vector<std::string> words;
+  std::string word;
+  const auto add = [&] {
+    if (!word.empty()) words.push_back(word);
+    word.clear();
+  };
+  for (const char c : query) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80 || std::isalnum(byte) != 0)
+      word += c;
+    else
+      add();
+  }
+  add();
+  return words;
+}
+
+Listed listed_in(const Row& row) {
+  return {.package = row.text(0),
+          .version = row.text(1),
+          .description = row.text(2),
+          .state = static_cast<VersionState>(row.integer(3)),
+          .created = time_of(row.integer(4))};
+}
+
+constexpr std::string_view kListed =
+    "SELECT l.name, v.version, l.description, v.state, v.created FROM listed l "
+    "JOIN versions v ON v.id = l.version ";
+
+// ?2 the format, ?3 the number of the state.
+constexpr std::string_view kNarrowed = "(?2 = '' OR l.format = ?2) AND (?3 < 0 OR l.state = ?3)";
+
+int number_of(const std::optional<VersionState>& state) { return state ? static_cast<int>(*state) : -1; }
+
+}  // namespace
+
+Result<Slice<Listed>> SqlStore::search(const std::string& query, const Narrowing& narrowing,
+                                       const Page& page) {
+  Slice<Listed> slice;
+  const std::vector<std::string> words = words_of(query);
+  if (words.empty() && !query.empty()) return slice;
+  const auto add = [&](const Row& row) { slice.items.push_back(listed_in(row)); };
+  const int state = number_of(narrowing.state);
+  if (words.empty()) {
+    MIST_TRY_VOID(read(fmt::format("{}WHERE l.name > ?1 AND {} ORDER BY l.name LIMIT ?4", kListed, kNarrowed),
+                       {page.after, narrowing.format, state, page.limit + 1}, add));
+    cut(slice, page, [](const Listed& last) { return last.package; });
+    return slice;
+  }
+  // A place is how many came before it.
+  const std::int64_t skipped = number_in(page.after);
+  MIST_TRY(const std::string match, bounded_match(words));
+  // The versions' large rows are looked at only of what is shown.
+  MIST_TRY_VOID(read(
+      fmt::format(
+          "SELECT l.name, v.version, l.description, v.state, v.created FROM (SELECT l.name, l.description, "
+          "l.version, f.score FROM ({}) f JOIN listed l ON l.project = f.project WHERE {} ORDER BY "
+          "f.score, "
+          "l.name LIMIT ?4 OFFSET ?5) l JOIN versions v ON v.id = l.version ORDER BY l.score, l.name",
+          connections_->dialect().ranked, kNarrowed),
+      {match, narrowing.format, state, page.limit + 1, skipped, kMostRanked}, add));
+  cut(slice, page, [&](const Listed&) { return std::to_string(skipped + page.limit); });
+  return slice;
+}
+
+Result<Facets> SqlStore::facets(const std::string& query, const Narrowing& narrowing) {
+  const std::vector<std::string> words = words_of(query);
+  Facets facets;
+  if (words.empty() && !query.empty()) return facets;
+  std::map<std::string, std::int64_t> formats;
+  std::array<std::int64_t, 4> states{};
+  std::int64_t counted = 0;
+  const auto add = [&](const Row& row) {
+    const std::string format = row.text(0);
+    const auto state = static_cast<std::size_t>(row.integer(1));
+    const std::int64_t count = row.integer(2);
+    counted += count;
+    if (state >= states.size()) return;
+    const bool has_format = narrowing.format.empty() || narrowing.format == format;
+    const bool has_state = !narrowing.state || static_cast<std::size_t>(*narrowing.state) == state;
+    if (has_format && has_state) facets.found += count;
+    if (has_state) formats[format] += count;
+    if (has_format) states.at(state) += count;
+  };
+  if (words.empty()) {
+    MIST_TRY_VOID(read("SELECT format, state, count(*) FROM listed GROUP BY format, state", {}, add));
+  } else {
+    const Dialect& dialect = connections_->dialect();
+    MIST_TRY_VOID(read(
+        fmt::format("SELECT l.format, l.state, count(*) FROM (SELECT w.{} AS project FROM words w WHERE {} "
+                    "LIMIT ?2) f JOIN listed l ON l.project = f.project GROUP BY l.format, l.state",
+                    dialect.words_key, dialect.is_found),
+        {dialect.match(words, WordsIn::Anywhere), kMostCounted}, add));
+    facets.more = counted >= kMostCounted;
+  }
+  for (const auto& [format, count] : formats)
+    if (!format.empty()) facets.formats.push_back({format, count});
+  std::ranges::stable_sort(facets.formats, std::ranges::greater(), &Facets::Count::count);
+  for (std::size_t i = 0; i < states.size(); ++i)
+    if (states.at(i) > 0)
+      facets.states.push_back({std::string(to_string(static_cast<VersionState>(i))), states.at(i)});
+  return facets;
+}
+
+Result<std::vector<Listed>> SqlStore::newest(int limit) {
+  std::vector<Listed> found;
+  // CROSS: from the newest version on, by its index, and no further than needed.
+  MIST_TRY_VOID(
+      read("SELECT l.name, v.version, l.description, v.state, v.created FROM versions v "
+           "CROSS JOIN listed l WHERE l.version = v.id ORDER BY v.created DESC, l.name LIMIT ?",
+           {limit}, [&](const Row& row) { found.push_back(listed_in(row)); }));
+  return found;
+}
+
+Result<SqlStore::Counts> SqlStore::counts() {
+  Counts counts;
+  MIST_TRY_VOID(read(
+      "SELECT (SELECT count(*) FROM listed), (SELECT count(*) FROM versions), "
+      "(SELECT count(*) FROM versions WHERE state = 2), (SELECT count(*) FROM jobs WHERE open = 1)",
+      {},
+      [&](const Row& row) { counts = {row.integer(0), row.integer(1), row.integer(2), row.integer(3)}; }));
+  return counts;
+}
+
+Result<std::int64_t> SqlStore::index_revision() {
+  std::int64_t revision = 0;
+  MIST_TRY_VOID(read("SELECT value FROM counters WHERE name = 'index'", {},
+                     [&](const Row& row) { revision = row.integer(0); }));
+  return revision;
+}
+
+Result<std::pair<std::int64_t, std::vector<IndexEntry>>> SqlStore::index() {
+  std::pair<std::int64_t, std::vector<IndexEntry>> index;
+  const SqlConnections::Borrowed connection(*connections_);
+  MIST_TRY(Database* const db, connection.database());
+  Status done = db->reading([&]() -> Status {
+    MIST_TRY_VOID(db->query("SELECT value FROM counters WHERE name = 'index'", {},
+                            [&](const Row& row) { index.first = row.integer(0); }));
+    return db->query(
+        "SELECT p.name, v.version, v.digest, v.k3, v.yanked FROM versions v "
+        "JOIN projects p ON p.id = v.project WHERE v.state = 2 AND v.k3 <> '' AND v.hidden IS NULL AND "
+        "p.hidden IS NULL ORDER BY p.name, v.place",
+        {}, [&](const Row& row) {
+          index.second.push_back({row.text(0), row.text(1), row.text(2), row.text(3),
+                                  row.is_null(4) ? std::nullopt : std::optional(row.text(4))});
+        });
+  });
+  if (!done.ok()) return std::move(done).error();
+  return index;
+}
+
+Result<bool> SqlStore::has_blob(const std::string& digest) {
+  bool found = false;
+  std::optional<Error> gone;
+  MIST_TRY_VOID(
+      read("SELECT p.name, v.version, v.hidden, p.hidden FROM versions v JOIN projects p ON p.id = v.project "
+           "WHERE v.digest = ? AND v.digest <> '' ORDER BY p.hidden IS NULL AND v.hidden IS NULL DESC, v.id "
+           "LIMIT 1",
+           {digest}, [&](const Row& row) {
+             found = true;
+             if (!row.is_null(2) || !row.is_null(3))
+               gone = hidden_by_moderators(fmt::format("{} {}", row.text(0), row.text(1)),
+                                           row.text(row.is_null(3) ? 2 : 3));
+           }));
+  if (gone) return *std::move(gone);
+  return found;
+}
+
+Status SqlStore::add_downloads(const std::vector<DownloadCount>& counts) {
+  return writing([&](Database& db) -> Status {
+    for (const DownloadCount& each : counts) {
+      std::optional<std::int64_t> version;
+      MIST_TRY_VOID(db.query("SELECT id FROM versions WHERE digest = ? AND digest <> '' ORDER BY id LIMIT 1",
+                             {each.digest}, [&](const Row& row) { version = row.integer(0); }));
+      if (!version) continue;
+      MIST_TRY_VOID(
+          db.run("INSERT INTO downloads VALUES (?, ?, ?) ON CONFLICT (version, day) DO UPDATE SET "
+                 "count = downloads.count + excluded.count",
+                 {*version, each.day, each.count}));
+      MIST_TRY_VOID(
+          db.run("UPDATE versions SET downloads = downloads + ? WHERE id = ?", {each.count, *version}));
+    }
+    return {};
+  });
+}
+
+Result<std::vector<DownloadsOfDay>> SqlStore::downloads(const std::string& package, std::int64_t since) {
+  std::vector<DownloadsOfDay> found;
+  MIST_TRY_VOID(
+      read("SELECT d.day, v.version, d.count FROM projects p JOIN versions v ON v.project = p.id "
+           "JOIN downloads d ON d.version = v.id AND d.day >= ? WHERE p.name = ? ORDER BY d.day DESC, "
+           "v.place DESC",
+           {since, package},
+           [&](const Row& row) { found.push_back({row.integer(0), row.text(1), row.integer(2)}); }));
+  return found;
+}
+
+Result<std::string> SqlStore::bounded_match(std::span<const std::string> words) {
+  const Dialect& dialect = connections_->dialect();
+  std::string match;
+  for (const WordsIn where : {WordsIn::Anywhere, WordsIn::NameOrDescription, WordsIn::Name}) {
+    std::string narrower = dialect.match(words, where);
+    std::int64_t count = 0;
+    MIST_TRY_VOID(read(
+        fmt::format("SELECT count(*) FROM (SELECT 1 FROM words w WHERE {} LIMIT ?2) f", dialect.is_found),
+        {narrower, kMostRanked + 1}, [&](const Row& row) { count = row.integer(0); }));
+    if (where != WordsIn::Anywhere && count < kFewFound) break;
+    match = std::move(narrower);
+    if (count <= kMostRanked) break;
+  }
+  return match;
+}
+
+}  // namespace mist::catalog
