@@ -210,6 +210,41 @@ def a_catalog_says_at_which_step_a_package_failed(t):
     equal(catalog.namespaces(), [], "what the tests left")
 
 
+def peak_memory(process):
+    """The most that a process ever held in memory, in MiB."""
+    return int(re.search(r"VmHWM:\s+(\d+) kB", pathlib.Path(f"/proc/{process.pid}/status").read_text())[1]) // 1024
+
+
+@test(waits=True)
+def a_catalogs_worker_gives_no_package_the_whole_machine(t):
+    catalog = Catalog(t)
+    server = catalog.serve("--kubeconfig", t.kubeconfig, "--timeout", "8s")
+    token = catalog.account("ann")
+    bombs = {
+        # name: (words of the failure, the script)
+        "forks": ("fork", "import os\nwhile True:\n    os.fork()\n"),
+        "threads": ("thread", "import threading\nwhile True:\n    threading.Thread(target=lambda: None).start()\n"),
+        "memory": ("memory", "text = b'a'\nwhile True:\n    text += text\n"),
+        "files": ("no file descriptors", "held = []\nwhile True:\n    held.append(open('K3.yaml'))\n"),
+        "disk": ("memory", "with open('manifests/big.yaml', 'wb') as out:\n    while True:\n        out.write(b'#' * 1000000)\n"),
+    }
+    for name, (_, script) in bombs.items():
+        catalog.link(token, name, bad_package(t, name, "1.0.0", config_map("a"), **{"scripts__pre-install_dot_py": script}).url)
+    for name, (words, _) in bombs.items():
+        run = catalog.wait_tested(name, "1.0.0", 150)
+        first = failed(run)[0]
+        equal(first["name"], "pre-install", name)
+        contains((first["summary"] + first["log"]).lower(), words)
+        t.note(f"{name}: {first['summary'][:120]}")
+    # All of that in one process, whose memory is bounded; it goes on with the next package.
+    equal(server.poll(), None, server.log.read_text())
+    peak = peak_memory(server)
+    check(peak < 1500, "the worker held", peak, "MiB")
+    t.note(f"the worker never held more than {peak} MiB")
+    catalog.link(token, "etcd", good(t).url)
+    equal(failed(catalog.wait_tested("etcd", "1.0.0")), [])
+
+
 @test(waits=True)
 def a_catalog_loses_no_test_when_its_processes_are_killed(t):
     catalog = Catalog(t)
