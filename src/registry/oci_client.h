@@ -34,7 +34,9 @@ class OciClient final : public OciTarget {
     bool plain_http = false;                           ///< also to other machines
     http::Resolver resolve = http::resolve_host;       ///< tells whether a registry is at a private address
     std::size_t chunked_from = std::size_t{32} << 20;  ///< blobs that large are sent in chunks
-    std::size_t chunk_bytes = std::size_t{8} << 20;    ///< in memory a few times while it is sent
+    /// Of each chunk; two are in memory while they are sent. Measured with the CNCF registry, 8 MiB took
+    /// twice as long as a blob in one piece, 16 MiB 1.4 times.
+    std::size_t chunk_bytes = std::size_t{16} << 20;
     /// A blob that is smaller is sent without the question whether it is there: two requests instead of
     /// three, and mostly it isn't.
     std::size_t asked_from = std::size_t{32} << 10;

@@ -3,13 +3,6 @@
 #include "registry/docker_config.h"
 
 namespace mist::registry {
-namespace {
-
-/// Registries write each chunk through to their disk before they answer, so twice as many take a third
-/// longer; two are in memory while they are sent.
-constexpr std::size_t kChunkBytes = std::size_t{16} << 20;
-
-}  // namespace
 
 OciSession::OciSession(OciAccess access, FileSystem& files, ProcessRunner& processes)
     : access_(std::move(access)), files_(files), processes_(processes) {}
@@ -25,7 +18,7 @@ Result<OciClient*> OciSession::client() {
       [config](const std::string& host, const std::string& path, const Context& context) {
         return config.find(host, path, context);
       },
-      OciClient::Options{.plain_http = access_.plain_http, .chunk_bytes = kChunkBytes});
+      OciClient::Options{.plain_http = access_.plain_http});
   return client_.get();
 }
 
