@@ -219,6 +219,54 @@ def nulls_of_custom_resources_are_taken_as_the_server_takes_them(t):
             contains(again.out, "nothing was written")
 
 
+METADATA = [
+    {"labels": {"a": "b"}, "annotations": {"a.b/c": ""}, "finalizers": []}, {"creationTimestamp": None}, {"labls": {"a": "b"}},
+    {"labels": None}, {"finalizers": "a.b/c"}, {"finalizers": None}, {"ownerReferences": [{"apiversion": "v1"}]},
+    {"generation": "1"}, {"clusterName": "x"}, {"selfLink": "x"}, {"deletionGracePeriodSeconds": "1"}]
+
+
+# Fields that only the server sets: an object of the release is applied without them.
+LEFT_OUT = {"creationTimestamp", "generation", "selfLink", "deletionGracePeriodSeconds"}
+
+
+@test
+def metadata_of_custom_resources_is_taken_as_the_server_takes_it(t):
+    """No definition describes it. Half of a release would be written before the server refused it."""
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {
+        "template": {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}}}}}
+    there, crd, address = widgets(t, "metadata", schema)
+    t.run("install", "definition", "-p", t.package("p", crd))
+    for number, members in enumerate(METADATA):
+        for embedded in (False, True):
+            if not embedded and set(members) & LEFT_OUT:
+                continue
+            def item(group):
+                result = widget("w", group, spec={})
+                if embedded:
+                    result["spec"]["template"] = {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x", **members}}
+                else:
+                    result["metadata"].update(members)
+                return result
+            path = f"{t.kube.path(address, t.ns, 'w')}?fieldManager=e2e&dryRun=All"
+            status, answer = t.kube.request("PATCH", path, item(there), content_type="application/apply-patch+yaml")
+            group, own, _ = widgets(t, f"metadata{number}{embedded}".lower(), schema)
+            ours = t.run("install", f"own{number}", "-p", t.package("q", own, item(group)), "--dry-run", code=None)
+            said = f"{members} {embedded}: the server says {status} {str(answer)[:300]}, and we\n{ours}"
+            equal(ours.code == 0, status < 300, said)
+            if status >= 300:
+                check("does not match its definition" in ours.err or "must be" in ours.err, said)
+
+
+@test
+def every_misfit_of_custom_resources_is_found_by_lint(t):
+    group, crd, _ = widgets(t, "lint", {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}})
+    wrong = widget("w", group, spec={"sise": 1, "size": "x"})
+    wrong["metadata"]["labls"] = {}
+    found = t.run("package", "lint", t.package("p", crd, wrong), code=1).out
+    contains(found, "spec.sise: the schema has no such field (did you mean size?)", "spec.size: must be integer",
+             "metadata.labls: the schema has no such field (did you mean labels?)", "3 errors")
+
+
 def mutation(t, group, name, expression):
     """Fills something into Widgets of that group before the server looks at them: (policy, binding)."""
     policy = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicy", "metadata": {"name": name},

@@ -165,7 +165,7 @@ class PackageLint {
   }
 
   // The checks that its installation makes, and every later change.
-  static Status installable(Rendered rendered, const release::ReleaseId& id) {
+  Status installable(Rendered rendered, const release::ReleaseId& id) {
     using enum apply::HookVerb;
     std::vector<apimachinery::RenderedObject> hooks;
     if (rendered.engine == apply::kChartEngine) hooks = apply::take_chart_parts(rendered.objects).hooks;
@@ -175,7 +175,10 @@ class PackageLint {
       auto objects = verb == Uninstall ? std::vector<apimachinery::RenderedObject>() : rendered.objects;
       MIST_TRY(const apply::WithHooks wanted,
                apply::prepare_with_hooks_offline(std::move(objects), hooks, verb, id));
-      MIST_TRY_VOID(apply::check_custom_resources(wanted.desired, apply::changes_by(wanted.desired)));
+      MIST_TRY(const std::vector<apply::CustomResourceFault> faults,
+               apply::custom_resource_faults(wanted.desired, apply::changes_by(wanted.desired)));
+      for (const apply::CustomResourceFault& each : faults)
+        found_.push_back(package::finding_at("object", each.object->rendered, each.position, each.words()));
       if (hooks.empty()) break;
     }
     return {};

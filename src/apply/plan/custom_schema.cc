@@ -4,6 +4,8 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "apply/fields/keyed_lists.h"
 #include "apply/plan/admission_change.h"
@@ -30,6 +32,50 @@ bool flag(const Value& schema, std::string_view name) {
 constexpr std::array<std::string_view, 12> kPlain{"enum",          "pattern",  "minLength",   "maxLength",
                                                   "minItems",      "maxItems", "uniqueItems", "minProperties",
                                                   "maxProperties", "required", "multipleOf",  "type"};
+
+// The schema of every object's `metadata`, as meta/v1 ObjectMeta: definitions leave it out, and the server
+// adds it. A null is as good as nothing there.
+const Value& object_meta() {
+  static const Value schema = [] {
+    const auto field = [](std::string_view type) {
+      return Value::object({{"type", type}, {"nullable", true}});
+    };
+    const auto texts = [&] {
+      return Value::object({{"type", "object"},
+                            {"nullable", true},
+                            {"additionalProperties", Value::object({{"type", "string"}})}});
+    };
+    const auto list = [](Value items) {
+      return Value::object({{"type", "array"}, {"nullable", true}, {"items", std::move(items)}});
+    };
+    Value owner = Value::object({{"type", "object"},
+                                 {"properties", Value::object({{"apiVersion", field("string")},
+                                                               {"blockOwnerDeletion", field("boolean")},
+                                                               {"controller", field("boolean")},
+                                                               {"kind", field("string")},
+                                                               {"name", field("string")},
+                                                               {"uid", field("string")}})}});
+    Value manager = Value::object({{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}});
+    return Value::object({{"type", "object"},
+                          {"nullable", true},
+                          {"properties", Value::object({{"annotations", texts()},
+                                                        {"creationTimestamp", field("string")},
+                                                        {"deletionGracePeriodSeconds", field("integer")},
+                                                        {"deletionTimestamp", field("string")},
+                                                        {"finalizers", list(field("string"))},
+                                                        {"generateName", field("string")},
+                                                        {"generation", field("integer")},
+                                                        {"labels", texts()},
+                                                        {"managedFields", list(std::move(manager))},
+                                                        {"name", field("string")},
+                                                        {"namespace", field("string")},
+                                                        {"ownerReferences", list(std::move(owner))},
+                                                        {"resourceVersion", field("string")},
+                                                        {"selfLink", field("string")},
+                                                        {"uid", field("string")}})}});
+  }();
+  return schema;
+}
 
 // OpenAPI 3.0 as CustomResourceDefinitions have it → JSON Schema 2020-12.
 class Translation {
@@ -58,10 +104,27 @@ class Translation {
       result.set("type", Value::array({"integer", "string"}));
     }
     if (flag(schema, "nullable")) allow_null(result);
+    if (flag(schema, "x-kubernetes-embedded-resource")) add_metadata(result);
+    return result;
+  }
+
+  static Value of_version(const Value& schema) {
+    Value result = of(schema);
+    if (result.is_object()) add_metadata(result);
     return result;
   }
 
  private:
+  // The server knows its types whatever the definition says; that may only say more.
+  static void add_metadata(Value& result) {
+    if (result.find("properties") == nullptr) result.set("properties", Value::object());
+    Value& properties = *result.find("properties");
+    Value metadata = of(object_meta());
+    if (const Value* const own = properties.find("metadata"))
+      metadata = Value::object({{"allOf", Value::array({*own, std::move(metadata)})}});
+    properties.set("metadata", std::move(metadata));
+  }
+
   static void bound(const Value& schema, Value& result, std::string_view name, std::string_view exclusive) {
     const Value* value = schema.find(name);
     if (value != nullptr) result.set(flag(schema, exclusive) ? exclusive : name, *value);
@@ -190,9 +253,12 @@ void find_unknown(const Value& schema, const Value& value, const std::string& pa
   const encoding::MemberFinder fields(properties);
   for (const Value::Member& member : value.as_object()) {
     if (issues.size() >= kMost) return;
-    if (whole_object && (member.key == "apiVersion" || member.key == "kind" || member.key == "metadata"))
-      continue;
+    if (whole_object && (member.key == "apiVersion" || member.key == "kind")) continue;
     const std::string below = path.empty() ? member.key : path + "." + member.key;
+    if (whole_object && member.key == "metadata") {
+      find_unknown(object_meta(), member.value, below, false, issues);
+      continue;
+    }
     const Value* known = fields.find(member.key);
     if (known == nullptr && others != nullptr && others->is_object()) known = others;
     if (known != nullptr) {
@@ -267,7 +333,7 @@ std::map<GroupKind, Definition> definitions(const std::vector<DesiredObject>& de
       version.schema = each.at_path({"schema", "openAPIV3Schema"});
       version.own_status = each.at_path({"subresources", "status"}) != nullptr;
       if (version.schema != nullptr && version.schema->is_object()) {
-        auto compiled = encoding::Schema::compile(Translation::of(*version.schema));
+        auto compiled = encoding::Schema::compile(Translation::of_version(*version.schema));
         // A schema that can't be understood here is for the server to judge.
         if (compiled.ok()) version.compiled.emplace(*std::move(compiled));
       }
@@ -322,16 +388,16 @@ void take_nulls_of_custom_resources(std::vector<DesiredObject>& desired) {
   }
 }
 
-Status check_custom_resources(const std::vector<DesiredObject>& desired, const ChangesOnAdmission& changes) {
+Result<std::vector<CustomResourceFault>> custom_resource_faults(const std::vector<DesiredObject>& desired,
+                                                                const ChangesOnAdmission& changes) {
   const std::map<GroupKind, Definition> kinds = definitions(desired);
-  if (kinds.empty()) return {};
-  std::optional<Error> failure;
-  std::size_t count = 0;
+  std::vector<CustomResourceFault> faults;
+  if (kinds.empty()) return faults;
   std::map<GroupKind, bool> changed;
   for (const DesiredObject& object : desired) {
     const auto kind = kinds.find(object.key.group_kind);
     if (kind == kinds.end()) continue;
-    for (const Issue& issue : issues_of(kind->second, object)) {
+    for (Issue& issue : issues_of(kind->second, object)) {
       if (!issue.before_admission) {
         auto known = changed.find(object.key.group_kind);
         if (known == changed.end()) {
@@ -340,22 +406,29 @@ Status check_custom_resources(const std::vector<DesiredObject>& desired, const C
         }
         if (known->second) continue;
       }
-      ++count;
-      SourceLocation where = object.rendered.place({.line = issue.line});
-      if (!failure) {
-        failure = error(ErrorKind::Invalid, "{} does not match its definition: {}", object.key.display(),
-                        issue.message);
-        failure->where = std::move(where);
-        failure->hint = fmt::format("the schema is in CustomResourceDefinition {}", kind->second.name);
-      } else if (count <= kMost) {
-        failure->frames.push_back(
-            fmt::format("also: {}: {} ({})", object.key.display(), issue.message, where.text()));
-      }
+      faults.push_back({&object, kind->second.name, std::move(issue.message), {.line = issue.line}});
     }
   }
-  if (!failure) return {};
-  if (count > kMost) failure->frames.push_back(fmt::format("and {} more", count - kMost));
-  return *std::move(failure);
+  return faults;
+}
+
+std::string CustomResourceFault::words() const {
+  return fmt::format("{} does not match its definition: {}", object->key.display(), message);
+}
+
+Status check_custom_resources(const std::vector<DesiredObject>& desired, const ChangesOnAdmission& changes) {
+  MIST_TRY(const std::vector<CustomResourceFault> faults, custom_resource_faults(desired, changes));
+  if (faults.empty()) return {};
+  const CustomResourceFault& first = faults.front();
+  Error failure = error(ErrorKind::Invalid, "{}", first.words());
+  failure.where = first.object->rendered.place(first.position);
+  failure.hint = fmt::format("the schema is in CustomResourceDefinition {}", first.definition);
+  const std::size_t shown = std::min(faults.size(), kMost);
+  for (const CustomResourceFault& each : std::span(faults).first(shown).subspan(1))
+    failure.frames.push_back(fmt::format("also: {}: {} ({})", each.object->key.display(), each.message,
+                                         each.object->rendered.place(each.position).text()));
+  if (faults.size() > shown) failure.frames.push_back(fmt::format("and {} more", faults.size() - shown));
+  return failure;
 }
 
 bool changes_on_admission(const Value& configuration, std::string_view group, std::string_view resource) {

@@ -5,6 +5,7 @@
 // still change: the server calls those first. Pure but for the one function that asks a cluster; any thread.
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,9 +30,24 @@ ChangesOnAdmission changes_by(const std::vector<DesiredObject>& desired, kube::C
 /// that resource; its selectors and conditions aren't looked at.
 bool changes_on_admission(const Value& configuration, std::string_view group, std::string_view resource);
 
-/// Invalid, with file, line and path of each value that its schema doesn't allow (up to a bound): wrong
-/// types, missing and unknown fields, values out of bounds, versions that the definition doesn't have.
-/// Objects whose kind is defined elsewhere are not looked at. Errors of `changes`.
+/// A value of a custom resource that its schema, or that of every object's metadata, doesn't allow: of a
+/// wrong type, missing, unknown, out of bounds; or a version that the definition doesn't have.
+struct CustomResourceFault {
+  const DesiredObject* object = nullptr;  ///< one of those that were looked at
+  std::string definition;                 ///< name of the CustomResourceDefinition
+  std::string message;                    ///< "spec.sise: the schema has no such field (did you mean size?)"
+  encoding::Position position = {};
+
+  /// With the object.
+  std::string words() const;
+};
+
+/// Up to a bound for each object, in the order of `desired`. Objects whose kind is defined elsewhere are not
+/// looked at. Errors of `changes`.
+Result<std::vector<CustomResourceFault>> custom_resource_faults(const std::vector<DesiredObject>& desired,
+                                                                const ChangesOnAdmission& changes);
+
+/// Invalid, with file and line of each of these faults (up to a bound).
 Status check_custom_resources(const std::vector<DesiredObject>& desired, const ChangesOnAdmission& changes);
 
 }  // namespace mist::apply

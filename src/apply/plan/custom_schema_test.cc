@@ -71,7 +71,7 @@ TEST(CustomSchema, LetsPassWhatTheServerLetsPass) {
   EXPECT_EQ(check("spec: {size: 1}"), "ok");
   EXPECT_EQ(check("spec: {size: 9, mode: slow, port: 80, name: abc, list: [{key: a}], map: {a: b}}"), "ok");
   EXPECT_EQ(check("spec: {size: 9, port: http, free: {any: {thing: [1]}}, maybe: null, mode: null}"), "ok");
-  EXPECT_EQ(check("spec: {size: 9, template: {apiVersion: v1, kind: X, metadata: {name: y}, spec: "
+  EXPECT_EQ(check("spec: {size: 9, template: {apiVersion: v1, kind: X, metadata: {name: x}, spec: "
                   "{}}}\nstatus: {a: b}"),
             "ok");
 }
@@ -98,6 +98,31 @@ TEST(CustomSchema, UnknownFieldsAreNamedWithWhatWasMeant) {
               HasSubstr("spec.naem: the schema has no such field (did you mean name?)"));
   EXPECT_THAT(check("spec: {size: 1, list: [{key: a, other: b}]}"), HasSubstr("spec.list[0].other"));
   EXPECT_THAT(check("spec: {size: 1}\nextra: 1"), HasSubstr("extra"));
+}
+
+// No definition describes the metadata, but the server does.
+TEST(CustomSchema, UnknownFieldsOfTheMetadataToo) {
+  const auto with_metadata = [](std::string_view metadata) {
+    std::vector<DesiredObject> objects{
+        object(kDefinition, "crd.yaml"),
+        object(
+            fmt::format(
+                "apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: w\n  {}\nspec: {{size: 1}}\n",
+                metadata),
+            "w.yaml")};
+    const Status status = check_custom_resources(objects, changes_by(objects));
+    return status.ok() ? "ok" : status.error().to_line();
+  };
+  EXPECT_THAT(with_metadata("labls: {a: b}"),
+              AllOf(HasSubstr("w.yaml:5"),
+                    HasSubstr("metadata.labls: the schema has no such field (did you mean labels?)")));
+  EXPECT_THAT(with_metadata("finalizers: a.b/c"), HasSubstr("metadata.finalizers"));
+  EXPECT_THAT(with_metadata("ownerReferences: [{apiversion: v1}]"),
+              HasSubstr("metadata.ownerReferences[0].apiversion"));
+  EXPECT_EQ(with_metadata("creationTimestamp: null"), "ok");
+  EXPECT_EQ(with_metadata("labels: {a: b}\n  annotations: {c: d}\n  finalizers: [a.b/c]"), "ok");
+  EXPECT_THAT(check("spec: {size: 9, template: {apiVersion: v1, kind: X, metadata: {nam: y}}}"),
+              HasSubstr("spec.template.metadata.nam: the schema has no such field (did you mean name?)"));
 }
 
 TEST(CustomSchema, AllIsNamedAtOnce) {
