@@ -7,7 +7,7 @@ import os
 import pathlib
 import sys
 
-from harness import check, equal, test
+from harness import check, contains, equal, test
 from test_every_field import KINDS, Sweep, leaves, put
 
 KEPT = ("name", "labels", "annotations")
@@ -43,6 +43,19 @@ def what_the_server_makes_of_every_kind_passes(t):
         each["wrong"] = 1
     refused = t.refused("install", "shop", "-p", t.package("q", *objects), says=["wrong: there is no such field"])
     check(f"and {len(objects) - 20} more" in refused.err, refused)
+
+
+@test
+def a_diff_names_the_fields_that_do_not_fit(t):
+    """Of a first install and of an upgrade: the line of the field, and what was meant; not the server's words."""
+    def files(*lines):
+        return t.files("p", {"web.yaml": "\n".join(["apiVersion: v1", "kind: Service", "metadata: {name: web}", "spec:", *lines]) + "\n"})
+    wrong = ["  typ: ClusterIP", "  ports:", "  - port: 80", "    targtPort: 80"]
+    says = ["conflict Service", "it does not fit the cluster's schema: spec.typ: there is no such field (did you mean type?) (web.yaml:5",
+            "spec.ports[0].targtPort: there is no such field (did you mean targetPort?) (web.yaml:8", "explain services.spec"]
+    contains(t.run("diff", "shop", "-p", files(*wrong)).out, *says)
+    t.run("install", "shop", "-p", files("  ports: [{port: 80}]"))
+    contains(t.run("diff", "shop", "-p", files(*wrong)).out, *says)
 
 
 @test

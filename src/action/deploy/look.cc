@@ -437,6 +437,10 @@ Status check_look(const Environment& environment, const Look& look, const Contex
   return fits.ok() ? fits : for_people(look, std::move(fits).error());
 }
 
+Status explain_refusals(const Environment& environment, Look& look, const Context& context) {
+  return apply::explain_refusals(environment.client, look.plan, context);
+}
+
 Status refuse_conflicts(const Look& look) {
   Status agreed = apply::refuse_conflicts(look.plan);
   return agreed.ok() ? agreed : for_people(look, std::move(agreed).error());

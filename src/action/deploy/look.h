@@ -62,6 +62,9 @@ Result<Look> look_at_what_may_be_read(const Environment& environment, const rele
 /// schemas. So a plan or preview reports the same errors. Conflicts are in the plan itself.
 Status check_look(const Environment& environment, const Look& look, const Context& context);
 
+/// apply::explain_refusals() of its plan.
+Status explain_refusals(const Environment& environment, Look& look, const Context& context);
+
 /// apply::refuse_conflicts() of its plan, with the line of the template, and secrets hidden.
 Status refuse_conflicts(const Look& look);
 

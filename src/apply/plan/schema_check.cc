@@ -11,6 +11,7 @@
 
 #include "apply/plan/settle.h"
 #include "base/parallel.h"
+#include "base/text.h"
 
 namespace mist::apply {
 namespace {
@@ -147,6 +148,11 @@ std::string how_to_see(const PlannedAction& action, const DesiredObject& object,
                      object.rendered.object.gvk().api_version());
 }
 
+// "spec.replcas: there is no such field (did you mean replicas?) (templates/web.yaml:6)".
+std::string at_its_place(const SchemaProblem& problem, const DesiredObject& object) {
+  return fmt::format("{} ({})", problem.words(), object.rendered.place(problem.position).text());
+}
+
 Error schema_refusal(const Plan& plan, const std::vector<FoundProblem>& found, const std::string& kubectl) {
   std::optional<Error> failure;
   for (const FoundProblem& each : std::span(found).first(std::min(found.size(), kMostProblemsShown))) {
@@ -155,7 +161,7 @@ Error schema_refusal(const Plan& plan, const std::vector<FoundProblem>& found, c
     SourceLocation where = object.rendered.place(each.problem.position);
     if (failure) {
       failure->frames.push_back(
-          fmt::format("also: {}: {} ({})", action.key.display(), each.problem.words(), where.text()));
+          fmt::format("also: {}: {}", action.key.display(), at_its_place(each.problem, object)));
       continue;
     }
     failure = error(ErrorKind::Invalid, "{} does not fit the cluster's schema: {}", action.key.display(),
@@ -169,6 +175,29 @@ Error schema_refusal(const Plan& plan, const std::vector<FoundProblem>& found, c
 }
 
 }  // namespace
+
+Status explain_refusals(kube::Client& client, Plan& plan, const Context& context) {
+  std::vector<std::size_t> refused;
+  for (const std::size_t write : comparable_writes(plan))
+    if (plan.writes[write].refusal.cause == ConflictCause::Refused) refused.push_back(write);
+  if (refused.empty()) return {};
+  MIST_TRY(const std::vector<FoundProblem> found,
+           compare_with_schemas(client, plan, refused, kube::SchemaAge::Current, context));
+  std::map<std::size_t, std::vector<const SchemaProblem*>> problems;  // by write
+  for (const FoundProblem& each : found) problems[each.write].push_back(&each.problem);
+  for (const auto& [write, of_it] : problems) {
+    PlannedAction& action = plan.writes[write];
+    const DesiredObject& object = plan.desired[action.desired];
+    const std::size_t shown = std::min(of_it.size(), kMostProblemsShown);
+    std::vector<std::string> words;
+    for (const SchemaProblem* each : std::span(of_it).first(shown))
+      words.push_back(at_its_place(*each, object));
+    if (shown < of_it.size()) words.push_back(fmt::format("and {} more", of_it.size() - shown));
+    action.reason = fmt::format("it does not fit the cluster's schema: {}", join(words, "; "));
+    action.refusal.hint = how_to_see(action, object, of_it.front()->path, client.kubectl());
+  }
+  return {};
+}
 
 Status check_against_server(kube::Client& client, const Plan& plan, const ChangesOnAdmission& changes,
                             const Context& context) {

@@ -18,4 +18,9 @@ namespace mist::apply {
 Status check_against_server(kube::Client& client, const Plan& plan, const ChangesOnAdmission& changes,
                             const Context& context);
 
+/// Of a plan that is shown and not carried out: writes that the server refused, and that don't fit its
+/// schema, get these problems as their reason, with file and line, in place of the server's words. Errors: of
+/// the context.
+Status explain_refusals(kube::Client& client, Plan& plan, const Context& context);
+
 }  // namespace mist::apply

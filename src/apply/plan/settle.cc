@@ -10,6 +10,7 @@
 #include "apply/plan/admission_judges.h"
 #include "apply/plan/asking.h"
 #include "apply/plan/refusal.h"
+#include "base/one_line.h"
 #include "base/parallel.h"
 #include "base/some_of.h"
 #include "kube/api_failure.h"
@@ -383,10 +384,13 @@ class Settler {
     return first_line(line);
   }
 
-  static std::string first_line(std::string_view text) {
+  // Or all of them, if the first one only introduces a list: "failed to create typed patch object (…):
+  // errors:".
+  static std::string first_line(std::string_view whole) {
     constexpr std::size_t kMost = 400;
-    text = text.substr(0, text.find('\n'));
-    return text.size() <= kMost ? std::string(text) : std::string(text.substr(0, kMost)) + "…";
+    std::string text(whole.substr(0, whole.find('\n')));
+    if (text.ends_with(':')) text = fmt::format("{} {}", text, one_line(whole.substr(text.size())));
+    return text.size() <= kMost ? text : text.substr(0, kMost) + "…";
   }
 
   kube::Client& client_;

@@ -114,7 +114,8 @@ Result<ExitCode> run_diff(const Invocation& invocation, World& world) {
           .with_hint(fmt::format("leave --{} out, or add --against oci://HOST/PATH:TAG", flag.name));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   if (invocation.has("from") || invocation.has("to")) return compare_revisions(invocation, world, cluster);
-  MIST_TRY(const action::Look look, preview(invocation, world, cluster));
+  MIST_TRY(action::Look look, preview(invocation, world, cluster));
+  MIST_TRY_VOID(action::explain_refusals(cluster.environment, look, world.context));
   const action::DiffOptions options = options_of(invocation);
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
     print_value(world, format, view::diff_value(look, options));
