@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::string_view kNoRepositories =
     "a chart repository has a name: mistctl registry add NAME --helm URL, then -p NAME/CHART:VERSION";
+constexpr std::string_view kByValues = "objects are changed through the release's values";
+constexpr std::string_view kOfKubectl = "kubectl does that";
 constexpr PeerVerb kVerbs[] = {
     {Peer::Helm, "install", "NAME CHART", "install NAME -p CHART"},
     {Peer::Helm, "upgrade", "NAME CHART", "upgrade NAME -p CHART"},
@@ -42,6 +44,15 @@ constexpr PeerVerb kVerbs[] = {
     {Peer::Helm, "show crds", "CHART", "generate NAME -p CHART -o helm --include-crds",
      "they stand before the other objects"},
     {Peer::Helm, "show", "CHART", "inspect package CHART"},
+    {Peer::Helm, "inspect values", "CHART", "inspect package CHART --only values"},
+    {Peer::Helm, "inspect chart", "CHART", "inspect package CHART"},
+    {Peer::Helm, "inspect all", "CHART", "inspect package CHART"},
+    {Peer::Helm, "inspect readme", "CHART", "inspect package CHART", "the README stays in the chart"},
+    {Peer::Helm, "fetch", "", "pull oci://HOST/PATH:VERSION"},
+    {Peer::Helm, "diff upgrade", "NAME CHART", "diff NAME -p CHART"},
+    {Peer::Helm, "diff revision", "NAME FROM TO", "diff NAME --from FROM --to TO"},
+    {Peer::Helm, "diff rollback", "NAME FROM", "diff NAME --from FROM",
+     "it shows what happened since; a rollback undoes that"},
     {Peer::Helm, "lint", "CHART", "package lint CHART"},
     {Peer::Helm, "create", "NAME", "package init NAME --template chart"},
     {Peer::Helm, "package", "CHART", "package build CHART"},
@@ -75,11 +86,31 @@ constexpr PeerVerb kVerbs[] = {
     {Peer::Kubectl, "describe", "NAME", "status NAME --all-objects"},
     {Peer::Kubectl, "logs", "", "status NAME",
      "logs are kubectl's; the status says which container fails, and why"},
-    {Peer::Kubectl, "edit", "", "upgrade NAME --reuse-values --set KEY=VALUE",
-     "objects are changed through the release's values"},
+    {Peer::Kubectl, "edit", "", "upgrade NAME --reuse-values --set KEY=VALUE", kByValues},
+    {Peer::Kubectl, "patch", "", "upgrade NAME --reuse-values --set KEY=VALUE", kByValues},
+    {Peer::Kubectl, "scale", "", "upgrade NAME --reuse-values --set KEY=VALUE", kByValues},
+    {Peer::Kubectl, "set", "", "upgrade NAME --reuse-values --set KEY=VALUE", kByValues},
+    {Peer::Kubectl, "label", "", "upgrade NAME --reuse-values --set KEY=VALUE", kByValues},
+    {Peer::Kubectl, "annotate", "", "upgrade NAME --reuse-values --set KEY=VALUE", kByValues},
+    {Peer::Kubectl, "replace", "", "upgrade NAME --reuse-values --set KEY=VALUE", kByValues},
+    {Peer::Kubectl, "wait", "", "status NAME --watch --exit-code",
+     "it ends once it is decided whether the release becomes ready"},
+    {Peer::Kubectl, "events", "", "status NAME", "events of what is not ready are in the status"},
     {Peer::Kubectl, "kustomize", "DIRECTORY", "generate NAME -p DIRECTORY",
      "-o kustomize prints the same bytes as kubectl kustomize"},
     {Peer::Kubectl, "explain", "", "", "kubectl explain shows the fields of a kind"},
+    {Peer::Kubectl, "rollout restart", "", "", kOfKubectl},
+    {Peer::Kubectl, "exec", "", "", kOfKubectl},
+    {Peer::Kubectl, "attach", "", "", kOfKubectl},
+    {Peer::Kubectl, "cp", "", "", kOfKubectl},
+    {Peer::Kubectl, "port-forward", "", "", kOfKubectl},
+    {Peer::Kubectl, "run", "", "", kOfKubectl},
+    {Peer::Kubectl, "expose", "", "", kOfKubectl},
+    {Peer::Kubectl, "top", "", "", kOfKubectl},
+    {Peer::Kubectl, "debug", "", "", kOfKubectl},
+    {Peer::Kubectl, "api-resources", "", "", kOfKubectl},
+    {Peer::Kubectl, "auth", "", "", kOfKubectl},
+    {Peer::Kubectl, "cluster-info", "", "", kOfKubectl},
     {Peer::Kubectl, "rollout undo", "NAME", "rollback NAME"},
     {Peer::Kubectl, "rollout status", "NAME", "status NAME"},
     {Peer::Kubectl, "rollout history", "NAME", "history NAME"},
@@ -91,6 +122,13 @@ constexpr PeerVerb kVerbs[] = {
      "the kubeconfig is kubectl's; --context chooses for one command"},
 };
 
+constexpr std::string_view kPackageCommands = "install, upgrade, generate, diff, plan, inspect package, pull";
+constexpr std::string_view kLogin = "mistctl login HOST keeps credentials for a registry";
+constexpr std::string_view kCertificates =
+    "SSL_CERT_FILE names the certificates to trust instead of the system's; --plain-http goes without";
+constexpr std::string_view kInKubeconfig = "it is part of a kubeconfig: --kubeconfig FILE, --context NAME";
+constexpr std::string_view kOwnFiles = "mistctl config path names the files that are used";
+constexpr std::string_view kNoLabels = "records have no labels of yours; --filter looks into names";
 constexpr std::string_view kWrites = "install, upgrade, rollback, recover";
 constexpr PeerFlag kFlags[] = {
     {"--atomic", false, "install, upgrade", "--rollback-on-failure"},
@@ -106,7 +144,8 @@ constexpr PeerFlag kFlags[] = {
     {"--wait-for-jobs", false, kWrites, "--wait",
      "--wait waits for Jobs too, unless --no-wait-for-jobs is given"},
     {"--generate-name", false, "install, generate", "", "a release's name is its first argument", true},
-    {"--name-template", true, "install, generate", "", "a release's name is its first argument", true},
+    {"--name-template", true, "install, upgrade, generate", "", "a release's name is its first argument",
+     true},
     {"--keep-history", false, "uninstall", "",
      "the record goes with the release; mistctl inspect release NAME -o yaml prints it before", true},
     {"--cascade", true, "uninstall", "", "dependents are deleted with their owners; --wait waits for them",
@@ -168,6 +207,53 @@ constexpr PeerFlag kFlags[] = {
      "objects that the package no longer has are deleted; CRDs, claims and namespaces only with "
      "--delete-crds, --delete-pvcs, --delete-namespaces"},
     {"--field-manager", true, "", "", "objects are applied as the field manager mistctl", true},
+    {"--username", true, kPackageCommands, "", kLogin, true},
+    {"--password", true, kPackageCommands, "", kLogin, true},
+    {"--pass-credentials", false, kPackageCommands, "", kLogin, true},
+    {"--ca-file", true, kPackageCommands, "", kCertificates, true},
+    {"--cert-file", true, kPackageCommands, "", kCertificates, true},
+    {"--key-file", true, kPackageCommands, "", kCertificates, true},
+    {"--insecure-skip-tls-verify", false, kPackageCommands, "", kCertificates, true},
+    {"--post-renderer-args", true, "install, upgrade, generate, diff, plan", "",
+     "a kustomization that inflates the chart changes what it makes", true},
+    {"--labels", true, "install, upgrade", "", kNoLabels, true},
+    {"--selector", true, "list", "", kNoLabels, true},
+    {"-l", true, "list", "", kNoLabels, true},
+    {"--time-format", true, "list", "-o json", "times are whole there"},
+    {"--hide-secret", false, "install, upgrade", "",
+     "what Secrets hold is hidden unless --show-secrets is given to mistctl plan"},
+    {"--recreate-pods", false, "upgrade, rollback", "", "kubectl rollout restart restarts Pods", true},
+    {"--install", false, "diff, plan", "", "a release that does not exist is planned as an install"},
+    {"-i", false, "diff, plan", "", "a release that does not exist is planned as an install"},
+    {"--revision", true, "diff", "--from VALUE"},
+    {"--cleanup-on-fail", false, "rollback", "",
+     "mistctl recover NAME --undo removes what a failed rollback created", true},
+    {"--show-desc", false, "status", "history NAME"},
+    {"-a", true, "generate", "--api-versions VALUE"},
+    {"--untar", false, "pull", "", "pull writes an archive; tar -xf unpacks it"},
+    {"--untardir", true, "pull", "", "pull writes an archive; tar -xf unpacks it", true},
+    {"--destination", true, "pull", "--output VALUE"},
+    {"-d", true, "pull", "--output VALUE"},
+    {"--logs", false, "test", "", "the log of each container is printed"},
+    {"--keyring", true, kPackageCommands, "", "provenance files are not read: name the chart with its digest",
+     true},
+    {"--kube-token", true, "", "", kInKubeconfig, true},
+    {"--kube-apiserver", true, "", "", kInKubeconfig, true},
+    {"--kube-as-user", true, "", "", kInKubeconfig, true},
+    {"--kube-as-group", true, "", "", kInKubeconfig, true},
+    {"--kube-ca-file", true, "", "", kInKubeconfig, true},
+    {"--kube-tls-server-name", true, "", "", kInKubeconfig, true},
+    {"--kube-insecure-skip-tls-verify", false, "", "", kInKubeconfig, true},
+    {"--as", true, "", "", kInKubeconfig, true},
+    {"--as-group", true, "", "", kInKubeconfig, true},
+    {"--token", true, "", "", kInKubeconfig, true},
+    {"--cluster", true, "", "", kInKubeconfig, true},
+    {"--user", true, "", "", kInKubeconfig, true},
+    {"--registry-config", true, "", "", kOwnFiles, true},
+    {"--repository-cache", true, "", "", kOwnFiles, true},
+    {"--repository-config", true, "", "", kOwnFiles, true},
+    {"--burst-limit", true, "", "", "it is left to the server how many requests it takes"},
+    {"--qps", true, "", "", "it is left to the server how many requests it takes"},
     {"--grace-period", true, "", "", "Pods have the grace period of their spec", true},
 };
 
@@ -329,8 +415,11 @@ class Rewriter {
       note(theirs->note);
       if (theirs->essential) return PeerAnswer{"", because_};
       const std::string here = with_value(theirs->here, token);
-      if (here.starts_with(kPackageFlag)) return in_words(*theirs, here);
-      if (here.starts_with("-"))
+      if (here.starts_with(kPackageFlag)) {
+        if (!token.value) return in_words(*theirs, here);
+        version_ = *token.value;
+        in_words_ = in_words(*theirs, here);
+      } else if (here.starts_with("-"))
         behind.push_back(here);
       else if (theirs->here == "VALUE")
         out_.push_back(here);
@@ -338,9 +427,29 @@ class Rewriter {
         return another_command(here);
     }
     if (!answered) return std::nullopt;
+    if (!version_.empty() && !put_version(behind)) return in_words_;
     for (std::string& each : behind)
       if (std::ranges::find(out_, each) == out_.end()) out_.push_back(std::move(each));
     return done();
+  }
+
+  // Behind the package, if it is in a registry and has none yet.
+  bool put_version(std::vector<std::string>& behind) {
+    const auto put = [&](std::string& text, std::size_t begin) {
+      const std::string_view package = std::string_view(text).substr(begin);
+      const std::string_view name = package.substr(package.rfind('/') + 1);
+      if (package.find('/') == std::string_view::npos || package.front() == '.' || package.front() == '/' ||
+          package.starts_with("http") || name.find_first_of(":@'\"") != std::string_view::npos)
+        return false;
+      text += ":" + version_;
+      return true;
+    };
+    for (std::size_t i = 0; i + 1 < out_.size(); ++i)
+      if (out_[i] == trim(kPackageFlag)) return put(out_[i + 1], 0);
+    for (std::string& each : behind)
+      for (const std::string_view flag : {"-p ", "--package "})
+        if (each.starts_with(flag)) return put(each, flag.size());
+    return false;
   }
 
   PeerAnswer another_command(std::string_view here) {
@@ -369,6 +478,8 @@ class Rewriter {
   std::map<std::string_view, std::string> arguments_;  // by the placeholder's name
   std::vector<std::string> out_;
   std::string because_;
+  std::string version_;  // that belongs into the package's reference
+  PeerAnswer in_words_;  // the answer if it can't be put there
 };
 
 }  // namespace
