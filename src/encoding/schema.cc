@@ -3,7 +3,12 @@
 #include <mist_runtime.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "encoding/json.h"
 #include "encoding/member_finder.h"
@@ -142,62 +147,159 @@ class Defaults {
   std::size_t visits_ = 0, length_ = 0;
 };
 
-}  // namespace
+struct FreeValidator {
+  void operator()(void* handle) const { mist_schema_free(handle); }
+};
+using Validator = std::unique_ptr<void, FreeValidator>;
 
-void Schema::Free::operator()(void* handle) const { mist_schema_free(handle); }
+Error unusable(std::string_view why, std::string hint) {
+  return error(ErrorKind::Invalid, "this JSON Schema can't be used: {}", why).with_hint(std::move(hint));
+}
 
-Result<Schema> Schema::compile(const Value& schema) {
-  const auto refuse = [](std::string why, std::string hint) {
-    Error failure = error(ErrorKind::Invalid, "this JSON Schema can't be used: {}", why);
-    failure.hint = std::move(hint);
-    return failure;
-  };
+Result<Validator> compile_validator(const Value& schema) {
   if (const std::string place = endless_reference(schema); !place.empty())
-    return refuse(fmt::format("{} refers to itself for one and the same value", place),
-                  "let the reference pass through properties or items");
-  if (Defaults defaults(schema); (void)defaults.of(schema), defaults.too_many())
-    return refuse(fmt::format("its defaults are more than {} values", kMostDefaults),
-                  "give the defaults of large parts in the package's code");
-  else if (defaults.too_large())
-    return refuse(fmt::format("its defaults are more than {} MiB", kLargestDefaults >> 20),
-                  "give the defaults of large parts in the package's code");
+    return unusable(fmt::format("{} refers to itself for one and the same value", place),
+                    "let the reference pass through properties or items");
   const Compiled compiled = compiled_of(schema);
   if (compiled.references > kMostReferences)
-    return refuse(
+    return unusable(
         fmt::format("it has more than {} references", kMostReferences),
         "write what is referred to once where it is needed, or check such values in the package's code");
   if (compiled.patterns > kLongestPatterns)
-    return refuse(fmt::format("its patterns are more than {} KiB", kLongestPatterns >> 10),
-                  "use fewer or simpler patterns, or check such values in the package's code");
+    return unusable(fmt::format("its patterns are more than {} KiB", kLongestPatterns >> 10),
+                    "use fewer or simpler patterns, or check such values in the package's code");
   const std::string text = to_json(schema);
   void* handle = nullptr;
   const RustText problem(mist_schema_new(text.data(), text.size(), &handle));
   if (problem != nullptr)
     return error(ErrorKind::Invalid, "this is not valid JSON Schema: {}", problem.get())
         .with_hint("JSON Schema 2020-12 is expected; a $ref may only begin with \"#\"");
-  return Schema(schema, handle);
+  return Validator(handle);
+}
+
+// One answer of the validator.
+struct Said {
+  std::string instance_path;
+  std::string schema_path;
+  std::string words;
+};
+
+std::string_view keyword_of(const Said& said) {
+  return std::string_view(said.schema_path).substr(said.schema_path.rfind('/') + 1);
+}
+
+// Answers for a value. Where it fits none of several alternatives, the validator says no more than the value:
+// instead, the answers for the alternative that it nearly fits. They are compiled for that, a bounded number.
+class Validation {
+ public:
+  std::vector<Said> of(const void* validator, const Value& schema, const Value& value) {
+    if (validation_steps(schema, value, kMostSteps) > kMostSteps)
+      return {{{},
+               {},
+               fmt::format("the schema would need more than {} steps to check these values: its references "
+                           "multiply",
+                           kMostSteps)}};
+    const std::string text = to_json(value);
+    const RustText answer(mist_schema_validate(validator, text.data(), text.size()));
+    const Result<Value> parsed = parse_json(answer == nullptr ? "" : answer.get());
+    if (!parsed.ok() || !parsed->is_array()) return {{{}, {}, "the schema validator gave no answer"}};
+    std::vector<Said> all;
+    for (const Value& each : parsed->as_array()) {
+      Said said{std::string(each.string_at("instance_path")), std::string(each.string_at("schema_path")),
+                std::string(each.string_at("message"))};
+      std::vector<Said> nearest = by_alternative(schema, value, said);
+      if (nearest.empty()) nearest.push_back(std::move(said));
+      std::ranges::move(nearest, std::back_inserter(all));
+    }
+    return all;
+  }
+
+ private:
+  static constexpr std::size_t kMostAlternatives = 32;
+
+  // Empty: it is about no alternatives, or the value fits several of them, or is as far from one as from
+  // another.
+  std::vector<Said> by_alternative(const Value& schema, const Value& value, const Said& said) {
+    const std::string_view keyword = keyword_of(said);
+    if (keyword != "oneOf" && keyword != "anyOf") return {};
+    const Value* const parts = at_schema_pointer(schema, said.schema_path);
+    const Value* const wrong = at_pointer(value, said.instance_path);
+    if (parts == nullptr || !parts->is_array() || wrong == nullptr) return {};
+    std::vector<Said> nearest;
+    Distance shortest = kFarthest;
+    bool alone = false;
+    for (std::size_t i = 0; i < parts->size(); ++i) {
+      const Value& part = parts->as_array()[i];
+      if (!part.is_object() || ++compiled_ > kMostAlternatives) return {};
+      const Value whole = with_definitions_of(schema, part);
+      const auto validator = compile_validator(whole);
+      if (!validator.ok()) return {};
+      std::vector<Said> found = of(validator->get(), whole, *wrong);
+      if (found.empty()) return {};
+      const Distance distance = distance_of(found);
+      alone = distance < shortest || (alone && distance != shortest);
+      if (distance >= shortest) continue;
+      shortest = distance;
+      for (Said& each : found) {
+        each.instance_path.insert(0, said.instance_path);
+        // The target of a reference has its own path, from the root.
+        std::string below = fmt::format("{}/{}{}", said.schema_path, i, each.schema_path);
+        if (at_schema_pointer(schema, below) != nullptr) each.schema_path = std::move(below);
+      }
+      nearest = std::move(found);
+    }
+    return alone && !std::get<0>(shortest) ? nearest : std::vector<Said>();
+  }
+
+  // Of another type; with another constant, by which alternatives are told apart; the number of faults.
+  using Distance = std::tuple<bool, std::size_t, std::size_t>;
+  static constexpr Distance kFarthest{true, SIZE_MAX, SIZE_MAX};
+
+  static Distance distance_of(const std::vector<Said>& all) {
+    const auto is_type = [](const Said& each) {
+      return each.instance_path.empty() && keyword_of(each) == "type";
+    };
+    const auto is_choice = [](const Said& each) {
+      return keyword_of(each) == "const" || keyword_of(each) == "enum";
+    };
+    return {std::ranges::any_of(all, is_type),
+            static_cast<std::size_t>(std::ranges::count_if(all, is_choice)), all.size()};
+  }
+
+  // References of a part lead into the whole schema.
+  static Value with_definitions_of(const Value& schema, const Value& part) {
+    Value whole = part;
+    for (const std::string_view name : {"$schema", "$defs", "definitions"})
+      if (const Value* const found = schema.find(name); found != nullptr && whole.find(name) == nullptr)
+        whole.set(name, *found);
+    return whole;
+  }
+
+  std::size_t compiled_ = 0;
+};
+
+}  // namespace
+
+void Schema::Free::operator()(void* handle) const { mist_schema_free(handle); }
+
+Result<Schema> Schema::compile(const Value& schema) {
+  if (Defaults defaults(schema); (void)defaults.of(schema), defaults.too_many())
+    return unusable(fmt::format("its defaults are more than {} values", kMostDefaults),
+                    "give the defaults of large parts in the package's code");
+  else if (defaults.too_large())
+    return unusable(fmt::format("its defaults are more than {} MiB", kLargestDefaults >> 20),
+                    "give the defaults of large parts in the package's code");
+  MIST_TRY(Validator validator, compile_validator(schema));
+  return Schema(schema, validator.release());
 }
 
 std::vector<SchemaIssue> Schema::validate(const Value& value) const {
-  if (validation_steps(schema_, value, kMostSteps) > kMostSteps)
-    return {{.instance_path = {},
-             .schema_path = {},
-             .message = fmt::format("the schema would need more than {} steps to check these values: its "
-                                    "references multiply",
-                                    kMostSteps)}};
-  const std::string text = to_json(value);
-  const RustText answer(mist_schema_validate(handle_.get(), text.data(), text.size()));
-  const Result<Value> parsed = parse_json(answer == nullptr ? "" : answer.get());
-  if (!parsed.ok() || !parsed->is_array())
-    return {{.instance_path = {}, .schema_path = {}, .message = "the schema validator gave no answer"}};
   std::vector<SchemaIssue> issues;
-  for (const Value& issue : parsed->as_array()) {
-    const std::string_view instance_path = issue.string_at("instance_path");
-    const std::string_view schema_path = issue.string_at("schema_path");
+  for (const Said& said : Validation().of(handle_.get(), schema_, value)) {
     for (SchemaMessage& each :
-         schema_messages(schema_, schema_path, value, instance_path, issue.string_at("message")))
-      issues.push_back({.instance_path = std::string(instance_path),
-                        .schema_path = std::string(schema_path),
+         schema_messages(schema_, said.schema_path, value, said.instance_path, said.words))
+      issues.push_back({.instance_path = said.instance_path,
+                        .schema_path = said.schema_path,
                         .message = std::move(each.text),
                         .member = std::move(each.member),
                         .text_wanted = each.text_wanted});

@@ -157,6 +157,25 @@ std::string shows(Bound::Shows what, const Value& instance) {
   return {};
 }
 
+// Without the value, which may be large.
+std::string alternatives(std::string_view keyword, const Value& parts, const Value& instance) {
+  if (!parts.is_array()) return {};
+  std::vector<std::string> wanted;
+  std::vector<std::string> needed;
+  for (const Value& part : parts.as_array()) {
+    if (const Value* const type = part.find("type")) wanted.push_back(types(*type));
+    const Value* const names = part.find("required");
+    if (part.size() == 1 && names != nullptr && names->is_array()) needed.push_back(listed(*names, "and"));
+  }
+  const std::string_view how_many = keyword == "oneOf" ? "exactly one" : "at least one";
+  if (needed.size() == parts.size())
+    return fmt::format("must have {} of: {}", how_many, join(needed, ", or "));
+  if (wanted.size() == parts.size() && std::ranges::find(wanted, kind_name(instance.kind())) == wanted.end())
+    return fmt::format("must be {}, is {}", join(wanted, " or "), described(instance));
+  return fmt::format("must fit {} of the {} alternatives of its schema ({}), and doesn't", how_many,
+                     parts.size(), keyword);
+}
+
 /// Empty: nothing better than the validator's own words.
 std::string explain(std::string_view keyword, const Value* limit, const Value& instance,
                     std::string_view validator_says) {
@@ -166,6 +185,8 @@ std::string explain(std::string_view keyword, const Value* limit, const Value& i
   if (keyword == "required")
     return fmt::format("\"{}\" is missing", escape_controls(first_quoted(validator_says, '"')));
   if (keyword == "uniqueItems") return "two items are equal";
+  if (keyword == "oneOf" || keyword == "anyOf") return alternatives(keyword, *limit, instance);
+  if (keyword == "not") return fmt::format("is {}, which its schema forbids (not)", described(instance));
   const auto* bound = std::ranges::find(kBounds, keyword, &Bound::keyword);
   if (bound == std::ranges::end(kBounds)) return {};
   return fmt::format(

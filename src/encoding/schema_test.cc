@@ -184,6 +184,57 @@ TEST(SchemaCost, APlaceIsNamedThroughListsAndLongKeys) {
   EXPECT_THAT(schema.error().message, HasSubstr(fmt::format("#/{}/1 refers to itself", key)));
 }
 
+// The validator says of these no more than the value.
+TEST(SchemaAlternatives, AValueThatFitsNoneIsExplainedByTheNearest) {
+  const auto schema = Schema::compile(*parse_yaml(R"(
+definitions: {host: {type: string, minLength: 2}}
+properties:
+  ingress:
+    oneOf:
+    - {type: object, additionalProperties: false, properties: {enabled: {const: false}, hosts: {type: array}}}
+    - type: object
+      additionalProperties: false
+      required: [hosts]
+      properties: {enabled: {const: true}, hosts: {type: array, minItems: 1, items: {$ref: "#/definitions/host"}}}
+  extra: {anyOf: [{type: object}, {type: 'null'}]}
+  auth: {type: object, anyOf: [{required: [user, password]}, {required: [token]}]}
+  port: {anyOf: [{type: integer, maximum: 9}, {type: string, pattern: "^[a-z]+$"}]}
+)"));
+  ASSERT_TRUE(schema.ok()) << schema.error().to_line();
+  const auto said = [&](std::string_view values) {
+    std::vector<std::string> messages;
+    for (const SchemaIssue& each : schema->validate(*parse_yaml(values))) messages.push_back(each.message);
+    return messages;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(said("ingress: {enabled: true, hosts: []}"),
+              ElementsAre("ingress.hosts: must have at least 1 items, has 0"));
+  EXPECT_THAT(said("ingress: {enabled: true, hosts: [a.b], hots: 1}"),
+              ElementsAre("ingress: there is no \"hots\", did you mean \"hosts\"?"));
+  EXPECT_THAT(said("ingress: {enabled: true, hosts: [3]}"),
+              ElementsAre("ingress.hosts[0]: must be string, is integer 3"));
+  EXPECT_THAT(said("ingress: {enabled: true}"), ElementsAre("ingress: \"hosts\" is missing"));
+  EXPECT_THAT(said("extra: 3"), ElementsAre("extra: must be object or null, is integer 3"));
+  EXPECT_THAT(said("auth: {user: a}"),
+              ElementsAre(R"(auth: must have at least one of: "user" and "password", or "token")"));
+  EXPECT_THAT(said("port: 80"), ElementsAre("port: must be at most 9, is 80"));
+  EXPECT_THAT(said("port: H"), ElementsAre("port: must match the pattern \"^[a-z]+$\", is \"H\""));
+  EXPECT_THAT(said("ingress: {enabled: false, hosts: []}"), ElementsAre());
+}
+
+// Each alternative holds others, and so on: 8 to the power of 5.
+TEST(SchemaAlternatives, AreLookedAtUpToABound) {
+  std::string part = "{type: integer}";
+  for (int depth = 0; depth < 5; ++depth) {
+    std::string parts;
+    for (int i = 0; i < 8; ++i) parts += fmt::format("{}, ", part);
+    part = fmt::format("{{anyOf: [{}]}}", parts);
+  }
+  const auto schema = Schema::compile(*parse_yaml(part));
+  ASSERT_TRUE(schema.ok());
+  EXPECT_EQ(schema->validate(Value("x")).size(), 1U);
+}
+
 TEST(SchemaDefaults, OfManyPropertiesKeepTheirOrder) {
   Value properties = Value::object();
   for (int i = 0; i < 20'000; ++i) properties.set(fmt::format("p{}", i), Value::object({{"default", i}}));
