@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "view/style.h"
@@ -61,6 +63,10 @@ class Tree {
 
   void draw(const Diagnosis& node, const std::string& before, const std::string& below) {
     std::string head = fmt::format("{} {}", node.kind, paint(color_, Tone::Name, one_line(node.name)));
+    if (is_object(node) && !drawn_.emplace(node.kind, node.name).second) {
+      lines_.push_back(before + head + ": see above");
+      return;
+    }
     if (!node.state.empty()) head += ": " + one_line(node.state);
     lines_.push_back(before + head);
     const std::string detail = below + (node.children.empty() ? "" : "│  ");
@@ -87,6 +93,12 @@ class Tree {
   std::vector<std::string> take() { return std::move(lines_); }
 
  private:
+  // And no container, of which many Pods have one of the same name.
+  static bool is_object(const Diagnosis& node) {
+    return !node.kind.empty() && node.kind.front() >= 'A' && node.kind.front() <= 'Z';
+  }
+
+  std::set<std::pair<std::string, std::string>> drawn_;
   const Said said_;
   const bool color_;
   std::vector<std::string> lines_;
