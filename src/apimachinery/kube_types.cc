@@ -93,7 +93,14 @@ Result<KubeTypes> KubeTypes::parse(std::string_view json) {
 }
 
 KindFacts KubeTypes::facts(const GroupVersionKind& gvk) const {
-  if (!groups_.contains(gvk.group) && !is_built_in_group(gvk.group)) return {KindState::Foreign, {}};
+  if (!groups_.contains(gvk.group) && !is_built_in_group(gvk.group)) {
+    // Groups of CustomResourceDefinitions have a dot.
+    const std::string_view meant =
+        nearest(gvk.group, std::vector<std::string_view>(groups_.begin(), groups_.end()));
+    const bool misspelled = gvk.group.find('.') == std::string::npos ||
+                            (!meant.empty() && best_version({std::string(meant), gvk.kind}, {}));
+    if (!misspelled) return {KindState::Foreign, {}};
+  }
   const std::string name = fmt::format("{} {}", gvk.api_version(), gvk.kind);
   const auto lifecycle = lifecycles_.find(gvk);
   const bool ends = lifecycle != lifecycles_.end();

@@ -1,5 +1,6 @@
 #include "apimachinery/kube_types.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "testing/yaml.h"
@@ -86,6 +87,16 @@ TEST(KubeTypes, WarnsOfWhatIsGoing) {
 TEST(KubeTypes, KindsOfOthersAreForeign) {
   EXPECT_EQ(state("monitoring.coreos.com", "v1", "ServiceMonitor"), KindState::Foreign);
   EXPECT_EQ(state("gateway.networking.k8s.io", "v1", "Gateway"), KindState::Foreign);
+}
+
+// No CustomResourceDefinition can have a group without a dot.
+TEST(KubeTypes, AGroupThatNobodyCanHaveIsMisspelled) {
+  EXPECT_EQ(state("rbac", "v1", "Shop"), KindState::Unknown);
+  EXPECT_EQ(state("App", "v1", "Deployment"), KindState::Unknown);
+  EXPECT_THAT(words("App", "v1", "Deployment"), ::testing::HasSubstr("use apps/v1"));
+  EXPECT_EQ(state("resource.k8s.oi", "v1", "DeviceClass"), KindState::Unknown);
+  EXPECT_THAT(words("resource.k8s.oi", "v1", "DeviceClass"), ::testing::HasSubstr("use resource.k8s.io/v1"));
+  EXPECT_EQ(state("resource.k8s.oi", "v1", "Shop"), KindState::Foreign);
 }
 
 TEST(KubeTypes, RequiresWhatTheSchemaRequires) {

@@ -43,9 +43,11 @@ Status check_string_map(const Value& metadata, std::string_view field, std::stri
                                         kind_words(map->kind())));
   for (const Value::Member& member : map->as_object()) {
     if (!member.value.is_string() && !member.value.is_null())
-      return invalid_at(member.value,
-                        fmt::format("metadata.{}.{} of the {} must be a string, it is {}: put it in quotes",
-                                    field, member.key, kind, kind_words(member.value.kind())));
+      return invalid_at(
+          member.value,
+          fmt::format("metadata.{}.{} of the {} must be a string, it is {}{}", field, member.key, kind,
+                      kind_words(member.value.kind()),
+                      member.value.is_object() || member.value.is_array() ? "" : ": put it in quotes"));
   }
   return {};
 }

@@ -49,6 +49,9 @@ TEST(Object, RefusesWhatCannotBeApplied) {
   Value labels = config_map("x");
   labels["metadata"]["labels"].set("on", true);
   EXPECT_THAT(message(labels), ::testing::HasSubstr("put it in quotes"));
+  Value nested = config_map("x");
+  nested["metadata"]["labels"].set("on", Value::object());
+  EXPECT_EQ(message(nested), "metadata.labels.on of the ConfigMap must be a string, it is an object");
 }
 
 TEST(Lists, AreFlattenedRecursively) {

@@ -12,6 +12,7 @@
 namespace mist::package {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -235,6 +236,17 @@ TEST(Lint, KnowsWhatBecomesOfKinds) {
                     "Kubernetes 1.30, and ends with 1.40; use apps/v1")));
   EXPECT_THAT(object("example.com/v1", "Shop"),
               ElementsAre(HasSubstr("unchecked: Shop a: no CRD of the package defines Shop.example.com")));
+}
+
+TEST(Lint, AKindOfThePackagesOwnGroupIsMisspelled) {
+  const apimachinery::KubeTypes known = types();
+  EXPECT_THAT(
+      lint_yaml("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+                "metadata: {name: shops.example.com}\nspec: {group: example.com, names: {kind: Shop}}\n---\n"
+                "apiVersion: example.com/v1\nkind: Shpo\nmetadata: {name: a}\n",
+                nullptr, {}, &known),
+      Contains(HasSubstr(
+          "unknown-kind: Shpo a: no CRD of the package defines Shpo.example.com (did you mean Shop?)")));
 }
 
 TEST(Lint, CustomResourcesAreCheckedByTheirOwnDefinitions) {

@@ -1,7 +1,11 @@
 #include "package/lint_types.h"
 
 #include <set>
+#include <string_view>
 #include <utility>
+#include <vector>
+
+#include "base/text.h"
 
 namespace mist::package {
 namespace {
@@ -20,8 +24,9 @@ class TypeLint {
   std::vector<Finding> run(const Rendered& rendered) {
     for (const RenderedObject& each : rendered.objects) {
       if (each.object.gvk().group_kind() == apimachinery::kCustomResourceDefinition)
-        noted_.insert(apimachinery::defined_kind(each.object.value()));
+        defined_.insert(apimachinery::defined_kind(each.object.value()));
     }
+    noted_ = defined_;
     for (const RenderedObject& each : rendered.objects) one(each);
     return std::move(found_);
   }
@@ -38,6 +43,7 @@ class TypeLint {
       case KindState::Gone:
         return add("removed-version", each, std::move(facts.words));
       case KindState::Unknown:
+        if (defined_.contains(each.object.gvk().group_kind())) return;
         return add("unknown-kind", each, std::move(facts.words));
       case KindState::Foreign:
         return note(each);
@@ -57,14 +63,21 @@ class TypeLint {
   }
 
   void note(const RenderedObject& each) {
-    if (!noted_.insert(each.object.gvk().group_kind()).second) return;
+    const GroupKind kind = each.object.gvk().group_kind();
+    if (!noted_.insert(kind).second) return;
+    std::vector<std::string_view> siblings;
+    for (const GroupKind& defined : defined_)
+      if (defined.group == kind.group) siblings.push_back(defined.kind);
+    if (const std::string_view meant = nearest(kind.kind, siblings); !meant.empty())
+      return add("unknown-kind", each,
+                 fmt::format("no CRD of the package defines {} (did you mean {}?)", to_string(kind), meant));
     add("unchecked", each,
-        fmt::format("no CRD of the package defines {}, so that its fields are not checked",
-                    to_string(each.object.gvk().group_kind())));
+        fmt::format("no CRD of the package defines {}, so that its fields are not checked", to_string(kind)));
   }
 
   const KubeTypes& types_;
-  std::set<GroupKind> noted_;  // and those that the package defines
+  std::set<GroupKind> defined_;  // by the package's CRDs
+  std::set<GroupKind> noted_;    // and those
   std::vector<Finding> found_;
 };
 
