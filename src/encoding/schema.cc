@@ -225,9 +225,7 @@ class Validation {
     const Value* const parts = at_schema_pointer(schema, said.schema_path);
     const Value* const wrong = at_pointer(value, said.instance_path);
     if (parts == nullptr || !parts->is_array() || wrong == nullptr) return {};
-    std::vector<Said> nearest;
-    Distance shortest = kFarthest;
-    bool alone = false;
+    std::vector<std::vector<Said>> alternatives;
     for (std::size_t i = 0; i < parts->size(); ++i) {
       const Value& part = parts->as_array()[i];
       if (!part.is_object() || ++compiled_ > kMostAlternatives) return {};
@@ -236,31 +234,71 @@ class Validation {
       if (!validator.ok()) return {};
       std::vector<Said> found = of(validator->get(), whole, *wrong);
       if (found.empty()) return {};
-      const Distance distance = distance_of(found);
-      alone = distance < shortest || (alone && distance != shortest);
-      if (distance >= shortest) continue;
-      shortest = distance;
       for (Said& each : found) {
-        each.instance_path.insert(0, said.instance_path);
         // The target of a reference has its own path, from the root.
         std::string below = fmt::format("{}/{}{}", said.schema_path, i, each.schema_path);
         if (at_schema_pointer(schema, below) != nullptr) each.schema_path = std::move(below);
       }
-      nearest = std::move(found);
+      alternatives.push_back(std::move(found));
     }
-    return alone && !std::get<0>(shortest) ? nearest : std::vector<Said>();
+    if (alternatives.empty()) return {};
+    std::vector<Said> nearest = nearest_of(alternatives);
+    if (std::vector<Said> choice = common_choice(schema, *wrong, nearest, alternatives); !choice.empty())
+      nearest = std::move(choice);
+    for (Said& each : nearest) each.instance_path.insert(0, said.instance_path);
+    return nearest;
+  }
+
+  static std::vector<Said> nearest_of(const std::vector<std::vector<Said>>& alternatives) {
+    const std::vector<Said>* nearest = nullptr;
+    Distance shortest = kFarthest;
+    for (const std::vector<Said>& each : alternatives) {
+      const Distance distance = distance_of(each);
+      if (distance == shortest) nearest = nullptr;
+      if (distance >= shortest) continue;
+      shortest = distance;
+      nearest = &each;
+    }
+    return nearest != nullptr && !std::get<0>(shortest) ? *nearest : std::vector<Said>();
+  }
+
+  // A value that several alternatives, as near as each other but for it, want each as another constant.
+  static std::vector<Said> common_choice(const Value& schema, const Value& wrong,
+                                         const std::vector<Said>& nearest,
+                                         const std::vector<std::vector<Said>>& alternatives) {
+    const std::vector<Said>& looked_at = nearest.empty() ? alternatives.front() : nearest;
+    const auto chosen = std::ranges::find_if(looked_at, is_choice);
+    const Value* const value = chosen == looked_at.end() ? nullptr : at_pointer(wrong, chosen->instance_path);
+    if (value == nullptr) return {};
+    Value choices = Value::array();
+    std::size_t wanted_by = 0;
+    for (const std::vector<Said>& each : alternatives) {
+      if (std::ranges::count_if(each, is_choice) != std::ranges::count_if(looked_at, is_choice)) continue;
+      const auto same = std::ranges::find_if(each, [&](const Said& other) {
+        return is_choice(other) && other.instance_path == chosen->instance_path;
+      });
+      const Value* const limit = same == each.end() ? nullptr : at_schema_pointer(schema, same->schema_path);
+      if (limit == nullptr) continue;
+      ++wanted_by;
+      if (keyword_of(*same) == "const") choices.push_back(*limit);
+      if (keyword_of(*same) == "enum" && limit->is_array())
+        for (const Value& choice : limit->as_array()) choices.push_back(choice);
+    }
+    if (wanted_by < 2) return {};
+    return {{chosen->instance_path, {}, must_be_among(choices, *value)}};
   }
 
   // Of another type; with another constant, by which alternatives are told apart; the number of faults.
   using Distance = std::tuple<bool, std::size_t, std::size_t>;
   static constexpr Distance kFarthest{true, SIZE_MAX, SIZE_MAX};
 
+  static bool is_choice(const Said& said) {
+    return keyword_of(said) == "const" || keyword_of(said) == "enum";
+  }
+
   static Distance distance_of(const std::vector<Said>& all) {
     const auto is_type = [](const Said& each) {
       return each.instance_path.empty() && keyword_of(each) == "type";
-    };
-    const auto is_choice = [](const Said& each) {
-      return keyword_of(each) == "const" || keyword_of(each) == "enum";
     };
     return {std::ranges::any_of(all, is_type),
             static_cast<std::size_t>(std::ranges::count_if(all, is_choice)), all.size()};

@@ -181,7 +181,7 @@ std::string explain(std::string_view keyword, const Value* limit, const Value& i
                     std::string_view validator_says) {
   if (limit == nullptr) return {};
   if (keyword == "type") return fmt::format("must be {}, is {}", types(*limit), described(instance));
-  if (keyword == "enum") return fmt::format("must be {}, is {}", listed(*limit, "or"), quoted(instance));
+  if (keyword == "enum") return must_be_among(*limit, instance);
   if (keyword == "required")
     return fmt::format("\"{}\" is missing", escape_controls(first_quoted(validator_says, '"')));
   if (keyword == "uniqueItems") return "two items are equal";
@@ -189,11 +189,12 @@ std::string explain(std::string_view keyword, const Value* limit, const Value& i
   if (keyword == "not") return fmt::format("is {}, which its schema forbids (not)", described(instance));
   const auto* bound = std::ranges::find(kBounds, keyword, &Bound::keyword);
   if (bound == std::ranges::end(kBounds)) return {};
-  return fmt::format(
-      "{}, {}",
+  std::string words =
       fmt::format(fmt::runtime(bound->words),
-                  limit->is_string() && keyword == "format" ? limit->as_string() : quoted(*limit)),
-      shows(bound->shows, instance));
+                  limit->is_string() && keyword == "format" ? limit->as_string() : quoted(*limit));
+  const bool counts = bound->shows != Bound::Shows::Value;
+  if (counts && *limit == Value(1)) words.pop_back();  // of "1 items"
+  return fmt::format("{}, {}", words, shows(bound->shows, instance));
 }
 
 bool wants_text(const Value* schema, const Value& instance) {
@@ -284,6 +285,10 @@ const Value* at_schema_pointer(const Value& schema, std::string_view pointer) {
     if (at == nullptr) return nullptr;
   }
   return at;
+}
+
+std::string must_be_among(const Value& choices, const Value& instance) {
+  return fmt::format("must be {}, is {}", listed(choices, "or"), quoted(instance));
 }
 
 std::vector<SchemaMessage> schema_messages(const Value& schema, std::string_view schema_path,

@@ -40,6 +40,9 @@ struct SchemaMessage {
   bool text_wanted = false;  ///< as SchemaIssue::text_wanted
 };
 
+/// "must be "a" or "b", is "c"".
+std::string must_be_among(const Value& choices, const Value& instance);
+
 /// At least one; one for each member that shouldn't be there, at most 20. `validator_says` stands in where we
 /// know nothing better.
 std::vector<SchemaMessage> schema_messages(const Value& schema, std::string_view schema_path,

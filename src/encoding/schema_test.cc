@@ -68,7 +68,7 @@ TEST(Schema, SaysWhatIsWrongInWords) {
       {"{name: a, kind: job}", "kind: must be \"web\" or \"worker\", is \"job\""},
       {"{name: a, ratio: x}", "ratio: must be number or null, is string \"x\""},
       {"{name: a, ratio: 1}", "ratio: must be less than 1, is 1"},
-      {"{name: a, ports: []}", "ports: must have at least 1 items, has 0"},
+      {"{name: a, ports: []}", "ports: must have at least 1 item, has 0"},
       {"{name: a, ports: [1, 1]}", "ports: two items are equal"},
       {"{name: a, ports: [1, 70000]}", "ports[1]: must be at most 65535, is 70000"},
       {"{name: a, ports: [x]}", "ports[0]: must be integer, is string \"x\""},
@@ -198,6 +198,8 @@ properties:
       properties: {enabled: {const: true}, hosts: {type: array, minItems: 1, items: {$ref: "#/definitions/host"}}}
   extra: {anyOf: [{type: object}, {type: 'null'}]}
   auth: {type: object, anyOf: [{required: [user, password]}, {required: [token]}]}
+  kind:
+    oneOf: [{properties: {is: {const: a}}}, {properties: {is: {enum: [b, c]}}}]
   port: {anyOf: [{type: integer, maximum: 9}, {type: string, pattern: "^[a-z]+$"}]}
 )"));
   ASSERT_TRUE(schema.ok()) << schema.error().to_line();
@@ -208,12 +210,15 @@ properties:
   };
   using ::testing::ElementsAre;
   EXPECT_THAT(said("ingress: {enabled: true, hosts: []}"),
-              ElementsAre("ingress.hosts: must have at least 1 items, has 0"));
+              ElementsAre("ingress.hosts: must have at least 1 item, has 0"));
   EXPECT_THAT(said("ingress: {enabled: true, hosts: [a.b], hots: 1}"),
               ElementsAre("ingress: there is no \"hots\", did you mean \"hosts\"?"));
   EXPECT_THAT(said("ingress: {enabled: true, hosts: [3]}"),
               ElementsAre("ingress.hosts[0]: must be string, is integer 3"));
+  EXPECT_THAT(said("ingress: {enabled: 'yes', hosts: []}"),
+              ElementsAre("ingress.enabled: must be false or true, is \"yes\""));
   EXPECT_THAT(said("ingress: {enabled: true}"), ElementsAre("ingress: \"hosts\" is missing"));
+  EXPECT_THAT(said("kind: {is: d}"), ElementsAre(R"(kind.is: must be "a", "b" or "c", is "d")"));
   EXPECT_THAT(said("extra: 3"), ElementsAre("extra: must be object or null, is integer 3"));
   EXPECT_THAT(said("auth: {user: a}"),
               ElementsAre(R"(auth: must have at least one of: "user" and "password", or "token")"));
