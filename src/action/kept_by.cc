@@ -5,6 +5,8 @@
 #include "base/text.h"
 #include "reconcile/release_node.h"
 #include "release/command_text.h"
+#include "release/lock.h"
+#include "release/store.h"
 
 namespace mist::action {
 
@@ -75,6 +77,19 @@ std::optional<Keeper> keeper_of(const Environment& environment, const release::A
     keeper.message = one_line(release.error().to_line());
   }
   return keeper;
+}
+
+Status record_keeper(const Environment& environment, const ReleaseState& state, const Context& context) {
+  if (environment.keeper.empty() || !state.anchor || state.anchor->lock || !state.anchor->damage.empty() ||
+      state.anchor->head.kept_by == environment.keeper)
+    return {};
+  release::Anchor anchor = *state.anchor;
+  release::AnchorChange change;
+  change.head = anchor.head;
+  change.head->kept_by = environment.keeper;
+  Status named = release::Store(environment.client).change_anchor(anchor, change, context);
+  if (named.ok() || named.error().kind != ErrorKind::Conflict) return named;
+  return release::as_anchor_moved(std::move(named).error());
 }
 
 void warn_of_keeper(const Environment& environment, const ReleaseState& state, KeptChange change,

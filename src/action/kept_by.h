@@ -32,6 +32,11 @@ std::string_view to_string(Keeper::State state);  ///< "ready", "not ready", "st
 std::optional<Keeper> keeper_of(const Environment& environment, const release::Anchor& anchor,
                                 const Context& context);
 
+/// On behalf of a Release: the record names it from now on, as it would after a deployment. One write, and
+/// none where it is named already, or while somebody has the lock. anchor_moved(error): the anchor changed
+/// since it was read.
+Status record_keeper(const Environment& environment, const ReleaseState& state, const Context& context);
+
 enum class KeptChange : std::uint8_t { Deploy, Uninstall };
 /// Warns of a Release that will undo what its user is about to do. Nothing where the change is that Release's
 /// own, or where it is suspended.

@@ -274,6 +274,12 @@ Result<Value> merge_values(std::span<const ValuesInput> inputs, Numbers numbers,
   return values;
 }
 
+bool same_values(Value one, Value other) {
+  one.sort_keys();
+  other.sort_keys();
+  return encoding::to_json(one) == encoding::to_json(other);
+}
+
 void make_floats(Value& value) {
   const encoding::Position position = value.position();
   if (value.is_int()) {

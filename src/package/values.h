@@ -48,6 +48,10 @@ struct ValuesInput {
 Result<Value> merge_values(std::span<const ValuesInput> inputs, Numbers numbers = Numbers::AsWritten,
                            EventSink* events = nullptr);
 
+/// Whether both are written as the same JSON: a whole number of a file and of a flag is one value, whichever
+/// type it has for a chart. Members may be in any order.
+bool same_values(Value one, Value other);
+
 /// Numbers::AsHelm of values that are no file's: every number a float, as Go decodes JSON into `any`.
 void make_floats(Value& value);
 

@@ -5,6 +5,7 @@
 
 #include "action/cluster_lookup.h"
 #include "action/deploy/deploy.h"
+#include "action/kept_by.h"
 #include "action/query/drift.h"
 #include "action/uninstall.h"
 #include "apimachinery/conditions.h"
@@ -21,6 +22,7 @@
 #include "operator/actors.h"
 #include "operator/executor.h"
 #include "operator/notices.h"
+#include "package/values.h"
 #include "registry/git_url.h"
 #include "registry/reference.h"
 #include "releases/telling.h"
@@ -48,13 +50,6 @@ std::string words_of(const Error& failure, Hints hints) {
   if (const Diagnosis* const diagnosis = diagnosis_of(failure))
     for (const std::string& line : view::diagnosis_lines(*diagnosis, false)) words += "\n" + line;
   return words;
-}
-
-// Numbers as they are written, so that 3 and 3.0 are one value, and members in any order.
-bool same_values(Value one, Value other) {
-  one.sort_keys();
-  other.sort_keys();
-  return encoding::to_json(one) == encoding::to_json(other);
 }
 
 // Of the operator's machine nobody else may read anything.
@@ -336,7 +331,7 @@ class Visit {
     return package.digest == source_->digest && (spec_.engine.empty() || package.engine == spec_.engine) &&
            package.calls == render::called_packages(*source_) &&
            render::LookupGrants::recorded(state.deployed->options) == spec_.lookups &&
-           same_values(state.deployed->user_values, values_);
+           package::same_values(state.deployed->user_values, values_);
   }
 
   Deployed deployed_of(const release::Revision& revision, std::int64_t generation) const {
@@ -467,6 +462,9 @@ class Visit {
   // --- everything is as it was asked for
 
   Result<Look> look_for_drift(const action::Environment& here, const action::ReleaseState& state) {
+    if (Status named = action::record_keeper(here, state, context_);
+        !named.ok() && named.error().kind != ErrorKind::Conflict)
+      return fails(reason::kRecord, named.error());
     const int revision = state.deployed->number;
     Report report{.ready = "True",
                   .reason = reason::kDeployed,

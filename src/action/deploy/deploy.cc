@@ -127,6 +127,10 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
       if (Status ready = wait_for_what_is_there(environment, *seen, context); !ready)
         return {with_line(seen->rendered, std::move(ready).error())};
     }
+    if (options.dry_run == DryRun::No) {
+      if (Status named = record_keeper(environment, seen->state, context); !named)
+        return {std::move(named).error()};
+    }
     const int deployed = seen->state.deployed->number;
     DeployReport report = report_of(*std::move(seen));
     report.changed = false;

@@ -89,6 +89,42 @@ TEST_F(DeployTest, UnchangedUpgradeWritesNothing) {
   EXPECT_EQ(cluster.writes(), 0u);
 }
 
+// A number of a chart's file is a float, as with Helm; one of --set isn't.
+TEST_F(DeployTest, AnUpgradeToTheSameValuesFromAFileWritesNothing) {
+  const auto upgrade_to = [&](encoding::Value values) {
+    return deploy(environment(), id,
+                  upgrade_or_install_intent(rendering(std::string(testing::kTwoConfigMaps),
+                                                      {"test:1", "test", "1", "sha256:1"},
+                                                      encoding::Value::object({{"a", std::move(values)}}))),
+                  {}, Context());
+  };
+  ASSERT_TRUE(upgrade_to(2).ok());
+  cluster.clear_calls();
+  const auto same = upgrade_to(2.0);
+  ASSERT_TRUE(same.ok()) << same.error().to_line();
+  EXPECT_FALSE(same->changed);
+  EXPECT_EQ(cluster.writes(), 0u);
+  const auto other = upgrade_to("2");
+  ASSERT_TRUE(other.ok()) << other.error().to_line();
+  EXPECT_TRUE(other->changed);
+}
+
+TEST_F(DeployTest, AReleaseThatAKeeperTakesOverAsItIsNamesItInItsRecord) {
+  ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
+  Environment keeper = environment();
+  keeper.keeper = "shop/web";
+  for (const std::size_t writes : {1u, 0u}) {
+    cluster.clear_calls();
+    const auto report =
+        deploy(keeper, id, upgrade_intent(rendering(std::string(testing::kTwoConfigMaps))), {}, Context());
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+    EXPECT_FALSE(report->changed);
+    EXPECT_EQ(cluster.writes(), writes);
+    EXPECT_EQ(now().anchor->head.kept_by, "shop/web");
+    EXPECT_EQ(now().anchor->head.latest, 0);
+  }
+}
+
 std::string job_that_removes_itself(std::string_view spec = "") {
   return fmt::format(
       "---\n{{apiVersion: batch/v1, kind: Job, metadata: {{name: once}}, spec: "

@@ -21,6 +21,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "kube/api_failure.h"
+#include "package/values.h"
 #include "release/command_text.h"
 
 namespace mist::action {
@@ -115,7 +116,7 @@ bool nothing_new(const Look& look) {
   return state.deployed->package.digest == look.rendered.package.digest &&
          state.deployed->package.reference == look.rendered.package.reference &&
          state.deployed->package.calls == look.rendered.package.calls &&
-         state.deployed->user_values == look.rendered.user_values &&
+         package::same_values(state.deployed->user_values, look.rendered.user_values) &&
          render::LookupGrants::recorded(state.deployed->options) == look.rendered.lookups &&
          !look.tests_differ() && same_objects(state.deployed->hooks, look.hooks);
 }
