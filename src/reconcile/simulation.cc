@@ -4,7 +4,11 @@
 
 #include "apimachinery/built_in_groups.h"
 #include "apimachinery/conditions.h"
+#include "apimachinery/managed_fields.h"
 #include "apimachinery/object.h"
+#include "apply/fields/difference.h"
+#include "apply/fields/immutable.h"
+#include "base/some_of.h"
 #include "base/text.h"
 #include "reconcile/release_node.h"
 #include "reconcile/status.h"
@@ -77,6 +81,62 @@ void answer_release(Value& release, const Simulation::Outcome* given) {
   if (given != nullptr && !given->exports.is_null()) status.set("exports", given->exports);
 }
 
+// The manager of what events write.
+constexpr std::string_view kSomebody = "somebody";
+constexpr std::size_t kMostFields = 3;
+
+// As fieldsV1 of managedFields. A list counts as a whole.
+Value field_set(const Value& value) {
+  Value set = Value::object();
+  if (value.is_object())
+    for (const Value::Member& each : value.as_object()) set.set("f:" + each.key, field_set(each.value));
+  return set;
+}
+
+// The part of an object whose fields have managers.
+Value ownable(Value object) {
+  for (const std::string_view name : {"apiVersion", "kind"}) object.erase(name);
+  if (Value* metadata = object.find("metadata")) {
+    for (const std::string_view name :
+         {"name", "namespace", "uid", "generation", "deletionTimestamp", "managedFields"})
+      metadata->erase(name);
+    if (metadata->empty()) object.erase("metadata");
+  }
+  return object;
+}
+
+// The part of `after` that isn't so in `before`; nothing: all is.
+std::optional<Value> changed_part(const Value* before, const Value& after) {
+  if (before != nullptr && *before == after) return std::nullopt;
+  if (before == nullptr || !before->is_object() || !after.is_object()) return after;
+  Value changed = Value::object();
+  for (const Value::Member& each : after.as_object())
+    if (auto part = changed_part(before->find(each.key), each.value)) changed.set(each.key, *std::move(part));
+  return changed.empty() ? std::nullopt : std::optional(std::move(changed));
+}
+
+Value fields_of(const Value& object, std::string_view manager) {
+  for (const Value& each : apimachinery::managed_fields(object))
+    if (each.string_at("manager") == manager) return *each.find("fieldsV1");
+  return {};
+}
+
+void set_managers(Value& object, const Value& ours, const Value& others) {
+  Value entries = Value::array({});
+  const auto add = [&](std::string_view manager, std::string_view operation, const Value& fields) {
+    if (!fields.empty())
+      entries.push_back(Value::object({{"manager", manager},
+                                       {"operation", operation},
+                                       {"fieldsType", "FieldsV1"},
+                                       {"fieldsV1", fields}}));
+  };
+  add(kManager, "Apply", ours);
+  add(kSomebody, "Update", others);
+  object["metadata"].set("managedFields", std::move(entries));
+}
+
+apimachinery::ObjectKey key_of(const ObjectId& id) { return {id.gvk().group_kind(), id.ns, id.name}; }
+
 bool matches(const Value& object, std::string_view selector) {
   if (selector.empty()) return true;
   for (const std::string_view part : split(selector, ',')) {
@@ -107,7 +167,7 @@ std::vector<Round> Simulation::settle() {
   for (std::size_t i = 0; i < kMostRounds && !ended_; ++i) {
     Round round = play();
     const bool answered = controllers_ && answer();
-    ended_ = gone_ || (round.actions.empty() && !answered);
+    ended_ = gone_ || (round.actions.empty() && !answered && !is_refused_now_);
     if (!round.actions.empty() || ended_) rounds.push_back(std::move(round));
   }
   return rounds;
@@ -123,16 +183,11 @@ Round Simulation::play() {
       if (!record_.reached(node, input)) round.actions.push_back(fmt::format("record that {} is done", node));
   const bool is_recorded = plan_.record == record_;
   record_ = plan_.record;
+  is_refused_now_ = false;
   for (const Apply& each : plan_.applies) {
+    if (!apply(each)) continue;
     round.actions.push_back(
         fmt::format("{} {} (node {})", each.create ? "create" : "change", each.id.display(), each.node));
-    Value object = each.object;
-    if (const auto there = objects_.find(each.id); there != objects_.end()) {
-      Value merged = there->second;
-      merge_into(merged, object);
-      object = std::move(merged);
-    }
-    put(each.id, std::move(object));
     made_by_[each.id] = each.node;
   }
   for (const Delete& each : plan_.deletes) {
@@ -160,12 +215,50 @@ Round Simulation::play() {
   return round;
 }
 
+// As the server would: false if it refuses that, which the plan's report then says.
+bool Simulation::apply(const Apply& each) {
+  const auto there = objects_.find(each.id);
+  const Value ours = field_set(ownable(each.object));
+  if (there == objects_.end()) {
+    Value object = each.object;
+    set_managers(object, ours, {});
+    put(each.id, std::move(object));
+    return true;
+  }
+  const Value& live = there->second;
+  const auto differences = apply::differences(each.object, live, kManager);
+  Refusal refusal{.hash = each.hash};
+  const auto immutable = apply::immutable_fields(key_of(each.id), live, differences);
+  std::vector<std::string> others;
+  for (const apply::FieldDifference& difference : differences)
+    if (!difference.managers.empty() && !difference.stays_with_others()) others.push_back(difference.path);
+  if (!immutable.fields.empty()) {
+    refusal.immutable = true;
+    refusal.words = fmt::format("{} can't be changed in place", some_of(immutable.fields, kMostFields));
+  } else if (!others.empty() && !each.force) {
+    refusal.words = fmt::format("somebody else set {}, and the node doesn't force its values",
+                                some_of(others, kMostFields));
+  }
+  if (!refusal.words.empty()) {
+    std::ranges::find(plan_.nodes, each.node, &NodeReport::node)->fails(each.id, refusal.words);
+    refused_.insert_or_assign(each.id, std::move(refusal));
+    is_refused_now_ = true;
+    return false;
+  }
+  Value object = apply::with_differences(live, differences);
+  const Value theirs = fields_of(live, kSomebody);
+  set_managers(object, ours,
+               each.force && !theirs.is_null() ? apimachinery::field_set_without(theirs, ours) : theirs);
+  put(each.id, std::move(object));
+  return true;
+}
+
 void Simulation::put(const ObjectId& id, Value object) {
   const auto there = objects_.find(id);
   Value& metadata = object["metadata"];
   const Value* uid = there == objects_.end() ? nullptr : there->second.at_path({"metadata", "uid"});
   metadata.set("uid", uid == nullptr ? Value(fmt::format("uid-{}", ++uids_)) : *uid);
-  metadata.set("managedFields", Value::array({}));
+  refused_.erase(id);
   if (is_release(id)) {
     // Its status is of one generation of its spec.
     const Value* const before = there == objects_.end() ? nullptr : there->second.find("spec");
@@ -182,6 +275,7 @@ void Simulation::put(const ObjectId& id, Value object) {
 void Simulation::erase(const ObjectId& id) {
   const auto there = objects_.find(id);
   if (there == objects_.end()) return;
+  refused_.erase(id);
   if (apimachinery::has_finalizers(there->second))
     there->second["metadata"].set("deletionTimestamp", kBegin);
   else
@@ -249,7 +343,17 @@ World Simulation::world() const {
           .ask = [this](const std::string& node, const HttpQuestion& /*question*/) -> HttpAnswer {
             const auto found = answers_.find(node);
             return found == answers_.end() ? HttpAnswer() : found->second;
-          }};
+          },
+          .held = [this](const ObjectId& id, const std::string& hash) -> std::optional<std::string> {
+            const auto found = refused_.find(id);
+            return found == refused_.end() || found->second.hash != hash ? std::nullopt
+                                                                         : std::optional(found->second.words);
+          },
+          .immutable =
+              [this](const ObjectId& id, const std::string& hash) {
+                const auto found = refused_.find(id);
+                return found != refused_.end() && found->second.hash == hash && found->second.immutable;
+              }};
 }
 
 Value Simulation::status() const { return status_of(plan_, instance_, std::string(kBegin)); }
@@ -258,12 +362,26 @@ void Simulation::write(const Value& object) {
   Value written = object;
   give_namespace(written);
   const ObjectId id = placed(written);
-  if (const auto there = objects_.find(id); there != objects_.end()) {
+  Value ours, theirs;
+  const auto there = objects_.find(id);
+  const Value before = there == objects_.end() ? Value() : ownable(there->second);
+  if (there != objects_.end()) {
+    ours = fields_of(there->second, kManager);
+    theirs = fields_of(there->second, kSomebody);
     Value merged = there->second;
     merge_into(merged, written);
     written = std::move(merged);
   }
+  // Those who write a field are its managers from then on.
+  if (const auto changed = changed_part(before.is_null() ? nullptr : &before, ownable(written))) {
+    const Value fields = field_set(*changed);
+    if (!ours.is_null()) ours = apimachinery::field_set_without(ours, fields);
+    apimachinery::add_field_set(theirs, fields);
+  }
+  set_managers(written, ours, theirs);
+  const bool is_over = apimachinery::is_terminating(written) && !apimachinery::has_finalizers(written);
   put(id, std::move(written));
+  if (is_over) objects_.erase(id);
 }
 
 Status Simulation::remove(const Value& object) {

@@ -63,7 +63,14 @@ class Simulation {
   std::vector<Value> objects() const;
 
  private:
+  /// Of a write that the server won't take, until the object or the input is another one.
+  struct Refusal {
+    std::string hash, words = {};
+    bool immutable = false;
+  };
+
   Round play();
+  bool apply(const Apply& each);
   void put(const ObjectId& id, Value object);
   void erase(const ObjectId& id);
   ObjectId placed(const Value& object) const;
@@ -78,6 +85,8 @@ class Simulation {
   bool ended_ = true, gone_ = false;
   Record record_;
   std::map<ObjectId, Value> objects_;
+  std::map<ObjectId, Refusal> refused_;
+  bool is_refused_now_ = false;              // in the last round
   std::map<ObjectId, std::string> made_by_;  // the node that wrote it last
   std::map<std::string, HttpAnswer> answers_;
   std::map<std::string, Outcome> outcomes_;

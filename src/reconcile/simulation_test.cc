@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <list>
+
 #include "testing/yaml.h"
 
 namespace mist::reconcile {
@@ -106,6 +108,105 @@ TEST(SimulationStatus, NamesTheFirstCause) {
       EXPECT_EQ(each.at_path({"status", "loadBalancer", "ingress"})->size(), 1U);
     }
   }
+}
+
+class SimulatedServer : public ::testing::Test {
+ protected:
+  // One ConfigMap, which has what the instance says.
+  Simulation simulation(const std::string& node) {
+    blueprints.push_back(
+        *blueprint::Blueprint::parse(yaml("kind: {group: example.com, version: v1, kind: App}\n"
+                                          "nodes: {a: " +
+                                          node + "}\nalso: [{from: instance, to: a}]\n")));
+    return {blueprints.back(),
+            yaml("{apiVersion: example.com/v1, kind: App, metadata: {name: x, namespace: shop}, spec: "
+                 "{data: {a: '1'}}}"),
+            {.make = [](const std::string&, const Value& given) -> Result<Value> {
+               Value map = yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}");
+               for (const Value::Member& each : given.at_path({"instance", "spec"})->as_object())
+                 map.set(each.key, each.value);
+               return map;
+             },
+             .check_node = {},
+             .check_edge = {}},
+            true};
+  }
+  static std::vector<std::string> actions(Simulation& play) {
+    std::vector<std::string> all;
+    for (const Round& round : play.settle())
+      for (const std::string& action : round.actions)
+        if (!action.starts_with("write the record")) all.push_back(action);
+    return all;
+  }
+  static void others_write(Simulation& play, const std::string& fields) {
+    play.write(yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, " + fields + "}"));
+  }
+  static std::string ready(const Simulation& play) {
+    const Value condition = play.status().find("conditions")->as_array()[0];
+    return fmt::format("{}: {}", condition.string_at("reason"), condition.string_at("message"));
+  }
+
+  std::list<blueprint::Blueprint> blueprints;
+};
+
+TEST_F(SimulatedServer, LeavesFieldsToThoseWhoSetThem) {
+  Simulation play = simulation("own");
+  EXPECT_THAT(actions(play), ElementsAre("create ConfigMap shop/a (node a)"));
+  others_write(play, "data: {b: '2'}");
+  EXPECT_THAT(actions(play), IsEmpty()) << "nobody else wants that field";
+  others_write(play, "data: {a: '2'}");
+  EXPECT_THAT(actions(play), IsEmpty());
+  EXPECT_EQ(ready(play),
+            "Failed: ConfigMap shop/a: somebody else set .data.a, and the node doesn't force its values");
+  others_write(play, "data: {a: '1'}");
+  EXPECT_THAT(actions(play), IsEmpty());
+  EXPECT_EQ(ready(play), "Ready: everything is as wanted");
+}
+
+TEST_F(SimulatedServer, GivesFieldsToANodeThatForcesThem) {
+  Simulation play = simulation("{type: own, force: true}");
+  play.settle();
+  for (int i = 0; i < 2; ++i) {
+    others_write(play, "data: {a: '2'}");
+    EXPECT_THAT(actions(play), ElementsAre("change ConfigMap shop/a (node a)"));
+    EXPECT_EQ(ready(play), "Ready: everything is as wanted");
+  }
+}
+
+TEST_F(SimulatedServer, RemovesFieldsThatANodeNoLongerSets) {
+  Simulation play = simulation("own");
+  play.settle();
+  others_write(play, "data: {b: '2'}");
+  play.change_instance(yaml("{spec: {data: {a: null, c: '3'}}}"));
+  EXPECT_THAT(actions(play), ElementsAre("change ConfigMap shop/a (node a)"));
+  EXPECT_EQ(*play.objects().front().find("data"), yaml("{b: '2', c: '3'}"));
+}
+
+TEST_F(SimulatedServer, RefusesWhatCanNotBeChangedInPlace) {
+  Simulation play = simulation("own");
+  play.change_instance(yaml("{spec: {immutable: true}}"));
+  play.settle();
+  play.change_instance(yaml("{spec: {data: {a: '2'}}}"));
+  EXPECT_THAT(actions(play), IsEmpty());
+  EXPECT_EQ(ready(play), "Failed: ConfigMap shop/a: .data.a can't be changed in place");
+
+  Simulation replacing = simulation("{type: own, replace: true}");
+  replacing.change_instance(yaml("{spec: {immutable: true}}"));
+  replacing.settle();
+  replacing.change_instance(yaml("{spec: {data: {a: '2'}}}"));
+  EXPECT_THAT(actions(replacing),
+              ElementsAre("delete ConfigMap shop/a (node a)", "create ConfigMap shop/a (node a)"));
+  EXPECT_EQ(ready(replacing), "Ready: everything is as wanted");
+}
+
+TEST_F(SimulatedServer, LetsAnObjectGoWithItsLastFinalizer) {
+  Simulation play = simulation("own");
+  play.settle();
+  play.write(yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, finalizers: [example.com/hold]}}"));
+  ASSERT_TRUE(play.remove(yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")).ok());
+  EXPECT_THAT(actions(play), IsEmpty());
+  play.write(yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, finalizers: []}}"));
+  EXPECT_THAT(actions(play), ElementsAre("create ConfigMap shop/a (node a)"));
 }
 
 }  // namespace
