@@ -28,7 +28,8 @@ class Controller::State {
   State(World world, std::string ns)
       : world_(std::move(world)),
         ns_(ns),
-        queue_(world_.clock),
+        queue_(world_.clock, static_cast<std::size_t>(std::max(1, world_.workers / 2)),
+               [](const Item& item) { return item.is_blueprint() ? std::string() : item.blueprint; }),
         notices_(world_.client, world_.clock, world_.events),
         actors_(
             world_.client_of, ns, world_.clock, world_.events, [this](const Item& item) { queue_.add(item); },
@@ -119,6 +120,7 @@ class Controller::State {
   // Decides with the lock, writes without.
   Status reconcile_one(const Item& item, const Span& span, const Context& context) {
     std::unique_lock lock(mutex_);
+    const SteadyTime began = world_.clock.steady_now();
     Loaded& loaded = revisions_.of(item.blueprint);
     const auto instance = loaded.instances ? loaded.instances->get(item.instance) : std::nullopt;
     if (!instance) return forget(item, loaded, context);
@@ -156,8 +158,9 @@ class Controller::State {
       queue_.keep_place(item);
       if (is_ready) {
         lock.unlock();
-        MIST_TRY(const Executor::Outcome ahead,
-                 actor->executor.write_ahead(*instance, plan, memory, label_of(item), span, context));
+        MIST_TRY(const Executor::Outcome ahead, timed(item, [&] {
+                   return actor->executor.write_ahead(*instance, plan, memory, label_of(item), span, context);
+                 }));
         lock.lock();
         if (ahead.wrote) {
           // The open questions are about a state that is gone.
@@ -190,9 +193,10 @@ class Controller::State {
       MIST_TRY_VOID(revisions_.guard(item.blueprint, true, context));
     const std::optional<SteadyTime> rests_until = loaded.answers.next(item.instance, now);
     lock.unlock();
-    MIST_TRY(const Executor::Outcome outcome,
-             actor->executor.carry_out(*instances, *instance, blueprint.get(), plan, memory, label_of(item),
-                                       span, context));
+    MIST_TRY(const Executor::Outcome outcome, timed(item, [&] {
+               return actor->executor.carry_out(*instances, *instance, blueprint.get(), plan, memory,
+                                                label_of(item), span, context);
+             }));
     if (outcome.wrote) {
       queue_.keep_place(item);
       queue_.add(item);
@@ -200,9 +204,20 @@ class Controller::State {
     if (asks_again) queue_.add(item, kUnseenPause);
     if (look_into(memory.troubles, actor->client, context)) queue_.add(item);
     const SteadyTime after = world_.clock.steady_now();
-    for (const auto& next : {memory.next(after), memory.troubles.next(), rests_until})
+    // A pause that was over before the status was written counts too.
+    for (const auto& next : {memory.next(began), memory.troubles.next(), rests_until})
       if (next) queue_.add(item, std::max<Duration>(*next - after, Duration()));
     return trouble ? Status(*std::move(trouble)) : Status();
+  }
+
+  // A server that takes long, as with a webhook that doesn't answer, must not keep all workers: for a while
+  // at most half of them look at instances of that blueprint.
+  template <typename Write>
+  Result<Executor::Outcome> timed(const Item& item, const Write& write) {
+    const SteadyTime begin = world_.clock.steady_now();
+    Result<Executor::Outcome> written = write();
+    if (world_.clock.steady_now() - begin >= kSlowWrite) queue_.slow(item, kSlowFor);
+    return written;
   }
 
   // Whether the status has to say something else.
@@ -388,6 +403,8 @@ class Controller::State {
   // An informer that hasn't synced after that long is said to be the problem in the status.
   static constexpr Duration kSyncTime = std::chrono::seconds(5);
   static constexpr Duration kUnseenPause = std::chrono::seconds(1);
+  static constexpr Duration kSlowWrite = std::chrono::seconds(2);
+  static constexpr Duration kSlowFor = std::chrono::minutes(1);
   static constexpr Duration kLoadPause = std::chrono::milliseconds(50);
 
   World world_;

@@ -1,16 +1,19 @@
 #pragma once
 // The items that wait to be looked at: each once, however often it was added, at the earliest time that
 // somebody asked for, and never while somebody has it in hand; and how long an item that failed waits. An
-// item that was begun can keep its place, so that a burst is finished one after the other. Any thread.
+// item that was begun can keep its place, so that a burst is finished one after the other. Items of a group
+// that is slow are in few hands, so that the others are taken meanwhile. Any thread.
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <stop_token>
+#include <string>
 #include <utility>
 
 #include "base/clock.h"
@@ -20,7 +23,10 @@ namespace mist::operator_ {
 template <typename Item>
 class WorkQueue {
  public:
-  explicit WorkQueue(Clock& clock) : clock_(clock) {}
+  using GroupOf = std::function<std::string(const Item&)>;
+  /// At most `most_slow` items of slow groups are in hand once they are known to be slow.
+  explicit WorkQueue(Clock& clock, std::size_t most_slow = 0, GroupOf group_of = nullptr)
+      : clock_(clock), most_slow_(most_slow), group_of_(std::move(group_of)) {}
 
   void add(const Item& item, Duration delay = {}) {
     SteadyTime due = clock_.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(delay);
@@ -43,8 +49,10 @@ class WorkQueue {
   std::optional<Item> take(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
-      const auto next =
-          std::ranges::find_if(order_, [&](const auto& each) { return !in_hand_.contains(each.second); });
+      const bool is_full = has_enough_slow();
+      const auto next = std::ranges::find_if(order_, [&](const auto& each) {
+        return !in_hand_.contains(each.second) && !(is_full && is_slow(each.second));
+      });
       // Woken by anything that is added, which may be due earlier, and by what somebody lets go of.
       const auto changed = [&, seen = changes_] { return changes_ != seen; };
       if (next == order_.end()) {
@@ -70,6 +78,14 @@ class WorkQueue {
     const std::lock_guard lock(mutex_);
     const auto place = places_.find(item);
     if (place != places_.end()) place->second.is_kept = ++place->second.times <= kMostTimes;
+  }
+
+  /// All of its group are slow from now on, for that long.
+  void slow(const Item& item, Duration how_long) {
+    if (!group_of_) return;
+    const std::lock_guard lock(mutex_);
+    slow_until_[group_of_(item)] =
+        clock_.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(how_long);
   }
 
   /// How many wait, and how many were ever added.
@@ -105,6 +121,16 @@ class WorkQueue {
 
  private:
   // With the lock.
+  bool is_slow(const Item& item) const {
+    if (slow_until_.empty()) return false;
+    const auto until = slow_until_.find(group_of_(item));
+    return until != slow_until_.end() && clock_.steady_now() < until->second;
+  }
+  bool has_enough_slow() const {
+    return !slow_until_.empty() && std::ranges::count_if(in_hand_, [this](const Item& each) {
+                                     return is_slow(each);
+                                   }) >= static_cast<std::ptrdiff_t>(most_slow_);
+  }
   void let_go(const Item& item) {
     if (in_hand_.erase(item) == 0) return;
     if (const auto place = places_.find(item); place != places_.end() && !place->second.is_kept)
@@ -122,6 +148,8 @@ class WorkQueue {
   static constexpr int kMostTimes = 256;
 
   Clock& clock_;
+  const std::size_t most_slow_;
+  const GroupOf group_of_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::map<Item, SteadyTime> due_;
@@ -131,6 +159,7 @@ class WorkQueue {
   std::uint64_t additions_ = 0;
   std::uint64_t changes_ = 0;  // of all that take() looks at
   std::map<Item, int> failures_;
+  std::map<std::string, SteadyTime> slow_until_;  // by group
 };
 
 }  // namespace mist::operator_

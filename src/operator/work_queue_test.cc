@@ -40,6 +40,21 @@ TEST_F(WorkQueueTest, TakesTheEarliestTimeThatSomebodyAskedFor) {
   EXPECT_EQ(take(), "late");
 }
 
+TEST(SlowGroups, LeaveHandsToOthers) {
+  testing::FakeClock clock;
+  WorkQueue<std::string> queue(clock, 2, [](const std::string& item) { return item.substr(0, 1); });
+  std::stop_source stop;
+  for (const std::string_view item : {"a1", "a2", "a3", "a4", "b1"}) queue.add(std::string(item));
+  EXPECT_EQ(queue.take(stop.get_token()), "a1");
+  EXPECT_EQ(queue.take(stop.get_token()), "a2");
+  queue.slow("a1", 1min);
+  EXPECT_EQ(queue.take(stop.get_token()), "b1");
+  queue.succeeded("a1");
+  EXPECT_EQ(queue.take(stop.get_token()), "a3");
+  clock.advance(1min);
+  EXPECT_EQ(queue.take(stop.get_token()), "a4") << "perhaps it no longer is";
+}
+
 // The waiting thread may be in front of its wait or in it: both must see what is added.
 TEST_F(WorkQueueTest, WakesForWhatIsDueBeforeWhatItWaitsFor) {
   for (int i = 0; i < 200; ++i) {
