@@ -175,10 +175,13 @@ void Informer::run(const std::stop_token& stop) {
         Context(stop));
     if (stop.stop_requested()) return;
     if (!ended.ok()) {
+      bool is_unserved = ended.error().kind == ErrorKind::NotFound;
       {
         const std::lock_guard lock(mutex_);
+        is_unserved &= synced_ && (!failure_ || failure_->kind != ErrorKind::NotFound);
         failure_ = ended.error();
       }
+      if (is_unserved) changed_(std::nullopt);
       events_.warn(fmt::format("the watch of {} ended, and begins again in {} s: {}", resource_.resource,
                                std::chrono::duration_cast<std::chrono::seconds>(pause).count(),
                                ended.error().to_line()));

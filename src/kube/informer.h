@@ -23,7 +23,8 @@ class Informer {
  public:
   /// Namespace (empty: cluster-scoped) and name.
   using Key = std::pair<std::string, std::string>;
-  /// Which object changed, appeared or went; nullopt: everything that is there has been seen.
+  /// Which object changed, appeared or went; nullopt: everything that is there has been seen, or
+  /// that was so, and now failure() is NotFound: the server doesn't serve the kind there any more.
   using Changed = std::function<void(const std::optional<Key>&)>;
 
   /// `client`, `clock` and `events` outlive this. `prune` takes out of an object what nobody reads; may be

@@ -23,8 +23,9 @@ class InformerTest : public ::testing::Test {
   void SetUp() override {
     informer_.emplace(
         cluster_, maps_, ListOptions{.label_selector = "app"}, nullptr,
-        [this](const std::optional<Informer::Key>&) {
+        [this](const std::optional<Informer::Key>& key) {
           const std::lock_guard lock(mutex_);
+          if (!key) ++told_of_all_;
           changed_.notify_all();
         },
         clock_, events_);
@@ -66,6 +67,7 @@ class InformerTest : public ::testing::Test {
   ResourceInfo maps_ = *cluster_.resource_for({"", "ConfigMap"}, "v1", Context());
   std::mutex mutex_;
   std::condition_variable changed_;
+  int told_of_all_ = 0;
   std::atomic<bool> gap_ = false;
   std::atomic<int> refused_ = 0;
   std::optional<Informer> informer_;  // last: its thread uses the others
@@ -111,6 +113,19 @@ TEST_F(InformerTest, IsNotToldOfTheDeadByLateAnswers) {
   wait_for(kWeb, false);
   informer_->put(answer);
   EXPECT_EQ(informer_->get(kWeb), std::nullopt);
+}
+
+TEST_F(InformerTest, TellsThatItsKindIsNoLongerServed) {
+  put("web");
+  wait_for(kWeb, true);
+  cluster_.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "list") return std::nullopt;
+    return error(ErrorKind::NotFound, "the server has no such kind");
+  });
+  cluster_.forget_history();
+  wait([&] { return told_of_all_ == 2; });
+  EXPECT_EQ(informer_->failure()->kind, ErrorKind::NotFound);
+  cluster_.set_before(nullptr);
 }
 
 TEST_F(InformerTest, MissesNoDeletionWhileTheServerRefusesIt) {

@@ -89,9 +89,21 @@ Result<std::unique_ptr<kube::Informer>> Observer::informer(const apimachinery::G
                                     std::move(changed), clock_, events_);
 }
 
+// Where the server no longer serves the kind, or serves it under another name, what the informer showed is
+// gone. One that just began only reports that, so that the next one isn't made at once.
+Status Observer::leave_unserved(Store& store) {
+  const auto failure = store.informer ? store.informer->failure() : std::nullopt;
+  if (!failure || failure->kind != ErrorKind::NotFound) return {};
+  if (clock_.steady_now() - store.began < kSyncTime) return *failure;
+  client_.invalidate_discovery();
+  store.informer.reset();
+  return {};
+}
+
 // Of owned objects one informer for a kind, of others one each.
 Result<Observer::Store*> Observer::store_of(const ObjectId& id, bool owned, const Context& context) {
   Store& store = owned ? owned_[kind_of(id)] : reads_[id];
+  MIST_TRY_VOID(leave_unserved(store));
   if (store.informer) return &store;
   kube::ListOptions options;
   if (owned) {
@@ -120,6 +132,7 @@ Result<std::optional<Value::Array>> Observer::list(const Collection& collection,
     listers_[collection].insert(item_);
   }
   Store& store = lists_[collection];
+  MIST_TRY_VOID(leave_unserved(store));
   if (!store.informer) {
     const ObjectId kind{collection.api_version, collection.kind, {}, {}};
     auto made = informer(

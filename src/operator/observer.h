@@ -70,6 +70,7 @@ class Observer {
                                              kube::ListOptions options, std::function<void(Value&)> prune,
                                              Informer::Changed changed, const Context& context);
   bool is_synced(const Store& store);
+  Status leave_unserved(Store& store);
   void changed(const std::string& api_version, const std::string& kind,
                const std::optional<Informer::Key>& key);
   void tell(const ObjectId& id, const std::set<Item>& items);
