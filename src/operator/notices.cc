@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/cut_text.h"
 #include "base/text.h"
 #include "operator/words.h"
 
@@ -60,7 +61,7 @@ void Notices::tell(const Value& about, bool warning, std::string_view reason, st
                                          {"uid", about.string_at({"metadata", "uid"})}})},
        {"type", warning ? "Warning" : "Normal"},
        {"reason", reason},
-       {"message", message.substr(0, kMostEventText)},
+       {"message", cut_text(message, kMostEventText - 3)},
        {"source", Value::object({{"component", kManager}})},
        {"firstTimestamp", now},
        {"lastTimestamp", now},

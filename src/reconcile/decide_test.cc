@@ -320,6 +320,22 @@ sequence: [{from: a, to: b}]
   EXPECT_THAT(last.applies, IsEmpty()) << "a new input does need it";
 }
 
+// The name of an act's Job ends with the hash of its input, and has room for 52 characters of its own.
+TEST_F(ReconcileTest, ALongNameWithADotWhereItIsCutIsStillAName) {
+  describe(
+      "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: act}, "
+      "also: [{from: instance, to: a}]}");
+  World acting = world();
+  acting.make = [](const std::string&, const Value&) {
+    return yaml(fmt::format("{{apiVersion: batch/v1, kind: Job, metadata: {{name: {}..b, namespace: shop}}}}",
+                            std::string(50, 'a')));
+  };
+  const Plan plan = decide(blueprint, instance, record, acting);
+  ASSERT_EQ(plan.applies.size(), 1U);
+  EXPECT_TRUE(plan.applies[0].id.name.starts_with(std::string(50, 'a') + "-")) << plan.applies[0].id.name;
+  EXPECT_EQ(plan.applies[0].id.name.size(), 61U);
+}
+
 // Whichever of them is tried now: the status doesn't change with that.
 TEST_F(ReconcileTest, OfSeveralFailingObjectsTheFirstSpeaks) {
   describe(

@@ -324,8 +324,10 @@ void Survey::take_members(graph::Node node, Value made) {
       if (member.id.kind != "Job" || member.id.api_version != "batch/v1")
         return fail(facts, fmt::format("its function gives {}, and an act is a Job of batch/v1",
                                        member.id.display()));
-      const std::string name = fmt::format("{}-{}", member.id.name.substr(0, kMostLabel - kSuffix - 1),
-                                           member.hash.substr(0, kSuffix));
+      // A name can't go on with a dash after a dot.
+      std::string begin = member.id.name.substr(0, kMostLabel - kSuffix - 1);
+      while (begin.ends_with('.')) begin.pop_back();
+      const std::string name = fmt::format("{}-{}", begin, member.hash.substr(0, kSuffix));
       object["metadata"].set("name", name);
       member.id.name = name;
       object["metadata"].set("finalizers", Value::array({kFinalizer}));
