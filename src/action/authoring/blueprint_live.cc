@@ -15,6 +15,7 @@ namespace {
 
 using encoding::Value;
 using graph::Truth;
+using reconcile::NodeState;
 using reconcile::Observation;
 
 // As many as are looked at for one question; each costs some requests.
@@ -174,6 +175,19 @@ std::optional<std::pair<std::string, std::string>> release_of(const std::vector<
   return reconcile::release_named_by(members.front().desired);
 }
 
+// Why a write fails only the operator knows, and its status names the first object that does.
+void tell_what_fails(InstanceGraph& graph, const Value& instance) {
+  const Value* const generation = instance.at_path({"metadata", "generation"});
+  const Value* const seen = graph.condition.find("observedGeneration");
+  if (graph.condition.string_at("reason") != reconcile::word(NodeState::Failed) ||
+      (generation != nullptr && seen != nullptr && *generation != *seen))
+    return;
+  for (reconcile::NodeReport& each : graph.plan.nodes)
+    if (each.state == NodeState::Changing)
+      each.detail = fmt::format("it is not as wanted yet, and the operator reports a failure: {}",
+                                graph.condition.string_at("message"));
+}
+
 Result<InstanceGraph> graph_of(kube::Client& client, LiveBlueprint& live, const Value& instance,
                                const Context& context) {
   const blueprint::Blueprint& blueprint = live.blueprint;
@@ -189,6 +203,7 @@ Result<InstanceGraph> graph_of(kube::Client& client, LiveBlueprint& live, const 
   Looker looker(client, live, result.instance.ns, context);
   const reconcile::World world = looker.world();
   result.plan = reconcile::decide(blueprint, instance, recorded, world);
+  tell_what_fails(result, instance);
   const reconcile::Survey survey(blueprint, instance, recorded, world);
   // Without guards, since an unwanted node isn't asked for its objects otherwise.
   const blueprint::Blueprint unguarded = blueprint.without_guards();
