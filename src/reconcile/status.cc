@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 
 #include "apimachinery/conditions.h"
 #include "base/text.h"
@@ -34,6 +36,22 @@ const NodeReport* first_cause(const Plan& plan, const NodeReport* waiting) {
     waiting = &*before;
   }
   return waiting;
+}
+
+// Of what is going, the first that waits for nothing else of it: that one keeps the others.
+const NodeReport* first_to_go(const Plan& plan, const NodeReport* going) {
+  std::set<ObjectId> ids;
+  for (const NodeReport& each : plan.nodes)
+    if (each.state == NodeState::Deleting && each.id) ids.insert(*each.id);
+  std::set<std::string> needed;
+  for (const Recorded& each : plan.record.objects)
+    if (ids.contains(each.id))
+      for (const std::string& before : each.after)
+        if (before != each.node) needed.insert(before);
+  const auto first = std::ranges::find_if(plan.nodes, [&](const NodeReport& each) {
+    return each.state == NodeState::Deleting && !needed.contains(each.node);
+  });
+  return first == plan.nodes.end() ? going : &*first;
 }
 
 // How many objects of its node fail besides the one that it names.
@@ -70,6 +88,7 @@ const NodeReport* problem_of(const Plan& plan) {
                                 NodeState::Deleting, NodeState::Waiting}) {
     const auto found = std::ranges::find(plan.nodes, state, &NodeReport::state);
     if (found == plan.nodes.end()) continue;
+    if (state == NodeState::Deleting) return first_to_go(plan, &*found);
     return state == NodeState::Waiting ? first_cause(plan, &*found) : &*found;
   }
   return nullptr;
