@@ -77,7 +77,9 @@ Value signatures_value(const std::vector<trust::Proof>& proofs) {
                        {"name", view::text_or_null(proof.name)},
                        {"signedAt", proof.signed_at ? Value(format_time(*proof.signed_at)) : Value()},
                        {"valid", proof.objection.empty()},
-                       {"objection", view::text_or_null(proof.objection)}}));
+                       {"objection", view::text_or_null(proof.objection)},
+                       {"identity", proof.identity ? Value(proof.identity->subject) : Value()},
+                       {"issuer", proof.identity ? Value(proof.identity->issuer) : Value()}}));
   }
   return list;
 }

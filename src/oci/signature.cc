@@ -12,7 +12,6 @@ namespace {
 using encoding::Value;
 
 constexpr std::string_view kSignatureAnnotation = "dev.cosignproject.cosign/signature";
-constexpr std::string_view kCertificateAnnotation = "dev.sigstore.cosign/certificate";
 constexpr std::string_view kKeyAnnotation = "dev.mistletoe/public-key";
 constexpr std::string_view kImageConfig = "application/vnd.oci.image.config.v1+json";
 constexpr std::string_view kClaimType = "cosign container image signature";
@@ -157,7 +156,7 @@ SignatureClaim simple_signing_claim(const Descriptor& layer, std::string_view pa
   SignatureClaim claim;
   claim.form = SignatureForm::Cosign;
   claim.message = payload;
-  claim.has_certificate = layer.annotations.contains(std::string(kCertificateAnnotation));
+  claim.keyless = keyless_in(layer.annotations);
   if (const auto key = layer.annotations.find(std::string(kKeyAnnotation)); key != layer.annotations.end())
     claim.key_pem = key->second;
   const auto signature = layer.annotations.find(std::string(kSignatureAnnotation));
@@ -188,8 +187,7 @@ SignatureClaim bundle_claim(std::string_view bundle) {
   const Value* const material = document->find("verificationMaterial");
   if (material == nullptr || !material->is_object())
     return damaged(std::move(claim), "the bundle has no verificationMaterial");
-  claim.has_certificate =
-      material->find("certificate") != nullptr || material->find("x509CertificateChain") != nullptr;
+  claim.keyless = keyless_in(*material);
   std::string hint;
   if (base64_decode(material->string_at({"publicKey", "hint"}), hint) &&
       hint.size() == crypto::Digest::kSize) {
@@ -212,7 +210,8 @@ SignatureClaim bundle_claim(std::string_view bundle) {
       !base64_decode(signatures->as_array().front().string_at("sig"), claim.signature) ||
       claim.signature.empty())
     return damaged(std::move(claim), "the bundle has not exactly one signature in base64");
-  const Result<Value> inner = parsed(statement);
+  claim.payload = std::move(statement);
+  const Result<Value> inner = parsed(claim.payload);
   if (!inner) return damaged(std::move(claim), "the bundle's statement is not JSON");
   read_statement(*inner, claim);
   return claim;

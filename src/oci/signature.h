@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "oci/keyless.h"
 #include "oci/layout.h"
 #include "oci/manifest.h"
 #include "oci/reference.h"
@@ -36,11 +37,12 @@ struct SignatureClaim {
   SignatureForm form = SignatureForm::Cosign;
   std::string message;                     ///< the bytes that were signed
   std::string signature;                   ///< decoded
+  std::string payload;                     ///< in `message`, of a DSSE envelope; else empty
   std::optional<crypto::Digest> digest;    ///< of the manifest that it is for
   std::string repository;                  ///< that it was made for, "host/path"; empty: it doesn't say
   std::string key_pem;                     ///< beside the signature; empty: none
   std::optional<crypto::Digest> key_hint;  ///< the fingerprint of the key that made it
-  bool has_certificate = false;            ///< made without a key of one's own (keyless)
+  std::optional<KeylessClaim> keyless;     ///< made with a certificate, without a key of one's own
   std::optional<WallTime> signed_at;       ///< in the signed bytes
   std::map<std::string, std::string> annotations;  ///< in the signed bytes
   std::string damage;  ///< why nothing of this can be believed; empty: it can be read

@@ -140,7 +140,7 @@ TEST(Bundle, SaysWhatIsDamaged) {
         bundle_with(with(kStatement, R"("subject":[)", R"("subject":[{},)")),
         bundle_with(with(kStatement, kManifest.hex(), "00"))})
     EXPECT_NE(bundle_claim(bundle).damage, "") << bundle;
-  EXPECT_TRUE(bundle_claim(bundle_with(kStatement, R"(,"certificate":{"rawBytes":""})")).has_certificate);
+  EXPECT_TRUE(bundle_claim(bundle_with(kStatement, R"(,"certificate":{"rawBytes":""})")).keyless.has_value());
 }
 
 }  // namespace

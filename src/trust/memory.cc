@@ -32,7 +32,11 @@ Value to_value(const Proof& proof) {
                         {"algorithm", proof.algorithm},
                         {"signedAt", proof.signed_at ? Value(format_time(*proof.signed_at)) : Value()},
                         {"objection", proof.objection},
-                        {"madeFor", proof.made_for}});
+                        {"madeFor", proof.made_for},
+                        {"identity", proof.identity ? Value::object({{"issuer", proof.identity->issuer},
+                                                                     {"subject", proof.identity->subject}})
+                                                    : Value()},
+                        {"trustRoot", proof.root}});
 }
 
 std::set<std::string> texts_in(const Value* list) {
@@ -51,13 +55,19 @@ oci::SignatureForm form_in(std::string_view text) {
 
 Proof proof_in(const Value& value) {
   const std::set<std::string> keys = texts_in(value.find("keys"));
+  const Value* const identity = value.find("identity");
   return Proof{.form = form_in(value.string_at("form")),
                .keys = {keys.begin(), keys.end()},
                .algorithm = std::string(value.string_at("algorithm")),
                .name = {},  // of the policy as it is now
                .signed_at = parse_time(value.string_at("signedAt")),
                .objection = std::string(value.string_at("objection")),
-               .made_for = std::string(value.string_at("madeFor"))};
+               .made_for = std::string(value.string_at("madeFor")),
+               .identity = identity != nullptr && identity->is_object()
+                               ? std::optional(Identity{std::string(identity->string_at("issuer")),
+                                                        std::string(identity->string_at("subject"))})
+                               : std::nullopt,
+               .root = std::string(value.string_at("trustRoot"))};
 }
 
 }  // namespace

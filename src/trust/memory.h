@@ -1,7 +1,7 @@
 #pragma once
-// The memory of this machine for signatures: the keys by which each package is known, and the proofs of each
-// manifest, so that they need no request again. Files below the state directory with a checksum of
-// themselves, like pins (registry/pin_store.h). Any thread, many processes.
+// The memory of this machine for signatures: the keys and identities by which each package is known, and the
+// proofs of each manifest, so that they need no request again. Files below the state directory with a
+// checksum of themselves, like pins (registry/pin_store.h). Any thread, many processes.
 //
 //   <directory>/packages/<sha256 of the package>.json    {"kind":"RememberedSigners", "package", "keys", …}
 //   <directory>/manifests/<sha256 of package@digest>.json {"kind":"ProvedSignatures", "package", "manifest",

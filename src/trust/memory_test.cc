@@ -44,7 +44,16 @@ TEST_F(TrustMemory, KeepsWhatWasProved) {
                                    .algorithm = {},
                                    .name = {},
                                    .signed_at = {},
-                                   .objection = "it is damaged"}};
+                                   .objection = "it is damaged"},
+                                  {.form = oci::SignatureForm::Bundle,
+                                   .keys = {},
+                                   .algorithm = "ECDSA P-256",
+                                   .name = {},
+                                   .signed_at = WallTime(std::chrono::seconds(1700000000)),
+                                   .objection = {},
+                                   .made_for = {},
+                                   .identity = Identity{"https://accounts.example", "a@team.example"},
+                                   .root = "sha256:c"}};
   ASSERT_TRUE(memory.record(subject, proofs).ok());
   EXPECT_EQ(*memory.proofs_of(subject), std::optional(proofs));
   EXPECT_EQ(*memory.proofs_of({package, crypto::sha256("other")}), std::nullopt);

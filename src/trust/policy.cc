@@ -39,8 +39,25 @@ class PolicyReader {
     const Value* const spec = document.find("spec");
     if (spec == nullptr || !spec->is_object())
       return fail(document, "the trust policy has no spec", "write 'spec:' with 'rules:' below");
-    return only(*spec, "spec.", {"default", "rules"});
+    return only(*spec, "spec.", {"default", "rules", "trustRoot"});
   }
+
+  /// Before rules are read, which are held against it.
+  Status read_root(const Value& spec) {
+    const Value* const value = spec.find("trustRoot");
+    if (value == nullptr) return {};
+    constexpr const char* kRelative = "the path is relative to the policy's file";
+    if (!value->is_string() || value->as_string().empty())
+      return fail(*value, "spec.trustRoot is not a file", "write 'trustRoot: trusted_root.json'");
+    const Result<std::string> text = read_(Path(value->as_string()));
+    if (!text)
+      return fail(*value, fmt::format("the trust root can't be read: {}", text.error().message), kRelative);
+    Result<TrustRoot> root = TrustRoot::parse(*text, value->as_string());
+    if (!root) return fail(*value, root.error().to_line(), root.error().hint);
+    root_ = std::make_shared<const TrustRoot>(*std::move(root));
+    return {};
+  }
+  const std::shared_ptr<const TrustRoot>& root() const { return root_; }
 
   Result<Mode> mode(const Value& object, std::string_view key, Mode fallback) const {
     const Value* const value = object.find(key);
@@ -57,7 +74,8 @@ class PolicyReader {
     if (!value.is_object())
       return fail(value, "a rule is not an object", "write '- match: oci://registry.example/**'");
     MIST_TRY_VOID(
-        only(value, "", {"match", "mode", "keys", "threshold", "minimumAge", "maximumAge", "signedFor"}));
+        only(value, "",
+             {"match", "mode", "keys", "identities", "threshold", "minimumAge", "maximumAge", "signedFor"}));
     Rule rule;
     rule.place = place_text(file_, value.position().line);
     rule.match = value.string_at("match");
@@ -69,17 +87,26 @@ class PolicyReader {
     if (is_oci) {
       MIST_TRY(rule.match, repositories(value, rule.match));
     }
+    rule.root = root_;
     const Value* const keys = value.find("keys");
-    MIST_TRY(rule.mode, mode(value, "mode", keys != nullptr ? Mode::Require : Mode::Remember));
-    if ((rule.mode == Mode::Require) != (keys != nullptr))
+    const Value* const identities = value.find("identities");
+    const bool names_signers = keys != nullptr || identities != nullptr;
+    MIST_TRY(rule.mode, mode(value, "mode", names_signers ? Mode::Require : Mode::Remember));
+    if ((rule.mode == Mode::Require) != names_signers)
       return fail(value,
-                  keys != nullptr ? fmt::format("{} has keys, but doesn't require them", rule.match)
-                                  : fmt::format("{} requires signatures, but names no keys", rule.match),
-                  "mode: require and keys belong together");
+                  names_signers ? fmt::format("{} has {}, but doesn't require them", rule.match,
+                                              keys != nullptr ? "keys" : "identities")
+                                : fmt::format("{} requires signatures, but names no keys", rule.match),
+                  "mode: require belongs together with keys or identities");
     if (!is_oci && remembers(rule.mode))
       return fail(value, fmt::format("{} is no OCI registry, so no signer can be remembered", rule.match),
                   "a signature of minisign's doesn't hold its key: name it in keys");
     if (keys != nullptr) MIST_TRY_VOID(read_keys(*keys, rule));
+    if (identities != nullptr && !is_oci)
+      return fail(*identities,
+                  fmt::format("{} is no OCI registry, so nothing of it is signed by an identity", rule.match),
+                  "name a key of minisign's in keys");
+    if (identities != nullptr) MIST_TRY_VOID(read_identities(*identities, rule));
     MIST_TRY_VOID(read_limits(value, rule));
     return rule;
   }
@@ -179,13 +206,35 @@ class PolicyReader {
     return TrustedKey{name, *std::move(key)};
   }
 
+  Status read_identities(const Value& list, Rule& rule) const {
+    constexpr const char* kForm =
+        "write '- {issuer: https://accounts.example, subject: release@team.example}'";
+    if (root_ == nullptr)
+      return fail(list, "identities are held against a trust root, and spec.trustRoot is missing",
+                  "write 'trustRoot: trusted_root.json' below spec");
+    if (!list.is_array() || list.empty() || list.size() > kMostKeys)
+      return fail(list, "identities is not a list of identities", kForm);
+    for (const Value& each : list.as_array()) {
+      if (!each.is_object()) return fail(each, "an identity is not an object", kForm);
+      MIST_TRY_VOID(only(each, "identities[].", {"issuer", "subject"}));
+      TrustedIdentity identity{std::string(each.string_at("issuer")), std::string(each.string_at("subject"))};
+      if (const std::string why = objection_to(identity); !why.empty())
+        return fail(each, fmt::format("an identity {}", why), kForm);
+      if (std::ranges::find(rule.identities, identity) != rule.identities.end())
+        return fail(each, fmt::format("{} stands there twice", identity.text()),
+                    "an identity counts once: remove one of them");
+      rule.identities.push_back(std::move(identity));
+    }
+    return {};
+  }
+
   Status read_limits(const Value& value, Rule& rule) const {
     if (const Value* const threshold = value.find("threshold")) {
+      const std::size_t most = std::max<std::size_t>(rule.keys.size() + rule.identities.size(), 1);
       if (!threshold->is_int() || threshold->as_int() < 1 ||
-          static_cast<std::size_t>(threshold->as_int()) > rule.keys.size())
-        return fail(*threshold,
-                    fmt::format("threshold must be from 1 to {}", std::max<std::size_t>(rule.keys.size(), 1)),
-                    "it is the number of the rule's keys that must have signed");
+          static_cast<std::size_t>(threshold->as_int()) > most || rule.mode != Mode::Require)
+        return fail(*threshold, fmt::format("threshold must be from 1 to {}", most),
+                    "it is the number of the rule's keys and identities that must have signed");
       rule.threshold = static_cast<std::size_t>(threshold->as_int());
     }
     MIST_TRY(rule.minimum_age, age(value, "minimumAge", rule));
@@ -211,16 +260,34 @@ class PolicyReader {
     const Result<Duration> parsed =
         given->is_string() ? parse_duration(given->as_string()) : error(ErrorKind::Invalid, "no text");
     if (!parsed || *parsed <= Duration::zero() || rule.mode != Mode::Require)
-      return fail(*given, fmt::format("{} is a duration, in a rule with keys", key), "write '72h', or '30m'");
+      return fail(*given, fmt::format("{} is a duration, in a rule with keys or identities", key),
+                  "write '72h', or '30m'");
     return std::optional(*parsed);
   }
 
   std::vector<std::string_view> lines_;
   const std::string& file_;
   const std::function<Result<std::string>(const Path&)>& read_;
+  std::shared_ptr<const TrustRoot> root_;
 };
 
 }  // namespace
+
+std::string TrustedIdentity::text() const { return fmt::format("{} ({})", subject, issuer); }
+
+std::string objection_to(const TrustedIdentity& identity) {
+  constexpr std::string_view kHttps = "https://";
+  const std::string_view host =
+      std::string_view(identity.issuer).substr(std::min(kHttps.size(), identity.issuer.size()));
+  if (!identity.issuer.starts_with(kHttps) || host.empty())
+    return "needs an issuer, the https:// address where its owner logs in";
+  // Anybody can be an issuer somewhere.
+  if (host.substr(0, host.find('/')).find('*') != std::string_view::npos)
+    return "needs the whole name of its issuer's host";
+  if (identity.subject.find_first_not_of('*') == std::string::npos)
+    return "needs a subject: whoever has an account at the issuer fits otherwise";
+  return {};
+}
 
 bool matches(std::string_view pattern, std::string_view text) {
   // Up to where in `text` the pattern so far may lead.
@@ -249,14 +316,16 @@ Result<Policy> Policy::parse(std::string_view text, const std::string& file,
   MIST_TRY(const Value document,
            encoding::parse_yaml(
                text, {.strict = true, .file = file, .max_bytes = kMostPolicyBytes, .max_depth = 16}));
-  const PolicyReader reader(text, file, read);
+  PolicyReader reader(text, file, read);
   MIST_TRY_VOID(reader.open(document));
   const Value& spec = *document.find("spec");
+  MIST_TRY_VOID(reader.read_root(spec));
   Policy policy;
+  policy.default_.root = reader.root();
   MIST_TRY(policy.default_.mode, reader.mode(spec, "default", Mode::Known));
   if (policy.default_.mode == Mode::Require)
     return reader.fail(spec, "spec.default can't be require, because it has no keys",
-                       "write a rule with 'match: oci://**' and keys");
+                       "write a rule with 'match: oci://**', and keys or identities");
   policy.default_.place = place_text(file, spec.position().line);
   const Value* const rules = spec.find("rules");
   if (rules == nullptr || rules->is_null()) return policy;

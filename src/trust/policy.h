@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,12 +15,13 @@
 #include "base/fs.h"
 #include "base/result.h"
 #include "crypto/signing.h"
+#include "trust/trust_root.h"
 
 namespace mist::trust {
 
 enum class Mode : std::uint8_t {
-  Remember,  ///< what was once signed must stay signed by the same key
-  Require,   ///< the rule's keys must have signed it
+  Remember,  ///< what was once signed must stay signed by the same key or identity
+  Require,   ///< the rule's keys and identities must have signed it
   Ignore,    ///< no signatures are looked for, so they cost no request
   Known,     ///< as Remember, of packages that somebody here has verified; as Ignore of others
 };
@@ -29,6 +31,17 @@ struct TrustedKey {
   crypto::PublicKey key;
 };
 
+/// Whom certificates of keyless signatures may be issued to, as patterns (matches).
+struct TrustedIdentity {
+  std::string issuer;
+  std::string subject;
+  std::string text() const;  ///< "SUBJECT (ISSUER)"
+  friend bool operator==(const TrustedIdentity&, const TrustedIdentity&) = default;
+};
+
+/// Why it protects nothing, to follow "an identity"; empty: it does.
+std::string objection_to(const TrustedIdentity& identity);
+
 struct Rule {
   std::string match;  ///< a pattern for oci::Repository::identity, or REGISTRY/PATH; empty: the default
   Mode mode = Mode::Remember;
@@ -36,8 +49,11 @@ struct Rule {
   std::size_t threshold = 1;                 ///< how many of them
   std::optional<Duration> minimum_age = {};  ///< since it was signed
   std::optional<Duration> maximum_age = {};
-  std::vector<std::string> signed_for = {};  ///< patterns; empty: the package's own repository
-  std::string place = {};                    ///< "trust.yaml:7"; empty: no file says it
+  std::vector<std::string> signed_for = {};      ///< patterns; empty: the package's own repository
+  std::string place = {};                        ///< "trust.yaml:7"; empty: no file says it
+  std::vector<TrustedIdentity> identities = {};  ///< of Require; they count as `keys` do
+  /// The authorities and logs that keyless signatures are held against; null: those prove nothing.
+  std::shared_ptr<const TrustRoot> root = {};
 };
 
 /// Whether it holds packages against the keys that this machine remembers.

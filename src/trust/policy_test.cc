@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 #include "crypto/keys.h"
+#include "encoding/json.h"
+#include "testing/sigstore.h"
 #include "testing/temp_dir.h"
 
 namespace mist::trust {
@@ -23,6 +25,8 @@ Result<Policy> parsed(const std::string& spec) {
                          if (path == "a.pub") return public_pem(1);
                          if (path == "b.pub") return public_pem(2);
                          if (path == "bad.pub") return std::string("no key");
+                         if (path == "root.json")
+                           return encoding::to_json(mist::testing::Sigstore(1).trusted_root());
                          return error(ErrorKind::NotFound, "cannot read {}", path.string());
                        });
 }
@@ -132,11 +136,66 @@ TEST(TrustPolicy, RefusesRulesThatProtectNothing) {
   EXPECT_EQ(rule("match: 'oci://x/y', keys: [{name: a, file: bad.pub}]"),
             "the key a can't be used: this is not a public key (it is no PEM text)");
   EXPECT_EQ(rule("match: 'oci://x/y', keys: [{name: a, file: a.pub}], minimumAge: soon"),
-            "minimumAge is a duration, in a rule with keys");
+            "minimumAge is a duration, in a rule with keys or identities");
   EXPECT_EQ(rule("match: 'oci://x/y', keys: [{name: a, file: a.pub}], minimumAge: 2h, maximumAge: 1h"),
             "minimumAge is longer than maximumAge");
   EXPECT_EQ(rule("match: 'oci://x/y', keys: [{name: a, file: a.pub}], signedFor: [team]"),
             "signedFor names repositories");
+}
+
+TEST(TrustPolicy, IdentitiesAreHeldAgainstATrustRoot) {
+  const auto policy = parsed(R"(
+  trustRoot: root.json
+  default: remember
+  rules:
+  - match: oci://reg.example/**
+    keys: [{name: a, file: a.pub}]
+    identities:
+    - {issuer: "https://accounts.example", subject: a@team.example}
+    - {issuer: "https://ci.example/**", subject: "https://ci.example/team/**"}
+    threshold: 3
+)");
+  ASSERT_TRUE(policy.ok()) << policy.error().to_line();
+  const Rule& rule = policy->rule_for("oci://reg.example/shop");
+  EXPECT_EQ(rule.mode, Mode::Require);
+  EXPECT_EQ(rule.threshold, 3u);
+  ASSERT_EQ(rule.identities.size(), 2u);
+  EXPECT_EQ(rule.identities[0].text(), "a@team.example (https://accounts.example)");
+  ASSERT_NE(rule.root, nullptr);
+  EXPECT_EQ(rule.root->logs.size(), 1u);
+  EXPECT_EQ(policy->rule_for("oci://elsewhere.example/shop").root, rule.root);
+}
+
+TEST(TrustPolicy, RefusesIdentitiesThatProtectNothing) {
+  const auto rule = [](std::string_view identities) {
+    return failure(fmt::format("  trustRoot: root.json\n  rules:\n  - {{match: 'oci://x/y', identities: {}}}",
+                               identities));
+  };
+  EXPECT_EQ(rule("[]"), "identities is not a list of identities");
+  EXPECT_EQ(rule("[a]"), "an identity is not an object");
+  EXPECT_EQ(rule("[{issuer: 'https://i', subject: a, name: b}]"), "the key identities[].name is not known");
+  EXPECT_EQ(rule("[{subject: a}]"),
+            "an identity needs an issuer, the https:// address where its owner logs in");
+  EXPECT_EQ(rule("[{issuer: 'http://i', subject: a}]"),
+            "an identity needs an issuer, the https:// address where its owner logs in");
+  EXPECT_EQ(rule("[{issuer: 'https://**', subject: a}]"),
+            "an identity needs the whole name of its issuer's host");
+  EXPECT_EQ(rule("[{issuer: 'https://i', subject: '**'}]"),
+            "an identity needs a subject: whoever has an account at the issuer fits otherwise");
+  EXPECT_EQ(rule("[{issuer: 'https://i', subject: a}, {issuer: 'https://i', subject: a}]"),
+            "a (https://i) stands there twice");
+  EXPECT_EQ(rule("[{issuer: 'https://i', subject: a}], threshold: 2"), "threshold must be from 1 to 1");
+  EXPECT_EQ(rule("[{issuer: 'https://i', subject: a}], mode: remember"),
+            "oci://x/y has identities, but doesn't require them");
+  EXPECT_EQ(failure("  rules:\n  - {match: 'oci://x/y', identities: [{issuer: 'https://i', subject: a}]}"),
+            "identities are held against a trust root, and spec.trustRoot is missing");
+  EXPECT_EQ(failure("  trustRoot: root.json\n  rules:\n  - {match: 'team/**', identities: [{issuer: "
+                    "'https://i', subject: a}]}"),
+            "team/** is no OCI registry, so nothing of it is signed by an identity");
+  EXPECT_EQ(failure("  trustRoot: [root.json]"), "spec.trustRoot is not a file");
+  EXPECT_EQ(failure("  trustRoot: gone.json"), "the trust root can't be read: cannot read gone.json");
+  EXPECT_TRUE(failure("  trustRoot: a.pub").find("a.pub") != std::string::npos);
+  EXPECT_EQ(parsed("  rules: []\n  trustRoot: gone.json").error().where->line, 5u);
 }
 
 TEST(TrustPatterns, OneStarStaysInASegment) {

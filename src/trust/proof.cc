@@ -51,14 +51,26 @@ Proof by_unknown_key(Proof proof, const oci::SignatureClaim& claim) {
       return objected(std::move(proof), "it is not valid for the key beside it");
     return proved_by(std::move(proof), *key, {});
   }
-  if (claim.has_certificate)
-    return objected(std::move(proof), "it was made with a certificate, whose issuer isn't known here");
   for (const crypto::PublicKey& key : crypto::possible_p256_keys(claim.message, claim.signature)) {
     if (claim.key_hint && *claim.key_hint != key.fingerprint()) continue;
     proof.keys.push_back(key.fingerprint().str());
     proof.algorithm = crypto::to_string(key.kind());
   }
   if (proof.keys.empty()) return objected(std::move(proof), "it is of no key that is known here");
+  return proof;
+}
+
+// The time that the log signed stands for the one that the signature states.
+Proof by_identity(Proof proof, const oci::SignatureClaim& claim, const Rule& rule) {
+  if (rule.root == nullptr)
+    return objected(std::move(proof),
+                    "it was made with a certificate, and the trust policy names no trust root for those");
+  Result<KeylessProof> keyless = verify_keyless(claim, *rule.root);
+  if (!keyless) return objected(std::move(proof), keyless.error().to_line());
+  proof.identity = std::move(keyless->identity);
+  proof.root = rule.root->digest.str();
+  proof.algorithm = crypto::to_string(keyless->kind);
+  proof.signed_at = keyless->at;
   return proof;
 }
 
@@ -80,17 +92,45 @@ Proof examined(const oci::SignatureClaim& claim, const Subject& subject, const R
   for (const TrustedKey& each : rule.keys)
     if (each.key.verify(claim.message, claim.signature))
       return proved_by(std::move(proof), each.key, each.name);
+  if (claim.keyless) return by_identity(std::move(proof), claim, rule);
   return by_unknown_key(std::move(proof), claim);
 }
 
-std::string key_text(const Proof& proof) {
+std::string signer_text(const Proof& proof) {
+  if (proof.identity) return TrustedIdentity{proof.identity->issuer, proof.identity->subject}.text();
   const std::string keys = join(proof.keys, " or ");
   return proof.name.empty() ? fmt::format("key {}", keys) : fmt::format("{} (key {})", proof.name, keys);
 }
 
-std::string keys_text(const std::set<std::string>& keys) {
-  const std::vector<std::string> list(keys.begin(), keys.end());
-  return fmt::format("key {}", join(list, " or "));
+// Of what is remembered: fingerprints, and Identity::str.
+std::string keys_text(const std::set<std::string>& signers) {
+  std::vector<std::string> keys;
+  std::vector<std::string> texts;
+  for (const std::string& each : signers) {
+    const std::size_t space = each.find(' ');
+    if (space == std::string::npos)
+      keys.push_back(each);
+    else
+      texts.push_back(TrustedIdentity{each.substr(0, space), each.substr(space + 1)}.text());
+  }
+  if (!keys.empty()) texts.insert(texts.begin(), fmt::format("key {}", join(keys, " or ")));
+  return join(texts, " or ");
+}
+
+// The name of the rule's key, or the text of its first identity, that a proof fits; empty: it fits none.
+std::string counted_as(const Rule& rule, const Proof& proof) {
+  for (const TrustedKey& each : rule.keys)
+    if (proof.keys.size() == 1 && proof.keys.front() == each.key.fingerprint().str()) return each.name;
+  for (const TrustedIdentity& each : rule.identities)
+    if (proof.identity && matches(each.issuer, proof.identity->issuer) &&
+        matches(each.subject, proof.identity->subject))
+      return each.text();
+  return {};
+}
+
+// Of a trust root that is no longer this one, because an authority may have been taken out of it.
+bool is_outdated(const Rule& rule, const Proof& proof) {
+  return proof.identity && (rule.root == nullptr || proof.root != rule.root->digest.str());
 }
 
 // Why a signature by a key of the rule doesn't count; empty: it does.
@@ -140,7 +180,10 @@ void name_keys(std::span<Proof> proofs, std::span<const TrustedKey> keys) {
 std::set<std::string> keys_in(std::span<const Proof> proofs) {
   std::set<std::string> keys;
   for (const Proof& proof : proofs)
-    if (proof.objection.empty()) keys.insert(proof.keys.begin(), proof.keys.end());
+    if (proof.objection.empty()) {
+      keys.insert(proof.keys.begin(), proof.keys.end());
+      if (proof.identity) keys.insert(proof.identity->str());
+    }
   return keys;
 }
 
@@ -148,7 +191,7 @@ std::string signers_text(std::span<const Proof> proofs) {
   std::vector<std::string> signers;
   for (const Proof& proof : proofs) {
     if (!proof.objection.empty()) continue;
-    std::string text = key_text(proof);
+    std::string text = signer_text(proof);
     if (std::ranges::find(signers, text) == signers.end()) signers.push_back(std::move(text));
   }
   return join(signers, " and ");
@@ -162,21 +205,20 @@ Status judge_required(const Rule& rule, const Subject& subject, std::span<const 
       objections.push_back(fmt::format("a signature: {}", proof.objection));
       continue;
     }
-    const auto trusted = std::ranges::find_if(rule.keys, [&](const TrustedKey& each) {
-      return proof.keys.size() == 1 && proof.keys.front() == each.key.fingerprint().str();
-    });
-    if (trusted == rule.keys.end()) {
+    const std::string signer = counted_as(rule, proof);
+    if (signer.empty())
       objections.push_back(
-          fmt::format("a signature: it is of {}, which the rule doesn't name", key_text(proof)));
-      continue;
-    }
-    if (!allows(rule, proof.made_for))
+          fmt::format("a signature: it is of {}, which the rule doesn't name", signer_text(proof)));
+    else if (is_outdated(rule, proof))
       objections.push_back(
-          fmt::format("the signature of {}: {}", trusted->name, objection_to_repository(proof.made_for)));
+          fmt::format("the signature of {}: it was held against another trust root", signer));
+    else if (!allows(rule, proof.made_for))
+      objections.push_back(
+          fmt::format("the signature of {}: {}", signer, objection_to_repository(proof.made_for)));
     else if (std::string why = age_objection(rule, proof, now); !why.empty())
-      objections.push_back(fmt::format("the signature of {}: {}", trusted->name, why));
+      objections.push_back(fmt::format("the signature of {}: {}", signer, why));
     else
-      counted.insert(trusted->name);
+      counted.insert(signer);
   }
   if (counted.size() >= rule.threshold) return {};
   if (!counted.empty()) {
@@ -185,8 +227,9 @@ Status judge_required(const Rule& rule, const Subject& subject, std::span<const 
   }
   std::vector<std::string> names;
   for (const TrustedKey& each : rule.keys) names.push_back(each.name);
+  for (const TrustedIdentity& each : rule.identities) names.push_back(each.text());
   const std::string wanted =
-      rule.keys.size() == 1 ? names.front() : fmt::format("{} of {}", rule.threshold, join(names, ", "));
+      names.size() == 1 ? names.front() : fmt::format("{} of {}", rule.threshold, join(names, ", "));
   const std::string name = fmt::format("{}@{}", subject.package, subject.manifest.str());
   if (rule.match.empty())
     return error(ErrorKind::Forbidden, "{} is not signed by {}", name, wanted)
@@ -222,7 +265,7 @@ Result<std::set<std::string>> judge_remembered(const std::set<std::string>& reme
       "ask whoever publishes it, by another way than the registry; to trust {} from now on: mistctl verify "
       "{} "
       "--accept-changed",
-      now.empty() ? "it unsigned" : "the new key", name);
+      now.empty() ? "it unsigned" : "the new signer", name);
   return failure;
 }
 

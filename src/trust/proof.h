@@ -5,6 +5,8 @@
 // one, it is told from the key beside the signature (mistctl writes it there) or, of ECDSA on P-256, from the
 // signature itself, which leaves two keys to choose from (crypto::possible_p256_keys), or one where a bundle
 // names its fingerprint. A second version that the same key signed leaves one.
+//
+// A keyless signature is of an identity instead (keyless.h), which counts and is remembered as keys are.
 
 #include <optional>
 #include <set>
@@ -16,6 +18,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "oci/signature.h"
+#include "trust/keyless.h"
 #include "trust/policy.h"
 
 namespace mist::trust {
@@ -30,6 +33,8 @@ struct Proof {
   std::string objection;  ///< why it proves nothing; empty: it does
   /// The repository ("oci://…") that it was made for, where that is another one which the rule allowed.
   std::string made_for = {};
+  std::optional<Identity> identity = {};  ///< instead of `keys`, of a keyless signature
+  std::string root = {};                  ///< the digest of the trust root that proved it
   friend bool operator==(const Proof&, const Proof&) = default;
 };
 
@@ -46,17 +51,18 @@ std::vector<Proof> examine(std::span<const oci::SignatureClaim> claims, const Su
 /// Gives proofs that were recorded the names that `keys` have now.
 void name_keys(std::span<Proof> proofs, std::span<const TrustedKey> keys);
 
-/// The fingerprints of all that prove something.
+/// The fingerprints, and Identity::str, of all that prove something.
 std::set<std::string> keys_in(std::span<const Proof> proofs);
 
-/// "key sha256:…", "key sha256:… or sha256:…", "release (sha256:…)"; of several with " and " between them.
+/// "key sha256:…", "key sha256:… or sha256:…", "release (sha256:…)", "SUBJECT (ISSUER)"; of several with "
+/// and " between them.
 std::string signers_text(std::span<const Proof> proofs);
 
-/// Under a rule that requires keys. Errors: Forbidden, with what is wrong with each signature.
+/// Under a rule that requires keys or identities. Errors: Forbidden, with what is wrong with each signature.
 Status judge_required(const Rule& rule, const Subject& subject, std::span<const Proof> proofs, WallTime now);
 
-/// The keys by which the package is known after this version: those of `remembered` that signed it too. No
-/// `remembered`: those that signed it. Errors: Conflict, naming both.
+/// The keys and identities by which the package is known after this version: those of `remembered` that
+/// signed it too. No `remembered`: those that signed it. Errors: Conflict, naming both.
 Result<std::set<std::string>> judge_remembered(const std::set<std::string>& remembered,
                                                const Subject& subject, std::span<const Proof> proofs);
 

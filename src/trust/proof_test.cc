@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 #include "crypto/keys.h"
+#include "encoding/json.h"
+#include "testing/sigstore.h"
 
 namespace mist::trust {
 namespace {
@@ -197,6 +199,106 @@ TEST(RememberedKeys, ASecondVersionTellsWhichOfTwoKeysItIs) {
   EXPECT_FALSE(judge_remembered(*second, kSubject,
                                 examine(std::array{claim_by(p256(2), Beside::Nothing)}, kSubject, {}))
                    .ok());
+}
+
+// A certificate in place of a key.
+
+const testing::Sigstore& sigstore() {
+  static const testing::Sigstore sigstore(1);
+  return sigstore;
+}
+std::shared_ptr<const TrustRoot> trust_root() {
+  static const auto root = std::make_shared<const TrustRoot>(
+      *TrustRoot::parse(encoding::to_json(sigstore().trusted_root()), "trusted_root.json"));
+  return root;
+}
+SignatureClaim keyless_claim(const std::string& subject = "email:a@team.example",
+                             const std::string& issuer = "https://accounts.example") {
+  const std::string payload =
+      oci::SigningPayload{.repository = {"reg.example", "team/shop"}, .digest = kManifest}.to_json();
+  oci::Descriptor layer = oci::descriptor_of(oci::kSimpleSigningType, payload);
+  layer.annotations = sigstore().sign_layer(
+      payload,
+      sigstore().issue({.issuer = issuer, .subject = subject, .from = kNow - std::chrono::hours(48)}),
+      kNow - std::chrono::hours(48));
+  return oci::simple_signing_claim(layer, payload);
+}
+Rule requiring_identities(std::vector<TrustedIdentity> identities, std::size_t threshold = 1) {
+  Rule rule = requiring({}, threshold);
+  rule.identities = std::move(identities);
+  rule.root = trust_root();
+  return rule;
+}
+std::string judged(const std::vector<SignatureClaim>& claims, const Rule& rule) {
+  const Status status = judge_required(rule, kSubject, examine(claims, kSubject, rule), kNow);
+  return status ? std::string() : fmt::format("{}: {}", status.error().message, status.error().because);
+}
+
+TEST(Identities, CountLikeKeys) {
+  const TrustedIdentity a{"https://accounts.example", "a@team.example"};
+  EXPECT_EQ(judged({keyless_claim()}, requiring_identities({a})), "");
+  EXPECT_NE(judged({keyless_claim("email:b@team.example")}, requiring_identities({a}))
+                .find("it is of b@team.example (https://accounts.example), which the rule doesn't name"),
+            std::string::npos);
+  EXPECT_NE(
+      judged({keyless_claim("email:a@team.example", "https://elsewhere.example")}, requiring_identities({a}))
+          .find("it is of a@team.example (https://elsewhere.example), which the rule doesn't name"),
+      std::string::npos);
+  EXPECT_EQ(judged({keyless_claim("URI:https://ci.example/team/shop/release.yml@refs/tags/v1")},
+                   requiring_identities(
+                       {{"https://accounts.example", "https://ci.example/team/*/release.yml@refs/tags/**"}})),
+            "");
+  // Together with keys.
+  Rule both = requiring_identities({a}, 2);
+  both.keys = {trusted("ops", p256(1))};
+  EXPECT_EQ(judged({keyless_claim(), claim_by(p256(1))}, both), "");
+  EXPECT_NE(judged({keyless_claim()}, both)
+                .find("is not signed by 2 of ops, a@team.example (https://accounts.example), as the trust "
+                      "policy requires: it is signed by a@team.example (https://accounts.example) only"),
+            std::string::npos);
+  // One person is one signer, however many patterns fit.
+  EXPECT_NE(judged({keyless_claim(), keyless_claim()},
+                   requiring_identities({a, {"https://accounts.example", "*@team.example"}}, 2)),
+            "");
+}
+
+TEST(Identities, AgesAreThoseOfTheLog) {
+  Rule rule = requiring_identities({{"https://accounts.example", "a@team.example"}});
+  rule.minimum_age = std::chrono::hours(47);
+  EXPECT_EQ(judged({keyless_claim()}, rule), "");
+  rule.minimum_age = std::chrono::hours(49);
+  EXPECT_NE(judged({keyless_claim()}, rule).find("it was made 2d ago"), std::string::npos);
+}
+
+TEST(Identities, AProofIsOfTheTrustRootThatProvedIt) {
+  const Rule rule = requiring_identities({{"https://accounts.example", "a@team.example"}});
+  std::vector<Proof> proofs = examine(std::array{keyless_claim()}, kSubject, rule);
+  proofs.front().root = crypto::sha256("an older file").str();
+  const Status status = judge_required(rule, kSubject, proofs, kNow);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().because.find("it was held against another trust root"), std::string::npos);
+  EXPECT_EQ(objection_to(keyless_claim()),
+            "it was made with a certificate, and the trust policy names no trust root for those");
+}
+
+TEST(Identities, AreRememberedLikeKeys) {
+  const Rule rule{.match = {}, .mode = Mode::Remember, .keys = {}, .root = trust_root()};
+  const auto proofs = examine(std::array{keyless_claim()}, kSubject, rule);
+  const std::set<std::string> remembered{"https://accounts.example a@team.example"};
+  EXPECT_EQ(keys_in(proofs), remembered);
+  EXPECT_EQ(*judge_remembered({}, kSubject, proofs), remembered);
+  EXPECT_EQ(*judge_remembered(remembered, kSubject, proofs), remembered);
+  const auto other = judge_remembered(
+      remembered, kSubject, examine(std::array{keyless_claim("email:b@team.example")}, kSubject, rule));
+  ASSERT_FALSE(other.ok());
+  EXPECT_NE(
+      other.error().message.find("is signed by b@team.example (https://accounts.example), and what was used "
+                                 "of it before is signed by a@team.example (https://accounts.example)"),
+      std::string::npos)
+      << other.error().message;
+  const auto by_key =
+      judge_remembered(remembered, kSubject, examine(std::array{claim_by(p256(1))}, kSubject, rule));
+  EXPECT_FALSE(by_key.ok());
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 // Signatures of what OCI registries hold: sign, verify.
 
+#include <algorithm>
+#include <memory>
+
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/output/output.h"
@@ -149,6 +152,20 @@ constexpr Flag kVerifyFlags[] = {
      .help = "Public key that must have signed it; if several, each of them. Without one the trust policy "
              "decides",
      .completion = Completion::File},
+    {.name = "identity",
+     .type = FlagType::Text,
+     .value = "SUBJECT",
+     .help = "E-mail address or URI whose certificate must have signed it, in place of a key or beside it; "
+             "'*' stands for anything but '/', '**' for anything"},
+    {.name = "issuer",
+     .type = FlagType::Text,
+     .value = "URL",
+     .help = "Where the owner of --identity logs in"},
+    {.name = "trust-root",
+     .type = FlagType::Text,
+     .value = "FILE",
+     .help = "Sigstore's trusted_root.json, for --identity. Without it that of the trust policy counts",
+     .completion = Completion::File},
     {.name = "signed-for",
      .type = FlagType::Texts,
      .value = "PATTERN",
@@ -161,6 +178,9 @@ constexpr Flag kVerifyFlags[] = {
 constexpr FlagGroup kVerifyGroups[] = {{"Flags", kVerifyFlags}, kOutputFlags};
 constexpr Example kVerifyExamples[] = {
     {"mistctl verify oci://registry.example/team/shop:1.4.0 --key release.pub", "Whether that key signed it"},
+    {"mistctl verify oci://registry.example/team/shop:1.4.0 --identity release@team.example "
+     "--issuer https://accounts.example --trust-root trusted_root.json",
+     "Whether that identity signed it, without a key (keyless)"},
     {"mistctl verify oci://registry.example/team/shop:1.4.0", "Its signers, and whether they suffice here"},
 };
 
@@ -176,11 +196,60 @@ Result<std::vector<trust::TrustedKey>> keys_in(const Invocation& invocation, Wor
   return keys;
 }
 
+// The identity that must have signed; none: the flags don't say one.
+Result<std::vector<trust::TrustedIdentity>> identities_in(const Invocation& invocation) {
+  std::vector<trust::TrustedIdentity> identities;
+  const bool has_identity = invocation.has("identity");
+  if (has_identity != invocation.has("issuer"))
+    return error(ErrorKind::Usage, "--identity and --issuer go together")
+        .with_because("an issuer vouches for its own accounts alone")
+        .with_hint("a workflow of GitHub's has the issuer https://token.actions.githubusercontent.com");
+  if (!has_identity && invocation.has("trust-root"))
+    return error(ErrorKind::Usage, "--trust-root goes with --identity and --issuer")
+        .with_hint("for all packages write spec.trustRoot in trust.yaml (docs/trust.md)");
+  if (!has_identity) return identities;
+  identities.push_back({std::string(invocation.text("issuer")), std::string(invocation.text("identity"))});
+  if (const std::string why = trust::objection_to(identities.front()); !why.empty())
+    return error(ErrorKind::Usage, "an identity {}", why)
+        .with_hint("write --identity release@team.example --issuer https://accounts.example");
+  return identities;
+}
+
+// The authorities and logs that identities are held against: of the flag, or else of the policy.
+Result<std::shared_ptr<const trust::TrustRoot>> trust_root_for(const Invocation& invocation, World& world,
+                                                               registry::OciTrust& trust,
+                                                               const std::string& package) {
+  if (!invocation.has("trust-root")) {
+    MIST_TRY(const trust::Rule rule, trust.rule_for(package));
+    if (rule.root == nullptr)
+      return error(ErrorKind::Usage, "--identity needs a trust root")
+          .with_hint(
+              "give one with --trust-root FILE, or write spec.trustRoot in trust.yaml (docs/trust.md)");
+    return rule.root;
+  }
+  const std::string file(invocation.text("trust-root"));
+  MIST_TRY(const std::string text, world.files.read(file, trust::kMaxTrustRootBytes));
+  MIST_TRY(trust::TrustRoot root, trust::TrustRoot::parse(text, file));
+  return std::make_shared<const trust::TrustRoot>(std::move(root));
+}
+
+std::string signer_of(const trust::Proof& proof) {
+  if (proof.identity) return proof.identity->subject;
+  return proof.name.empty() ? "-" : proof.name;
+}
+
+std::string vouched_by(const trust::Proof& proof) {
+  if (proof.identity) return proof.identity->issuer;
+  return proof.keys.empty() ? "-" : join(proof.keys, " or ");
+}
+
 void print_proofs(World& world, const std::vector<trust::Proof>& proofs) {
-  Table table({"SIGNED BY", "KEY", "FORM", "AT", "RESULT"});
+  const bool has_identities =
+      std::ranges::any_of(proofs, [](const trust::Proof& proof) { return proof.identity.has_value(); });
+  Table table({"SIGNED BY", has_identities ? "KEY OR ISSUER" : "KEY", "FORM", "AT", "RESULT"});
   for (const trust::Proof& proof : proofs)
-    table.add({{proof.name.empty() ? std::string("-") : proof.name},
-               {proof.keys.empty() ? std::string("-") : join(proof.keys, " or ")},
+    table.add({{signer_of(proof)},
+               {vouched_by(proof)},
                {std::string(oci::to_string(proof.form))},
                {proof.signed_at ? format_time(*proof.signed_at) : std::string("-")},
                {proof.objection.empty() ? std::string("valid") : proof.objection}});
@@ -200,7 +269,7 @@ Value to_value(const oci::Reference& reference, const registry::Verdict& verdict
 Status judged(registry::OciTrust& trust, const oci::Reference& exact, const registry::Verdict& verdict,
               const Invocation& invocation, World& world) {
   const bool accepts = invocation.enabled("accept-changed");
-  if (invocation.has("key"))
+  if (invocation.has("key") || invocation.has("identity"))
     return trust::judge_required(verdict.rule, {exact.repository.identity(), *exact.digest}, verdict.proofs,
                                  world.clock.now());
   if (accepts && !trust::remembers(verdict.rule.mode))
@@ -216,7 +285,8 @@ Status judged(registry::OciTrust& trust, const oci::Reference& exact, const regi
 
 Result<ExitCode> verify_local(const Invocation& invocation, const std::vector<trust::TrustedKey>& keys,
                               World& world) {
-  if (keys.empty() || invocation.enabled("accept-changed") || invocation.has("signed-for"))
+  if (keys.empty() || invocation.enabled("accept-changed") || invocation.has("signed-for") ||
+      invocation.has("identity"))
     return error(ErrorKind::Usage, "a file is verified with --key, a public key of minisign's");
   MIST_TRY(const auto registries, open_registries(invocation, world));
   MIST_TRY(const LocalPackage local, local_package(invocation.argument("REFERENCE"), *registries, world));
@@ -246,14 +316,18 @@ Result<ExitCode> verify_local(const Invocation& invocation, const std::vector<tr
 
 Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
   MIST_TRY(const std::vector<trust::TrustedKey> keys, keys_in(invocation, world));
+  MIST_TRY(const std::vector<trust::TrustedIdentity> identities, identities_in(invocation));
   if (is_local(invocation.argument("REFERENCE"))) return verify_local(invocation, keys, world);
   MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("REFERENCE")));
-  if (keys.empty() && invocation.has("signed-for"))
-    return error(ErrorKind::Usage, "--signed-for goes with --key")
-        .with_hint("without a key the trust policy says which repositories signatures may be made for");
-  if (!keys.empty() && invocation.enabled("accept-changed"))
-    return error(ErrorKind::Usage, "--key and --accept-changed exclude each other")
-        .with_hint("verify it with --key first; then with --accept-changed alone");
+  const bool is_told = !keys.empty() || !identities.empty();
+  if (!is_told && invocation.has("signed-for"))
+    return error(ErrorKind::Usage, "--signed-for goes with --key or --identity")
+        .with_hint("without one the trust policy says which repositories signatures may be made for");
+  if (is_told && invocation.enabled("accept-changed"))
+    return error(ErrorKind::Usage, "--{} and --accept-changed exclude each other",
+                 keys.empty() ? "identity" : "key")
+        .with_hint(fmt::format("verify it with --{} first; then with --accept-changed alone",
+                               keys.empty() ? "identity" : "key"));
   MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
   const config::Paths paths = access.paths;
   registry::Registries registries(std::move(access));
@@ -267,12 +341,16 @@ Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
     exact.digest = raw.digest;
   }
   registry::OciTrust trust(world.files, paths, world.clock, *world.events);
-  const trust::Rule given{.match = {},
-                          .mode = trust::Mode::Require,
-                          .keys = keys,
-                          .threshold = keys.size(),
-                          .signed_for = invocation.texts("signed-for")};
-  const trust::Rule* const rule = keys.empty() ? nullptr : &given;
+  trust::Rule given{.match = {},
+                    .mode = trust::Mode::Require,
+                    .keys = keys,
+                    .threshold = keys.size() + identities.size(),
+                    .signed_for = invocation.texts("signed-for"),
+                    .identities = identities};
+  if (!identities.empty()) {
+    MIST_TRY(given.root, trust_root_for(invocation, world, trust, exact.repository.identity()));
+  }
+  const trust::Rule* const rule = is_told ? &given : nullptr;
   MIST_TRY(registry::Verdict verdict,
            trust.look(exact.repository, *exact.digest, *client, rule, world.context));
   Status status = judged(trust, exact, verdict, invocation, world);
@@ -295,15 +373,15 @@ Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
   }
   if (!status) return status.error();
   if (client->behind(exact.repository) == nullptr) MIST_TRY_VOID(trust.learn(exact.repository, verdict));
-  const bool nobody_vouches = keys.empty() && verdict.rule.mode != trust::Mode::Require;
+  const bool nobody_vouches = !is_told && verdict.rule.mode != trust::Mode::Require;
   if (nobody_vouches)
     world.events->info(
         verdict.rule.mode == trust::Mode::Ignore
-            ? "the key is known from here alone: compare it with what the publisher says, or give the "
-              "publisher's with --key"
-            : "the key is known from here alone, and later versions must be signed by it: compare it with "
-              "what "
-              "the publisher says, or give the publisher's with --key");
+            ? "the signer is known from here alone: compare the key or identity with what the publisher "
+              "says, or give the publisher's with --key or --identity"
+            : "the signer is known from here alone, and later versions must be of the same one: compare the "
+              "key or identity with what the publisher says, or give the publisher's with --key or "
+              "--identity");
   return ExitCode::Ok;
 }
 
