@@ -21,8 +21,8 @@ struct SigningCertificate {
   WallTime not_after{};
   bool signs_code = false;         ///< the extended key usage allows it; without one it doesn't
   std::vector<std::string> names;  ///< URIs and e-mail addresses of the subject; may hold anything
-  /// Who the subject logged in to, in Fulcio's extension 1.3.6.1.4.1.57264.1.8 or, older, .1; empty: neither
-  /// is there. May hold anything.
+  /// The service that the subject logged in to, in Fulcio's extension 1.3.6.1.4.1.57264.1.8 or, older, .1;
+  /// empty: neither is there. May hold anything.
   std::string issuer;
 
   /// X.509 in DER. Errors: Invalid.

@@ -1,6 +1,6 @@
 #pragma once
-// What a keyless signature brings along in place of a key: a certificate, and entries of a transparency log
-// (Rekor), as cosign annotates its layers and as Sigstore's bundles have it. All of it is a claim; trust/
+// The parts of a keyless signature that stand in place of a key: a certificate, and entries of a transparency
+// log (Rekor), as cosign annotates its layers and as Sigstore's bundles have it. All of it is a claim; trust/
 // verifies it. Pure; any thread.
 
 #include <cstdint>

@@ -54,7 +54,11 @@ Status OciTrust::judge(const oci::Repository& repository, const crypto::Digest& 
 Status OciTrust::learn(const oci::Repository& repository, const Verdict& verdict) {
   const std::string package = repository.identity();
   MIST_TRY(const trust::Rule rule, rule_for(package));
-  const std::set<std::string> keys = trust::keys_in(verdict.proofs);
+  std::vector<trust::Proof> proofs = verdict.proofs;
+  // An identity that only a flag's trust root proved could not be told again by any other verb.
+  if (rule.root == nullptr)
+    std::erase_if(proofs, [](const trust::Proof& proof) { return proof.identity.has_value(); });
+  const std::set<std::string> keys = trust::keys_in(proofs);
   if (!trust::remembers(rule.mode) || !verdict.remembered.empty() || keys.empty()) return {};
   return memory_.remember(package, keys);
 }

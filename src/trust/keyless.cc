@@ -31,7 +31,7 @@ std::string raw(const crypto::Digest& digest) {
   return {reinterpret_cast<const char*>(digest.bytes().data()), crypto::Digest::kSize};
 }
 
-// What an entry of the log must be about.
+// The signature that an entry of the log must be about.
 struct Signed {
   const oci::SignatureClaim& claim;
   std::string certificate;  ///< DER

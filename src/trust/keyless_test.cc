@@ -61,7 +61,7 @@ oci::SignatureClaim bundled(const CertificateRequest& request = {}) {
   return bundled(ours().sign_statement(statement(), ours().issue(request), kSigned));
 }
 
-// What is wrong with it; empty: nothing.
+// The error; empty: it proves an identity.
 std::string refusal(const oci::SignatureClaim& claim,
                     const TrustRoot& root = root_of(ours().trusted_root())) {
   EXPECT_EQ(claim.damage, "");

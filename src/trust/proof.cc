@@ -64,7 +64,7 @@ Proof by_unknown_key(Proof proof, const oci::SignatureClaim& claim) {
 Proof by_identity(Proof proof, const oci::SignatureClaim& claim, const Rule& rule) {
   if (rule.root == nullptr)
     return objected(std::move(proof),
-                    "it was made with a certificate, and the trust policy names no trust root for those");
+                    "it was made with a certificate, and the trust policy has no spec.trustRoot for those");
   Result<KeylessProof> keyless = verify_keyless(claim, *rule.root);
   if (!keyless) return objected(std::move(proof), keyless.error().to_line());
   proof.identity = std::move(keyless->identity);
@@ -245,7 +245,7 @@ Status judge_required(const Rule& rule, const Subject& subject, std::span<const 
 
 Result<std::set<std::string>> judge_remembered(const std::set<std::string>& remembered,
                                                const Subject& subject, std::span<const Proof> proofs) {
-  const std::set<std::string> now = keys_in(proofs);
+  std::set<std::string> now = keys_in(proofs);
   if (remembered.empty()) return now;
   std::set<std::string> same;
   std::ranges::set_intersection(remembered, now, std::inserter(same, same.end()));

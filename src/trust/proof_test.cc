@@ -278,7 +278,7 @@ TEST(Identities, AProofIsOfTheTrustRootThatProvedIt) {
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.error().because.find("it was held against another trust root"), std::string::npos);
   EXPECT_EQ(objection_to(keyless_claim()),
-            "it was made with a certificate, and the trust policy names no trust root for those");
+            "it was made with a certificate, and the trust policy has no spec.trustRoot for those");
 }
 
 TEST(Identities, AreRememberedLikeKeys) {

@@ -25,6 +25,7 @@ constexpr std::array kTargets{
     Target{"json", json},
     Target{"json_path", json_path},
     Target{"k3", k3},
+    Target{"keyless", keyless},
     Target{"kubeconfig", kubeconfig},
     Target{"kustomization", kustomization},
     Target{"lock_file", lock_file},

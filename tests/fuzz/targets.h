@@ -62,6 +62,7 @@ void host_request(std::string_view bytes);
 void json(std::string_view bytes);
 void json_path(std::string_view bytes);
 void k3(std::string_view bytes);
+void keyless(std::string_view bytes);
 void kubeconfig(std::string_view bytes);
 void kustomization(std::string_view bytes);
 void lock_file(std::string_view bytes);
