@@ -119,6 +119,8 @@ Result<Database> Database::open(const Path& file, const OpenOptions& options) {
     const std::string_view journal = options.journal == Journal::Log ? "WAL" : "DELETE";
     MIST_TRY_VOID(
         database.script(fmt::format("PRAGMA journal_mode = {}; PRAGMA synchronous = FULL;", journal)));
+    // Bytes of what was deleted, such as an account, must not stay in the file or in its next backup.
+    MIST_TRY_VOID(database.script("PRAGMA secure_delete = ON;"));
   }
   MIST_TRY_VOID(database.script("PRAGMA foreign_keys = ON;"));
   return database;

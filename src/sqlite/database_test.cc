@@ -187,6 +187,24 @@ TEST_F(DatabaseTest, BacksUpWhatIsCommitted) {
   EXPECT_TRUE(copied->check().ok());
 }
 
+TEST_F(DatabaseTest, NothingOfADeletedRowStaysInTheFile) {
+  const auto holds = [&] {
+    std::ifstream in(file_, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    return bytes.find("a-name-to-forget") != std::string::npos;
+  };
+  {
+    Database database = migrated();
+    ASSERT_TRUE(database.run("INSERT INTO things (name) VALUES (?)", {std::string("a-name-to-forget")}).ok());
+  }
+  ASSERT_TRUE(holds());
+  {
+    Database database = opened();
+    ASSERT_TRUE(database.run("DELETE FROM things", {}).ok());
+  }
+  EXPECT_FALSE(holds());
+}
+
 TEST_F(DatabaseTest, NobodyElseMayReadTheFile) {
   const ::mode_t before = ::umask(0);
   migrated();

@@ -10,6 +10,7 @@
 #include "apply/plan/admission_judges.h"
 #include "apply/plan/asking.h"
 #include "apply/plan/refusal.h"
+#include "base/cut_text.h"
 #include "base/one_line.h"
 #include "base/parallel.h"
 #include "base/some_of.h"
@@ -387,10 +388,10 @@ class Settler {
   // Or all of them, if the first one only introduces a list: "failed to create typed patch object (…):
   // errors:".
   static std::string first_line(std::string_view whole) {
-    constexpr std::size_t kMost = 400;
+    constexpr std::size_t kMost = 2000;  // a list of faults
     std::string text(whole.substr(0, whole.find('\n')));
     if (text.ends_with(':')) text = fmt::format("{} {}", text, one_line(whole.substr(text.size())));
-    return text.size() <= kMost ? text : text.substr(0, kMost) + "…";
+    return cut_text(text, kMost);
   }
 
   kube::Client& client_;
