@@ -190,6 +190,13 @@ class Reconciler {
     }
   }
 
+  // `remedy`: of an object that is nobody's.
+  static std::string taken(const Member& member, std::string_view remedy) {
+    const std::string owner = owner_words(member.observed.object);
+    return owner.empty() ? fmt::format("{} exists already and is nobody's: {}", member.id.display(), remedy)
+                         : fmt::format("{} exists already and belongs to {}", member.id.display(), owner);
+  }
+
   void own(graph::Node node, const Member& member) {
     const Observation& observed = member.observed;
     if (observed.state == Observation::State::Unknown)
@@ -202,10 +209,8 @@ class Reconciler {
       return write(node, member);
     }
     if (!member.ours) {
-      if (!told(node).adopt || belongs_to_somebody(observed.object))
-        return report(
-            node, NodeState::Failed,
-            fmt::format("{} exists already and doesn't belong to this instance", member.id.display()));
+      if (!told(node).adopt || !owner_words(observed.object).empty())
+        return report(node, NodeState::Failed, taken(member, "delete it, or let the node adopt it"));
       if (!gate.empty()) return report(node, NodeState::Waiting, gate);
       if (apimachinery::is_terminating(observed.object))
         return report(node, NodeState::Waiting, "it is being deleted");
@@ -240,8 +245,8 @@ class Reconciler {
     }
     if (observed.state == Observation::State::Unknown)
       return report(node, NodeState::Waiting, not_known(member.id, member.observed));
-    if (!member.ours && belongs_to_somebody(observed.object))
-      return report(node, NodeState::Failed, fmt::format("{} belongs to somebody else", member.id.display()));
+    if (const std::string owner = owner_words(observed.object); !member.ours && !owner.empty())
+      return report(node, NodeState::Failed, fmt::format("{} belongs to {}", member.id.display(), owner));
     const Recorded* before = recorded_.find(member.id);
     if (!survey_.may_write(node, member)) {
       if (before != nullptr) plan_.record.objects.push_back(*before);
@@ -284,10 +289,7 @@ class Reconciler {
       if (!survey_.of(node).gate.empty()) return report(node, NodeState::Waiting, survey_.of(node).gate);
       return write(node, member);
     }
-    if (!member.ours)
-      return report(
-          node, NodeState::Failed,
-          fmt::format("{} exists already and doesn't belong to this instance", member.id.display()));
+    if (!member.ours) return report(node, NodeState::Failed, taken(member, "delete it"));
     if (true_condition(observed.object, "Complete") != nullptr) {
       plan_.record.reach(name, member.hash);  // a record that was lost doesn't name the Job
       return report(node, NodeState::Progressing, "its Job has succeeded, which is being recorded");

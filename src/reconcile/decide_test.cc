@@ -10,6 +10,7 @@ namespace mist::reconcile {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::yaml;
@@ -237,15 +238,20 @@ TEST_F(ReconcileTest, TakesOverNothingOfOthers) {
   describe(
       "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: {type: own, adopt: true}}, "
       "also: [{from: instance, to: a}], sequence: []}");
-  for (const char* metadata :
-       {"ownerReferences: [{kind: Deployment, name: web, uid: u9, controller: true}]",
-        "annotations: {meta.helm.sh/release-name: prod}",
-        "annotations: {argocd.argoproj.io/tracking-id: 'shop:/ConfigMap:shop/a'}",
-        "labels: {kustomize.toolkit.fluxcd.io/name: prod}", "labels: {mistletoe.dev/instance-uid: u9}"}) {
+  for (const auto& [metadata, owner] : std::vector<std::pair<std::string, std::string>>{
+           {"ownerReferences: [{kind: Deployment, name: web, uid: u9, controller: true}]", "Deployment web"},
+           {"annotations: {meta.helm.sh/release-name: prod}", "Helm's release prod"},
+           {"annotations: {argocd.argoproj.io/tracking-id: 'shop:/ConfigMap:shop/a'}", "Argo CD"},
+           {"labels: {kustomize.toolkit.fluxcd.io/name: prod}", "Flux's prod"},
+           {"annotations: {mistletoe.dev/release: shop/web}", "release shop/web"},
+           {"labels: {mistletoe.dev/instance-uid: u9}",
+            "another instance (its mistletoe.dev/instance-uid is u9; remove that if no instance has this "
+            "uid)"}}) {
     objects["a"] = yaml(fmt::format(
         "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a, namespace: shop, uid: a, {}}}}}", metadata));
     EXPECT_THAT(next().applies, IsEmpty()) << metadata;
     EXPECT_EQ(report("a").state, NodeState::Failed) << metadata;
+    EXPECT_THAT(report("a").detail, EndsWith("exists already and belongs to " + owner));
   }
   objects["a"] = yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop, uid: a}}");
   EXPECT_EQ(next().applies.size(), 1U);

@@ -81,6 +81,15 @@ void fail(Facts& facts, std::string_view why) {
   facts.members.clear();
 }
 
+// The owner that manages it; null: none does.
+const Value* controller_of(const Value& object) {
+  const Value* const owners = object.at_path({"metadata", "ownerReferences"});
+  if (owners == nullptr || !owners->is_array()) return nullptr;
+  const auto found = std::ranges::find_if(owners->as_array(),
+                                          [](const Value& each) { return each.is_true_at("controller"); });
+  return found == owners->as_array().end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 // The parts that functions may depend on: not the status, which the operator writes itself, nor the fields
@@ -105,25 +114,29 @@ bool has_finalizer(const Value& object) {
          std::ranges::any_of(list->as_array(), [](const Value& each) { return each == Value(kFinalizer); });
 }
 
-bool has_controller(const Value& object) {
-  const Value* const owners = object.at_path({"metadata", "ownerReferences"});
-  return owners != nullptr && owners->is_array() &&
-         std::ranges::any_of(owners->as_array(),
-                             [](const Value& each) { return each.is_true_at("controller"); });
-}
+bool has_controller(const Value& object) { return controller_of(object) != nullptr; }
 
-// By the marks of Mistletoe, of a controller, and of those who deploy.
-bool belongs_to_somebody(const Value& object) {
-  if (has_controller(object)) return true;
-  for (const std::string_view mark : {"meta.helm.sh/release-name", "argocd.argoproj.io/tracking-id"})
-    if (!object.string_at({"metadata", "annotations", mark}).empty()) return true;
-  for (const std::string_view mark : {"kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name"})
-    if (!object.string_at({"metadata", "labels", mark}).empty()) return true;
-  for (const std::string_view mark : {std::string_view(kInstanceLabel), apply::kPartOfLabel})
-    if (!object.string_at({"metadata", "labels", mark}).empty() ||
-        !object.string_at({"metadata", "annotations", mark}).empty())
-      return true;
-  return !object.string_at({"metadata", "annotations", apply::kReleaseAnnotation}).empty();
+std::string owner_words(const Value& object) {
+  if (const Value* const controller = controller_of(object))
+    return fmt::format("{} {}", controller->string_at("kind"), controller->string_at("name"));
+  const auto mark = [&](std::string_view part, std::string_view name) {
+    return object.string_at({"metadata", part, name});
+  };
+  if (const auto name = mark("annotations", "meta.helm.sh/release-name"); !name.empty())
+    return fmt::format("Helm's release {}", name);
+  if (!mark("annotations", "argocd.argoproj.io/tracking-id").empty()) return "Argo CD";
+  for (const std::string_view flux : {"kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name"})
+    if (const auto name = mark("labels", flux); !name.empty()) return fmt::format("Flux's {}", name);
+  if (const auto release = mark("annotations", apply::kReleaseAnnotation); !release.empty())
+    return fmt::format("release {}", release);
+  for (const std::string_view part : {"labels", "annotations"}) {
+    if (const auto instance = mark(part, kInstanceLabel); !instance.empty())
+      return fmt::format("another instance (its {} is {}; remove that if no instance has this uid)",
+                         kInstanceLabel, instance);
+    if (const auto set = mark(part, apply::kPartOfLabel); !set.empty())
+      return fmt::format("ApplySet {}", set);
+  }
+  return {};
 }
 
 Survey::Survey(const Blueprint& blueprint, const Value& instance, const Record& record, const World& world)

@@ -134,6 +134,8 @@ bool is_instances(const Value& object, std::string_view uid);
 bool has_finalizer(const Value& object);
 /// An owner of it manages it.
 bool has_controller(const Value& object);
-bool belongs_to_somebody(const Value& object);
+/// The words for its owner, by the marks of Mistletoe, of a controller, and of those who deploy: "release
+/// shop/web", "Deployment web"; empty: nobody's.
+std::string owner_words(const Value& object);
 
 }  // namespace mist::reconcile

@@ -164,7 +164,7 @@ def status_and_why_say_what_an_instance_waits_for(t):
     web = f"app.{t.ns}.example.com/web"  # other tests have Apps, too
     told = t.run("blueprint", "status", web)
     contains(told.out, f"App {t.ns}/web: the operator has not written its status yet", f"blueprint {t.ns}/app",
-             f"service  Failed  Service {t.ns}/web", "exists already and doesn't belong to this instance",
+             f"service  Failed  Service {t.ns}/web", "exists already and is nobody's: delete it, or let the node adopt it",
              "deployment  Waiting", "waits for spec.clusterIP of service")
     Operator(t)
     t.kube.wait("the operator says why", lambda: "exists already" in t.run("blueprint", "status", web).out.split("\n")[0])
