@@ -88,6 +88,10 @@ def drift_of_a_whole_namespace(t):
     t.run("drift", "--all", "--fix")
     check(t.kube.get("ConfigMap", t.ns, "of-two"), "it was not created again")
     t.refused("drift", code=2, says=["--all"])
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "nowhere"},
+           "spec": {"nodeSelector": {"no": "such-node"}, "containers": [{"name": "c", "image": "i"}]}}
+    t.refused("install", "three", "-p", t.package("three", pod), "--wait", "--timeout", "1s")
+    contains(t.run("drift", "--all").err, "never deployed", "1 release", f"{t.ns}/three")
 
 
 @test

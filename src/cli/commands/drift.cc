@@ -1,6 +1,7 @@
 #include "action/query/drift.h"
 
 #include "base/parallel.h"
+#include "base/some_of.h"
 #include "base/text.h"
 #include "cli/command_hint.h"
 #include "cli/commands.h"
@@ -57,11 +58,20 @@ Result<std::vector<ReleaseId>> chosen(const Invocation& invocation, World& world
       const std::vector<release::Anchor> anchors,
       store.list_anchors(everywhere ? std::string() : cluster.client->default_namespace(), world.context));
   std::vector<ReleaseId> ids;
+  std::vector<std::string> passed_over;
   for (const release::Anchor& anchor : anchors) {
+    ReleaseId id{anchor.id.ns, anchor.id.name, cluster_words(invocation)};
     // A release that never was deployed, or is on its way out, has nothing to drift from.
     if (anchor.head.deployed >= 0 && anchor.head.status != release::RevisionStatus::Uninstalling)
-      ids.push_back({anchor.id.ns, anchor.id.name, cluster_words(invocation)});
+      ids.push_back(std::move(id));
+    else
+      passed_over.push_back(id.display());
   }
+  constexpr std::size_t kShown = 5;
+  if (const std::size_t count = passed_over.size(); count > 0)
+    world.events->info(
+        fmt::format("nothing to compare with, because never deployed or being uninstalled: {}: {}",
+                    plural(count, "release"), some_of(std::move(passed_over), kShown)));
   return ids;
 }
 
