@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "encoding/json.h"
 #include "oci/signature.h"
+#include "registry/oci_documents.h"
 
 namespace mist::registry {
 namespace {
@@ -165,20 +166,7 @@ class Copier {
     std::erase_if(copied, [&](const oci::Descriptor& each) {
       return std::ranges::find(listed, each.digest, &oci::Descriptor::digest) != listed.end();
     });
-    std::ranges::sort(copied, {}, [](const oci::Descriptor& each) { return each.digest.str(); });
-    const std::string tag = oci::referrers_tag(subject);
-    // A registry knows no "replace only what I read": others may write the list at the same time.
-    for (int attempt = 0; !copied.empty() && attempt < kListAttempts; ++attempt) {
-      MIST_TRY(oci::Index index, referrers_index(tag));
-      const std::size_t before = index.manifests.size();
-      for (const oci::Descriptor& each : copied)
-        if (std::ranges::find(index.manifests, each.digest, &oci::Descriptor::digest) ==
-            index.manifests.end())
-          index.manifests.push_back(each);
-      if (index.manifests.size() == before) return {};
-      MIST_TRY_VOID(put(tag, index.to_json(), oci::kIndexType));
-    }
-    return {};
+    return add_to_referrers_tag(target_, to_, subject, std::move(copied), context_);
   }
 
   // The target's manifest under that tag. A damaged one counts as missing, so that it is replaced.
@@ -192,17 +180,6 @@ class Copier {
     Result<std::vector<oci::Descriptor>> listed = target_.referrers(to_, subject, {}, context_);
     if (!listed && listed.error().kind == ErrorKind::Conflict) return std::vector<oci::Descriptor>();
     return listed;
-  }
-
-  Result<oci::Index> referrers_index(const std::string& tag) {
-    MIST_TRY(const std::optional<RawManifest> raw, find_intact(tag));
-    if (!raw) return oci::Index{};
-    const std::string name = fmt::format("{}:{}", to_.str(), tag);
-    MIST_TRY(oci::Document document, oci::parse_document(raw->bytes, raw->content_type, name));
-    if (auto* const index = std::get_if<oci::Index>(&document)) return std::move(*index);
-    return error(ErrorKind::Invalid, "{} is not a list of referrers", name)
-        .with_because("that tag stands for what refers to a manifest, and it is a manifest itself")
-        .with_hint("remove that tag, or copy with --referrers=false");
   }
 
   // Under one of cosign's tags. The target's own signatures and attestations stay beside those of the

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "oci/attestation.h"
 #include "registry/oci_packages.h"
 
 namespace mist::registry {
@@ -84,9 +85,8 @@ bool may_be_bundle(const oci::Descriptor& referrer) {
 
 // A bundle's predicate is told by its manifest's annotation; SBOMs and provenance are no signatures.
 bool says_other_predicate(const oci::Descriptor& referrer) {
-  const auto predicate = referrer.annotations.find("dev.sigstore.bundle.predicateType");
-  return predicate != referrer.annotations.end() &&
-         predicate->second != "https://sigstore.dev/cosign/sign/v1";
+  const auto predicate = referrer.annotations.find(std::string(oci::kPredicateAnnotation));
+  return predicate != referrer.annotations.end() && predicate->second != oci::kSignPredicate;
 }
 
 bool is_by(const oci::SignatureClaim& claim, const crypto::Digest& manifest, const crypto::PublicKey& key) {
