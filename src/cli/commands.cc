@@ -58,6 +58,7 @@ constexpr const Command* kCommands[] = {
     &kRegistryCopyCommand,
     &kRegistryTagCommand,
     &kRegistryDeleteCommand,
+    &kRegistryAttachedCommand,
     &kSearchCommand,
     &kPushCommand,
     &kPullCommand,

@@ -74,6 +74,7 @@ extern const Command kRegistryTagsCommand;
 extern const Command kRegistryCopyCommand;
 extern const Command kRegistryTagCommand;
 extern const Command kRegistryDeleteCommand;
+extern const Command kRegistryAttachedCommand;
 extern const Command kMirrorCommand;
 extern const Command kKpmListCommand;
 extern const Command kKpmSearchCommand;

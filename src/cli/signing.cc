@@ -93,4 +93,50 @@ Result<std::optional<registry::Verdict>> recorded_signatures(World& world, const
   return trust.recorded(parsed->repository, *parsed->digest);
 }
 
+Result<std::vector<ExaminedDocument>> examined_documents(World& world, registry::OciSource& source,
+                                                         const oci::Reference& reference) {
+  MIST_TRY(const config::Paths paths, paths_of(world));
+  registry::OciTrust trust(world.files, paths, world.clock, *world.events);
+  const trust::Subject subject{reference.repository.identity(), *reference.digest};
+  MIST_TRY(const trust::Rule rule, trust.rule_for(subject.package));
+  MIST_TRY(std::vector<registry::AttachedDocument> listed,
+           registry::list_documents(source, reference.repository, *reference.digest, world.context));
+  std::vector<ExaminedDocument> documents;
+  for (registry::AttachedDocument& each : listed) {
+    ExaminedDocument one{std::move(each), {}};
+    const std::optional<oci::SignatureClaim>& claim = one.document.claim;
+    if (claim && (!claim->signature.empty() || !claim->damage.empty()))
+      one.proofs = trust::examine({&*claim, 1}, subject, rule);
+    documents.push_back(std::move(one));
+  }
+  return documents;
+}
+
+Value documents_value(const std::vector<ExaminedDocument>& documents) {
+  Value list{Value::Array{}};
+  for (const ExaminedDocument& each : documents) {
+    const registry::AttachedDocument& document = each.document;
+    list.push_back(Value::object({{"kind", oci::to_string(document.kind)},
+                                  {"type", document.document.media_type},
+                                  {"predicate", view::text_or_null(document.predicate)},
+                                  {"digest", document.document.digest.str()},
+                                  {"bytes", document.document.size},
+                                  {"manifest", document.manifest.str()},
+                                  {"tag", view::text_or_null(document.tag)},
+                                  {"signatures", signatures_value(each.proofs)}}));
+  }
+  return list;
+}
+
+std::string document_text(const ExaminedDocument& document) {
+  const registry::AttachedDocument& about = document.document;
+  std::string text = fmt::format("{} {} {}, ", oci::to_string(about.kind),
+                                 about.predicate.empty() ? about.document.media_type : about.predicate,
+                                 about.document.digest.str());
+  if (document.proofs.empty()) return text + "not signed";
+  if (const std::string signers = trust::signers_text(document.proofs); !signers.empty())
+    return text + fmt::format("signed by {}", signers);
+  return text + fmt::format("its signature proves nothing: {}", document.proofs.front().objection);
+}
+
 }  // namespace mist::cli

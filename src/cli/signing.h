@@ -11,6 +11,7 @@
 #include "cli/parse/invocation.h"
 #include "cli/world.h"
 #include "encoding/value.h"
+#include "registry/oci_documents.h"
 #include "registry/oci_signatures.h"
 #include "registry/oci_trust.h"
 #include "trust/minisign.h"
@@ -38,5 +39,20 @@ encoding::Value signatures_value(const std::vector<trust::Proof>& proofs);
 /// The findings about a package's signatures when it was fetched; nothing: it is not of an OCI registry, or
 /// the policy ignores its signatures. `reference`: as package::Source has it.
 Result<std::optional<registry::Verdict>> recorded_signatures(World& world, const std::string& reference);
+
+/// A document that hangs on an artifact, and what its signature proves.
+struct ExaminedDocument {
+  registry::AttachedDocument document;
+  std::vector<trust::Proof> proofs;  ///< empty: it isn't signed
+};
+
+/// All of the manifest that `reference` names by its digest. Keys have the names that the trust policy gives
+/// them. Errors: of registry::list_documents, of the policy.
+Result<std::vector<ExaminedDocument>> examined_documents(World& world, registry::OciSource& source,
+                                                         const oci::Reference& reference);
+/// As `documents` of schemas/cli/inspect-package.schema.json.
+encoding::Value documents_value(const std::vector<ExaminedDocument>& documents);
+/// "sbom application/vnd.cyclonedx+json sha256:…, not signed".
+std::string document_text(const ExaminedDocument& document);
 
 }  // namespace mist::cli

@@ -118,7 +118,7 @@ Value package_value(const package::Source& source, const package::Inspection& in
 }
 
 std::string package_text(const package::Source& source, const package::Inspection& inspection,
-                         const std::string& signers, bool color) {
+                         const PackageEvidence& evidence, bool color) {
   const package::Metadata& metadata = inspection.metadata;
   std::string out;
   const auto line = [&](std::string_view name, std::string_view text) {
@@ -131,7 +131,8 @@ std::string package_text(const package::Source& source, const package::Inspectio
   line("Maintainers", join(metadata.maintainers, ", "));
   line("Reference", source.reference);
   line("Digest", source.digest);
-  line("Signed by", signers);
+  line("Signed by", evidence.signers);
+  for (const std::string& document : evidence.documents) line("Attached", document);
   line("Format", fmt::format("{}, {} bytes", inspection.format, inspection.bytes));
   if (!inspection.engine.empty()) line("Engine", engine_text(inspection));
   for (const auto& [key, text] : metadata.labels) line("Label", fmt::format("{}={}", key, text));

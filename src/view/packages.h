@@ -11,9 +11,14 @@ namespace mist::view {
 
 /// schemas/cli/inspect-package.schema.json.
 encoding::Value package_value(const package::Source& source, const package::Inspection& inspection);
-/// Its metadata, a line each, and its inputs as a table. `signers`: who signed it; empty: nobody knows.
+/// Signatures and documents that a registry has beside a package.
+struct PackageEvidence {
+  std::string signers;                 ///< who signed it; empty: nobody knows
+  std::vector<std::string> documents;  ///< a line for each SBOM and attestation
+};
+/// Its metadata, a line each, and its inputs as a table.
 std::string package_text(const package::Source& source, const package::Inspection& inspection,
-                         const std::string& signers, bool color);
+                         const PackageEvidence& evidence, bool color);
 /// A key that can stand in --set after `typed`, which may end within one: "image.", "replicas=", each with
 /// its description.
 struct InputKey {

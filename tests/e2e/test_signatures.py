@@ -339,3 +339,68 @@ def signatures_of_files_in_a_git_registry(t):
     policy(t, {"match": "shop/**", "keys": [{"name": "release", "file": str(t.dir / "release.pub")}]})
     t.refused("generate", "x", "-p", "shop/web:1.0.0", says=["can't be held for oci://localhost:1/shop/web"])
     t.run("uninstall", "web", "--yes")
+
+
+def slsa_statement(bundle):
+    return json.loads(base64.b64decode(bundle["dsseEnvelope"]["payload"]))
+
+
+@test
+def signatures_and_documents_say_what_a_package_is_made_of(t):
+    registry = Registry(t)
+    keys(t, "release")
+    t.file("work/web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.0.0\n")
+    t.file("work/web/templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    source = str(t.dir / "work/web")
+    for arguments in (["init", "--quiet"], ["remote", "add", "origin", "https://user:geheim@git.example/team/web.git"], ["add", "."],
+                      ["commit", "--quiet", "-m", "one"]):
+        git(t.dir / "work", *arguments)
+    commit = subprocess.run(["git", "-C", t.dir / "work", "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    reference = registry("team/web:1.0.0")
+    flags = ("--sbom", "--provenance", "--sign", str(t.dir / "release.key"))
+    pushed_once = printed(t, "push", "push", source, reference, *flags)
+    equal([each["kind"] for each in pushed_once["attached"]], ["sbom", "provenance"])
+    key = pushed_once["signedWith"]
+    equal([each["signedWith"] for each in pushed_once["attached"]], [None, key])
+    # Nothing is attached twice.
+    again = printed(t, "push", "push", source, reference, *flags)
+    equal([each["wasThere"] for each in again["attached"]], [True, True])
+    equal([each["digest"] for each in again["attached"]], [each["digest"] for each in pushed_once["attached"]])
+
+    shown = t.run("inspect", "package", reference)
+    contains(shown.out, "Attached     sbom application/vnd.cyclonedx+json sha256:",
+             "Attached     provenance https://slsa.dev/provenance/v1 sha256:", f"signed by key {key}")
+    documents = printed(t, "inspect-package", "inspect", "package", reference)["documents"]
+    equal([(each["kind"], [proof["keys"] for proof in each["signatures"]]) for each in documents],
+          [("sbom", []), ("provenance", [[key]])])
+
+    bill = json.loads(t.run("registry", "attached", reference, "sbom").out)
+    equal([bill["bomFormat"], bill["specVersion"], bill["metadata"]["component"]["name"]], ["CycloneDX", "1.6", "web"])
+    equal(bill["metadata"]["component"]["hashes"], [{"alg": "SHA-256", "content": pushed_once["digest"][7:]}])
+    equal([each["name"] for each in bill["components"]], ["helm"])
+    statement = slsa_statement(json.loads(t.run("registry", "attached", reference, documents[1]["digest"]).out))
+    equal(statement["subject"], [{"name": f"{registry.host}/team/web", "digest": {"sha256": pushed_once["digest"][7:]}}])
+    equal(statement["predicate"]["buildDefinition"]["externalParameters"],
+          {"reference": reference, "source": {"uri": "git+https://git.example/team/web.git", "digest": {"gitCommit": commit},
+                                              "path": "web", "dirty": False}})
+    equal(statement["predicate"]["runDetails"]["byproducts"][0]["digest"], {"sha256": documents[0]["digest"][7:]})
+    # They are no signatures of the package, and go where it goes.
+    equal(len(printed(t, "verify", "verify", reference, "--key", str(t.dir / "release.pub"))["signatures"]), 1)
+    t.run("registry", "copy", reference, registry("mirror/web"))
+    equal(len(printed(t, "inspect-package", "inspect", "package", registry("mirror/web:1.0.0"))["documents"]), 2)
+
+    # Files that are no commit's, and nobody's signature.
+    t.file("work/web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.1.0\n")
+    changed = t.run("push", source, registry("team/web:1.1.0"), "--provenance")
+    contains(changed.err, "the provenance names no commit: files of", "not signed")
+    statement = json.loads(t.run("registry", "attached", registry("team/web:1.1.0"), "provenance").out)
+    equal(statement["predicate"]["buildDefinition"]["externalParameters"]["source"],
+          {"uri": "git+https://git.example/team/web.git", "path": "web", "dirty": True})
+    check(commit not in json.dumps(statement) and "geheim" not in json.dumps(statement))
+    contains(t.run("inspect", "package", registry("team/web:1.1.0")).out, "provenance https://slsa.dev/provenance/v1", ", not signed")
+    t.refused("registry", "attached", registry("team/web:1.1.0"), "sbom", says=["no sbom is attached to", "there is provenance sha256:"])
+    # A package that is here is shown while the registry is away.
+    registry.stop()
+    outcome = t.run("inspect", "package", f"{reference}@{pushed_once['digest']}", "-o", "json")
+    equal(outcome.json["documents"], None)
+    contains(outcome.err, "SBOMs and provenance are not known")

@@ -5,12 +5,11 @@
 #include "oci/tags.h"
 
 namespace mist::action {
-namespace {
 
 using registry::PackageModule;
 using registry::PackageTree;
 
-package::Source source_of(const registry::Fetched& package, const oci::Reference& destination) {
+package::Source pushed_source(const registry::Fetched& package, const oci::Reference& destination) {
   package::Source source;
   source.reference = package.resolved.recorded();
   source.name = destination.repository.name();
@@ -26,6 +25,8 @@ package::Source source_of(const registry::Fetched& package, const oci::Reference
   source.content = std::move(files);
   return source;
 }
+
+namespace {
 
 // The package's metadata; a chart's engine isn't asked: registry::artifact_of reads Chart.yaml.
 Result<oci::About> about(package::Renderer& renderer, const package::Source& source, const Context& context) {
@@ -67,7 +68,7 @@ Status check_tag(const package::Source& source, const std::string& version,
 Result<registry::PushReport> push_package(registry::OciClient& client, package::Renderer& renderer,
                                           const registry::Fetched& package, const oci::Reference& destination,
                                           const PushOptions& options, const Context& context) {
-  const package::Source source = source_of(package, destination);
+  const package::Source source = pushed_source(package, destination);
   MIST_TRY(const oci::About said, about(renderer, source, context));
   MIST_TRY(const oci::Artifact artifact, registry::artifact_of(package.content, said));
   const std::string version = version_in(artifact);

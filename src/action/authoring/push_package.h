@@ -14,6 +14,9 @@
 
 namespace mist::action {
 
+/// The package for a renderer, named as at its destination.
+package::Source pushed_source(const registry::Fetched& package, const oci::Reference& destination);
+
 struct PushOptions {
   registry::Overwrite overwrite = registry::Overwrite::No;
 };

@@ -56,6 +56,24 @@ Result<ExitCode> print_default_values(World& world, OutputFormat format, const p
   return ExitCode::Ok;
 }
 
+// The documents beside a package of an OCI registry. Nothing: it is of no such registry, or that can't be
+// asked now, which doesn't keep anybody from reading a package that is here.
+Result<std::optional<std::vector<ExaminedDocument>>> documents_of(const Invocation& invocation, World& world,
+                                                                  const std::string& reference) {
+  std::optional<std::vector<ExaminedDocument>> none;
+  if (!reference.starts_with(oci::kScheme)) return none;
+  const Result<oci::Reference> parsed = oci::Reference::parse(reference);
+  if (!parsed || !parsed->digest) return none;
+  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+  registry::Registries registries(std::move(access));
+  MIST_TRY(registry::OciSource* const source, registries.oci_source());
+  Result<std::vector<ExaminedDocument>> documents = examined_documents(world, *source, *parsed);
+  if (documents) return std::optional(*std::move(documents));
+  if (documents.error().kind == ErrorKind::Cancelled) return documents.error();
+  world.events->warn(fmt::format("SBOMs and provenance are not known: {}", documents.error().to_line()));
+  return none;
+}
+
 Result<ExitCode> run_package(const Invocation& invocation, World& world) {
   MIST_TRY(const package::Source source,
            fetch_package(invocation, world, invocation.argument("PACKAGE"), invocation.text("engine")));
@@ -64,16 +82,20 @@ Result<ExitCode> run_package(const Invocation& invocation, World& world) {
   if (invocation.text("only") == "values")
     return print_default_values(world, output_format(invocation), inspection.metadata);
   MIST_TRY(const std::optional<registry::Verdict> signatures, recorded_signatures(world, source.reference));
+  MIST_TRY(const auto documents, documents_of(invocation, world, source.reference));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     Value value = view::package_value(source, inspection);
     value.set("signatures", signatures ? signatures_value(signatures->proofs) : Value());
+    value.set("documents", documents ? documents_value(*documents) : Value());
     print_value(world, format, value);
     return ExitCode::Ok;
   }
   std::string signers;
   if (signatures) signers = trust::signers_text(signatures->proofs);
   if (signatures && signers.empty()) signers = "nobody";
-  world.out.write(view::package_text(source, inspection, signers, world.color_out));
+  std::vector<std::string> attached;
+  if (documents) std::ranges::transform(*documents, std::back_inserter(attached), document_text);
+  world.out.write(view::package_text(source, inspection, {signers, attached}, world.color_out));
   return ExitCode::Ok;
 }
 

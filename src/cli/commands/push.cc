@@ -1,3 +1,4 @@
+#include "action/authoring/push_documents.h"
 #include "action/authoring/push_package.h"
 
 #include "base/text.h"
@@ -5,6 +6,7 @@
 #include "cli/output/output.h"
 #include "cli/package_flags.h"
 #include "cli/parse/flags.h"
+#include "cli/places.h"
 #include "cli/registry_access.h"
 #include "cli/signing.h"
 
@@ -24,8 +26,12 @@ constexpr Flag kPushFlags[] = {
     {.name = "sign",
      .type = FlagType::Text,
      .value = "KEY",
-     .help = "Sign it with the private key in that file, as mistctl sign does",
+     .help = "Sign it, and its provenance, with the private key in that file, as mistctl sign does",
      .completion = Completion::File},
+    {.name = "sbom",
+     .help = "Attach a list of its parts (CycloneDX): its locked dependencies and its engine"},
+    {.name = "provenance",
+     .help = "Attach a statement of how it was made (SLSA): from which commit, with which parts"},
     kPlainHttpFlag,
 };
 constexpr FlagGroup kPushGroups[] = {{"Flags", kPushFlags}, kSandboxFlags, kOutputFlags};
@@ -34,15 +40,72 @@ constexpr Example kPushExamples[] = {
     {"mistctl push ./my-chart oci://registry.example/charts/my-chart",
      "A chart, in the version of its Chart.yaml"},
     {"mistctl push ./my-chart oci://registry.example/charts/my-chart --sign release.key", "And signs it"},
+    {"mistctl push ./my-chart oci://registry.example/charts/my-chart --sbom --provenance --sign release.key",
+     "With an SBOM, and provenance that the key signs"},
 };
 
-Value to_value(const registry::PushReport& report, const std::optional<registry::SignReport>& signature) {
+Value to_value(const registry::PushReport& report, const std::optional<registry::SignReport>& signature,
+               const std::vector<action::PushedDocument>& documents) {
+  Value attached{Value::Array{}};
+  for (const action::PushedDocument& each : documents)
+    attached.push_back(Value::object({{"kind", oci::to_string(each.kind)},
+                                      {"digest", each.manifest.str()},
+                                      {"artifactType", each.type},
+                                      {"signedWith", view::text_or_null(each.key)},
+                                      {"wasThere", each.was_there}}));
   return Value::object({{"reference", Value(report.pushed.str())},
                         {"tag", Value(report.pushed.tag)},
                         {"digest", Value(report.pushed.digest->str())},
                         {"bytes", Value(report.bytes)},
                         {"wasThere", Value(report.was_there)},
-                        {"signedWith", signature ? Value(signature->key) : Value()}});
+                        {"signedWith", signature ? Value(signature->key) : Value()},
+                        {"attached", std::move(attached)}});
+}
+
+// The commit for the provenance. A package is published without one too, and the statement says nothing then.
+std::optional<registry::SourceCommit> commit_of(World& world, const Path& source,
+                                                const registry::Fetched& package) {
+  Result<std::optional<registry::SourceCommit>> found =
+      registry::source_commit(world.files, world.processes, source, package.content, world.context);
+  if (!found) {
+    world.events->warn(fmt::format("the provenance names no commit: {}", found.error().to_line()));
+    return std::nullopt;
+  }
+  if (!*found)
+    world.events->warn(
+        fmt::format("the provenance names no commit: {} is in no git checkout", source.string()));
+  else if (!(*found)->clean)
+    world.events->warn(
+        fmt::format("the provenance names no commit: files of {} are not those of commit {}, and it says so",
+                    source.string(), (*found)->commit));
+  return *std::move(found);
+}
+
+// The documents that the flags ask for; found out before anything is sent.
+Result<action::DocumentOptions> document_options(const Invocation& invocation, World& world,
+                                                 package::Renderer& renderer,
+                                                 const registry::Fetched& package, const Path& source,
+                                                 const oci::Reference& destination) {
+  action::DocumentOptions options;
+  if (invocation.enabled("sbom")) options.kinds.insert(oci::DocumentKind::Sbom);
+  if (invocation.enabled("provenance")) options.kinds.insert(oci::DocumentKind::Provenance);
+  if (options.kinds.empty()) return options;
+  options.tool_version = world.build.version;
+  MIST_TRY(const config::Paths paths, paths_of(world));
+  const package::EngineStore engines(paths.engines, world.build.engines);
+  MIST_TRY(options.parts, action::package_parts(renderer, engines, package, destination, world.context));
+  if (invocation.enabled("provenance")) options.commit = commit_of(world, source, package);
+  return options;
+}
+
+void say(World& world, const action::PushedDocument& document) {
+  const std::string_view name = document.kind == oci::DocumentKind::Sbom ? "SBOM" : "provenance";
+  const std::string signer = document.kind == oci::DocumentKind::Sbom ? std::string()
+                             : document.key.empty()                   ? ", not signed"
+                                                    : fmt::format(", signed with key {}", document.key);
+  world.events->info(fmt::format(
+      "{}{} {}{}", name,
+      document.was_there ? " was attached already:" : " attached:", document.manifest.str(), signer));
 }
 
 Result<ExitCode> run_push(const Invocation& invocation, World& world) {
@@ -63,6 +126,9 @@ Result<ExitCode> run_push(const Invocation& invocation, World& world) {
            registries.fetch(registry::PackageRef(registry::LocalRef{source}), world.context));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   MIST_TRY(registry::OciClient* const client, registries.oci_client());
+  MIST_TRY(action::DocumentOptions documents,
+           document_options(invocation, world, *renderer, package, source, destination));
+  documents.key = key;
   const action::PushOptions options{.overwrite = invocation.enabled("overwrite") ? registry::Overwrite::Yes
                                                                                  : registry::Overwrite::No};
   const auto push = [&] {
@@ -77,9 +143,14 @@ Result<ExitCode> run_push(const Invocation& invocation, World& world) {
   if (key) {
     MIST_TRY(signature, sign_reference(world, *client, report.pushed, *key));
   }
+  std::vector<action::PushedDocument> attached;
+  if (!documents.kinds.empty()) {
+    MIST_TRY(attached, action::push_documents(*client, report.pushed, documents, world.context));
+    for (const action::PushedDocument& each : attached) say(world, each);
+  }
   const OutputFormat format = output_format(invocation);
   if (format != OutputFormat::Table) {
-    print_value(world, format, to_value(report, signature));
+    print_value(world, format, to_value(report, signature, attached));
     return ExitCode::Ok;
   }
   world.out.write(report.pushed.str() + "\n");

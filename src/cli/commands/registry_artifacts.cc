@@ -1,4 +1,4 @@
-// The contents of OCI registries: registry tags, copy, tag, delete.
+// The contents of OCI registries: registry tags, copy, tag, delete, attached.
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -7,6 +7,7 @@
 #include "cli/output/prompt.h"
 #include "cli/parse/flags.h"
 #include "cli/registry_access.h"
+#include "cli/signing.h"
 #include "registry/oci_copy.h"
 #include "registry/oci_layout_artifact.h"
 #include "registry/oci_tags.h"
@@ -240,7 +241,72 @@ Result<ExitCode> run_delete(const Invocation& invocation, World& world) {
   return ExitCode::Ok;
 }
 
+// attached
+
+constexpr Argument kAttachedArguments[] = {
+    {.name = "REFERENCE",
+     .help = "oci://HOST/PATH:TAG, a range of versions, or a digest",
+     .completion = Completion::Package},
+    {.name = "DOCUMENT",
+     .help = "sbom, provenance, attestation, or its digest as mistctl inspect package shows it"},
+};
+constexpr Flag kAttachedFlags[] = {kPlainHttpFlag};
+constexpr FlagGroup kAttachedGroups[] = {{"Flags", kAttachedFlags}};
+constexpr Example kAttachedExamples[] = {
+    {"mistctl registry attached oci://registry.example/team/shop:1.4.0 sbom > shop.cdx.json",
+     "Its SBOM, as it was attached"},
+};
+
+// By its kind, if that names only one, or by a digest of its own or its manifest's.
+Result<registry::AttachedDocument> chosen_document(const std::vector<registry::AttachedDocument>& documents,
+                                                   const std::string& wanted, const std::string& name) {
+  std::vector<registry::AttachedDocument> chosen;
+  for (const registry::AttachedDocument& each : documents)
+    if (oci::to_string(each.kind) == wanted || each.document.digest.str() == wanted ||
+        each.manifest.str() == wanted)
+      chosen.push_back(each);
+  if (chosen.size() == 1) return chosen.front();
+  std::vector<std::string> there;
+  for (const registry::AttachedDocument& each : chosen.empty() ? documents : chosen)
+    there.push_back(fmt::format("{} {}", oci::to_string(each.kind), each.document.digest.str()));
+  if (chosen.empty())
+    return error(ErrorKind::NotFound, "no {} is attached to {}", escape_controls(wanted), name)
+        .with_hint(there.empty() ? "nothing is; mistctl push --sbom --provenance attaches them"
+                                 : fmt::format("there is {}", join(there, ", ")));
+  return error(ErrorKind::Conflict, "{} of {} fit {}", chosen.size(), name, escape_controls(wanted))
+      .with_hint(fmt::format("name one by its digest: {}", join(there, ", ")));
+}
+
+Result<ExitCode> run_attached(const Invocation& invocation, World& world) {
+  MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("REFERENCE")));
+  MIST_TRY(const auto registries, open(invocation, world));
+  MIST_TRY(registry::OciSource* const source, registries->oci_source());
+  MIST_TRY(oci::Reference reference, registry::with_tag(*source, wanted, world.context));
+  if (!reference.digest) {
+    MIST_TRY(const registry::RawManifest raw,
+             source->manifest(reference.repository, reference.tag, world.context));
+    reference.digest = raw.digest;
+  }
+  MIST_TRY(const std::vector<registry::AttachedDocument> documents,
+           registry::list_documents(*source, reference.repository, *reference.digest, world.context));
+  MIST_TRY(const registry::AttachedDocument document,
+           chosen_document(documents, invocation.argument("DOCUMENT"), reference.str()));
+  MIST_TRY(const std::string bytes,
+           source->blob(reference.repository, document.document, oci::kMaxDocumentBytes, world.context));
+  world.out.write(world.out.is_terminal() ? escape_controls(bytes, true) : bytes);
+  return ExitCode::Ok;
+}
+
 }  // namespace
+
+constinit const Command kRegistryAttachedCommand{
+    .path = "registry attached",
+    .summary = "Print an SBOM or a provenance statement that is attached to an artifact",
+    .run = run_attached,
+    .arguments = kAttachedArguments,
+    .flags = kAttachedGroups,
+    .examples = kAttachedExamples,
+    .cluster = ClusterUse::None};
 
 constinit const Command kRegistryTagsCommand{.path = "registry tags",
                                              .summary = "List the tags of an OCI repository",
