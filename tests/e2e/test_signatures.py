@@ -370,7 +370,7 @@ def signatures_and_documents_say_what_a_package_is_made_of(t):
     shown = t.run("inspect", "package", reference)
     contains(shown.out, "Attached     sbom application/vnd.cyclonedx+json sha256:",
              "Attached     provenance https://slsa.dev/provenance/v1 sha256:", f"signed by key {key}")
-    documents = printed(t, "inspect-package", "inspect", "package", reference)["documents"]
+    documents = t.run("inspect", "package", reference, "-o", "json").json["documents"]
     equal([(each["kind"], [proof["keys"] for proof in each["signatures"]]) for each in documents],
           [("sbom", []), ("provenance", [[key]])])
 
@@ -387,7 +387,7 @@ def signatures_and_documents_say_what_a_package_is_made_of(t):
     # They are no signatures of the package, and go where it goes.
     equal(len(printed(t, "verify", "verify", reference, "--key", str(t.dir / "release.pub"))["signatures"]), 1)
     t.run("registry", "copy", reference, registry("mirror/web"))
-    equal(len(printed(t, "inspect-package", "inspect", "package", registry("mirror/web:1.0.0"))["documents"]), 2)
+    equal(len(t.run("inspect", "package", registry("mirror/web:1.0.0"), "-o", "json").json["documents"]), 2)
 
     # Files that are no commit's, and nobody's signature.
     t.file("work/web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.1.0\n")
