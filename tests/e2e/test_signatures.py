@@ -108,7 +108,7 @@ def a_verified_package_must_stay_signed_without_any_policy(t):
     pushed(t, registry, "1.0.0", "--sign", str(t.dir / "first.key"), name="web")
     pushed(t, registry, "1.1.0", name="web")
     t.run("verify", registry("team/web:1.0.0"), "--key", str(t.dir / "first.pub"))
-    t.refused("generate", "shop", "-p", registry("team/web:1.1.0"), says=[*says, "is not signed"])
+    t.refused("generate", "shop", "-p", registry("other/web:1.1.0"), says=[*says, "is not signed"])
 
 
 @test
@@ -391,14 +391,14 @@ def signatures_and_documents_say_what_a_package_is_made_of(t):
 
     # Files that are no commit's, and nobody's signature.
     t.file("work/web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.1.0\n")
-    changed = t.run("push", source, registry("team/web:1.1.0"), "--provenance")
+    changed = t.run("push", source, registry("other/web:1.1.0"), "--provenance")
     contains(changed.err, "the provenance names no commit: files of", "not signed")
-    statement = json.loads(t.run("registry", "attached", registry("team/web:1.1.0"), "provenance").out)
+    statement = json.loads(t.run("registry", "attached", registry("other/web:1.1.0"), "provenance").out)
     equal(statement["predicate"]["buildDefinition"]["externalParameters"]["source"],
           {"uri": "git+https://git.example/team/web.git", "path": "web", "dirty": True})
     check(commit not in json.dumps(statement) and "geheim" not in json.dumps(statement))
-    contains(t.run("inspect", "package", registry("team/web:1.1.0")).out, "provenance https://slsa.dev/provenance/v1", ", not signed")
-    t.refused("registry", "attached", registry("team/web:1.1.0"), "sbom", says=["no sbom is attached to", "there is provenance sha256:"])
+    contains(t.run("inspect", "package", registry("other/web:1.1.0")).out, "provenance https://slsa.dev/provenance/v1", ", not signed")
+    t.refused("registry", "attached", registry("other/web:1.1.0"), "sbom", says=["no sbom is attached to", "there is provenance sha256:"])
     # A package that is here is shown while the registry is away.
     registry.stop()
     outcome = t.run("inspect", "package", f"{reference}@{pushed_once['digest']}", "-o", "json")
