@@ -401,6 +401,6 @@ def signatures_and_documents_say_what_a_package_is_made_of(t):
     t.refused("registry", "attached", registry("other/web:1.1.0"), "sbom", says=["no sbom is attached to", "there is provenance sha256:"])
     # A package that is here is shown while the registry is away.
     registry.stop()
-    outcome = t.run("inspect", "package", f"{reference}@{pushed_once['digest']}", "-o", "json")
+    outcome = t.run("inspect", "package", changed.out.strip(), "-o", "json")
     equal(outcome.json["documents"], None)
     contains(outcome.err, "SBOMs and provenance are not known")
