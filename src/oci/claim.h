@@ -1,5 +1,6 @@
 #pragma once
-// What signatures and attestations have in common when they are read. Only for this folder. Pure; any thread.
+// Reading of signatures and attestations: the parts of it that both need. Only for this folder. Pure; any
+// thread.
 
 #include <string>
 #include <string_view>
