@@ -33,6 +33,24 @@ TEST(Certificates, AreOldAfterTwoThirdsOfTheirLife) {
   EXPECT_TRUE(certificate.is_old(*parse_time("2030-01-01T00:00:00Z")));
 }
 
+// Until the year 9966.
+TEST(Certificates, ThatNeverExpireAreNotOld) {
+  constexpr std::string_view kEver =
+      "-----BEGIN CERTIFICATE-----\n"
+      "MIIBNDCB56ADAgECAhQ7L246ZbyBbsqagwJ5RMJ7x+es4zAFBgMrZXAwDzENMAsG\n"
+      "A1UEAwwEZXZlcjAgFw0yNjExMjgxODE4MDBaGA85OTY2MTEwMzE4MTgwMFowDzEN\n"
+      "MAsGA1UEAwwEZXZlcjAqMAUGAytlcAMhAF+sGyhyQvSsTzRXvDjFCM4+XilWNH9W\n"
+      "nS1etdiFganuo1MwUTAdBgNVHQ4EFgQUyOqspxOTXRQXN+IHFG2hozDOXvAwHwYD\n"
+      "VR0jBBgwFoAUyOqspxOTXRQXN+IHFG2hozDOXvAwDwYDVR0TAQH/BAUwAwEB/zAF\n"
+      "BgMrZXADQQATb25HKKUzqpPg74NqtxQwuFBYm6Es4zlPOvl0L4zmgcSYLKl4zOSY\n"
+      "NDdvS2HBOEn7QU+wZaos4jSMsQBAemoO\n"
+      "-----END CERTIFICATE-----\n";
+  const std::vector<Certificate> found = certificates_in(kEver);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_GT(found[0].not_after, *parse_time("2200-01-01T00:00:00Z"));
+  EXPECT_FALSE(found[0].is_old(*parse_time("2100-01-01T00:00:00Z")));
+}
+
 TEST(Certificates, WhatIsNoneIsLeftOut) {
   for (const std::string& text :
        {std::string(), std::string("-----BEGIN CERTIFICATE-----"),

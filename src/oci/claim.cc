@@ -1,6 +1,7 @@
 #include "oci/claim.h"
 
 #include <charconv>
+#include <chrono>
 
 #include "base/text.h"
 #include "encoding/json.h"
@@ -12,7 +13,8 @@ using encoding::Value;
 
 constexpr int kClaimDepth = 32;
 constexpr std::size_t kMaxClaimValues = 20'000;
-constexpr std::int64_t kLastSecond = 253'402'300'799;  // of the year 9999
+constexpr std::int64_t kLastSecond =
+    std::chrono::floor<std::chrono::seconds>(WallTime::max()).time_since_epoch().count();  // in the year 2262
 
 std::optional<WallTime> time_in(const Value& value) {
   std::int64_t seconds = 0;

@@ -51,7 +51,8 @@ Status OciTrust::judge(const oci::Repository& repository, const crypto::Digest& 
   return {};
 }
 
-Status OciTrust::learn(const oci::Repository& repository, const Verdict& verdict) {
+Status OciTrust::learn(const oci::Repository& repository, const crypto::Digest& manifest,
+                       const Verdict& verdict) {
   const std::string package = repository.identity();
   MIST_TRY(const trust::Rule rule, rule_for(package));
   std::vector<trust::Proof> proofs = verdict.proofs;
@@ -60,7 +61,8 @@ Status OciTrust::learn(const oci::Repository& repository, const Verdict& verdict
     std::erase_if(proofs, [](const trust::Proof& proof) { return proof.identity.has_value(); });
   const std::set<std::string> keys = trust::keys_in(proofs);
   if (!trust::remembers(rule.mode) || !verdict.remembered.empty() || keys.empty()) return {};
-  return memory_.remember(package, keys);
+  MIST_TRY_VOID(memory_.remember(package, keys));
+  return memory_.record({package, manifest}, proofs);
 }
 
 Status OciTrust::accept(const oci::Repository& repository, const crypto::Digest& manifest,

@@ -64,8 +64,9 @@ class OciTrust {
   /// As check() does with what look() gave.
   Status judge(const oci::Repository& repository, const crypto::Digest& manifest, const Verdict& verdict);
   /// The package, if it wasn't known by any keys, is known by those of `verdict` from now on, as far as the
-  /// policy lets keys be remembered. Only what the registry itself said should be learned.
-  Status learn(const oci::Repository& repository, const Verdict& verdict);
+  /// policy lets keys be remembered, and the manifest needs no question any more. Only what the registry
+  /// itself said should be learned.
+  Status learn(const oci::Repository& repository, const crypto::Digest& manifest, const Verdict& verdict);
   /// From now on the package is known by the keys of `verdict`, whatever they were before; without any, it is
   /// unsigned.
   Status accept(const oci::Repository& repository, const crypto::Digest& manifest, const Verdict& verdict);

@@ -258,7 +258,7 @@ TEST_F(OciTrustTest, WithoutAPolicyAVerifiedPackageStaysSigned) {
     OciClient client = remote.client();
     const auto verdict = trust.look(shop, manifest, client, nullptr, Context());
     ASSERT_TRUE(verdict.ok()) << verdict.error().to_line();
-    ASSERT_TRUE(trust.learn(shop, *verdict).ok());
+    ASSERT_TRUE(trust.learn(shop, manifest, *verdict).ok());
   };
   learn(second);  // unsigned: nothing to learn
   EXPECT_EQ(requests(second), 0u);
@@ -270,6 +270,7 @@ TEST_F(OciTrustTest, WithoutAPolicyAVerifiedPackageStaysSigned) {
   EXPECT_NE(failure(second).find("is not signed, and what was used of it before is signed by key"),
             std::string::npos)
       << failure(second);
+  EXPECT_EQ(requests(first), 0u) << "it was examined";
   EXPECT_EQ(requests(third), 4u);
   EXPECT_EQ(requests(third), 0u);
   EXPECT_EQ(failure(first), "no error");

@@ -34,7 +34,8 @@ class PushDocuments : public ::testing::Test {
     return registry::list_documents(client, pushed.repository, package.digest, Context()).value_or({});
   }
 
-  const oci::Artifact package = oci::tree_artifact("archive", {.title = "shop", .version = "1.4.0"});
+  const oci::Artifact package =
+      oci::tree_artifact("archive", {.title = "shop", .version = "1.4.0", .description = ""});
   registry::testing::MemoryRegistry registry;
   registry::OciClient client = registry.client();
   oci::Reference pushed = *oci::Reference::parse("oci://reg.example/team/shop:1.4.0");

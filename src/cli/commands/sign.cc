@@ -372,7 +372,8 @@ Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
     print_proofs(world, verdict.proofs);
   }
   if (!status) return status.error();
-  if (client->behind(exact.repository) == nullptr) MIST_TRY_VOID(trust.learn(exact.repository, verdict));
+  if (client->behind(exact.repository) == nullptr)
+    MIST_TRY_VOID(trust.learn(exact.repository, *exact.digest, verdict));
   const bool nobody_vouches = !is_told && verdict.rule.mode != trust::Mode::Require;
   if (nobody_vouches)
     world.events->info(
