@@ -253,7 +253,7 @@ constexpr Argument kAttachedArguments[] = {
 constexpr Flag kAttachedFlags[] = {kPlainHttpFlag};
 constexpr FlagGroup kAttachedGroups[] = {{"Flags", kAttachedFlags}};
 constexpr Example kAttachedExamples[] = {
-    {"mistctl registry attached oci://registry.example/team/shop:1.4.0 sbom > shop.cdx.json",
+    {"mistctl registry attached oci://registry.example/team/shop:1.4.0 sbom",
      "Its SBOM, as it was attached"},
 };
 
