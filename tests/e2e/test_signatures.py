@@ -108,7 +108,7 @@ def a_verified_package_must_stay_signed_without_any_policy(t):
     pushed(t, registry, "1.0.0", "--sign", str(t.dir / "first.key"), name="web")
     pushed(t, registry, "1.1.0", name="web")
     t.run("verify", registry("team/web:1.0.0"), "--key", str(t.dir / "first.pub"))
-    t.refused("generate", "shop", "-p", registry("other/web:1.1.0"), says=[*says, "is not signed"])
+    t.refused("generate", "shop", "-p", registry("team/web:1.1.0"), says=[*says, "is not signed"])
 
 
 @test
