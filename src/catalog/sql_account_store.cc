@@ -110,7 +110,7 @@ class SqlAccountStore final : public AccountStore {
   }
 
   Result<std::string> remove(const std::string& name) override {
-    const std::string gone = "deleted-" + random_.token(6);
+    std::string gone = "deleted-" + random_.token(6);
     Status done = changing(name, [&](Database& db, std::int64_t id) -> Status {
       bool is_last = false;
       MIST_TRY_VOID(db.query(

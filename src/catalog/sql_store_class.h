@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/random.h"
 #include "catalog/sql_connections.h"
 #include "catalog/sql_rows.h"
 #include "catalog/store.h"
