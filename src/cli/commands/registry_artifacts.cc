@@ -253,8 +253,7 @@ constexpr Argument kAttachedArguments[] = {
 constexpr Flag kAttachedFlags[] = {kPlainHttpFlag};
 constexpr FlagGroup kAttachedGroups[] = {{"Flags", kAttachedFlags}};
 constexpr Example kAttachedExamples[] = {
-    {"mistctl registry attached oci://registry.example/team/shop:1.4.0 sbom",
-     "Its SBOM, as it was attached"},
+    {"mistctl registry attached oci://registry.example/team/shop:1.4.0 sbom", "Its SBOM, as it was attached"},
 };
 
 // By its kind, if that names only one, or by a digest of its own or its manifest's.
