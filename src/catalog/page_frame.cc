@@ -1,7 +1,7 @@
 #include "catalog/page_frame.h"
 
+#include "catalog/asset_path.h"
 #include "catalog/script.h"
-#include "crypto/digest.h"
 #include "http/url.h"
 
 namespace mist::catalog {
@@ -207,8 +207,7 @@ const std::string& style_sheet() {
 }
 
 const std::string& style_path() {
-  static const std::string path =
-      fmt::format("/assets/style-{}.css", crypto::sha256(kStyle).hex().substr(0, 16));
+  static const std::string path = asset_path("style", "css", kStyle);
   return path;
 }
 

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
+#include "catalog/asset_path.h"
 #include "catalog/form_parts.h"
 #include "catalog/web/scripts.h"
-#include "crypto/digest.h"
 
 namespace mist::catalog {
 namespace {
@@ -119,8 +119,7 @@ const std::string& passkey_script() {
 }
 
 const std::string& passkey_script_path() {
-  static const std::string path =
-      fmt::format("/assets/passkey-{}.js", crypto::sha256(passkey_script()).hex().substr(0, 16));
+  static const std::string path = asset_path("passkey", "js", passkey_script());
   return path;
 }
 

@@ -1,18 +1,9 @@
 #include "catalog/preview_script.h"
 
-#include <fmt/core.h>
-
+#include "catalog/asset_path.h"
 #include "catalog/web/scripts.h"
-#include "crypto/digest.h"
 
 namespace mist::catalog {
-namespace {
-
-std::string path_of(std::string_view name, std::string_view text) {
-  return fmt::format("/assets/{}-{}.js", name, crypto::sha256(text).hex().substr(0, 16));
-}
-
-}  // namespace
 
 const std::string& preview_script() {
   static const std::string text(preview_source());
@@ -20,7 +11,7 @@ const std::string& preview_script() {
 }
 
 const std::string& preview_script_path() {
-  static const std::string path = path_of("preview", preview_script());
+  static const std::string path = asset_path("preview", "js", preview_script());
   return path;
 }
 
@@ -30,7 +21,7 @@ const std::string& preview_worker() {
 }
 
 const std::string& preview_worker_path() {
-  static const std::string path = path_of("preview-worker", preview_worker());
+  static const std::string path = asset_path("preview-worker", "js", preview_worker());
   return path;
 }
 

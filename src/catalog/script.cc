@@ -1,9 +1,7 @@
 #include "catalog/script.h"
 
-#include <fmt/core.h>
-
+#include "catalog/asset_path.h"
 #include "catalog/web/scripts.h"
-#include "crypto/digest.h"
 
 namespace mist::catalog {
 
@@ -13,8 +11,7 @@ const std::string& script() {
 }
 
 const std::string& script_path() {
-  static const std::string path =
-      fmt::format("/assets/live-{}.js", crypto::sha256(script()).hex().substr(0, 16));
+  static const std::string path = asset_path("live", "js", script());
   return path;
 }
 

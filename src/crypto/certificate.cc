@@ -4,13 +4,12 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
-#include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <optional>
 
 #include "base/handle.h"
 #include "base/result.h"
+#include "base/utc_time.h"
 
 namespace mist::crypto {
 namespace {
@@ -25,10 +24,7 @@ using CertificateHandle = Handle<X509, &X509_free>;
 std::optional<WallTime> time_of(const ASN1_TIME* time) {
   std::tm parts{};
   if (time == nullptr || ASN1_TIME_to_tm(time, &parts) != 1) return std::nullopt;
-  // "Never" is written as the year 9999, and WallTime ends in 2262. Before 1970 there are no certificates.
-  constexpr std::int64_t kLast =
-      std::chrono::floor<std::chrono::seconds>(WallTime::max()).time_since_epoch().count();
-  return WallTime(std::chrono::seconds(std::clamp<std::int64_t>(::timegm(&parts), 0, kLast)));
+  return utc_time(parts);
 }
 
 std::string subject_of(const X509& certificate) {

@@ -9,12 +9,14 @@
 #include <openssl/x509v3.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <limits>
 #include <optional>
 
 #include "base/handle.h"
 #include "base/text.h"
+#include "base/utc_time.h"
 
 namespace mist::crypto {
 namespace {
@@ -63,10 +65,7 @@ X509Owner certificate_in(std::string_view der) {
 std::optional<WallTime> wall_time(const ASN1_TIME* time) {
   std::tm parts{};
   if (time == nullptr || ASN1_TIME_to_tm(time, &parts) != 1) return std::nullopt;
-  // 9999-12-31, "never", is past the end of WallTime.
-  return WallTime(std::chrono::seconds(std::clamp<std::int64_t>(
-      ::timegm(&parts), 0,
-      std::chrono::floor<std::chrono::seconds>(WallTime::max()).time_since_epoch().count())));
+  return utc_time(parts);
 }
 
 std::string key_der(const X509* certificate) {

@@ -10,6 +10,7 @@
 
 #include "base/handle.h"
 #include "base/text.h"
+#include "base/utc_time.h"
 
 namespace mist::http {
 namespace {
@@ -36,7 +37,7 @@ std::string name_text(const X509_NAME* name) {
 WallTime time_of(const ASN1_TIME* time) {
   std::tm parts{};
   if (ASN1_TIME_to_tm(time, &parts) != 1) return {};
-  return std::chrono::system_clock::from_time_t(::timegm(&parts));
+  return utc_time(parts);
 }
 
 std::string_view bytes_of(const ASN1_STRING* text) {

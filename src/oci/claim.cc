@@ -1,9 +1,9 @@
 #include "oci/claim.h"
 
 #include <charconv>
-#include <chrono>
 
 #include "base/text.h"
+#include "base/utc_time.h"
 #include "encoding/json.h"
 
 namespace mist::oci {
@@ -13,8 +13,6 @@ using encoding::Value;
 
 constexpr int kClaimDepth = 32;
 constexpr std::size_t kMaxClaimValues = 20'000;
-constexpr std::int64_t kLastSecond =
-    std::chrono::floor<std::chrono::seconds>(WallTime::max()).time_since_epoch().count();  // in the year 2262
 
 std::optional<WallTime> time_in(const Value& value) {
   std::int64_t seconds = 0;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "crypto/signing_certificate.h"
 #include "encoding/json.h"
+#include "oci/annotation.h"
 
 namespace mist::oci {
 namespace {
@@ -132,15 +133,10 @@ class Reader {
   std::string& damage_;
 };
 
-std::string_view text_at(const Annotations& annotations, std::string_view key) {
-  const auto found = annotations.find(std::string(key));
-  return found == annotations.end() ? std::string_view() : std::string_view(found->second);
-}
-
 }  // namespace
 
 std::optional<KeylessClaim> keyless_in(const Annotations& annotations) {
-  const std::string_view certificate = text_at(annotations, kLayerCertificate);
+  const std::string_view certificate = annotation(annotations, kLayerCertificate);
   if (certificate.empty()) return std::nullopt;
   KeylessClaim claim;
   Reader reader(claim.damage);
@@ -149,10 +145,10 @@ std::optional<KeylessClaim> keyless_in(const Annotations& annotations) {
     claim.certificate = std::move(blocks.front());
   else
     reader.fail("its certificate is not one PEM block");
-  claim.chain = crypto::certificate_blocks(text_at(annotations, kLayerChain));
-  if (const std::string_view entry = text_at(annotations, kLayerLogEntry); !entry.empty())
+  claim.chain = crypto::certificate_blocks(annotation(annotations, kLayerChain));
+  if (const std::string_view entry = annotation(annotations, kLayerLogEntry); !entry.empty())
     claim.entries.push_back(reader.layer_entry(reader.document(entry, "its log entry")));
-  if (const std::string_view timestamp = text_at(annotations, kLayerTimestamp); !timestamp.empty())
+  if (const std::string_view timestamp = annotation(annotations, kLayerTimestamp); !timestamp.empty())
     claim.timestamps.push_back(reader.bytes(
         reader.document(timestamp, "its timestamp").string_at("SignedRFC3161Timestamp"), "its timestamp"));
   return claim;

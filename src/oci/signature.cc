@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "encoding/json.h"
+#include "oci/annotation.h"
 #include "oci/attestation.h"
 #include "oci/claim.h"
 
@@ -84,11 +85,9 @@ SignatureClaim simple_signing_claim(const Descriptor& layer, std::string_view pa
   claim.form = SignatureForm::Cosign;
   claim.message = payload;
   claim.keyless = keyless_in(layer.annotations);
-  if (const auto key = layer.annotations.find(std::string(kKeyAnnotation)); key != layer.annotations.end())
-    claim.key_pem = key->second;
-  const auto signature = layer.annotations.find(std::string(kSignatureAnnotation));
-  if (signature == layer.annotations.end() || !base64_decode(trim(signature->second), claim.signature) ||
-      claim.signature.empty())
+  claim.key_pem = annotation(layer.annotations, kKeyAnnotation);
+  const std::string_view signature = annotation(layer.annotations, kSignatureAnnotation);
+  if (!base64_decode(trim(signature), claim.signature) || claim.signature.empty())
     return damaged_claim(std::move(claim), "it has no signature in base64");
   const Result<Value> document = parse_claim(payload);
   if (!document || !document->is_object())

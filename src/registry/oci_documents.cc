@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "oci/annotation.h"
 #include "oci/attestation.h"
 #include "registry/oci_packages.h"
 
@@ -10,11 +11,6 @@ namespace mist::registry {
 namespace {
 
 constexpr int kIndexAttempts = 3;
-
-std::string annotation(const oci::Annotations& annotations, std::string_view key) {
-  const auto found = annotations.find(std::string(key));
-  return found == annotations.end() ? std::string() : found->second;
-}
 
 // Of one thing that hangs on a manifest; a registry that can't be reached is another matter.
 bool is_damage(const Error& failure) {
@@ -51,7 +47,7 @@ class DocumentReader {
   static bool may_be_document(const oci::Descriptor& referrer) {
     const std::string& type = referrer.artifact_type;
     return type.empty() || type == oci::kEmptyConfigType ||
-           oci::document_kind(type, annotation(referrer.annotations, oci::kPredicateAnnotation));
+           oci::document_kind(type, oci::annotation(referrer.annotations, oci::kPredicateAnnotation));
   }
 
   // A referrer by its digest, or what one of cosign's tags leads to.
@@ -86,7 +82,7 @@ class DocumentReader {
     one.document.media_type = type;
     if (oci::is_statement(type)) {
       MIST_TRY(oci::Attestation read, statement(layer));
-      read.claim.key_pem = annotation(manifest.annotations, oci::kKeyAnnotation);
+      read.claim.key_pem = oci::annotation(manifest.annotations, oci::kKeyAnnotation);
       one.predicate = std::move(read.predicate);
       one.claim = std::move(read.claim);
     }

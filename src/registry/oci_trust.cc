@@ -90,8 +90,9 @@ Result<trust::Rule> OciTrust::rule_for(const std::string& package) {
 }
 
 Result<bool> OciTrust::looks_at(const std::string& package) {
-  MIST_TRY(const trust::Rule rule, rule_for(package));
-  if (rule.mode != trust::Mode::Known) return rule.mode != trust::Mode::Ignore;
+  MIST_TRY(const trust::Policy* const policy, this->policy());
+  const trust::Mode mode = policy->rule_for(package).mode;
+  if (mode != trust::Mode::Known) return mode != trust::Mode::Ignore;
   MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
   return !remembered.empty();
 }

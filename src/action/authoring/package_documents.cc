@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "config/redact.h"
 #include "encoding/json.h"
+#include "oci/annotation.h"
 #include "oci/document.h"
 #include "registry/chart_archive.h"
 #include "registry/chart_lock.h"
@@ -60,12 +61,9 @@ std::string purl_of(std::string_view type, std::string_view name, std::string_vi
 }
 
 std::string oci_purl(const oci::Reference& reference) {
-  std::string name = reference.repository.name();
-  std::ranges::transform(name, name.begin(), [](char each) {
-    return each >= 'A' && each <= 'Z' ? char(each - 'A' + 'a') : each;
-  });
   return purl_of(
-      "oci", name, reference.digest ? reference.digest->str() : std::string(),
+      "oci", lower_case(reference.repository.name()),
+      reference.digest ? reference.digest->str() : std::string(),
       {{"repository_url", fmt::format("{}/{}", reference.repository.host, reference.repository.path)},
        {"tag", reference.tag}});
 }
@@ -173,11 +171,6 @@ Value dependency_of(const std::string& from, const std::set<std::string>& to) {
   return Value::object({{"ref", from}, {"dependsOn", std::move(names)}});
 }
 
-std::string annotation_of(const PublishedPackage& package, std::string_view key) {
-  const auto found = package.about.find(std::string(key));
-  return found == package.about.end() ? std::string() : found->second;
-}
-
 // Version 8 of RFC 9562: the first bits of a digest.
 std::string uuid_of(const crypto::Digest& digest) {
   std::string digits = digest.hex().substr(0, 32);
@@ -255,8 +248,8 @@ Result<std::vector<PackagePart>> package_parts(package::Renderer& renderer,
 std::string sbom_text(const PublishedPackage& package) {
   constexpr std::string_view kRoot = "package";
   const oci::Reference& reference = package.reference;
-  const std::string title = annotation_of(package, oci::kTitleAnnotation);
-  const std::string version = annotation_of(package, oci::kVersionAnnotation);
+  const std::string title(oci::annotation(package.about, oci::kTitleAnnotation));
+  const std::string version(oci::annotation(package.about, oci::kVersionAnnotation));
   const Value root = Value::object({{"type", "application"},
                                     {"bom-ref", kRoot},
                                     {"name", title.empty() ? reference.repository.name() : title},

@@ -43,19 +43,18 @@ class Turns {
     return *outcomes_[node];
   }
 
-  bool failed(graph::Node node) const {
-    const std::scoped_lock lock(mutex_);
-    const auto known = outcomes_.find(node);
-    return known != outcomes_.end() && known->second && !known->second->ok();
-  }
-
-  bool done(graph::Node node) const {
-    const std::scoped_lock lock(mutex_);
-    const auto known = outcomes_.find(node);
-    return known != outcomes_.end() && known->second && known->second->ok();
-  }
+  bool done(graph::Node node) const { return ended(node) == true; }
+  bool failed(graph::Node node) const { return ended(node) == false; }
 
  private:
+  // Whether it ended well; nullopt: it has not ended.
+  std::optional<bool> ended(graph::Node node) const {
+    const std::scoped_lock lock(mutex_);
+    const auto known = outcomes_.find(node);
+    if (known == outcomes_.end() || !known->second) return std::nullopt;
+    return known->second->ok();
+  }
+
   mutable std::mutex mutex_;
   std::condition_variable finished_;
   std::map<graph::Node, std::optional<Status>> outcomes_;  // guarded by mutex_; nullopt: it is on its way

@@ -28,7 +28,7 @@ function offerPasskey(form: HTMLFormElement, button: HTMLButtonElement, status: 
   };
 
   const send = async () => {
-    // What else the form asks for is part of making a passkey, and otherwise replaced by it.
+    // A new passkey needs the form's other fields too; signing in with one takes their place.
     if (isForNewOne(form) && !form.reportValidity()) return;
     button.disabled = true;
     status.textContent = "Waiting for the passkey…";

@@ -1,5 +1,5 @@
-// What the catalog asks for and gets back, between its JSON and the browser's objects (WebAuthn Level 3, sections 5.1.8 to 5.1.10, which not
-// every browser has). Bytes are base64url in JSON. Pure; objects of the DOM are described by their parts, so that tests need none.
+// Converts between the catalog's JSON and the browser's WebAuthn objects (Level 3, sections 5.1.8 to 5.1.10), since not every browser
+// does it itself. Bytes are base64url in JSON. Pure; objects of the DOM are described by their parts, so that tests need none.
 
 type Bytes = Uint8Array<ArrayBuffer>;
 type Requirement = "discouraged" | "preferred" | "required";
