@@ -150,6 +150,9 @@ class Controller::State {
     memory.troubles.begin();
     Plan plan = blueprint ? reconcile::decide(*blueprint, *instance, recorded, world)
                           : reconcile::tear_down(*instance, recorded, world);
+    if (!open.unplaced.empty() && !trouble)
+      trouble = error(ErrorKind::Unavailable, "it isn't known whether objects of kind {} are in a namespace",
+                      apimachinery::to_string(*open.unplaced.begin()));
     if (open.asks) {
       // As long as a contract isn't checked, nothing is written that depends on it.
       const bool is_ready =
@@ -250,6 +253,9 @@ class Controller::State {
   // Questions that have no answer yet.
   struct Open {
     bool asks = false;
+    // Of objects that named no namespace: the server didn't serve them at first. It is left at that while one
+    // instance is looked at.
+    std::set<apimachinery::GroupKind> unplaced = {};
     bool checks = false;  // whether something matches its contract; until then it is taken to match
   };
 
@@ -261,6 +267,10 @@ class Controller::State {
         .make =
             [&, this](const std::string& node, const Value& environment) {
               return make(actor, loaded, item, node, environment, open, context);
+            },
+        .unplaced =
+            [&](const reconcile::ObjectKind& kind) {
+              return open.unplaced.contains(ObjectId{kind.api_version, kind.kind, {}, {}}.gvk().group_kind());
             },
         .identities =
             [&](const std::string& node, const Value& environment, const std::vector<std::string>& unknown) {
@@ -359,7 +369,8 @@ class Controller::State {
     Value result = **std::move(answer);
     const auto told = std::ranges::find(loaded.blueprint->nodes(), node, &blueprint::Node::name);
     // A kind may come later, and then they have what that kind is like.
-    if (told->names_objects()) apply::give_namespaces(result, item.instance.first, actor.client, context);
+    if (told->names_objects())
+      open.unplaced.merge(apply::give_namespaces(result, item.instance.first, actor.client, context));
     if (told->keeps_objects()) reconcile::give_account(result, {ns_, loaded.account});
     return result;
   }
@@ -380,7 +391,8 @@ class Controller::State {
                            blueprint::Evaluator::to_identify(node, environment, unknown), open);
     if (!answer || !answer->ok()) return std::nullopt;
     Value named = **std::move(answer);
-    if (!apply::give_namespaces(named, item.instance.first, actor.client, context)) return std::nullopt;
+    if (!apply::give_namespaces(named, item.instance.first, actor.client, context).empty())
+      return std::nullopt;
     return named;
   }
 

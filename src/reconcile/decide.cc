@@ -518,7 +518,8 @@ class Reconciler {
         if (told(node).type == NodeType::Read) looked_at.insert(member.id);
     for (const Recorded& each : recorded_.objects) {
       if (plan_.record.find(each.id) != nullptr) continue;
-      if (looked_at.contains(each.id) || cannot_be_judged(each) || is_still_somebodys(each))
+      if (looked_at.contains(each.id) || cannot_be_judged(each) || may_be_wanted(each.id) ||
+          is_still_somebodys(each))
         plan_.record.objects.push_back(each);
       else if (!is_wanted_otherwise(each))
         going_.push_back(each);
@@ -549,6 +550,18 @@ class Reconciler {
     if (survey_.wanted(node) == Truth::False) return false;
     const bool is_made = survey_.wanted(node) == Truth::True && survey_.of(node).made == Facts::Made::Yes;
     return !is_made || is_running_act(node, each);
+  }
+
+  // What is wanted is in a namespace, or in none, as soon as its kind is known.
+  bool may_be_wanted(const ObjectId& id) const {
+    for (graph::Node node = 0; node < blueprint_.nodes().size(); ++node)
+      if (survey_.wanted(node) != Truth::False &&
+          std::ranges::any_of(survey_.of(node).members, [&](const Member& member) {
+            return !member.placed &&
+                   is_same_object({member.id.api_version, member.id.kind, id.ns, member.id.name}, id);
+          }))
+        return true;
+    return false;
   }
 
   // A node that makes it now has said what is to be done. Where it isn't there, the latch stays: making it

@@ -401,6 +401,15 @@ class Case {
                              : Observation{Observation::State::There, *object, {}};
   }
 
+  // The scope of ConfigMaps isn't known.
+  static void displace(Value& made) {
+    if (made.is_array()) {
+      for (Value& each : made.as_array()) displace(each);
+    } else if (made.string_at("kind") == "ConfigMap") {
+      if (Value* metadata = made.find("metadata")) metadata->erase("namespace");
+    }
+  }
+
   static bool is_ok(const Value& object) {
     if (!object.is_array()) return object.string_at({"data", "ok"}) == "true";
     return std::ranges::all_of(object.as_array(), [](const Value& each) { return is_ok(each); });
@@ -408,11 +417,17 @@ class Case {
 
   World world() const {
     return {
-        .make = [this](const std::string& node, const Value& e) { return make(node, e); },
+        .make =
+            [this](const std::string& node, const Value& e) {
+              auto made = make(node, e);
+              if (made.ok() && is_scope_unknown_ && program(node).type != NodeType::Value) displace(*made);
+              return made;
+            },
+        .unplaced = [this](const ObjectKind& kind) { return is_scope_unknown_ && kind.kind == "ConfigMap"; },
         .identities =
             [this](const std::string& node, const Value& e, const std::vector<std::string>&) {
               auto made = make(node, e);
-              if (!made.ok()) return std::optional<Value>();
+              if (!made.ok() || is_scope_unknown_) return std::optional<Value>();
               return std::optional(made->is_array() ? *std::move(made) : Value::array({*std::move(made)}));
             },
         .observe = [this](const ObjectId& id, bool owned) { return observe(id, owned); },
@@ -437,6 +452,7 @@ class Case {
 
   // Whether anything was written or recorded.
   bool round(bool faults) {
+    is_scope_unknown_ = faults && dice_.percent(8);
     const Plan plan = decide(*blueprint_, instance_, record_, world());
     const bool terminating = !instance_.string_at({"metadata", "deletionTimestamp"}).empty();
     for (const NodeReport& each : plan.nodes)
@@ -900,8 +916,9 @@ class Case {
   std::map<std::string, std::pair<Truth, int>> flips_;
   bool feeds_back_ = false, may_never_end_ = false;
   bool instance_there_ = true, has_finalizer_ = false, quiet_ = false, label_was_removed_ = false;
-  Record record_;  // what the operator knows
-  Record stored_;  // what it would know after a crash
+  bool is_scope_unknown_ = false;  // in this round
+  Record record_;                  // what the operator knows
+  Record stored_;                  // what it would know after a crash
   Cluster cluster_;
   std::map<ObjectId, Dependencies> depends_;
   std::set<std::tuple<std::string, ObjectId, std::string>> held_;

@@ -146,6 +146,39 @@ TEST_F(ReconcileTest, AnotherVersionOfAKindIsTheSameObject) {
   for (const Recorded& each : plan.record.objects) EXPECT_EQ(each.id.api_version, "example.com/v1");
 }
 
+// Its definition is being made again: a wanted object has no namespace meanwhile, and the recorded one has.
+TEST_F(ReconcileTest, KeepsWhatIsWantedWhileNobodyKnowsWhereObjectsOfItsKindAre) {
+  settle();
+  World away = world();
+  const auto make = away.make;
+  away.make = [make](const std::string& node, const Value& environment) {
+    auto object = make(node, environment);
+    (*object)["metadata"].erase("namespace");
+    return object;
+  };
+  away.unplaced = [](const ObjectKind& kind) { return kind.kind == "ConfigMap"; };
+  const auto observe = away.observe;
+  for (const bool is_back : {false, true}) {  // between the call of the function and the look at the object
+    away.observe = [&](const ObjectId& id, bool owned) {
+      if (is_back)
+        return id.ns.empty() ? Observation{Observation::State::Absent, {}, {}} : observe(id, owned);
+      return Observation{Observation::State::Unknown, {}, {}};
+    };
+    last = decide(blueprint, instance, record, away);
+    EXPECT_TRUE(last.writes_nothing());
+    EXPECT_EQ(last.record, record);
+    EXPECT_EQ(report("a").state, NodeState::Waiting);
+    EXPECT_EQ(report("a").detail, "the kind of ConfigMap a is being looked up");
+    EXPECT_THAT(last.nodes, ::testing::SizeIs(2)) << "none of them is about to go";
+  }
+  // What nothing wants goes meanwhile, if it can be seen.
+  record.objects.front().id.name = "old";
+  objects["old"] = objects["a"];
+  last = decide(blueprint, instance, record, away);
+  ASSERT_EQ(last.deletes.size(), 1U);
+  EXPECT_EQ(last.deletes.front().what.id.name, "old");
+}
+
 TEST_F(ReconcileTest, DeletesNothingOfAnInstanceThatIsSuspended) {
   settle();
   instance["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");

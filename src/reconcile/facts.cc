@@ -345,6 +345,8 @@ void Survey::take_members(graph::Node node, Value made) {
       member.id.name = name;
       object["metadata"].set("finalizers", Value::array({kFinalizer}));
     }
+    member.placed = !member.id.ns.empty() || !world_.unplaced ||
+                    !world_.unplaced({member.id.api_version, member.id.kind});
     if (!ids.insert(member.id).second)
       return fail(facts, fmt::format("its function gives {} twice", member.id.display()));
     member.desired =
@@ -408,6 +410,8 @@ void Survey::observe(graph::Node node, Facts& facts) {
   const blueprint::Node& told = blueprint_.nodes()[node];
   for (Member& member : facts.members) {
     member.observed = world_.observe(member.id, told.writes_objects() && !told.adopt);
+    // Its kind may have come back in between, and then this was asked about another place.
+    if (!member.placed) member.observed = {Observation::State::Unknown, {}, std::move(member.observed.why)};
     if (member.observed.state == Observation::State::Unknown) facts.known = false;
     if (!member.observed.there()) continue;
     if (member.id.kind == "Secret" && member.id.api_version == "v1" &&

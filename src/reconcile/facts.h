@@ -26,6 +26,7 @@ struct Member {
   Observation observed;
   bool ours = false;   ///< it carries the mark of the instance
   bool dirty = false;  ///< it isn't as desired
+  bool placed = true;  ///< false: nobody knows which namespace it is in, if any, so nothing is known of it
 
   /// Whether an object was applied with the input: its annotation says so, unless acts are part of the input.
   bool shows_input(const Value& object) const {

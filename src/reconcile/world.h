@@ -62,9 +62,13 @@ struct ObjectKind {
 };
 
 struct World {
-  /// The result of a node's function, with namespaces filled in. `environment`: the instance and what edges
-  /// extract.
+  /// The result of a node's function, with namespaces filled in, but for those of `unplaced`. `environment`:
+  /// the instance and what edges extract.
   std::function<Result<Value>(const std::string& node, const Value& environment)> make;
+  /// Whether `make` couldn't tell what is in a namespace and what isn't of this kind, because the server
+  /// didn't serve it. Such an object without a namespace may be any of its kind and name. Null: it always
+  /// could.
+  std::function<bool(const ObjectKind&)> unplaced = {};
   /// The identities of the objects of a node's function (a list), if they don't depend on the values with
   /// these names, which aren't known yet; nullopt: they do, or nobody can tell. Not asked where null.
   std::function<std::optional<Value>(const std::string& node, const Value& environment,

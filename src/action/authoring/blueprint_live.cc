@@ -60,6 +60,10 @@ class Looker {
   reconcile::World world() {
     return {
         .make = [this](const std::string& node, const Value& environment) { return make(node, environment); },
+        .unplaced =
+            [this](const reconcile::ObjectKind& kind) {
+              return unplaced_.contains(ObjectId{kind.api_version, kind.kind, {}, {}}.gvk().group_kind());
+            },
         .observe = [this](const ObjectId& id, bool /*owned*/) { return observe(id); },
         .list = [this](const reconcile::Collection& collection) { return list(collection); },
         .check_node = [this](
@@ -100,7 +104,7 @@ class Looker {
     if (known != made_.end() && known->second.first == environment) return known->second.second;
     MIST_TRY(Value made, blueprint_.evaluator.make(node, environment, context_));
     const auto told = std::ranges::find(blueprint_.blueprint.nodes(), node, &blueprint::Node::name);
-    if (told->names_objects()) apply::give_namespaces(made, ns_, client_, context_);
+    if (told->names_objects()) unplaced_.merge(apply::give_namespaces(made, ns_, client_, context_));
     if (told->type == blueprint::NodeType::Package) give_account(made);
     made_.insert_or_assign(node, std::pair(environment, made));
     return made;
@@ -160,6 +164,7 @@ class Looker {
   const std::string ns_;
   const Context& context_;
   std::map<std::string, std::pair<Value, Value>> made_;
+  std::set<apimachinery::GroupKind> unplaced_;
   std::map<ObjectId, Observation> observed_;
   std::set<std::string> troubles_;
 };

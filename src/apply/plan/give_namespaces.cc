@@ -2,25 +2,25 @@
 
 namespace mist::apply {
 
-bool give_namespaces(encoding::Value& made, const std::string& ns, kube::Client& client,
-                     const Context& context) {
+std::set<apimachinery::GroupKind> give_namespaces(encoding::Value& made, const std::string& ns,
+                                                  kube::Client& client, const Context& context) {
   if (made.is_array()) {
-    bool all = true;
-    for (encoding::Value& each : made.as_array()) all = give_namespaces(each, ns, client, context) && all;
-    return all;
+    std::set<apimachinery::GroupKind> unknown;
+    for (encoding::Value& each : made.as_array()) unknown.merge(give_namespaces(each, ns, client, context));
+    return unknown;
   }
   const std::string_view kind = made.string_at("kind");
-  if (kind.empty() || !made.string_at({"metadata", "namespace"}).empty()) return true;
+  if (kind.empty() || !made.string_at({"metadata", "namespace"}).empty()) return {};
   std::string_view group, version = made.string_at("apiVersion");
   if (const auto slash = version.find('/'); slash != std::string_view::npos) {
     group = version.substr(0, slash);
     version = version.substr(slash + 1);
   }
-  const auto resource =
-      client.resource_for({std::string(group), std::string(kind)}, std::string(version), context);
-  if (!resource.ok()) return false;
+  const apimachinery::GroupKind type{std::string(group), std::string(kind)};
+  const auto resource = client.resource_for(type, std::string(version), context);
+  if (!resource.ok()) return {type};
   if (resource->namespaced) made["metadata"].set("namespace", ns);
-  return true;
+  return {};
 }
 
 }  // namespace mist::apply
