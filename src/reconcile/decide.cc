@@ -552,7 +552,7 @@ class Reconciler {
     return !is_made || is_running_act(node, each);
   }
 
-  // What is wanted is in a namespace, or in none, as soon as its kind is known.
+  // A wanted object of which only the kind and name are known.
   bool may_be_wanted(const ObjectId& id) const {
     for (graph::Node node = 0; node < blueprint_.nodes().size(); ++node)
       if (survey_.wanted(node) != Truth::False &&

@@ -171,7 +171,7 @@ TEST_F(ReconcileTest, KeepsWhatIsWantedWhileNobodyKnowsWhereObjectsOfItsKindAre)
     EXPECT_EQ(report("a").detail, "the kind of ConfigMap a is being looked up");
     EXPECT_THAT(last.nodes, ::testing::SizeIs(2)) << "none of them is about to go";
   }
-  // What nothing wants goes meanwhile, if it can be seen.
+  // An object that nothing wants is deleted meanwhile, if it can be seen.
   record.objects.front().id.name = "old";
   objects["old"] = objects["a"];
   last = decide(blueprint, instance, record, away);

@@ -46,6 +46,7 @@ def a_kind_that_goes_and_comes_back_is_noticed(t):
         # Whichever look was the first to miss it.
         t.kube.wait("the status says so", lambda: any(words in message(t, where) for words in ("no kind Widget", "is being looked up")))
         equal(condition(t, where).get("status"), "False")
+        check(condition(t, where).get("reason") != "Deleting", condition(t, where))
         contains(t.run("blueprint", "status", "thing/web").out, "the kind of Widget w is being looked up")
         define(t, group, "Widget", now)
         plural = now
