@@ -287,10 +287,10 @@ class Controller::State {
             [&, this](const ObjectId& id, bool owned) {
               const bool known = recorded.find(id) != nullptr;
               auto observed =
-                  actor.observer.observe(id, owned, owned && known && !memory.is_gone(id), context);
+                  actor.observer.observe(id, owned, known && !memory.is_gone(id), context);
               if (observed.ok()) {
                 if (observed->there()) memory.there(id);
-                if (observed->absent() && owned && known) memory.gone(id);
+                if (observed->absent() && known) memory.gone(id);
                 // No watch tells when somebody else's object goes.
                 if (owned && known && observed->there() && !reconcile::is_of(observed->object, instance))
                   trouble = error(ErrorKind::Conflict, "{} exists already and belongs to somebody else",

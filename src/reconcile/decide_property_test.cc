@@ -396,7 +396,7 @@ class Case {
     if (owned && object != nullptr && object->string_at({"metadata", "labels", kInstanceLabel}).empty())
       object = nullptr;
     // As the operator does: what informers don't have of what is recorded is asked for.
-    if (owned && object == nullptr && record_.find(id) != nullptr) object = cluster_.find(id);
+    if (object == nullptr && record_.find(id) != nullptr) object = cluster_.find(id);
     return object == nullptr ? Observation{Observation::State::Absent, {}, {}}
                              : Observation{Observation::State::There, *object, {}};
   }
@@ -453,6 +453,7 @@ class Case {
   // Whether anything was written or recorded.
   bool round(bool faults) {
     is_scope_unknown_ = faults && dice_.percent(8);
+    if (is_scope_unknown_) say("  the scope of ConfigMaps is not known");
     const Plan plan = decide(*blueprint_, instance_, record_, world());
     const bool terminating = !instance_.string_at({"metadata", "deletionTimestamp"}).empty();
     for (const NodeReport& each : plan.nodes)
