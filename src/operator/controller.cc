@@ -151,7 +151,7 @@ class Controller::State {
     Plan plan = blueprint ? reconcile::decide(*blueprint, *instance, recorded, world)
                           : reconcile::tear_down(*instance, recorded, world);
     if (!open.unplaced.empty() && !trouble)
-      trouble = error(ErrorKind::Unavailable, "it isn't known whether objects of kind {} are in a namespace",
+      trouble = error(ErrorKind::NotFound, "it isn't known whether objects of kind {} are in a namespace",
                       apimachinery::to_string(*open.unplaced.begin()));
     if (open.asks) {
       // As long as a contract isn't checked, nothing is written that depends on it.
