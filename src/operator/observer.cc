@@ -10,14 +10,24 @@ constexpr Duration kSyncTime = std::chrono::seconds(5);
 
 std::string kind_of(const ObjectId& id) { return id.api_version + "/" + id.kind; }
 
-void forget_managed_fields(Value& object) {
-  if (Value* metadata = object.find("metadata")) metadata->erase("managedFields");
-}
-
 }  // namespace
 
 Observer::Observer(kube::Client& client, Clock& clock, EventSink& events, Wake wake)
-    : client_(client), clock_(clock), events_(events), wake_(std::move(wake)) {}
+    : client_(client),
+      clock_(clock),
+      events_(events),
+      wake_(std::move(wake)),
+      reads_(client, clock, events,
+             {.object =
+                  [this](const reconcile::ObjectKind& of, const std::optional<Informer::Key>& key) {
+                    changed(of.api_version, of.kind, key);
+                  },
+              .list =
+                  [this](const Collection& collection) {
+                    const std::lock_guard lock(mutex_);
+                    if (const auto found = listers_.find(collection); found != listers_.end())
+                      for (const Item& item : found->second) wake_(item);
+                  }}) {}
 
 void Observer::begin(const Item& item) {
   item_ = item;
@@ -25,9 +35,9 @@ void Observer::begin(const Item& item) {
   unsynced_ = unseen_ = false;
 }
 
-bool Observer::is_synced(const Store& store) {
-  if (store.informer->synced()) return true;
-  unsynced_ |= clock_.steady_now() - store.began < kSyncTime;
+bool Observer::is_synced(bool synced, SteadyTime since) {
+  if (synced) return true;
+  unsynced_ |= clock_.steady_now() - since < kSyncTime;
   return false;
 }
 
@@ -37,16 +47,23 @@ Result<Observation> Observer::observe(const ObjectId& id, bool owned, bool known
     const std::lock_guard lock(mutex_);
     owners_[id].insert(item_);
   }
-  MIST_TRY(Store* const store, store_of(id, owned, context));
+  Reads::Sight<std::optional<Value>> sight;
+  if (owned) {
+    MIST_TRY(const Store* const store, store_of(id, context));
+    sight = {store->informer->synced(), store->began, store->informer->failure(),
+             store->informer->get({id.ns, id.name}), store->informer->resource()};
+  } else {
+    MIST_TRY(sight, reads_.read(id, context).in(fmt::format("while looking for {}", id.display())));
+  }
   Observation observed;
-  if (!is_synced(*store)) {
+  if (!is_synced(sight.synced, sight.since)) {
     // In the first moment it is only that nobody has answered yet.
-    if (const auto failure = store->informer->failure(); failure && !unsynced_) return *failure;
+    if (sight.failure && !unsynced_) return *sight.failure;
     return observed;
   }
-  auto object = store->informer->get({id.ns, id.name});
+  std::optional<Value>& object = sight.found;
   if (!object && known) {
-    auto asked = client_.get({store->informer->resource(), id.ns, id.name}, context);
+    auto asked = client_.get({sight.resource, id.ns, id.name}, context);
     if (!asked.ok() && asked.error().kind != ErrorKind::NotFound) return std::move(asked).error();
     if (asked.ok()) object = *std::move(asked);
     unseen_ |= object.has_value();
@@ -61,10 +78,10 @@ std::vector<ObjectId> Observer::marked(const std::set<reconcile::ObjectKind>& ki
                                        const Context& context) {
   std::vector<ObjectId> found;
   for (const reconcile::ObjectKind& kind : kinds) {
-    const auto store = store_of({kind.api_version, kind.kind, {}, {}}, true, context);
+    const auto store = store_of({kind.api_version, kind.kind, {}, {}}, context);
     // A kind that can't be asked for now isn't known to be missing.
     if (!store.ok()) unsynced_ |= store.error().kind != ErrorKind::NotFound;
-    if (!store.ok() || !is_synced(**store)) continue;
+    if (!store.ok() || !is_synced((*store)->informer->synced(), (*store)->began)) continue;
     const Informer& informer = *(*store)->informer;
     for (const Informer::Key& key : informer.keys_with(uid)) {
       const auto object = informer.get(key);
@@ -73,20 +90,6 @@ std::vector<ObjectId> Observer::marked(const std::set<reconcile::ObjectKind>& ki
     }
   }
   return found;
-}
-
-Result<std::unique_ptr<kube::Informer>> Observer::informer(const apimachinery::GroupVersionKind& gvk,
-                                                           kube::ListOptions options,
-                                                           std::function<void(Value&)> prune,
-                                                           Informer::Changed changed,
-                                                           const Context& context) {
-  auto resource = client_.resource_for({gvk.group, gvk.kind}, gvk.version, context);
-  if (!resource.ok()) {
-    client_.invalidate_discovery();
-    return std::move(resource).error();
-  }
-  return std::make_unique<Informer>(client_, *resource, std::move(options), std::move(prune),
-                                    std::move(changed), clock_, events_);
 }
 
 // Where the server no longer serves the kind, or serves it under another name, what the informer showed is
@@ -100,27 +103,23 @@ Status Observer::leave_unserved(Store& store) {
   return {};
 }
 
-// Of owned objects one informer for a kind, of others one each.
-Result<Observer::Store*> Observer::store_of(const ObjectId& id, bool owned, const Context& context) {
-  Store& store = owned ? owned_[kind_of(id)] : reads_[id];
+// One informer for a kind.
+Result<Observer::Store*> Observer::store_of(const ObjectId& id, const Context& context) {
+  Store& store = owned_[kind_of(id)];
   MIST_TRY_VOID(leave_unserved(store));
   if (store.informer) return &store;
-  kube::ListOptions options;
-  if (owned) {
-    options.label_selector = kInstanceLabel;
-  } else {
-    options.ns = id.ns;
-    options.field_selector = fmt::format("metadata.name={}", id.name);
+  const apimachinery::GroupVersionKind gvk = id.gvk();
+  auto resource = client_.resource_for(gvk.group_kind(), gvk.version, context);
+  if (!resource.ok()) {
+    client_.invalidate_discovery();
+    return std::move(resource).error().with_frame(fmt::format("while looking for {}", id.display()));
   }
-  auto made = informer(
-      id.gvk(), std::move(options), nullptr,
+  store.informer = std::make_unique<Informer>(
+      client_, *resource, kube::ListOptions{.label_selector = std::string(kInstanceLabel)}, nullptr,
       [this, api_version = id.api_version, kind = id.kind](const std::optional<Informer::Key>& key) {
         changed(api_version, kind, key);
       },
-      context);
-  if (!made.ok())
-    return std::move(made).error().with_frame(fmt::format("while looking for {}", id.display()));
-  store.informer = *std::move(made);
+      clock_, events_);
   store.began = clock_.steady_now();
   return &store;
 }
@@ -131,28 +130,10 @@ Result<std::optional<Value::Array>> Observer::list(const Collection& collection,
     const std::lock_guard lock(mutex_);
     listers_[collection].insert(item_);
   }
-  Store& store = lists_[collection];
-  MIST_TRY_VOID(leave_unserved(store));
-  if (!store.informer) {
-    const ObjectId kind{collection.api_version, collection.kind, {}, {}};
-    auto made = informer(
-        kind.gvk(), {.ns = collection.ns, .label_selector = collection.label_selector}, forget_managed_fields,
-        [this, collection](const std::optional<Informer::Key>& /*key*/) {
-          const std::lock_guard lock(mutex_);
-          if (const auto found = listers_.find(collection); found != listers_.end())
-            for (const Item& item : found->second) wake_(item);
-        },
-        context);
-    if (!made.ok())
-      return std::move(made).error().with_frame(fmt::format("while listing {}", collection.display()));
-    store.informer = *std::move(made);
-    store.began = clock_.steady_now();
-  }
-  if (!is_synced(store)) return std::optional<Value::Array>();
-  Value::Array items;
-  for (const Informer::Key& key : store.informer->keys())
-    if (auto object = store.informer->get(key)) items.push_back(*std::move(object));
-  return std::optional(std::move(items));
+  MIST_TRY(Reads::Sight<Value::Array> sight,
+           reads_.list(collection, context).in(fmt::format("while listing {}", collection.display())));
+  if (!is_synced(sight.synced, sight.since)) return std::optional<Value::Array>();
+  return std::optional(std::move(sight.found));
 }
 
 void Observer::finish(bool partly) {
@@ -189,7 +170,7 @@ void Observer::leave(const ObjectId& id, const Item& item) {
     owners_.erase(owner);
   }
   server_made_.erase(id);
-  reads_.erase(id);  // waits for its thread, which may want the lock
+  reads_.leave(id);  // waits for its thread, which may want the lock
 }
 
 void Observer::leave(const Collection& collection, const Item& item) {
@@ -201,7 +182,7 @@ void Observer::leave(const Collection& collection, const Item& item) {
     if (!lister->second.empty()) return;
     listers_.erase(lister);
   }
-  lists_.erase(collection);
+  reads_.leave(collection);
 }
 
 void Observer::changed(const std::string& api_version, const std::string& kind,
@@ -239,8 +220,7 @@ void Observer::put(const ObjectId& id, const Value& answer, std::vector<apply::S
     server_made_[id] = std::move(made);
   if (const auto store = owned_.find(kind_of(id)); store != owned_.end() && store->second.informer)
     store->second.informer->put(answer, Informer::Echo::Silent);
-  if (const auto store = reads_.find(id); store != reads_.end() && store->second.informer)
-    store->second.informer->put(answer);
+  reads_.put(id, answer);
 }
 
 }  // namespace mist::operator_

@@ -1,8 +1,8 @@
 #pragma once
-// The state of the cluster, as instances see it: an informer for each kind of objects that they own, for each
-// object of somebody else that they read, and for each collection that they list. It knows which instances a
-// change concerns, and wakes them. It stops watching what no instance asks for any more; else anybody who
-// writes instances could make it watch without end. One thread asks; informers' threads wake.
+// The state of the cluster, as instances see it: an informer for each kind of objects that they own, and what
+// they read of others. It knows which instances a change concerns, and wakes them. It stops watching what no
+// instance asks for any more; else anybody who writes instances could make it watch without end. One thread
+// asks; informers' threads wake.
 
 #include <functional>
 #include <map>
@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/event.h"
 #include "kube/informer.h"
+#include "operator/reads.h"
 #include "operator/words.h"
 
 namespace mist::operator_ {
@@ -65,11 +66,8 @@ class Observer {
     SteadyTime began{};
   };
 
-  Result<Store*> store_of(const ObjectId& id, bool owned, const Context& context);
-  Result<std::unique_ptr<Informer>> informer(const apimachinery::GroupVersionKind& gvk,
-                                             kube::ListOptions options, std::function<void(Value&)> prune,
-                                             Informer::Changed changed, const Context& context);
-  bool is_synced(const Store& store);
+  Result<Store*> store_of(const ObjectId& id, const Context& context);
+  bool is_synced(bool synced, SteadyTime since);
   Status leave_unserved(Store& store);
   void changed(const std::string& api_version, const std::string& kind,
                const std::optional<Informer::Key>& key);
@@ -99,8 +97,7 @@ class Observer {
   std::map<ObjectId, std::vector<apply::ServerMade>> server_made_;
   // Their threads use what stands above.
   std::map<std::string, Store> owned_;  // by kind
-  std::map<ObjectId, Store> reads_;
-  std::map<Collection, Store> lists_;
+  Reads reads_;
 };
 
 }  // namespace mist::operator_

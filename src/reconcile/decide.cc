@@ -185,7 +185,8 @@ class Reconciler {
     for (const std::size_t i : blueprint_.edges_into(node)) {
       const blueprint::SequenceEdge& edge = blueprint_.sequence()[i];
       if (edge.gate != blueprint::Gate::Soft && std::ranges::find(states, edge.from) != states.end() &&
-          survey_.wanted(edge.from) == Truth::True && !told(edge.from).evidence)
+          survey_.wanted(edge.from) == Truth::True && !told(edge.from).evidence &&
+          survey_.of(edge.from).is_placed)
         plan_.record.reach(told(edge.from).name, survey_.of(edge.from).hash);
     }
   }

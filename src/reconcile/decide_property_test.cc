@@ -270,6 +270,12 @@ class Case {
       const bool has_absent = std::ranges::any_of(
           blueprint_->nodes(), [](const blueprint::Node& node) { return node.type == NodeType::Absent; });
       if (has_absent && blueprint_->has_value_guards()) feeds_back_ = may_never_end_ = true;
+      // So may a value of an object's state that a later state of the same object waits for.
+      for (const SequenceEdge& each : blueprint_->sequence())
+        if (!each.extract.empty() && is_state(each.from))
+          for (graph::Node node = 0; node < blueprint_->nodes().size(); ++node)
+            if (node != each.from && is_state(node) && blueprint_->precedes(each.to, node))
+              feeds_back_ = may_never_end_ = true;
       break;
     }
     instance_ = Value::object(
@@ -391,6 +397,7 @@ class Case {
   }
 
   Observation observe(const ObjectId& id, bool owned) const {
+    if (is_kind_away_ && id.kind == "ConfigMap") return {Observation::State::Unknown, {}, {}};
     const auto found = cluster_.seen().find(id);
     const Value* object = found == cluster_.seen().end() ? nullptr : &found->second;
     if (owned && object != nullptr && object->string_at({"metadata", "labels", kInstanceLabel}).empty())
@@ -453,7 +460,9 @@ class Case {
   // Whether anything was written or recorded.
   bool round(bool faults) {
     is_scope_unknown_ = faults && dice_.percent(8);
-    if (is_scope_unknown_) say("  the scope of ConfigMaps is not known");
+    is_kind_away_ = is_scope_unknown_ && dice_.percent(60);
+    if (is_scope_unknown_)
+      say(is_kind_away_ ? "  ConfigMaps are away" : "  the scope of ConfigMaps is not known");
     const Plan plan = decide(*blueprint_, instance_, record_, world());
     const bool terminating = !instance_.string_at({"metadata", "deletionTimestamp"}).empty();
     for (const NodeReport& each : plan.nodes)
@@ -582,6 +591,7 @@ class Case {
     return found;
   }
 
+  bool is_state(graph::Node node) const { return program(blueprint_->name_of(node)).object == "state"; }
   bool are_states(const std::string& a, const std::string& b) const {
     return program(a).object == "state" && program(b).object == "state";
   }
@@ -917,9 +927,9 @@ class Case {
   std::map<std::string, std::pair<Truth, int>> flips_;
   bool feeds_back_ = false, may_never_end_ = false;
   bool instance_there_ = true, has_finalizer_ = false, quiet_ = false, label_was_removed_ = false;
-  bool is_scope_unknown_ = false;  // in this round
-  Record record_;                  // what the operator knows
-  Record stored_;                  // what it would know after a crash
+  bool is_scope_unknown_ = false, is_kind_away_ = false;  // in this round
+  Record record_;                                         // what the operator knows
+  Record stored_;                                         // what it would know after a crash
   Cluster cluster_;
   std::map<ObjectId, Dependencies> depends_;
   std::set<std::tuple<std::string, ObjectId, std::string>> held_;

@@ -160,20 +160,31 @@ TEST_F(ReconcileTest, KeepsWhatIsWantedWhileNobodyKnowsWhereObjectsOfItsKindAre)
   const auto observe = away.observe;
   for (const bool is_back : {false, true}) {  // between the call of the function and the look at the object
     away.observe = [&](const ObjectId& id, bool owned) {
-      if (is_back)
-        return id.ns.empty() ? Observation{Observation::State::Absent, {}, {}} : observe(id, owned);
-      return Observation{Observation::State::Unknown, {}, {}};
+      if (!is_back) return Observation{Observation::State::Unknown, {}, {}};
+      return id.ns.empty() ? Observation{Observation::State::Absent, {}, {}} : observe(id, owned);
     };
     last = decide(blueprint, instance, record, away);
     EXPECT_TRUE(last.writes_nothing());
     EXPECT_EQ(last.record, record);
-    EXPECT_EQ(report("a").state, NodeState::Waiting);
-    EXPECT_EQ(report("a").detail, "the kind of ConfigMap a is being looked up");
     EXPECT_THAT(last.nodes, ::testing::SizeIs(2)) << "none of them is about to go";
+    EXPECT_EQ(report("a").state, is_back ? NodeState::Ready : NodeState::Waiting);
+    EXPECT_EQ(report("a").detail, is_back ? "" : "the kind of ConfigMap shop/a is being looked up");
+  }
+  // The record has it elsewhere, or nowhere.
+  for (const std::string_view ns : {"other", ""}) {
+    Record elsewhere = record;
+    if (ns.empty()) elsewhere.objects.clear();
+    for (Recorded& each : elsewhere.objects) each.id.ns = ns;
+    last = decide(blueprint, instance, elsewhere, away);
+    EXPECT_TRUE(last.writes_nothing());
+    EXPECT_EQ(last.record, elsewhere);
+    EXPECT_EQ(report("a").detail, "the kind of ConfigMap a is being looked up");
   }
   // An object that nothing wants is deleted meanwhile, if it can be seen.
-  record.objects.front().id.name = "old";
+  record.objects.push_back(record.objects.front());
+  record.objects.back().id.name = "old";
   objects["old"] = objects["a"];
+  objects["old"]["metadata"].set("uid", "old");
   last = decide(blueprint, instance, record, away);
   ASSERT_EQ(last.deletes.size(), 1U);
   EXPECT_EQ(last.deletes.front().what.id.name, "old");

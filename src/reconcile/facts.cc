@@ -315,6 +315,17 @@ std::optional<Value> Survey::recorded_objects(graph::Node node) const {
   return found.size() == 1 ? std::move(found.front()) : Value(std::move(found));
 }
 
+// As the record says: a kind that is away for a moment comes back as it was.
+void Survey::place(Member& member, Value& object) const {
+  ObjectId inside = member.id;
+  inside.ns = std::string(instance_.string_at({"metadata", "namespace"}));
+  const bool was_inside = record_.find(inside) != nullptr;
+  member.placed = was_inside != (record_.find(member.id) != nullptr);
+  if (!member.placed || !was_inside) return;
+  object["metadata"].set("namespace", inside.ns);
+  member.id = std::move(inside);
+}
+
 void Survey::take_members(graph::Node node, Value made) {
   Facts& facts = facts_[node];
   const NodeType type = blueprint_.nodes()[node].type;
@@ -331,6 +342,9 @@ void Survey::take_members(graph::Node node, Value made) {
       return fail(facts, "its function gives no object with apiVersion, kind and metadata.name");
     if (const auto reserved = apply::find_reserved(object))
       return fail(facts, fmt::format("{} {}", member.id.display(), reserved->words));
+    if (member.id.ns.empty() && world_.unplaced && world_.unplaced({member.id.api_version, member.id.kind}))
+      place(member, object);
+    facts.is_placed &= member.placed;
     const std::string made_hash = hash_of(object);
     member.hash = acts.empty() ? made_hash : digest_of(made_hash + acts);
     if (type == NodeType::Act) {
@@ -345,8 +359,6 @@ void Survey::take_members(graph::Node node, Value made) {
       member.id.name = name;
       object["metadata"].set("finalizers", Value::array({kFinalizer}));
     }
-    member.placed = !member.id.ns.empty() || !world_.unplaced ||
-                    !world_.unplaced({member.id.api_version, member.id.kind});
     if (!ids.insert(member.id).second)
       return fail(facts, fmt::format("its function gives {} twice", member.id.display()));
     member.desired =
@@ -474,6 +486,7 @@ bool Survey::are_states(graph::Node a, graph::Node b) const {
 Truth Survey::reached(graph::Node state) const {
   const blueprint::Node& told = blueprint_.nodes()[state];
   if (told.evidence) return guard(*told.evidence);
+  if (!facts_[state].is_placed) return Truth::Unknown;
   return record_.reached(told.name, facts_[state].hash) ? Truth::True : Truth::False;
 }
 

@@ -47,6 +47,7 @@ struct Facts {
   std::optional<Value> live;   ///< what edges extract from: the object, a list of them, or a value
   std::set<std::string> uses;  ///< of which own objects its input has values: Recorded::uses
   std::string hash;            ///< of all members
+  bool is_placed = true;       ///< each member; else `hash` isn't that of what will be written
   bool is_input_known = true;  ///< of each act that comes before: whether it is wanted, and its input
   std::string gate;            ///< why nothing new may be written; empty: all edges hold
   std::string repair_gate;     ///< why not even the same may be written again
@@ -100,6 +101,7 @@ class Survey {
                                          const blueprint::Extraction& extraction) const;
   std::optional<Value> recorded_objects(graph::Node node) const;
   void take_members(graph::Node node, Value made);
+  void place(Member& member, Value& object) const;
   void take_collection(Facts& facts, const Value& made) const;
   void take_answer(graph::Node node, const Value& made);
   void observe(graph::Node node, Facts& facts);

@@ -1,0 +1,87 @@
+#pragma once
+// What instances read and don't own: objects by name, and collections. A few of a kind are watched one by
+// one, which takes the right to those names only. Many are watched together, in their namespace or in all,
+// where the account may do that: else each keeps its watch, and a thread with it. One thread asks; `told` is
+// called on the watches' threads, without a lock held.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "operator/shared_watch.h"
+
+namespace mist::operator_ {
+
+class Reads {
+ public:
+  struct Told {
+    /// As Informer::Changed, of that kind.
+    std::function<void(const reconcile::ObjectKind&, const std::optional<kube::Informer::Key>&)> object;
+    std::function<void(const Collection&)> list;
+  };
+  /// References outlive this.
+  Reads(kube::Client& client, Clock& clock, EventSink& events, Told told);
+
+  /// What is known of one thing that was asked for.
+  template <typename T>
+  struct Sight {
+    bool synced = false;                ///< else nothing is known of it
+    SteadyTime since{};                 ///< when somebody began to look
+    std::optional<Error> failure = {};  ///< why the last attempt to look ended
+    T found = {};
+    kube::ResourceInfo resource = {};
+  };
+  /// Both watch it until leave(). Errors: the kind isn't served, or a request's.
+  Result<Sight<std::optional<Value>>> read(const ObjectId& id, const Context& context);
+  Result<Sight<Value::Array>> list(const Collection& collection, const Context& context);
+  void leave(const ObjectId& id);
+  void leave(const Collection& collection);
+  /// The server's answer to a write of ours.
+  void put(const ObjectId& id, const Value& answer);
+
+  /// How many watches there are. For tests.
+  std::size_t watches() const;
+
+ private:
+  struct Single {
+    std::unique_ptr<kube::Informer> informer;
+    SteadyTime since{};
+  };
+  struct Shared {
+    std::unique_ptr<SharedWatch> watch;
+    SteadyTime since{};
+  };
+  struct Kind {
+    std::map<ObjectId, Single> objects;
+    std::map<Collection, Single> collections;
+    std::map<std::string, Shared> shared;  // by namespace; "": all
+    std::map<std::string, SteadyTime> refused_until;
+    bool empty() const {
+      return objects.empty() && collections.empty() && shared.empty() && refused_until.empty();
+    }
+  };
+  // The watch of many that has what is in that namespace, or will have it; null: there is none.
+  Result<Shared*> shared_for(Kind& kind, const reconcile::ObjectKind& of, const std::string& ns);
+  // Whether it is to be asked for there; else in a watch of its own.
+  template <typename What, typename Singles>
+  Result<Shared*> taken_on(Kind& kind, const reconcile::ObjectKind& of, const What& what, Singles& singles);
+  Status begin(Single& single, const reconcile::ObjectKind& of, kube::ListOptions options,
+               std::function<void(Value&)> prune, kube::Informer::Changed changed, const Context& context);
+  void share_if_many(Kind& kind, const reconcile::ObjectKind& of, const std::string& ns,
+                     const kube::ResourceInfo& resource);
+  void share(Kind& kind, const reconcile::ObjectKind& of, const std::string& ns,
+             const kube::ResourceInfo& resource);
+  void refuse(Kind& kind, const reconcile::ObjectKind& of, const std::string& place);
+  template <typename What>
+  static void leave_shared(Kind& kind, const What& what, const Shared* but = nullptr);
+
+  kube::Client& client_;
+  Clock& clock_;
+  EventSink& events_;
+  const Told told_;
+  std::map<reconcile::ObjectKind, Kind> kinds_;
+};
+
+}  // namespace mist::operator_
