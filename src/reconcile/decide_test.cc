@@ -327,6 +327,20 @@ TEST_F(ReconcileTest, TearsDownInReverseOrderFromTheRecordAlone) {
   EXPECT_TRUE(next().finished);
 }
 
+// An object was to go back to a former state, and the write that takes the later one's values from it was
+// refused.
+TEST_F(ReconcileTest, TearsDownObjectsThatCameAfterEachOther) {
+  settle();
+  record.objects[0].after = {"a", "b"};
+  record.objects[1].after = {"a"};
+  instance["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+  ASSERT_THAT(next().deletes, ::testing::SizeIs(1));
+  EXPECT_EQ(last.deletes[0].what.node, "a");
+  // Whatever a record says, they go.
+  record.objects[0].after = {"b"};
+  EXPECT_THAT(next().deletes, ::testing::SizeIs(2));
+}
+
 TEST_F(ReconcileTest, KeepsWhatItCannotMakeNow) {
   settle();
   failing = "a";

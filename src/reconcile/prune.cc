@@ -1,5 +1,7 @@
 #include "reconcile/prune.h"
 
+#include <map>
+
 #include "apply/wait/readiness.h"
 #include "base/text.h"
 #include "reconcile/release_node.h"
@@ -19,6 +21,49 @@ std::string why_not_uninstalled(const Value& release, const World& world) {
   if (has_failed(release)) return release_words(release);
   const std::string why = world.not_kept ? world.not_kept(release) : std::string();
   return fmt::format("{}{}{}", apply::why_terminating(release), why.empty() ? "" : "; ", why);
+}
+
+// By the node of what is left: the nodes of what is left before it.
+using Order = std::map<std::string, std::set<std::string>>;
+
+bool leads_to(const Order& order, const std::string& from, const std::string& to) {
+  std::set<std::string> seen;
+  std::vector<std::string> next = {from};
+  while (!next.empty()) {
+    const std::string node = std::move(next.back());
+    next.pop_back();
+    if (node == to) return true;
+    const auto before = order.find(node);
+    if (before == order.end() || !seen.insert(node).second) continue;
+    next.insert(next.end(), before->second.begin(), before->second.end());
+  }
+  return false;
+}
+
+// The nodes whose objects something that is left came after.
+//
+// An object that is to go back to a former state, and that nothing was written to yet, came after what its
+// later state came after, its former state among it, and other objects came after that: it goes before them.
+// In a cycle without such an object nothing is first.
+std::set<std::string> needed_by(const std::vector<Left>& left) {
+  Order order;
+  std::set<std::string> goes_back;
+  for (const Left& each : left)
+    for (const std::string& node : each.entry->after)
+      if (node == each.entry->node)
+        goes_back.insert(node);
+      else
+        order[each.entry->node].insert(node);
+  const Order all = order;
+  for (auto& [node, befores] : order)
+    std::erase_if(befores, [&](const std::string& before) {
+      return goes_back.contains(before) && leads_to(all, before, node);
+    });
+  std::set<std::string> needed;
+  for (const auto& [node, befores] : order)
+    for (const std::string& before : befores)
+      if (!needed.contains(before) && !leads_to(order, before, node)) needed.insert(before);
+  return needed;
 }
 
 void decide_one(const Left& left, const std::set<std::string>& needed, const Survivors& survivors,
@@ -52,7 +97,6 @@ void decide_one(const Left& left, const std::set<std::string>& needed, const Sur
 void prune(const std::vector<Recorded>& going, const Survivors& survivors, std::string_view uid,
            const World& world, Plan& plan) {
   std::vector<Left> left;
-  std::set<std::string> needed;
   for (const Recorded& each : going) {
     Observation observed = world.observe(each.id, true);
     if (observed.absent()) continue;
@@ -63,10 +107,9 @@ void prune(const std::vector<Recorded>& going, const Survivors& survivors, std::
       plan.record.objects.push_back(each);
       continue;
     }
-    for (const std::string& node : each.after)
-      if (node != each.node) needed.insert(node);
     left.push_back({&each, std::move(observed)});
   }
+  const std::set<std::string> needed = needed_by(left);
   for (const Left& each : left) decide_one(each, needed, survivors, world, plan);
 }
 

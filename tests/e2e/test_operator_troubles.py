@@ -47,7 +47,7 @@ def a_kind_that_goes_and_comes_back_is_noticed(t):
         t.kube.wait("the status says so", lambda: any(words in message(t, where) for words in ("no kind Widget", "is being looked up")))
         equal(condition(t, where).get("status"), "False")
         check(condition(t, where).get("reason") != "Deleting", condition(t, where))
-        contains(t.run("blueprint", "status", "thing/web").out, "the kind of Widget w is being looked up")
+        contains(t.run("blueprint", "status", "thing/web").out, f"the kind of Widget {t.ns}/w is being looked up")
         define(t, group, "Widget", now)
         plural = now
         t.kube.wait("it is made again", lambda: t.kube.request("GET", f"/apis/{group}/v1/namespaces/{t.ns}/{plural}/w")[0] == 200, 60)

@@ -1,0 +1,77 @@
+"""What instances read and don't own: each object once, and many through few watches."""
+import os
+import signal
+
+from harness import check, contains, equal, test
+from test_operator import Operator, quiet
+from test_operator_faults import blueprint, kind, make
+from test_operator_semantics import HEAD, TAIL, map_of
+
+COUNT = 70
+
+
+def ready(t, where):
+    items = t.kube.checked("GET", where)["items"]
+    return sum(1 for each in items for c in each.get("status", {}).get("conditions", []) if c["type"] == "Ready" and c["status"] == "True")
+
+
+def labelled(t, name, whose, text):
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": name, "labels": {"for": whose}}, "data": {"text": text}})
+
+
+@test
+def many_instances_that_read_and_list_share_watches(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, HEAD + '''
+      nodes = {
+        password.read = fun {instance, ..} => { apiVersion = "v1", kind = "Secret", metadata.name = "in-" ++ instance.metadata.name },
+        parts.list = fun {instance, ..} => { apiVersion = "v1", kind = "ConfigMap", namespace = instance.metadata.namespace,
+                                             labels = { for = instance.metadata.name } },
+        out.own = fun {instance, given, listed, ..} => ''' + map_of('"out-" ++ instance.metadata.name', '''{
+          word = given, texts = std.string.join "," listed }''') + ''',
+      },
+      also = [{from = "instance", to = "password"}, {from = "instance", to = "parts"}, {from = "instance", to = "out"}],
+      sequence = [{from = "password", to = "out", extract = {given = "data.word"}},
+                  {from = "parts", to = "out", extract = {listed = "data.text"}}],
+    ''' + TAIL)
+    operator = Operator(t)
+
+    def out(i):
+        return (t.kube.get("ConfigMap", t.ns, f"out-x{i}") or {}).get("data")
+    for i in range(COUNT):
+        t.kube.create("Secret", t.ns, {"metadata": {"name": f"in-x{i}"}, "data": {"word": "QQ=="}})
+        labelled(t, f"p{i}", f"x{i}", f"t{i}")
+        make(t, where, name=f"x{i}")
+    t.kube.wait("all are ready", lambda: ready(t, where) == COUNT, 120)
+    for i in range(COUNT):
+        equal(out(i), {"word": "QQ==", "texts": f"t{i}"}, f"what x{i} made")
+    # Each look at an instance moves it to the watch that it shares.
+    t.kube.wait("few watches are left", lambda: len(os.listdir(f"/proc/{operator.process.pid}/task")) < 60, 60)
+
+    # What one of them reads concerns that one.
+    quiet(t)
+    before = t.kube.get("ConfigMap", t.ns, "out-x4")["metadata"]["resourceVersion"]
+    t.kube.checked("PATCH", f"/api/v1/namespaces/{t.ns}/secrets/in-x3", {"data": {"word": "Qg=="}}, content_type="application/merge-patch+json")
+    t.kube.wait("its value is used", lambda: out(3) == {"word": "Qg==", "texts": "t3"})
+    labelled(t, "another", "x3", "more")
+    t.kube.wait("one that comes is listed", lambda: out(3)["texts"] == "more,t3")
+    t.kube.checked("PATCH", f"/api/v1/namespaces/{t.ns}/configmaps/another", {"metadata": {"labels": {"for": "x5"}}},
+                   content_type="application/merge-patch+json")
+    t.kube.wait("it moves", lambda: out(3)["texts"] == "t3" and out(5)["texts"] == "more,t5")
+    t.kube.delete("ConfigMap", t.ns, "another")
+    t.kube.wait("it goes", lambda: out(5)["texts"] == "t5")
+    equal(t.kube.get("ConfigMap", t.ns, "out-x4")["metadata"]["resourceVersion"], before, "what the others made")
+    # One that comes later finds what was there before.
+    t.kube.create("Secret", t.ns, {"metadata": {"name": "in-late"}, "data": {"word": "TA=="}})
+    labelled(t, "late", "late", "l")
+    make(t, where, name="late")
+    t.kube.wait("it is made", lambda: (t.kube.get("ConfigMap", t.ns, "out-late") or {}).get("data") == {"word": "TA==", "texts": "l"})
+    t.kube.delete("Secret", t.ns, "in-x7")
+    t.kube.wait("one that is missing is waited for", lambda: ready(t, where) == COUNT)
+    contains(str(t.kube.checked("GET", f"{where}/x7")["status"]), "in-x7 is not there")
+    check(operator.process.poll() is None, operator.said())
+    # They go quickly.
+    for each in t.kube.checked("GET", where)["items"]:
+        t.kube.checked("DELETE", f"{where}/{each['metadata']['name']}")
+    t.kube.wait("all are torn down", lambda: not t.kube.checked("GET", where)["items"], 60)
+    equal(operator.stop(signal.SIGTERM), 0, "exit code")
