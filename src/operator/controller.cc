@@ -15,6 +15,7 @@
 #include "encoding/json.h"
 #include "operator/actors.h"
 #include "operator/evaluations.h"
+#include "operator/late_kinds.h"
 #include "operator/revisions.h"
 #include "operator/work_queue.h"
 #include "reconcile/release_node.h"
@@ -41,7 +42,12 @@ class Controller::State {
                      if (item.is_blueprint() || world_.share.is_first() || is_ours(item)) queue_.add(item);
                    }),
         evaluations_(revisions_, mutex_, world_.clock, world_.events,
-                     [this](const Item& item) { queue_.add(item); }) {}
+                     [this](const Item& item) { queue_.add(item); }),
+        late_kinds_(world_.client, world_.clock, world_.events, [this](const Item& item) {
+          // Its failures were about another time; and it takes a moment until the server serves the kind.
+          queue_.forgive(item);
+          queue_.add(item);
+        }) {}
 
   Status run(const Context& context) {
     MIST_TRY_VOID(revisions_.start(context));
@@ -150,6 +156,8 @@ class Controller::State {
     memory.troubles.begin();
     Plan plan = blueprint ? reconcile::decide(*blueprint, *instance, recorded, world)
                           : reconcile::tear_down(*instance, recorded, world);
+    for (const apimachinery::GroupKind& kind : open.unplaced) open.unserved.insert(kind.group);
+    late_kinds_.set(item, open.unserved);
     if (!open.unplaced.empty() && !trouble)
       trouble = error(ErrorKind::NotFound, "it isn't known whether objects of kind {} are in a namespace",
                       apimachinery::to_string(*open.unplaced.begin()));
@@ -244,6 +252,7 @@ class Controller::State {
   Status forget(const Item& item, Loaded& loaded, const Context& context) {
     loaded.forget(item.instance);
     actors_.forget(item);
+    late_kinds_.set(item, {});
     memories_.erase(item);
     return loaded.instances && loaded.instances->synced() && loaded.instances->keys().empty()
                ? revisions_.guard(item.blueprint, false, context)
@@ -256,6 +265,7 @@ class Controller::State {
     // Of objects that named no namespace: the server didn't serve them at first. It is left at that while one
     // instance is looked at.
     std::set<apimachinery::GroupKind> unplaced = {};
+    std::set<std::string> unserved = {};  // groups of kinds that were asked for and aren't served
     bool checks = false;  // whether something matches its contract; until then it is taken to match
   };
 
@@ -300,6 +310,7 @@ class Controller::State {
               // Of a kind that isn't served any more there is nothing left to delete.
               if (apimachinery::is_terminating(instance) && is_unserved(actor, id, observed.error(), context))
                 return Observation{Observation::State::Absent, {}, {}};
+              if (observed.error().kind == ErrorKind::NotFound) open.unserved.insert(id.gvk().group);
               trouble = observed.error();
               return not_told(id, observed.error());
             },
@@ -312,6 +323,9 @@ class Controller::State {
             [&](const Collection& collection) {
               auto listed = actor.observer.list(collection, context);
               if (listed.ok()) return *std::move(listed);
+              if (listed.error().kind == ErrorKind::NotFound)
+                open.unserved.insert(
+                    ObjectId{collection.api_version, collection.kind, {}, {}}.gvk().group);
               trouble = listed.error();
               return std::optional<Value::Array>();
             },
@@ -429,6 +443,7 @@ class Controller::State {
   Actors actors_;
   Revisions revisions_;
   Evaluations evaluations_;
+  LateKinds late_kinds_;
   bool is_loading_ = false;
 };
 

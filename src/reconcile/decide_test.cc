@@ -333,9 +333,14 @@ TEST_F(ReconcileTest, TearsDownObjectsThatCameAfterEachOther) {
   settle();
   record.objects[0].after = {"a", "b"};
   record.objects[1].after = {"a"};
+  record.objects[0].hash = "former";
   instance["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
   ASSERT_THAT(next().deletes, ::testing::SizeIs(1));
   EXPECT_EQ(last.deletes[0].what.node, "a");
+  // It was written, and nothing has told the record.
+  objects["a"]["metadata"]["annotations"].set(kHashAnnotation, record.objects[0].hash);
+  ASSERT_THAT(next().deletes, ::testing::SizeIs(1));
+  EXPECT_EQ(last.deletes[0].what.node, "b");
   // Whatever a record says, they go.
   record.objects[0].after = {"b"};
   EXPECT_THAT(next().deletes, ::testing::SizeIs(2));

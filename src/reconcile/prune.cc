@@ -42,22 +42,25 @@ bool leads_to(const Order& order, const std::string& from, const std::string& to
 
 // The nodes whose objects something that is left came after.
 //
-// An object that is to go back to a former state, and that nothing was written to yet, came after what its
-// later state came after, its former state among it, and other objects came after that: it goes before them.
-// In a cycle without such an object nothing is first.
+// An object that goes back to a former state came after what its later state came after, its former state
+// among it, and other objects came after that one. Until it is written it goes before them, and then after
+// them. In a cycle without such an object nothing is first.
 std::set<std::string> needed_by(const std::vector<Left>& left) {
   Order order;
-  std::set<std::string> goes_back;
+  std::set<std::string> going_back, back;
   for (const Left& each : left)
     for (const std::string& node : each.entry->after)
-      if (node == each.entry->node)
-        goes_back.insert(node);
-      else
+      if (node != each.entry->node)
         order[each.entry->node].insert(node);
+      else if (each.observed.object.string_at({"metadata", "annotations", kHashAnnotation}) ==
+               each.entry->hash)
+        back.insert(node);
+      else
+        going_back.insert(node);
   const Order all = order;
   for (auto& [node, befores] : order)
     std::erase_if(befores, [&](const std::string& before) {
-      return goes_back.contains(before) && leads_to(all, before, node);
+      return (back.contains(node) || going_back.contains(before)) && leads_to(all, before, node);
     });
   std::set<std::string> needed;
   for (const auto& [node, befores] : order)

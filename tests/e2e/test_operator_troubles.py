@@ -61,6 +61,22 @@ def a_kind_that_goes_and_comes_back_is_noticed(t):
 
 
 @test
+def a_kind_that_comes_late_is_used_when_it_comes(t):
+    where = kind(t, "Thing", "things")
+    group = f"l.{t.ns}.example.com"
+    late = f'{{ apiVersion = "{group}/v1", kind = "Late", metadata.name = "l" }}'
+    blueprint(t, HEAD + "nodes = { l = { own = fun {..} => " + late + ", ready = {..} } }, also = [{from = \"instance\", to = \"l\"}]," + TAIL)
+    operator = Operator(t)
+    make(t, where)
+    # By itself it would look again after 25 seconds at the earliest.
+    t.kube.wait("it has looked often", lambda: "next try in 25600 ms" in operator.said(), 60)
+    define(t, group, "Late", "lates")
+    t.kube.wait("it is made", lambda: t.kube.request("GET", f"/apis/{group}/v1/namespaces/{t.ns}/lates/l")[0] == 200, 15)
+    wait_ready(t, where)
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
 def a_quota_that_is_exhausted_is_told_and_one_that_is_raised_is_used(t):
     where = kind(t, "Thing", "things")
     t.kube.wait("the cluster's own ConfigMap is there", lambda: t.kube.get("ConfigMap", t.ns, "kube-root-ca.crt"))

@@ -83,10 +83,12 @@ fn cluster_name(inputs: &Inputs) -> String {
     format!("{}-{}", inputs.namespace, inputs.name)
 }
 
-/// The rights to the Releases of all namespaces, to their accounts, and to see that a namespace goes.
+/// The rights to the Releases of all namespaces, to their accounts, to see that a namespace goes, and that a kind
+/// comes.
 pub fn cluster_role(inputs: &Inputs) -> Value {
     let mut rules = release_rules(inputs);
     rules.push(rule("", "namespaces", &["get"]));
+    rules.push(rule("apiextensions.k8s.io", "customresourcedefinitions", &["list", "watch"]));
     json!({
         "apiVersion": format!("{RBAC}/v1"),
         "kind": "ClusterRole",
