@@ -967,26 +967,45 @@ std::string Case::encoding_text(const Value& value) {
   return "null";
 }
 
-void run_case(std::uint64_t seed) {
+struct Outcome {
+  bool usable = true;
+  std::string failure = {};
+};
+
+Outcome run_case(std::uint64_t seed) {
   Case history(seed);
-  RC_PRE(history.usable());
+  if (!history.usable()) return {.usable = false};
   history.chaos();
   const bool deletes = history.dice().percent(35);
   if (history.failure().empty() && history.instance_there() && deletes) history.erase_instance();
   Case other = history;
   history.settle(Dice(seed + 1));
   if (!history.failure().empty())
-    RC_FAIL(fmt::format("seed {}: {}\n{}", seed, history.failure(), history.story()));
+    return {.failure = fmt::format("seed {}: {}\n{}", seed, history.failure(), history.story())};
   if (deletes && history.instance_there())
-    RC_FAIL(fmt::format("seed {}: not torn down\n{}", seed, history.story()));
+    return {.failure = fmt::format("seed {}: not torn down\n{}", seed, history.story())};
   // The order in which everybody answers changes nothing.
   other.settle(Dice(seed + 2));
   if (!other.failure().empty())
-    RC_FAIL(fmt::format("seed {}, other order: {}\n{}", seed, other.failure(), other.story()));
+    return {.failure = fmt::format("seed {}, other order: {}\n{}", seed, other.failure(), other.story())};
+  return {};
 }
 
 RC_GTEST_PROP(ReconcileProperty, IsSafeAndComesToAnEnd, ()) {
-  run_case(*rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()));
+  const Outcome outcome = run_case(*rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()));
+  RC_PRE(outcome.usable);
+  if (!outcome.failure.empty()) RC_FAIL(outcome.failure);
+}
+
+// Each was found once in some ten thousand histories.
+TEST(ReconcileHistories, ThatFailedOnce) {
+  for (const std::uint64_t seed :
+       {10899058946374301271U,  // an adopted object that no watch had told of yet
+        4400643777765619907U,   // objects that came after each other, one about to go back to a former state
+        7907607822193180316U,   // the same, and it was written
+        13648531387025264U}) {  // whether an act before an act before a state is wanted isn't known
+    EXPECT_EQ(run_case(seed).failure, "");
+  }
 }
 
 }  // namespace

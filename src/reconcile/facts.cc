@@ -454,8 +454,9 @@ std::string Survey::acts_before(graph::Node node) {
     const SequenceEdge& edge = blueprint_.sequence()[i];
     if (edge.until != Condition::Done || edge.gate == Gate::Soft || wanted_[edge.from] == Truth::False)
       continue;
+    const Facts& act = facts_[edge.from];
     facts_[node].is_input_known &=
-        wanted_[edge.from] == Truth::True && facts_[edge.from].made == Facts::Made::Yes;
+        wanted_[edge.from] == Truth::True && act.made == Facts::Made::Yes && act.is_input_known;
     all += fmt::format(" {}={}", blueprint_.name_of(edge.from), facts_[edge.from].hash);
   }
   return all;
