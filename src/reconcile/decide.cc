@@ -380,7 +380,7 @@ class Reconciler {
   void write(graph::Node node, const Member& member) {
     Recorded entry = entry_of(node, member);
     if (const Recorded* before = recorded_.find(member.id); before != nullptr && member.observed.there())
-      add_ties(entry, *before);
+      add_ties(node, entry, *before);
     if (is_held(node, member)) {
       if (const Recorded* before = recorded_.find(member.id)) plan_.record.objects.push_back(*before);
       return;
@@ -403,8 +403,9 @@ class Reconciler {
     return true;
   }
 
-  // Until it is written it has those of before, too.
-  static void add_ties(Recorded& entry, const Recorded& before) {
+  // Until it is written it has those of before, too. One that goes back to a former state comes after itself:
+  // see prune.cc.
+  void add_ties(graph::Node node, Recorded& entry, const Recorded& before) const {
     const auto add = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
       std::set<std::string> all(to.begin(), to.end());
       all.insert(from.begin(), from.end());
@@ -412,6 +413,11 @@ class Reconciler {
     };
     add(entry.uses, before.uses);
     add(entry.after, before.after);
+    const auto was = std::ranges::find(blueprint_.nodes(), before.node, &blueprint::Node::name);
+    if (before.node != entry.node &&
+        (was == blueprint_.nodes().end() ||
+         !blueprint_.precedes(static_cast<graph::Node>(was - blueprint_.nodes().begin()), node)))
+      add(entry.after, {entry.node});
   }
 
   // The objects that will be written next, as far as their names can be told without the values that are

@@ -1003,6 +1003,7 @@ TEST(ReconcileHistories, ThatFailedOnce) {
        {10899058946374301271U,  // an adopted object that no watch had told of yet
         4400643777765619907U,   // objects that came after each other, one about to go back to a former state
         7907607822193180316U,   // the same, and it was written
+        14620367098585711035U,  // the same, and its former state came after nothing
         13648531387025264U}) {  // whether an act before an act before a state is wanted isn't known
     EXPECT_EQ(run_case(seed).failure, "");
   }
