@@ -1,14 +1,9 @@
 #pragma once
 // OciClient: the operations of the OCI distribution specification 1.1 that we need, on any registry, by way
-// of one Transport. All that comes is bounded and compared with its digest before anybody sees it.
-//
-// https, except for hosts of this machine (oci::is_loopback_host), which are asked by http first, and for
-// everything with Options::plain_http. Redirects are followed when something is read, never from https to
-// http, and credentials stay with the registry that they are for. Redirects, uploads and token servers lead
-// where oci_reach.h lets them. Any thread.
+// of one Transport. All that comes is bounded and compared with its digest before anybody sees it. How a
+// registry is reached: oci_exchange.h. Any thread.
 
 #include <functional>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -23,8 +18,9 @@
 #include "oci/layout.h"
 #include "oci/manifest.h"
 #include "oci/reference.h"
-#include "registry/oci_auth.h"
+#include "registry/oci_exchange.h"
 #include "registry/oci_store.h"
+#include "registry/oci_upload.h"
 
 namespace mist::registry {
 
@@ -85,7 +81,7 @@ class OciClient final : public OciTarget {
   Status push_blob(const oci::Repository& repository, const oci::Blob& blob, const Context& context) override;
   Result<bool> has_blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
                         const Context& context) override {
-    return has_blob(repository, descriptor.digest.str(), context);
+    return upload_.has_blob(repository, descriptor.digest.str(), context);
   }
   /// Within one registry it is mounted, where the registry can do that. From a file it is sent in chunks that
   /// are read as they are sent.
@@ -106,50 +102,8 @@ class OciClient final : public OciTarget {
   Result<bool> check_access(const std::string& host, const Context& context);
 
  private:
-  struct Call;
-
-  static Context bounded(const Call& call, const Context& context);
-  Result<bool> has_blob(const oci::Repository& repository, const std::string& digest, const Context& context);
-  Result<std::optional<std::string>> open_upload(const oci::Repository& repository, const Context& context,
-                                                 const oci::Repository* mount = nullptr,
-                                                 const std::string& digest = {});
-  Result<http::Response> put_blob(const oci::Repository& repository, const std::string& location,
-                                  const std::string& digest, std::string bytes, const Context& context);
-  Result<std::string> upload_address(const oci::Repository& repository, const std::string& asked,
-                                     const http::Response& response) const;
-  /// The bytes that are sent. `verified`: whether they are those of the digest, as far as that isn't known
-  /// before they are sent; waits.
-  struct Upload {
-    const std::string& digest;
-    const BlobBytes& bytes;
-    std::function<Status()> verified = {};
-  };
-  Status upload(const oci::Repository& repository, const Upload& blob, std::optional<std::string> opened,
-                const Context& context);
-  Status upload_file(const oci::Repository& repository, const std::string& digest, const FilePart& file,
-                     std::optional<std::string> opened, const std::function<Status(const Context&)>& verify,
-                     const Context& context);
-  Status upload_whole(const oci::Repository& repository, const Upload& blob,
-                      std::optional<std::string> opened, const Context& context);
-  /// An upload in chunks: where it goes on, and how much of it the registry has.
-  struct Progress {
-    std::string location;
-    std::size_t offset = 0;
-  };
-  enum class Sending : std::uint8_t { Done, BrokenOff, Refused };
-  Result<Sending> send_chunks(const oci::Repository& repository, const BlobBytes& bytes, Progress& progress,
-                              const Context& context);
-  Result<bool> find_offset(const oci::Repository& repository, std::size_t size, Progress& progress,
-                           const Context& context);
-  Result<Sending> upload_in_chunks(const oci::Repository& repository, const Upload& blob,
-                                   std::optional<std::string> opened, const Context& context);
-  Result<http::Response> exchange(const Call& call, const Context& context);
-  Result<http::Response> follow(const Call& call, const std::string& origin,
-                                const std::optional<OciAnswer>& known, const Context& context);
-  std::string origin_of(const std::string& host) const;
-  bool may_be_tls(const std::string& host, const Result<http::Response>& result) const;
-  Status each_page(Call call, std::string_view what, const std::function<Status(const http::Response&)>& page,
-                   const Context& context);
+  Status each_page(OciCall call, std::string_view what,
+                   const std::function<Status(const http::Response&)>& page, const Context& context);
   Error not_found(const oci::Repository& repository, const std::string& tag, const http::Response& response,
                   const Context& context);
   Result<http::Response> ask_for_manifest(const oci::Repository& repository, const std::string& tag,
@@ -158,12 +112,11 @@ class OciClient final : public OciTarget {
                                                       const crypto::Digest& manifest,
                                                       std::string_view artifact_type, const Context& context);
 
-  http::Transport& transport_;
-  OciAuth auth_;
-  Options options_;
-  mutable std::mutex mutex_;
-  std::map<std::string, std::string> origins_;  // host → how it was reached; guarded by mutex_
-  std::set<std::string> without_referrers_;     // hosts that have no such API; guarded by mutex_
+  OciExchange exchange_;
+  OciUpload upload_;
+  const Options options_;
+  std::mutex mutex_;
+  std::set<std::string> without_referrers_;  // hosts that have no such API; guarded by mutex_
 };
 
 }  // namespace mist::registry

@@ -1,0 +1,223 @@
+#include "registry/oci_upload.h"
+
+#include <algorithm>
+#include <charconv>
+#include <future>
+#include <stop_token>
+#include <utility>
+
+#include "base/text.h"
+#include "http/url.h"
+
+namespace mist::registry {
+namespace {
+
+constexpr int kUploadAttempts = 3;
+
+// "0-1233", "bytes=0-1233": the last byte that a registry has of an upload.
+std::optional<std::size_t> range_end(const http::Response& response) {
+  const std::string_view range = http::find_header(response.headers, "range");
+  const auto dash = range.rfind('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = range.substr(dash + 1);
+  std::size_t end = 0;
+  const auto [rest, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), end);
+  if (problem != std::errc() || rest != digits.data() + digits.size()) return std::nullopt;
+  return end;
+}
+
+}  // namespace
+
+Result<bool> OciUpload::has_blob(const oci::Repository& repository, const std::string& digest,
+                                 const Context& context) {
+  OciCall look = OciCall::to(repository, "blobs/" + digest);
+  look.access = oci::Access::Push;
+  look.request.method = "HEAD";
+  MIST_TRY(const http::Response there, registry_.send(look, context));
+  return there.status == 200;
+}
+
+Result<std::optional<std::string>> OciUpload::open(const oci::Repository& repository, const Context& context,
+                                                   const oci::Repository* mount, const std::string& digest) {
+  OciCall open = OciCall::to(repository, "blobs/uploads/");
+  open.access = oci::Access::Push;
+  open.request.method = "POST";
+  if (mount != nullptr) {
+    open.also_pull = mount->path;
+    open.request.url +=
+        fmt::format("?mount={}&from={}", http::escape_query(digest), http::escape_query(mount->path));
+  }
+  MIST_TRY(const http::Response opened, registry_.send(open, context));
+  if (mount != nullptr && opened.status == 201) return std::optional<std::string>();
+  const std::string_view location = http::find_header(opened.headers, "location");
+  if (opened.status != 202 || location.empty())
+    return unexpected_answer(opened, repository.host,
+                             fmt::format("the wish to upload to {}", repository.str()));
+  MIST_TRY(std::string url, upload_address(repository, open.request.url, opened));
+  return std::optional(std::move(url));
+}
+
+// Where the answer to `asked` says that the upload goes on.
+Result<std::string> OciUpload::upload_address(const oci::Repository& repository, const std::string& asked,
+                                              const http::Response& response) const {
+  const std::string origin = registry_.origin_of(repository.host);
+  const std::string base = http::has_scheme(asked) ? asked : origin + asked;
+  const std::string_view location = http::find_header(response.headers, "location");
+  std::string url = location.empty() ? base : http::resolved_url(base, location);
+  if (origin.starts_with("https://") && !url.starts_with("https://"))
+    return error(ErrorKind::Invalid, "{} wants uploads over plain http", repository.host)
+        .with_hint("ask whoever runs the registry");
+  return url;
+}
+
+Result<http::Response> OciUpload::put_blob(const oci::Repository& repository, const std::string& location,
+                                           const std::string& digest, std::string bytes,
+                                           const Context& context) {
+  OciCall put = OciCall::to(repository, "");
+  put.access = oci::Access::Push;
+  put.request.method = "PUT";
+  put.request.url = location + (location.find('?') == std::string::npos ? "?digest=" : "&digest=") +
+                    http::escape_query(digest);
+  put.request.headers.push_back({"Content-Type", "application/octet-stream"});
+  put.request.body = std::move(bytes);
+  put.request.repeat = http::Repeat::Unsafe;
+  return registry_.send(put, context);
+}
+
+Status OciUpload::send(const oci::Repository& repository, const Bytes& blob,
+                       std::optional<std::string> opened, const Context& context) {
+  if (blob.bytes.size() < sizes_.chunked_from)
+    return send_whole(repository, blob, std::move(opened), context);
+  MIST_TRY(const Sending sent, send_in_chunks(repository, blob, std::move(opened), context));
+  if (sent == Sending::Done) return {};
+  // A registry that takes no chunks.
+  return send_whole(repository, blob, {}, context);
+}
+
+Status OciUpload::send_file(const oci::Repository& repository, const std::string& digest,
+                            const FilePart& file, std::optional<std::string> opened,
+                            const std::function<Status(const Context&)>& verify, const Context& context) {
+  std::stop_source ended;
+  const Context verifying = context.with_stop(ended.get_token());
+  std::future<Status> result = std::async(std::launch::async, [&] { return verify(verifying); });
+  std::optional<Status> known;
+  const auto verified = [&]() -> Status {
+    if (!known) known = result.get();
+    return *known;
+  };
+  const BlobBytes bytes(file);
+  Status sent = send(repository, {digest, bytes, verified}, std::move(opened), context);
+  if (!known) {
+    ended.request_stop();
+    result.wait();
+  }
+  return sent;
+}
+
+// Distribution specification, "Pushing a blob in chunks". BrokenOff: the connection, or the registry, failed.
+// Refused: it takes no chunks.
+Result<OciUpload::Sending> OciUpload::send_chunks(const oci::Repository& repository, const BlobBytes& bytes,
+                                                  Progress& progress, const Context& context) {
+  while (progress.offset < bytes.size()) {
+    const std::size_t size = std::min(sizes_.chunk_bytes, bytes.size() - progress.offset);
+    OciCall patch = OciCall::to(repository, "");
+    patch.access = oci::Access::Push;
+    patch.request.method = "PATCH";
+    patch.request.url = progress.location;
+    patch.request.headers.push_back({"Content-Type", "application/octet-stream"});
+    patch.request.headers.push_back(
+        {"Content-Range", fmt::format("{}-{}", progress.offset, progress.offset + size - 1)});
+    MIST_TRY(patch.request.body, bytes.read(progress.offset, size));
+    patch.request.repeat = http::Repeat::Unsafe;
+    const Result<http::Response> answer = registry_.send(patch, context);
+    if (!answer && answer.error().kind != ErrorKind::Retryable) return answer.error();
+    if (!answer || answer->status >= 500 || answer->status == 416 || answer->status == 404 ||
+        answer->status == 429)
+      return Sending::BrokenOff;
+    if (answer->status / 100 != 2) return Sending::Refused;
+    MIST_TRY(progress.location, upload_address(repository, progress.location, *answer));
+    const std::optional<std::size_t> end = range_end(*answer);
+    const std::size_t next = end && *end < bytes.size() ? *end + 1 : progress.offset + size;
+    if (next <= progress.offset) return Sending::BrokenOff;
+    progress.offset = next;
+  }
+  return Sending::Done;
+}
+
+// How much of it the registry has. False: it knows nothing of the upload.
+Result<bool> OciUpload::find_offset(const oci::Repository& repository, std::size_t size, Progress& progress,
+                                    const Context& context) {
+  OciCall ask = OciCall::to(repository, "");
+  ask.access = oci::Access::Push;
+  ask.request.url = progress.location;
+  MIST_TRY(const http::Response answer, registry_.send(ask, context));
+  const std::optional<std::size_t> end = range_end(answer);
+  if (answer.status / 100 != 2 || !end || *end >= size) return false;
+  MIST_TRY(progress.location, upload_address(repository, progress.location, answer));
+  // "0-0" also stands for an upload of which nothing came.
+  progress.offset = *end == 0 ? 0 : *end + 1;
+  return true;
+}
+
+Result<OciUpload::Sending> OciUpload::send_in_chunks(const oci::Repository& repository, const Bytes& blob,
+                                                     std::optional<std::string> opened,
+                                                     const Context& context) {
+  const std::string& digest = blob.digest;
+  const BlobBytes& bytes = blob.bytes;
+  Progress progress{opened.value_or(""), 0};
+  std::size_t farthest = 0;
+  for (int attempt = 1; attempt <= kUploadAttempts; ++attempt) {
+    if (progress.location.empty()) {
+      MIST_TRY(const std::optional<std::string> location, open(repository, context));
+      progress = {location.value_or(""), 0};
+    }
+    MIST_TRY(Sending sent, send_chunks(repository, bytes, progress, context));
+    if (sent == Sending::Refused) return sent;
+    if (sent == Sending::Done) {
+      if (blob.verified) MIST_TRY_VOID(blob.verified());
+      const Result<http::Response> stored = put_blob(repository, progress.location, digest, {}, context);
+      if (stored && stored->status == 201) return Sending::Done;
+      if (!stored && stored.error().kind != ErrorKind::Retryable) return stored.error();
+      if (stored && stored->status != 404 && stored->status < 500)
+        return unexpected_answer(*stored, repository.host, fmt::format("the upload of {}", digest));
+      MIST_TRY(const bool there, has_blob(repository, digest, context));
+      if (there) return Sending::Done;
+    }
+    // Any progress counts as a new beginning.
+    if (progress.offset > farthest) attempt = 0;
+    farthest = std::max(farthest, progress.offset);
+    MIST_TRY(const bool known, find_offset(repository, bytes.size(), progress, context));
+    if (!known) progress.location.clear();
+  }
+  return error(ErrorKind::Retryable, "{} breaks off the upload of {} again and again", repository.host,
+               digest)
+      .with_because(fmt::format("{} of its {} bytes arrived", farthest, bytes.size()))
+      .with_hint("try again; what has arrived in whole is not sent again");
+}
+
+Status OciUpload::send_whole(const oci::Repository& repository, const Bytes& blob,
+                             std::optional<std::string> opened, const Context& context) {
+  const std::string& digest = blob.digest;
+  if (blob.verified) MIST_TRY_VOID(blob.verified());
+  for (int attempt = 1;; ++attempt) {
+    if (!opened) {
+      MIST_TRY(opened, open(repository, context));
+    }
+    MIST_TRY(std::string bytes, blob.bytes.read(0, blob.bytes.size()));
+    const Result<http::Response> stored =
+        put_blob(repository, *std::exchange(opened, {}), digest, std::move(bytes), context);
+    if (stored && stored->status == 201) return {};
+    // The connection broke, or the registry was started again and knows nothing of the upload.
+    const bool again =
+        stored ? stored->status == 404 || stored->status >= 500 : stored.error().kind == ErrorKind::Retryable;
+    if (!again || attempt == kUploadAttempts) {
+      if (!stored) return stored.error();
+      return unexpected_answer(*stored, repository.host, fmt::format("the upload of {}", digest));
+    }
+    // All of it may have arrived, with only the answer lost.
+    MIST_TRY(const bool there, has_blob(repository, digest, context));
+    if (there) return {};
+  }
+}
+
+}  // namespace mist::registry

@@ -1,0 +1,70 @@
+#pragma once
+// Blobs on their way to an OCI registry: in one piece, or in chunks, where an upload that broke off goes on.
+// Any thread.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "registry/blob_bytes.h"
+#include "registry/oci_exchange.h"
+
+namespace mist::registry {
+
+class OciUpload {
+ public:
+  struct Sizes {
+    std::size_t chunked_from = 0;  ///< blobs that large are sent in chunks
+    std::size_t chunk_bytes = 0;   ///< of each chunk; two are in memory while they are sent
+  };
+  /// `registry` outlives this.
+  OciUpload(OciExchange& registry, Sizes sizes) : registry_(registry), sizes_(sizes) {}
+
+  /// The bytes that are sent. `verified`: whether they are those of the digest, as far as that isn't known
+  /// before they are sent; waits.
+  struct Bytes {
+    const std::string& digest;
+    const BlobBytes& bytes;
+    std::function<Status()> verified = {};
+  };
+  Result<bool> has_blob(const oci::Repository& repository, const std::string& digest, const Context& context);
+  /// Where to upload to; nothing: `mount` had the blob with that digest, and it is there now.
+  Result<std::optional<std::string>> open(const oci::Repository& repository, const Context& context,
+                                          const oci::Repository* mount = nullptr,
+                                          const std::string& digest = {});
+  /// `opened`: an upload that is open already. What breaks off, or is forgotten by the registry, is begun
+  /// again, or goes on where the registry has got to.
+  Status send(const oci::Repository& repository, const Bytes& blob, std::optional<std::string> opened,
+              const Context& context);
+  /// The file is held against its digest by `verify`, on another thread meanwhile: that takes about as long
+  /// as sending it.
+  Status send_file(const oci::Repository& repository, const std::string& digest, const FilePart& file,
+                   std::optional<std::string> opened, const std::function<Status(const Context&)>& verify,
+                   const Context& context);
+
+ private:
+  // An upload in chunks: where it goes on, and how much of it the registry has.
+  struct Progress {
+    std::string location;
+    std::size_t offset = 0;
+  };
+  enum class Sending : std::uint8_t { Done, BrokenOff, Refused };
+  Result<http::Response> put_blob(const oci::Repository& repository, const std::string& location,
+                                  const std::string& digest, std::string bytes, const Context& context);
+  Result<std::string> upload_address(const oci::Repository& repository, const std::string& asked,
+                                     const http::Response& response) const;
+  Status send_whole(const oci::Repository& repository, const Bytes& blob, std::optional<std::string> opened,
+                    const Context& context);
+  Result<Sending> send_chunks(const oci::Repository& repository, const BlobBytes& bytes, Progress& progress,
+                              const Context& context);
+  Result<bool> find_offset(const oci::Repository& repository, std::size_t size, Progress& progress,
+                           const Context& context);
+  Result<Sending> send_in_chunks(const oci::Repository& repository, const Bytes& blob,
+                                 std::optional<std::string> opened, const Context& context);
+
+  OciExchange& registry_;
+  const Sizes sizes_;
+};
+
+}  // namespace mist::registry
