@@ -1,4 +1,5 @@
 #include "base/process.h"
+#include "base/process_limits.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -107,13 +108,24 @@ class Telling {
   std::optional<std::chrono::steady_clock::time_point> since_;
 };
 
-// From outside, because posix_spawn knows no limits: a program that just began has written no large file.
-void limit_files(pid_t pid, std::uint64_t bytes) {
+// A limit that somebody set lower stays.
+void limit_one(pid_t pid, decltype(RLIMIT_AS) which, rlim_t soft, rlim_t hard) {
   rlimit limit{};
-  if (::prlimit(pid, RLIMIT_FSIZE, nullptr, &limit) != 0) return;
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, bytes);
-  limit.rlim_max = limit.rlim_cur;
-  ::prlimit(pid, RLIMIT_FSIZE, &limit, nullptr);
+  if (::prlimit(pid, which, nullptr, &limit) != 0) return;
+  limit.rlim_max = std::min(limit.rlim_max, hard);
+  limit.rlim_cur = std::min(limit.rlim_max, soft);
+  ::prlimit(pid, which, &limit, nullptr);
+}
+
+// From outside, because posix_spawn knows no limits: a program that just began has used nothing, and has no
+// children.
+void limit_process(pid_t pid, const Command& command, const ProcessLimits& limits) {
+  if (command.file_limit) limit_one(pid, RLIMIT_FSIZE, *command.file_limit, *command.file_limit);
+  if (limits.memory_bytes) limit_one(pid, RLIMIT_AS, *limits.memory_bytes, *limits.memory_bytes);
+  if (limits.processor_time) {
+    const auto seconds = static_cast<rlim_t>(limits.processor_time->count());
+    limit_one(pid, RLIMIT_CPU, seconds, seconds + 1);
+  }
 }
 
 class SpawnActions {
@@ -151,9 +163,8 @@ class SpawnActions {
   posix_spawnattr_t attributes_{};
 };
 
-}  // namespace
-
-Result<ProcessResult> HostProcessRunner::run(const Command& command, const Context& context) {
+Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& command,
+                                 const Context& context) {
   MIST_TRY_VOID(context.check());
   MIST_TRY(Pipe in, make_pipe());
   MIST_TRY(Pipe out, make_pipe());
@@ -182,7 +193,7 @@ Result<ProcessResult> HostProcessRunner::run(const Command& command, const Conte
     if (code == ENOENT) failure.hint = fmt::format("install {}, or add its folder to PATH", command.program);
     return failure;
   }
-  if (command.file_limit) limit_files(pid, *command.file_limit);
+  limit_process(pid, command, limits);
   in.read.reset();
   out.write.reset();
   err.write.reset();
@@ -232,6 +243,16 @@ Result<ProcessResult> HostProcessRunner::run(const Command& command, const Conte
   in.write.reset();
   result.exit_code = wait_for(pid);
   return result;
+}
+
+}  // namespace
+
+Result<ProcessResult> HostProcessRunner::run(const Command& command, const Context& context) {
+  return run_within({}, command, context);
+}
+
+Result<ProcessResult> LimitedProcessRunner::run(const Command& command, const Context& context) {
+  return run_within(limits_, command, context);
 }
 
 }  // namespace mist

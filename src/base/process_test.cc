@@ -1,4 +1,5 @@
 #include "base/process.h"
+#include "base/process_limits.h"
 
 #include <gtest/gtest.h>
 
@@ -81,6 +82,31 @@ TEST(HostProcessRunner, LimitsOutput) {
   Command command = shell("yes");
   command.output_limit = 100000;
   EXPECT_EQ(HostProcessRunner().run(command, Context()).error().kind, ErrorKind::Invalid);
+}
+
+TEST(LimitedProcessRunner, BoundsProcessorTimeOfAProgramAndItsChildren) {
+  LimitedProcessRunner runner({.processor_time = std::chrono::seconds(1)});
+  const auto alone = runner.run(shell("while :; do :; done"), Context());
+  ASSERT_TRUE(alone.ok());
+  EXPECT_EQ(alone->exit_code, 128 + SIGXCPU);
+  // After a moment: the limit comes from outside.
+  Command command = shell("read -r line; (while :; do :; done); echo $?");
+  command.input = "go\n";
+  const auto child = runner.run(command, Context());
+  ASSERT_TRUE(child.ok());
+  EXPECT_EQ(child->out, fmt::format("{}\n", 128 + SIGXCPU));
+}
+
+TEST(LimitedProcessRunner, BoundsMemory) {
+  // tail keeps what may be the end: all of it, where there is no line.
+  Command command = shell("read -r line; head -c 300000000 /dev/zero | tail -n 1 | wc -c");
+  command.input = "go\n";
+  EXPECT_EQ(HostProcessRunner().run(command, Context())->out, "300000000\n");
+  LimitedProcessRunner runner({.memory_bytes = std::uint64_t{200} << 20});
+  const auto limited = runner.run(command, Context());
+  ASSERT_TRUE(limited.ok());
+  EXPECT_EQ(limited->out, "0\n");
+  EXPECT_NE(limited->err, "");
 }
 
 TEST(HostProcessRunner, BoundsTheFilesOfAProgramAndItsChildren) {

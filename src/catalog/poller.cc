@@ -1,6 +1,7 @@
 #include "catalog/poller.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "catalog/admit.h"
@@ -47,6 +48,9 @@ Result<registry::GitUrl> repository_url(const std::string& text, Repositories al
 
 Result<ProcessResult> StrangersGit::run(const Command& command, const Context& context) {
   Command tamed = command;
+  // A thread's stack and arena are addresses; a large file goes through in pieces.
+  constexpr std::array<std::string_view, 4> kSmall{"-c", "pack.threads=1", "-c", "core.bigFileThreshold=32m"};
+  tamed.arguments.insert(tamed.arguments.begin(), kSmall.begin(), kSmall.end());
   tamed.env["HOME"] = home_.string();
   tamed.env["XDG_CONFIG_HOME"] = home_.string();
   tamed.env["GIT_CONFIG_NOSYSTEM"] = "1";

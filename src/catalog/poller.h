@@ -11,7 +11,7 @@
 #include "base/context.h"
 #include "base/event.h"
 #include "base/fs.h"
-#include "base/process.h"
+#include "base/process_limits.h"
 #include "catalog/blobs.h"
 #include "catalog/store.h"
 #include "http/resolve.h"
@@ -29,7 +29,12 @@ enum class Repositories : std::uint8_t {
 /// Forbidden: it isn't allowed. Names are resolved when it is fetched from.
 Result<registry::GitUrl> repository_url(const std::string& text, Repositories allowed);
 
-/// Runs git without the configuration and credentials of who runs the catalog.
+/// Of each process of git that works on a stranger's repository. Beside them its wall time, its output and
+/// what it writes have limits (registry/git.h, Poller).
+inline constexpr ProcessLimits kStrangersGitLimits{.memory_bytes = std::uint64_t{2} << 30,
+                                                   .processor_time = std::chrono::seconds(120)};
+
+/// Runs git without the configuration and credentials of who runs the catalog, and so that it needs little.
 class StrangersGit final : public ProcessRunner {
  public:
   /// `home` is an empty directory.

@@ -188,6 +188,7 @@ TEST_F(PollerTest, GitGetsNothingOfTheUser) {
   EXPECT_EQ(recorder.seen.env["GIT_CONFIG_GLOBAL"], "/dev/null");
   EXPECT_EQ(recorder.seen.env["SSH_AUTH_SOCK"], std::nullopt);
   EXPECT_LT(*recorder.seen.file_limit, std::uint64_t{1} << 30);
+  EXPECT_THAT(recorder.seen.arguments, ::testing::Contains("pack.threads=1"));
 }
 
 }  // namespace

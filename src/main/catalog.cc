@@ -428,7 +428,8 @@ Status serve(Program& program) {
   MIST_TRY(const mist::Duration lease, line.duration("--lease", "30s"));
   MIST_TRY(const int workers, line.number("--workers", "1", 64));
   MIST_TRY(const int reads, line.number("--reads-per-second", "200", 1'000'000));
-  mist::catalog::StrangersGit git(program.processes, program.places.cache() / "git");
+  mist::LimitedProcessRunner limited(mist::catalog::kStrangersGitLimits);
+  mist::catalog::StrangersGit git(limited, program.places.cache() / "git");
   mist::catalog::Poller poller({.files = program.files,
                                 .processes = git,
                                 .clock = program.clock,
@@ -500,7 +501,8 @@ Status worker(Program& program) {
   MIST_TRY_VOID(program.open());
   MIST_TRY(const mist::Duration lease, program.line.duration("--lease", "30s"));
   MIST_TRY(const int workers, program.line.number("--workers", "1", 64));
-  mist::catalog::StrangersGit git(program.processes, program.places.cache() / "git");
+  mist::LimitedProcessRunner limited(mist::catalog::kStrangersGitLimits);
+  mist::catalog::StrangersGit git(limited, program.places.cache() / "git");
   MIST_TRY(const mist::catalog::TrialWorld world, trial_world(program, git));
   if (program.line.has("--once")) {
     const mist::catalog::WorkerOptions options{.holder = holder_name(program, 0), .term = lease};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <span>
 
@@ -12,7 +13,7 @@ namespace mist::registry {
 namespace {
 
 // Settings of every call. The user's settings for credentials, proxies and ssh stay in force.
-constexpr std::array<std::string_view, 12> kSettings{
+constexpr std::array<std::string_view, 13> kSettings{
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.symlinks=false",
@@ -21,6 +22,8 @@ constexpr std::array<std::string_view, 12> kSettings{
     "gc.auto=0",
     "maintenance.auto=false",
     "fetch.writeCommitGraph=false",
+    // All that a fetch brings is one file, which has a limit; else few objects would be a file each.
+    "fetch.unpackLimit=1",
     "credential.interactive=false",
     "advice.detachedHead=false",
     // A connection that delivers nothing for half a minute is dead.
@@ -114,6 +117,14 @@ constexpr std::string_view kCheckCredentials =
     "be "
     "missing, or the repository may not exist";
 constexpr std::string_view kCheckNetwork = "check the network and the proxy, then try again";
+constexpr std::string_view kTooLarge =
+    "what one fetch brings is larger than it may be (4 GiB; in a catalog 512 MiB), or takes too much "
+    "processor "
+    "time: use a smaller repository, or clone it and name the directory";
+constexpr std::string_view kTooMuchWork =
+    "git needs more processor time or memory for it than it may have: use a repository with fewer and "
+    "smaller "
+    "files";
 constexpr std::string_view kCheckUrl = "check the URL: mistctl registry list";
 
 // The first that occurs wins, so the special ones stand before the general.
@@ -149,8 +160,11 @@ constexpr std::array kSymptoms{
             "own address, often the same with .git at its end"},
     Symptom{"returned error: 5", ErrorKind::Retryable, "the server has a fault; try again later"},
     Symptom{"returned error: 429", ErrorKind::Retryable, "the server asks to slow down; try again later"},
-    Symptom{"died of signal 25", ErrorKind::Invalid,
-            "one fetch may have at most 4 GiB: use a smaller repository, or clone it and name the directory"},
+    Symptom{"died of signal 25", ErrorKind::Invalid, kTooLarge},
+    Symptom{"died of signal 24", ErrorKind::Invalid, kTooMuchWork},
+    // Perhaps the machine's memory, now: it may work later.
+    Symptom{"ut of memory", ErrorKind::Internal, kTooMuchWork},
+    Symptom{"Cannot allocate memory", ErrorKind::Internal, kTooMuchWork},
     Symptom{"No space left", ErrorKind::Retryable, "free some disk space, then try again"},
     Symptom{"does not appear to be a git repository", ErrorKind::NotFound, kCheckUrl},
     Symptom{"Repository not found", ErrorKind::NotFound, kCheckCredentials},
@@ -159,6 +173,8 @@ constexpr std::array kSymptoms{
     Symptom{"does not exist", ErrorKind::NotFound, kCheckUrl},
     Symptom{"couldn't find remote ref", ErrorKind::NotFound, "check the name of the branch or tag"},
     Symptom{"not our ref", ErrorKind::NotFound, "the repository has no such commit, or doesn't give it out"},
+    // Says no more where a signal ended it: that of its limits. Or the pack is damaged.
+    Symptom{"invalid index-pack output", ErrorKind::Invalid, kTooLarge},
 };
 
 // The end of what git said: its reason stands last.
@@ -200,6 +216,9 @@ Result<std::string> Git::run(const GitCall& call, const Context& context) const 
     return std::move(failure).with_frame(fmt::format("while letting git {}", what));
   }
   if (result->exit_code == 0) return std::move(result->out);
+  // Its parent is told of a child that ends so in the same words.
+  if (const int signal = result->exit_code - 128; signal == SIGXCPU || signal == SIGXFSZ)
+    return git_failure(what, fmt::format("{}git died of signal {}", result->err, signal));
   return git_failure(what,
                      result->err.empty() ? fmt::format("exit code {}", result->exit_code) : result->err);
 }

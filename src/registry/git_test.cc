@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "registry/git_fixture.h"
 
 namespace mist::registry {
@@ -115,6 +117,81 @@ TEST(Git, BoundsWhatARemoteMayMakeItWrite) {
   EXPECT_EQ(runner.commands.back().file_limit, std::uint64_t{4} << 30);
   EXPECT_EQ(fetched.error().kind, ErrorKind::Invalid);
   EXPECT_THAT(fetched.error().hint, HasSubstr("4 GiB"));
+}
+
+// So that the limit of one file is that of all.
+TEST(Git, AFetchWritesOnePackHoweverFewObjectsItBrings) {
+  mist::testing::TempDir dir;
+  const testing::Upstream upstream(dir.path() / "upstream");
+  upstream.put("a.yaml", "a: 1\n");
+  (void)upstream.commit();
+  testing::WatchedRunner runner;
+  const Path repository = dir.path() / "copy.git";
+  const GitUrl remote = url("file://" + (dir.path() / "upstream").string());
+  ASSERT_TRUE(
+      Git(runner)
+          .run({.arguments = {"init", "--quiet", "--bare"}, .repository = repository, .input = {}}, Context())
+          .ok());
+  const auto fetched = Git(runner).run({.arguments = {"fetch", "--quiet", remote.text(), "HEAD:refs/tip"},
+                                        .repository = repository,
+                                        .remote = &remote,
+                                        .input = {}},
+                                       Context());
+  ASSERT_TRUE(fetched.ok()) << fetched.error().to_line();
+  for (const auto& each : std::filesystem::directory_iterator(repository / "objects"))
+    EXPECT_THAT(each.path().filename().string(), ::testing::AnyOf("info", "pack"));
+  EXPECT_FALSE(std::filesystem::is_empty(repository / "objects/pack"));
+}
+
+// git's own words for a pack that reached the limit, which is lower here.
+TEST(Git, SaysThatAFetchIsTooLarge) {
+  mist::testing::TempDir dir;
+  const testing::Upstream upstream(dir.path() / "upstream");
+  std::string noise;
+  for (std::uint64_t i = 0, state = 1; i < 300'000; ++i) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    noise.push_back(static_cast<char>(state >> 56));
+  }
+  upstream.put("noise", noise);
+  (void)upstream.commit();
+  testing::WatchedRunner runner;
+  runner.before = [](const Command& command) -> std::optional<Result<ProcessResult>> {
+    Command limited = command;
+    if (limited.file_limit) limited.file_limit = 100'000;
+    return HostProcessRunner().run(limited, Context());
+  };
+  const Path repository = dir.path() / "copy.git";
+  const GitUrl remote = url("file://" + (dir.path() / "upstream").string());
+  ASSERT_TRUE(
+      Git(runner)
+          .run({.arguments = {"init", "--quiet", "--bare"}, .repository = repository, .input = {}}, Context())
+          .ok());
+  const auto fetched = Git(runner).run({.arguments = {"fetch", "--quiet", remote.text(), "HEAD:refs/tip"},
+                                        .repository = repository,
+                                        .remote = &remote,
+                                        .input = {}},
+                                       Context());
+  ASSERT_FALSE(fetched.ok());
+  EXPECT_EQ(fetched.error().kind, ErrorKind::Invalid) << fetched.error().to_line();
+  EXPECT_THAT(fetched.error().hint, HasSubstr("larger than it may be"));
+}
+
+TEST(Git, SaysThatItHadTooLittleTimeOrMemory) {
+  const GitUrl remote = url("https://h/r");
+  const auto fails_with = [&](int code, std::string words) {
+    testing::WatchedRunner runner;
+    runner.before = [&](const Command&) -> std::optional<Result<ProcessResult>> {
+      return Result<ProcessResult>(ProcessResult{.exit_code = code, .out = {}, .err = words});
+    };
+    const auto fetched = Git(runner).run(
+        {.arguments = {"fetch"}, .repository = {}, .remote = &remote, .input = {}}, Context());
+    EXPECT_THAT(fetched.error().hint, HasSubstr("processor time or memory")) << words;
+    return fetched.error().kind;
+  };
+  EXPECT_EQ(fails_with(128, "error: index-pack died of signal 24\n"), ErrorKind::Invalid);
+  EXPECT_EQ(fails_with(128 + SIGXCPU, ""), ErrorKind::Invalid);
+  EXPECT_EQ(fails_with(128, "fatal: Out of memory, malloc failed\n"), ErrorKind::Internal);
+  EXPECT_EQ(fails_with(128, "fatal: mmap failed: Cannot allocate memory\n"), ErrorKind::Internal);
 }
 
 }  // namespace

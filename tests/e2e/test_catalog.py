@@ -1,9 +1,11 @@
 """The catalog: from a tag to a badge, steps that fail, kpm's archive, processes that are killed, and hostile clients."""
+import http.server
 import json
 import pathlib
 import re
 import signal
 import socket
+import threading
 import time
 
 from catalog import Catalog, Repository
@@ -243,6 +245,69 @@ def a_catalogs_worker_gives_no_package_the_whole_machine(t):
     t.note(f"the worker never held more than {peak} MiB")
     catalog.link(token, "etcd", good(t).url)
     equal(failed(catalog.wait_tested("etcd", "1.0.0")), [])
+
+
+class EndlessRepository(http.server.BaseHTTPRequestHandler):
+    """A repository with the tag v1.0.0, whose pack is one file without end: git's protocol, version 0."""
+    COMMIT = "a" * 40
+
+    def log_message(self, *_):
+        pass
+
+    def begin(self, kind):
+        self.send_response(200)
+        self.send_header("Content-Type", f"application/x-git-upload-pack-{kind}")
+        self.end_headers()
+
+    def line(self, text):
+        self.wfile.write(f"{len(text) + 4:04x}{text}".encode())
+
+    def do_GET(self):
+        self.begin("advertisement")
+        self.line("# service=git-upload-pack\n")
+        self.wfile.write(b"0000")
+        self.line(f"{self.COMMIT} refs/tags/v1.0.0\0shallow\n")
+        self.wfile.write(b"0000")
+
+    def do_POST(self):
+        asked = self.rfile.read(int(self.headers["Content-Length"]))
+        self.begin("result")
+        self.line(f"shallow {self.COMMIT}\n")
+        self.wfile.write(b"0000")
+        if b"0009done" not in asked:
+            return
+        self.line("NAK\n")
+        # One file of 2^40 bytes, in blocks that aren't compressed.
+        self.wfile.write(b"PACK\0\0\0\2\0\0\0\1" + b"\xb0\x80\x80\x80\x80\x80\x02" + b"\x78\x01")
+        block = b"\x00\xff\xff\x00\x00" + b"x" * 0xffff
+        try:
+            while True:
+                self.wfile.write(block * 16)
+        except OSError:
+            type(self).ended = True
+
+
+@test(waits=True)
+def a_catalog_ends_repositories_without_end(t):
+    catalog = Catalog(t)
+    server = catalog.serve("--poll-interval", "1h")
+    token = catalog.account("ann")
+    endless = http.server.ThreadingHTTPServer(("127.0.0.1", 0), EndlessRepository)
+    threading.Thread(target=endless.serve_forever, daemon=True).start()
+    t.cleanup(endless.shutdown)
+    began = time.monotonic()
+    catalog.link(token, "endless", f"http://127.0.0.1:{endless.server_port}/endless")
+    t.kube.wait("it is decided", lambda: catalog.state("endless", "1.0.0") == "failed", 240)
+    step = catalog.json("/api/v1/packages/endless/versions/1.0.0/test")["steps"][0]
+    equal(step["name"], "read")
+    contains(step["log"], "larger than it may be")
+    t.kube.wait("git is gone", lambda: getattr(EndlessRepository, "ended", False), 30)
+    t.note(f"it ended after {time.monotonic() - began:.1f} s")
+    equal(sum(file.stat().st_size for file in (catalog.data / "cache/repositories").rglob("*") if file.is_file()), 0, "what was fetched")
+    # The catalog goes on.
+    catalog.link(token, "etcd", good(t).url)
+    t.kube.wait("it is queued", lambda: catalog.state("etcd", "1.0.0") == "queued")
+    equal(server.poll(), None)
 
 
 @test(waits=True)
