@@ -8,8 +8,10 @@
 #include "base/tree.h"
 #include "config/paths.h"
 #include "encoding/yaml.h"
+#include "package/module_section.h"
 #include "registry/git_url.h"
 #include "registry/local_source.h"
+#include "registry/package_blob.h"
 
 namespace mist::kpm {
 namespace {
@@ -43,6 +45,28 @@ Status check_place(const K3& k3, std::string_view directory) {
   if (k3.name == name_of(directory)) return {};
   return error(ErrorKind::Invalid, "{}/{} is of {}, and stands in the directory of another", directory,
                kMetadataFile, k3.name);
+}
+
+// A service has the module alone.
+Result<registry::PackageTree> tree_of_module(const K3& k3, const registry::PackageModule& module) {
+  MIST_TRY(const auto bytes, module.bytes());
+  registry::TreeBuilder builder(k3.full_name());
+  MIST_TRY_VOID(builder.add(std::string(kMetadataFile), k3_text(k3)));
+  MIST_TRY_VOID(builder.add(std::string(registry::kModuleFile), *bytes));
+  return std::move(builder).finish();
+}
+
+Status check_module(const K3& k3, const std::string& bytes) {
+  const std::string words = fmt::format("{} of {}", registry::kModuleFile, k3.full_name());
+  MIST_TRY(const std::optional<package::Metadata> metadata,
+           package::metadata_of_module(registry::PackageModule(bytes), words));
+  if (metadata && metadata->name == k3.name && metadata->version == k3.version.to_string()) return {};
+  return error(ErrorKind::Invalid, "{} is of another package or version than {} says", words, kMetadataFile)
+      .with_because(metadata ? fmt::format("it says that it is {} {}", escape_controls(metadata->name),
+                                           metadata->version.empty() ? "without a version"
+                                                                     : escape_controls(metadata->version))
+                             : "it says nothing of itself")
+      .with_hint("tell its author: mistctl package build MODULE -m mistletoe.yaml writes name and version");
 }
 
 struct Wanted {
@@ -281,15 +305,37 @@ Result<std::optional<Kube>> Home::working_copy(const std::string& name) const {
   const Path directory = root_ / name;
   if (!is_dns1123_label(name) || !files_.exists(directory / kMetadataFile)) return std::optional<Kube>();
   MIST_TRY(K3 k3, read_k3(directory));
-  return std::optional(Kube{std::move(k3), directory, true});
+  return std::optional(kube_in(std::move(k3), directory, true));
+}
+
+Kube Home::kube_in(K3 k3, Path directory, bool is_working_copy) const {
+  Kube kube{.k3 = std::move(k3),
+            .directory = std::move(directory),
+            .package = {},
+            .is_working_copy = is_working_copy};
+  const Path module = kube.directory / registry::kModuleFile;
+  kube.package = files_.exists(module) ? module : kube.directory;
+  return kube;
 }
 
 Result<registry::PackageTree> Home::tree_of(const Listed& listed, const Context& context) const {
+  MIST_TRY(registry::PackageTree tree, fetched_tree(listed, context));
+  const auto module = std::ranges::find(tree.files, registry::kModuleFile, &registry::PackageFile::path);
+  if (module != tree.files.end()) MIST_TRY_VOID(check_module(listed.k3, module->bytes));
+  return tree;
+}
+
+Result<registry::PackageTree> Home::fetched_tree(const Listed& listed, const Context& context) const {
   MIST_TRY(const std::vector<Archive> archives, this->archives());
   const auto archive = std::ranges::find(archives, listed.archive, &Archive::name);
   if (archive == archives.end())
     return error(ErrorKind::NotFound, "the archive {} was removed meanwhile", listed.archive);
-  if (archive->is_service) return service(*archive).package(listed.digest, *transport_(), context);
+  if (archive->is_service) {
+    MIST_TRY(registry::PackageContent content,
+             service(*archive).package(listed.digest, *transport_(), context));
+    if (auto* const tree = std::get_if<registry::PackageTree>(&content)) return std::move(*tree);
+    return tree_of_module(listed.k3, std::get<registry::PackageModule>(content));
+  }
   MIST_TRY(const registry::SnapshotStore store, this->store(*archive));
   MIST_TRY(const std::optional<registry::Snapshot> snapshot, store.current());
   if (!snapshot) return error(ErrorKind::NotFound, "the archive {} was never read", listed.archive);
@@ -319,7 +365,7 @@ Result<Kube> Home::unpack(const Listed& listed, const Context& context) {
           .with_hint(fmt::format("a version must not change; remove {} to take the archive's bytes",
                                  target.string()));
   }
-  return Kube{listed.k3, target, false};
+  return kube_in(listed.k3, target, false);
 }
 
 Result<Kube> Home::get(const Listed& listed, const Context& context) {
@@ -333,7 +379,7 @@ Result<Kube> Home::get(const Listed& listed, const Context& context) {
   // It is opened with editors and shells that run what they find in such files.
   std::erase_if(tree.files, [](const registry::PackageFile& file) { return is_hidden_path(file.path); });
   MIST_TRY_VOID(write_tree(tree, target));
-  return Kube{listed.k3, target, true};
+  return kube_in(listed.k3, target, true);
 }
 
 Result<std::vector<std::string>> Home::working_copies() const {

@@ -8,7 +8,8 @@
 //   .copies/NAME.yaml  what get made it from: {archive, version, digest}
 //
 // An archive is a git repository of packages/<name>/, and of packages/<name>/<version>/ where it keeps
-// several; or a service that collects Kubes of many repositories. Any thread, many processes.
+// several; or a service that collects Kubes of many repositories. A Kube has manifests/, or it has a module,
+// package.wasm, which says the same name and version of itself as K3.yaml. Any thread, many processes.
 
 #include <functional>
 #include <memory>
@@ -55,7 +56,10 @@ struct Catalog {
 struct Kube {
   K3 k3;
   Path directory;
+  Path package;  ///< what renders it: the directory, or the module in it
   bool is_working_copy = false;
+
+  bool is_module() const { return package != directory; }
 };
 
 /// A working copy beside the version that it was made from.
@@ -93,7 +97,7 @@ class Home {
 
   /// The working copy of that name; nullopt: there is none. Invalid: of its K3.yaml.
   Result<std::optional<Kube>> working_copy(const std::string& name) const;
-  /// Its files. Errors: of git.
+  /// Its files. Errors: of git; Invalid: of a module that says it is something else.
   Result<registry::PackageTree> tree_of(const Listed& listed, const Context& context) const;
   /// NAME-VERSION/, written if it isn't there. Conflict when other bytes are there.
   Result<Kube> unpack(const Listed& listed, const Context& context);
@@ -112,6 +116,8 @@ class Home {
   Result<K3> read_k3(const Path& directory) const;
 
  private:
+  Kube kube_in(K3 k3, Path directory, bool is_working_copy) const;
+  Result<registry::PackageTree> fetched_tree(const Listed& listed, const Context& context) const;
   Result<registry::SnapshotStore> store(const Archive& archive) const;
   Service service(const Archive& archive) const;
   Status change_archives(const std::function<Status(std::vector<Archive>&)>& change, const Context& context);

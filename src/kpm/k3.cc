@@ -143,6 +143,23 @@ class Reader {
 
 }  // namespace
 
+std::string k3_text(const K3& k3) {
+  Value document = Value::object({{"name", Value(k3.name)}, {"version", Value(k3.version.to_string())}});
+  for (const auto& [key, text] : {std::pair("home", k3.home), std::pair("description", k3.description),
+                                  std::pair("details", k3.details)})
+    if (!text.empty()) document.set(key, Value(text));
+  if (!k3.maintainers.empty())
+    document.set("maintainers", Value(Value::Array(k3.maintainers.begin(), k3.maintainers.end())));
+  Value dependencies{Value::Array{}};
+  for (const Dependency& each : k3.dependencies) {
+    Value entry = Value::object({{"name", Value(each.name)}, {"version", Value(each.range.text())}});
+    if (!each.repo.empty()) entry.set("repo", Value(each.repo));
+    dependencies.push_back(std::move(entry));
+  }
+  if (!dependencies.empty()) document.set("dependencies", std::move(dependencies));
+  return encoding::to_yaml(document);
+}
+
 Result<K3> parse_k3(std::string_view text, const std::string& file) { return Reader(text, file).read(); }
 
 }  // namespace mist::kpm

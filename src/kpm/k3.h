@@ -31,6 +31,9 @@ struct K3 {
   std::string full_name() const { return name + '-' + version.to_string(); }
 };
 
+/// A K3.yaml that parse_k3 reads as the same. For packages that have none: modules.
+std::string k3_text(const K3& k3);
+
 /// Strict: an unknown or repeated member is an error. Errors: Invalid, with `file` and the line.
 Result<K3> parse_k3(std::string_view text, const std::string& file);
 

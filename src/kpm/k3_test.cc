@@ -34,6 +34,30 @@ TEST(K3, ReadsTheExampleOfTheDocument) {
   EXPECT_FALSE(k3->dependencies[0].range.contains(*encoding::SemVer::parse("1.9.0")));
 }
 
+TEST(K3, IsWrittenSoThatItIsReadAsTheSame) {
+  for (const std::string& text :
+       {std::string(kPonycorn),
+        std::string("{name: a, version: 1.0.0, description: 'on: # {x}', details: \"a\\nb\"}"),
+        std::string(
+            "{name: a, version: 1.0.0-rc.1, dependencies: [{name: b, repo: 'https://example.com'}]}")}) {
+    const auto k3 = parse_k3(text, "K3.yaml");
+    ASSERT_TRUE(k3.ok()) << k3.error().to_line();
+    const auto again = parse_k3(k3_text(*k3), "K3.yaml");
+    ASSERT_TRUE(again.ok()) << again.error().to_line() << k3_text(*k3);
+    EXPECT_EQ(again->full_name(), k3->full_name());
+    EXPECT_EQ(again->description, k3->description);
+    EXPECT_EQ(again->details, k3->details);
+    EXPECT_EQ(again->maintainers, k3->maintainers);
+    ASSERT_EQ(again->dependencies.size(), k3->dependencies.size());
+    for (std::size_t i = 0; i < k3->dependencies.size(); ++i) {
+      EXPECT_EQ(again->dependencies[i].name, k3->dependencies[i].name);
+      EXPECT_EQ(again->dependencies[i].range.text(), k3->dependencies[i].range.text());
+      EXPECT_EQ(again->dependencies[i].repo, k3->dependencies[i].repo);
+    }
+    EXPECT_EQ(k3_text(*again), k3_text(*k3));
+  }
+}
+
 struct Wrong {
   std::string_view text;
   std::uint32_t line;

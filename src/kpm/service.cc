@@ -5,6 +5,7 @@
 #include "encoding/json.h"
 #include "http/url.h"
 #include "registry/git_url.h"
+#include "registry/package_blob.h"
 
 namespace mist::kpm {
 namespace {
@@ -126,14 +127,14 @@ Result<ServiceIndex> Service::index(const std::string& name) const {
   return index;
 }
 
-Result<registry::PackageTree> Service::package(const std::string& text, http::Transport& transport,
-                                               const Context& context) const {
+Result<registry::PackageContent> Service::package(const std::string& text, http::Transport& transport,
+                                                  const Context& context) const {
   MIST_TRY(const crypto::Digest digest, crypto::Digest::parse(text));
   const Path kept = directory_ / "blobs" / digest.hex();
   if (files_.exists(kept)) {
-    MIST_TRY(const std::string bytes, files_.read(kept, kLargestBlob));
+    MIST_TRY(std::string bytes, files_.read(kept, kLargestBlob));
     // A damaged one is fetched again.
-    if (crypto::sha256(bytes) == digest) return registry::PackageTree::decode(bytes);
+    if (crypto::sha256(bytes) == digest) return registry::content_of_blob(std::move(bytes));
   }
   const std::string path = "/api/v1/blobs/" + text;
   MIST_TRY(const http::Response response, get(transport, path, {}, kLargestBlob, context));
@@ -144,10 +145,10 @@ Result<registry::PackageTree> Service::package(const std::string& text, http::Tr
         .with_because(
             fmt::format("the index says {}, they have {}", text, crypto::sha256(response.body).str()))
         .with_hint("kpm update, then try again; if it stays so, tell whoever runs the service");
-  MIST_TRY(registry::PackageTree tree, registry::PackageTree::decode(response.body));
+  MIST_TRY(registry::PackageContent content, registry::content_of_blob(response.body));
   MIST_TRY_VOID(files_.make_directories(kept.parent_path(), 0700));
   MIST_TRY_VOID(files_.write(kept, response.body, {.mode = 0600, .durable = false}));
-  return tree;
+  return content;
 }
 
 }  // namespace mist::kpm

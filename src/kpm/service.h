@@ -48,8 +48,8 @@ class Service {
   /// As of the last update. NotFound: there was none. `name` is the archive's.
   Result<ServiceIndex> index(const std::string& name) const;
   /// From this machine, or else from the service. Invalid: other bytes than the digest says.
-  Result<registry::PackageTree> package(const std::string& digest, http::Transport& transport,
-                                        const Context& context) const;
+  Result<registry::PackageContent> package(const std::string& digest, http::Transport& transport,
+                                           const Context& context) const;
 
  private:
   Result<http::Response> get(http::Transport& transport, const std::string& path, http::Headers headers,

@@ -87,9 +87,10 @@ TEST_F(ServiceTest, KeepsTheLastIndexWhenTheServiceFails) {
 TEST_F(ServiceTest, FetchesAPackageOnceAndChecksItsBytes) {
   const auto first = service_.package(digest_, fake_, Context());
   ASSERT_TRUE(first.ok()) << first.error().to_line();
-  EXPECT_EQ(*first, tree_);
+  EXPECT_EQ(*first, registry::PackageContent(tree_));
   const std::string bytes = std::exchange(fake_.blob, "");
-  EXPECT_EQ(*service_.package(digest_, fake_, Context()), tree_) << "from this machine";
+  EXPECT_EQ(*service_.package(digest_, fake_, Context()), registry::PackageContent(tree_))
+      << "from this machine";
   // A copy that was damaged here is fetched again; one that arrives damaged is refused.
   ASSERT_TRUE(files_.write(dir_.path() / "blobs" / crypto::Digest::parse(digest_)->hex(), "damaged").ok());
   EXPECT_EQ(service_.package(digest_, fake_, Context()).error().kind, ErrorKind::NotFound);
@@ -97,6 +98,19 @@ TEST_F(ServiceTest, FetchesAPackageOnceAndChecksItsBytes) {
   EXPECT_EQ(service_.package(digest_, fake_, Context()).error().kind, ErrorKind::Invalid);
   fake_.blob = bytes;
   EXPECT_TRUE(service_.package(digest_, fake_, Context()).ok());
+}
+
+TEST_F(ServiceTest, APackageMayBeAModule) {
+  fake_.blob = std::string("\0asm\1\0\0\0", 8);
+  const std::string digest = crypto::sha256(fake_.blob).str();
+  for (const char* from : {"the service", "this machine"}) {
+    const auto content = service_.package(digest, fake_, Context());
+    ASSERT_TRUE(content.ok()) << content.error().to_line();
+    const auto* const module = std::get_if<registry::PackageModule>(&*content);
+    ASSERT_NE(module, nullptr) << from;
+    EXPECT_EQ(module->digest().str(), digest);
+    fake_.blob.clear();
+  }
 }
 
 TEST_F(ServiceTest, SaysWhyAPackageIsNotDeliveredAnyMore) {

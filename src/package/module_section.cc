@@ -3,11 +3,11 @@
 #include <cstddef>
 #include <span>
 
+#include "abi/abi.h"
 #include "encoding/gzip.h"
 #include "encoding/json.h"
 #include "encoding/tar.h"
 #include "encoding/yaml.h"
-#include "package/metadata.h"
 #include "wasm/binary.h"
 
 namespace mist::package {
@@ -22,6 +22,13 @@ Result<std::string> with_metadata(std::string_view module, std::string_view meta
     return std::move(parsed).error();
   return wasm::with_custom_section(std::as_bytes(std::span(module)), "the module", wasm::kPackageSection,
                                    encoding::to_json(document));
+}
+
+Result<std::optional<Metadata>> metadata_of_module(const wasm::ModuleBytes& module, const std::string& name) {
+  MIST_TRY(const std::optional<encoding::Value> document, abi::read_metadata(module, name));
+  if (!document) return std::optional<Metadata>();
+  MIST_TRY(Metadata metadata, Metadata::parse(*document, name));
+  return std::optional(std::move(metadata));
 }
 
 Result<std::string> with_lock(std::string_view module, std::string_view lock, std::string_view name) {

@@ -1,12 +1,15 @@
 #pragma once
-// Writing a package's metadata and lock into its module: the custom sections "mistletoe.package",
+// A package's metadata, lock and files in its module: the custom sections "mistletoe.package",
 // "mistletoe.lock" and, of a module that names its engine, "mistletoe.files". Pure; any thread.
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "package/engine.h"
+#include "package/metadata.h"
+#include "wasm/module_bytes.h"
 
 namespace mist::package {
 
@@ -14,6 +17,11 @@ namespace mist::package {
 /// Invalid: it is no WebAssembly core module, or `metadata` (YAML or JSON) is no MistPackage document.
 Result<std::string> with_metadata(std::string_view module, std::string_view metadata,
                                   std::string_view metadata_file);
+
+/// The metadata that a module has in its section; runs nothing. Nullopt: it has none. Invalid: it is no
+/// module or component, or what it has is no MistPackage document. `name` is what the module is called in
+/// messages.
+Result<std::optional<Metadata>> metadata_of_module(const wasm::ModuleBytes& module, const std::string& name);
 
 /// `module` with `lock`, the text of a mistletoe.lock, as its section "mistletoe.lock". Invalid: it is no
 /// WebAssembly core module.

@@ -8,6 +8,7 @@ import subprocess
 
 from harness import check, contains, equal, test
 from terminal import Terminal
+from wasm_modules import guest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -57,6 +58,31 @@ def kpm_installs_what_it_finds(t):
     t.run("kpm", "uninstall", "etcd-standalone", "--yes", "--wait")
     equal(t.owned("etcd-standalone"), set(), "what stays")
     equal(t.run("kpm", "list").out, "")
+
+
+@test
+def kpm_installs_a_module_of_an_archive(t):
+    directory = t.dir / "modules-archive"
+    for name, said in (("keeper", "keeper"), ("liar", "keeper")):
+        place = directory / "packages" / name
+        place.mkdir(parents=True)
+        (place / "K3.yaml").write_text(f"name: {name}\nversion: 1.0.0\ndescription: Keeps secrets\n")
+        (place / "package.wasm").write_bytes(guest(t, "c/secrets.wasm", said))
+    git(str(directory), "init", "-q", "-b", "main")
+    git(str(directory), "add", ".")
+    git(str(directory), "commit", "-q", "-m", "one")
+    t.run("kpm", "archive-add", "modules", str(directory))
+    t.run("kpm", "update")
+    equal(t.run("kpm", "search", "keeper").out, "\tkeeper: Keeps secrets\n")
+    contains(t.run("kpm", "info", "keeper").out, "\tVersion: 1.0.0\n", "\tProvides: package.wasm\n")
+    contains(t.run("kpm", "install", "keeper", "--wait").out, "Downloading keeper-1.0.0", "---> Done")
+    equal(t.owned("keeper"), {"Secret/keeper"})
+    contains(t.run("history", "keeper").out, "1.0.0")
+    t.run("kpm", "uninstall", "keeper", "--yes", "--wait")
+    contains(t.run("kpm", "get", "keeper").out, "package.wasm is a WebAssembly module, in which nothing can be edited")
+    contains(t.run("kpm", "test", "keeper").out, "keeper-1.0.0 passes")
+    for verb in ("install", "get", "info"):
+        t.refused("kpm", verb, "liar", says=["is of another package or version than K3.yaml says", "it says that it is keeper 1.0.0"])
 
 
 @test

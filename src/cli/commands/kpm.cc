@@ -24,6 +24,7 @@
 #include "kpm/dependencies.h"
 #include "kpm/home.h"
 #include "registry/local_source.h"
+#include "registry/package_blob.h"
 
 namespace mist::cli {
 namespace {
@@ -130,8 +131,10 @@ void field(World& world, std::string_view name, std::string_view text) {
 std::string provides(const PackageTree& tree) {
   constexpr std::string_view kManifests = "manifests/";
   std::vector<std::string> names;
-  for (const registry::PackageFile& file : tree.files)
+  for (const registry::PackageFile& file : tree.files) {
+    if (file.path == registry::kModuleFile) return file.path;
     if (file.path.starts_with(kManifests)) names.push_back(file.path.substr(kManifests.size()));
+  }
   return join(names, " ");
 }
 
@@ -181,6 +184,11 @@ Result<ExitCode> run_get(const Invocation& invocation, World& world) {
   MIST_TRY(const kpm::Kube kube, home.get(listed, world.context));
   step(world, fmt::format("Downloading {}", listed.k3.name));
   step(world, fmt::format("Cached files into {}/", kube.directory.string()));
+  if (kube.is_module())
+    step(world,
+         fmt::format("{} is a WebAssembly module, in which nothing can be edited: set values (-f, --set) "
+                     "when you install it",
+                     kube.package.filename().string()));
   return ExitCode::Ok;
 }
 
@@ -234,8 +242,8 @@ Status answer_questions(const Invocation& invocation, World& world, const Cluste
   if (!world.files.exists(kube.directory / package::kPreInstallScript) || !can_ask(invocation, world))
     return {};
   for (int asked = 0; asked < kMostQuestions; ++asked) {
-    MIST_TRY(render::WantedRelease wanted, wanted_package(invocation, world, cluster, id,
-                                                          kube.directory.string(), values, Questions::Asked));
+    MIST_TRY(render::WantedRelease wanted,
+             wanted_package(invocation, world, cluster, id, kube.package.string(), values, Questions::Asked));
     const action::Intent intent = action::preview_intent(render_of(wanted, world));
     const auto look = action::look(cluster.environment, id, intent, options, world.context);
     if (look.ok()) return {};
@@ -278,7 +286,7 @@ Status install_one(const Invocation& invocation, World& world, const Cluster& cl
   MIST_TRY(options.allowed.take_over_from, take_over_from(invocation, id));
   MIST_TRY_VOID(answer_questions(invocation, world, cluster, id, kube, options, values));
   MIST_TRY(render::WantedRelease wanted,
-           wanted_package(invocation, world, cluster, id, kube.directory.string(), std::move(values)));
+           wanted_package(invocation, world, cluster, id, kube.package.string(), std::move(values)));
   const bool text = output_format(invocation) == OutputFormat::Table;
   const bool dry = options.dry_run != action::DryRun::No;
   if (text && !dry) step(world, "Running kubectl create -f ...");
@@ -379,7 +387,7 @@ Status try_out(const Trial& trial, const kpm::Kube& kube, std::vector<package::V
   World& world = trial.world;
   MIST_TRY_VOID(answer_questions(trial.invocation, world, trial.cluster, trial.id, kube, {}, values));
   MIST_TRY(render::WantedRelease wanted, wanted_package(trial.invocation, world, trial.cluster, trial.id,
-                                                        kube.directory.string(), std::move(values)));
+                                                        kube.package.string(), std::move(values)));
   const action::Intent intent = action::install_intent(render_of(wanted, world));
   action::DeployOptions options;
   options.timeout = trial.invocation.duration("timeout");
