@@ -8,8 +8,12 @@
 #include "encoding/yaml.h"
 #include "kpm/k3.h"
 #include "package/engine.h"
+#include "package/module_section.h"
 #include "package/tree_metadata.h"
 #include "registry/git_url.h"
+#include "registry/package_blob.h"
+#include "wasm/binary.h"
+#include "wasm/compile_limits.h"
 
 namespace mist::catalog {
 namespace {
@@ -20,6 +24,9 @@ constexpr std::size_t kLongestReadme = 128u << 10;
 constexpr std::size_t kLongestTag = 200;
 // Of the schema of inputs, and of the defaults: pages show them, to anybody and often.
 constexpr std::size_t kMostInputBytes = 256u << 10;
+constexpr std::size_t kMostModuleMetadata = 1u << 20;  // bytes of its section
+constexpr std::string_view kModuleFormat = "WebAssembly module";
+constexpr std::string_view kComponentFormat = "WebAssembly component";
 
 Status check_names(std::string_view file, std::string_view name, std::string_view version,
                    const std::string& package, const encoding::SemVer& wanted) {
@@ -88,16 +95,12 @@ Value inputs_of(const package::Metadata& metadata) {
   return encoding::to_json(inputs).size() <= kMostInputBytes ? std::move(inputs) : Value();
 }
 
-Status read_kube(const package::Files& files, const std::string& package, const encoding::SemVer& version,
-                 PackageFacts& facts) {
+Status read_k3(const package::Files& files, const std::string& package, const encoding::SemVer& version,
+               PackageFacts& facts) {
   const std::string file(kpm::kMetadataFile);
   facts.k3 = files.at(file);
   MIST_TRY(const kpm::K3 k3, kpm::parse_k3(facts.k3, file));
   MIST_TRY_VOID(check_names(file, k3.name, k3.version.to_string(), package, version));
-  if (std::ranges::none_of(files, [](const auto& each) { return each.first.starts_with("manifests/"); }))
-    return error(ErrorKind::Invalid, "there is nothing in manifests/")
-        .with_hint("YAML, JSON and templates of Kubernetes objects belong there");
-  facts.format = "Kube";
   facts.description = k3.description;
   facts.home = k3.home;
   facts.details = k3.details;
@@ -105,6 +108,46 @@ Status read_kube(const package::Files& files, const std::string& package, const 
   for (const kpm::Dependency& each : k3.dependencies)
     facts.dependencies.push_back({each.name, each.range.text()});
   return {};
+}
+
+Status read_kube(const package::Files& files, const std::string& package, const encoding::SemVer& version,
+                 PackageFacts& facts) {
+  MIST_TRY_VOID(read_k3(files, package, version, facts));
+  if (std::ranges::none_of(files, [](const auto& each) { return each.first.starts_with("manifests/"); }))
+    return error(ErrorKind::Invalid, "there is nothing in manifests/")
+        .with_hint("YAML, JSON and templates of Kubernetes objects belong there");
+  facts.format = "Kube";
+  return {};
+}
+
+void take_metadata(const package::Metadata& metadata, PackageFacts& facts) {
+  facts.description = std::string(split(metadata.description, '\n').front());
+  if (facts.description.size() != metadata.description.size()) facts.details = metadata.description;
+  facts.home = metadata.home;
+  facts.maintainers = metadata.maintainers;
+  for (const package::Dependency& each : metadata.dependencies)
+    facts.dependencies.push_back({each.name, each.version});
+}
+
+void take_inputs(const package::Metadata& metadata, PackageFacts& facts) {
+  facts.inputs = inputs_of(metadata);
+  facts.defaults = metadata.values_file;
+  if (facts.defaults.empty() && metadata.defaults.is_object() && !metadata.defaults.empty())
+    facts.defaults = encoding::to_yaml(metadata.defaults);
+  if (facts.defaults.size() > kMostInputBytes) facts.defaults.clear();
+}
+
+// The K3.yaml, for kpm, of a module that has none beside it.
+Result<std::string> k3_of(const PackageFacts& facts, const std::string& package,
+                          const encoding::SemVer& version) {
+  std::string text = kpm::k3_text({.name = package,
+                                   .version = version,
+                                   .home = facts.home,
+                                   .description = facts.description,
+                                   .details = facts.details,
+                                   .maintainers = facts.maintainers});
+  MIST_TRY_VOID(kpm::parse_k3(text, std::string(kpm::kMetadataFile)));
+  return text;
 }
 
 Status read_package(const package::Files& files, const package::EngineKind* engine,
@@ -115,12 +158,7 @@ Status read_package(const package::Files& files, const package::EngineKind* engi
                             metadata.version.empty() ? version.to_string() : metadata.version, package,
                             version));
   facts.format = engine == nullptr ? "Kubernetes YAML" : std::string(engine->format);
-  facts.description = std::string(split(metadata.description, '\n').front());
-  if (facts.description.size() != metadata.description.size()) facts.details = metadata.description;
-  facts.home = metadata.home;
-  facts.maintainers = metadata.maintainers;
-  for (const package::Dependency& each : metadata.dependencies)
-    facts.dependencies.push_back({each.name, each.version});
+  take_metadata(metadata, facts);
   return {};
 }
 
@@ -176,14 +214,50 @@ Result<Admitted> admit(const registry::PackageTree& tree, const std::string& pac
   }
   // Inputs and defaults, as the engine of both kinds has them.
   if (const auto metadata = package::tree_metadata(files, engine, package, version.to_string());
-      metadata.ok()) {
-    admitted.facts.inputs = inputs_of(*metadata);
-    admitted.facts.defaults = metadata->values_file;
-    if (admitted.facts.defaults.empty() && metadata->defaults.is_object() && !metadata->defaults.empty())
-      admitted.facts.defaults = encoding::to_yaml(metadata->defaults);
-    if (admitted.facts.defaults.size() > kMostInputBytes) admitted.facts.defaults.clear();
-  }
+      metadata.ok())
+    take_inputs(*metadata, admitted.facts);
   admitted.readme = readme_of(files);
+  return admitted;
+}
+
+std::vector<std::string> module_places(const std::string& directory, const std::string& package,
+                                       const encoding::SemVer& version) {
+  const std::string prefix = directory.empty() ? std::string() : directory + '/';
+  return {fmt::format("{}{}-{}.mist-pack.wasm", prefix, package, version.to_string()),
+          fmt::format("{}{}", prefix, registry::kModuleFile)};
+}
+
+Result<Admitted> admit_module(const SubmittedModule& submitted, const std::string& package,
+                              const encoding::SemVer& version) {
+  const std::string file = escape_controls(Path(submitted.path).filename().string());
+  MIST_TRY(const auto bytes, submitted.module.bytes());
+  const auto code = crypto::as_bytes(*bytes);
+  MIST_TRY(const wasm::BinaryKind kind, wasm::binary_kind(code, file));
+  MIST_TRY(const auto section, wasm::custom_section(code, file, wasm::kPackageSection));
+  if (!section)
+    return error(ErrorKind::Invalid, "{} says nothing of itself: it has no section {}", file,
+                 wasm::kPackageSection)
+        .with_hint("mistctl package build MODULE -m mistletoe.yaml writes name, version and inputs into it");
+  if (section->size() > kMostModuleMetadata)
+    return error(ErrorKind::Invalid, "the metadata of {} has {} bytes, more than {}", file, section->size(),
+                 kMostModuleMetadata);
+  if (kind == wasm::BinaryKind::Module) MIST_TRY_VOID(wasm::check_shape(code, file));
+  MIST_TRY(const std::optional<package::Metadata> metadata,
+           package::metadata_of_module(submitted.module, file));
+  MIST_TRY_VOID(check_names(file, metadata->name, metadata->version, package, version));
+  Admitted admitted;
+  PackageFacts& facts = admitted.facts;
+  facts.module = submitted.path;
+  facts.files.push_back(Path(submitted.path).filename().string());
+  if (submitted.beside.contains(std::string(kpm::kMetadataFile))) {
+    MIST_TRY_VOID(read_k3(submitted.beside, package, version, facts));
+  } else {
+    take_metadata(*metadata, facts);
+    MIST_TRY(facts.k3, k3_of(facts, package, version));
+  }
+  facts.format = kind == wasm::BinaryKind::Module ? kModuleFormat : kComponentFormat;
+  take_inputs(*metadata, facts);
+  admitted.readme = readme_of(submitted.beside);
   return admitted;
 }
 

@@ -6,7 +6,10 @@
 #include "catalog/rate_limit.h"
 #include "catalog/webhook.h"
 #include "encoding/json.h"
+#include "kpm/k3.h"
+#include "package/guests_for_tests.h"
 #include "testing/fake_clock.h"
+#include "wasm/binary.h"
 
 namespace mist::catalog {
 namespace {
@@ -118,6 +121,107 @@ TEST(Admit, RefusesOtherNamesAndVersionsThanTheTagSays) {
   EXPECT_FALSE(
       admit(tree({{"K3.yaml", "name: etcd\nversion: 1.2.3\n"}}), "etcd", *SemVer::parse("1.2.3")).ok())
       << "it has no manifests";
+}
+
+registry::PackageModule module_of(std::string_view spec, std::string_view name = "etcd") {
+  return std::get<wasm::ModuleBytes>(package::described(package::saying("a: 1\n"), name, spec).content);
+}
+
+Result<Admitted> admitted_module(registry::PackageModule module, package::Files beside = {}) {
+  return admit_module({.module = std::move(module), .path = "dist/package.wasm", .beside = std::move(beside)},
+                      "etcd", *SemVer::parse("1.2.3"));
+}
+
+TEST(AdmitModule, ReadsWhatItSaysOfItself) {
+  const auto found = admitted_module(
+      module_of("{version: 1.2.3, description: \"One\\nAnd more\", home: 'https://example.com', "
+                "maintainers: [Ann <ann@example.com>], dependencies: [{name: disk, package: a/disk, version: "
+                "^1.0}], inputs: {type: object, properties: {size: {type: integer, default: 3}}}}"),
+      {{"README.md", "# Hi\n"}});
+  ASSERT_TRUE(found.ok()) << found.error().to_line();
+  const PackageFacts& facts = found->facts;
+  EXPECT_EQ(facts.format, "WebAssembly module");
+  EXPECT_EQ(facts.module, "dist/package.wasm");
+  EXPECT_THAT(facts.files, ElementsAre("package.wasm"));
+  EXPECT_EQ(facts.description, "One");
+  EXPECT_EQ(facts.details, "One\nAnd more");
+  EXPECT_EQ(facts.home, "https://example.com");
+  EXPECT_EQ(facts.dependencies.at(0).name, "disk");
+  EXPECT_EQ(facts.inputs.int_at({"properties", "size", "default"}), 3);
+  EXPECT_EQ(found->readme, "# Hi\n");
+  EXPECT_EQ(PackageFacts::from_value(facts.to_value()).to_value(), facts.to_value());
+  const auto k3 = kpm::parse_k3(facts.k3, "K3.yaml");
+  ASSERT_TRUE(k3.ok()) << k3.error().to_line();
+  EXPECT_EQ(k3->full_name(), "etcd-1.2.3");
+  EXPECT_EQ(k3->description, "One");
+  EXPECT_TRUE(k3->dependencies.empty()) << "what it calls is no release that must be there";
+}
+
+TEST(AdmitModule, AK3BesideItIsWhatKpmReads) {
+  const package::Files k3{
+      {"K3.yaml", "name: etcd\nversion: 1.2.3\ndescription: Two\ndependencies: [{name: disk}]\n"}};
+  const auto found = admitted_module(module_of("{version: 1.2.3, description: One}"), k3);
+  ASSERT_TRUE(found.ok()) << found.error().to_line();
+  EXPECT_EQ(found->facts.description, "Two");
+  EXPECT_EQ(found->facts.k3, k3.at("K3.yaml"));
+  EXPECT_EQ(found->facts.dependencies.at(0).name, "disk");
+  EXPECT_THAT(admitted_module(module_of("{version: 1.2.3}"), {{"K3.yaml", "name: etcd\nversion: 1.2.4\n"}})
+                  .error()
+                  .message,
+              HasSubstr("K3.yaml has version 1.2.4"));
+}
+
+TEST(AdmitModule, RefusesOtherNamesAndVersionsThanTheTagSays) {
+  EXPECT_EQ(admitted_module(module_of("{version: 1.2.4}")).error().message,
+            "package.wasm has version 1.2.4, and the tag says 1.2.3");
+  EXPECT_THAT(admitted_module(module_of("{}")).error().message, HasSubstr("has version none"));
+  EXPECT_THAT(admitted_module(module_of("{version: 1.2.3}", "nginx")).error().message,
+              HasSubstr("package.wasm is of nginx, and the project is called etcd"));
+}
+
+TEST(AdmitModule, RefusesWhatIsNoModuleOrSaysNothing) {
+  const auto refusal = [](std::string bytes) {
+    const auto found = admitted_module(registry::PackageModule(std::move(bytes)));
+    EXPECT_FALSE(found.ok());
+    if (found.ok()) return std::string();
+    EXPECT_EQ(found.error().kind, ErrorKind::Invalid);
+    return found.error().to_line();
+  };
+  const auto with_section = [](std::string_view text) {
+    return *wasm::with_custom_section(crypto::as_bytes(wasm::kEmptyModule), "m", wasm::kPackageSection, text);
+  };
+  EXPECT_THAT(refusal("<html>"), HasSubstr("HTML"));
+  EXPECT_THAT(refusal(""), HasSubstr("empty"));
+  EXPECT_THAT(refusal(std::string(wasm::kEmptyModule)), HasSubstr("no section mistletoe.package"));
+  EXPECT_THAT(refusal(std::string(wasm::kEmptyModule) + std::string("\0\xff\xff\xff\xff\x0f", 6)),
+              HasSubstr("truncated"));
+  EXPECT_THAT(refusal(with_section("a: [")), HasSubstr("package.wasm"));
+  EXPECT_THAT(refusal(with_section("kind: Pod\n")), HasSubstr("MistPackage"));
+  EXPECT_THAT(refusal(with_section(std::string(2u << 20, ' '))), HasSubstr("more than 1048576"));
+  const std::string one = with_section("{}");
+  EXPECT_THAT(refusal(one + one.substr(8)), HasSubstr("more than one"));
+}
+
+// A few kilobytes that a compiler needs minutes for.
+TEST(AdmitModule, RefusesWhatNoCompilerShouldGet) {
+  std::string body("\1\xff\xff\x0f\x7f", 5);  // 262,143 locals of i32
+  body += '\x0b';
+  std::string code("\1", 1);
+  code += static_cast<char>(body.size());
+  code += body;
+  std::string module(wasm::kEmptyModule);
+  module += std::string("\1\4\1\x60\0\0\3\2\1\0", 10);
+  module += '\x0a';
+  module += static_cast<char>(code.size());
+  module += code;
+  const auto described = package::with_metadata(
+      module,
+      "{apiVersion: mistletoe.dev/v1, kind: MistPackage, metadata: {name: etcd}, spec: {version: 1.2.3}}",
+      "m");
+  ASSERT_TRUE(described.ok()) << described.error().to_line();
+  const auto found = admitted_module(registry::PackageModule(*described));
+  ASSERT_FALSE(found.ok());
+  EXPECT_THAT(found.error().to_line(), HasSubstr("locals"));
 }
 
 // The signature is that of GitHub's documentation ("Validating webhook deliveries").

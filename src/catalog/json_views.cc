@@ -68,6 +68,7 @@ Value to_value(const Version& version) {
                         {"dependencies", std::move(needs)},
                         {"inputs", facts.inputs},
                         {"files", strings(facts.files)},
+                        {"module", text_or_null(facts.module)},
                         {"readme", Value(version.readme)},
                         {"downloads", Value(version.downloads)}});
 }

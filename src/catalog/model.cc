@@ -52,7 +52,8 @@ Value PackageFacts::to_value() const {
                         {"inputs", inputs},
                         {"defaults", Value(defaults)},
                         {"files", texts(files)},
-                        {"k3", Value(k3)}});
+                        {"k3", Value(k3)},
+                        {"module", Value(module)}});
 }
 
 PackageFacts PackageFacts::from_value(const Value& value) {
@@ -70,6 +71,7 @@ PackageFacts PackageFacts::from_value(const Value& value) {
   facts.defaults = value.string_at("defaults");
   facts.files = value.texts_at("files");
   facts.k3 = value.string_at("k3");
+  facts.module = value.string_at("module");
   return facts;
 }
 

@@ -58,7 +58,7 @@ struct PackageFacts {
     std::string name = {};
     std::string range = {};
   };
-  std::string format = {};  ///< "Kube", "Helm chart", "Kubernetes YAML"
+  std::string format = {};  ///< "Kube", "Helm chart", "Kubernetes YAML", "WebAssembly module"
   std::string description = {};
   std::string home = {};
   std::string details = {};
@@ -67,7 +67,8 @@ struct PackageFacts {
   encoding::Value inputs = {};  ///< JSON Schema; null: none
   std::string defaults = {};    ///< YAML of the values that its templates begin with
   std::vector<std::string> files = {};
-  std::string k3 = {};  ///< the text of K3.yaml; empty: it is no Kube
+  std::string k3 = {};      ///< the text of K3.yaml, or made of a module's metadata; empty: nothing for kpm
+  std::string module = {};  ///< where in the repository the module is that it is; empty: it is none
 
   encoding::Value to_value() const;
   static PackageFacts from_value(const encoding::Value& value);

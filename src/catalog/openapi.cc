@@ -185,6 +185,7 @@ constexpr std::string_view kSchemas = R"({
     "dependencies": {"type": "array", "items": {"type": "object", "properties": {
       "name": {"type": "string"}, "version": {"type": "string"}}}},
     "inputs": {"type": ["object", "boolean", "null"]}, "files": {"type": "array", "items": {"type": "string"}},
+    "module": {"type": ["string", "null"], "description": "The path of its WebAssembly module in the repository; null: it is a directory"},
     "readme": {"type": "string"}, "downloads": {"type": "integer"}}},
   "Downloads": {"type": "object", "required": ["total", "last30Days", "versions", "days"], "properties": {
     "total": {"type": "integer"}, "last30Days": {"type": "integer"},
@@ -306,7 +307,7 @@ constexpr std::string_view kSchemas = R"({
     "kubes": {"type": "array", "items": {"type": "object",
       "required": ["name", "version", "digest", "k3", "yanked"], "properties": {
       "name": {"type": "string"}, "version": {"type": "string"}, "digest": {"type": "string"},
-      "k3": {"type": "string", "description": "The text of K3.yaml"}, "yanked": {"type": "boolean"},
+      "k3": {"type": "string", "description": "The text of K3.yaml, or made of what a module says of itself"}, "yanked": {"type": "boolean"},
       "yankReason": {"type": ["string", "null"], "description": "null: it isn't yanked; empty: no reason was given"}}}}}}
 })";
 

@@ -28,7 +28,8 @@ Markup listing(const std::vector<Listed>& found) {
 
 // How git+… references name it.
 std::string git_reference(const Version& version, const Project& project) {
-  const std::string path = project.path.empty() ? "" : "//" + project.path;
+  const std::string& place = version.facts.module.empty() ? project.path : version.facts.module;
+  const std::string path = place.empty() ? "" : "//" + place;
   return fmt::format("git+{}{}?ref={}", project.url, path, http::escape_query(version.tag));
 }
 
@@ -529,9 +530,11 @@ std::string submit_page(const PageFrame& frame) {
       "<h1>Submit a package</h1>\n<p class=\"lead\">Link a git repository once; from then on each tag "
       "becomes a "
       "version.</p>\n<h2>1. A repository with a package</h2>\n<p>A Kube (<code>K3.yaml</code> and "
-      "<code>manifests/</code>), a Helm chart, a Kustomize directory, templates, or plain YAML of "
-      "Kubernetes. Its "
-      "name must be that of the project, its version that of the tag.</p>\n<h2>2. An account</h2>\n<p><a "
+      "<code>manifests/</code>), a Helm chart, a Kustomize directory, templates, plain YAML of "
+      "Kubernetes, or a WebAssembly module in <code>package.wasm</code>, as <code>mistctl package "
+      "build</code> "
+      "makes it. Its name must be that of the project, its version that of the tag.</p>\n<h2>2. An "
+      "account</h2>\n<p><a "
       "href=\"/login\">Sign in</a>. "
       "Programs use a token.</p>\n<h2>3. Link it</h2>\n<p>On the page of your account, or with a "
       "token:</p>\n");

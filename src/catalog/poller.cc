@@ -7,6 +7,7 @@
 #include "catalog/admit.h"
 #include "config/paths.h"
 #include "registry/git.h"
+#include "registry/package_blob.h"
 #include "registry/snapshot_store.h"
 
 namespace mist::catalog {
@@ -29,6 +30,30 @@ std::string words_of(const Error& failure) {
       failure.where ? fmt::format("{}: {}", failure.where->text(), failure.to_line()) : failure.to_line();
   if (!failure.hint.empty()) text += fmt::format("\n{}", failure.hint);
   return text;
+}
+
+// The module of the project's directory, or else the directory; or the file that the project names.
+Result<registry::Located> locate(const registry::PackageIndex& index, const Project& project,
+                                 const encoding::SemVer& version) {
+  for (const std::string& place : module_places(project.path, project.name, version))
+    if (index.entry_at(place) != nullptr) return index.find_path(place);
+  return index.find_path(project.path);
+}
+
+// Those in a module's directory that say something of it. Links are none of them.
+Result<package::Files> files_beside(const registry::SnapshotStore& snapshots,
+                                    const registry::Snapshot& snapshot, const registry::PackageIndex& index,
+                                    const std::string& module, const Context& context) {
+  const std::string directory = Path(module).parent_path().string();
+  package::Files files;
+  for (const std::string_view name : kNamesBesideModules) {
+    const std::string path = directory.empty() ? std::string(name) : fmt::format("{}/{}", directory, name);
+    const registry::TreeEntry* const entry = index.entry_at(path);
+    if (entry == nullptr || entry->type != registry::EntryType::File) continue;
+    MIST_TRY(std::string bytes, snapshots.read_file(snapshot, *entry, context));
+    files.emplace(name, std::move(bytes));
+  }
+  return files;
 }
 
 }  // namespace
@@ -175,15 +200,20 @@ Result<NewVersion> Poller::read(const Project& project, const registry::GitUrl& 
     if (updated.snapshot.commit != commit)
       return error(ErrorKind::Retryable, "the tag {} was moved while it was read", tag);
     MIST_TRY(const registry::PackageIndex index, snapshots.index(updated.snapshot));
-    MIST_TRY(const registry::Located located, index.find_path(project.path));
+    MIST_TRY(const registry::Located located, locate(index, project, *version));
     MIST_TRY(const registry::PackageContent content, snapshots.read(updated.snapshot, located, bounded));
-    const auto* const tree = std::get_if<registry::PackageTree>(&content);
-    if (tree == nullptr)
-      return error(ErrorKind::Invalid, "{} is a module, and a catalog takes directories",
-                   escape_controls(project.path))
-          .with_hint("link the directory of the package's sources");
-    MIST_TRY(Admitted read_facts, admit(*tree, project.name, *version));
-    MIST_TRY(const crypto::Digest digest, world_.blobs.put(tree->encode()));
+    Result<Admitted> read_facts = Admitted();
+    if (const auto* const module = std::get_if<registry::PackageModule>(&content)) {
+      MIST_TRY(package::Files beside,
+               files_beside(snapshots, updated.snapshot, index, located.path, bounded));
+      read_facts = admit_module({.module = *module, .path = located.path, .beside = std::move(beside)},
+                                project.name, *version);
+    } else {
+      read_facts = admit(std::get<registry::PackageTree>(content), project.name, *version);
+    }
+    if (!read_facts.ok()) return read_facts;
+    MIST_TRY(const std::string blob, registry::blob_of(content));
+    MIST_TRY(const crypto::Digest digest, world_.blobs.put(blob));
     result.digest = digest.str();
     return read_facts;
   }();

@@ -6,6 +6,7 @@
 #include "catalog/catalog_database.h"
 #include "catalog/sql_account_store.h"
 #include "catalog/sql_store.h"
+#include "package/guests_for_tests.h"
 #include "registry/git_fixture.h"
 #include "testing/fake_clock.h"
 #include "testing/recorded_events.h"
@@ -105,6 +106,56 @@ TEST_F(PollerTest, APackageMayBeADirectoryOfItsRepository) {
   tag("v1.0.0");
   ASSERT_TRUE(poll().ok());
   EXPECT_THAT(versions(), ElementsAre("1.0.0 queued"));
+}
+
+std::string etcd_module(const std::string& version) {
+  const package::Source source =
+      package::described(package::saying("a: 1\n"), "etcd", fmt::format("{{version: {}}}", version));
+  return **std::get<wasm::ModuleBytes>(source.content).bytes();
+}
+
+TEST_F(PollerTest, APackageMayBeAModule) {
+  link("deploy/etcd");
+  upstream_.put("deploy/etcd/Cargo.toml", "[package]\n");
+  upstream_.put("deploy/etcd/README.md", "# Etcd\n");
+  upstream_.put("deploy/etcd/package.wasm", etcd_module("1.0.0"));
+  tag("v1.0.0");
+  upstream_.put("deploy/etcd/etcd-1.1.0.mist-pack.wasm", etcd_module("1.1.0"));
+  tag("v1.1.0");
+  const Status polled = poll();
+  ASSERT_TRUE(polled.ok()) << polled.error().to_line();
+  EXPECT_THAT(versions(), ElementsAre("1.1.0 queued", "1.0.0 queued"));
+  const Version first = **store_->version("etcd", "1.0.0");
+  EXPECT_EQ(*blobs_.get(*crypto::Digest::parse(first.digest)), etcd_module("1.0.0")) << "as it is";
+  EXPECT_EQ(first.facts.module, "deploy/etcd/package.wasm");
+  EXPECT_EQ(first.readme, "# Etcd\n");
+  EXPECT_EQ((*store_->version("etcd", "1.1.0"))->facts.module, "deploy/etcd/etcd-1.1.0.mist-pack.wasm")
+      << "as registries name it";
+}
+
+TEST_F(PollerTest, AProjectMayNameItsModule) {
+  link("dist/etcd.wasm");
+  upstream_.put("dist/etcd.wasm", etcd_module("1.0.0"));
+  tag("v1.0.0");
+  tag("v1.1.0");
+  ASSERT_TRUE(poll().ok());
+  EXPECT_THAT(versions(), ElementsAre("1.1.0 failed", "1.0.0 queued"));
+  EXPECT_THAT((*store_->last_run("etcd", "1.1.0"))->steps.at(0).summary,
+              HasSubstr("etcd.wasm has version 1.0.0, and the tag says 1.1.0"));
+}
+
+TEST_F(PollerTest, AModuleThatIsALinkOrAPointerIsRefused) {
+  link();
+  upstream_.put("elsewhere", etcd_module("1.0.0"));
+  upstream_.link("package.wasm", "elsewhere");
+  tag("v1.0.0");
+  std::filesystem::remove(dir_.path() / "upstream/package.wasm");
+  upstream_.put("package.wasm", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n");
+  tag("v1.1.0");
+  ASSERT_TRUE(poll().ok());
+  EXPECT_THAT(versions(), ElementsAre("1.1.0 failed", "1.0.0 failed"));
+  EXPECT_THAT((*store_->last_run("etcd", "1.0.0"))->steps.at(0).summary, HasSubstr("symbolic link"));
+  EXPECT_THAT((*store_->last_run("etcd", "1.1.0"))->steps.at(0).summary, HasSubstr("Git LFS"));
 }
 
 TEST_F(PollerTest, WhatCannotBeReadIsAFailedVersionWithTheReason) {

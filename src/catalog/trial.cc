@@ -18,7 +18,7 @@
 #include "package/capabilities.h"
 #include "package/installation_fault.h"
 #include "package/pre_install.h"
-#include "registry/package_files.h"
+#include "registry/package_blob.h"
 #include "release/store.h"
 #include "render/packages.h"
 #include "render/wanted_release.h"
@@ -135,27 +135,39 @@ class Trial {
     return text;
   }
 
-  // The number of bytes.
-  Result<std::uint64_t> write_package(const std::string& text, const Path& directory, StepLog* told) {
-    MIST_TRY(const crypto::Digest digest, crypto::Digest::parse(text));
-    MIST_TRY(const std::string bytes, world_.blobs.get(digest));
-    MIST_TRY(const registry::PackageTree tree, registry::PackageTree::decode(bytes));
-    std::vector<TreeFile> files;
+  struct Unpacked {
+    Path package;  // the directory, or the module in it
     std::uint64_t size = 0;
-    for (const registry::PackageFile& file : tree.files) {
-      files.push_back({file.path, file.bytes});
-      size += file.bytes.size();
+  };
+  Result<Unpacked> write_package(const std::string& text, const Path& directory, StepLog* told) {
+    MIST_TRY(const crypto::Digest digest, crypto::Digest::parse(text));
+    MIST_TRY(std::string bytes, world_.blobs.get(digest));
+    MIST_TRY(const registry::PackageContent content, registry::content_of_blob(std::move(bytes)));
+    Unpacked unpacked{.package = directory};
+    std::shared_ptr<const std::string> module;
+    std::vector<TreeFile> files;
+    if (const auto* const code = std::get_if<registry::PackageModule>(&content)) {
+      MIST_TRY(module, code->bytes());
+      files.push_back({registry::kModuleFile, *module});
+      unpacked.package /= registry::kModuleFile;
+    } else {
+      for (const registry::PackageFile& file : std::get<registry::PackageTree>(content).files)
+        files.push_back({file.path, file.bytes});
+    }
+    for (const TreeFile& file : files) {
+      unpacked.size += file.bytes.size();
       if (told != nullptr) told->line(fmt::format("{} ({} bytes)", file.path, file.bytes.size()));
     }
     (void)world_.files.remove_all(directory);
     MIST_TRY_VOID(world_.files.make_directories(directory.parent_path(), 0700));
     MIST_TRY_VOID(write_tree(world_.files, directory, files, {.hidden = true, .durable = false}));
-    return size;
+    return unpacked;
   }
 
   Result<std::string> unpack(const Context&) {
-    MIST_TRY(const std::uint64_t size, write_package(job_.digest, directory_, &log_));
-    return fmt::format("{} bytes", size);
+    MIST_TRY(const Unpacked unpacked, write_package(job_.digest, directory_, &log_));
+    package_ = unpacked.package;
+    return fmt::format("{} bytes", unpacked.size);
   }
 
   bool has_script() const {
@@ -209,7 +221,7 @@ class Trial {
 
   Result<const package::Source*> source(const Context& context) {
     if (!source_) {
-      MIST_TRY(source_, packages()->fetch(directory_.string(), {}, context));
+      MIST_TRY(source_, packages()->fetch(package_.string(), {}, context));
     }
     return &*source_;
   }
@@ -337,12 +349,12 @@ class Trial {
   Result<bool> install_and_test(const Context& limited) {
     MIST_TRY(const bool checked, step("dry run", limited, [&](const Context& c) -> Result<std::string> {
                MIST_TRY(const action::DeployReport report,
-                        deploy(directory_, action::install_intent, action::DryRun::Server, c));
+                        deploy(package_, action::install_intent, action::DryRun::Server, c));
                return fmt::format("the API server accepts {}", plural(report.plan.writes.size(), "object"));
              }));
     if (!checked) return false;
     MIST_TRY(const bool installed, step("install", limited, [&](const Context& c) -> Result<std::string> {
-               auto report = deploy(directory_, action::install_intent, action::DryRun::No, c);
+               auto report = deploy(package_, action::install_intent, action::DryRun::No, c);
                tell_events(c);
                if (!report.ok()) return std::move(report).error();
                return fmt::format("{} ready", plural(report->plan.writes.size(), "object"));
@@ -355,10 +367,10 @@ class Trial {
 
   // From the version that its users have now.
   Result<std::string> upgrade(const Context& context) {
-    MIST_TRY_VOID(write_package(job_.previous_digest, previous_, nullptr));
+    MIST_TRY(const Unpacked unpacked, write_package(job_.previous_digest, previous_, nullptr));
     MIST_TRY_VOID(uninstall(id_, context));
     log_.line(fmt::format("installing {}", job_.previous_version));
-    const auto before = deploy(previous_, action::install_intent, action::DryRun::No, context);
+    const auto before = deploy(unpacked.package, action::install_intent, action::DryRun::No, context);
     MIST_TRY_VOID(context_.check());
     // It passed once; that it doesn't now isn't the new version's fault.
     if (!before.ok() && !is_ours(before.error())) {
@@ -367,7 +379,7 @@ class Trial {
     }
     if (!before.ok()) return before.error();
     log_.line(fmt::format("upgrading to {}", job_.version));
-    auto report = deploy(directory_, action::upgrade_intent, action::DryRun::No, context);
+    auto report = deploy(package_, action::upgrade_intent, action::DryRun::No, context);
     tell_events(context);
     if (!report.ok()) return std::move(report).error();
     return fmt::format("from {}, {} ready", job_.previous_version,
@@ -376,9 +388,9 @@ class Trial {
 
   using MakeIntent = action::Intent (*)(action::Render);
 
-  Result<action::DeployReport> deploy(const Path& directory, MakeIntent intent, action::DryRun dry,
+  Result<action::DeployReport> deploy(const Path& package, MakeIntent intent, action::DryRun dry,
                                       const Context& context) {
-    render::Wanted wanted{.package = directory.string(), .values = std::vector<package::ValuesInput>()};
+    render::Wanted wanted{.package = package.string(), .values = std::vector<package::ValuesInput>()};
     const render::LiveCluster live{*client_, action::cluster_lookup};
     render::WantedRelease release(packages(),
                                   {std::make_shared<package::Renderer>(world_.engines, log_), live},
@@ -509,6 +521,7 @@ class Trial {
   StepLog log_;
   const Path directory_;
   const Path previous_;  // the version before
+  Path package_;         // in directory_, once it is unpacked
   const release::ReleaseId id_;
   std::optional<package::Source> source_;
   std::unique_ptr<kube::Client> client_;  // hears through log_
