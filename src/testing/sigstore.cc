@@ -22,6 +22,7 @@ using encoding::Value;
 
 using KeyPtr = Handle<EVP_PKEY, &EVP_PKEY_free>;
 using CertPtr = Handle<X509, &X509_free>;
+using RequestPtr = Handle<X509_REQ, &X509_REQ_free>;
 using BioPtr = Handle<BIO, &BIO_free_all>;
 using ExtensionPtr = Handle<X509_EXTENSION, &X509_EXTENSION_free>;
 using BytesPtr = Handle<ASN1_OCTET_STRING, &ASN1_OCTET_STRING_free>;
@@ -157,6 +158,10 @@ Value body(std::string_view kind, std::string_view version, Value spec) {
   return Value::object({{"apiVersion", version}, {"kind", kind}, {"spec", std::move(spec)}});
 }
 
+std::string certificate_pem(std::string_view der) {
+  return fmt::format("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", base64_encode(der));
+}
+
 Value hash_value(std::string_view bytes) {
   return Value::object({{"algorithm", "sha256"}, {"value", crypto::sha256(bytes).hex()}});
 }
@@ -185,6 +190,8 @@ struct Sigstore::Impl {
     for (X509* each : {root.get(), middle.get(), stamper.get()}) sign(each, root_key.handle.get());
   }
 
+  std::string certificate(const CertificateRequest& request, EVP_PKEY* key) const;
+
   std::string promise(std::string_view payload, WallTime at) const {
     return log_key.key.sign(
         encoding::to_json(Value::object({{"body", base64_encode(payload)},
@@ -212,8 +219,24 @@ Value Sigstore::trusted_root(Parts parts) const {
 
 IssuedCertificate Sigstore::issue(const CertificateRequest& request) const {
   const Pair pair = pair_of(99);
-  const CertPtr certificate =
-      drafted(nullptr, pair.handle.get(), impl_->middle.get(), request.from, request.life);
+  std::string der = impl_->certificate(request, pair.handle.get());
+  const std::string pem = certificate_pem(der);
+  return {pair.key, std::move(der), pem};
+}
+
+std::string Sigstore::certify(const CertificateRequest& request,
+                              std::string_view certification_request) const {
+  const BioPtr bio(
+      BIO_new_mem_buf(certification_request.data(), static_cast<int>(certification_request.size())));
+  const RequestPtr asked(PEM_read_bio_X509_REQ(bio.get(), nullptr, nullptr, nullptr));
+  MIST_CHECK(asked != nullptr);
+  const KeyPtr key(X509_REQ_get_pubkey(asked.get()));
+  MIST_CHECK(X509_REQ_verify(asked.get(), key.get()) == 1);
+  return certificate_pem(impl_->certificate(request, key.get()));
+}
+
+std::string Sigstore::Impl::certificate(const CertificateRequest& request, EVP_PKEY* key) const {
+  const CertPtr certificate = drafted(nullptr, key, middle.get(), request.from, request.life);
   X509* const at = certificate.get();
   add_extension(at, NID_key_usage, "digitalSignature", true);
   if (!request.usage.empty()) add_extension(at, NID_ext_key_usage, request.usage);
@@ -222,7 +245,7 @@ IssuedCertificate Sigstore::issue(const CertificateRequest& request) const {
     add_bytes(at, "1.3.6.1.4.1.57264.1.8", "\x0c" + number(request.issuer.size(), 1) + request.issuer);
   if (request.issuer_form == CertificateRequest::Issuer::Raw)
     add_bytes(at, "1.3.6.1.4.1.57264.1.1", request.issuer);
-  sign(at, impl_->middle_key.handle.get());
+  sign(at, middle_key.handle.get());
   if (request.promise != CertificateRequest::Promise::None) {
     unsigned char* der = nullptr;
     const int size = i2d_re_X509_tbs(at, &der);
@@ -230,22 +253,19 @@ IssuedCertificate Sigstore::issue(const CertificateRequest& request) const {
     OPENSSL_free(der);
     const auto milliseconds = static_cast<std::uint64_t>(seconds_of(request.from)) * 1000;
     const std::string message = std::string(2, '\0') + number(milliseconds, 8) + number(1, 2) +
-                                bytes_of(impl_->middle_key.key.public_key().fingerprint()) +
-                                number(tbs.size(), 3) + tbs + number(0, 2);
-    const std::string signature = impl_->ct_key.key.sign(
-        request.promise == CertificateRequest::Promise::Good ? message : message + "x");
+                                bytes_of(middle_key.key.public_key().fingerprint()) + number(tbs.size(), 3) +
+                                tbs + number(0, 2);
+    const std::string signature =
+        ct_key.key.sign(request.promise == CertificateRequest::Promise::Good ? message : message + "x");
     // ECDSA with SHA-256 (RFC 5246, section 7.4.1.4.1).
-    const std::string promise = std::string(1, '\0') + log_id(impl_->ct_key.key) + number(milliseconds, 8) +
+    const std::string promise = std::string(1, '\0') + log_id(ct_key.key) + number(milliseconds, 8) +
                                 number(0, 2) + "\x04\x03" + number(signature.size(), 2) + signature;
     const std::string list = number(promise.size() + 2, 2) + number(promise.size(), 2) + promise;
     add_bytes(at, "1.3.6.1.4.1.11129.2.4.2",
               "\x04" + (list.size() < 128 ? number(list.size(), 1) : "\x81" + number(list.size(), 1)) + list);
-    sign(at, impl_->middle_key.handle.get());
+    sign(at, middle_key.handle.get());
   }
-  std::string der = encoded<X509>(at, &i2d_X509);
-  const std::string pem =
-      fmt::format("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", base64_encode(der));
-  return {pair.key, std::move(der), pem};
+  return encoded<X509>(at, &i2d_X509);
 }
 
 std::string Sigstore::hashedrekord(std::string_view message, std::string_view signature,
@@ -257,6 +277,22 @@ std::string Sigstore::hashedrekord(std::string_view message, std::string_view si
                 {"signature",
                  Value::object({{"content", base64_encode(signature)},
                                 {"publicKey", Value::object({{"content", base64_encode(by.pem)}})}})}})));
+}
+
+std::string Sigstore::hashedrekord_2(std::string_view message, std::string_view signature,
+                                     std::string_view certificate) {
+  const Value verifier =
+      Value::object({{"keyDetails", "PKIX_ECDSA_P256_SHA_256"},
+                     {"x509Certificate", Value::object({{"rawBytes", base64_encode(certificate)}})}});
+  return encoding::to_json(
+      body("hashedrekord", "0.0.2",
+           Value::object(
+               {{"hashedRekordV002",
+                 Value::object(
+                     {{"data", Value::object({{"algorithm", "SHA2_256"},
+                                              {"digest", base64_encode(bytes_of(crypto::sha256(message)))}})},
+                      {"signature",
+                       Value::object({{"content", base64_encode(signature)}, {"verifier", verifier}})}})}})));
 }
 
 std::string Sigstore::dsse(std::string_view payload, std::string_view signature,
@@ -337,7 +373,7 @@ Value Sigstore::sign_statement(std::string_view statement, const IssuedCertifica
              {"signatures", Value::array({Value::object({{"sig", base64_encode(signature)}})})}})}});
 }
 
-std::string Sigstore::timestamp(std::string_view message, WallTime at) const {
+std::string Sigstore::stamp(std::string_view request, WallTime at) const {
   const StampContext context(TS_RESP_CTX_new());
   const ObjectPtr policy(OBJ_txt2obj("1.2.3.4.1", 1));
   std::time_t seconds = seconds_of(at);
@@ -362,6 +398,13 @@ std::string Sigstore::timestamp(std::string_view message, WallTime at) const {
         return 1;
       },
       &seconds);
+  const BioPtr bio(BIO_new_mem_buf(request.data(), static_cast<int>(request.size())));
+  const StampResponse response(TS_RESP_create_response(context.get(), bio.get()));
+  MIST_CHECK(response != nullptr);
+  return encoded<TS_RESP>(response.get(), &i2d_TS_RESP);
+}
+
+std::string Sigstore::timestamp(std::string_view message, WallTime at) const {
   const StampRequest request(TS_REQ_new());
   const StampImprint imprint(TS_MSG_IMPRINT_new());
   const AlgorithmPtr algorithm(X509_ALGOR_new());
@@ -374,11 +417,7 @@ std::string Sigstore::timestamp(std::string_view message, WallTime at) const {
                          static_cast<int>(raw.size()));
   TS_REQ_set_msg_imprint(request.get(), imprint.get());
   TS_REQ_set_cert_req(request.get(), 1);
-  const BioPtr bio(BIO_new(BIO_s_mem()));
-  MIST_CHECK(i2d_TS_REQ_bio(bio.get(), request.get()) == 1);
-  const StampResponse response(TS_RESP_create_response(context.get(), bio.get()));
-  MIST_CHECK(response != nullptr);
-  return encoded<TS_RESP>(response.get(), &i2d_TS_RESP);
+  return stamp(encoded<TS_REQ>(request.get(), &i2d_TS_REQ), at);
 }
 
 std::string envelope_message(std::string_view statement) {

@@ -44,10 +44,15 @@ class Sigstore {
   /// trusted_root.json; All: with the log of certificates and the authority of timestamps.
   encoding::Value trusted_root(Parts parts = Parts::Basic) const;
   IssuedCertificate issue(const CertificateRequest& request) const;
+  /// The certificate (PEM) for the key of a certification request (PEM).
+  std::string certify(const CertificateRequest& request, std::string_view certification_request) const;
 
   /// The bodies of log entries.
   static std::string hashedrekord(std::string_view message, std::string_view signature,
                                   const IssuedCertificate& by);
+  /// As Rekor 2 has them: of envelopes too.
+  static std::string hashedrekord_2(std::string_view message, std::string_view signature,
+                                    std::string_view certificate);
   static std::string dsse(std::string_view payload, std::string_view signature, const IssuedCertificate& by);
   static std::string intoto(std::string_view payload, std::string_view signature,
                             const IssuedCertificate& by);
@@ -60,6 +65,8 @@ class Sigstore {
   encoding::Value entry(std::string_view body, WallTime at) const;
   /// A response of the authority of timestamps about `message`, DER.
   std::string timestamp(std::string_view message, WallTime at) const;
+  /// The same to a request, DER.
+  std::string stamp(std::string_view request, WallTime at) const;
 
  private:
   struct Impl;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "crypto/signing_certificate.h"
 #include "encoding/json.h"
 
 namespace mist::trust {
@@ -70,6 +69,24 @@ const Value* only_item(const Value* list) {
   return list != nullptr && list->is_array() && list->size() == 1 ? &list->as_array().front() : nullptr;
 }
 
+// hashedrekord 0.0.2, of Rekor 2: of bare messages, and of envelopes by what their signature is made of. All
+// in base64.
+Status fits_hashedrekord_2(const Signed& is, const Value& spec) {
+  std::string digest;
+  if (spec.string_at({"hashedRekordV002", "data", "algorithm"}) != "SHA2_256" ||
+      !base64_decode(spec.string_at({"hashedRekordV002", "data", "digest"}), digest) ||
+      digest != raw(crypto::sha256(is.claim.message)))
+    return refused("its log entry is about other bytes");
+  MIST_TRY_VOID(names_signature(is, spec.string_at({"hashedRekordV002", "signature", "content"})));
+  std::string certificate;
+  const Value* const verifier = spec.at_path({"hashedRekordV002", "signature", "verifier"});
+  if (verifier == nullptr ||
+      !base64_decode(verifier->string_at({"x509Certificate", "rawBytes"}), certificate) ||
+      certificate != is.certificate)
+    return refused("its log entry is about another certificate");
+  return {};
+}
+
 // dsse 0.0.1: the payload's digest and the signature determine the envelope.
 Status fits_dsse(const Signed& is, const Value& spec) {
   const Value* const signature = only_item(spec.find("signatures"));
@@ -92,16 +109,18 @@ Status fits_intoto(const Signed& is, const Value& spec) {
   return names_certificate(is, signature->string_at("publicKey"));
 }
 
+enum class EntryOf : std::uint8_t { Message, Envelope, Either };
 struct EntryKind {
   std::string_view kind;
   std::string_view version;
-  bool is_of_envelope;
+  EntryOf of;
   Status (*fits)(const Signed&, const Value& spec);
 };
 constexpr EntryKind kEntryKinds[] = {
-    {"hashedrekord", "0.0.1", false, fits_hashedrekord},
-    {"dsse", "0.0.1", true, fits_dsse},
-    {"intoto", "0.0.2", true, fits_intoto},
+    {"hashedrekord", "0.0.1", EntryOf::Message, fits_hashedrekord},
+    {"hashedrekord", "0.0.2", EntryOf::Either, fits_hashedrekord_2},
+    {"dsse", "0.0.1", EntryOf::Envelope, fits_dsse},
+    {"intoto", "0.0.2", EntryOf::Envelope, fits_intoto},
 };
 
 Status is_about(const Signed& is, const oci::LogEntry& entry) {
@@ -111,8 +130,9 @@ Status is_about(const Signed& is, const oci::LogEntry& entry) {
   const std::string_view kind = body->string_at("kind");
   const std::string_view version = body->string_at("apiVersion");
   const bool is_envelope = !is.claim.payload.empty();
+  const EntryOf other = is_envelope ? EntryOf::Message : EntryOf::Envelope;
   const auto* const known = std::ranges::find_if(kEntryKinds, [&](const EntryKind& each) {
-    return each.kind == kind && each.version == version && each.is_of_envelope == is_envelope;
+    return each.kind == kind && each.version == version && each.of != other;
   });
   const Value* const spec = body->find("spec");
   if (known == std::end(kEntryKinds) || spec == nullptr)
@@ -260,24 +280,25 @@ Result<std::vector<WallTime>> proved_times(const Signed& is, const TrustRoot& ro
 }
 
 // Gives the public key of the issuer.
-Result<std::string> issued_at(const Signed& is, const TrustRoot& root, WallTime at) {
+Result<std::string> issued_at(std::string_view certificate, std::span<const std::string> between,
+                              const TrustRoot& root, WallTime at) {
   std::string because;
   for (const TrustedAuthority& each : root.authorities) {
     if (!each.period.holds(at)) {
       if (because.empty()) because = fmt::format("an authority was not trusted at {}", format_time(at));
       continue;
     }
-    Result<std::string> issuer = crypto::check_chain(is.certificate, is.claim.keyless->chain, each.chain, at);
+    Result<std::string> issuer = crypto::check_chain(certificate, between, each.chain, at);
     if (issuer) return issuer;
     because = issuer.error().because;
   }
   return refused("its certificate is of no authority of the trust root", std::move(because));
 }
 
-Status promised(const Signed& is, const TrustRoot& root, std::string_view issuer_key) {
+Status promised(std::string_view certificate, const TrustRoot& root, std::string_view issuer_key) {
   if (root.certificate_logs.empty()) return {};
   const std::vector<crypto::CertificatePromise> promises =
-      crypto::certificate_promises(is.certificate, issuer_key);
+      crypto::certificate_promises(certificate, issuer_key);
   if (promises.empty()) return refused("its certificate has no promise of a log of certificates");
   for (const crypto::CertificatePromise& each : promises)
     for (const TrustedLog& log : root.certificate_logs)
@@ -303,7 +324,22 @@ Result<Identity> identity_in(const crypto::SigningCertificate& certificate) {
   return Identity{certificate.issuer, certificate.names.front()};
 }
 
+// `issuer_key`: of the certificate that issued it.
+Result<Identity> owner_of(const crypto::SigningCertificate& certificate, const TrustRoot& root,
+                          std::string_view issuer_key) {
+  if (!certificate.signs_code) return refused("its certificate is not for signing code");
+  MIST_TRY_VOID(promised(certificate.der, root, issuer_key));
+  return identity_in(certificate);
+}
+
 }  // namespace
+
+Result<Identity> verify_certificate(const crypto::SigningCertificate& certificate,
+                                    std::span<const std::string> between, const TrustRoot& root,
+                                    WallTime at) {
+  MIST_TRY(const std::string issuer_key, issued_at(certificate.der, between, root, at));
+  return owner_of(certificate, root, issuer_key);
+}
 
 Result<KeylessProof> verify_keyless(const oci::SignatureClaim& claim, const TrustRoot& root) {
   MIST_CHECK(claim.keyless.has_value());
@@ -320,11 +356,9 @@ Result<KeylessProof> verify_keyless(const oci::SignatureClaim& claim, const Trus
       return refused(fmt::format("its certificate was not valid at {}, when it was made", format_time(at)),
                      fmt::format("it was from {} to {}", format_time(certificate.not_before),
                                  format_time(certificate.not_after)));
-    MIST_TRY(issuer_key, issued_at(is, root, at));
+    MIST_TRY(issuer_key, issued_at(certificate.der, claim.keyless->chain, root, at));
   }
-  if (!certificate.signs_code) return refused("its certificate is not for signing code");
-  MIST_TRY_VOID(promised(is, root, issuer_key));
-  MIST_TRY(Identity identity, identity_in(certificate));
+  MIST_TRY(Identity identity, owner_of(certificate, root, issuer_key));
   return KeylessProof{std::move(identity), certificate.key.kind(), times.front()};
 }
 

@@ -4,11 +4,13 @@
 // certificates live for minutes, so the time that counts is the one that the log or an authority signed.
 // Pure; any thread.
 
+#include <span>
 #include <string>
 
 #include "base/clock.h"
 #include "base/result.h"
 #include "crypto/signing.h"
+#include "crypto/signing_certificate.h"
 #include "oci/signature.h"
 #include "trust/trust_root.h"
 
@@ -32,5 +34,10 @@ struct KeylessProof {
 /// Of a claim with `keyless`. That it is about the package in question is not checked here. Errors: Invalid,
 /// saying which part doesn't hold.
 Result<KeylessProof> verify_keyless(const oci::SignatureClaim& claim, const TrustRoot& root);
+
+/// Whom a certificate was issued to, before anything is signed with it. `between`: those that it
+/// came with. Errors: as above, of the certificate.
+Result<Identity> verify_certificate(const crypto::SigningCertificate& certificate,
+                                    std::span<const std::string> between, const TrustRoot& root, WallTime at);
 
 }  // namespace mist::trust

@@ -111,6 +111,52 @@ TEST(Keyless, AnEntryOfIntotoIsOneOfTheEnvelopeToo) {
             "its log entry is of a kind that is not for envelopes (it is hashedrekord 0.0.1)");
 }
 
+TEST(Keyless, AnEntryOfRekor2IsOfMessagesAndEnvelopesWithATimestamp) {
+  const TrustRoot root = root_of(ours().trusted_root(Sigstore::Parts::All));
+  const IssuedCertificate by = ours().issue({.promise = CertificateRequest::Promise::Good});
+  const Value signed_bundle = ours().sign_statement(statement(), by, kSigned);
+  const std::string signature = bundled(signed_bundle).signature;
+  const auto with_entry = [&](const std::string& body) {
+    Value bundle = signed_bundle;
+    Value entry = ours().entry(body, kSigned);
+    entry.erase("inclusionPromise");
+    entry.set("integratedTime", "0");
+    bundle["verificationMaterial"].set("tlogEntries", Value::array({std::move(entry)}));
+    oci::SignatureClaim claim = bundled(bundle);
+    claim.keyless->timestamps = {ours().timestamp(signature, kSigned)};
+    return refusal(claim, root);
+  };
+  const std::string message = testing::envelope_message(statement());
+  EXPECT_EQ(with_entry(Sigstore::hashedrekord_2(message, signature, by.der)), "");
+  EXPECT_EQ(with_entry(Sigstore::hashedrekord_2(statement(), signature, by.der)),
+            "its log entry is about other bytes");
+  EXPECT_EQ(with_entry(Sigstore::hashedrekord_2(message, "x", by.der)),
+            "its log entry is about another signature");
+  EXPECT_EQ(with_entry(Sigstore::hashedrekord_2(message, signature, "x")),
+            "its log entry is about another certificate");
+  EXPECT_EQ(with_entry(R"({"kind":"hashedrekord","apiVersion":"0.0.2","spec":{}})"),
+            "its log entry is about other bytes");
+  EXPECT_EQ(with_entry(R"({"kind":"dsse","apiVersion":"0.0.2","spec":{}})"),
+            "its log entry is of a kind that is not for envelopes (it is dsse 0.0.2)");
+}
+
+TEST(Keyless, ACertificateAloneSaysWhoseItIs) {
+  const auto owner = [](const CertificateRequest& request, const Sigstore& by) {
+    const auto certificate = crypto::SigningCertificate::parse(by.issue(request).der);
+    EXPECT_TRUE(certificate.ok());
+    const auto identity =
+        verify_certificate(*certificate, {}, root_of(ours().trusted_root(Sigstore::Parts::All)), kIssued);
+    return identity ? identity->str() : identity.error().to_line();
+  };
+  using Promise = CertificateRequest::Promise;
+  EXPECT_EQ(owner({.promise = Promise::Good}, ours()), "https://accounts.example release@team.example");
+  EXPECT_EQ(owner({}, ours()), "its certificate has no promise of a log of certificates");
+  EXPECT_EQ(owner({.usage = "clientAuth", .promise = Promise::Good}, ours()),
+            "its certificate is not for signing code");
+  EXPECT_TRUE(owner({.promise = Promise::Good}, others())
+                  .starts_with("its certificate is of no authority of the trust root ("));
+}
+
 TEST(Keyless, TheCertificateMustHaveBeenValidWhenTheLogSawIt) {
   EXPECT_EQ(refusal(layer_claim({}, kIssued)), "");
   EXPECT_EQ(refusal(layer_claim({}, kIssued + std::chrono::seconds(599))), "");
