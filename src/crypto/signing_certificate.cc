@@ -300,4 +300,19 @@ Result<WallTime> check_timestamp(std::string_view token, std::string_view messag
   return *time;
 }
 
+std::string timestamp_refusal(std::string_view response) {
+  const unsigned char* at = start_of(response);
+  const ResponseOwner read(response.size() > kMostCertificateBytes
+                               ? nullptr
+                               : d2i_TS_RESP(nullptr, &at, static_cast<long>(response.size())));
+  ERR_clear_error();
+  if (read == nullptr || TS_RESP_get_tst_info(read.get()) != nullptr) return {};
+  TS_STATUS_INFO* const status = TS_RESP_get_status_info(read.get());
+  std::string words = fmt::format("status {}", ASN1_INTEGER_get(TS_STATUS_INFO_get0_status(status)));
+  const STACK_OF(ASN1_UTF8STRING)* const texts = TS_STATUS_INFO_get0_text(status);
+  if (texts != nullptr && sk_ASN1_UTF8STRING_num(texts) > 0)
+    words += ": " + text_from(sk_ASN1_UTF8STRING_value(texts, 0));
+  return words;
+}
+
 }  // namespace mist::crypto

@@ -52,4 +52,8 @@ std::vector<CertificatePromise> certificate_promises(std::string_view leaf, std:
 Result<WallTime> check_timestamp(std::string_view token, std::string_view message,
                                  std::span<const std::string> authority);
 
+/// An authority's words (RFC 3161, PKIStatusInfo) in a response without a timestamp: "status 2: …"; may hold
+/// anything. Empty: it has a timestamp, or can't be read.
+std::string timestamp_refusal(std::string_view response);
+
 }  // namespace mist::crypto

@@ -12,11 +12,6 @@ namespace {
 
 using encoding::Value;
 
-// DSSE, "Pre-Authentication Encoding".
-std::string authenticated(std::string_view type, std::string_view body) {
-  return fmt::format("DSSEv1 {} {} {} {}", type.size(), type, body.size(), body);
-}
-
 // The statement of in-toto that an envelope holds.
 void read_statement(const Value& statement, Attestation& read) {
   if (!statement.is_object()) {
@@ -65,7 +60,7 @@ Attestation in_envelope(Attestation read, const Value& envelope, std::string_vie
   std::string statement;
   if (!base64_decode(envelope.string_at("payload"), statement))
     return damaged_attestation(std::move(read), fmt::format("the {}'s payload is not base64", holder));
-  read.claim.message = authenticated(kStatementType, statement);
+  read.claim.message = statement_message(statement);
   const Value* const signatures = envelope.find("signatures");
   // Sigstore's bundle specification: exactly one.
   if (signatures == nullptr || !signatures->is_array() || signatures->size() != 1 ||
@@ -117,6 +112,37 @@ Attestation read_attestation(std::string_view document) {
   return read;
 }
 
+Annotations bundle_annotations(std::string_view predicate, Annotations more) {
+  more.emplace("dev.sigstore.bundle.content", "dsse-envelope");
+  more.emplace(kPredicateAnnotation, predicate);
+  return more;
+}
+
+std::string signature_statement(const crypto::Digest& manifest,
+                                const std::map<std::string, std::string>& annotations) {
+  Value subject = Value::object({{"digest", Value::object({{"sha256", manifest.hex()}})}});
+  if (!annotations.empty()) {
+    Value texts = Value::object();
+    for (const auto& [key, text] : annotations) texts.set(key, text);
+    subject.set("annotations", std::move(texts));
+  }
+  return encoding::to_json(Value::object({{"_type", "https://in-toto.io/Statement/v1"},
+                                          {"subject", Value::array({std::move(subject)})},
+                                          {"predicateType", kSignPredicate},
+                                          {"predicate", Value::object()}}));
+}
+
+std::string statement_message(std::string_view statement) {
+  return fmt::format("DSSEv1 {} {} {} {}", kStatementType.size(), kStatementType, statement.size(),
+                     statement);
+}
+
+Value statement_envelope(std::string_view statement, std::string_view signature) {
+  return Value::object({{"payload", base64_encode(statement)},
+                        {"payloadType", kStatementType},
+                        {"signatures", Value::array({Value::object({{"sig", base64_encode(signature)}})})}});
+}
+
 std::string signed_bundle(std::string_view statement, const crypto::PrivateKey& key) {
   const crypto::Digest::Bytes fingerprint = key.public_key().fingerprint().bytes();
   std::string hint;
@@ -125,12 +151,22 @@ std::string signed_bundle(std::string_view statement, const crypto::PrivateKey& 
       {{"mediaType", kBundleType},
        {"verificationMaterial",
         Value::object({{"publicKey", Value::object({{"hint", base64_encode(hint)}})}})},
-       {"dsseEnvelope",
+       {"dsseEnvelope", statement_envelope(statement, key.sign(statement_message(statement)))}}));
+}
+
+std::string keyless_bundle(std::string_view statement, std::string_view signature,
+                           const KeylessMaterial& material) {
+  Value timestamps{Value::Array{}};
+  for (const std::string& each : material.timestamps)
+    timestamps.push_back(Value::object({{"signedTimestamp", base64_encode(each)}}));
+  return encoding::to_json(Value::object(
+      {{"mediaType", kBundleType},
+       {"verificationMaterial",
         Value::object(
-            {{"payload", base64_encode(statement)},
-             {"payloadType", kStatementType},
-             {"signatures", Value::array({Value::object({{"sig", base64_encode(key.sign(authenticated(
-                                                                     kStatementType, statement)))}})})}})}}));
+            {{"certificate", Value::object({{"rawBytes", base64_encode(material.certificate)}})},
+             {"tlogEntries", Value(material.entries)},
+             {"timestampVerificationData", Value::object({{"rfc3161Timestamps", std::move(timestamps)}})}})},
+       {"dsseEnvelope", statement_envelope(statement, signature)}}));
 }
 
 }  // namespace mist::oci

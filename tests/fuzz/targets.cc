@@ -41,6 +41,7 @@ constexpr std::array kTargets{
     Target{"schema", schema},
     Target{"semver", semver},
     Target{"set_path", set_path},
+    Target{"signing_answer", signing_answer},
     Target{"tar", tar},
     Target{"terminal", terminal},
     Target{"test_case", test_case},

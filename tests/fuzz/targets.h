@@ -78,6 +78,7 @@ void release_record(std::string_view bytes);
 void schema(std::string_view bytes);
 void semver(std::string_view bytes);
 void set_path(std::string_view bytes);
+void signing_answer(std::string_view bytes);
 void tar(std::string_view bytes);
 void terminal(std::string_view bytes);
 void test_case(std::string_view bytes);
