@@ -35,9 +35,9 @@ std::unique_ptr<http::Transport> web_client(World& world) {
   return std::make_unique<http::Client>(client_options(world));
 }
 
-std::unique_ptr<http::Transport> web_transport(World& world) {
+std::unique_ptr<http::Transport> web_transport(World& world, std::string peer) {
   http::RetryOptions retry;
-  retry.peer = "the registry";
+  retry.peer = std::move(peer);
   retry.tracer = request_tracer(*world.events);
   return std::make_unique<http::RetryingClient>(client_options(world), world.clock, world.random,
                                                 *world.events, std::move(retry));

@@ -1,6 +1,9 @@
 #pragma once
 // How commands reach registries. One thread.
 
+#include <memory>
+#include <string>
+
 #include "cli/parse/command.h"
 #include "cli/parse/invocation.h"
 #include "cli/world.h"
@@ -22,8 +25,8 @@ http::Tracer request_tracer(EventSink& events);
 
 /// Proxies and certificates as the environment says. Sends once.
 std::unique_ptr<http::Transport> web_client(World& world);
-/// The same, and repeats what may be repeated.
-std::unique_ptr<http::Transport> web_transport(World& world);
+/// The same, and repeats what may be repeated. `peer`: who answers, for messages.
+std::unique_ptr<http::Transport> web_transport(World& world, std::string peer = "the registry");
 
 registry::OciAccess oci_access(World& world, bool plain_http);
 

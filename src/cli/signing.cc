@@ -1,9 +1,11 @@
 #include "cli/signing.h"
 
 #include "base/text.h"
+#include "cli/keyless.h"
 #include "cli/output/output.h"
 #include "cli/output/prompt.h"
 #include "cli/places.h"
+#include "registry/oci_copy.h"
 #include "trust/key_file.h"
 
 namespace mist::cli {
@@ -62,6 +64,44 @@ Result<registry::SignReport> sign_reference(World& world, registry::OciClient& c
   }
   world.events->info(report->was_there ? fmt::format("it was signed with key {} already", report->key)
                                        : fmt::format("signed with key {}", report->key));
+  return report;
+}
+
+void say_signed(World& world, const trust::Identity& identity, bool was_there) {
+  world.events->info(was_there ? fmt::format("it was signed by {} already", identity_text(identity))
+                               : fmt::format("signed by {}", identity_text(identity)));
+}
+
+Result<IdentityReport> sign_reference(World& world, registry::OciClient& client,
+                                      const oci::Reference& reference,
+                                      const registry::StatementSigner& signer,
+                                      std::map<std::string, std::string> annotations) {
+  Activity activity(*world.events, fmt::format("signing {}", reference.str()));
+  const auto sign = [&]() -> Result<IdentityReport> {
+    const oci::Repository& repository = reference.repository;
+    MIST_TRY(const registry::RawManifest raw,
+             client.manifest(repository, reference.digest ? reference.digest->str() : reference.tag,
+                             world.context));
+    MIST_TRY(const std::string media_type, registry::media_type_of(raw, reference.str()));
+    MIST_TRY(const registry::SignatureBundle bundle,
+             registry::sign_as_bundle(client, repository, oci::descriptor_of(media_type, raw.bytes), signer,
+                                      {.annotations = std::move(annotations)}, world.context));
+    IdentityReport report{.signed_reference = reference,
+                          .manifest = bundle.manifest,
+                          .was_there = !bundle.artifact.has_value()};
+    report.signed_reference.digest = raw.digest;
+    if (bundle.artifact) {
+      MIST_TRY([[maybe_unused]] const bool was_there,
+               registry::attach_document(client, repository, raw.digest, *bundle.artifact, world.context));
+    }
+    return report;
+  };
+  Result<IdentityReport> report = sign();
+  if (!report) {
+    activity.fail();
+    return report;
+  }
+  say_signed(world, *signer.identity, report->was_there);
   return report;
 }
 

@@ -33,6 +33,19 @@ Result<registry::SignReport> sign_reference(World& world, registry::OciClient& c
                                             const oci::Reference& reference, const crypto::PrivateKey& key,
                                             std::map<std::string, std::string> annotations = {});
 
+/// The same by an identity: attaches a bundle.
+struct IdentityReport {
+  oci::Reference signed_reference;  ///< with the digest that was signed
+  crypto::Digest manifest;          ///< that holds the bundle
+  bool was_there = false;           ///< signed by that identity before: nothing was sent
+};
+Result<IdentityReport> sign_reference(World& world, registry::OciClient& client,
+                                      const oci::Reference& reference,
+                                      const registry::StatementSigner& signer,
+                                      std::map<std::string, std::string> annotations = {});
+/// Says who signed it.
+void say_signed(World& world, const trust::Identity& identity, bool was_there);
+
 /// As `signatures` of schemas/cli/verify.schema.json.
 encoding::Value signatures_value(const std::vector<trust::Proof>& proofs);
 

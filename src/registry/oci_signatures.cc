@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "oci/attestation.h"
+#include "oci/document.h"
 #include "registry/oci_packages.h"
 
 namespace mist::registry {
@@ -89,6 +90,17 @@ bool says_other_predicate(const oci::Descriptor& referrer) {
   return predicate != referrer.annotations.end() && predicate->second != oci::kSignPredicate;
 }
 
+Result<std::vector<oci::Descriptor>> signature_referrers(OciSource& client, const oci::Repository& repository,
+                                                         const crypto::Digest& manifest,
+                                                         const Context& context) {
+  MIST_TRY(std::vector<oci::Descriptor> referrers,
+           client.referrers(repository, manifest, oci::kBundleType, context));
+  std::erase_if(referrers, [](const oci::Descriptor& each) {
+    return !may_be_bundle(each) || says_other_predicate(each);
+  });
+  return referrers;
+}
+
 bool is_by(const oci::SignatureClaim& claim, const crypto::Digest& manifest, const crypto::PublicKey& key) {
   return claim.damage.empty() && claim.digest == manifest && key.verify(claim.message, claim.signature);
 }
@@ -110,11 +122,8 @@ Result<std::vector<oci::SignatureClaim>> read_signatures(OciSource& client, cons
              }));
     claims.push_back(std::move(claim));
   }
-  MIST_TRY(std::vector<oci::Descriptor> referrers,
-           client.referrers(repository, manifest, oci::kBundleType, context));
-  std::erase_if(referrers, [](const oci::Descriptor& each) {
-    return !may_be_bundle(each) || says_other_predicate(each);
-  });
+  MIST_TRY(const std::vector<oci::Descriptor> referrers,
+           signature_referrers(client, repository, manifest, context));
   if (layers.size() + referrers.size() > oci::kMaxSignatures)
     return too_many(repository, manifest, layers.size() + referrers.size());
   for (const oci::Descriptor& referrer : referrers) {
@@ -182,6 +191,56 @@ Result<SignReport> sign_artifact(OciClient& client, const oci::Reference& refere
   return error(ErrorKind::Conflict, "the signature of {}@{} did not stay", repository.str(), digest.str())
       .with_because(fmt::format("others wrote {} at the same time", report.tag))
       .with_hint("sign it again");
+}
+
+StatementSigner key_signer(const crypto::PrivateKey& key) {
+  return {.sign = [key](std::string_view statement, const Context&) -> Result<std::string> {
+            return oci::signed_bundle(statement, key);
+          },
+          .made =
+              [key = key.public_key()](const oci::SignatureClaim& claim) {
+                return claim.damage.empty() && key.verify(claim.message, claim.signature);
+              },
+          .key = key.public_key().fingerprint().str(),
+          .annotations = {{std::string(oci::kKeyAnnotation), key.public_key().pem()}}};
+}
+
+namespace {
+
+// The manifest that holds a signature of the same by that signer; nothing: there is none.
+Result<std::optional<crypto::Digest>> bundle_of(OciSource& client, const oci::Repository& repository,
+                                                const crypto::Digest& manifest, const std::string& message,
+                                                const StatementSigner& signer, const Context& context) {
+  MIST_TRY(const std::vector<oci::Descriptor> referrers,
+           signature_referrers(client, repository, manifest, context));
+  if (referrers.size() > oci::kMaxSignatures) return too_many(repository, manifest, referrers.size());
+  for (const oci::Descriptor& referrer : referrers) {
+    MIST_TRY(const oci::SignatureClaim claim, claim_or_damage(oci::SignatureForm::Bundle, [&] {
+               return read_bundle(client, repository, referrer, context);
+             }));
+    const bool is_same = message == claim.message;
+    if (is_same && signer.made(claim)) return std::optional(referrer.digest);
+  }
+  return std::optional<crypto::Digest>();
+}
+
+}  // namespace
+
+Result<SignatureBundle> sign_as_bundle(OciSource& client, const oci::Repository& repository,
+                                       const oci::Descriptor& subject, const StatementSigner& signer,
+                                       const BundleOptions& options, const Context& context) {
+  const std::string statement = oci::signature_statement(subject.digest, options.annotations);
+  if (!options.is_new) {
+    MIST_TRY(
+        const std::optional<crypto::Digest> there,
+        bundle_of(client, repository, subject.digest, oci::statement_message(statement), signer, context));
+    if (there) return SignatureBundle{.manifest = *there};
+  }
+  MIST_TRY(std::string bundle, signer.sign(statement, context));
+  oci::Artifact artifact =
+      oci::document_artifact(subject, oci::kBundleType, std::move(bundle),
+                             oci::bundle_annotations(oci::kSignPredicate, signer.annotations));
+  return SignatureBundle{.manifest = artifact.digest, .artifact = std::move(artifact)};
 }
 
 }  // namespace mist::registry

@@ -12,6 +12,7 @@
 #include "oci/reference.h"
 #include "oci/signature.h"
 #include "registry/oci_client.h"
+#include "registry/statement_signer.h"
 
 namespace mist::registry {
 
@@ -39,5 +40,22 @@ struct SignOptions {
 Result<SignReport> sign_artifact(OciClient& client, const oci::Reference& reference,
                                  const crypto::PrivateKey& key, const SignOptions& options,
                                  const Context& context);
+
+/// A signature as a bundle, which is attached to its manifest.
+struct SignatureBundle {
+  crypto::Digest manifest;                     ///< that holds it
+  std::optional<oci::Artifact> artifact = {};  ///< to be attached; nothing: the signer's is there
+};
+
+struct BundleOptions {
+  std::map<std::string, std::string> annotations = {};
+  bool is_new = false;  ///< the manifest isn't in the registry yet, so nothing is looked for there
+};
+
+/// Signs `subject` unless a signature of that signer is there. Sends nothing: attach_document does. Errors:
+/// of the signer, as read_signatures.
+Result<SignatureBundle> sign_as_bundle(OciSource& client, const oci::Repository& repository,
+                                       const oci::Descriptor& subject, const StatementSigner& signer,
+                                       const BundleOptions& options, const Context& context);
 
 }  // namespace mist::registry

@@ -39,7 +39,7 @@ class PolicyReader {
     const Value* const spec = document.find("spec");
     if (spec == nullptr || !spec->is_object())
       return fail(document, "the trust policy has no spec", "write 'spec:' with 'rules:' below");
-    return only(*spec, "spec.", {"default", "rules", "trustRoot"});
+    return only(*spec, "spec.", {"default", "rules", "trustRoot", "signingConfig"});
   }
 
   /// Before rules are read, which are held against it.
@@ -58,6 +58,15 @@ class PolicyReader {
     return {};
   }
   const std::shared_ptr<const TrustRoot>& root() const { return root_; }
+
+  /// It is read when something is signed: verification doesn't depend on it.
+  Result<Path> signing_config(const Value& spec) const {
+    const Value* const value = spec.find("signingConfig");
+    if (value == nullptr) return Path();
+    if (!value->is_string() || value->as_string().empty())
+      return fail(*value, "spec.signingConfig is not a file", "write 'signingConfig: signing_config.json'");
+    return Path(value->as_string());
+  }
 
   Result<Mode> mode(const Value& object, std::string_view key, Mode fallback) const {
     const Value* const value = object.find(key);
@@ -322,6 +331,7 @@ Result<Policy> Policy::parse(std::string_view text, const std::string& file,
   MIST_TRY_VOID(reader.read_root(spec));
   Policy policy;
   policy.default_.root = reader.root();
+  MIST_TRY(policy.signing_config_, reader.signing_config(spec));
   MIST_TRY(policy.default_.mode, reader.mode(spec, "default", Mode::Known));
   if (policy.default_.mode == Mode::Require)
     return reader.fail(spec, "spec.default can't be require, because it has no keys",
@@ -351,9 +361,12 @@ Result<Policy> Policy::load(const FileSystem& files, const Path& file) {
     return error(ErrorKind::Invalid, "the trust policy {} is a link that leads nowhere", file.string())
         .with_hint("restore the file that it names; remove the link only if nothing needs to be signed");
   }
-  return parse(*text, file.string(), [&](const Path& named) {
-    return files.read(named.is_absolute() ? named : file.parent_path() / named, kMostPolicyBytes);
-  });
+  // An absolute path stays as it is.
+  MIST_TRY(Policy policy, parse(*text, file.string(), [&](const Path& named) {
+             return files.read(file.parent_path() / named, kMostPolicyBytes);
+           }));
+  if (!policy.signing_config_.empty()) policy.signing_config_ = file.parent_path() / policy.signing_config_;
+  return policy;
 }
 
 const Rule& Policy::rule_for(std::string_view package) const {

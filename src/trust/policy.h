@@ -77,9 +77,16 @@ class Policy {
   const Rule& rule_for(std::string_view package) const;
   const std::vector<Rule>& rules() const { return rules_; }
 
+  /// The authorities and logs of all rules; null: none are given.
+  const std::shared_ptr<const TrustRoot>& trust_root() const { return default_.root; }
+  /// The file that says which services sign (sigstore/signing_config.h), which nothing here reads; empty:
+  /// none is named. load() gives it from the policy's own directory on.
+  const Path& signing_config() const { return signing_config_; }
+
  private:
   std::vector<Rule> rules_;
   Rule default_{.match = {}, .mode = Mode::Known, .keys = {}};
+  Path signing_config_;
 };
 
 }  // namespace mist::trust

@@ -166,6 +166,21 @@ TEST(TrustPolicy, IdentitiesAreHeldAgainstATrustRoot) {
   EXPECT_EQ(policy->rule_for("oci://elsewhere.example/shop").root, rule.root);
 }
 
+TEST(TrustPolicy, NamesTheSigningConfigurationWithoutReadingIt) {
+  const mist::testing::TempDir temp;
+  HostFileSystem files;
+  const Path file = temp.path() / "trust.yaml";
+  ASSERT_TRUE(
+      files
+          .write(file,
+                 "apiVersion: mistletoe.dev/v1alpha1\nkind: TrustPolicy\nspec: {signingConfig: a/b.json}\n")
+          .ok());
+  EXPECT_EQ(Policy::load(files, file)->signing_config(), temp.path() / "a/b.json");
+  EXPECT_EQ(parsed("  signingConfig: gone.json")->signing_config(), "gone.json");
+  EXPECT_EQ(parsed("  default: known")->signing_config(), "");
+  EXPECT_EQ(failure("  signingConfig: [a.json]"), "spec.signingConfig is not a file");
+}
+
 TEST(TrustPolicy, RefusesIdentitiesThatProtectNothing) {
   const auto rule = [](std::string_view identities) {
     return failure(fmt::format("  trustRoot: root.json\n  rules:\n  - {{match: 'oci://x/y', identities: {}}}",

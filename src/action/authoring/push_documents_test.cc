@@ -26,7 +26,9 @@ class PushDocuments : public ::testing::Test {
   }
 
   std::vector<PushedDocument> push() {
-    auto done = push_documents(client, pushed, options, Context());
+    auto made = make_documents(client, pushed, package.manifest, options, Context());
+    EXPECT_TRUE(made.ok()) << made.error().to_line();
+    auto done = attach_documents(client, pushed, std::move(made).value_or({}), Context());
     EXPECT_TRUE(done.ok()) << done.error().to_line();
     return std::move(done).value_or({});
   }
@@ -54,19 +56,32 @@ TEST_F(PushDocuments, UnsignedOnesAreTheSameEachTime) {
 }
 
 TEST_F(PushDocuments, ASignedStatementIsAttachedOnceForEachKey) {
-  options.key = *crypto::PrivateKey::parse(kDocumentKey);
+  const crypto::PrivateKey key = *crypto::PrivateKey::parse(kDocumentKey);
+  options.signer = registry::key_signer(key);
   const std::vector<PushedDocument> first = push();
   const std::vector<PushedDocument> second = push();
-  EXPECT_EQ(first[1].key, options.key->public_key().fingerprint().str());
+  EXPECT_EQ(first[1].key, key.public_key().fingerprint().str());
   EXPECT_TRUE(second[1].was_there);
   EXPECT_EQ(second[1].manifest, first[1].manifest);
   EXPECT_EQ(second[1].key, first[1].key);
   const std::vector<registry::AttachedDocument> there = listed();
   ASSERT_EQ(there.size(), 2u);
-  EXPECT_TRUE(options.key->public_key().verify(there[1].claim->message, there[1].claim->signature));
+  EXPECT_TRUE(key.public_key().verify(there[1].claim->message, there[1].claim->signature));
   // Nothing of this is a signature of the package.
   EXPECT_TRUE(
       registry::read_signatures(client, pushed.repository, package.digest, Context()).value_or({}).empty());
+}
+
+TEST_F(PushDocuments, AFailedSignatureSendsNothing) {
+  options.signer =
+      registry::StatementSigner{.sign = [](std::string_view, const Context&) -> Result<std::string> {
+                                  return error(ErrorKind::Retryable, "the log is away");
+                                },
+                                .made = [](const oci::SignatureClaim&) { return false; }};
+  const auto made = make_documents(client, pushed, package.manifest, options, Context());
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().message, "the log is away");
+  EXPECT_TRUE(listed().empty());
 }
 
 }  // namespace

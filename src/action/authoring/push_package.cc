@@ -65,12 +65,11 @@ Status check_tag(const package::Source& source, const std::string& version,
 
 }  // namespace
 
-Result<registry::PushReport> push_package(registry::OciClient& client, package::Renderer& renderer,
-                                          const registry::Fetched& package, const oci::Reference& destination,
-                                          const PushOptions& options, const Context& context) {
+Result<PreparedPush> prepare_push(package::Renderer& renderer, const registry::Fetched& package,
+                                  const oci::Reference& destination, const Context& context) {
   const package::Source source = pushed_source(package, destination);
   MIST_TRY(const oci::About said, about(renderer, source, context));
-  MIST_TRY(const oci::Artifact artifact, registry::artifact_of(package.content, said));
+  MIST_TRY(oci::Artifact artifact, registry::artifact_of(package.content, said));
   const std::string version = version_in(artifact);
   oci::Reference tagged = destination;
   if (tagged.tag.empty()) {
@@ -81,8 +80,8 @@ Result<registry::PushReport> push_package(registry::OciClient& client, package::
     tagged.tag = oci::tag_of_version(version);
   }
   MIST_TRY_VOID(check_tag(source, version, tagged));
-  return registry::push_artifact(client, tagged, artifact, options.overwrite, context)
-      .in(fmt::format("while pushing to {}", tagged.str()));
+  tagged.digest = artifact.digest;
+  return PreparedPush{std::move(tagged), std::move(artifact)};
 }
 
 namespace {

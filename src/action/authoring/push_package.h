@@ -17,16 +17,17 @@ namespace mist::action {
 /// The package for a renderer, named as at its destination.
 package::Source pushed_source(const registry::Fetched& package, const oci::Reference& destination);
 
-struct PushOptions {
-  registry::Overwrite overwrite = registry::Overwrite::No;
+/// A package as it will be pushed.
+struct PreparedPush {
+  oci::Reference destination;  ///< with its tag, and the digest that it will have
+  oci::Artifact artifact;
 };
 
 /// `package` as registry::Registries gave it. A destination without a tag gets the package's version. That it
-/// is a package is checked before anything is sent. Errors: Invalid (no package, no version to be had, a
-/// chart whose version isn't the tag), those of registry::push_artifact.
-Result<registry::PushReport> push_package(registry::OciClient& client, package::Renderer& renderer,
-                                          const registry::Fetched& package, const oci::Reference& destination,
-                                          const PushOptions& options, const Context& context);
+/// is a package is checked; nothing is sent. Errors: Invalid (no package, no version to be had, a chart whose
+/// version isn't the tag).
+Result<PreparedPush> prepare_push(package::Renderer& renderer, const registry::Fetched& package,
+                                  const oci::Reference& destination, const Context& context);
 
 struct SavedPackage {
   Path path;

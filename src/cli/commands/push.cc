@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/keyless.h"
 #include "cli/output/output.h"
 #include "cli/package_flags.h"
 #include "cli/parse/flags.h"
@@ -34,7 +35,7 @@ constexpr Flag kPushFlags[] = {
      .help = "Attach a statement of how it was made (SLSA): from which commit, with which parts"},
     kPlainHttpFlag,
 };
-constexpr FlagGroup kPushGroups[] = {{"Flags", kPushFlags}, kSandboxFlags, kOutputFlags};
+constexpr FlagGroup kPushGroups[] = {{"Flags", kPushFlags}, kKeylessFlags, kSandboxFlags, kOutputFlags};
 constexpr Example kPushExamples[] = {
     {"mistctl push shop-1.4.0.mist-pack.wasm oci://registry.example/team/shop:1.4.0", "A module"},
     {"mistctl push ./my-chart oci://registry.example/charts/my-chart",
@@ -42,24 +43,39 @@ constexpr Example kPushExamples[] = {
     {"mistctl push ./my-chart oci://registry.example/charts/my-chart --sign release.key", "And signs it"},
     {"mistctl push ./my-chart oci://registry.example/charts/my-chart --sbom --provenance --sign release.key",
      "With an SBOM, and provenance that the key signs"},
+    {"mistctl push ./my-chart oci://registry.example/charts/my-chart --provenance --keyless",
+     "Signed by an identity instead, such as a workflow of GitHub's"},
 };
 
-Value to_value(const registry::PushReport& report, const std::optional<registry::SignReport>& signature,
-               const std::vector<action::PushedDocument>& documents) {
-  Value attached{Value::Array{}};
-  for (const action::PushedDocument& each : documents)
-    attached.push_back(Value::object({{"kind", oci::to_string(each.kind)},
-                                      {"digest", each.manifest.str()},
-                                      {"artifactType", each.type},
-                                      {"signedWith", view::text_or_null(each.key)},
-                                      {"wasThere", each.was_there}}));
+Value signer_value(const std::optional<trust::Identity>& identity) {
+  if (!identity) return {};
+  return Value::object({{"identity", identity->subject}, {"issuer", identity->issuer}});
+}
+
+// The signature of the package, and the documents that hang on it.
+struct Attached {
+  std::optional<registry::SignReport> signature = {};
+  std::optional<trust::Identity> identity = {};
+  std::vector<action::PushedDocument> documents = {};
+};
+
+Value to_value(const registry::PushReport& report, const Attached& attached) {
+  Value documents{Value::Array{}};
+  for (const action::PushedDocument& each : attached.documents)
+    documents.push_back(Value::object({{"kind", oci::to_string(each.kind)},
+                                       {"digest", each.manifest.str()},
+                                       {"artifactType", each.type},
+                                       {"signedWith", view::text_or_null(each.key)},
+                                       {"signedBy", signer_value(each.identity)},
+                                       {"wasThere", each.was_there}}));
   return Value::object({{"reference", Value(report.pushed.str())},
                         {"tag", Value(report.pushed.tag)},
                         {"digest", Value(report.pushed.digest->str())},
                         {"bytes", Value(report.bytes)},
                         {"wasThere", Value(report.was_there)},
-                        {"signedWith", signature ? Value(signature->key) : Value()},
-                        {"attached", std::move(attached)}});
+                        {"signedWith", attached.signature ? Value(attached.signature->key) : Value()},
+                        {"signedBy", signer_value(attached.identity)},
+                        {"attached", std::move(documents)}});
 }
 
 // The commit for the provenance. A package is published without one too, and the statement says nothing then.
@@ -101,11 +117,86 @@ Result<action::DocumentOptions> document_options(const Invocation& invocation, W
 void say(World& world, const action::PushedDocument& document) {
   const std::string_view name = document.kind == oci::DocumentKind::Sbom ? "SBOM" : "provenance";
   const std::string signer = document.kind == oci::DocumentKind::Sbom ? std::string()
-                             : document.key.empty()                   ? ", not signed"
+                             : document.identity
+                                 ? fmt::format(", signed by {}", identity_text(*document.identity))
+                             : document.key.empty() ? ", not signed"
                                                     : fmt::format(", signed with key {}", document.key);
   world.events->info(fmt::format(
       "{}{} {}{}", name,
       document.was_there ? " was attached already:" : " attached:", document.manifest.str(), signer));
+}
+
+// All that an identity signs is signed, and verified, before the package is sent: a service may fail.
+struct SignedAhead {
+  registry::SignatureBundle signature;
+  std::vector<action::MadeDocument> documents;
+};
+Result<SignedAhead> sign_ahead(World& world, registry::OciClient& client, const action::PreparedPush& push,
+                               action::DocumentOptions documents, const registry::StatementSigner& signer) {
+  const oci::Reference& to = push.destination;
+  Activity activity(*world.events, fmt::format("signing {}", to.str()));
+  const auto sign = [&]() -> Result<SignedAhead> {
+    MIST_TRY(const std::optional<crypto::Digest> there,
+             client.find_digest(to.repository, to.digest->str(), world.context));
+    documents.is_new = !there;
+    documents.signer = signer;
+    MIST_TRY(registry::SignatureBundle signature,
+             registry::sign_as_bundle(client, to.repository,
+                                      oci::descriptor_of(oci::kManifestType, push.artifact.manifest), signer,
+                                      {.is_new = documents.is_new}, world.context));
+    MIST_TRY(std::vector<action::MadeDocument> made,
+             action::make_documents(client, to, push.artifact.manifest, documents, world.context));
+    return SignedAhead{std::move(signature), std::move(made)};
+  };
+  Result<SignedAhead> ahead = sign();
+  if (!ahead) activity.fail();
+  return ahead;
+}
+
+Result<registry::PushReport> send_package(World& world, registry::OciClient& client,
+                                          const action::PreparedPush& push, registry::Overwrite overwrite) {
+  const oci::Reference& to = push.destination;
+  Activity activity(*world.events, fmt::format("pushing to {}", to.str()));
+  Result<registry::PushReport> pushed =
+      registry::push_artifact(client, to, push.artifact, overwrite, world.context)
+          .in(fmt::format("while pushing to {}", to.str()));
+  if (!pushed) activity.fail();
+  return pushed;
+}
+
+// After the package, with what was signed ahead.
+Result<Attached> attach_all(World& world, registry::OciClient& client, const registry::PushReport& report,
+                            SignedAhead ahead, const trust::Identity& identity) {
+  Attached attached{.identity = identity};
+  const oci::Reference& pushed = report.pushed;
+  if (ahead.signature.artifact) {
+    MIST_TRY([[maybe_unused]] const bool was_there,
+             registry::attach_document(client, pushed.repository, *pushed.digest, *ahead.signature.artifact,
+                                       world.context)
+                 .in(fmt::format("while attaching the signature to {}", pushed.str())));
+  }
+  say_signed(world, identity, !ahead.signature.artifact.has_value());
+  MIST_TRY(attached.documents,
+           action::attach_documents(client, pushed, std::move(ahead.documents), world.context));
+  return attached;
+}
+
+// With a key, or without a signature.
+Result<Attached> sign_and_attach(World& world, registry::OciClient& client,
+                                 const registry::PushReport& report, const action::PreparedPush& push,
+                                 const std::optional<crypto::PrivateKey>& key,
+                                 action::DocumentOptions documents) {
+  Attached attached;
+  if (key) {
+    MIST_TRY(attached.signature, sign_reference(world, client, report.pushed, *key));
+    documents.signer = registry::key_signer(*key);
+  }
+  if (documents.kinds.empty()) return attached;
+  MIST_TRY(std::vector<action::MadeDocument> made,
+           action::make_documents(client, report.pushed, push.artifact.manifest, documents, world.context));
+  MIST_TRY(attached.documents,
+           action::attach_documents(client, report.pushed, std::move(made), world.context));
+  return attached;
 }
 
 Result<ExitCode> run_push(const Invocation& invocation, World& world) {
@@ -114,7 +205,11 @@ Result<ExitCode> run_push(const Invocation& invocation, World& world) {
   if (!destination.range.empty() || destination.digest)
     return error(ErrorKind::Usage, "{} is not a place to push to", destination.str())
         .with_hint(fmt::format("name one version: {}:1.0.0", destination.repository.str()));
-  // Before anything is sent: the password may be wrong.
+  if (invocation.has("sign") && invocation.enabled("keyless"))
+    return error(ErrorKind::Usage, "--sign and --keyless exclude each other")
+        .with_hint("push with one of them, and add the other signature with mistctl sign");
+  // Before anything is sent: the password may be wrong, a token too old.
+  MIST_TRY(const std::optional<KeylessPlan> plan, keyless_plan(invocation, world));
   std::optional<crypto::PrivateKey> key;
   if (invocation.has("sign")) {
     MIST_TRY(key, read_signing_key(invocation, world, invocation.text("sign")));
@@ -128,29 +223,28 @@ Result<ExitCode> run_push(const Invocation& invocation, World& world) {
   MIST_TRY(registry::OciClient* const client, registries.oci_client());
   MIST_TRY(action::DocumentOptions documents,
            document_options(invocation, world, *renderer, package, source, destination));
-  documents.key = key;
-  const action::PushOptions options{.overwrite = invocation.enabled("overwrite") ? registry::Overwrite::Yes
-                                                                                 : registry::Overwrite::No};
-  const auto push = [&] {
-    Activity activity(*world.events, fmt::format("pushing to {}", destination.str()));
-    Result<registry::PushReport> pushed =
-        action::push_package(*client, *renderer, package, destination, options, world.context);
-    if (!pushed) activity.fail();
-    return pushed;
-  };
-  MIST_TRY(const registry::PushReport report, push());
-  std::optional<registry::SignReport> signature;
-  if (key) {
-    MIST_TRY(signature, sign_reference(world, *client, report.pushed, *key));
+  MIST_TRY(const action::PreparedPush prepared,
+           action::prepare_push(*renderer, package, destination, world.context));
+  const oci::Reference& to = prepared.destination;
+  const registry::Overwrite overwrite =
+      invocation.enabled("overwrite") ? registry::Overwrite::Yes : registry::Overwrite::No;
+  // A version that can't be published needs no certificate.
+  if (plan)
+    MIST_TRY_VOID(registry::is_published(*client, to.repository, to.tag, *to.digest, overwrite, world.context)
+                      .in(fmt::format("while pushing to {}", to.str())));
+  MIST_TRY(const std::unique_ptr<KeylessSigning> keyless, KeylessSigning::open(plan, world));
+  std::optional<SignedAhead> ahead;
+  if (keyless) {
+    MIST_TRY(ahead, sign_ahead(world, *client, prepared, documents, keyless->signer()));
   }
-  std::vector<action::PushedDocument> attached;
-  if (!documents.kinds.empty()) {
-    MIST_TRY(attached, action::push_documents(*client, report.pushed, documents, world.context));
-    for (const action::PushedDocument& each : attached) say(world, each);
-  }
+  MIST_TRY(const registry::PushReport report, send_package(world, *client, prepared, overwrite));
+  MIST_TRY(const Attached attached,
+           ahead ? attach_all(world, *client, report, *std::move(ahead), keyless->identity())
+                 : sign_and_attach(world, *client, report, prepared, key, std::move(documents)));
+  for (const action::PushedDocument& each : attached.documents) say(world, each);
   const OutputFormat format = output_format(invocation);
   if (format != OutputFormat::Table) {
-    print_value(world, format, to_value(report, signature, attached));
+    print_value(world, format, to_value(report, attached));
     return ExitCode::Ok;
   }
   world.out.write(report.pushed.str() + "\n");

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/keyless.h"
 #include "cli/output/output.h"
 #include "cli/parse/flags.h"
 #include "cli/registry_access.h"
@@ -37,8 +38,7 @@ constexpr Flag kSignFlags[] = {
      .type = FlagType::Texts,
      .value = "FILE",
      .help = "Private key: PEM, encrypted or not, or one of `cosign generate-key-pair`",
-     .completion = Completion::File,
-     .required = true},
+     .completion = Completion::File},
     {.name = "annotation",
      .type = FlagType::Texts,
      .value = "KEY=TEXT",
@@ -46,9 +46,11 @@ constexpr Flag kSignFlags[] = {
      .rare = true},
     kPlainHttpFlag,
 };
-constexpr FlagGroup kSignGroups[] = {{"Flags", kSignFlags}, kOutputFlags};
+constexpr FlagGroup kSignGroups[] = {{"Flags", kSignFlags}, kKeylessFlags, kOutputFlags};
 constexpr Example kSignExamples[] = {
     {"mistctl sign oci://registry.example/team/shop:1.4.0 --key release.key", "Asks for the key's password"},
+    {"mistctl sign oci://registry.example/team/shop:1.4.0 --keyless --identity-token token.txt",
+     "Without a key: by whom the token names, with the services that trust.yaml names"},
     {"mistctl sign ./web/web-1.4.0.mist-pack.wasm --key minisign.key",
      "In a working copy: writes web-1.4.0.mist-pack.wasm.minisig; commit both"},
 };
@@ -95,8 +97,26 @@ Result<LocalPackage> local_package(const std::string& reference, registry::Regis
   return local;
 }
 
+Value signature_value(const registry::SignReport& report) {
+  return Value::object({{"key", report.key},
+                        {"tag", report.tag},
+                        {"wasThere", report.was_there},
+                        {"identity", Value()},
+                        {"issuer", Value()},
+                        {"manifest", Value()}});
+}
+
+Value signature_value(const IdentityReport& report, const trust::Identity& identity) {
+  return Value::object({{"key", Value()},
+                        {"tag", Value()},
+                        {"wasThere", report.was_there},
+                        {"identity", identity.subject},
+                        {"issuer", identity.issuer},
+                        {"manifest", report.manifest.str()}});
+}
+
 Result<ExitCode> sign_local(const Invocation& invocation, World& world) {
-  if (invocation.texts("key").size() != 1 || invocation.has("annotation"))
+  if (invocation.texts("key").size() != 1 || invocation.has("annotation") || invocation.enabled("keyless"))
     return error(ErrorKind::Usage, "a file is signed with one key of minisign's, without annotations")
         .with_hint("`minisign -G` makes such a key");
   MIST_TRY(const auto registries, open_registries(invocation, world));
@@ -109,7 +129,7 @@ Result<ExitCode> sign_local(const Invocation& invocation, World& world) {
   if (format != OutputFormat::Table) {
     Value signatures{Value::Array{}};
     signatures.push_back(
-        Value::object({{"key", fingerprint}, {"tag", local.signature.string()}, {"wasThere", false}}));
+        signature_value({.signed_reference = {}, .tag = local.signature.string(), .key = fingerprint}));
     print_value(world, format,
                 Value::object({{"reference", local.name}, {"signatures", std::move(signatures)}}));
   } else {
@@ -120,19 +140,35 @@ Result<ExitCode> sign_local(const Invocation& invocation, World& world) {
 
 Result<ExitCode> run_sign(const Invocation& invocation, World& world) {
   if (is_local(invocation.argument("REFERENCE"))) return sign_local(invocation, world);
+  const std::vector<std::string> files = invocation.texts("key");
+  if (files.empty() && !invocation.enabled("keyless"))
+    return error(ErrorKind::Usage, "mistctl sign needs --key FILE or --keyless")
+        .with_hint("mistctl sign REFERENCE --key FILE signs with a key, --keyless with an identity");
   MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("REFERENCE")));
   MIST_TRY(const auto annotations, annotations_in(invocation));
+  // Before anything is signed: a password may be wrong, a token too old.
+  MIST_TRY(const std::optional<KeylessPlan> plan, keyless_plan(invocation, world));
+  std::vector<crypto::PrivateKey> keys;
+  for (const std::string& file : files) {
+    MIST_TRY(crypto::PrivateKey key, read_signing_key(invocation, world, file));
+    keys.push_back(std::move(key));
+  }
   MIST_TRY(const auto registries, open_registries(invocation, world));
   MIST_TRY(registry::OciClient* const client, registries->oci_client());
   MIST_TRY(const oci::Reference exact, registry::with_tag(*client, wanted, world.context));
+  MIST_TRY(const std::unique_ptr<KeylessSigning> keyless, KeylessSigning::open(plan, world));
   Value signatures{Value::Array{}};
   std::string reference;
-  for (const std::string& file : invocation.texts("key")) {
-    MIST_TRY(const crypto::PrivateKey key, read_signing_key(invocation, world, file));
+  if (keyless) {
+    MIST_TRY(const IdentityReport report,
+             sign_reference(world, *client, exact, keyless->signer(), annotations));
+    reference = report.signed_reference.str();
+    signatures.push_back(signature_value(report, keyless->identity()));
+  }
+  for (const crypto::PrivateKey& key : keys) {
     MIST_TRY(const registry::SignReport report, sign_reference(world, *client, exact, key, annotations));
     reference = report.signed_reference.str();
-    signatures.push_back(
-        Value::object({{"key", report.key}, {"tag", report.tag}, {"wasThere", report.was_there}}));
+    signatures.push_back(signature_value(report));
   }
   const OutputFormat format = output_format(invocation);
   if (format != OutputFormat::Table)
@@ -227,10 +263,7 @@ Result<std::shared_ptr<const trust::TrustRoot>> trust_root_for(const Invocation&
               "give one with --trust-root FILE, or write spec.trustRoot in trust.yaml (docs/trust.md)");
     return rule.root;
   }
-  const std::string file(invocation.text("trust-root"));
-  MIST_TRY(const std::string text, world.files.read(file, trust::kMaxTrustRootBytes));
-  MIST_TRY(trust::TrustRoot root, trust::TrustRoot::parse(text, file));
-  return std::make_shared<const trust::TrustRoot>(std::move(root));
+  return read_trust_root(world, invocation.text("trust-root"));
 }
 
 std::string signer_of(const trust::Proof& proof) {

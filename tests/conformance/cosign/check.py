@@ -12,6 +12,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests/e2e"))
 from registries import Registry  # noqa: E402
+from sigstore import ISSUER, Services  # noqa: E402
 
 PASSWORD = "geheim"
 OFFLINE = ("--tlog-upload=false", "--use-signing-config=false")
@@ -170,9 +171,45 @@ def an_attestation_is_no_signature(place):
     place.mist("verify", reference, "--key", "cosign.pub", ok=False, says="it has no signature")
 
 
+SUBJECT = "release@team.example"
+
+
+def identity_verified(place, reference, image, services, subject=SUBJECT, **options):
+    """By both programs, under the trust root of those services."""
+    place.cosign("verify", "--trusted-root", services.root, "--certificate-identity", subject, "--certificate-oidc-issuer", ISSUER, image,
+                 **options)
+    place.mist("verify", reference, "--trust-root", services.root, "--identity", subject, "--issuer", ISSUER, **options)
+
+
+def both_sign_with_an_identity(place):
+    """With services of the test's own, of either version of Rekor."""
+    for signer in ("mistctl", "cosign"):
+        for rekor in (1, 2):
+            services = Services(place, f"{signer}-{rekor}", rekor)
+            reference, image = place.push(f"identity-{signer}-{rekor}")
+            identity_verified(place, reference, image, services, ok=False)
+            files = ("--signing-config", services.config, "--trusted-root" if signer == "cosign" else "--trust-root", services.root)
+            if signer == "mistctl":
+                place.mist("sign", reference, "--keyless", *files, "--identity-token", place.file("token.txt", services.token()))
+            else:
+                place.cosign("sign", "--yes", *files, "--identity-token", services.token(), image)
+            identity_verified(place, reference, image, services)
+            identity_verified(place, reference, image, services, "mallory@team.example", ok=False)
+            identity_verified(place, reference, image, Services(place, f"{signer}-{rekor}-other"), ok=False)
+
+
+def provenance_is_signed_by_an_identity(place):
+    services = Services(place, "provenance")
+    token = place.file("token.txt", services.token())
+    _, image = place.push("provenance", "--provenance", "--keyless", "--signing-config", services.config, "--trust-root", services.root,
+                          "--identity-token", token)
+    place.cosign("verify-attestation", "--type", "slsaprovenance1", "--trusted-root", services.root, "--certificate-identity", SUBJECT,
+                 "--certificate-oidc-issuer", ISSUER, image)
+
+
 CASES = (mistctl_signs_with_each_kind_of_key, push_signs, cosign_signs_and_mistctl_verifies, annotations_of_cosign_tell_the_time,
          two_signers_in_either_order, the_same_signer_is_known_without_a_key, a_moved_signature_is_refused_by_both,
-         an_attestation_is_no_signature)
+         an_attestation_is_no_signature, both_sign_with_an_identity, provenance_is_signed_by_an_identity)
 KEYS = (("cosign", "cosign.key", "cosign.pub"), ("ec", "ec.key", "ec.pub"), ("ed25519", "ed.key", "ed.pub"),
         ("encrypted", "encrypted.key", "ec.pub"), ("imported", "ec-cosign.key", "ec-cosign.pub"))
 

@@ -1,0 +1,122 @@
+#include "cli/keyless.h"
+
+#include "base/event.h"
+#include "cli/places.h"
+#include "cli/registry_access.h"
+#include "trust/policy.h"
+
+namespace mist::cli {
+namespace {
+
+Status only_with_keyless(const Invocation& invocation) {
+  for (const Flag& flag : kKeylessFlagList)
+    if (flag.name != "trust-root" && flag.name != "keyless" && invocation.has(flag.name))
+      return error(ErrorKind::Usage, "--{} goes with --keyless", flag.name);
+  if (invocation.has("trust-root")) return error(ErrorKind::Usage, "--trust-root goes with --keyless");
+  return {};
+}
+
+Result<sigstore::SigningConfig> signing_config(const Invocation& invocation, World& world,
+                                               const trust::Policy& policy) {
+  const Path file =
+      invocation.has("signing-config") ? Path(invocation.text("signing-config")) : policy.signing_config();
+  if (file.empty())
+    return error(ErrorKind::Usage, "--keyless needs a signing configuration")
+        .with_because("it names the services that sign; mistctl uses none that nobody configured")
+        .with_hint(
+            "give one with --signing-config FILE, or write spec.signingConfig in trust.yaml (docs/trust.md)");
+  MIST_TRY(const std::string text, world.files.read(file, sigstore::kMaxSigningConfigBytes));
+  return sigstore::SigningConfig::parse(text, file.string());
+}
+
+Result<std::shared_ptr<const trust::TrustRoot>> signing_root(const Invocation& invocation, World& world,
+                                                             const trust::Policy& policy) {
+  if (invocation.has("trust-root")) return read_trust_root(world, invocation.text("trust-root"));
+  if (policy.trust_root() != nullptr) return policy.trust_root();
+  return error(ErrorKind::Usage, "--keyless needs a trust root")
+      .with_because("a signature is verified before it is published")
+      .with_hint("give one with --trust-root FILE, or write spec.trustRoot in trust.yaml (docs/trust.md)");
+}
+
+Result<sigstore::IdentityToken> token_for(const Invocation& invocation, World& world) {
+  if (invocation.has("identity-token")) {
+    const std::string file = invocation.text("identity-token");
+    const bool is_input = file == "-";
+    MIST_TRY(const std::string text, is_input ? world.in.read_all(sigstore::kMaxTokenBytes, world.context)
+                                              : world.files.read(file, sigstore::kMaxTokenBytes));
+    return sigstore::IdentityToken::parse(text, is_input ? "standard input" : file);
+  }
+  const std::unique_ptr<http::Transport> transport = web_transport(world, "GitHub");
+  const sigstore::TokenPlaces places{
+      .environment = world.environment, .files = world.files, .transport = *transport};
+  MIST_TRY(const std::optional<sigstore::IdentityToken> found,
+           sigstore::find_token(places, invocation.text("token-audience"), world.context));
+  if (found) return *found;
+  const bool is_github = world.environment("GITHUB_ACTIONS").value_or("") == "true";
+  return error(ErrorKind::NotFound, "there is no identity token to sign with")
+      .with_because(
+          "SIGSTORE_ID_TOKEN is not set, this is no job of GitHub Actions that may have one, and "
+          "/var/run/sigstore/cosign/oidc-token does not exist")
+      .with_hint(
+          is_github
+              ? "give the job 'permissions: {id-token: write}'"
+              : fmt::format("give one of the audience {} with --identity-token FILE; - is standard input",
+                            invocation.text("token-audience")));
+}
+
+}  // namespace
+
+std::string identity_text(const trust::Identity& identity) {
+  return fmt::format("{} ({})", identity.subject, identity.issuer);
+}
+
+Result<std::shared_ptr<const trust::TrustRoot>> read_trust_root(World& world, const std::string& file) {
+  MIST_TRY(const std::string text, world.files.read(file, trust::kMaxTrustRootBytes));
+  MIST_TRY(trust::TrustRoot root, trust::TrustRoot::parse(text, file));
+  return std::make_shared<const trust::TrustRoot>(std::move(root));
+}
+
+Result<std::optional<KeylessPlan>> keyless_plan(const Invocation& invocation, World& world) {
+  if (!invocation.enabled("keyless")) {
+    MIST_TRY_VOID(only_with_keyless(invocation));
+    return std::optional<KeylessPlan>();
+  }
+  MIST_TRY(const config::Paths paths, paths_of(world));
+  MIST_TRY(const trust::Policy policy, trust::Policy::load(world.files, paths.trust_policy()));
+  MIST_TRY(const sigstore::SigningConfig config, signing_config(invocation, world, policy));
+  MIST_TRY(std::shared_ptr<const trust::TrustRoot> root, signing_root(invocation, world, policy));
+  MIST_TRY(sigstore::ChosenServices services, config.choose(world.clock.now()));
+  MIST_TRY(sigstore::IdentityToken token, token_for(invocation, world));
+  MIST_TRY_VOID(token.check(invocation.text("token-audience"), world.clock.now()));
+  return std::optional(KeylessPlan{std::move(services), std::move(root), std::move(token)});
+}
+
+Result<std::unique_ptr<KeylessSigning>> KeylessSigning::open(const std::optional<KeylessPlan>& plan,
+                                                             World& world) {
+  if (!plan) return std::unique_ptr<KeylessSigning>();
+  std::unique_ptr<http::Transport> transport = web_transport(world, "the signing service");
+  Activity activity(*world.events,
+                    fmt::format("requesting a certificate from {}", plan->services.authority.url));
+  Result<sigstore::KeylessSigner> signer =
+      sigstore::KeylessSigner::open({.transport = *transport, .clock = world.clock, .random = world.random},
+                                    plan->services, plan->root, plan->token, world.context);
+  if (!signer) {
+    activity.fail();
+    return std::move(signer).error();
+  }
+  return std::unique_ptr<KeylessSigning>(new KeylessSigning(std::move(transport), *std::move(signer)));
+}
+
+registry::StatementSigner KeylessSigning::signer() const {
+  return {.sign = [this](std::string_view statement,
+                         const Context& context) { return signer_.sign(statement, context); },
+          .made =
+              [this](const oci::SignatureClaim& claim) {
+                if (!claim.damage.empty() || !claim.keyless) return false;
+                const auto proof = trust::verify_keyless(claim, signer_.root());
+                return proof && proof->identity == identity();
+              },
+          .identity = identity()};
+}
+
+}  // namespace mist::cli
