@@ -24,6 +24,7 @@ PROGRAMS = "mistctl, mistletoe-operator, mistletoe-catalog"
 CRATES = [("third_party/runtime/Cargo.lock", PROGRAMS), ("engines/rust/Cargo.lock", "engines jinja, handlebars, nickel"),
           ("sdk/rust/Cargo.lock", "SDK")]
 GO_MODULES = [("engines/helm", "engine helm"), ("engines/kustomize", "engine kustomize"),
+              ("engines/openpgp", "engine openpgp"),
               ("engines/yamlfault", "engines helm, kustomize")]
 # cmake/Dependencies.cmake links their static libraries; libstdc++ and libgcc: cmake/Compiler.cmake.
 # libpq is no part of our programs: the catalog opens that of the machine (src/postgres/README.md).

@@ -62,6 +62,7 @@ case ${1:-} in
     }
     (cd engines/yamlfault && govulncheck engines/yamlfault ./...) || status=$?
     ((status != 77)) || exit 77
+    (cd engines/openpgp && govulncheck engines/openpgp ./...) || status=1
     # The others are built from a copy of their library's sources with patches.
     engines/kustomize/stage.sh "$work/kustomize" &&
       (cd engines/kustomize && GOFLAGS=-modfile=$work/kustomize/engine.mod govulncheck engines/kustomize .) || status=1

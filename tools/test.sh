@@ -192,6 +192,7 @@ $full && step "installation" installation
 $full && step "modules anywhere" tools/wasm-toolchain/test.sh
 step "Rust engines" rust_engines
 step "Helm engine" engines/helm/build.sh --test
+step "OpenPGP engine" engines/openpgp/build.sh --test
 step "Helm engine beside helm" tests/conformance/helm/run.sh
 step "mistctl generate beside helm" generate_beside_helm
 step "what charts draw" chart_draws

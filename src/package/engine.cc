@@ -9,6 +9,9 @@
 namespace mist::package {
 namespace {
 
+// mistctl asks it about files of its own (src/render/chart_provenance.cc); no package can call for it.
+constexpr std::string_view kOpenPgp = "openpgp";
+
 constexpr std::array kEngineKinds{
     EngineKind{kHelmEngine, "Helm chart", EngineValues::Chart},
     EngineKind{kKustomizeEngine, "Kustomize directory"},
@@ -16,6 +19,7 @@ constexpr std::array kEngineKinds{
     EngineKind{"nickel", "Nickel program"},
     EngineKind{"handlebars", "Handlebars templates"},
     EngineKind{"python", "Python program"},
+    EngineKind{kOpenPgp, "signatures of charts (.prov)"},
 };
 
 // A file at the top that tells what a directory is, first come first served: a chart may hold anything.
@@ -87,9 +91,11 @@ Result<const EngineKind*> choose_engine(const Files& files, std::string_view wan
   const std::string_view name = wanted.empty() ? declared : wanted;
   if (name == kPlainYaml) return nullptr;
   if (!name.empty()) {
-    if (const EngineKind* const kind = find_engine(name)) return kind;
+    const EngineKind* const kind = find_engine(name);
+    if (kind != nullptr && (name != kOpenPgp || !wanted.empty())) return kind;
     std::vector<std::string> known{std::string(kPlainYaml)};
-    for (const EngineKind& each : kEngineKinds) known.emplace_back(each.name);
+    for (const EngineKind& each : kEngineKinds)
+      if (each.name != kOpenPgp) known.emplace_back(each.name);
     Error failure =
         error(ErrorKind::Invalid, "there is no engine \"{}\"", escape_controls(name.substr(0, 100)));
     failure.hint = fmt::format("the engines are {}", join(known, ", "));

@@ -38,6 +38,7 @@ TEST(ChooseEngine, WhatIsSaidWins) {
   EXPECT_EQ(chosen({{"Chart.yaml", ""}}, "kustomize", "jinja"), "kustomize");
   EXPECT_EQ(chosen({{"Chart.yaml", ""}}, "yaml"), "none");
   EXPECT_EQ(chosen({{"Chart.yaml", ""}}, "", "yaml"), "none");
+  EXPECT_EQ(chosen({{"Chart.yaml", ""}}, "", "openpgp"), "error") << "it renders nothing";
   const auto unknown = choose_engine({}, "hlem", "");
   ASSERT_FALSE(unknown.ok());
   EXPECT_THAT(unknown.error().hint, HasSubstr("helm"));
