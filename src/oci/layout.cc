@@ -74,16 +74,21 @@ Annotations annotations_of(const About& about) {
   return annotations;
 }
 
-Artifact artifact_of(const Layout& layout, std::string config, std::string content, Annotations annotations) {
-  Blob first{descriptor_of(layout.config, config), std::move(config)};
-  Blob second{descriptor_of(layout.layer, content), std::move(content)};
-  const Manifest manifest{.artifact_type = {},
-                          .config = first.descriptor,
-                          .layers = {second.descriptor},
-                          .annotations = std::move(annotations)};
+Artifact artifact_of(const Layout& layout, std::string config, std::string content, Annotations annotations,
+                     std::string provenance = {}) {
+  std::vector<Blob> blobs;
+  blobs.push_back({descriptor_of(layout.config, config), std::move(config)});
+  blobs.push_back({descriptor_of(layout.layer, content), std::move(content)});
+  if (!provenance.empty())
+    blobs.push_back({descriptor_of(kChartProvenanceType, provenance), std::move(provenance)});
+  Manifest manifest{.artifact_type = {},
+                    .config = blobs.front().descriptor,
+                    .layers = {},
+                    .annotations = std::move(annotations)};
+  for (std::size_t i = 1; i < blobs.size(); ++i) manifest.layers.push_back(blobs[i].descriptor);
   std::string text = manifest.to_json();
   const crypto::Digest digest = crypto::sha256(text);
-  return Artifact{{std::move(first), std::move(second)}, std::move(text), digest};
+  return Artifact{std::move(blobs), std::move(text), digest};
 }
 
 }  // namespace
@@ -106,6 +111,18 @@ Result<Content> content_of(const Manifest& manifest, std::string_view name) {
     return no_package(name, fmt::format("its config is {}, but its layers are: {}", escape_controls(config),
                                         types_of(manifest.layers)));
   return *std::move(found);
+}
+
+Result<std::optional<Descriptor>> provenance_layer(const Manifest& manifest, std::string_view name) {
+  std::optional<Descriptor> found;
+  for (const Descriptor& layer : manifest.layers) {
+    if (layer.media_type != kChartProvenanceType) continue;
+    if (found)
+      return error(ErrorKind::Invalid, "{} has several provenance files", name)
+          .with_hint("a chart has one: push it again with `helm push`");
+    found = layer;
+  }
+  return found;
 }
 
 Result<Descriptor> package_in(const Index& index, std::string_view name) {
@@ -132,9 +149,9 @@ Artifact module_artifact(std::string module, const About& about) {
                      annotations_of(about));
 }
 
-Artifact chart_artifact(std::string archive, const Value& chart, const About& about) {
+Artifact chart_artifact(std::string archive, const Value& chart, const About& about, std::string provenance) {
   return artifact_of(written(ContentKind::Chart), encoding::to_json(chart), std::move(archive),
-                     annotations_of(about));
+                     annotations_of(about), std::move(provenance));
 }
 
 Artifact tree_artifact(std::string archive, const About& about) {

@@ -8,6 +8,7 @@
 //   tree    a directory of files as tar+gzip, ours and Flux's
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,11 @@ struct Content {
 /// The layer that is the package. `name`: of the artifact, for messages. Errors: Invalid, saying what the
 /// artifact is instead: a container image, another artifact, one with several such layers.
 Result<Content> content_of(const Manifest& manifest, std::string_view name);
+
+/// The media type of Helm's provenance file, a layer beside a chart's.
+inline constexpr std::string_view kChartProvenanceType = "application/vnd.cncf.helm.chart.provenance.v1.prov";
+/// That layer; nothing: there is none. Errors: Invalid (there are several).
+Result<std::optional<Descriptor>> provenance_layer(const Manifest& manifest, std::string_view name);
 
 /// The only manifest of an index that says it holds a package. Errors: Invalid, with what is there.
 Result<Descriptor> package_in(const Index& index, std::string_view name);
@@ -51,8 +57,10 @@ struct About {
 
 /// The same bytes give the same artifact: nothing in it is a time.
 Artifact module_artifact(std::string module, const About& about);
-/// `archive`: the packed chart; `chart`: its Chart.yaml.
-Artifact chart_artifact(std::string archive, const encoding::Value& chart, const About& about);
+/// `archive`: the packed chart; `chart`: its Chart.yaml; `provenance`: the text of its provenance file;
+/// empty: none.
+Artifact chart_artifact(std::string archive, const encoding::Value& chart, const About& about,
+                        std::string provenance = {});
 /// `archive`: tar+gzip of the files.
 Artifact tree_artifact(std::string archive, const About& about);
 

@@ -39,6 +39,8 @@ std::string_view to_string(SignatureForm form) {
       return "bundle";
     case SignatureForm::Minisign:
       return "minisign";
+    case SignatureForm::Helm:
+      return "helm";
   }
   return "";
 }

@@ -28,9 +28,10 @@ inline constexpr std::size_t kMaxSignatures = 100;
 inline constexpr std::uint64_t kMaxPayloadBytes = std::uint64_t{64} << 10;
 inline constexpr std::uint64_t kMaxBundleBytes = std::uint64_t{1} << 20;
 
-/// Minisign: of a file in a registry that is no OCI registry (trust/minisign.h).
-enum class SignatureForm : std::uint8_t { Cosign, Bundle, Minisign };
-std::string_view to_string(SignatureForm form);  ///< "cosign", "bundle", "minisign"
+/// Minisign: of a file in a registry that is no OCI registry (trust/minisign.h). Helm: of a chart's archive
+/// (trust/provenance.h).
+enum class SignatureForm : std::uint8_t { Cosign, Bundle, Minisign, Helm };
+std::string_view to_string(SignatureForm form);  ///< "cosign", "bundle", "minisign", "helm"
 
 /// A signature's claims about itself.
 struct SignatureClaim {

@@ -12,6 +12,7 @@
 #include "http/url.h"
 #include "registry/remote_file.h"
 #include "registry/version_order.h"
+#include "trust/provenance.h"
 
 namespace mist::registry {
 namespace {
@@ -85,6 +86,12 @@ std::string ChartVersion::file_name() const {
   std::string name = http::unescape(path.substr(path.rfind('/') + 1));
   const bool fine = name.ends_with(".tgz") && !name.starts_with('.') && name.find('/') == std::string::npos;
   return fine ? name : fmt::format("{}-{}.tgz", chart, version);
+}
+
+// A token in the query is the file's too.
+std::string ChartVersion::provenance_url() const {
+  const auto end = std::min(url.find_first_of("?#"), url.size());
+  return fmt::format("{}{}{}", url.substr(0, end), trust::kProvenanceEnding, url.substr(end));
 }
 
 Result<ChartIndex> ChartIndex::fetch(http::Transport& transport, ChartServer server, const Context& context) {
@@ -195,6 +202,13 @@ Result<std::string> ChartIndex::archive(http::Transport& transport, const ChartV
             fmt::format("its SHA-256 is {}, and the index says {}", digest, escape_controls(version.digest)))
         .with_hint("somebody changed one of them: ask the owner of the repository");
   return archive;
+}
+
+Result<std::optional<std::string>> ChartIndex::provenance(http::Transport& transport,
+                                                          const ChartVersion& version,
+                                                          const Context& context) const {
+  return fetch_remote_file(transport, with_login(server_, version.provenance_url()), context, server_.plain,
+                           trust::kMaxProvenanceBytes);
 }
 
 Result<std::string> fetch_chart(http::Transport& transport, const ChartReference& chart,

@@ -4,6 +4,7 @@
 // here; who unpacks it for a package sits in a sandbox. Any thread.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,8 @@ struct ChartVersion {
   std::string url;     ///< absolute
   std::string digest;  ///< hexadecimal; empty: the index says none
 
-  std::string file_name() const;  ///< what Helm calls the archive in charts/
+  std::string file_name() const;       ///< what Helm calls the archive in charts/
+  std::string provenance_url() const;  ///< of the file beside it
 };
 
 /// Bounds of an index.
@@ -61,6 +63,9 @@ class ChartIndex {
   /// index), of fetch_remote_file.
   Result<std::string> archive(http::Transport& transport, const ChartVersion& version,
                               const Context& context) const;
+  /// The provenance file beside that archive; nothing: there is none. Errors: of fetch_remote_file.
+  Result<std::optional<std::string>> provenance(http::Transport& transport, const ChartVersion& version,
+                                                const Context& context) const;
 
  private:
   Result<std::vector<ChartVersion>> versions(const std::string& chart) const;

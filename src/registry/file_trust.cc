@@ -59,6 +59,13 @@ Status check_file_trust(OciTrust& trust, const RegistryRef& reference, const Pac
   const std::string package = fmt::format("{}/{}", reference.registry, reference.path);
   MIST_TRY(const trust::Rule rule, trust.rule_for(package));
   if (rule.mode != trust::Mode::Require) return {};
+  if (rule.keys.empty())
+    return error(ErrorKind::Forbidden, "the trust policy's rule {} can't be held for {}", rule.match,
+                 PackageRef(reference).display())
+        .with_because(fmt::format(
+            "packages of {} are signed with minisign, and the rule ({}) names a keyring of OpenPGP's",
+            reference.registry, rule.place))
+        .with_hint("give the rule keys; a keyring is for charts");
   // With the version: what was proved of these bytes under one name doesn't vouch for another one.
   const trust::Subject subject{fmt::format("{}:{}", package, reference.version), digest};
   MIST_TRY(const bool is_known, trust.suffices(subject, rule));

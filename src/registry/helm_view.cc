@@ -68,8 +68,16 @@ class HelmView final : public RegistryView {
 
   bool is_remote() const override { return true; }
 
-  std::string unverifiable() const override {
-    return "charts of chart repositories are signed with OpenPGP (.prov), which mistctl doesn't verify";
+  Signed signed_with() const override { return Signed::Helm; }
+
+  Result<ProvenanceFile> provenance(const RegistryRef& reference, const Context& context,
+                                    const Accept& accept) override {
+    MIST_TRY(const KeptIndex kept, some_index(context, accept));
+    MIST_TRY(const ChartIndex index, ChartIndex::parse(kept.text, server_));
+    MIST_TRY(const ChartVersion found, find_in(index, reference));
+    ProvenanceFile file{{}, escape_controls(config::redact_urls(found.provenance_url()))};
+    MIST_TRY(file.text, index.provenance(*transport_, found, context));
+    return file;
   }
 
   // A whole version is what it says; anything else may be a range, of which the newest counts.

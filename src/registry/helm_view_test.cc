@@ -7,8 +7,11 @@
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "http/url.h"
 #include "registry/chart_archive.h"
+#include "registry/chart_trust.h"
+#include "registry/oci_trust.h"
 #include "registry/registry.h"
 #include "testing/fake_transport.h"
 #include "testing/recorded_events.h"
@@ -86,8 +89,8 @@ class HelmRegistry : public ::testing::Test {
   }
 
   Registries& open() {
-    registries =
-        std::make_unique<Registries>(Registries::World{files, processes, events, paths, clock, access});
+    registries = std::make_unique<Registries>(
+        Registries::World{files, processes, events, paths, clock, access, Mirrors::Use, check});
     return *registries;
   }
   void add() {
@@ -117,6 +120,7 @@ class HelmRegistry : public ::testing::Test {
   std::string entries;
   std::map<std::string, std::string> archives;
   bool away = false;
+  trust::CheckProvenance check;
   std::unique_ptr<Registries> registries;
 };
 
@@ -185,6 +189,140 @@ TEST_F(HelmRegistry, AChartThatIsNotWhatItsEntrySaysIsRefused) {
   EXPECT_THAT(fetch("shop/db:1.3.0"), HasSubstr("its Chart.yaml says other 1.3.0"));
   EXPECT_THAT(fetch("shop/db:1.4.0"), HasSubstr("its Chart.yaml says db 1.0.0"));
   EXPECT_EQ(fetch("shop/db:1.2.0"), "shop/db:1.2.0 two");
+}
+
+// As the engine would answer of a file "SIGNER NAME VERSION DIGEST" and a ring with the signer's name.
+Result<trust::CheckedProvenance> told_by(const std::string& keyring, const std::string& provenance, WallTime,
+                                         const Context&) {
+  const std::vector<std::string_view> words = split(provenance, ' ');
+  trust::CheckedProvenance checked;
+  if (words.size() != 4 || keyring.find(words[0]) == std::string::npos) {
+    checked.fault = "it is of no key of the keyring";
+    return checked;
+  }
+  checked.signer = trust::ProvenanceSigner{.key_id = "1",
+                                           .fingerprint = std::string(words[0]),
+                                           .identities = {std::string(words[0])},
+                                           .algorithm = {},
+                                           .signed_at = {},
+                                           .certificate = std::string(words[0])};
+  checked.name = words[1];
+  checked.version = words[2];
+  checked.files = {{fmt::format("{}-{}.tgz", words[1], words[2]), std::string(words[3])}};
+  return checked;
+}
+
+class SignedCharts : public HelmRegistry {
+ protected:
+  SignedCharts() {
+    check = told_by;
+    write_rule("keyring: team.gpg");
+    write_ring("ann");
+  }
+  void write_rule(std::string_view rule) {
+    ASSERT_TRUE(
+        files
+            .write(paths.trust_policy(),
+                   fmt::format("apiVersion: mistletoe.dev/v1alpha1\nkind: TrustPolicy\nspec:\n  rules: "
+                               "[{{match: 'shop/**', {}}}]\n",
+                               rule))
+            .ok());
+  }
+  void write_ring(const std::string& text) {
+    ASSERT_TRUE(files.write(paths.trust_policy().parent_path() / "team.gpg", text).ok());
+  }
+  void sign(std::string_view version, std::string_view signer, std::string_view said = {}) {
+    const std::string path = fmt::format("/stable/db-{}.tgz", version);
+    archives[path + ".prov"] = fmt::format("{} db {} {}", signer, said.empty() ? version : said,
+                                           crypto::sha256(archives[path]).str());
+  }
+};
+
+TEST_F(SignedCharts, AreWhatTheKeyringSigned) {
+  add();
+  const std::string unsigned_chart = fetch("shop/db:1.0.0");
+  EXPECT_THAT(unsigned_chart, HasSubstr("is not signed by the keyring team.gpg"));
+  EXPECT_THAT(unsigned_chart, HasSubstr("there is no https://charts.example/stable/db-1.0.0.tgz.prov"));
+  sign("1.0.0", "bob");
+  EXPECT_THAT(fetch("shop/db:1.0.0"), HasSubstr("it is of no key of the keyring"));
+  sign("1.0.0", "ann");
+  EXPECT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one");
+  // An old version under a new name, with what was signed for it.
+  sign("1.2.0", "ann", "1.0.0");
+  EXPECT_THAT(fetch("shop/db:1.2.0"), HasSubstr("it was made for the chart db 1.0.0"));
+  archives["/stable/db-1.2.0.tgz.prov"] = archives["/stable/db-1.0.0.tgz.prov"];
+  EXPECT_THAT(fetch("shop/db:1.2.0"), HasSubstr("it was made for the chart db 1.0.0"));
+}
+
+TEST_F(SignedCharts, NeedNoNetworkOnceTheyWereVerified) {
+  add();
+  sign("1.0.0", "ann");
+  ASSERT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one");
+  away = true;
+  const std::size_t before = web.count();
+  EXPECT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one");
+  // Another keyring is a new question, which what was kept answers.
+  write_ring("carol and ann");
+  EXPECT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one");
+  EXPECT_EQ(web.count(), before);
+  write_ring("carol");
+  EXPECT_THAT(fetch("shop/db:1.0.0"), HasSubstr("it is of no key of the keyring"));
+}
+
+TEST_F(SignedCharts, AreAskedForWithoutAPolicyToo) {
+  add();
+  ASSERT_TRUE(files.remove(paths.trust_policy()).ok());
+  Registries& all = open();
+  const auto fetched = all.fetch(*all.parse("shop/db:1.0.0"), Context());
+  ASSERT_TRUE(fetched.ok()) << fetched.error().to_line();
+  const auto ring = std::make_shared<const trust::Keyring>(
+      trust::Keyring{.file = "ring", .bytes = "ann", .digest = crypto::sha256("ann")});
+  auto verdict = all.verify_chart(*fetched, ring, Context());
+  ASSERT_TRUE(verdict.ok()) << verdict.error().to_line();
+  EXPECT_EQ(verdict->judged.error().kind, ErrorKind::Forbidden);
+  sign("1.0.0", "ann");
+  verdict = all.verify_chart(*fetched, ring, Context());
+  ASSERT_TRUE(verdict.ok() && verdict->judged);
+  EXPECT_EQ(verdict->proofs.front().user, "ann");
+}
+
+TEST_F(SignedCharts, OnceVerifiedStaySignedByTheSameKey) {
+  add();
+  ASSERT_TRUE(files.remove(paths.trust_policy()).ok());
+  sign("1.0.0", "ann");
+  Registries& all = open();
+  const auto fetched = all.fetch(*all.parse("shop/db:1.0.0"), Context());
+  ASSERT_TRUE(fetched.ok()) << fetched.error().to_line();
+  const auto verdict = all.verify_chart(*fetched,
+                                        std::make_shared<const trust::Keyring>(trust::Keyring{
+                                            .file = "ring", .bytes = "ann", .digest = crypto::sha256("ann")}),
+                                        Context());
+  ASSERT_TRUE(verdict.ok() && verdict->judged);
+  OciTrust trust(files, paths, clock, events);
+  const auto& named = std::get<RegistryRef>(fetched->resolved.form());
+  ASSERT_TRUE(trust.learn_chart(chart_subject(named, fetched->digest), "shop/db", verdict->proofs).ok());
+  EXPECT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one");
+  EXPECT_THAT(fetch("shop/db:1.2.0"),
+              HasSubstr("is not signed, and what was used of it before is signed by key openpgp:ann"));
+  sign("1.2.0", "bob");
+  EXPECT_THAT(fetch("shop/db:1.2.0"), HasSubstr("--keyring FILE --accept-changed"));
+  Registries& again = open();
+  ASSERT_TRUE(again.fetch_to_verify(*again.parse("shop/db:1.2.0"), Context()).ok());
+  EXPECT_THAT(fetch("shop/db:1.2.0"), HasSubstr("is not signed")) << "it is in the cache now";
+  sign("1.2.0", "ann");
+  EXPECT_EQ(fetch("shop/db:1.2.0"), "shop/db:1.2.0 two");
+}
+
+TEST_F(SignedCharts, AFileThatIsTooLargeIsNotRead) {
+  add();
+  archives["/stable/db-1.0.0.tgz.prov"] = std::string(trust::kMaxProvenanceBytes + 1, 'x');
+  std::uint64_t limit = 0;
+  web.otherwise([&](const http::Request& request, const Context&) -> Result<http::Response> {
+    if (request.url.ends_with(".prov")) limit = request.response_limit;
+    return answer(request);
+  });
+  EXPECT_THAT(fetch("shop/db:1.0.0"), HasSubstr("error"));
+  EXPECT_EQ(limit, trust::kMaxProvenanceBytes);
 }
 
 TEST_F(HelmRegistry, SignaturesThatThePolicyRequiresCannotBeHeld) {

@@ -169,7 +169,8 @@ Result<PackageContent> read_oci_package(OciSource& client, const oci::Reference&
   return error(ErrorKind::Internal, "{} is of no kind", name);
 }
 
-Result<oci::Artifact> artifact_of(const PackageContent& content, const oci::About& about) {
+Result<oci::Artifact> artifact_of(const PackageContent& content, const oci::About& about,
+                                  const std::string& provenance) {
   if (const auto* module = std::get_if<PackageModule>(&content)) {
     MIST_TRY(const auto bytes, module->bytes());
     return oci::module_artifact(*bytes, about);
@@ -178,7 +179,7 @@ Result<oci::Artifact> artifact_of(const PackageContent& content, const oci::Abou
   if (const std::string name = packed_name(tree); !name.empty()) {
     const std::string& archive = tree.files.front().bytes;
     MIST_TRY(const Chart chart, chart_in(archive, name));
-    return oci::chart_artifact(archive, chart.document, about_chart(chart, about));
+    return oci::chart_artifact(archive, chart.document, about_chart(chart, about), provenance);
   }
   const auto chart = std::ranges::find(tree.files, kChartFile, &PackageFile::path);
   if (chart != tree.files.end()) return packed_chart(tree, chart->bytes, about);

@@ -24,9 +24,10 @@ Result<PackageContent> read_oci_package(OciSource& client, const oci::Reference&
                                         const RawManifest& raw, const Context& context);
 
 /// How a package is pushed. A module is a Wasm artifact, a packed chart or a chart's directory a Helm chart,
-/// everything else a tree. `about`: what isn't said is taken from a chart. Errors: Invalid (a chart that
-/// can't be read).
-Result<oci::Artifact> artifact_of(const PackageContent& content, const oci::About& about);
+/// everything else a tree. `about`: what isn't said is taken from a chart. `provenance`: of a packed chart,
+/// as oci::chart_artifact has it. Errors: Invalid (a chart that can't be read).
+Result<oci::Artifact> artifact_of(const PackageContent& content, const oci::About& about,
+                                  const std::string& provenance = {});
 
 /// The outcome of a push.
 struct PushReport {

@@ -1,6 +1,7 @@
 #include "registry/oci_trust.h"
 
 #include "base/text.h"
+#include "registry/chart_trust.h"
 #include "registry/oci_signatures.h"
 
 namespace mist::registry {
@@ -32,10 +33,100 @@ Result<Verdict> OciTrust::look(const oci::Repository& repository, const crypto::
   Verdict verdict{
       .rule = rule != nullptr ? *rule : policy->rule_for(subject.package), .proofs = {}, .remembered = {}};
   MIST_TRY(verdict.remembered, memory_.keys_of(subject.package));
-  MIST_TRY(const std::vector<oci::SignatureClaim> claims,
-           read_signatures(client, repository, manifest, context));
-  verdict.proofs = trust::examine(claims, subject, verdict.rule);
+  // A rule that names nothing but a keyring needs no others.
+  const bool only_keyring =
+      verdict.rule.keyring != nullptr && verdict.rule.keys.empty() && verdict.rule.identities.empty();
+  if (!only_keyring) {
+    MIST_TRY(const std::vector<oci::SignatureClaim> claims,
+             read_signatures(client, repository, manifest, context));
+    verdict.proofs = trust::examine(claims, subject, verdict.rule);
+  }
+  std::shared_ptr<const trust::Keyring> keyring = verdict.rule.keyring;
+  if (keyring == nullptr && trust::remembers(verdict.rule.mode)) {
+    MIST_TRY(keyring, known_keyring(subject.package));
+  }
+  if (keyring != nullptr)
+    MIST_TRY_VOID(add_provenance(repository, manifest, client, *keyring, verdict, context));
   return verdict;
+}
+
+// A manifest can't get another provenance file, so what was kept of it is all there is.
+Status OciTrust::add_provenance(const oci::Repository& repository, const crypto::Digest& manifest,
+                                OciSource& client, const trust::Keyring& keyring, Verdict& verdict,
+                                const Context& context) {
+  const trust::Subject subject{repository.identity(), manifest};
+  MIST_TRY(std::optional<trust::KeptProvenance> kept, memory_.provenance_of(subject));
+  if (!kept) {
+    MIST_TRY(std::optional<OciChart> chart, read_oci_chart(client, repository, manifest, context));
+    if (!chart) {
+      verdict.missing = "provenance file: this is no chart";
+      return {};
+    }
+    if (!chart->provenance.text || !chart->archive) {
+      verdict.missing = chart->provenance.place;
+      return {};
+    }
+    kept = trust::KeptProvenance{*std::move(chart->provenance.text), *std::move(chart->archive)};
+    MIST_TRY_VOID(memory_.keep_provenance(subject, *kept));
+  }
+  MIST_TRY(trust::Proof proof, prove(kept->text, kept->archive, keyring, context));
+  verdict.proofs.push_back(std::move(proof));
+  return {};
+}
+
+Result<trust::Proof> OciTrust::prove(const std::string& provenance, const trust::ChartArchive& archive,
+                                     const trust::Keyring& keyring, const Context& context) {
+  if (!check_provenance_) return error(ErrorKind::NotFound, "Helm's provenance files can't be read here");
+  MIST_TRY(const trust::CheckedProvenance checked,
+           check_provenance_(keyring.bytes, provenance, clock_.now(), context));
+  trust::Proof proof = trust::prove_provenance(checked, archive, keyring);
+  // Later versions are held against it, if that is what the user wants (learn).
+  if (proof.objection.empty() && checked.signer && !checked.signer->certificate.empty())
+    MIST_TRY_VOID(memory_.keep_certificate(proof.keys.front(), checked.signer->certificate));
+  return proof;
+}
+
+Result<std::shared_ptr<const trust::Keyring>> OciTrust::known_keyring(const std::string& package) const {
+  std::shared_ptr<const trust::Keyring> none;
+  MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
+  std::vector<std::string> keys;
+  for (const std::string& each : remembered)
+    if (each.starts_with(trust::kOpenPgpPrefix)) keys.push_back(each);
+  if (keys.empty()) return none;
+  MIST_TRY(std::string bytes, memory_.certificates_of(remembered));
+  const crypto::Digest digest = crypto::sha256(bytes);
+  return std::make_shared<const trust::Keyring>(trust::Keyring{.file = "of what was verified before",
+                                                               .bytes = std::move(bytes),
+                                                               .digest = digest,
+                                                               .fingerprints = std::move(keys)});
+}
+
+Status OciTrust::judge_known(const trust::Subject& subject, const std::string& package,
+                             const std::vector<trust::Proof>& proofs) {
+  MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
+  if (remembered.empty()) return {};
+  MIST_TRY(const std::set<std::string> keys, trust::judge_remembered(remembered, subject, proofs));
+  if (keys != remembered) MIST_TRY_VOID(memory_.remember(package, keys));
+  return memory_.record(subject, proofs);
+}
+
+Result<bool> OciTrust::was_examined(const trust::Subject& subject) const {
+  MIST_TRY(const std::optional<std::vector<trust::Proof>> known, memory_.proofs_of(subject));
+  return known.has_value();
+}
+
+Status OciTrust::learn_chart(const trust::Subject& subject, const std::string& package,
+                             const std::vector<trust::Proof>& proofs) {
+  MIST_TRY(const trust::Rule rule, rule_for(package));
+  MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
+  if (!trust::remembers(rule.mode) || !remembered.empty()) return {};
+  return accept_chart(subject, package, proofs);
+}
+
+Status OciTrust::accept_chart(const trust::Subject& subject, const std::string& package,
+                              const std::vector<trust::Proof>& proofs) {
+  MIST_TRY_VOID(memory_.remember(package, trust::keys_in(proofs)));
+  return memory_.record(subject, proofs);
 }
 
 Status OciTrust::judge(const oci::Repository& repository, const crypto::Digest& manifest,
@@ -43,7 +134,7 @@ Status OciTrust::judge(const oci::Repository& repository, const crypto::Digest& 
   const trust::Subject subject{repository.identity(), manifest};
   if (verdict.rule.mode == trust::Mode::Ignore) return {};
   if (verdict.rule.mode == trust::Mode::Require)
-    return trust::judge_required(verdict.rule, subject, verdict.proofs, clock_.now());
+    return trust::judge_required(verdict.rule, subject, verdict.proofs, clock_.now(), verdict.missing);
   if (verdict.rule.mode == trust::Mode::Known && verdict.remembered.empty()) return {};
   MIST_TRY(const std::set<std::string> keys,
            trust::judge_remembered(verdict.remembered, subject, verdict.proofs));
@@ -74,12 +165,15 @@ Status OciTrust::accept(const oci::Repository& repository, const crypto::Digest&
 
 Result<std::optional<Verdict>> OciTrust::recorded(const oci::Repository& repository,
                                                   const crypto::Digest& manifest) {
+  return recorded({repository.identity(), manifest}, repository.identity());
+}
+
+Result<std::optional<Verdict>> OciTrust::recorded(const trust::Subject& subject, const std::string& package) {
   MIST_TRY(const trust::Policy* const policy, this->policy());
-  const trust::Subject subject{repository.identity(), manifest};
   MIST_TRY(std::optional<std::vector<trust::Proof>> known, memory_.proofs_of(subject));
   if (!known) return std::optional<Verdict>();
-  Verdict verdict{.rule = policy->rule_for(subject.package), .proofs = *std::move(known), .remembered = {}};
-  MIST_TRY(verdict.remembered, memory_.keys_of(subject.package));
+  Verdict verdict{.rule = policy->rule_for(package), .proofs = *std::move(known), .remembered = {}};
+  MIST_TRY(verdict.remembered, memory_.keys_of(package));
   trust::name_keys(verdict.proofs, verdict.rule.keys);
   return std::optional(std::move(verdict));
 }
@@ -104,8 +198,8 @@ Result<bool> OciTrust::suffices(const trust::Subject& subject, const trust::Rule
 }
 
 Status OciTrust::judge_and_record(const trust::Subject& subject, const trust::Rule& rule,
-                                  const std::vector<trust::Proof>& proofs) {
-  MIST_TRY_VOID(trust::judge_required(rule, subject, proofs, clock_.now()));
+                                  const std::vector<trust::Proof>& proofs, std::string_view missing) {
+  MIST_TRY_VOID(trust::judge_required(rule, subject, proofs, clock_.now(), missing));
   return memory_.record(subject, proofs);
 }
 

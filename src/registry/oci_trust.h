@@ -8,6 +8,7 @@
 // Only if the registry can't be asked, or the configuration says that it never is, the mirror's word counts.
 
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -23,6 +24,7 @@
 #include "trust/memory.h"
 #include "trust/policy.h"
 #include "trust/proof.h"
+#include "trust/provenance.h"
 
 namespace mist::registry {
 
@@ -31,15 +33,19 @@ struct Verdict {
   trust::Rule rule;
   std::vector<trust::Proof> proofs;
   std::set<std::string> remembered;  ///< keys by which the package was known before
+  std::string missing = {};          ///< where no provenance file is, if one was looked for
 };
 
 class OciTrust {
  public:
   /// All outlive this.
-  OciTrust(FileSystem& files, const config::Paths& paths, const Clock& clock, EventSink& events)
+  /// `check`: how Helm's provenance files are read; none: they prove nothing here.
+  OciTrust(FileSystem& files, const config::Paths& paths, const Clock& clock, EventSink& events,
+           trust::CheckProvenance check = {})
       : files_(files),
         clock_(clock),
         events_(events),
+        check_provenance_(std::move(check)),
         policy_file_(paths.trust_policy()),
         memory_(files, paths.signatures()) {}
 
@@ -78,12 +84,39 @@ class OciTrust {
   Result<trust::Rule> rule_for(const std::string& package);
   /// Whether what was proved of it before is enough for a rule that requires keys.
   Result<bool> suffices(const trust::Subject& subject, const trust::Rule& rule);
-  /// By a rule that requires keys.
+  /// By a rule that requires keys. `missing` as in trust::judge_required.
   Status judge_and_record(const trust::Subject& subject, const trust::Rule& rule,
-                          const std::vector<trust::Proof>& proofs);
+                          const std::vector<trust::Proof>& proofs, std::string_view missing = {});
+  /// As recorded() of an OCI registry.
+  Result<std::optional<Verdict>> recorded(const trust::Subject& subject, const std::string& package);
+
+  // For charts with a provenance file (chart_trust.h).
+  /// From that file to its proof. Errors: of CheckProvenance; NotFound: this program has none.
+  Result<trust::Proof> prove(const std::string& provenance, const trust::ChartArchive& archive,
+                             const trust::Keyring& keyring, const Context& context);
+  Result<std::optional<trust::KeptProvenance>> kept_provenance(const trust::Subject& subject) const {
+    return memory_.provenance_of(subject);
+  }
+  Status keep_provenance(const trust::Subject& subject, const trust::KeptProvenance& provenance) const {
+    return memory_.keep_provenance(subject, provenance);
+  }
+  /// The keys by which a package is known, for its provenance files; null: it isn't known by any.
+  Result<std::shared_ptr<const trust::Keyring>> known_keyring(const std::string& package) const;
+  /// As judge() of a package that must stay signed, and records the proofs. `package`: without a version.
+  Status judge_known(const trust::Subject& subject, const std::string& package,
+                     const std::vector<trust::Proof>& proofs);
+  /// Whether it was examined before, and so may be used while its signers are remembered.
+  Result<bool> was_examined(const trust::Subject& subject) const;
+  /// As learn() and accept(), of a chart in a chart repository.
+  Status learn_chart(const trust::Subject& subject, const std::string& package,
+                     const std::vector<trust::Proof>& proofs);
+  Status accept_chart(const trust::Subject& subject, const std::string& package,
+                      const std::vector<trust::Proof>& proofs);
 
  private:
   Result<const trust::Policy*> policy();
+  Status add_provenance(const oci::Repository& repository, const crypto::Digest& manifest, OciSource& client,
+                        const trust::Keyring& keyring, Verdict& verdict, const Context& context);
   Result<bool> first_use(const oci::Repository& repository, const crypto::Digest& manifest,
                          OciSource& registry, const Context& context);
   struct AtRegistry {
@@ -100,6 +133,7 @@ class OciTrust {
   FileSystem& files_;
   const Clock& clock_;
   EventSink& events_;
+  trust::CheckProvenance check_provenance_;
   Path policy_file_;
   trust::Memory memory_;
   std::mutex mutex_;

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "crypto/keys.h"
+#include "registry/chart_archive.h"
 #include "registry/oci_fixture.h"
 #include "registry/oci_mirrors.h"
 #include "registry/oci_signatures.h"
@@ -88,6 +89,55 @@ TEST_F(OciTrustTest, ANewManifestCostsTheQuestionsForSignaturesOnce) {
   // The tag of signatures, the referrers, and their tag where there is no such API.
   EXPECT_EQ(requests(manifest), 3u);
   EXPECT_EQ(requests(manifest), 0u);
+}
+
+TEST_F(OciTrustTest, AKeyringIsHeldAgainstTheProvenanceLayerOfAChart) {
+  const PackageTree tree{{{"Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n"}}};
+  const std::string archive = *pack_chart(tree, "shop");
+  const auto chart = [&](std::string provenance) {
+    return oci::chart_artifact(archive, encoding::Value::object({{"name", "shop"}, {"version", "1.0.0"}}), {},
+                               std::move(provenance));
+  };
+  write_policy("  rules: [{match: 'oci://reg.example/**', keyring: team.gpg}]\n");
+  ASSERT_TRUE(files.write(paths.home / "team.gpg", "ann").ok());
+  const auto checked = [&](const crypto::Digest& manifest) {
+    OciTrust trust(
+        files, paths, clock, events,
+        [](const std::string& keyring, const std::string& provenance, WallTime,
+           const Context&) -> Result<trust::CheckedProvenance> {
+          trust::CheckedProvenance answer;
+          if (!provenance.starts_with(keyring)) answer.fault = "another key";
+          answer.signer = trust::ProvenanceSigner{
+              .key_id = "1", .fingerprint = "AB", .identities = {}, .algorithm = {}, .signed_at = {}};
+          answer.name = "shop";
+          answer.version = "1.0.0";
+          answer.files = {{"shop-1.0.0.tgz", provenance.substr(keyring.size() + 1)}};
+          return answer;
+        });
+    OciClient client = remote.client();
+    const Status status =
+        trust.check(shop, manifest, [&]() -> Result<OciSource*> { return &client; }, Context());
+    return status ? "no error" : status.error().to_line();
+  };
+  const std::string digest = crypto::sha256(archive).str();
+  const crypto::Digest bare = remote.publish("1.0.0", chart("")),
+                       good = remote.publish("1.0.1", chart("ann " + digest)),
+                       other = remote.publish("1.0.2", chart("bob " + digest)),
+                       changed = remote.publish("1.0.3", chart("ann sha256:00"));
+  EXPECT_NE(checked(bare).find("there is no layer application/vnd.cncf.helm.chart.provenance.v1.prov in"),
+            std::string::npos)
+      << checked(bare);
+  EXPECT_EQ(checked(good), "no error");
+  EXPECT_NE(checked(other).find("another key"), std::string::npos) << checked(other);
+  EXPECT_NE(checked(changed).find("it is for another archive"), std::string::npos) << checked(changed);
+  EXPECT_NE(checked(publish("1.0.4", "a module")).find("this is no chart"), std::string::npos);
+  // Nothing of it is asked for again, for another keyring too.
+  const std::size_t before = remote.web.count();
+  ASSERT_TRUE(files.write(paths.home / "team.gpg", "an").ok());
+  EXPECT_NE(checked(good), "no error");
+  ASSERT_TRUE(files.write(paths.home / "team.gpg", "ann").ok());
+  EXPECT_EQ(checked(good), "no error");
+  EXPECT_EQ(remote.web.count(), before);
 }
 
 TEST_F(OciTrustTest, WhatWasSignedStaysSignedByTheSameKey) {

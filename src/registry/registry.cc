@@ -10,6 +10,7 @@
 #include "oci/layout.h"
 #include "oci/manifest.h"
 #include "oci/tags.h"
+#include "registry/chart_trust.h"
 #include "registry/file_trust.h"
 #include "registry/git.h"
 #include "registry/helm_view.h"
@@ -76,6 +77,16 @@ Status check_digest(const PackageRef& reference, const std::optional<crypto::Dig
       .with_hint("if the package is the right one, correct or leave out the part after '@'");
 }
 
+Result<ProvenanceFile> read_local_provenance(const FileSystem& files, const Path& path) {
+  ProvenanceFile file{{}, escape_controls(path.string())};
+  Result<std::string> text = files.read(path, trust::kMaxProvenanceBytes);
+  if (text)
+    file.text = *std::move(text);
+  else if (text.error().kind != ErrorKind::NotFound)
+    return std::move(text).error();
+  return file;
+}
+
 // A host in place of a name is an OCI registry, of which the scheme was left out.
 Error unknown_registry_of(const config::Config& config, const std::string& name, std::string_view rest) {
   Error failure = config::unknown_registry(config, name);
@@ -118,7 +129,7 @@ class Registries::Impl {
         modules_(world_.paths.compiled_code(), world_.files, world_.clock),
         pins_(world_.files, world_.paths.pins()),
         oci_(world_.oci, world_.files, world_.processes),
-        trust_(world_.files, world_.paths, world_.clock, world_.events) {}
+        trust_(world_.files, world_.paths, world_.clock, world_.events, world_.check_provenance) {}
 
   /// Warnings of the file are said once, however often it is read.
   Result<config::Config> load() const {
@@ -144,7 +155,9 @@ class Registries::Impl {
     return open_view(*registry, world_.paths, world_.files, git_, world_.events, world_.oci);
   }
 
-  Result<Fetched> fetch(const RegistryRef& reference, const Context& context, std::string_view engine) const;
+  enum class Judged : std::uint8_t { Here, Later };
+  Result<Fetched> fetch(const RegistryRef& reference, const Context& context, std::string_view engine,
+                        Judged judged = Judged::Here) const;
   Result<Fetched> fetch(const GitRef& reference, const Context& context, std::string_view engine) const;
   Result<Fetched> fetch(const oci::Reference& reference, const Context& context, std::string_view,
                         ChangedVersions changed = ChangedVersions::Refuse) const;
@@ -156,6 +169,8 @@ class Registries::Impl {
   Result<std::optional<oci::Reference>> trusted_oci_reference(const PackageRef& reference) const;
 
   Result<FetchedBase> fetch_base(const BaseReference& base, const Context& context) const;
+  Result<ChartVerdict> verify_chart(const Fetched& package, std::shared_ptr<const trust::Keyring> keyring,
+                                    const Context& context) const;
 
   /// Holds a new state of a registry against everything that was read from it before.
   Status check_pins(const std::string& registry, const RegistryState& state, ChangedVersions changed,
@@ -203,18 +218,6 @@ class Registries::Impl {
         .with_because(fmt::format("{} is an OCI registry, and the rule ({}) is for one in git or a directory",
                                   reference.registry, rule.place))
         .with_hint(fmt::format("write it for {}", repository.str()));
-  }
-  // Signatures that nobody here can read are no signatures.
-  Status check_verifiable(const RegistryRef& reference, const std::string& because) const {
-    if (because.empty()) return {};
-    MIST_TRY(const trust::Rule rule,
-             trust_.rule_for(fmt::format("{}/{}", reference.registry, reference.path)));
-    if (rule.mode != trust::Mode::Require) return {};
-    return error(ErrorKind::Forbidden, "the trust policy's rule {} can't be held for {}", rule.match,
-                 PackageRef(reference).display())
-        .with_because(because)
-        .with_hint(
-            "publish it in an OCI registry and sign it there: mistctl push CHART.tgz oci://… --sign KEY");
   }
   Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw) const;
   Result<std::optional<Fetched>> known_manifest(oci::Reference reference,
@@ -280,7 +283,7 @@ Result<std::optional<oci::Reference>> Registries::Impl::trusted_oci_reference(
 }
 
 Result<Fetched> Registries::Impl::fetch(const RegistryRef& wanted, const Context& context,
-                                        std::string_view engine) const {
+                                        std::string_view engine, Judged judged) const {
   MIST_TRY(const std::optional<oci::Reference> there, trusted_oci_reference(PackageRef(wanted)));
   if (there) {
     MIST_TRY(Fetched fetched, fetch(*there, context, engine));
@@ -289,10 +292,13 @@ Result<Fetched> Registries::Impl::fetch(const RegistryRef& wanted, const Context
   }
   MIST_TRY(const std::unique_ptr<RegistryView> view, open(wanted.registry));
   MIST_TRY(const RegistryRef reference, view->exact(wanted, context, refusing(wanted.registry)));
-  MIST_TRY_VOID(check_verifiable(reference, view->unverifiable()));
   const std::string key = pin_key(reference);
   const auto is_trusted = [&](const PackageContent& content, const crypto::Digest& digest) -> Status {
-    if (!view->unverifiable().empty()) return {};
+    if (view->signed_with() == RegistryView::Signed::Helm && judged == Judged::Later) return {};
+    if (view->signed_with() == RegistryView::Signed::Helm)
+      return check_chart_trust(
+          trust_, reference, content, digest,
+          [&] { return view->provenance(reference, context, refusing(reference.registry)); }, context);
     return check_file_trust(trust_, reference, content, digest,
                             [&](const std::string& path) -> Result<std::optional<std::string>> {
                               MIST_TRY(RegistryFile file,
@@ -430,6 +436,48 @@ Result<Fetched> Registries::Impl::fetch(const LocalRef& reference, const Context
   const crypto::Digest digest = digest_of(*content);
   std::string origin = path.string();
   return Fetched{*std::move(content), digest, std::move(resolved), std::move(origin)};
+}
+
+Result<ChartVerdict> Registries::Impl::verify_chart(const Fetched& package,
+                                                    std::shared_ptr<const trust::Keyring> keyring,
+                                                    const Context& context) const {
+  trust::Rule rule{.match = {}, .mode = trust::Mode::Require, .keys = {}, .keyring = std::move(keyring)};
+  const std::string name = package.resolved.display();
+  const WallTime now = world_.clock.now();
+  if (const auto* const there = std::get_if<oci::Reference>(&package.resolved.form())) {
+    MIST_TRY(OciSource* const client, oci_source());
+    if (!there->digest) return error(ErrorKind::Internal, "{} has no digest", name);
+    MIST_TRY(Verdict verdict, trust_.look(there->repository, *there->digest, *client, &rule, context));
+    Status judged = trust::judge_required(rule, {there->repository.identity(), *there->digest},
+                                          verdict.proofs, now, verdict.missing);
+    return ChartVerdict{std::move(verdict.proofs), std::move(judged)};
+  }
+  MIST_TRY(trust::ChartArchive archive, chart_archive(package.content, name));
+  trust::Subject subject{name, package.digest};
+  ReadProvenance read;
+  KeepText keep = KeepText::No;
+  std::unique_ptr<RegistryView> view;
+  if (const auto* const local = std::get_if<LocalRef>(&package.resolved.form())) {
+    read = [this, path = Path(local->path.string() + std::string(trust::kProvenanceEnding))] {
+      return read_local_provenance(world_.files, path);
+    };
+  } else if (const auto* const named = std::get_if<RegistryRef>(&package.resolved.form())) {
+    MIST_TRY(view, open(named->registry));
+    // The name in a repository is the chart's, whatever it was called when it was packed.
+    archive.file.clear();
+    subject = chart_subject(*named, package.digest);
+    keep = KeepText::Yes;
+    read = [this, &view, named, &context] {
+      return view->provenance(*named, context, refusing(named->registry));
+    };
+  } else {
+    return error(ErrorKind::Invalid, "{} has no provenance file", name)
+        .with_because("packages in git repositories are protected by their commit")
+        .with_hint("leave --verify out, or name the chart in a chart repository or an OCI registry");
+  }
+  MIST_TRY(ChartProofs chart, prove_chart(trust_, subject, archive, *rule.keyring, read, keep, context));
+  Status judged = trust::judge_required(rule, subject, chart.proofs, now, chart.missing);
+  return ChartVerdict{std::move(chart.proofs), std::move(judged)};
 }
 
 std::string manifest_key(const oci::Repository& repository, const crypto::Digest& manifest) {
@@ -661,6 +709,18 @@ Result<Fetched> Registries::fetch_manifest(const PackageRef& reference, const cr
 Result<Fetched> Registries::fetch_moved(const PackageRef& reference, const Context& context) {
   MIST_TRY(const std::optional<oci::Reference> there, impl_->trusted_oci_reference(reference));
   return there ? impl_->fetch(*there, context, {}, ChangedVersions::Accept) : fetch(reference, context);
+}
+
+Result<Fetched> Registries::fetch_to_verify(const PackageRef& reference, const Context& context) {
+  const auto* const named = std::get_if<RegistryRef>(&reference.form());
+  return named == nullptr ? fetch(reference, context)
+                          : impl_->fetch(*named, context, {}, Impl::Judged::Later);
+}
+
+Result<ChartVerdict> Registries::verify_chart(const Fetched& package,
+                                              std::shared_ptr<const trust::Keyring> keyring,
+                                              const Context& context) {
+  return impl_->verify_chart(package, std::move(keyring), context);
 }
 
 Result<std::optional<oci::Reference>> Registries::oci_reference(const PackageRef& reference) const {

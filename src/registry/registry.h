@@ -26,6 +26,7 @@
 #include "registry/package_files.h"
 #include "registry/reference.h"
 #include "registry/registry_view.h"
+#include "trust/provenance.h"
 
 namespace mist::registry {
 
@@ -77,6 +78,12 @@ struct FetchedBase {
   bool on_this_machine = false;  ///< so is every repository that a file of it comes from
 };
 
+/// Whether a keyring signed a chart.
+struct ChartVerdict {
+  std::vector<trust::Proof> proofs;
+  Status judged;  ///< Forbidden: it didn't, or there is no signature; says where that was looked for
+};
+
 /// Whether packages are read from the mirrors of the configuration, or from registries themselves.
 enum class Mirrors : bool { Ignore, Use };
 
@@ -90,6 +97,7 @@ class Registries {
     const Clock& clock;
     OciAccess oci = {};
     Mirrors mirrors = Mirrors::Use;
+    trust::CheckProvenance check_provenance = {};  ///< none: where a keyring is required, nothing can be used
   };
 
   explicit Registries(World world);
@@ -111,9 +119,16 @@ class Registries {
   /// if it is gone. Of other registries as fetch. NotFound also where the registry has no such manifest.
   Result<Fetched> fetch_manifest(const PackageRef& reference, const crypto::Digest& manifest,
                                  const Context& context);
+  /// As fetch, whatever the trust policy says of a chart in a chart repository: for whoever judges it then.
+  Result<Fetched> fetch_to_verify(const PackageRef& reference, const Context& context);
   /// As fetch, but a version in an OCI registry may have other bytes now: they are the known ones from now
   /// on.
   Result<Fetched> fetch_moved(const PackageRef& reference, const Context& context);
+  /// The signatures of a packed chart, as far as `keyring` is concerned: of its provenance file, wherever the
+  /// package came from. The policy isn't asked, and nothing is remembered. Errors: Invalid (no packed chart),
+  /// as fetch.
+  Result<ChartVerdict> verify_chart(const Fetched& package, std::shared_ptr<const trust::Keyring> keyring,
+                                    const Context& context);
   /// The reference in terms of an OCI registry, by its name or address; nothing: it is of another kind.
   Result<std::optional<oci::Reference>> oci_reference(const PackageRef& reference) const;
 

@@ -3,6 +3,7 @@
 // it; add the next one beside the two here and in `open_view`. An OCI registry is none: it is asked for one
 // repository at a time. Any thread.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "config/paths.h"
+#include "registry/chart_trust.h"
 #include "registry/git.h"
 #include "registry/layout.h"
 #include "registry/oci_session.h"
@@ -58,8 +60,14 @@ class RegistryView {
   /// where none is. Any other reference as it is. Errors: NotFound, as index and update.
   virtual Result<RegistryRef> exact(const RegistryRef& reference, const Context& context,
                                     const Accept& accept);
-  /// Why signatures that a trust policy requires can't be held here; empty: they can.
-  virtual std::string unverifiable() const { return {}; }
+  /// How packages here are signed.
+  enum class Signed : std::uint8_t { Minisign, Helm };  ///< file_trust.h, chart_trust.h
+  virtual Signed signed_with() const { return Signed::Minisign; }
+  /// The provenance file of a version, where they are Helm's. Errors: as read.
+  virtual Result<ProvenanceFile> provenance(const RegistryRef& /*reference*/, const Context& /*context*/,
+                                            const Accept& /*accept*/) {
+    return ProvenanceFile{};
+  }
   /// Looks after an update too, where the version isn't here yet. `accept` as in update.
   virtual Result<ReadPackage> read(const RegistryRef& reference, const Context& context,
                                    const Accept& accept) = 0;

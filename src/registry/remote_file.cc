@@ -48,13 +48,15 @@ Error refused(const std::string& url, int status) {
 }  // namespace
 
 Result<std::optional<std::string>> fetch_remote_file(http::Transport& transport, const std::string& url,
-                                                     const Context& context, PlainHttp plain) {
-  MIST_TRY(CheckedFile file, fetch_changed_file(transport, url, {}, context, plain));
+                                                     const Context& context, PlainHttp plain,
+                                                     std::uint64_t most) {
+  MIST_TRY(CheckedFile file, fetch_changed_file(transport, url, {}, context, plain, most));
   return std::move(file.content);
 }
 
 Result<CheckedFile> fetch_changed_file(http::Transport& transport, const std::string& url,
-                                       const FileValidators& known, const Context& caller, PlainHttp plain) {
+                                       const FileValidators& known, const Context& caller, PlainHttp plain,
+                                       std::uint64_t most) {
   const Context context = caller.with_timeout(kTimeout);
   std::string at = url;
   for (int i = 0; i <= kMaxRedirects; ++i) {
@@ -62,7 +64,7 @@ Result<CheckedFile> fetch_changed_file(http::Transport& transport, const std::st
     http::Request request;
     request.url = at.substr(0, at.find('#'));
     request.repeat = http::Repeat::Safe;
-    request.response_limit = kMaxPackageBytes;
+    request.response_limit = most;
     if (!known.etag.empty()) request.headers.push_back({"If-None-Match", known.etag});
     if (!known.last_modified.empty()) request.headers.push_back({"If-Modified-Since", known.last_modified});
     MIST_TRY(http::Response response,

@@ -2,12 +2,14 @@
 // A single file from the web: what a kustomization may name by its URL, and what chart repositories consist
 // of. Any thread.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "base/context.h"
 #include "base/result.h"
 #include "http/transport.h"
+#include "registry/package_files.h"
 
 namespace mist::registry {
 
@@ -16,10 +18,11 @@ enum class PlainHttp : bool { ThisMachine, Everywhere };
 
 /// Its content; nothing if the server has no such file, or only a page for people (HTML). Follows redirects.
 /// Errors: Invalid (a URL that isn't https, or http to this machine; too large), Forbidden, Retryable
-/// (network, a server that fails), Timeout, Cancelled.
+/// (network, a server that fails), Timeout, Cancelled. `most`: bytes.
 Result<std::optional<std::string>> fetch_remote_file(http::Transport& transport, const std::string& url,
                                                      const Context& context,
-                                                     PlainHttp plain = PlainHttp::ThisMachine);
+                                                     PlainHttp plain = PlainHttp::ThisMachine,
+                                                     std::uint64_t most = kMaxPackageBytes);
 
 /// By what a server tells whether a file is still the same (RFC 9110, section 8.8).
 struct FileValidators {
@@ -36,6 +39,7 @@ struct CheckedFile {
 /// The same, unless it is as `known` says.
 Result<CheckedFile> fetch_changed_file(http::Transport& transport, const std::string& url,
                                        const FileValidators& known, const Context& context,
-                                       PlainHttp plain = PlainHttp::ThisMachine);
+                                       PlainHttp plain = PlainHttp::ThisMachine,
+                                       std::uint64_t most = kMaxPackageBytes);
 
 }  // namespace mist::registry

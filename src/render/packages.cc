@@ -9,6 +9,7 @@
 #include "formats/remote_bases.h"
 #include "oci/reference.h"
 #include "oci/tags.h"
+#include "render/chart_provenance.h"
 
 namespace mist::render {
 namespace {
@@ -67,7 +68,8 @@ Error about_sources(const registry::PackageRef& parsed, Error failure) {
 
 }  // namespace
 
-Packages::Packages(World world) : world_(std::move(world)), registries_(world_.registries) {}
+Packages::Packages(World world)
+    : world_(std::move(world)), registries_(with_provenance(world_.registries, world_.engines)) {}
 
 Result<package::Source> Packages::fetch_recorded(const release::PackageInfo& recorded, std::string engine,
                                                  const Context& context) {
@@ -80,7 +82,8 @@ Result<package::Source> Packages::fetch(std::string_view reference, std::string 
                                         const std::vector<release::CalledPackage>* recorded,
                                         const Context& context) {
   MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
-  MIST_TRY(package::Source source, find(parsed, std::move(engine), world_.locked, context));
+  MIST_TRY(Found first, read_verified(parsed, std::move(engine), context));
+  MIST_TRY(package::Source source, completed(std::move(first), world_.locked, context));
   // Paths among its dependencies are relative to its directory.
   std::string directory;
   if (const auto* const local = std::get_if<registry::LocalRef>(&parsed.form())) {
@@ -150,6 +153,18 @@ Result<Packages::Found> Packages::read(const registry::PackageRef& parsed, std::
                                        const Context& context) {
   auto answer = registries_.fetch(parsed, context, engine);
   if (!answer.ok()) return about_sources(parsed, std::move(answer).error());
+  return found(*std::move(answer), parsed, std::move(engine));
+}
+
+Result<Packages::Found> Packages::read_verified(const registry::PackageRef& parsed, std::string engine,
+                                                const Context& context) {
+  verified_.clear();
+  if (world_.keyring == nullptr) return read(parsed, std::move(engine), context);
+  auto answer = registries_.fetch(parsed, context, engine);
+  if (!answer.ok()) return about_sources(parsed, std::move(answer).error());
+  MIST_TRY(registry::ChartVerdict verdict, registries_.verify_chart(*answer, world_.keyring, context));
+  MIST_TRY_VOID(std::move(verdict.judged));
+  verified_ = std::move(verdict.proofs);
   return found(*std::move(answer), parsed, std::move(engine));
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "formats/remote_bases.h"
 #include "http/transport.h"
@@ -15,6 +16,8 @@
 #include "package/values.h"
 #include "registry/registry.h"
 #include "render/dependencies.h"
+#include "trust/policy.h"
+#include "trust/proof.h"
 
 namespace mist::render {
 
@@ -28,6 +31,8 @@ class Packages final : private PackageFinder {
     package::RendererOptions engines;  ///< of the engine that says what a kustomization names
     formats::RemoteBases remote_bases = formats::RemoteBases::Public;
     bool locked = false;  ///< DependencyRules::locked of what is fetched
+    /// Must have signed the chart that is fetched by name, beside what the policy says; null: nothing more.
+    std::shared_ptr<const trust::Keyring> keyring = {};
   };
   explicit Packages(World world);
 
@@ -37,6 +42,8 @@ class Packages final : private PackageFinder {
   Result<package::Source> fetch(std::string_view reference, std::string engine, const Context& context) {
     return fetch(reference, std::move(engine), nullptr, context);
   }
+  /// The proofs by which `World::keyring` signed the chart that was fetched last.
+  const std::vector<trust::Proof>& verified() const { return verified_; }
   /// The same for a release, which keeps the versions of what its package calls. Conflict too when a
   /// version's bytes changed.
   Result<package::Source> fetch_recorded(const release::PackageInfo& recorded, std::string engine,
@@ -69,6 +76,8 @@ class Packages final : private PackageFinder {
   };
   static Found found(registry::Fetched fetched, const registry::PackageRef& reference, std::string engine);
   Result<Found> read(const registry::PackageRef& reference, std::string engine, const Context& context);
+  Result<Found> read_verified(const registry::PackageRef& reference, std::string engine,
+                              const Context& context);
   Result<package::Source> find(const registry::PackageRef& reference, std::string engine, bool locked,
                                const Context& context);
   Result<package::Source> completed(Found found, bool locked, const Context& context);
@@ -81,6 +90,7 @@ class Packages final : private PackageFinder {
 
   World world_;
   registry::Registries registries_;
+  std::vector<trust::Proof> verified_;
 };
 
 /// The values of that package: those of charts are Helm's. Invalid with line and column; `events` get the

@@ -10,7 +10,8 @@ using encoding::Value;
 constexpr std::string_view kVersion = "mistletoe.dev/v1alpha1";
 constexpr std::string_view kPackageKind = "RememberedSigners";
 constexpr std::string_view kManifestKind = "ProvedSignatures";
-constexpr std::uint64_t kMostRecord = std::uint64_t{1} << 20;
+constexpr std::string_view kProvenanceKind = "KeptProvenance";
+constexpr std::uint64_t kMostRecord = std::uint64_t{8} << 20;  // a provenance file, escaped as JSON
 
 std::string sealed(Value document) {
   document.set("seal", crypto::sha256(encoding::to_json(document)).str());
@@ -36,7 +37,8 @@ Value to_value(const Proof& proof) {
                         {"identity", proof.identity ? Value::object({{"issuer", proof.identity->issuer},
                                                                      {"subject", proof.identity->subject}})
                                                     : Value()},
-                        {"trustRoot", proof.root}});
+                        {"trustRoot", proof.root},
+                        {"user", proof.user}});
 }
 
 std::set<std::string> texts_in(const Value* list) {
@@ -48,7 +50,7 @@ std::set<std::string> texts_in(const Value* list) {
 }
 
 oci::SignatureForm form_in(std::string_view text) {
-  for (const auto form : {oci::SignatureForm::Bundle, oci::SignatureForm::Minisign})
+  for (const auto form : {oci::SignatureForm::Bundle, oci::SignatureForm::Minisign, oci::SignatureForm::Helm})
     if (text == oci::to_string(form)) return form;
   return oci::SignatureForm::Cosign;
 }
@@ -67,7 +69,8 @@ Proof proof_in(const Value& value) {
                                ? std::optional(Identity{std::string(identity->string_at("issuer")),
                                                         std::string(identity->string_at("subject"))})
                                : std::nullopt,
-               .root = std::string(value.string_at("trustRoot"))};
+               .root = std::string(value.string_at("trustRoot")),
+               .user = std::string(value.string_at("user"))};
 }
 
 }  // namespace
@@ -79,6 +82,10 @@ Path Memory::package_path(const std::string& package) const {
 Path Memory::manifest_path(const Subject& subject) const {
   const std::string name = fmt::format("{}@{}", subject.package, subject.manifest.str());
   return directory_ / "manifests" / (crypto::sha256(name).hex() + ".json");
+}
+
+Path Memory::provenance_path(const Subject& subject) const {
+  return directory_ / "provenance" / manifest_path(subject).filename();
 }
 
 Result<std::optional<Value>> Memory::read(const Path& path, std::string_view kind) const {
@@ -131,6 +138,55 @@ Result<std::optional<std::vector<Proof>>> Memory::proofs_of(const Subject& subje
   if (const Value* const list = document->find("signatures"); list != nullptr && list->is_array())
     for (const Value& each : list->as_array()) proofs.push_back(proof_in(each));
   return std::optional(std::move(proofs));
+}
+
+Result<std::optional<KeptProvenance>> Memory::provenance_of(const Subject& subject) const {
+  const Path path = provenance_path(subject);
+  MIST_TRY(const std::optional<Value> document, read(path, kProvenanceKind));
+  if (!document) return std::optional<KeptProvenance>();
+  const Result<crypto::Digest> archive = crypto::Digest::parse(document->string_at("archive"));
+  if (document->string_at("package") != subject.package ||
+      document->string_at("manifest") != subject.manifest.str() || !archive)
+    return altered_record(path, "it is of another manifest");
+  return std::optional(KeptProvenance{.text = std::string(document->string_at("text")),
+                                      .archive = {.name = std::string(document->string_at("chart")),
+                                                  .version = std::string(document->string_at("version")),
+                                                  .digest = *archive}});
+}
+
+Status Memory::keep_provenance(const Subject& subject, const KeptProvenance& provenance) const {
+  return write(provenance_path(subject), Value::object({{"apiVersion", kVersion},
+                                                        {"kind", kProvenanceKind},
+                                                        {"package", subject.package},
+                                                        {"manifest", subject.manifest.str()},
+                                                        {"chart", provenance.archive.name},
+                                                        {"version", provenance.archive.version},
+                                                        {"archive", provenance.archive.digest.str()},
+                                                        {"text", provenance.text}}));
+}
+
+Path Memory::certificate_path(const std::string& key) const {
+  return directory_ / "certificates" / (crypto::sha256(key).hex() + ".pgp");
+}
+
+// A reader tells their fingerprints anew.
+Result<std::string> Memory::certificates_of(const std::set<std::string>& keys) const {
+  std::string all;
+  for (const std::string& key : keys) {
+    if (!key.starts_with(kOpenPgpPrefix)) continue;
+    Result<std::string> one = files_.read(certificate_path(key), kMostRecord);
+    if (one)
+      all += *one;
+    else if (one.error().kind != ErrorKind::NotFound)
+      return one;
+  }
+  return all;
+}
+
+Status Memory::keep_certificate(const std::string& key, const std::string& certificate) const {
+  const Path path = certificate_path(key);
+  MIST_TRY_VOID(files_.make_directories(path.parent_path(), 0700));
+  return files_.write(path, certificate, {.mode = 0600});
 }
 
 Status Memory::record(const Subject& subject, std::span<const Proof> proofs) const {

@@ -3,9 +3,10 @@
 // proofs of each manifest, so that they need no request again. Files below the state directory with a
 // checksum of themselves, like pins (registry/pin_store.h). Any thread, many processes.
 //
-//   <directory>/packages/<sha256 of the package>.json    {"kind":"RememberedSigners", "package", "keys", …}
-//   <directory>/manifests/<sha256 of package@digest>.json {"kind":"ProvedSignatures", "package", "manifest",
-//   …}
+//   <directory>/packages/<sha256 of the package>.json      {"kind":"RememberedSigners", "package", "keys", …}
+//   <directory>/manifests/<sha256 of package@digest>.json  {"kind":"ProvedSignatures", "package", …}
+//   <directory>/provenance/<the same>.json                 {"kind":"KeptProvenance", "package", "text", …}
+//   <directory>/certificates/<sha256 of a fingerprint>.pgp  an OpenPGP key
 
 #include <optional>
 #include <set>
@@ -17,8 +18,15 @@
 #include "base/result.h"
 #include "encoding/value.h"
 #include "trust/proof.h"
+#include "trust/provenance.h"
 
 namespace mist::trust {
+
+/// A provenance file, and the archive that it was held against.
+struct KeptProvenance {
+  std::string text;
+  ChartArchive archive;
+};
 
 class Memory {
  public:
@@ -34,9 +42,20 @@ class Memory {
   Result<std::optional<std::vector<Proof>>> proofs_of(const Subject& subject) const;
   Status record(const Subject& subject, std::span<const Proof> proofs) const;
 
+  /// The provenance file of a chart, as it was read last; nothing: none was kept. Same errors.
+  Result<std::optional<KeptProvenance>> provenance_of(const Subject& subject) const;
+  Status keep_provenance(const Subject& subject, const KeptProvenance& provenance) const;
+
+  /// The OpenPGP keys with these fingerprints ("openpgp:…"), one after the other, as far as they were kept.
+  /// Errors: of FileSystem::read.
+  Result<std::string> certificates_of(const std::set<std::string>& keys) const;
+  Status keep_certificate(const std::string& key, const std::string& certificate) const;
+
  private:
   Path package_path(const std::string& package) const;
   Path manifest_path(const Subject& subject) const;
+  Path provenance_path(const Subject& subject) const;
+  Path certificate_path(const std::string& key) const;
   Result<std::optional<encoding::Value>> read(const Path& path, std::string_view kind) const;
   Status write(const Path& path, encoding::Value document) const;
 

@@ -22,6 +22,7 @@ constexpr std::string_view kPolicyKind = "TrustPolicy";
 constexpr std::uint64_t kMostPolicyBytes = std::uint64_t{1} << 20;
 constexpr std::size_t kMostRules = 1000;
 constexpr std::size_t kMostKeys = 100;
+constexpr std::size_t kFingerprintDigits[] = {40, 64};  // of OpenPGP keys of version 4, and of 5 and 6
 constexpr std::array<std::string_view, 4> kModes{"remember", "require", "ignore", "known"};
 
 // Reads the document; knows where everything stands in the text.
@@ -82,9 +83,9 @@ class PolicyReader {
   Result<Rule> rule(const Value& value) const {
     if (!value.is_object())
       return fail(value, "a rule is not an object", "write '- match: oci://registry.example/**'");
-    MIST_TRY_VOID(
-        only(value, "",
-             {"match", "mode", "keys", "identities", "threshold", "minimumAge", "maximumAge", "signedFor"}));
+    MIST_TRY_VOID(only(value, "",
+                       {"match", "mode", "keys", "identities", "keyring", "fingerprints", "threshold",
+                        "minimumAge", "maximumAge", "signedFor"}));
     Rule rule;
     rule.place = place_text(file_, value.position().line);
     rule.match = value.string_at("match");
@@ -99,23 +100,29 @@ class PolicyReader {
     rule.root = root_;
     const Value* const keys = value.find("keys");
     const Value* const identities = value.find("identities");
-    const bool names_signers = keys != nullptr || identities != nullptr;
+    const Value* const keyring = value.find("keyring");
+    const bool names_signers = keys != nullptr || identities != nullptr || keyring != nullptr;
     MIST_TRY(rule.mode, mode(value, "mode", names_signers ? Mode::Require : Mode::Remember));
     if ((rule.mode == Mode::Require) != names_signers)
       return fail(value,
-                  names_signers ? fmt::format("{} has {}, but doesn't require them", rule.match,
-                                              keys != nullptr ? "keys" : "identities")
-                                : fmt::format("{} requires signatures, but names no keys", rule.match),
-                  "mode: require belongs together with keys or identities");
+                  names_signers
+                      ? fmt::format("{} has {}", rule.match,
+                                    keys != nullptr         ? "keys, but doesn't require them"
+                                    : identities != nullptr ? "identities, but doesn't require them"
+                                                            : "a keyring, but doesn't require its keys")
+                      : fmt::format("{} requires signatures, but names no keys", rule.match),
+                  "mode: require belongs together with keys, identities or a keyring");
     if (!is_oci && remembers(rule.mode))
-      return fail(value, fmt::format("{} is no OCI registry, so no signer can be remembered", rule.match),
-                  "a signature of minisign's doesn't hold its key: name it in keys");
+      return fail(
+          value, fmt::format("{} is no OCI registry, so no signer can be remembered", rule.match),
+          "signatures of minisign's and Helm's don't hold their keys: name them in keys, or in a keyring");
     if (keys != nullptr) MIST_TRY_VOID(read_keys(*keys, rule));
     if (identities != nullptr && !is_oci)
       return fail(*identities,
                   fmt::format("{} is no OCI registry, so nothing of it is signed by an identity", rule.match),
                   "name a key of minisign's in keys");
     if (identities != nullptr) MIST_TRY_VOID(read_identities(*identities, rule));
+    MIST_TRY_VOID(read_keyring(value, rule));
     MIST_TRY_VOID(read_limits(value, rule));
     return rule;
   }
@@ -237,13 +244,49 @@ class PolicyReader {
     return {};
   }
 
+  Status read_keyring(const Value& rule_value, Rule& rule) const {
+    const Value* const value = rule_value.find("keyring");
+    const Value* const fingerprints = rule_value.find("fingerprints");
+    if (value == nullptr) {
+      if (fingerprints == nullptr) return {};
+      return fail(*fingerprints, "fingerprints are those of a keyring, and the rule has none",
+                  "write 'keyring: team.gpg' beside them");
+    }
+    if (!value->is_string() || value->as_string().empty())
+      return fail(*value, "keyring is not a file", "write 'keyring: team.gpg', which `gpg --export` writes");
+    Keyring keyring{.file = value->as_string(), .bytes = {}, .digest = crypto::sha256("")};
+    Result<std::string> content = read_(Path(keyring.file));
+    if (!content)
+      return fail(*value,
+                  fmt::format("the keyring {} can't be read: {}", keyring.file, content.error().message),
+                  "the path is relative to the policy's file");
+    keyring.bytes = *std::move(content);
+    keyring.digest = crypto::sha256(keyring.bytes);
+    if (fingerprints != nullptr) {
+      constexpr const char* kForm =
+          "write them as `gpg --fingerprint` prints them, 40 hexadecimal digits each";
+      if (!fingerprints->is_array() || fingerprints->empty() || fingerprints->size() > kMostKeys)
+        return fail(*fingerprints, "fingerprints is not a list of fingerprints", kForm);
+      for (const Value& each : fingerprints->as_array()) {
+        std::optional<std::string> one =
+            each.is_string() ? openpgp_fingerprint(each.as_string()) : std::nullopt;
+        if (!one) return fail(each, "this is not the fingerprint of an OpenPGP key", kForm);
+        keyring.fingerprints.push_back(*std::move(one));
+      }
+    }
+    rule.keyring = std::make_shared<const Keyring>(std::move(keyring));
+    return {};
+  }
+
   Status read_limits(const Value& value, Rule& rule) const {
     if (const Value* const threshold = value.find("threshold")) {
-      const std::size_t most = std::max<std::size_t>(rule.keys.size() + rule.identities.size(), 1);
+      const std::size_t most = std::max<std::size_t>(
+          rule.keys.size() + rule.identities.size() + (rule.keyring != nullptr ? 1 : 0), 1);
       if (!threshold->is_int() || threshold->as_int() < 1 ||
           static_cast<std::size_t>(threshold->as_int()) > most || rule.mode != Mode::Require)
-        return fail(*threshold, fmt::format("threshold must be from 1 to {}", most),
-                    "it is the number of the rule's keys and identities that must have signed");
+        return fail(
+            *threshold, fmt::format("threshold must be from 1 to {}", most),
+            "it is the number of the rule's keys and identities that must have signed; a keyring is one");
       rule.threshold = static_cast<std::size_t>(threshold->as_int());
     }
     MIST_TRY(rule.minimum_age, age(value, "minimumAge", rule));
@@ -296,6 +339,25 @@ std::string objection_to(const TrustedIdentity& identity) {
   if (identity.subject.find_first_not_of('*') == std::string::npos)
     return "needs a subject: whoever has an account at the issuer fits otherwise";
   return {};
+}
+
+std::optional<std::string> openpgp_fingerprint(std::string_view text) {
+  text = trim(text);
+  if (text.starts_with(kOpenPgpPrefix)) text.remove_prefix(kOpenPgpPrefix.size());
+  if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
+  std::string digits;
+  for (const char c : text) {
+    if (c == ' ') continue;
+    if (c >= 'a' && c <= 'f')
+      digits += static_cast<char>(c - 'a' + 'A');
+    else if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'F'))
+      digits += c;
+    else
+      return std::nullopt;
+  }
+  if (std::ranges::find(kFingerprintDigits, digits.size()) == std::end(kFingerprintDigits))
+    return std::nullopt;
+  return fmt::format("{}{}", kOpenPgpPrefix, digits);
 }
 
 bool matches(std::string_view pattern, std::string_view text) {
@@ -363,7 +425,7 @@ Result<Policy> Policy::load(const FileSystem& files, const Path& file) {
   }
   // An absolute path stays as it is.
   MIST_TRY(Policy policy, parse(*text, file.string(), [&](const Path& named) {
-             return files.read(file.parent_path() / named, kMostPolicyBytes);
+             return files.read(file.parent_path() / named, kMaxKeyringBytes);
            }));
   if (!policy.signing_config_.empty()) policy.signing_config_ = file.parent_path() / policy.signing_config_;
   return policy;

@@ -39,6 +39,19 @@ struct TrustedIdentity {
   friend bool operator==(const TrustedIdentity&, const TrustedIdentity&) = default;
 };
 
+/// OpenPGP keys that Helm's provenance files may be signed with (trust/provenance.h).
+struct Keyring {
+  std::string file;  ///< as the user named it
+  std::string bytes;
+  crypto::Digest digest;                       ///< of `bytes`
+  std::vector<std::string> fingerprints = {};  ///< of the primary keys that count ("openpgp:…"); empty: all
+};
+inline constexpr std::string_view kOpenPgpPrefix = "openpgp:";
+inline constexpr std::uint64_t kMaxKeyringBytes = std::uint64_t{16} << 20;
+
+/// As people write them ("0x5E61 5389 …") with kOpenPgpPrefix; nothing: it is no fingerprint of a key.
+std::optional<std::string> openpgp_fingerprint(std::string_view text);
+
 /// Why it protects nothing, to follow "an identity"; empty: it does.
 std::string objection_to(const TrustedIdentity& identity);
 
@@ -54,6 +67,8 @@ struct Rule {
   std::vector<TrustedIdentity> identities = {};  ///< of Require; they count as `keys` do
   /// The authorities and logs that keyless signatures are held against; null: those prove nothing.
   std::shared_ptr<const TrustRoot> root = {};
+  /// Of Require; it counts as one of `keys` does. Null: none.
+  std::shared_ptr<const Keyring> keyring = {};
 };
 
 /// Whether it holds packages against the keys that this machine remembers.

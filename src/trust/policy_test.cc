@@ -25,6 +25,7 @@ Result<Policy> parsed(const std::string& spec) {
                          if (path == "a.pub") return public_pem(1);
                          if (path == "b.pub") return public_pem(2);
                          if (path == "bad.pub") return std::string("no key");
+                         if (path == "team.gpg") return std::string("OpenPGP");
                          if (path == "root.json")
                            return encoding::to_json(mist::testing::Sigstore(1).trusted_root());
                          return error(ErrorKind::NotFound, "cannot read {}", path.string());
@@ -60,6 +61,40 @@ TEST(TrustPolicy, TheFirstRuleThatMatchesCounts) {
   EXPECT_EQ(policy->rule_for("oci://reg.example/team/other").threshold, 2u);
   EXPECT_EQ(policy->rule_for("oci://localhost:5000/x").mode, Mode::Remember);
   EXPECT_EQ(policy->rule_for("oci://elsewhere.example/x").mode, Mode::Ignore);
+}
+
+TEST(TrustPolicy, AKeyringIsForCharts) {
+  const auto policy = parsed(R"(
+  rules:
+  - match: shop/**
+    keyring: team.gpg
+    fingerprints: ["5e61 5389 b53c a37f 0ee6  0bd3 843b bf98 1fc1 8762"]
+  - match: oci://reg.example/charts/*
+    keys: [{name: a, file: a.pub}]
+    keyring: team.gpg
+    threshold: 2
+)");
+  ASSERT_TRUE(policy.ok()) << policy.error().to_line();
+  const Rule& shop = policy->rule_for("shop/web");
+  EXPECT_EQ(shop.mode, Mode::Require);
+  ASSERT_NE(shop.keyring, nullptr);
+  EXPECT_EQ(shop.keyring->bytes, "OpenPGP");
+  EXPECT_EQ(shop.keyring->fingerprints,
+            std::vector<std::string>{"openpgp:5E615389B53CA37F0EE60BD3843BBF981FC18762"});
+  EXPECT_EQ(policy->rule_for("oci://reg.example/charts/web").threshold, 2u);
+  const auto rule = [](const std::string& members) {
+    return failure(fmt::format("  rules: [{{match: shop/**, {}}}]", members));
+  };
+  EXPECT_EQ(rule("keyring: gone.gpg"), "the keyring gone.gpg can't be read: cannot read gone.gpg");
+  EXPECT_EQ(rule("keyring: [team.gpg]"), "keyring is not a file");
+  EXPECT_EQ(failure("  rules: [{match: 'oci://reg.example/x', fingerprints: [x]}]"),
+            "fingerprints are those of a keyring, and the rule has none");
+  EXPECT_EQ(rule("keyring: team.gpg, fingerprints: []"), "fingerprints is not a list of fingerprints");
+  for (const char* bad : {"843BBF981FC18762", "x", "5E615389B53CA37F0EE60BD3843BBF981FC1876G"})
+    EXPECT_EQ(rule(fmt::format("keyring: team.gpg, fingerprints: ['{}']", bad)),
+              "this is not the fingerprint of an OpenPGP key");
+  EXPECT_EQ(rule("keyring: team.gpg, mode: ignore"), "shop/** has a keyring, but doesn't require its keys");
+  EXPECT_EQ(rule("keyring: team.gpg, threshold: 2"), "threshold must be from 1 to 1");
 }
 
 TEST(TrustPolicy, WithoutAWordOfTheUserNothingIsLookedFor) {

@@ -99,7 +99,8 @@ Proof examined(const oci::SignatureClaim& claim, const Subject& subject, const R
 std::string signer_text(const Proof& proof) {
   if (proof.identity) return TrustedIdentity{proof.identity->issuer, proof.identity->subject}.text();
   const std::string keys = join(proof.keys, " or ");
-  return proof.name.empty() ? fmt::format("key {}", keys) : fmt::format("{} (key {})", proof.name, keys);
+  const std::string& name = proof.name.empty() ? proof.user : proof.name;
+  return name.empty() ? fmt::format("key {}", keys) : fmt::format("{} (key {})", name, keys);
 }
 
 // Of what is remembered: fingerprints, and Identity::str.
@@ -117,8 +118,20 @@ std::string keys_text(const std::set<std::string>& signers) {
   return join(texts, " or ");
 }
 
-// The name of the rule's key, or the text of its first identity, that a proof fits; empty: it fits none.
+std::string keyring_text(const Keyring& keyring) { return fmt::format("the keyring {}", keyring.file); }
+
+bool names(const Keyring& keyring, const Proof& proof) {
+  return keyring.fingerprints.empty() || std::ranges::any_of(proof.keys, [&](const std::string& key) {
+           return std::ranges::find(keyring.fingerprints, key) != keyring.fingerprints.end();
+         });
+}
+
+// The name of the rule's key, the text of its first identity, or its keyring, that a proof fits; empty: it
+// fits none.
 std::string counted_as(const Rule& rule, const Proof& proof) {
+  if (proof.form == oci::SignatureForm::Helm)
+    return rule.keyring != nullptr && names(*rule.keyring, proof) ? keyring_text(*rule.keyring)
+                                                                  : std::string();
   for (const TrustedKey& each : rule.keys)
     if (proof.keys.size() == 1 && proof.keys.front() == each.key.fingerprint().str()) return each.name;
   for (const TrustedIdentity& each : rule.identities)
@@ -128,8 +141,11 @@ std::string counted_as(const Rule& rule, const Proof& proof) {
   return {};
 }
 
-// Of a trust root that is no longer this one, because an authority may have been taken out of it.
+// Of a trust root or keyring that is no longer this one, because an authority or a key may have been taken
+// out of it.
 bool is_outdated(const Rule& rule, const Proof& proof) {
+  if (proof.form == oci::SignatureForm::Helm)
+    return rule.keyring == nullptr || proof.root != rule.keyring->digest.str();
   return proof.identity && (rule.root == nullptr || proof.root != rule.root->digest.str());
 }
 
@@ -197,7 +213,8 @@ std::string signers_text(std::span<const Proof> proofs) {
   return join(signers, " and ");
 }
 
-Status judge_required(const Rule& rule, const Subject& subject, std::span<const Proof> proofs, WallTime now) {
+Status judge_required(const Rule& rule, const Subject& subject, std::span<const Proof> proofs, WallTime now,
+                      std::string_view missing) {
   std::set<std::string> counted;
   std::vector<std::string> objections;
   for (const Proof& proof : proofs) {
@@ -210,8 +227,8 @@ Status judge_required(const Rule& rule, const Subject& subject, std::span<const 
       objections.push_back(
           fmt::format("a signature: it is of {}, which the rule doesn't name", signer_text(proof)));
     else if (is_outdated(rule, proof))
-      objections.push_back(
-          fmt::format("the signature of {}: it was held against another trust root", signer));
+      objections.push_back(fmt::format("the signature of {}: it was held against another {}", signer,
+                                       proof.form == oci::SignatureForm::Helm ? "keyring" : "trust root"));
     else if (!allows(rule, proof.made_for))
       objections.push_back(
           fmt::format("the signature of {}: {}", signer, objection_to_repository(proof.made_for)));
@@ -221,6 +238,7 @@ Status judge_required(const Rule& rule, const Subject& subject, std::span<const 
       counted.insert(signer);
   }
   if (counted.size() >= rule.threshold) return {};
+  if (!missing.empty()) objections.push_back(fmt::format("there is no {}", missing));
   if (!counted.empty()) {
     const std::vector<std::string> those(counted.begin(), counted.end());
     objections.insert(objections.begin(), fmt::format("it is signed by {} only", join(those, ", ")));
@@ -228,6 +246,7 @@ Status judge_required(const Rule& rule, const Subject& subject, std::span<const 
   std::vector<std::string> names;
   for (const TrustedKey& each : rule.keys) names.push_back(each.name);
   for (const TrustedIdentity& each : rule.identities) names.push_back(each.text());
+  if (rule.keyring != nullptr) names.push_back(keyring_text(*rule.keyring));
   const std::string wanted =
       names.size() == 1 ? names.front() : fmt::format("{} of {}", rule.threshold, join(names, ", "));
   const std::string name = fmt::format("{}@{}", subject.package, subject.manifest.str());
@@ -261,11 +280,13 @@ Result<std::set<std::string>> judge_remembered(const std::set<std::string>& reme
   for (const Proof& proof : proofs)
     if (!proof.objection.empty()) objections.push_back(fmt::format("a signature: {}", proof.objection));
   if (now.empty() || !objections.empty()) failure.because = objections_text(objections);
+  // A provenance file doesn't hold its key.
+  const bool is_oci = subject.package.starts_with(oci::kScheme);
   failure.hint = fmt::format(
       "ask whoever publishes it, by another way than the registry; to trust {} from now on: mistctl verify "
-      "{} "
-      "--accept-changed",
-      now.empty() ? "it unsigned" : "the new signer", name);
+      "{}{} --accept-changed",
+      now.empty() && is_oci ? "it unsigned" : "the new signer", is_oci ? name : subject.package,
+      is_oci ? "" : " --keyring FILE");
   return failure;
 }
 

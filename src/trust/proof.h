@@ -26,15 +26,17 @@ namespace mist::trust {
 /// The result of checking one signature.
 struct Proof {
   oci::SignatureForm form = oci::SignatureForm::Cosign;
-  std::vector<std::string> keys;  ///< fingerprints ("sha256:…"); several: one of them made it; none: no proof
-  std::string algorithm;          ///< "ECDSA P-256"; empty: unknown
-  std::string name;               ///< of the key in the policy; empty: the policy doesn't have it
+  /// Fingerprints ("sha256:…", "openpgp:…"); several: one of them made it; none: no proof.
+  std::vector<std::string> keys;
+  std::string algorithm;  ///< "ECDSA P-256"; empty: unknown
+  std::string name;       ///< of the key in the policy; empty: the policy doesn't have it
   std::optional<WallTime> signed_at;
   std::string objection;  ///< why it proves nothing; empty: it does
   /// The repository ("oci://…") that it was made for, where that is another one which the rule allowed.
   std::string made_for = {};
   std::optional<Identity> identity = {};  ///< instead of `keys`, of a keyless signature
-  std::string root = {};                  ///< the digest of the trust root that proved it
+  std::string root = {};                  ///< the digest of the trust root, or the keyring, that proved it
+  std::string user = {};                  ///< of an OpenPGP key: to whom it says that it belongs
   friend bool operator==(const Proof&, const Proof&) = default;
 };
 
@@ -58,8 +60,10 @@ std::set<std::string> keys_in(std::span<const Proof> proofs);
 /// and " between them.
 std::string signers_text(std::span<const Proof> proofs);
 
-/// Under a rule that requires keys or identities. Errors: Forbidden, with what is wrong with each signature.
-Status judge_required(const Rule& rule, const Subject& subject, std::span<const Proof> proofs, WallTime now);
+/// Under a rule that requires keys, identities or a keyring. `missing`: where a signature was looked for, and
+/// isn't; empty: nowhere that is worth telling. Errors: Forbidden, with what is wrong with each signature.
+Status judge_required(const Rule& rule, const Subject& subject, std::span<const Proof> proofs, WallTime now,
+                      std::string_view missing = {});
 
 /// The keys and identities by which the package is known after this version: those of `remembered` that
 /// signed it too. No `remembered`: those that signed it. Errors: Conflict, naming both.

@@ -100,6 +100,51 @@ TEST(Proofs, WhatComesFromOthersIsHarmlessOnATerminal) {
   EXPECT_EQ(objection.find('\x1b'), std::string::npos) << objection;
 }
 
+TEST(RequiredKeyring, CountsAsOneSigner) {
+  const auto keyring = [](std::string bytes, std::vector<std::string> fingerprints = {}) {
+    const crypto::Digest digest = crypto::sha256(bytes);
+    return std::make_shared<const Keyring>(
+        Keyring{"team.gpg", std::move(bytes), digest, std::move(fingerprints)});
+  };
+  Rule rule = requiring({});
+  rule.keyring = keyring("ring");
+  const Proof proof{.form = oci::SignatureForm::Helm,
+                    .keys = {"openpgp:AB"},
+                    .algorithm = {},
+                    .name = {},
+                    .signed_at = kNow,
+                    .objection = {},
+                    .root = rule.keyring->digest.str(),
+                    .user = "Ann"};
+  const auto judged = [&](std::span<const Proof> proofs, std::string_view missing = {}) {
+    const Status status = judge_required(rule, kSubject, proofs, kNow, missing);
+    return status ? "no error" : status.error().to_line();
+  };
+  const std::array one{proof};
+  EXPECT_EQ(judged(one), "no error");
+  const std::string none = judged({}, "https://charts.example/web-1.0.0.tgz.prov");
+  EXPECT_NE(none.find("is not signed by the keyring team.gpg"), std::string::npos) << none;
+  EXPECT_NE(none.find("there is no https://charts.example/web-1.0.0.tgz.prov"), std::string::npos) << none;
+  rule.keyring = keyring("ring", {"openpgp:AB"});
+  EXPECT_EQ(judged(one), "no error");
+  rule.keyring = keyring("ring", {"openpgp:CD"});
+  EXPECT_NE(judged(one).find("it is of Ann (key openpgp:AB), which the rule doesn't name"),
+            std::string::npos);
+  // A key may have been taken out of it, or revoked in it.
+  rule.keyring = keyring("another ring");
+  EXPECT_NE(judged(one).find("it was held against another keyring"), std::string::npos);
+  rule.keyring = nullptr;
+  EXPECT_NE(judged(one), "no error");
+  rule.keyring = keyring("ring");
+  rule.keys = {trusted("release", p256(1))};
+  rule.threshold = 2;
+  EXPECT_NE(judged(one).find("is not signed by 2 of release, the keyring team.gpg"), std::string::npos)
+      << judged(one);
+  std::vector<Proof> both = examine(std::array{claim_by(p256(1))}, kSubject, rule);
+  both.push_back(proof);
+  EXPECT_EQ(judged(both), "no error");
+}
+
 TEST(RequiredKeys, OneOfThemSuffices) {
   const Rule rule = requiring({trusted("a", p256(1)), trusted("b", ed25519(2))});
   for (const crypto::PrivateKey& key : {p256(1), ed25519(2)})
