@@ -20,6 +20,8 @@ PACKAGES=(
   bubblewrap clang-format-19 clang-tidy-19 libgmock-dev libgtest-dev librapidcheck-dev openssl python3-venv
   # a server and a browser for the tests of the catalog
   chromium-headless-shell postgresql
+  # charts that are signed, in tests
+  gnupg
   # packages written in C and C++ for the sandbox, and its Python
   clang-19 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libclang-rt-19-dev-wasm32 llvm-19 wasi-libc xz-utils
 )

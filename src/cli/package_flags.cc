@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/keyring.h"
 #include "cli/places.h"
 #include "cli/registry_access.h"
 #include "encoding/set_path.h"
@@ -87,6 +88,8 @@ std::shared_ptr<wasm::Compiler> compiler_of(const World& world, const wasm::Comp
                                                  world.context);
 }
 
+}  // namespace
+
 package::RendererOptions renderer_options(const World& world, const config::Paths& paths) {
   package::RendererOptions options;
   options.code_cache = paths.compiled_code();
@@ -97,8 +100,6 @@ package::RendererOptions renderer_options(const World& world, const config::Path
   options.compiler = compiler_of(world, {});
   return options;
 }
-
-}  // namespace
 
 bool has_values(const Invocation& invocation) {
   return std::ranges::any_of(invocation.given(),
@@ -149,9 +150,11 @@ Result<std::unique_ptr<render::Packages>> open_packages(const Invocation& invoca
   MIST_TRY(registry::Registries::World registries, registries_world(invocation, world, mirrors));
   package::RendererOptions engines = renderer_options(world, registries.paths);
   MIST_TRY(const config::RemoteBases bases, remote_bases(invocation, world, registries.paths));
+  MIST_TRY(std::shared_ptr<const trust::Keyring> keyring, demanded_keyring(invocation, world));
   return std::make_unique<render::Packages>(render::Packages::World{
       std::move(registries), [&world] { return web_client(world); }, std::move(engines), bases,
-      find_flag(invocation.command(), kLockedFlag.name) != nullptr && invocation.enabled(kLockedFlag.name)});
+      find_flag(invocation.command(), kLockedFlag.name) != nullptr && invocation.enabled(kLockedFlag.name),
+      std::move(keyring)});
 }
 
 Result<package::Source> fetch_package(const Invocation& invocation, World& world, std::string_view reference,

@@ -146,6 +146,9 @@ inline constexpr Flag kSkipSchemaFlag{
     .help = "Take a chart's values as they are, without looking at its values.schema.json",
     .rare = true};
 
+/// Of engines: their limits, the cache of compiled code, where they are.
+package::RendererOptions renderer_options(const World& world, const config::Paths& paths);
+
 /// Where packages come from, as configured here.
 Result<std::unique_ptr<render::Packages>> open_packages(const Invocation& invocation, World& world,
                                                         registry::Mirrors mirrors = registry::Mirrors::Use);

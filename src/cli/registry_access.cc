@@ -2,8 +2,10 @@
 
 #include <map>
 
+#include "cli/package_flags.h"
 #include "cli/places.h"
 #include "http/retrying_client.h"
+#include "render/chart_provenance.h"
 
 namespace mist::cli {
 
@@ -54,8 +56,9 @@ Result<registry::Registries::World> registries_world(const Invocation& invocatio
   MIST_TRY(config::Paths paths, paths_of(world));
   const bool plain = find_flag(invocation.command(), kPlainHttpFlag.name) != nullptr &&
                      invocation.enabled(kPlainHttpFlag.name);
+  trust::CheckProvenance check = render::provenance_checker(renderer_options(world, paths), *world.events);
   return registry::Registries::World{world.files, world.processes,          *world.events, std::move(paths),
-                                     world.clock, oci_access(world, plain), mirrors};
+                                     world.clock, oci_access(world, plain), mirrors,       std::move(check)};
 }
 
 }  // namespace mist::cli

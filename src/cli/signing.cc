@@ -5,6 +5,7 @@
 #include "cli/output/output.h"
 #include "cli/output/prompt.h"
 #include "cli/places.h"
+#include "registry/chart_trust.h"
 #include "registry/oci_copy.h"
 #include "trust/key_file.h"
 
@@ -114,7 +115,7 @@ Value signatures_value(const std::vector<trust::Proof>& proofs) {
         Value::object({{"form", oci::to_string(proof.form)},
                        {"keys", std::move(keys)},
                        {"algorithm", view::text_or_null(proof.algorithm)},
-                       {"name", view::text_or_null(proof.name)},
+                       {"name", view::text_or_null(proof.name.empty() ? proof.user : proof.name)},
                        {"signedAt", proof.signed_at ? Value(format_time(*proof.signed_at)) : Value()},
                        {"valid", proof.objection.empty()},
                        {"objection", view::text_or_null(proof.objection)},
@@ -124,13 +125,19 @@ Value signatures_value(const std::vector<trust::Proof>& proofs) {
   return list;
 }
 
-Result<std::optional<registry::Verdict>> recorded_signatures(World& world, const std::string& reference) {
-  if (!reference.starts_with(oci::kScheme)) return std::optional<registry::Verdict>();
-  const Result<oci::Reference> parsed = oci::Reference::parse(reference);
-  if (!parsed || !parsed->digest) return std::optional<registry::Verdict>();
+Result<std::optional<registry::Verdict>> recorded_signatures(World& world, const package::Source& source) {
+  const std::optional<registry::Verdict> none;
+  const Result<registry::PackageRef> parsed = registry::PackageRef::parse(source.reference);
+  if (!parsed) return none;
   MIST_TRY(const config::Paths paths, paths_of(world));
   registry::OciTrust trust(world.files, paths, world.clock, *world.events);
-  return trust.recorded(parsed->repository, *parsed->digest);
+  if (const auto* const there = std::get_if<oci::Reference>(&parsed->form()))
+    return there->digest ? trust.recorded(there->repository, *there->digest) : none;
+  const auto* const named = std::get_if<registry::RegistryRef>(&parsed->form());
+  const Result<crypto::Digest> digest = crypto::Digest::parse(source.digest);
+  if (named == nullptr || !digest) return none;
+  return trust.recorded(registry::chart_subject(*named, *digest),
+                        fmt::format("{}/{}", named->registry, named->path));
 }
 
 Result<std::vector<ExaminedDocument>> examined_documents(World& world, registry::OciSource& source,

@@ -11,6 +11,7 @@
 #include "cli/parse/invocation.h"
 #include "cli/world.h"
 #include "encoding/value.h"
+#include "package/renderer.h"
 #include "registry/oci_documents.h"
 #include "registry/oci_signatures.h"
 #include "registry/oci_trust.h"
@@ -49,9 +50,9 @@ void say_signed(World& world, const trust::Identity& identity, bool was_there);
 /// As `signatures` of schemas/cli/verify.schema.json.
 encoding::Value signatures_value(const std::vector<trust::Proof>& proofs);
 
-/// The findings about a package's signatures when it was fetched; nothing: it is not of an OCI registry, or
-/// the policy ignores its signatures. `reference`: as package::Source has it.
-Result<std::optional<registry::Verdict>> recorded_signatures(World& world, const std::string& reference);
+/// The findings about a package's signatures when it was fetched; nothing: it is of no registry, or the
+/// policy ignores its signatures.
+Result<std::optional<registry::Verdict>> recorded_signatures(World& world, const package::Source& source);
 
 /// A document that hangs on an artifact, and what its signature proves.
 struct ExaminedDocument {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "action/deploy/look.h"
+#include "cli/keyring.h"
 #include "cli/package_flags.h"
 #include "cli/registry_access.h"
 #include "cli/release_flags.h"
@@ -24,6 +25,8 @@ inline constexpr Flag kWantedFlagList[] = {
      .completion = Completion::Package},
     kEngineFlag,
     kPlainHttpFlag,
+    kVerifyChartFlag,
+    kKeyringFlag,
     kReuseValuesFlag,
 };
 inline constexpr FlagGroup kWantedFlags{"Flags", kWantedFlagList};

@@ -66,10 +66,11 @@ Status check_tag(const package::Source& source, const std::string& version,
 }  // namespace
 
 Result<PreparedPush> prepare_push(package::Renderer& renderer, const registry::Fetched& package,
-                                  const oci::Reference& destination, const Context& context) {
+                                  const oci::Reference& destination, const std::string& provenance,
+                                  const Context& context) {
   const package::Source source = pushed_source(package, destination);
   MIST_TRY(const oci::About said, about(renderer, source, context));
-  MIST_TRY(oci::Artifact artifact, registry::artifact_of(package.content, said));
+  MIST_TRY(oci::Artifact artifact, registry::artifact_of(package.content, said, provenance));
   const std::string version = version_in(artifact);
   oci::Reference tagged = destination;
   if (tagged.tag.empty()) {

@@ -26,8 +26,10 @@ struct PreparedPush {
 /// `package` as registry::Registries gave it. A destination without a tag gets the package's version. That it
 /// is a package is checked; nothing is sent. Errors: Invalid (no package, no version to be had, a chart whose
 /// version isn't the tag).
+/// `provenance`: the text of a packed chart's provenance file; empty: none.
 Result<PreparedPush> prepare_push(package::Renderer& renderer, const registry::Fetched& package,
-                                  const oci::Reference& destination, const Context& context);
+                                  const oci::Reference& destination, const std::string& provenance,
+                                  const Context& context);
 
 struct SavedPackage {
   Path path;

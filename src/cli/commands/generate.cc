@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/commands.h"
+#include "cli/keyring.h"
 #include "cli/offline.h"
 #include "cli/output/output.h"
 #include "cli/package_flags.h"
@@ -36,6 +37,8 @@ constexpr Flag kFlags[] = {
      .required = true},
     kEngineFlag,
     kPlainHttpFlag,
+    kVerifyChartFlag,
+    kKeyringFlag,
     {.name = "output",
      .letter = 'o',
      .type = FlagType::Choice,

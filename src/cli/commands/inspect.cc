@@ -3,6 +3,7 @@
 #include "action/query/revision_diff.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/keyring.h"
 #include "cli/output/output.h"
 #include "cli/package_flags.h"
 #include "cli/parse/flags.h"
@@ -34,7 +35,9 @@ constexpr Flag kPackageFlags[] = {{.name = "only",
                                    .help = "Only the values that it starts from, as a file for -f",
                                    .choices = kPartsOfPackages},
                                   kEngineFlag,
-                                  kPlainHttpFlag};
+                                  kPlainHttpFlag,
+                                  kVerifyChartFlag,
+                                  kKeyringFlag};
 constexpr FlagGroup kPackageGroups[] = {{"Flags", kPackageFlags}, kSandboxFlags, kOutputFlags};
 constexpr Example kPackageExamples[] = {
     {"mistctl inspect package mistletoe/examples/hello-web:0.1.0",
@@ -74,14 +77,34 @@ Result<std::optional<std::vector<ExaminedDocument>>> documents_of(const Invocati
   return none;
 }
 
+// A chart on this machine that somebody signed, and nobody asks by whom.
+void tell_of_provenance(World& world, const std::string& reference) {
+  if (!reference.starts_with('/') || !reference.ends_with(".tgz") ||
+      !world.files.exists(reference + std::string(trust::kProvenanceEnding)))
+    return;
+  world.events->info(
+      fmt::format("there is a provenance file, which is read with --verify: mistctl verify {} --keyring FILE",
+                  shell_word(reference)));
+}
+
 Result<ExitCode> run_package(const Invocation& invocation, World& world) {
+  MIST_TRY(const auto packages, open_packages(invocation, world));
   MIST_TRY(const package::Source source,
-           fetch_package(invocation, world, invocation.argument("PACKAGE"), invocation.text("engine")));
+           packages->fetch(invocation.argument("PACKAGE"), invocation.text("engine"), world.context));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   MIST_TRY(const package::Inspection inspection, renderer->inspect(source, world.context));
   if (invocation.text("only") == "values")
     return print_default_values(world, output_format(invocation), inspection.metadata);
-  MIST_TRY(const std::optional<registry::Verdict> signatures, recorded_signatures(world, source.reference));
+  MIST_TRY(std::optional<registry::Verdict> signatures, recorded_signatures(world, source));
+  if (!packages->verified().empty()) {
+    if (!signatures) signatures.emplace();
+    // The policy's rule may have had it proved already.
+    for (const trust::Proof& proof : packages->verified())
+      if (std::ranges::find(signatures->proofs, proof) == signatures->proofs.end())
+        signatures->proofs.push_back(proof);
+  } else {
+    tell_of_provenance(world, source.reference);
+  }
   MIST_TRY(const auto documents, documents_of(invocation, world, source.reference));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     Value value = view::package_value(source, inspection);

@@ -1,4 +1,5 @@
 #include "cli/commands.h"
+#include "cli/keyring.h"
 #include "cli/parse/flags.h"
 #include "cli/registry_access.h"
 #include "cli/wanted_release.h"
@@ -20,6 +21,8 @@ constexpr Flag kFlags[] = {
      .required = true},
     kEngineFlag,
     kPlainHttpFlag,
+    kVerifyChartFlag,
+    kKeyringFlag,
     kSeedFileFlag,
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags,  kDeployFlags, kClockFlags,

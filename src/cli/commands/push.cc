@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/keyless.h"
+#include "cli/keyring.h"
 #include "cli/output/output.h"
 #include "cli/package_flags.h"
 #include "cli/parse/flags.h"
@@ -199,6 +200,13 @@ Result<Attached> sign_and_attach(World& world, registry::OciClient& client,
   return attached;
 }
 
+// Of a packed chart, as `helm push` takes it along; empty: there is none.
+Result<std::string> provenance_beside(World& world, const Path& source) {
+  const Path file = source.string() + std::string(trust::kProvenanceEnding);
+  if (source.extension() != ".tgz" || !world.files.exists(file)) return std::string();
+  return world.files.read(file, trust::kMaxProvenanceBytes);
+}
+
 Result<ExitCode> run_push(const Invocation& invocation, World& world) {
   MIST_TRY(const oci::Reference destination,
            oci::Reference::parse_destination(invocation.argument("DESTINATION")));
@@ -223,8 +231,9 @@ Result<ExitCode> run_push(const Invocation& invocation, World& world) {
   MIST_TRY(registry::OciClient* const client, registries.oci_client());
   MIST_TRY(action::DocumentOptions documents,
            document_options(invocation, world, *renderer, package, source, destination));
+  MIST_TRY(const std::string provenance, provenance_beside(world, source));
   MIST_TRY(const action::PreparedPush prepared,
-           action::prepare_push(*renderer, package, destination, world.context));
+           action::prepare_push(*renderer, package, destination, provenance, world.context));
   const oci::Reference& to = prepared.destination;
   const registry::Overwrite overwrite =
       invocation.enabled("overwrite") ? registry::Overwrite::Yes : registry::Overwrite::No;
@@ -265,6 +274,8 @@ constexpr Flag kPullFlags[] = {
      .help = "File or directory to write; without it NAME-VERSION.wasm, NAME-VERSION.tgz or NAME-VERSION",
      .completion = Completion::File},
     kPlainHttpFlag,
+    kVerifyChartFlag,
+    kKeyringFlag,
 };
 constexpr FlagGroup kPullGroups[] = {{"Flags", kPullFlags}};
 constexpr Example kPullExamples[] = {
@@ -277,6 +288,12 @@ Result<ExitCode> run_pull(const Invocation& invocation, World& world) {
   MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
   registry::Registries registries(std::move(access));
   MIST_TRY(const registry::Fetched package, registries.fetch(registry::PackageRef(wanted), world.context));
+  MIST_TRY(const std::shared_ptr<const trust::Keyring> keyring, demanded_keyring(invocation, world));
+  if (keyring != nullptr) {
+    MIST_TRY(registry::ChartVerdict verdict, registries.verify_chart(package, keyring, world.context));
+    MIST_TRY_VOID(std::move(verdict.judged));
+    world.events->info(fmt::format("signed by {}", trust::signers_text(verdict.proofs)));
+  }
   const auto& reference = std::get<oci::Reference>(package.resolved.form());
   MIST_TRY(const action::SavedPackage saved,
            action::save_package(world.files, package, reference, Path(invocation.text("output"))));

@@ -6,10 +6,13 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/keyless.h"
+#include "cli/keyring.h"
 #include "cli/output/output.h"
 #include "cli/parse/flags.h"
+#include "cli/places.h"
 #include "cli/registry_access.h"
 #include "cli/signing.h"
+#include "registry/chart_trust.h"
 #include "registry/file_trust.h"
 #include "registry/oci_packages.h"
 
@@ -202,6 +205,12 @@ constexpr Flag kVerifyFlags[] = {
      .value = "FILE",
      .help = "Sigstore's trusted_root.json, for --identity. Without it that of the trust policy counts",
      .completion = Completion::File},
+    {.name = "keyring",
+     .type = FlagType::Text,
+     .value = "FILE",
+     .help = "OpenPGP keys, of which one must have signed the chart (its provenance file, as helm verify "
+             "reads it)",
+     .completion = Completion::File},
     {.name = "signed-for",
      .type = FlagType::Texts,
      .value = "PATTERN",
@@ -217,6 +226,8 @@ constexpr Example kVerifyExamples[] = {
     {"mistctl verify oci://registry.example/team/shop:1.4.0 --identity release@team.example "
      "--issuer https://accounts.example --trust-root trusted_root.json",
      "Whether that identity signed it, without a key (keyless)"},
+    {"mistctl verify ./shop-1.4.0.tgz --keyring team.gpg",
+     "Whether shop-1.4.0.tgz.prov is of a key in team.gpg"},
     {"mistctl verify oci://registry.example/team/shop:1.4.0", "Its signers, and whether they suffice here"},
 };
 
@@ -268,7 +279,8 @@ Result<std::shared_ptr<const trust::TrustRoot>> trust_root_for(const Invocation&
 
 std::string signer_of(const trust::Proof& proof) {
   if (proof.identity) return proof.identity->subject;
-  return proof.name.empty() ? "-" : proof.name;
+  const std::string& name = proof.name.empty() ? proof.user : proof.name;
+  return name.empty() ? "-" : name;
 }
 
 std::string vouched_by(const trust::Proof& proof) {
@@ -302,9 +314,9 @@ Value to_value(const oci::Reference& reference, const registry::Verdict& verdict
 Status judged(registry::OciTrust& trust, const oci::Reference& exact, const registry::Verdict& verdict,
               const Invocation& invocation, World& world) {
   const bool accepts = invocation.enabled("accept-changed");
-  if (invocation.has("key") || invocation.has("identity"))
+  if (invocation.has("key") || invocation.has("identity") || invocation.has("keyring"))
     return trust::judge_required(verdict.rule, {exact.repository.identity(), *exact.digest}, verdict.proofs,
-                                 world.clock.now());
+                                 world.clock.now(), verdict.missing);
   if (accepts && !trust::remembers(verdict.rule.mode))
     return error(ErrorKind::Usage, "--accept-changed changes nothing for {}", exact.repository.str())
         .with_because(fmt::format("the trust policy says so: {}", verdict.rule.place))
@@ -347,23 +359,116 @@ Result<ExitCode> verify_local(const Invocation& invocation, const std::vector<tr
   return ExitCode::Ok;
 }
 
+// The keys for a chart that is in no OCI registry: of the flag, of the policy, those that are remembered, or
+// GnuPG's, as Helm has it.
+Result<std::shared_ptr<const trust::Keyring>> keyring_for(const Invocation& invocation, World& world,
+                                                          const registry::PackageRef& reference) {
+  const auto* const named = std::get_if<registry::RegistryRef>(&reference.form());
+  if (named != nullptr && !invocation.has("keyring")) {
+    MIST_TRY(const config::Paths paths, paths_of(world));
+    registry::OciTrust trust(world.files, paths, world.clock, *world.events);
+    MIST_TRY(const trust::Rule rule, trust.rule_for(fmt::format("{}/{}", named->registry, named->path)));
+    if (rule.keyring != nullptr) return rule.keyring;
+    MIST_TRY(std::shared_ptr<const trust::Keyring> known,
+             trust.known_keyring(fmt::format("{}/{}", named->registry, named->path)));
+    if (known != nullptr) return known;
+  }
+  return read_keyring(world, std::string(invocation.text("keyring")));
+}
+
+// From now on other versions must be signed by the same key.
+Status learn_chart(const Invocation& invocation, const registry::Fetched& package,
+                   const std::vector<trust::Proof>& proofs, World& world) {
+  const auto* const named = std::get_if<registry::RegistryRef>(&package.resolved.form());
+  if (named == nullptr) return {};
+  MIST_TRY(const config::Paths paths, paths_of(world));
+  registry::OciTrust trust(world.files, paths, world.clock, *world.events);
+  const std::string name = fmt::format("{}/{}", named->registry, named->path);
+  const trust::Subject subject = registry::chart_subject(*named, package.digest);
+  return invocation.enabled("accept-changed") ? trust.accept_chart(subject, name, proofs)
+                                              : trust.learn_chart(subject, name, proofs);
+}
+
+// By its provenance file: a chart on this machine, or in a chart repository.
+Result<ExitCode> verify_chart(const Invocation& invocation, registry::Registries& registries,
+                              const registry::PackageRef& reference, World& world) {
+  const auto* const named = std::get_if<registry::RegistryRef>(&reference.form());
+  if (named == nullptr && invocation.enabled("accept-changed"))
+    return error(ErrorKind::Usage,
+                 "--accept-changed is for packages of registries; of a file nothing is remembered");
+  for (const std::string_view flag : {"key", "identity", "signed-for"})
+    if (invocation.has(flag))
+      return error(ErrorKind::Usage, "--{} is not for a chart that is in no OCI registry", flag)
+          .with_because("its provenance file is signed with OpenPGP")
+          .with_hint("name the publisher's keys: --keyring FILE, which gpg --export KEY >FILE writes");
+  MIST_TRY(const auto keyring, keyring_for(invocation, world, reference));
+  MIST_TRY(const registry::Fetched package, registries.fetch_to_verify(reference, world.context));
+  MIST_TRY(registry::ChartVerdict verdict, registries.verify_chart(package, keyring, world.context));
+  MIST_TRY(const trust::ChartArchive archive,
+           registry::chart_archive(package.content, package.resolved.display()));
+  const std::string name = package.resolved.display();
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
+    print_value(
+        world, format,
+        Value::object({{"reference", name},
+                       {"digest", archive.digest.str()},
+                       {"trusted", verdict.judged.ok()},
+                       {"because", verdict.judged.ok() ? Value() : Value(verdict.judged.error().message)},
+                       {"rule", Value()},
+                       {"signatures", signatures_value(verdict.proofs)}}));
+  } else {
+    if (verdict.judged) world.out.write(name + "\n");
+    print_proofs(world, verdict.proofs);
+  }
+  if (!verdict.judged) return std::move(verdict.judged).error();
+  MIST_TRY_VOID(learn_chart(invocation, package, verdict.proofs, world));
+  return ExitCode::Ok;
+}
+
+// A chart that is in no OCI registry; nothing: it is a package in one, or none that is signed with OpenPGP.
+Result<std::optional<registry::PackageRef>> chart_named(const Invocation& invocation,
+                                                        const registry::Registries& registries) {
+  const std::string& named = invocation.argument("REFERENCE");
+  if (named.starts_with(oci::kScheme)) return std::optional<registry::PackageRef>();
+  if (is_local(named) && !invocation.has("keyring") && (!named.ends_with(".tgz") || invocation.has("key")))
+    return std::optional<registry::PackageRef>();
+  MIST_TRY(registry::PackageRef reference, registries.parse(named));
+  MIST_TRY(const std::optional<oci::Reference> there, registries.oci_reference(reference));
+  return there ? std::optional<registry::PackageRef>() : std::optional(std::move(reference));
+}
+
+Result<oci::Reference> oci_reference(const Invocation& invocation, const registry::Registries& registries) {
+  const std::string& named = invocation.argument("REFERENCE");
+  if (named.starts_with(oci::kScheme)) return oci::Reference::parse(named);
+  MIST_TRY(const registry::PackageRef reference, registries.parse(named));
+  MIST_TRY(std::optional<oci::Reference> there, registries.oci_reference(reference));
+  MIST_CHECK(there);  // chart_named saw it
+  return *std::move(there);
+}
+
 Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
   MIST_TRY(const std::vector<trust::TrustedKey> keys, keys_in(invocation, world));
   MIST_TRY(const std::vector<trust::TrustedIdentity> identities, identities_in(invocation));
+  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+  const config::Paths paths = access.paths;
+  const trust::CheckProvenance check = access.check_provenance;
+  registry::Registries registries(std::move(access));
+  MIST_TRY(const std::optional<registry::PackageRef> chart, chart_named(invocation, registries));
+  if (chart) return verify_chart(invocation, registries, *chart, world);
   if (is_local(invocation.argument("REFERENCE"))) return verify_local(invocation, keys, world);
-  MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("REFERENCE")));
-  const bool is_told = !keys.empty() || !identities.empty();
+  MIST_TRY(const oci::Reference wanted, oci_reference(invocation, registries));
+  std::shared_ptr<const trust::Keyring> keyring;
+  if (invocation.has("keyring")) {
+    MIST_TRY(keyring, read_keyring(world, std::string(invocation.text("keyring"))));
+  }
+  const bool is_told = !keys.empty() || !identities.empty() || keyring != nullptr;
+  const std::string_view told_by = !keys.empty() ? "key" : keyring != nullptr ? "keyring" : "identity";
   if (!is_told && invocation.has("signed-for"))
     return error(ErrorKind::Usage, "--signed-for goes with --key or --identity")
         .with_hint("without one the trust policy says which repositories signatures may be made for");
   if (is_told && invocation.enabled("accept-changed"))
-    return error(ErrorKind::Usage, "--{} and --accept-changed exclude each other",
-                 keys.empty() ? "identity" : "key")
-        .with_hint(fmt::format("verify it with --{} first; then with --accept-changed alone",
-                               keys.empty() ? "identity" : "key"));
-  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
-  const config::Paths paths = access.paths;
-  registry::Registries registries(std::move(access));
+    return error(ErrorKind::Usage, "--{} and --accept-changed exclude each other", told_by)
+        .with_hint(fmt::format("verify it with --{} first; then with --accept-changed alone", told_by));
   MIST_TRY(registry::OciSource * client, registries.oci_source());
   MIST_TRY(oci::Reference exact, registry::with_tag(*client, wanted, world.context));
   // The registry itself, not a mirror, must say what is to be remembered.
@@ -373,13 +478,14 @@ Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
     MIST_TRY(const registry::RawManifest raw, client->manifest(exact.repository, exact.tag, world.context));
     exact.digest = raw.digest;
   }
-  registry::OciTrust trust(world.files, paths, world.clock, *world.events);
+  registry::OciTrust trust(world.files, paths, world.clock, *world.events, check);
   trust::Rule given{.match = {},
                     .mode = trust::Mode::Require,
                     .keys = keys,
-                    .threshold = keys.size() + identities.size(),
+                    .threshold = keys.size() + identities.size() + (keyring != nullptr ? 1 : 0),
                     .signed_for = invocation.texts("signed-for"),
-                    .identities = identities};
+                    .identities = identities,
+                    .keyring = keyring};
   if (!identities.empty()) {
     MIST_TRY(given.root, trust_root_for(invocation, world, trust, exact.repository.identity()));
   }

@@ -75,8 +75,8 @@ constexpr PeerVerb kVerbs[] = {
     {Peer::Helm, "dep update", "CHART", "dependency update CHART"},
     {Peer::Helm, "dep up", "CHART", "dependency update CHART"},
     {Peer::Helm, "dep list", "CHART", "dependency list CHART"},
-    {Peer::Helm, "verify", "", "verify oci://HOST/PATH/CHART:VERSION",
-     "provenance files are not read, but signatures are"},
+    {Peer::Helm, "verify", "CHART", "verify CHART --keyring FILE",
+     "a path begins with ./; charts in chart repositories and OCI registries are verified too"},
     {Peer::Helm, "env", "", "config path -o yaml"},
     {Peer::Helm, "plugin", "", "", "there are no plugins"},
     {Peer::Kubectl, "apply", "", "install NAME -p ./DIRECTORY",
@@ -123,6 +123,9 @@ constexpr PeerVerb kVerbs[] = {
 };
 
 constexpr std::string_view kPackageCommands = "install, upgrade, generate, diff, plan, inspect package, pull";
+constexpr std::string_view kNoSubcharts =
+    "provenance files (.prov) of subcharts are not read; archives are always compared with the digests of "
+    "their index";
 constexpr std::string_view kLogin = "mistctl login HOST keeps credentials for a registry";
 constexpr std::string_view kCertificates =
     "SSL_CERT_FILE names the certificates to trust instead of the system's; --plain-http goes without";
@@ -196,12 +199,14 @@ constexpr PeerFlag kFlags[] = {
      "mistctl dependency update CHART fills the chart's charts/ before", true},
     {"--skip-refresh", false, "dependency build, dependency update", "",
      "nothing is kept of an index, so it is read each time"},
-    {"--keyring", true, "dependency build, dependency update", "", "provenance files are not read yet", true},
-    {"--verify", false, "dependency build, dependency update", "",
-     "provenance files (.prov) are not read yet; archives are always compared with the digests of their "
-     "index",
+    {"--keyring", true, "dependency build, dependency update", "", kNoSubcharts, true},
+    {"--verify", false, "dependency build, dependency update", "", kNoSubcharts, true},
+    {"--verify", false, "", "", "install, upgrade, plan, diff, generate, inspect package and pull have it",
      true},
-    {"--verify", false, "", "", "provenance files are not read: name the chart with its digest", true},
+    {"--prov", false, "pull", "--verify",
+     "it holds the chart against its provenance file, and writes the chart alone"},
+    {"--sign", false, "package build", "",
+     "`helm package --sign` makes provenance files, and mistctl reads them", true},
     {"--server-side", false, "", "", "it applies on the server always"},
     {"--prune", false, "install, upgrade", "",
      "objects that the package no longer has are deleted; CRDs, claims and namespaces only with "
@@ -235,8 +240,6 @@ constexpr PeerFlag kFlags[] = {
     {"--destination", true, "pull", "--output VALUE"},
     {"-d", true, "pull", "--output VALUE"},
     {"--logs", false, "test", "", "the log of each container is printed"},
-    {"--keyring", true, kPackageCommands, "", "provenance files are not read: name the chart with its digest",
-     true},
     {"--kube-token", true, "", "", kInKubeconfig, true},
     {"--kube-apiserver", true, "", "", kInKubeconfig, true},
     {"--kube-as-user", true, "", "", kInKubeconfig, true},

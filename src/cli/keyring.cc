@@ -1,0 +1,47 @@
+#include "cli/keyring.h"
+
+#include "cli/parse/flags.h"
+
+namespace mist::cli {
+namespace {
+
+// As Helm looks for it; GnuPG 2.1 and later keep keys in pubring.kbx.
+Result<std::string> gnupg_keyring(World& world) {
+  const std::optional<std::string> given = world.environment("GNUPGHOME");
+  const std::optional<std::string> home = world.environment("HOME");
+  if (!given && !home)
+    return error(ErrorKind::Usage, "--keyring is missing").with_hint("name a file of keys");
+  const Path directory = given ? Path(*given) : Path(*home) / ".gnupg";
+  for (const char* const name : {"pubring.gpg", "pubring.kbx"})
+    if (world.files.exists(directory / name)) return (directory / name).string();
+  return error(ErrorKind::NotFound, "there is no keyring {}", (directory / "pubring.gpg").string())
+      .with_because("without --keyring the keys of GnuPG count")
+      .with_hint("name the publisher's keys: --keyring FILE, which gpg --export KEY >FILE writes");
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const trust::Keyring>> read_keyring(World& world, std::string file) {
+  if (file.empty()) {
+    MIST_TRY(file, gnupg_keyring(world));
+  }
+  Result<std::string> bytes = world.files.read(file, trust::kMaxKeyringBytes);
+  if (!bytes) return std::move(bytes).error().with_frame("while reading the keyring");
+  const crypto::Digest digest = crypto::sha256(*bytes);
+  return std::make_shared<const trust::Keyring>(
+      trust::Keyring{.file = std::move(file), .bytes = *std::move(bytes), .digest = digest});
+}
+
+Result<std::shared_ptr<const trust::Keyring>> demanded_keyring(const Invocation& invocation, World& world) {
+  std::shared_ptr<const trust::Keyring> none;
+  if (find_flag(invocation.command(), kVerifyChartFlag.name) == nullptr) return none;
+  if (!invocation.enabled(kVerifyChartFlag.name)) {
+    if (!invocation.has(kKeyringFlag.name)) return none;
+    return error(ErrorKind::Usage, "--keyring goes with --verify")
+        .with_hint(
+            "add --verify; for all charts of a repository, write a rule in trust.yaml (docs/trust.md)");
+  }
+  return read_keyring(world, std::string(invocation.text(kKeyringFlag.name)));
+}
+
+}  // namespace mist::cli
