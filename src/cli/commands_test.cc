@@ -73,7 +73,7 @@ TEST(Commands, KpmHasTheFlagsThatSharedCodeAsksFor) {
   };
   const Shared all_shared[] = {
       {"kpm uninstall", "uninstall", {}},
-      {"kpm install", "install", {"package", "engine", "plain-http", "seed-file"}},
+      {"kpm install", "install", {"package", "engine", "plain-http", "seed-file", "verify", "keyring"}},
   };
   const auto find = [](std::string_view path) {
     const auto& commands = command_table().commands;

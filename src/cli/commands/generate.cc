@@ -118,7 +118,7 @@ std::vector<Value> values_of(const std::vector<apimachinery::RenderedObject>& ob
 }
 
 // The package's output, byte for byte; but a terminal would obey some of it.
-std::string for_reader(const World& world, std::string text) {
+std::string for_reader(const World& world, const std::string& text) {
   return world.out.is_terminal() ? escape_controls(text, true) : text;
 }
 

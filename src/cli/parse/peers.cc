@@ -206,7 +206,7 @@ constexpr PeerFlag kFlags[] = {
     {"--prov", false, "pull", "--verify",
      "it holds the chart against its provenance file, and writes the chart alone"},
     {"--sign", false, "package build", "",
-     "`helm package --sign` makes provenance files, and mistctl reads them", true},
+     "`helm package --sign` makes provenance files, and mistctl verify reads them", true},
     {"--server-side", false, "", "", "it applies on the server always"},
     {"--prune", false, "install, upgrade", "",
      "objects that the package no longer has are deleted; CRDs, claims and namespaces only with "
