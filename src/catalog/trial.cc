@@ -82,6 +82,10 @@ class Trial {
     const Context limited = context_.with_timeout(world_.longest);
     MIST_TRY(const bool read, step("unpack", limited, [&](const Context& c) { return unpack(c); }));
     if (!read) return false;
+    if (package_ != directory_) {
+      MIST_TRY(const bool compiled, step("compile", limited, [&](const Context& c) { return compile(c); }));
+      if (!compiled) return false;
+    }
     if (has_script()) {
       MIST_TRY(const bool ran, step("pre-install", limited, [&](const Context& c) { return run_script(c); }));
       if (!ran) return false;
@@ -168,6 +172,14 @@ class Trial {
     MIST_TRY(const Unpacked unpacked, write_package(job_.digest, directory_, &log_));
     package_ = unpacked.package;
     return fmt::format("{} bytes", unpacked.size);
+  }
+
+  // A module. One that was built from a directory is compiled with its engine, when it is first rendered.
+  Result<std::string> compile(const Context& context) {
+    MIST_TRY(const package::Source* const package, source(context));
+    package::Renderer renderer(world_.engines, log_);
+    MIST_TRY(const package::Inspection inspection, renderer.inspect(*package, context));
+    return fmt::format("it is a package: {}", inspection.format);
   }
 
   bool has_script() const {
