@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "package/lint.h"
+#include "wasm/instance.h"
 
 namespace mist::package {
 namespace {
@@ -71,12 +72,25 @@ Finding finding(std::string_view rule, std::string file, std::uint32_t line, std
   return {known->name, known->level, std::move(file), line, std::move(message)};
 }
 
+namespace {
+
+// Of a trap, which limit it was; its backtrace is for no finding.
+std::string words_of_trap(const Error& failure) {
+  const auto* const detail = failure.detail<wasm::WithoutBacktrace>();
+  return detail == nullptr || detail->because.empty()
+             ? failure.message
+             : fmt::format("{}: {}", failure.message, detail->because);
+}
+
+}  // namespace
+
 Finding finding_of(std::string_view rule, const Error& failure, std::string_view during) {
   // The innermost place, and the words of whoever found it: what is around them only names the package.
   const Error* inner = &failure;
   while (!inner->where && inner->cause) inner = inner->cause.get();
   const std::string& because = inner->because.empty() ? failure.because : inner->because;
   std::string message = because.empty() ? inner->message : because;
+  if (failure.kind == ErrorKind::Trap) message = words_of_trap(failure);
   if (!during.empty()) message = fmt::format("{}: {}", during, message);
   if (!inner->where) return finding(rule, {}, 0, std::move(message));
   return finding(rule, inner->where->file, inner->where->line, std::move(message));

@@ -8,6 +8,7 @@
 #include "encoding/yaml.h"
 #include "package/objects.h"
 #include "testing/source_dir.h"
+#include "wasm/instance.h"
 
 namespace mist::package {
 namespace {
@@ -298,6 +299,17 @@ TEST(Lint, AnErrorIsAFindingAtItsPlace) {
   EXPECT_EQ(found.file, "a.yaml");
   EXPECT_EQ(found.line, 3u);
   EXPECT_EQ(found.message, "in the test case x: no such thing");
+}
+
+TEST(Lint, ATrapSaysWhichLimitItWas) {
+  Error trap = error(ErrorKind::Trap, "shop.wasm ran longer than its limit of 10 s")
+                   .with_because("it said: no\nits backtrace: function 0");
+  trap.details.set(wasm::WithoutBacktrace{""});
+  EXPECT_EQ(finding_of("render", trap, "with the default values").message,
+            "with the default values: shop.wasm ran longer than its limit of 10 s");
+  trap.details.set(wasm::WithoutBacktrace{"it said: no"});
+  EXPECT_EQ(finding_of("render", trap, "").message,
+            "shop.wasm ran longer than its limit of 10 s: it said: no");
 }
 
 TEST(Lint, EveryRuleStandsInTheManual) {
