@@ -212,9 +212,11 @@ Value to_value(const PreviewPlan& plan) {
   static const Value keys = stand_in_keys();
   Value runs{Value::Array{}};
   std::uint64_t transfer = plan.module.transfer();
+  bool has_engine = false;
   for (const PreviewRun& each : plan.runs) {
-    transfer += each.engine.transfer();
-    runs.push_back(Value::object({{"engine", Value(each.run.engine)},
+    if (!each.run.engine.empty()) transfer += each.engine.transfer();
+    has_engine = has_engine || !each.run.engine.empty();
+    runs.push_back(Value::object({{"engine", each.run.engine.empty() ? Value() : Value(each.run.engine)},
                                   {"url", Value(module_url(each.engine))},
                                   {"bytes", number(each.engine.bytes)},
                                   {"input", Value(each.run.input)},
@@ -224,7 +226,8 @@ Value to_value(const PreviewPlan& plan) {
   return Value::object({{"state", Value("ready")},
                         {"name", Value(plan.name)},
                         {"module", Value::object({{"url", Value(module_url(plan.module))},
-                                                  {"bytes", number(plan.module.bytes)}})},
+                                                  {"bytes", number(plan.module.bytes)},
+                                                  {"files", Value(has_engine)}})},
                         {"runs", std::move(runs)},
                         {"clock", Value(std::to_string(clock.count()))},
                         {"seed", Value(std::string(64, '0'))},

@@ -43,7 +43,7 @@ struct PreviewPlan {
 
   std::string name = {};  ///< of the package in messages
   ServedModule module = {};
-  std::vector<PreviewRun> runs = {};
+  std::vector<PreviewRun> runs = {};  ///< of the module itself where they name no engine
   WallTime clock = {};
   std::string command = {};
 };

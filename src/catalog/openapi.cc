@@ -224,10 +224,10 @@ constexpr std::string_view kSchemas = R"({
   "Preview": {"type": "object", "required": ["state"], "properties": {
     "state": {"type": "string", "enum": ["preparing", "ready"]},
     "name": {"type": "string", "description": "The package in messages"},
-    "module": {"type": "object", "description": "Its files, in the section mistletoe.files", "properties": {
-      "url": {"type": "string"}, "bytes": {"type": "integer"}}},
-    "runs": {"type": "array", "description": "Engines to run, in this order", "items": {"type": "object", "properties": {
-      "engine": {"type": "string"}, "url": {"type": "string"}, "bytes": {"type": "integer"},
+    "module": {"type": "object", "properties": {"url": {"type": "string"}, "bytes": {"type": "integer"},
+      "files": {"type": "boolean", "description": "It holds files for engines, in the section mistletoe.files; false: it runs by itself"}}},
+    "runs": {"type": "array", "description": "Modules to run, in this order", "items": {"type": "object", "properties": {
+      "engine": {"type": ["string", "null"], "description": "null: the module runs by itself"}, "url": {"type": "string"}, "bytes": {"type": "integer"},
       "input": {"type": "string", "description": "The MistInput document"},
       "script": {"type": "boolean", "description": "It runs pre-install.py; what follows sees the files that this left"}}}},
     "clock": {"type": "string", "description": "What the guest's wall clock shows, nanoseconds since 1970"},

@@ -1,13 +1,16 @@
 #include "catalog/previews.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/text.h"
+#include "catalog/browser_module.h"
 #include "encoding/gzip.h"
 #include "encoding/json.h"
 #include "package/capabilities.h"
+#include "package/module_section.h"
 #include "package/pre_install.h"
-#include "registry/package_files.h"
+#include "registry/package_blob.h"
 #include "wasm/binary.h"
 
 namespace mist::catalog {
@@ -16,7 +19,7 @@ namespace {
 using encoding::Value;
 
 // Part of every key: another value forgets what was made before.
-constexpr std::string_view kFormat = "preview/v1";
+constexpr std::string_view kFormat = "preview/v2";
 constexpr std::string_view kNamespace = "default";
 constexpr std::size_t kMostMetadata = 512u << 10;  // bytes: the schema of the inputs, the defaults
 
@@ -32,8 +35,12 @@ std::string why_not(const Error& failure) {
 
 Value to_value(const Preview& preview, const std::vector<std::string>& engines) {
   if (preview.state == PreviewState::Impossible) return Value::object({{"problem", Value(preview.problem)}});
-  return Value::object({{"digest", Value(preview.module.digest)},
-                        {"bytes", Value(static_cast<std::int64_t>(preview.module.bytes))},
+  const ServedModule& module = preview.module;
+  return Value::object({{"digest", Value(module.digest)},
+                        {"bytes", Value(static_cast<std::int64_t>(module.bytes))},
+                        {"packed", Value(module.packed)},
+                        {"packedBytes", Value(static_cast<std::int64_t>(module.packed_bytes))},
+                        {"facts", Value(preview.facts)},
                         {"engines", Value(Value::Array(engines.begin(), engines.end()))}});
 }
 
@@ -44,21 +51,46 @@ std::optional<Preview> preview_of(const Value& value) {
   if (value.string_at("digest").empty() || bytes < 0) return std::nullopt;
   return Preview{.state = PreviewState::Ready,
                  .module = {.digest = std::string(value.string_at("digest")),
-                            .bytes = static_cast<std::uint64_t>(bytes)}};
+                            .bytes = static_cast<std::uint64_t>(bytes),
+                            .packed = std::string(value.string_at("packed")),
+                            .packed_bytes = static_cast<std::uint64_t>(value.int_at("packedBytes", 0))},
+                 .facts = std::string(value.string_at("facts"))};
 }
 
 Result<package::Source> source_of(Blobs& packages, const std::string& package, const std::string& version,
                                   const std::string& text) {
   MIST_TRY(const crypto::Digest digest, crypto::Digest::parse(text));
-  MIST_TRY(const std::string bytes, packages.get(digest));
-  MIST_TRY(registry::PackageTree tree, registry::PackageTree::decode(bytes));
-  package::Files files;
-  for (registry::PackageFile& each : tree.files) files.emplace(std::move(each.path), std::move(each.bytes));
-  return package::Source{.reference = fmt::format("{} {}", package, version),
+  MIST_TRY(std::string bytes, packages.get(digest));
+  MIST_TRY(registry::PackageContent content, registry::content_of_blob(std::move(bytes)));
+  package::Source source{.reference = fmt::format("{} {}", package, version),
                          .name = package,
                          .version = version,
                          .digest = text,
-                         .content = std::move(files)};
+                         .content = {}};
+  if (auto* const module = std::get_if<registry::PackageModule>(&content)) {
+    source.content = std::move(*module);
+  } else {
+    package::Files files;
+    for (registry::PackageFile& each : std::get<registry::PackageTree>(content).files)
+      files.emplace(std::move(each.path), std::move(each.bytes));
+    source.content = std::move(files);
+  }
+  return source;
+}
+
+// Each preview reads it, to check the values.
+Status check_metadata_size(std::size_t bytes) {
+  if (bytes <= kMostMetadata) return {};
+  return error(ErrorKind::Invalid, "its metadata has {} bytes, more than {}", bytes, kMostMetadata);
+}
+
+// Invalid: it asks its host for more than a preview has.
+Status check_needs(const package::Metadata& metadata) {
+  if (!metadata.dependencies.empty()) return error(ErrorKind::Invalid, "it calls other packages");
+  for (const std::string_view feature : {"package.call", "chart.render"})
+    if (std::ranges::find(metadata.required_features, feature) != metadata.required_features.end())
+      return error(ErrorKind::Invalid, "it needs {}, which a preview doesn't have", feature);
+  return {};
 }
 
 }  // namespace
@@ -138,34 +170,83 @@ Result<Previews::Made> Previews::made(const Wanted& wanted, const Context& conte
     remember(wanted.key, *known);
   }
   for (const std::string& each : known->engines) MIST_TRY_VOID(served_engine(each));
+  if (const ServedModule& module = known->preview.module; !module.packed.empty()) {
+    const std::scoped_lock lock(mutex_);
+    packed_.insert_or_assign(module.digest, module.packed);
+  }
   return *std::move(known);
 }
 
 Result<Previews::Made> Previews::build(const Wanted& wanted, const Context& context) {
   MIST_TRY(const package::Source source,
            source_of(world_.packages, wanted.package, wanted.version, wanted.digest));
+  return std::holds_alternative<package::Files>(source.content) ? build_of_files(source, context)
+                                                                : build_of_module(source);
+}
+
+Result<Previews::Made> Previews::build_of_files(const package::Source& source, const Context& context) {
   MIST_TRY(const package::EngineKind* const engine, package::engine_of(source));
   if (engine == nullptr)
     return error(ErrorKind::Invalid, "it is plain Kubernetes YAML, and its files are its objects");
   MIST_TRY(const std::vector<package::Dependency> calls, package::declared_dependencies(source));
   if (!calls.empty()) return error(ErrorKind::Invalid, "it calls other packages");
   MIST_TRY(const std::string module, renderer_.build(source, package::BuiltEngine::Named, context));
+  return with_engines(source, module, engine->name, std::get<package::Files>(source.content));
+}
+
+// `module` holds the files and names its engine.
+Result<Previews::Made> Previews::with_engines(const package::Source& source, const std::string& module,
+                                              std::string_view engine, const package::Files& files) {
   if (module.size() > kMostModuleBytes)
     return error(ErrorKind::Invalid, "its files have {} bytes packed, more than {}", module.size(),
                  kMostModuleBytes);
-  // Each preview reads it, to check the values.
   MIST_TRY(const std::optional<std::string_view> metadata,
            wasm::custom_section(crypto::as_bytes(module), source.reference, wasm::kPackageSection));
-  if (metadata && metadata->size() > kMostMetadata)
-    return error(ErrorKind::Invalid, "its metadata has {} bytes, more than {}", metadata->size(),
-                 kMostMetadata);
+  if (metadata) MIST_TRY_VOID(check_metadata_size(metadata->size()));
   MIST_TRY(const crypto::Digest digest, modules_.put(module));
-  Made made{
-      .preview = {.state = PreviewState::Ready, .module = {.digest = digest.str(), .bytes = module.size()}},
-      .engines = {std::string(engine->name)}};
-  if (package::has_pre_install(std::get<package::Files>(source.content)))
-    made.engines.emplace_back(package::kPythonEngine);
+  Made made{.preview = {.state = PreviewState::Ready,
+                        .module = {.digest = digest.str(), .bytes = module.size()},
+                        .facts = digest.str()},
+            .engines = {std::string(engine)}};
+  if (package::has_pre_install(files)) made.engines.emplace_back(package::kPythonEngine);
   return made;
+}
+
+Result<Previews::Made> Previews::build_of_module(const package::Source& source) {
+  const auto& module = std::get<wasm::ModuleBytes>(source.content);
+  MIST_TRY(const auto bytes, module.bytes());
+  MIST_TRY(const wasm::BinaryKind kind, module.kind(source.reference));
+  if (kind == wasm::BinaryKind::Component)
+    return error(ErrorKind::Invalid, "it is a WebAssembly component, and browsers run core modules only");
+  MIST_TRY(const auto section, module.package_section(source.reference));
+  MIST_TRY(const auto metadata, package::metadata_of_module(module, source.reference));
+  if (!section || !metadata) return error(ErrorKind::Invalid, "it has no section {}", wasm::kPackageSection);
+  MIST_TRY_VOID(check_metadata_size(section->size()));
+  MIST_TRY_VOID(check_needs(*metadata));
+  if (const std::string& needed = metadata->engine_digest; !needed.empty()) {
+    const auto here = world_.options.engines.digest(metadata->engine);
+    if (!here.ok() || here->str() != needed)
+      return error(ErrorKind::Invalid, "it needs the engine {} {}, and this catalog has {}",
+                   escape_controls(metadata->engine), escape_controls(needed),
+                   here.ok() ? here->str() : "none of that name");
+    // Its files and what it says, and nothing else that may be in it.
+    MIST_TRY(const package::Files files, package::files_of_module(*bytes, source.reference));
+    MIST_TRY(const std::string bare, package::module_of_files(files));
+    MIST_TRY(const std::string thin, wasm::with_custom_section(crypto::as_bytes(bare), source.reference,
+                                                               wasm::kPackageSection, *section));
+    return with_engines(source, thin, metadata->engine, files);
+  }
+  MIST_TRY_VOID(check_for_browsers(*bytes, source.reference));
+  MIST_TRY(const std::string bounded,
+           wasm::with_memory_limit(crypto::as_bytes(*bytes), source.reference, kMemoryBytes));
+  MIST_TRY(ServedModule served, keep(bounded, kMostModuleBytes));
+  // Nobody reads tens of megabytes to check values.
+  MIST_TRY(const std::string said,
+           wasm::with_custom_section(crypto::as_bytes(wasm::kEmptyModule), source.reference,
+                                     wasm::kPackageSection, *section));
+  MIST_TRY(const crypto::Digest facts, modules_.put(said));
+  return Made{.preview = {.state = PreviewState::Ready, .module = std::move(served), .facts = facts.str()},
+              .engines = {}};
 }
 
 // Where the memory is what a browser gives it, and in gzip.
@@ -178,17 +259,20 @@ Result<ServedModule> Previews::served_engine(std::string_view name) {
   MIST_TRY(const std::string whole, world_.options.engines.read(name));
   MIST_TRY(const std::string bounded,
            wasm::with_memory_limit(crypto::as_bytes(whole), fmt::format("engine {}", name), kMemoryBytes));
-  MIST_TRY(ServedModule served, keep(bounded));
+  MIST_TRY(ServedModule served, keep(bounded, std::numeric_limits<std::uint64_t>::max()));
   const std::scoped_lock lock(mutex_);
   packed_.insert_or_assign(served.digest, served.packed);
   return engines_.insert_or_assign(std::string(name), std::move(served)).first->second;
 }
 
-Result<ServedModule> Previews::keep(const std::string& module) {
+Result<ServedModule> Previews::keep(const std::string& module, std::uint64_t most_on_the_way) {
+  MIST_TRY(const std::string packed, encoding::gzip(module));
+  const bool pays = packed.size() <= module.size() / 10 * 9;
+  if (const std::size_t size = pays ? packed.size() : module.size(); size > most_on_the_way)
+    return error(ErrorKind::Invalid, "its module has {} bytes packed, more than {}", size, most_on_the_way);
   MIST_TRY(const crypto::Digest digest, modules_.put(module));
   ServedModule served{.digest = digest.str(), .bytes = module.size()};
-  MIST_TRY(const std::string packed, encoding::gzip(module));
-  if (packed.size() > module.size() / 10 * 9) return served;
+  if (!pays) return served;
   MIST_TRY(const crypto::Digest packed_digest, modules_.put(packed));
   served.packed = packed_digest.str();
   served.packed_bytes = packed.size();
@@ -203,9 +287,15 @@ std::optional<Previews::Made> Previews::remembered(const std::string& key) const
   if (!preview) return std::nullopt;
   Made made{.preview = *std::move(preview), .engines = value->texts_at("engines")};
   if (made.preview.state != PreviewState::Ready) return made;
-  const auto digest = crypto::Digest::parse(made.preview.module.digest);
-  return digest.ok() && world_.files.exists(modules_.place_of(*digest)) ? std::optional(std::move(made))
-                                                                        : std::nullopt;
+  const auto is_there = [&](const std::string& digest) {
+    const auto parsed = crypto::Digest::parse(digest);
+    return parsed.ok() && world_.files.exists(modules_.place_of(*parsed));
+  };
+  const ServedModule& module = made.preview.module;
+  if (!is_there(module.digest) || !is_there(made.preview.facts) ||
+      (!module.packed.empty() && !is_there(module.packed)))
+    return std::nullopt;
+  return made;
 }
 
 void Previews::remember(const std::string& key, const Made& made) {
@@ -220,11 +310,11 @@ Result<std::vector<PreviewRun>> Previews::runs(const Version& version, const std
                                                const Value& values) {
   const Preview preview = of(version);
   if (preview.state != PreviewState::Ready) return error(ErrorKind::Retryable, "it isn't ready yet");
-  MIST_TRY(const auto module, bytes(preview.module.digest));
+  MIST_TRY(const auto module, bytes(preview.facts));
   const package::Source source{.reference = reference,
                                .name = version.package,
                                .version = version.version,
-                               .digest = preview.module.digest,
+                               .digest = preview.facts,
                                .content = wasm::ModuleBytes(std::string(*module))};
   package::RenderRequest request;
   request.release_name = version.package;
@@ -234,7 +324,10 @@ Result<std::vector<PreviewRun>> Previews::runs(const Version& version, const std
   MIST_TRY(std::vector<package::EngineRun> engine_runs, renderer_.engine_runs(source, request));
   std::vector<PreviewRun> runs;
   for (package::EngineRun& each : engine_runs) {
-    MIST_TRY(ServedModule engine, served_engine(each.engine));
+    ServedModule engine = preview.module;
+    if (!each.engine.empty()) {
+      MIST_TRY(engine, served_engine(each.engine));
+    }
     runs.push_back({std::move(each), std::move(engine)});
   }
   return runs;

@@ -1,8 +1,8 @@
 #pragma once
 // The modules that a browser needs to render a version itself: the version as one WebAssembly module that
-// holds its files and names its engine (as `mistctl package build --thin` makes it), and the engines. Both
-// are made once, by one thread beside the requests, and kept in files named by their digests. Why they are
-// apart: README.md. Any thread.
+// holds its files and names its engine (as `mistctl package build --thin` makes it), and the engines; or the
+// module that a version is, with a bound on its memory. They are made once, by one thread beside the
+// requests, and kept in files named by their digests. Why files and engines are apart: README.md. Any thread.
 
 #include <condition_variable>
 #include <deque>
@@ -40,9 +40,10 @@ struct Preview {
   PreviewState state = PreviewState::Preparing;
   std::string problem = {};  ///< Impossible: why, a sentence without a full stop
   ServedModule module = {};  ///< Ready
+  std::string facts = {};    ///< Ready: digest of a module with its metadata; it is small
 };
 
-/// One run of an engine. A browser does all of them, in order.
+/// One run of an engine, or of the version's own module. A browser does all of them, in order.
 struct PreviewRun {
   package::EngineRun run;
   ServedModule engine;
@@ -50,8 +51,8 @@ struct PreviewRun {
 
 class Previews {
  public:
-  /// A module of a version that is larger isn't served. The largest engine has 7.4 MB on the way: a package
-  /// shouldn't be what a person waits for.
+  /// A module of a version that is larger on the way isn't served. The largest engine has 7.4 MB there: a
+  /// package shouldn't be what a person waits for.
   static constexpr std::uint64_t kMostModuleBytes = std::uint64_t{8} << 20;
   /// Of an engine's memory in a browser; also what mistctl gives an engine in a catalog.
   static constexpr std::uint64_t kMemoryBytes = std::uint64_t{512} << 20;
@@ -89,7 +90,7 @@ class Previews {
   };
   struct Made {
     Preview preview;
-    std::vector<std::string> engines;  // names
+    std::vector<std::string> engines;  // names; none of a module that runs by itself
   };
   struct Known {
     Preview preview;
@@ -99,8 +100,12 @@ class Previews {
   Known make(const Wanted& wanted, const Context& context);
   Result<Made> made(const Wanted& wanted, const Context& context);
   Result<Made> build(const Wanted& wanted, const Context& context);
+  Result<Made> build_of_files(const package::Source& source, const Context& context);
+  Result<Made> build_of_module(const package::Source& source);
+  Result<Made> with_engines(const package::Source& source, const std::string& module, std::string_view engine,
+                            const package::Files& files);
   Result<ServedModule> served_engine(std::string_view name);
-  Result<ServedModule> keep(const std::string& module);
+  Result<ServedModule> keep(const std::string& module, std::uint64_t most_on_the_way);
   std::optional<Made> remembered(const std::string& key) const;
   void remember(const std::string& key, const Made& made);
   std::string key_of(const Version& version) const;

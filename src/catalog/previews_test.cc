@@ -5,6 +5,7 @@
 
 #include "encoding/gzip.h"
 #include "encoding/json.h"
+#include "package/guests_for_tests.h"
 #include "registry/package_files.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
@@ -73,8 +74,17 @@ class PreviewsTest : public ::testing::Test {
     ADD_FAILURE() << "it is never ready";
     return {};
   }
+  Version version_of_module(const package::Source& module) {
+    Version version{.package = "shop", .version = "1.0.0"};
+    version.digest = packages_.put(**std::get<wasm::ModuleBytes>(module.content).bytes())->str();
+    return version;
+  }
   std::string problem(std::vector<registry::PackageFile> files) {
-    const Preview preview = made(version_of(std::move(files)));
+    return problem_of(version_of(std::move(files)));
+  }
+  std::string problem_of(const package::Source& module) { return problem_of(version_of_module(module)); }
+  std::string problem_of(const Version& version) {
+    const Preview preview = made(version);
     EXPECT_EQ(preview.state, PreviewState::Impossible);
     return preview.problem;
   }
@@ -142,6 +152,108 @@ TEST_F(PreviewsTest, SaysWhyThereIsNone) {
   }
   EXPECT_THAT(problem(kube(std::move(noise))), HasSubstr("more than 8388608"));
   EXPECT_EQ(previews_->of({.package = "shop", .version = "1.0.0"}).problem, "its files couldn't be read");
+}
+
+// A program that says much, and that pays to pack.
+package::Source program(std::string_view spec =
+                            "{version: 1.0.0, inputs: {type: object, properties: {size: {type: "
+                            "integer, default: 3}}}}") {
+  return package::described(package::saying("kind: ConfigMap # " + std::string(20'000, 'x') + "\n"), "shop",
+                            spec);
+}
+
+TEST_F(PreviewsTest, AModuleRunsByItselfWithABoundOnItsMemory) {
+  const package::Source source = program();
+  const Version version = version_of_module(source);
+  const Preview preview = made(version);
+  ASSERT_EQ(preview.state, PreviewState::Ready) << preview.problem;
+  const std::string bytes = **std::get<wasm::ModuleBytes>(source.content).bytes();
+  EXPECT_EQ(**previews_->bytes(preview.module.digest),
+            *wasm::with_memory_limit(crypto::as_bytes(bytes), "m", Previews::kMemoryBytes));
+  ASSERT_FALSE(preview.module.packed.empty());
+  EXPECT_EQ(previews_->packed_digest(preview.module.digest), preview.module.packed);
+  const auto runs = previews_->runs(version, "shop 1.0.0", Value::object({{"size", Value(std::int64_t{5})}}));
+  ASSERT_TRUE(runs.ok()) << runs.error().to_line();
+  ASSERT_EQ(runs->size(), 1U);
+  EXPECT_EQ(runs->front().run.engine, "");
+  EXPECT_EQ(runs->front().engine.digest, preview.module.digest);
+  const auto input = encoding::parse_json(runs->front().run.input);
+  ASSERT_TRUE(input.ok());
+  EXPECT_EQ(encoding::to_json(*input->find("data")), R"({"size":5,"name":"shop"})");
+  EXPECT_EQ(previews_->runs(version, "shop", Value::object({{"size", Value("x")}})).error().kind,
+            ErrorKind::Invalid);
+  // After a restart it is served packed, too.
+  open();
+  EXPECT_EQ(made(version).module.packed, preview.module.packed);
+  EXPECT_EQ(previews_->packed_digest(preview.module.digest), preview.module.packed);
+}
+
+TEST_F(PreviewsTest, AThinModuleIsItsFilesAndTheEngineThatIsHere) {
+  package::Files files;
+  for (const registry::PackageFile& each : kube()) files.emplace(each.path, each.bytes);
+  package::RendererOptions options;
+  options.engines = package::EngineStore(dir_.path() / "engines", digests_);
+  package::Renderer renderer(options, events_);
+  const package::Source directory{"./shop", "shop", "1.0.0", "sha256:0", files};
+  const auto thin = renderer.build(directory, package::BuiltEngine::Named, Context());
+  ASSERT_TRUE(thin.ok()) << thin.error().to_line();
+  // The rest of it stays here: no browser gets it.
+  const std::string more = *wasm::with_custom_section(crypto::as_bytes(*thin), "m", "more", "of a stranger");
+  const Version version = version_of_module({"./shop.wasm", "shop", "1.0.0", "", wasm::ModuleBytes(more)});
+  const Preview preview = made(version);
+  ASSERT_EQ(preview.state, PreviewState::Ready) << preview.problem;
+  EXPECT_EQ(**previews_->bytes(preview.module.digest), *thin);
+  const auto runs = previews_->runs(version, "shop 1.0.0", Value::object());
+  ASSERT_TRUE(runs.ok()) << runs.error().to_line();
+  EXPECT_EQ(runs->front().run.engine, "jinja");
+  EXPECT_THAT(
+      problem_of(package::described(
+          {"./shop.wasm", "shop", "", "", wasm::ModuleBytes(*thin)}, "shop",
+          fmt::format("{{version: 1.0.0, engine: jinja, engineDigest: 'sha256:{}'}}", std::string(64, '0')))),
+      HasSubstr("it needs the engine jinja sha256:000"));
+}
+
+TEST_F(PreviewsTest, SaysWhyThereIsNoneOfAModule) {
+  EXPECT_EQ(problem_of(program("{version: 1.0.0, dependencies: [{name: other, package: a/b}]}")),
+            "it calls other packages");
+  EXPECT_EQ(problem_of(program("{version: 1.0.0, requires: [package.call]}")),
+            "it needs package.call, which a preview doesn't have");
+  const auto coded = [&](std::string_view wat) {
+    return package::described({"./shop.wasm", "shop", "", "", wasm::assemble(wat)}, "shop",
+                              "{version: 1.0.0}");
+  };
+  EXPECT_THAT(problem_of(coded("(module (memory (export \"memory\") 1) (func (export \"run\")))")),
+              HasSubstr("exports neither _start nor mistletoe_generate"));
+  EXPECT_THAT(problem_of(coded("(module (memory (export \"_start\") 1) (func (export \"run\")))")),
+              HasSubstr("exports neither _start nor mistletoe_generate"));
+  EXPECT_THAT(problem_of(coded("(module (memory (export \"memory\") 20000) (func (export \"_start\")))")),
+              HasSubstr("begins with 20000 pages"));
+  EXPECT_THAT(problem_of(coded("(module (func (export \"_start\")))")), HasSubstr("it has none"));
+  std::string tables;
+  for (int i = 0; i < 5; ++i) tables += "(table 1 funcref)";
+  EXPECT_EQ(
+      problem_of(coded("(module (memory (export \"memory\") 1) (func (export \"_start\"))" + tables + ")")),
+      "its module has more than 4 tables");
+  const auto with_section = [&](std::string_view section) {
+    const auto plain = coded("(module (memory (export \"memory\") 1) (func (export \"_start\")))");
+    std::string bytes = **std::get<wasm::ModuleBytes>(plain.content).bytes();
+    return problem_of(
+        package::Source{"./shop.wasm", "shop", "", "", wasm::ModuleBytes(bytes.append(section))});
+  };
+  EXPECT_THAT(with_section(std::string_view("\1\3\1\x5f\0", 5)), HasSubstr("other things than functions"))
+      << "a struct";
+  EXPECT_THAT(with_section(std::string_view("\x0d\3\1\0\0", 5)), HasSubstr("exceptions")) << "a tag";
+  EXPECT_EQ(made(version_of_module(
+                     coded("(module (type (func (param i32 f64 v128 externref) (result i64 funcref))) "
+                           "(memory (export \"memory\") 1) (func (export \"_start\")))")))
+                .state,
+            PreviewState::Ready);
+  const std::string component("\0asm\x0d\0\1\0", 8);
+  Version version{.package = "shop", .version = "1.0.0"};
+  version.digest = packages_.put(component)->str();
+  EXPECT_EQ(problem_of(version), "it is a WebAssembly component, and browsers run core modules only");
+  version.digest = packages_.put(std::string(wasm::kEmptyModule))->str();
+  EXPECT_EQ(problem_of(version), "it has no section mistletoe.package");
 }
 
 TEST_F(PreviewsTest, IsMadeOnceAndKept) {

@@ -620,11 +620,31 @@ struct Renderer::Impl {
     return run_engine(source, tree, std::move(built.metadata), request, context, nullptr);
   }
 
+  // Of a module that renders by itself: run_program and run_built.
+  static Result<std::vector<EngineRun>> own_run_of(const Source& source, const std::optional<Value>& document,
+                                                   const std::optional<Built>& built,
+                                                   const RenderRequest& request) {
+    if (!document)
+      return error(ErrorKind::Invalid, "{} has no section {}", source.reference, wasm::kPackageSection)
+          .with_hint("mistctl package build MODULE -m mistletoe.yaml writes it");
+    MIST_TRY(const Metadata metadata, metadata_from(*document, source));
+    MIST_TRY_VOID(refuse_unmet_needs(metadata, source));
+    EngineRun run;
+    if (built) {
+      MIST_TRY_VOID(check_engine_input(built->engine, metadata, request));
+      MIST_TRY(run.input, engine_input(built->engine, metadata, request));
+    } else {
+      MIST_TRY_VOID(check_input(metadata, request));
+      MIST_TRY(run.input, package_input(abi::kVersion1, metadata, request));
+    }
+    return std::vector{std::move(run)};
+  }
+
   Result<std::vector<EngineRun>> runs_of(const Source& source, const RenderRequest& request) const {
     const auto& module = std::get<wasm::ModuleBytes>(source.content);
-    MIST_TRY(std::optional<Built> built, built_from(source, module));
-    if (!built || !built->names_engine())
-      return error(ErrorKind::Invalid, "{} doesn't name its engine", source.reference);
+    MIST_TRY(const std::optional<Value> document, abi::read_metadata(module, source.reference));
+    MIST_TRY(std::optional<Built> built, built_from(source, document));
+    if (!built || !built->names_engine()) return own_run_of(source, document, built, request);
     MIST_TRY_VOID(check_engine(source, *built));
     MIST_TRY_VOID(refuse_unmet_needs(built->metadata, source));
     MIST_TRY(const auto bytes, module.bytes());

@@ -162,7 +162,7 @@ struct RendererOptions {
 
 /// One run of an engine, as a render begins it: for whoever runs it elsewhere, such as a browser.
 struct EngineRun {
-  std::string_view engine;  ///< its name
+  std::string_view engine;  ///< its name; empty: the module runs by itself
   std::string input;        ///< the document on its standard input
   bool is_script = false;   ///< it runs pre-install.py; the next run sees the files that this left
 };
@@ -195,8 +195,8 @@ class Renderer {
   /// same wherever an engine with that digest is. The same source gives the same bytes. Invalid: it is a
   /// module already, or Kubernetes YAML, or its engine refuses it; Trap, Cancelled.
   Result<std::string> build(const Source& source, BuiltEngine engine, const Context& context);
-  /// The runs that render a module which names its engine (BuiltEngine::Named); nothing is run here. Errors
-  /// as render: Invalid (values against the schema; another engine).
+  /// The runs that render a module: of the engine that it names (BuiltEngine::Named), or its own. Nothing is
+  /// run here. Errors as render: Invalid (values against the schema; another engine; it has no metadata).
   Result<std::vector<EngineRun>> engine_runs(const Source& source, const RenderRequest& request) const;
   /// The things that the package names elsewhere and doesn't have, as its engine says
   /// (engines/kustomize/README.md): a list, perhaps empty. Other problems of the package are reported by

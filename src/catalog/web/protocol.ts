@@ -4,7 +4,7 @@
 export interface Plan {
   /** The package and its version, for errors. */
   readonly name: string;
-  readonly module: { readonly url: string };
+  readonly module: PackageModule;
   /** In this order; each reads what its predecessor left. */
   readonly runs: readonly EngineRun[];
   /** Nanoseconds since 1970: the wall clock, which stands still. */
@@ -18,7 +18,15 @@ export interface Plan {
   readonly command: string;
 }
 
+export interface PackageModule {
+  readonly url: string;
+  /** Whether it holds files, which engines read; otherwise it is what runs. */
+  readonly files: boolean;
+}
+
 export interface EngineRun {
+  /** Its name; null: the package runs by itself. */
+  readonly engine: string | null;
   readonly url: string;
   readonly input: string;
   /** Whether it is scripts/pre-install.py, whose result is the package that the next engine reads. */

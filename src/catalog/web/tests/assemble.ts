@@ -36,8 +36,13 @@ export const TRAP = [0x00];
 /** `code`, of which each exception is caught and forgotten. */
 export const caught = (code: number[]): number[] => [0x06, 0x40, ...code, 0x19, 0x0b];
 
+type Code = (...places: (readonly [number, number])[]) => number[];
+
 /** An engine whose memory has `said`, one after the other, and whose code gets the place and length of each. */
-export function engine(said: readonly string[], code: (...places: (readonly [number, number])[]) => number[]): WebAssembly.Module {
+export const engine = (said: readonly string[], code: Code): WebAssembly.Module => program(said, { mistletoe_generate: code });
+
+/** The same with other exports than an engine has; `start` is a start function, `strange` imported in the place of a request's. */
+export function program(said: readonly string[], functions: Readonly<Record<string, Code>>, { start = "", strange = "" } = {}): WebAssembly.Module {
   const bytes = said.map(encode);
   let at = TEXT;
   const places = bytes.map(({ length }) => {
@@ -45,21 +50,24 @@ export function engine(said: readonly string[], code: (...places: (readonly [num
     at += length;
     return place;
   });
-  const body = [0, ...code(...places), 0x0b];
+  const bodies = Object.values(functions).map((code) => [0, ...code(...places), 0x0b]);
   const types = [[0x60, 0, 0], [0x60, 4, I32, I32, I32, I32, 1, I32], [0x60, 1, I32, 0], [0x60, 2, I32, I32, 1, I32]];
   const imports = [
     [...text("wasi_snapshot_preview1"), ...text("fd_write"), 0, 1],
     [...text("wasi_snapshot_preview1"), ...text("proc_exit"), 0, 2],
     [...text("wasi_snapshot_preview1"), ...text("random_get"), 0, 3],
-    [...text("mistletoe_v1"), ...text("request"), 0, 3],
+    [...text("mistletoe_v1"), ...text(strange || "request"), 0, 3],
   ];
+  const numbered = Object.keys(functions).map((name, i) => [name, imports.length + i] as const);
+  const started = numbered.find(([name]) => name === start);
   return moduleOf(
     section(1, vector(types)),
     section(2, vector(imports)),
-    section(3, vector([[0]])),
+    section(3, vector(bodies.map(() => [0]))),
     section(5, vector([[1, 2, 100]])),
-    section(7, vector([[...text("memory"), 2, 0], [...text("mistletoe_generate"), 0, imports.length]])),
-    section(10, vector([[...leb(body.length), ...body]])),
+    section(7, vector([[...text("memory"), 2, 0], ...numbered.map(([name, index]) => [...text(name), 0, index])])),
+    ...(started ? [section(8, leb(started[1]))] : []),
+    section(10, vector(bodies.map((body) => [...leb(body.length), ...body]))),
     section(11, vector([[0, ...constant(TEXT), 0x0b, ...leb(at - TEXT), ...joined(...bytes)]])),
   );
 }

@@ -4,19 +4,24 @@ import { test } from "node:test";
 import type { Message, Plan } from "../protocol.ts";
 import { Failure } from "../worker/failure.ts";
 import { render } from "../worker/render.ts";
-import { caught, draw, engine, exit, grow, packageModule, request, TRAP, write } from "./assemble.ts";
+import { caught, draw, engine, exit, grow, packageModule, program, request, TRAP, write } from "./assemble.ts";
 import { gzip, tarOf } from "./tar.ts";
 
 const FILES = { "manifests/map.yaml": "a: 1\n", "scripts/pre-install.py": "import kpm\n" };
 const LIMITS = { seconds: 20, memoryBytes: 100 * 65536, outputBytes: 1 << 20, requests: 100 };
 const result = (data: object) => JSON.stringify({ kind: "MistResult", data });
 
+const ENGINES: Pick<Plan, "module" | "runs"> = { module: { url: "/module", files: true }, runs: [] };
+const OWN: Pick<Plan, "module" | "runs"> = { module: { url: "0", files: false }, runs: [{ engine: null, url: "0", input: "{}", script: false }] };
+
 /** With these engines, of which the first `scripts` are scripts. */
-async function rendered(engines: WebAssembly.Module[], scripts = 0) {
+const rendered = (engines: WebAssembly.Module[], scripts = 0) =>
+  renderedBy(engines, { ...ENGINES, runs: engines.map((_, i) => ({ engine: "jinja", url: String(i), input: "{}", script: i < scripts })) });
+
+async function renderedBy(guests: WebAssembly.Module[], runs: Pick<Plan, "module" | "runs">) {
   const plan: Plan = {
     name: "shop 1.0.0",
-    module: { url: "/module" },
-    runs: engines.map((_, i) => ({ url: String(i), input: "{}", script: i < scripts })),
+    ...runs,
     clock: "1700000000000000000",
     seed: "0".repeat(64),
     keys: { ed25519: { value: "ED key" }, ecdsa: { value: "EC key" } },
@@ -26,14 +31,16 @@ async function rendered(engines: WebAssembly.Module[], scripts = 0) {
   };
   const module = packageModule(await gzip(tarOf(FILES)));
   const told: Message[] = [];
-  const done = await render(plan, (message) => told.push(message), async (url) => (url === "/module" ? module : engines[Number(url)]!));
+  const done = await render(plan, (message) => told.push(message), async (url) => (url === "/module" ? module : guests[Number(url)]!));
   assert.deepEqual(told, [{ state: "loading" }, { state: "running" }]);
   return done;
 }
 
-async function failed(engines: WebAssembly.Module[], scripts = 0) {
+const failed = (engines: WebAssembly.Module[], scripts = 0) => failure(rendered(engines, scripts));
+
+async function failure(rendering: Promise<unknown>) {
   try {
-    await rendered(engines, scripts);
+    await rendering;
   } catch (failure) {
     assert.ok(failure instanceof Failure, String(failure));
     return failure.report;
@@ -94,4 +101,36 @@ test("what a script left is what the next engine reads", async () => {
   const next = engine([result({ result: "Error", message: "m", where: { file: "manifests/map.yaml", line: 1 } })], (said) => write(1, ...said!));
   assert.equal((await failed([next])).where?.text, "a: 1");
   assert.equal((await failed([script, next], 1)).where?.text, "", "the file is gone");
+});
+
+const own = (guest: WebAssembly.Module) => renderedBy([guest], OWN);
+
+test("a package that is a program gives YAML as it is, or a result", async () => {
+  const yaml = program(["kind: ConfigMap\nmetadata: {name: a}\n"], { _start: (said) => write(1, ...said!) });
+  const done = await own(yaml);
+  assert.deepEqual([done.text, done.objects], ["kind: ConfigMap\nmetadata: {name: a}\n", 1]);
+  const document = JSON.stringify({ apiVersion: "mistletoe.dev/v1", kind: "MistResult", data: { result: "Ok", files: { "a.yaml": "a: 1\n" } } });
+  assert.equal((await own(program([document], { _start: (said) => write(1, ...said!) }))).text, "a: 1\n");
+  assert.equal((await own(program(["{\"kind\": \"Pod\"}"], { _start: (said) => write(1, ...said!) }))).text, '{"kind": "Pod"}\n');
+  assert.equal((await own(program([], { _start: () => exit(0) }))).text, "");
+});
+
+test("a command is called by its _start, a reactor after its _initialize", async () => {
+  const both = program(["a: 1\n", "b: 1\n"], { mistletoe_generate: (said) => write(1, ...said!), _start: (_, said) => write(1, ...said!), _initialize: () => TRAP });
+  assert.equal((await own(both)).text, "b: 1\n");
+  const reactor = program(["a: 1\n", "b: 1\n"], { mistletoe_generate: (_, said) => write(1, ...said!), _initialize: (said) => [...draw(8), ...write(1, ...said!)] });
+  const done = await own(reactor);
+  assert.deepEqual([done.text, done.drawn], ["a: 1\nb: 1\n", 0]);
+  assert.equal((await rendered([program([result({ result: "Ok", files: { "a.yaml": "a: 1\n" } })], { mistletoe_generate: (said) => write(1, ...said!), _initialize: () => TRAP })])).text, "a: 1\n", "an engine is initialised already");
+});
+
+test("a program that can't be run says why", async () => {
+  assert.match(String((await failure(own(program([], { run: () => [] })))).because), /exports no memory, or nothing to call/);
+  assert.equal((await failure(own(program([], { _start: () => [] }, { strange: "launch" })))).because, "it imports the function launch of mistletoe_v1, which a preview doesn't have");
+  assert.equal((await failure(own(program([], { _start: () => TRAP })))).because, "the program stopped: unreachable");
+  assert.equal((await failure(own(program([], { _start: () => [], begin: () => TRAP }, { start: "begin" })))).because, "the program stopped: unreachable");
+  assert.match((await failure(own(program([], { _start: () => [], begin: () => exit(3) }, { start: "begin" })))).message, /ended with exit code 3/);
+  assert.match(String((await failure(own(program(["a\0"], { _start: (said) => write(1, ...said!) })))).because), /NUL/);
+  const yaml = "apiVersion: mistletoe.dev/v1\nkind: MistResult\n";
+  assert.match(String((await failure(own(program([yaml], { _start: (said) => write(1, ...said!) })))).because), /as YAML, and a preview reads JSON/);
 });

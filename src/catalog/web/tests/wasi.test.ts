@@ -22,7 +22,7 @@ class Guest {
   readonly wasi: Wasi;
   readonly #functions: Record<string, (...parameters: never[]) => number>;
 
-  constructor({ outputBytes = 1 << 20, attached = true } = {}) {
+  constructor({ outputBytes = 1 << 20, attached = true, files = FILES as typeof FILES | null } = {}) {
     if (attached) this.memory.attach(this);
     this.wasi = new Wasi({
       name: "shop 1.0.0",
@@ -30,7 +30,7 @@ class Guest {
       seed: SEED,
       outputBytes,
       input: encode("the input"),
-      files: FILES,
+      files,
       memory: this.memory,
       ending: this.ending,
     });
@@ -231,6 +231,12 @@ test("one directory is open before", () => {
   assert.equal(guest.call("fd_prestat_dir_name", 3, 100, 7), Errno.NAMETOOLONG);
   assert.equal(guest.call("fd_prestat_dir_name", 3, 65530, 8), Errno.FAULT);
   assert.equal(guest.call("fd_prestat_get", 4, 0), Errno.BADF);
+});
+
+test("without files there is no directory", () => {
+  const guest = new Guest({ files: null });
+  assert.equal(guest.call("fd_prestat_get", 3, 0), Errno.BADF);
+  assert.equal(guest.open("Chart.yaml"), Errno.BADF);
 });
 
 test("files are opened, read, sought in and closed", () => {

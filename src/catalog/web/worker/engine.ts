@@ -1,11 +1,11 @@
-// Runs an engine once.
+// Runs an engine, or a package that is a program, once.
 
 import type { EngineRun, Line, Plan } from "../protocol.ts";
 import { encode, type Files, fromHex } from "./bytes.ts";
 import { couldNot, Ending, Exit, Failure, mebibytes, tail } from "./failure.ts";
 import { Host } from "./host.ts";
 import { GuestMemory } from "./memory.ts";
-import { type Result, resultOf } from "./result.ts";
+import { outputOf, type Result, resultOf } from "./result.ts";
 import type { Secrets } from "./secrets.ts";
 import { Wasi } from "./wasi.ts";
 
@@ -15,8 +15,8 @@ export interface Ran extends Result {
   readonly drawn: number;
 }
 
-/** Throws a Failure. Doesn't return before the engine does: the page ends this worker at its time limit. */
-export function run(plan: Plan, engine: WebAssembly.Module, { input }: EngineRun, files: Files, secrets: Secrets): Ran {
+/** Throws a Failure. Doesn't return before the guest does: the page ends this worker at its time limit. */
+export function run(plan: Plan, guest: WebAssembly.Module, { input, engine }: EngineRun, files: Files | null, secrets: Secrets): Ran {
   const { name, limits } = plan;
   const memory = new GuestMemory();
   const ending = new Ending();
@@ -34,11 +34,8 @@ export function run(plan: Plan, engine: WebAssembly.Module, { input }: EngineRun
     wasi.stream = stream;
   };
   const host = new Host({ name, limits, memory, ending, secrets, onStream });
-  const instance = new WebAssembly.Instance(engine, { wasi_snapshot_preview1: wasi.functions(), mistletoe_v1: { ...host.functions() } });
-  const { memory: itsMemory, mistletoe_generate: generate } = instance.exports;
-  if (!(itsMemory instanceof WebAssembly.Memory) || typeof generate !== "function") throw couldNot(name, { because: "its engine is no engine" });
-  memory.attach(itsMemory);
-  wasi.entered = true;
+  const imports = { wasi_snapshot_preview1: wasi.functions(), mistletoe_v1: { ...host.functions() } };
+  checkImports(name, guest, imports);
 
   // A guest whose memory can't grow ends soon after.
   const isFull = () => memory.size > limits.memoryBytes * 0.9;
@@ -46,7 +43,16 @@ export function run(plan: Plan, engine: WebAssembly.Module, { input }: EngineRun
 
   let thrown: unknown = null;
   try {
-    generate();
+    // A start function runs here, and the host can't reach its memory yet.
+    const { memory: itsMemory, _initialize: initialize, _start: start, mistletoe_generate: generate } = new WebAssembly.Instance(guest, imports).exports;
+    const entry = engine === null ? (start ?? generate) : generate;
+    if (!(itsMemory instanceof WebAssembly.Memory) || typeof entry !== "function")
+      throw couldNot(name, { because: engine === null ? "its module is no package: it exports no memory, or nothing to call" : "its engine is no engine" });
+    memory.attach(itsMemory);
+    // Engines were initialised when they were prepared.
+    if (engine === null && entry === generate && typeof initialize === "function") initialize();
+    wasi.entered = true;
+    entry();
   } catch (failure) {
     thrown = failure;
   }
@@ -55,7 +61,7 @@ export function run(plan: Plan, engine: WebAssembly.Module, { input }: EngineRun
   if (reason instanceof Failure) throw reason;
   if (reason !== null && !(reason instanceof Exit)) {
     if (isFull()) throw outOfMemory();
-    throw couldNot(name, { because: `the engine stopped: ${(reason as Error).message}${said ? `\n${said}` : ""}` });
+    throw couldNot(name, { because: `the ${engine === null ? "program" : "engine"} stopped: ${(reason as Error).message}${said ? `\n${said}` : ""}` });
   }
   if (reason !== null && reason.code !== 0) {
     if (isFull()) throw outOfMemory();
@@ -64,5 +70,14 @@ export function run(plan: Plan, engine: WebAssembly.Module, { input }: EngineRun
       frames: [`while rendering ${name}`],
     });
   }
-  return { ...resultOf(name, wasi.files.output, files), lines: host.lines, drawn: wasi.drawn };
+  const result = engine === null ? outputOf(name, wasi.files.output) : resultOf(name, wasi.files.output, files);
+  return { ...result, lines: host.lines, drawn: wasi.drawn };
+}
+
+function checkImports(name: string, guest: WebAssembly.Module, imports: Record<string, object>): void {
+  for (const each of WebAssembly.Module.imports(guest)) {
+    const module = Object.hasOwn(imports, each.module) ? imports[each.module]! : {};
+    if (each.kind === "function" && Object.hasOwn(module, each.name)) continue;
+    throw couldNot(name, { because: `it imports the ${each.kind} ${each.name} of ${each.module}, which a preview doesn't have` });
+  }
 }

@@ -1,7 +1,8 @@
-// One render: the package's files through each of its engines.
+// One render: the package's files through each of its engines, or the package by itself.
 
 import type { Message, Plan, Rendered } from "../protocol.ts";
 import { unpacked, untar } from "./archive.ts";
+import type { Files } from "./bytes.ts";
 import { run } from "./engine.ts";
 import { Failure } from "./failure.ts";
 import { countObjects, printed } from "./objects.ts";
@@ -13,22 +14,22 @@ const MOST_UNPACKED = (64 << 20) + 10000 * 4096; // bytes: of the files, and of 
 /** Throws a Failure. */
 export async function render(plan: Plan, tell: (message: Message) => void, compiled: (url: string) => Promise<WebAssembly.Module>): Promise<Rendered> {
   tell({ state: "loading" });
-  const [module, ...engines] = await Promise.all([plan.module.url, ...plan.runs.map(({ url }) => url)].map(compiled));
-  const [archive] = module ? WebAssembly.Module.customSections(module, "mistletoe.files") : [];
-  if (!archive) throw new Failure(`the module of ${plan.name} has no files`);
-  let files = untar(await unpacked(archive, MOST_UNPACKED));
+  // Each once: a package that runs by itself is named twice.
+  const urls = [...new Set([plan.module.url, ...plan.runs.map(({ url }) => url)])];
+  const modules = new Map((await Promise.all(urls.map(compiled))).map((module, i) => [urls[i]!, module]));
+  let files = plan.module.files ? await filesOf(plan.name, modules.get(plan.module.url)!) : null;
   tell({ state: "running" });
   const began = performance.now();
   const secrets = new Secrets(plan.keys);
   const lines = [];
   let drawn = 0;
   let made: ReadonlyMap<string, string> = new Map();
-  for (const [i, each] of plan.runs.entries()) {
-    const ran = run(plan, engines[i]!, each, files, secrets);
+  for (const each of plan.runs) {
+    const ran = run(plan, modules.get(each.url)!, each, files, secrets);
     lines.push(...ran.lines);
     drawn += ran.drawn;
     made = ran.files;
-    if (each.script) files = afterScript(plan.name, files, ran);
+    if (each.script && files) files = afterScript(plan.name, files, ran);
   }
   const text = printed(made);
   return {
@@ -39,4 +40,10 @@ export async function render(plan: Plan, tell: (message: Message) => void, compi
     secrets: [...secrets.known.keys()],
     milliseconds: Math.round(performance.now() - began),
   };
+}
+
+async function filesOf(name: string, module: WebAssembly.Module): Promise<Files> {
+  const [archive] = WebAssembly.Module.customSections(module, "mistletoe.files");
+  if (!archive) throw new Failure(`the module of ${name} has no files`);
+  return untar(await unpacked(archive, MOST_UNPACKED));
 }

@@ -1,4 +1,4 @@
-// What an engine gave: the document that it printed, or why there is none. Pure.
+// What a guest gave: the document that it printed, or why there is none. Pure.
 
 import type { Place } from "../protocol.ts";
 import { type Bytes, decode, decodeStrictly, encode, type Files } from "./bytes.ts";
@@ -12,11 +12,27 @@ export interface Result {
   readonly exports: JsonObject;
 }
 
+const PLAIN_OUTPUT = "stdout.yaml";
 const LONGEST_PATH = 1024; // bytes
 const LONGEST_EXCERPT = 2000; // characters
 
+/** Of a program: a MistResult in JSON, or Kubernetes YAML as it is (src/abi/v1/output.cc). Throws a Failure. */
+export function outputOf(name: string, output: Bytes): Result {
+  let text;
+  try {
+    text = decodeStrictly(output);
+  } catch {
+    throw couldNot(name, { because: "its output is not UTF-8" });
+  }
+  if (text.includes("\0")) throw couldNot(name, { because: "its output has a NUL character" });
+  if (isOwnJson(text)) return resultOf(name, output, null);
+  if (text.includes("mistletoe.dev/") && /^kind:\s*["']?MistResult\b/m.test(text))
+    throw couldNot(name, { because: "its result is written as YAML, and a preview reads JSON", hint: "mistctl generate reads both" });
+  return { files: new Map(text.trim() === "" ? [] : [[PLAIN_OUTPUT, text]]), exports: {} };
+}
+
 /** `files` are those that the engine read. Throws a Failure. */
-export function resultOf(name: string, output: Bytes, files: Files): Result {
+export function resultOf(name: string, output: Bytes, files: Files | null): Result {
   const data = dataOf(name, output);
   if (data["result"] !== "Ok")
     throw couldNot(name, { because: String(data["message"] ?? "").trim() || "the package gave no reason", where: placeOf(data["where"], files) });
@@ -29,6 +45,17 @@ export function resultOf(name: string, output: Bytes, files: Files): Result {
     made.set(path, text);
   }
   return { files: made, exports: objectAt(data, "exports") };
+}
+
+// Whether it is one document of ours, and no object of Kubernetes: a MistOrder is one of them.
+function isOwnJson(text: string): boolean {
+  try {
+    const document: unknown = JSON.parse(text);
+    const kind = isObject(document) && String(document["apiVersion"]).startsWith("mistletoe.dev/") ? String(document["kind"]) : "";
+    return kind.startsWith("Mist") && kind !== "MistOrder";
+  } catch {
+    return false;
+  }
 }
 
 function dataOf(name: string, output: Bytes): JsonObject {
@@ -50,13 +77,13 @@ export function isSafe(path: string): boolean {
 }
 
 /** With the text of its line, if that isn't too long; null where `where` names no file. */
-export function placeOf(where: unknown, files: Files): Place | null {
+export function placeOf(where: unknown, files: Files | null): Place | null {
   if (!isObject(where) || typeof where["file"] !== "string") return null;
   const file = where["file"];
   const line = count(where["line"]);
   const said = where["text"];
   let text = typeof said === "string" && said.length <= LONGEST_EXCERPT && !said.includes("\n") ? said : "";
-  const content = files.get(file);
+  const content = files?.get(file);
   if (!text && line > 0 && content) text = decode(content).split("\n")[line - 1]?.replace(/\r$/, "") ?? "";
   return { file, line, column: count(where["column"]), text };
 }

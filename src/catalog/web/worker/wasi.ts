@@ -16,7 +16,8 @@ export interface WasiWorld {
   readonly seed: Bytes;
   readonly outputBytes: number;
   readonly input: Bytes;
-  readonly files: Files;
+  /** At /package; null: there is no such directory. */
+  readonly files: Files | null;
   readonly memory: GuestMemory;
   readonly ending: Ending;
 }

@@ -58,7 +58,8 @@ export class WasiFiles {
 
   constructor(world: WasiWorld) {
     this.#world = world;
-    this.#open = [{ kind: "input", offset: 0 }, { kind: "output" }, { kind: "error" }, { kind: "node", node: treeOf(world.files), offset: 0, isPreopen: true }];
+    this.#open = [{ kind: "input", offset: 0 }, { kind: "output" }, { kind: "error" }];
+    if (world.files) this.#open.push({ kind: "node", node: treeOf(world.files), offset: 0, isPreopen: true });
   }
 
   get output(): Bytes {
