@@ -10,7 +10,7 @@ namespace {
 // Somebody may have given the operator the right.
 constexpr Duration kForbiddenFor = std::chrono::minutes(10);
 
-// What a definition is called says its group; annotations may hold all of it once more.
+// The name of a definition says its group; annotations may hold all of it once more.
 void keep_name(Value& object) {
   Value metadata = Value::object();
   for (const std::string_view kept : {"name", "resourceVersion"})

@@ -40,7 +40,7 @@ void Reads::leave_shared(Kind& kind, const What& what, const Shared* but) {
   }
 }
 
-// Whoever was served by it looks again, and gets a watch of its own.
+// Those that it served look again, and get watches of their own.
 void Reads::refuse(Kind& kind, const ObjectKind& of, const std::string& place) {
   const auto shared = kind.shared.extract(place);
   kind.refused_until[place] = clock_.steady_now() + kRefusedFor;

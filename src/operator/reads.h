@@ -1,5 +1,5 @@
 #pragma once
-// What instances read and don't own: objects by name, and collections. A few of a kind are watched one by
+// The objects and collections that instances read and don't own. A few of a kind are watched one by
 // one, which takes the right to those names only. Many are watched together, in their namespace or in all,
 // where the account may do that: else each keeps its watch, and a thread with it. One thread asks; `told` is
 // called on the watches' threads, without a lock held.
@@ -24,7 +24,7 @@ class Reads {
   /// References outlive this.
   Reads(kube::Client& client, Clock& clock, EventSink& events, Told told);
 
-  /// What is known of one thing that was asked for.
+  /// The knowledge of one thing that was asked for.
   template <typename T>
   struct Sight {
     bool synced = false;                ///< else nothing is known of it

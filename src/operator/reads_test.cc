@@ -154,7 +154,7 @@ TEST_F(ReadsTest, ManyInANamespaceShareAWatch) {
   EXPECT_EQ(text_of(map("missing")), "here");
   EXPECT_EQ(text_of(map("m2")), "absent");
   EXPECT_EQ(reads_.watches(), 1U);
-  // What is asked for after it was listed has its content too.
+  // An object that is asked for after it was listed has its content too.
   put("late", "known");
   EXPECT_TRUE(soon([&] { return was_told(map("late")); }));
   cluster_.clear_calls();
@@ -179,7 +179,7 @@ TEST_F(ReadsTest, ManyInAllNamespacesShareAWatch) {
     for (int i = 0; i < 80; ++i) EXPECT_EQ(text_of(map("m0", fmt::format("ns{}", i))), "t0");
     return reads_.watches() == 1;
   }));
-  // What is listed in one of them is seen by that watch.
+  // That watch sees a list in one of them.
   put("m9", "t9", "shop", "ns7");
   EXPECT_TRUE(soon([&] { return names_in(with_app("shop", "ns7")) == std::vector<std::string>{"m9"}; }));
   EXPECT_THAT(names_in(with_app("shop", "ns8")), ElementsAre());

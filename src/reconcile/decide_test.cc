@@ -341,7 +341,7 @@ TEST_F(ReconcileTest, TearsDownObjectsThatCameAfterEachOther) {
   objects["a"]["metadata"]["annotations"].set(kHashAnnotation, record.objects[0].hash);
   ASSERT_THAT(next().deletes, ::testing::SizeIs(1));
   EXPECT_EQ(last.deletes[0].what.node, "b");
-  // Whatever a record says, they go.
+  // They go, whatever a record says.
   record.objects[0].after = {"b"};
   EXPECT_THAT(next().deletes, ::testing::SizeIs(2));
 }

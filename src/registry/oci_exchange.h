@@ -42,8 +42,8 @@ class OciExchange {
   /// `transport` outlives this.
   OciExchange(http::Transport& transport, FindLogin logins, bool plain_http, http::Resolver resolve);
 
-  /// Whatever is answered, but for Forbidden: no credentials, or refused. Errors: Retryable, Invalid (a
-  /// redirect that can't be trusted), Timeout, Cancelled, of FindLogin.
+  /// The answer, whatever its status, but for Forbidden: no credentials, or refused. Errors: Retryable,
+  /// Invalid (a redirect that can't be trusted), Timeout, Cancelled, of FindLogin.
   Result<http::Response> send(const OciCall& call, const Context& context);
   /// "https://registry.example": where it was reached, or will be tried.
   std::string origin_of(const std::string& host) const;
