@@ -1,5 +1,5 @@
 #pragma once
-// What a signer asks of authorities: a certificate for its key (PKCS #10, RFC 2986), a timestamp of its
+// Requests of a signer to authorities: a certificate for its key (PKCS #10, RFC 2986), a timestamp of its
 // signature (RFC 3161). Pure; any thread.
 
 #include <string>

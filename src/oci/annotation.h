@@ -8,6 +8,10 @@
 
 namespace mist::oci {
 
+/// In the signed statement of a signature: the repository that it was made for, "host/path". Of mistctl's
+/// bundles alone: cosign's don't say it.
+inline constexpr std::string_view kRepositoryAnnotation = "dev.mistletoe/repository";
+
 /// The annotation of that name; empty: there is none. It is borrowed.
 inline std::string_view annotation(const Annotations& annotations, std::string_view key) {
   const auto found = annotations.find(std::string(key));

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "encoding/json.h"
+#include "oci/annotation.h"
 #include "oci/claim.h"
 #include "oci/keyless.h"
 
@@ -34,6 +35,7 @@ void read_statement(const Value& statement, Attestation& read) {
   read.claim.digest = *digest;
   if (const Value* const annotations = subject.find("annotations"))
     read_signed_annotations(*annotations, read.claim);
+  read.claim.repository = annotation(read.claim.annotations, kRepositoryAnnotation);
 }
 
 // Of a bundle, without what is in its envelope.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "oci/annotation.h"
 #include "oci/attestation.h"
 #include "oci/document.h"
 #include "registry/oci_packages.h"
@@ -229,7 +230,10 @@ Result<std::optional<crypto::Digest>> bundle_of(OciSource& client, const oci::Re
 Result<SignatureBundle> sign_as_bundle(OciSource& client, const oci::Repository& repository,
                                        const oci::Descriptor& subject, const StatementSigner& signer,
                                        const BundleOptions& options, const Context& context) {
-  const std::string statement = oci::signature_statement(subject.digest, options.annotations);
+  std::map<std::string, std::string> annotations = options.annotations;
+  annotations.insert_or_assign(std::string(oci::kRepositoryAnnotation),
+                               repository.identity().substr(oci::kScheme.size()));
+  const std::string statement = oci::signature_statement(subject.digest, annotations);
   if (!options.is_new) {
     MIST_TRY(
         const std::optional<crypto::Digest> there,

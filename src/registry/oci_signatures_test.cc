@@ -52,6 +52,8 @@ TEST_F(SignatureBundles, AreSignaturesOfTheManifestOnceAttached) {
   EXPECT_EQ(claims[0].damage, "");
   EXPECT_EQ(claims[0].digest, package.digest);
   EXPECT_EQ(claims[0].annotations.at("build"), "42");
+  // So that it can't be passed off as one of another package.
+  EXPECT_EQ(claims[0].repository, "reg.example/team/shop");
   EXPECT_TRUE(key.public_key().verify(claims[0].message, claims[0].signature));
   // They are no documents about it.
   EXPECT_TRUE(list_documents(client, repository, package.digest, Context()).value_or({}).empty());

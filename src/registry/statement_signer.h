@@ -1,5 +1,5 @@
 #pragma once
-// Who signs statements about artifacts: a key, or an identity (sigstore/signer.h). Plain values; the thread
+// Signers of statements about artifacts: a key, or an identity (sigstore/signer.h). Plain values; the thread
 // rule is that of what the functions hold.
 
 #include <functional>

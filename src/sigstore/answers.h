@@ -1,5 +1,5 @@
 #pragma once
-// What the services of keyless signing answer: Fulcio's certificates, entries of both versions of Rekor,
+// The answers of the services of keyless signing: Fulcio's certificates, entries of both versions of Rekor,
 // GitHub's tokens, and their errors. All of it is foreign, and nothing is verified here. Pure; any thread.
 
 #include <string>
@@ -16,7 +16,7 @@ namespace mist::sigstore {
 /// The most bytes of an answer.
 inline constexpr std::uint64_t kMaxAnswerBytes = std::uint64_t{1} << 20;
 
-/// What to do after an answer that is no success.
+/// The kind of error after an answer that is no success.
 ErrorKind kind_of_status(int status);
 
 /// A service's words about an error: the `message` of its JSON, else its first line. Harmless on a terminal;

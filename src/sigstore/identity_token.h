@@ -1,6 +1,6 @@
 #pragma once
 // Identity tokens (OpenID Connect, JSON Web Tokens) that keyless signing begins with: what one says of
-// itself, and where one is found. Who signed it is for the authority of certificates to check. A token is a
+// itself, and where one is found. Its signature is for the certificate authority to check. A token is a
 // credential: no error and no log has any of its text. Any thread.
 
 #include <functional>

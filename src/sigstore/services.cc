@@ -38,7 +38,8 @@ std::string answer_of(const http::Response& response, const std::string& words) 
 Error refusal(const Service& log, const http::Response& response) {
   return error(kind_of_status(response.status), "the transparency log {} took no entry", log.url)
       .with_because(answer_of(response, words_of_refusal(response.body)))
-      .with_hint("nothing was published: sign again once that log works, or configure another one");
+      .with_hint(
+          "nothing was sent to the registry: sign again once that log works, or configure another one");
 }
 
 }  // namespace
@@ -61,7 +62,7 @@ Result<IssuedChain> SigningServices::certificate(const Service& authority, const
   const std::string hint =
       kind == ErrorKind::Forbidden
           ? fmt::format("it must accept the issuer and the audience: {}", token.describe())
-      : kind == ErrorKind::Retryable ? "nothing was published: sign again once it works"
+      : kind == ErrorKind::Retryable ? "nothing was sent to the registry: sign again once it works"
                                      : "see whether caUrls of the signing configuration names a Fulcio";
   return error(kind, "the certificate authority {} issued no certificate", authority.url)
       .with_because(token.without_token(answer_of(*response, words_of_refusal(response->body))))
@@ -84,7 +85,8 @@ Result<std::string> SigningServices::timestamp(const Service& authority, std::st
   return error(is_success(*response) ? ErrorKind::Forbidden : kind_of_status(response->status),
                "the timestamp authority {} gave no timestamp", authority.url)
       .with_because(refused)
-      .with_hint("nothing was published: sign again once it works, or configure another one in tsaUrls");
+      .with_hint(
+          "nothing was sent to the registry: sign again once it works, or configure another one in tsaUrls");
 }
 
 Result<Value> SigningServices::log(const Service& log, const SignedStatement& is,

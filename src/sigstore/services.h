@@ -1,6 +1,6 @@
 #pragma once
 // The requests of keyless signing: a certificate of Fulcio, a timestamp (RFC 3161), an entry in a
-// transparency log (Rekor 1 and 2). What comes back is verified by signer.h. Any thread that the transport
+// transparency log (Rekor 1 and 2). signer.h verifies the answers. Any thread that the transport
 // allows.
 
 #include <string>

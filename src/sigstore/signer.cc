@@ -77,7 +77,8 @@ Error KeylessSigner::unaccepted(const Error& why) const {
     clocks = fmt::format("the certificate is valid from {} to {}, and this machine's clock shows {}",
                          format_time(certificate->not_before), format_time(certificate->not_after),
                          format_time(world_.clock.now()));
-  return error(ErrorKind::Invalid, "the signature that was made can't be verified, so nothing was published")
+  return error(ErrorKind::Invalid,
+               "the signature that was made can't be verified, so it is not sent to the registry")
       .with_because(why.to_line())
       .with_hint(
           fmt::format("the trust root must be of the Sigstore that signed, and the clocks of its services "

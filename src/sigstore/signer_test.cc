@@ -35,7 +35,7 @@ std::string identity_token() {
          ".c2lnbmF0dXJl";
 }
 
-// What Rekor 1 answers with, of the entry of a bundle.
+// The answer of Rekor 1, of the entry of a bundle.
 std::string as_rekor1(const Value& entry) {
   const auto hex_of = [](std::string_view encoded) {
     std::string bytes;
@@ -290,7 +290,7 @@ TEST(KeylessSigner, AProofThatDoesNotHoldIsFoundBeforeAnythingIsPublished) {
   const auto bundle = place.sign();
   ASSERT_FALSE(bundle.ok());
   EXPECT_EQ(bundle.error().message,
-            "the signature that was made can't be verified, so nothing was published");
+            "the signature that was made can't be verified, so it is not sent to the registry");
   EXPECT_EQ(bundle.error().because, "the checkpoint of its log entry is of another tree");
 }
 

@@ -45,6 +45,11 @@ def keyless_signing_makes_what_verify_accepts(t):
         again = t.run("sign", reference, "-o", "json", *flags(t, services)).json["signatures"][0]
         equal([again["wasThere"], again["manifest"]], [True, signature["manifest"]])
         equal(services.asked[-1], "fulcio")
+        # It is one for this repository alone.
+        t.run("registry", "copy", reference, registry(f"mirror/shop{rekor}{timestamps}:1.0.0".lower()))
+        copied = registry(f"mirror/shop{rekor}{timestamps}:1.0.0".lower())
+        t.refused("verify", copied, *told, says=["it was made for another repository"])
+        t.run("verify", copied, *told, "--signed-for", registry("team/*"))
         # Somebody else's is beside it.
         t.run("sign", reference, *flags(t, services, services.token("ops@team.example")))
         found = t.run("verify", reference, *told, "-o", "json").json["signatures"]
@@ -155,11 +160,11 @@ def keyless_push_publishes_nothing_that_is_not_signed(t):
         pem = openssl("x509", "-inform", "DER", data=services.issue(services.key_of(request, claims), claims, begins=7200)).decode()
         return status, headers, json.dumps({"signedCertificateEmbeddedSct": {"chain": {"certificates": [pem]}}}).encode()
     services.change["fulcio"] = late
-    refused("can't be verified, so nothing was published", "was not valid at", "the clocks of its services must agree")
+    refused("can't be verified, so it is not sent to the registry", "was not valid at", "the clocks of its services must agree")
     del services.change["fulcio"]
 
-    services.change["tsa"] = lambda *_: (500, {}, b"no time")
-    refused("the timestamp authority", "gave no timestamp", "status 500: no time")
+    services.change["tsa"] = lambda *_: (400, {}, b"no time")
+    refused("the timestamp authority", "gave no timestamp", "status 400: no time")
     services.change["tsa"] = lambda *_: (200, {}, b"\x30\x10\x30\x0e\x02\x01\x02\x30\x09\x0c\x07no time")
     refused("gave no timestamp", "status 2: no time")
     del services.change["tsa"]
@@ -174,9 +179,9 @@ def keyless_push_publishes_nothing_that_is_not_signed(t):
             return status, headers, changed.encode()
         return change
     services.change["rekor1"] = altered(r'"treeSize": \d+', '"treeSize": 999')
-    refused("can't be verified, so nothing was published", "leads to another tree")
+    refused("can't be verified, so it is not sent to the registry", "leads to another tree")
     services.change["rekor1"] = altered(r'"integratedTime": \d+', '"integratedTime": 1700000000')
-    refused("can't be verified, so nothing was published", "the log's promise for its entry is not valid")
+    refused("can't be verified, so it is not sent to the registry", "the log's promise for its entry is not valid")
     services.change["rekor1"] = lambda *_: (201, {}, b"{}")
     refused("the transparency log's answer can't be read")
     del services.change["rekor1"]
