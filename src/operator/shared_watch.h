@@ -37,8 +37,8 @@ class SharedWatch {
   std::optional<Error> failure() const { return informer_.failure(); }
   const kube::ResourceInfo& resource() const { return informer_.resource(); }
 
-  /// Of what is wanted, after it has synced; nullopt: it isn't there. What was kept without its content is
-  /// asked for. Errors: that request's.
+  /// Of what is wanted, after it has synced; nullopt: it isn't there. Content that wasn't kept is asked
+  /// for. Errors: that request's.
   Result<std::optional<Value>> get(const Key& key, const Context& context);
   Result<Value::Array> list(const Collection& collection, const Context& context);
   /// Wanted until leave().
@@ -67,7 +67,7 @@ class SharedWatch {
 
   kube::Client& client_;
   const Told told_;
-  // Taken before the informer's. Who is in which collection:
+  // Taken before the informer's. The members of collections:
   std::mutex members_mutex_;
   std::map<Collection, std::set<Key>> members_;
   std::map<Key, std::set<Collection>> member_of_;
