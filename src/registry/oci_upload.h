@@ -33,7 +33,7 @@ class OciUpload {
   Result<std::optional<std::string>> open(const oci::Repository& repository, const Context& context,
                                           const oci::Repository* mount = nullptr,
                                           const std::string& digest = {});
-  /// `opened`: an upload that is open already. What breaks off, or is forgotten by the registry, is begun
+  /// `opened`: an upload that is open already. One that breaks off, or that the registry forgot, is begun
   /// again, or goes on where the registry has got to.
   Status send(const oci::Repository& repository, const Bytes& blob, std::optional<std::string> opened,
               const Context& context);
