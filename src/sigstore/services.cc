@@ -1,6 +1,7 @@
 #include "sigstore/services.h"
 
 #include "base/text.h"
+#include "crypto/signing_certificate.h"
 #include "crypto/signing_requests.h"
 #include "encoding/json.h"
 #include "oci/attestation.h"
