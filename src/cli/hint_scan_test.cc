@@ -99,7 +99,7 @@ struct Named {
 
 // The command that stands after "mistctl ", up to what ends it in a sentence.
 Named named_in(std::string_view text) {
-  text = text.substr(0, text.find_first_of(",;:)|\n"));
+  text = text.substr(0, text.find_first_of(",;:)|<\n"));
   std::vector<std::string> words;
   for (std::string_view word : split(text, ' '))
     if (!word.empty()) words.emplace_back(word);

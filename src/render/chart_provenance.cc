@@ -25,7 +25,8 @@ class OpenPgpEngine {
     package::Source source;
     source.reference = source.name = "a provenance file";
     source.engine = kEngine;
-    source.digest = crypto::sha256(provenance).str();
+    // Of both: the prepared state of an engine is kept by it.
+    source.digest = crypto::sha256(crypto::sha256(keyring).str() + crypto::sha256(provenance).str()).str();
     source.content = package::Files{{kKeyringFile, keyring}, {kProvenanceFile, provenance}};
     package::RenderRequest request;
     request.release_name = "provenance";
