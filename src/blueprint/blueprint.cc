@@ -142,6 +142,12 @@ std::string Blueprint::name_of(graph::Node node) const {
   return node == root() ? std::string(kInstance) : nodes_[node].name;
 }
 
+std::optional<graph::Node> Blueprint::node_called(std::string_view name) const {
+  const auto found = std::ranges::find(nodes_, name, &Node::name);
+  if (found == nodes_.end()) return std::nullopt;
+  return static_cast<graph::Node>(found - nodes_.begin());
+}
+
 void Blueprint::read_nodes(const Value& description, std::vector<Error>& faults) {
   const Value* nodes = description.find("nodes");
   if (nodes == nullptr || !nodes->is_object() || nodes->as_object().empty()) {

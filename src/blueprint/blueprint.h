@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apimachinery/gvk.h"
@@ -113,6 +114,8 @@ class Blueprint {
   bool checks_status() const { return checks_status_; }
   const std::vector<Node>& nodes() const { return nodes_; }
   std::string name_of(graph::Node node) const;
+  /// nullopt: no node has that name.
+  std::optional<graph::Node> node_called(std::string_view name) const;
   const std::vector<SequenceEdge>& sequence() const { return sequence_; }
   /// Indices into sequence().
   const std::vector<std::size_t>& edges_into(graph::Node node) const { return into_[node]; }

@@ -10,9 +10,8 @@ namespace {
 
 Status only_with_keyless(const Invocation& invocation) {
   for (const Flag& flag : kKeylessFlagList)
-    if (flag.name != "trust-root" && flag.name != "keyless" && invocation.has(flag.name))
+    if (flag.name != "keyless" && invocation.has(flag.name))
       return error(ErrorKind::Usage, "--{} goes with --keyless", flag.name);
-  if (invocation.has("trust-root")) return error(ErrorKind::Usage, "--trust-root goes with --keyless");
   return {};
 }
 

@@ -136,8 +136,7 @@ Result<std::optional<registry::Verdict>> recorded_signatures(World& world, const
   const auto* const named = std::get_if<registry::RegistryRef>(&parsed->form());
   const Result<crypto::Digest> digest = crypto::Digest::parse(source.digest);
   if (named == nullptr || !digest) return none;
-  return trust.recorded(registry::chart_subject(*named, *digest),
-                        fmt::format("{}/{}", named->registry, named->path));
+  return trust.recorded(registry::chart_subject(*named, *digest), registry::package_of(*named));
 }
 
 Result<std::vector<ExaminedDocument>> examined_documents(World& world, registry::OciSource& source,

@@ -9,8 +9,9 @@
 #include <string_view>
 
 #include "base/handle.h"
+#include "base/hex.h"
 #include "base/result.h"
-#include "base/text.h"
+#include "crypto/der.h"
 
 namespace mist::crypto {
 namespace {
@@ -27,23 +28,8 @@ std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A DER prefix, written as hexadecimal.
-std::string der(std::string_view digits) {
-  const auto value = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < digits.size(); i += 2)
-    bytes.push_back(static_cast<char>(value(digits[i]) << 4 | value(digits[i + 1])));
-  return bytes;
-}
-
-// RFC 7468.
-std::string pem(std::string_view label, const std::string& content) {
-  constexpr std::size_t kLine = 64;
-  const std::string encoded = base64_encode(content);
-  std::string text = fmt::format("-----BEGIN {}-----\n", label);
-  for (std::size_t at = 0; at < encoded.size(); at += kLine) text += encoded.substr(at, kLine) + "\n";
-  return text + fmt::format("-----END {}-----\n", label);
-}
+// The beginning of DER, written as hexadecimal.
+std::string prefix(std::string_view digits) { return *bytes_of_hex(digits); }
 
 }  // namespace
 
@@ -55,8 +41,8 @@ KeyPair ed25519_key(std::span<const std::byte, kKeyBytes> seed) {
   MIST_CHECK(EVP_PKEY_get_raw_public_key(key.get(), reinterpret_cast<unsigned char*>(open.data()), &length) ==
              1);
   // PrivateKeyInfo{0, {id-Ed25519}, OCTET STRING{OCTET STRING{seed}}} and SubjectPublicKeyInfo: RFC 8410.
-  return {pem("PRIVATE KEY", der("302e020100300506032b657004220420") + text_of(seed)),
-          pem("PUBLIC KEY", der("302a300506032b6570032100") + text_of(open))};
+  return {pem_block("PRIVATE KEY", prefix("302e020100300506032b657004220420") + text_of(seed)),
+          pem_block("PUBLIC KEY", prefix("302a300506032b6570032100") + text_of(open))};
 }
 
 std::optional<KeyPair> p256_key(std::span<const std::byte, kKeyBytes> scalar) {
@@ -75,9 +61,11 @@ std::optional<KeyPair> p256_key(std::span<const std::byte, kKeyBytes> scalar) {
   // PrivateKeyInfo{0, {id-ecPublicKey, prime256v1}, OCTET STRING{ECPrivateKey{1, scalar, [1] point}}}: RFC
   // 5915, and SubjectPublicKeyInfo: RFC 5480.
   return KeyPair{
-      pem("PRIVATE KEY", der("308187020100301306072a8648ce3d020106082a8648ce3d030107046d306b0201010420") +
-                             text_of(scalar) + der("a144034200") + text_of(open)),
-      pem("PUBLIC KEY", der("3059301306072a8648ce3d020106082a8648ce3d030107034200") + text_of(open))};
+      pem_block("PRIVATE KEY",
+                prefix("308187020100301306072a8648ce3d020106082a8648ce3d030107046d306b0201010420") +
+                    text_of(scalar) + prefix("a144034200") + text_of(open)),
+      pem_block("PUBLIC KEY",
+                prefix("3059301306072a8648ce3d020106082a8648ce3d030107034200") + text_of(open))};
 }
 
 }  // namespace mist::crypto

@@ -1,5 +1,7 @@
 #include "crypto/raw_keys.h"
 
+#include "crypto/der.h"
+
 namespace mist::crypto {
 namespace {
 
@@ -10,31 +12,17 @@ constexpr char kInteger = 0x02;
 constexpr char kBitString = 0x03;
 constexpr char kSequence = 0x30;
 
-// X.690, section 8.1: tag, length, content.
-std::string der(char tag, std::string_view content) {
-  std::string text(1, tag);
-  if (content.size() < 0x80) {
-    text += static_cast<char>(content.size());
-  } else {
-    std::string length;
-    for (std::size_t rest = content.size(); rest > 0; rest >>= 8)
-      length.insert(length.begin(), static_cast<char>(rest & 0xff));
-    text += static_cast<char>(0x80 | length.size());
-    text += length;
-  }
-  return text.append(content);
-}
-
 // A number without a sign: no zeros in front, but one where its highest bit is set.
 std::string der_number(std::string_view bytes) {
   while (bytes.size() > 1 && bytes.front() == '\0') bytes.remove_prefix(1);
   const bool is_high = bytes.empty() || (static_cast<unsigned char>(bytes.front()) & 0x80) != 0;
-  return der(kInteger, (is_high ? std::string(1, '\0') : std::string()).append(bytes));
+  return der_element(kInteger, (is_high ? std::string(1, '\0') : std::string()).append(bytes));
 }
 
 // SubjectPublicKeyInfo (RFC 5280); `algorithm` is its DER.
 std::string public_key_info(std::string_view algorithm, std::string_view key) {
-  return der(kSequence, std::string(algorithm) + der(kBitString, std::string(1, '\0').append(key)));
+  return der_element(kSequence,
+                     std::string(algorithm) + der_element(kBitString, std::string(1, '\0').append(key)));
 }
 
 }  // namespace
@@ -47,7 +35,7 @@ Result<PublicKey> rsa_public_key(std::string_view modulus, std::string_view expo
                                            0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00};
   return PublicKey::from_der(
       public_key_info(std::string_view(reinterpret_cast<const char*>(kRsa), sizeof kRsa),
-                      der(kSequence, der_number(modulus) + der_number(exponent))));
+                      der_element(kSequence, der_number(modulus) + der_number(exponent))));
 }
 
 Result<PublicKey> p256_public_key(std::string_view x, std::string_view y) {
@@ -72,7 +60,8 @@ Result<PublicKey> ed25519_public_key(std::string_view key) {
 
 std::string ecdsa_der(std::string_view r_and_s) {
   if (r_and_s.size() != 2 * kP256Size) return {};
-  return der(kSequence, der_number(r_and_s.substr(0, kP256Size)) + der_number(r_and_s.substr(kP256Size)));
+  return der_element(kSequence,
+                     der_number(r_and_s.substr(0, kP256Size)) + der_number(r_and_s.substr(kP256Size)));
 }
 
 }  // namespace mist::crypto

@@ -30,6 +30,7 @@ class PublicKey {
   /// Names the key: SHA-256 of its SubjectPublicKeyInfo, as Sigstore's hints have it.
   Digest fingerprint() const { return sha256(der_); }
   std::string pem() const;
+  const std::string& der() const { return der_; }  ///< SubjectPublicKeyInfo (RFC 5280)
   /// `signature`: ASN.1 DER of ECDSA, 64 bytes of Ed25519, the number of RSA.
   bool verify(std::string_view message, std::string_view signature) const;
 

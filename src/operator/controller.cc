@@ -279,9 +279,7 @@ class Controller::State {
               return make(actor, loaded, item, node, environment, open, context);
             },
         .unplaced =
-            [&](const reconcile::ObjectKind& kind) {
-              return open.unplaced.contains(ObjectId{kind.api_version, kind.kind, {}, {}}.gvk().group_kind());
-            },
+            [&](const apimachinery::GroupKind& kind) { return open.unplaced.contains(kind); },
         .identities =
             [&](const std::string& node, const Value& environment, const std::vector<std::string>& unknown) {
               return identities(actor, loaded, item, node, environment, unknown, open, context);
@@ -381,11 +379,11 @@ class Controller::State {
     if (!answer->ok())
       return Error(answer->error()).with_frame(fmt::format("while the node {} was evaluated", node));
     Value result = **std::move(answer);
-    const auto told = std::ranges::find(loaded.blueprint->nodes(), node, &blueprint::Node::name);
+    const blueprint::Node& told = loaded.blueprint->nodes()[*loaded.blueprint->node_called(node)];
     // A kind may come later, and then they have what that kind is like.
-    if (told->names_objects())
+    if (told.names_objects())
       open.unplaced.merge(apply::give_namespaces(result, item.instance.first, actor.client, context));
-    if (told->keeps_objects()) reconcile::give_account(result, {ns_, loaded.account});
+    if (told.keeps_objects()) reconcile::give_account(result, {ns_, loaded.account});
     return result;
   }
 
@@ -426,8 +424,6 @@ class Controller::State {
     return down.ok() && std::ranges::find(*down, id.gvk().group, &kube::DownApi::group) == down->end();
   }
 
-  // An informer that hasn't synced after that long is said to be the problem in the status.
-  static constexpr Duration kSyncTime = std::chrono::seconds(5);
   static constexpr Duration kUnseenPause = std::chrono::seconds(1);
   static constexpr Duration kSlowWrite = std::chrono::seconds(2);
   static constexpr Duration kSlowFor = std::chrono::minutes(1);

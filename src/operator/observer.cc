@@ -5,9 +5,6 @@
 namespace mist::operator_ {
 namespace {
 
-// An informer that hasn't synced after that long is said to be the problem in the status.
-constexpr Duration kSyncTime = std::chrono::seconds(5);
-
 std::string kind_of(const ObjectId& id) { return id.api_version + "/" + id.kind; }
 
 }  // namespace
@@ -49,9 +46,9 @@ Result<Observation> Observer::observe(const ObjectId& id, bool owned, bool known
   }
   Reads::Sight<std::optional<Value>> sight;
   if (owned) {
-    MIST_TRY(const Store* const store, store_of(id, context));
-    sight = {store->informer->synced(), store->began, store->informer->failure(),
-             store->informer->get({id.ns, id.name}), store->informer->resource()};
+    MIST_TRY(const OwnWatch* const watch, watch_of(id, context));
+    sight = Reads::sight_of<std::optional<Value>>(*watch->informer, watch->since);
+    if (sight.synced) sight.found = watch->informer->get({id.ns, id.name});
   } else {
     MIST_TRY(sight, reads_.read(id, context).in(fmt::format("while looking for {}", id.display())));
   }
@@ -63,7 +60,7 @@ Result<Observation> Observer::observe(const ObjectId& id, bool owned, bool known
   }
   std::optional<Value>& object = sight.found;
   if (!object && known) {
-    auto asked = client_.get({sight.resource, id.ns, id.name}, context);
+    auto asked = client_.get({*sight.resource, id.ns, id.name}, context);
     if (!asked.ok() && asked.error().kind != ErrorKind::NotFound) return std::move(asked).error();
     if (asked.ok()) object = *std::move(asked);
     unseen_ |= object.has_value();
@@ -78,11 +75,11 @@ std::vector<ObjectId> Observer::marked(const std::set<reconcile::ObjectKind>& ki
                                        const Context& context) {
   std::vector<ObjectId> found;
   for (const reconcile::ObjectKind& kind : kinds) {
-    const auto store = store_of({kind.api_version, kind.kind, {}, {}}, context);
+    const auto watch = watch_of({kind.api_version, kind.kind, {}, {}}, context);
     // A kind that can't be asked for now isn't known to be missing.
-    if (!store.ok()) unsynced_ |= store.error().kind != ErrorKind::NotFound;
-    if (!store.ok() || !is_synced((*store)->informer->synced(), (*store)->began)) continue;
-    const Informer& informer = *(*store)->informer;
+    if (!watch.ok()) unsynced_ |= watch.error().kind != ErrorKind::NotFound;
+    if (!watch.ok() || !is_synced((*watch)->informer->synced(), (*watch)->since)) continue;
+    const Informer& informer = *(*watch)->informer;
     for (const Informer::Key& key : informer.keys_with(uid)) {
       const auto object = informer.get(key);
       if (object && object->string_at({"metadata", "labels", kInstanceLabel}) == uid)
@@ -92,36 +89,21 @@ std::vector<ObjectId> Observer::marked(const std::set<reconcile::ObjectKind>& ki
   return found;
 }
 
-// Where the server no longer serves the kind, or serves it under another name, what the informer showed is
-// gone. One that just began only reports that, so that the next one isn't made at once.
-Status Observer::leave_unserved(Store& store) {
-  const auto failure = store.informer ? store.informer->failure() : std::nullopt;
-  if (!failure || failure->kind != ErrorKind::NotFound) return {};
-  if (clock_.steady_now() - store.began < kSyncTime) return *failure;
-  client_.invalidate_discovery();
-  store.informer.reset();
-  return {};
-}
-
 // One informer for a kind.
-Result<Observer::Store*> Observer::store_of(const ObjectId& id, const Context& context) {
-  Store& store = owned_[kind_of(id)];
-  MIST_TRY_VOID(leave_unserved(store));
-  if (store.informer) return &store;
-  const apimachinery::GroupVersionKind gvk = id.gvk();
-  auto resource = client_.resource_for(gvk.group_kind(), gvk.version, context);
-  if (!resource.ok()) {
-    client_.invalidate_discovery();
-    return std::move(resource).error().with_frame(fmt::format("while looking for {}", id.display()));
-  }
-  store.informer = std::make_unique<Informer>(
-      client_, *resource, kube::ListOptions{.label_selector = std::string(kInstanceLabel)}, nullptr,
-      [this, api_version = id.api_version, kind = id.kind](const std::optional<Informer::Key>& key) {
-        changed(api_version, kind, key);
-      },
-      clock_, events_);
-  store.began = clock_.steady_now();
-  return &store;
+Result<OwnWatch*> Observer::watch_of(const ObjectId& id, const Context& context) {
+  OwnWatch& watch = owned_[kind_of(id)];
+  MIST_TRY_VOID(watch.leave_unserved(client_, clock_));
+  if (watch.informer) return &watch;
+  MIST_TRY_VOID(
+      watch
+          .begin(
+              client_, clock_, events_, id.gvk(), {.label_selector = std::string(kInstanceLabel)}, nullptr,
+              [this, api_version = id.api_version, kind = id.kind](const std::optional<Informer::Key>& key) {
+                changed(api_version, kind, key);
+              },
+              context)
+          .in(fmt::format("while looking for {}", id.display())));
+  return &watch;
 }
 
 Result<std::optional<Value::Array>> Observer::list(const Collection& collection, const Context& context) {

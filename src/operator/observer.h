@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/event.h"
 #include "kube/informer.h"
+#include "operator/own_watch.h"
 #include "operator/reads.h"
 #include "operator/words.h"
 
@@ -61,14 +62,9 @@ class Observer {
 
  private:
   using Informer = kube::Informer;
-  struct Store {
-    std::unique_ptr<Informer> informer;
-    SteadyTime began{};
-  };
 
-  Result<Store*> store_of(const ObjectId& id, const Context& context);
+  Result<OwnWatch*> watch_of(const ObjectId& id, const Context& context);
   bool is_synced(bool synced, SteadyTime since);
-  Status leave_unserved(Store& store);
   void changed(const std::string& api_version, const std::string& kind,
                const std::optional<Informer::Key>& key);
   void tell(const ObjectId& id, const std::set<Item>& items);
@@ -96,7 +92,7 @@ class Observer {
   std::map<Item, Asked> asked_;
   std::map<ObjectId, std::vector<apply::ServerMade>> server_made_;
   // Their threads use what stands above.
-  std::map<std::string, Store> owned_;  // by kind
+  std::map<std::string, OwnWatch> owned_;  // by kind
   Reads reads_;
 };
 

@@ -11,8 +11,6 @@ using reconcile::ObjectKind;
 
 // So many watches of a kind there may be in a namespace, and in all, before one takes their place.
 constexpr std::size_t kMostInNamespace = 32, kMostOfKind = 64;
-// A server that doesn't serve a kind, or a moment in which it doesn't yet, isn't asked more often.
-constexpr Duration kUnservedPause = std::chrono::seconds(5);
 // Somebody may have given the account more rights.
 constexpr Duration kRefusedFor = std::chrono::minutes(10);
 
@@ -56,7 +54,7 @@ Result<Reads::Shared*> Reads::shared_for(Kind& kind, const ObjectKind& of, const
     Shared& shared = found->second;
     const std::optional<Error> failure = shared.watch->failure();
     if (failure && failure->kind == ErrorKind::NotFound) {
-      if (clock_.steady_now() - shared.since < kUnservedPause) return *failure;
+      if (clock_.steady_now() - shared.since < kSyncTime) return *failure;
       client_.invalidate_discovery();
       kind.shared.erase(found);
     } else if (failure && failure->kind == ErrorKind::Forbidden) {
@@ -82,85 +80,54 @@ Result<Reads::Shared*> Reads::taken_on(Kind& kind, const ObjectKind& of, const W
 }
 
 Result<Reads::Sight<std::optional<Value>>> Reads::read(const ObjectId& id, const Context& context) {
+  using Found = std::optional<Value>;
   const ObjectKind of{id.api_version, id.kind};
   Kind& kind = kinds_[of];
-  Sight<std::optional<Value>> sight;
   MIST_TRY(const Shared* const shared, taken_on(kind, of, id, kind.objects));
   if (shared != nullptr) {
-    sight.synced = shared->watch->synced();
-    sight.since = shared->since;
-    sight.failure = shared->watch->failure();
-    sight.resource = shared->watch->resource();
+    auto sight = sight_of<Found>(*shared->watch, shared->since);
     if (!sight.synced) return sight;
     MIST_TRY(sight.found, shared->watch->get(key_in_watch(id), context));
     return sight;
   }
-  Single& single = kind.objects[id];
-  MIST_TRY_VOID(begin(
-      single, of, {.ns = id.ns, .field_selector = fmt::format("metadata.name={}", id.name)}, nullptr,
-      [this, of](const std::optional<kube::Informer::Key>& key) { told_.object(of, key); }, context));
-  sight.synced = single.informer->synced();
-  sight.since = single.since;
-  sight.failure = single.informer->failure();
-  sight.resource = single.informer->resource();
+  OwnWatch& single = kind.objects[id];
+  MIST_TRY_VOID(single.leave_unserved(client_, clock_));
+  if (!single.informer)
+    MIST_TRY_VOID(single.begin(
+        client_, clock_, events_, id.gvk(),
+        {.ns = id.ns, .field_selector = fmt::format("metadata.name={}", id.name)}, nullptr,
+        [this, of](const std::optional<kube::Informer::Key>& key) { told_.object(of, key); }, context));
+  auto sight = sight_of<Found>(*single.informer, single.since);
   if (sight.synced) sight.found = single.informer->get(key_in_watch(id));
-  share_if_many(kind, of, id.ns, sight.resource);
+  share_if_many(kind, of, id.ns, *sight.resource);
   return sight;
 }
 
 Result<Reads::Sight<Value::Array>> Reads::list(const Collection& collection, const Context& context) {
   const ObjectKind of{collection.api_version, collection.kind};
   Kind& kind = kinds_[of];
-  Sight<Value::Array> sight;
   MIST_TRY(const Shared* const shared, taken_on(kind, of, collection, kind.collections));
   if (shared != nullptr) {
-    sight.synced = shared->watch->synced();
-    sight.since = shared->since;
-    sight.failure = shared->watch->failure();
-    sight.resource = shared->watch->resource();
+    auto sight = sight_of<Value::Array>(*shared->watch, shared->since);
     if (!sight.synced) return sight;
     MIST_TRY(sight.found, shared->watch->list(collection, context));
     for (Value& each : sight.found) forget_managed_fields(each);
     return sight;
   }
-  Single& single = kind.collections[collection];
-  MIST_TRY_VOID(begin(
-      single, of, {.ns = collection.ns, .label_selector = collection.label_selector}, forget_managed_fields,
-      [this, collection](const std::optional<kube::Informer::Key>& /*key*/) { told_.list(collection); },
-      context));
-  sight.synced = single.informer->synced();
-  sight.since = single.since;
-  sight.failure = single.informer->failure();
-  sight.resource = single.informer->resource();
+  OwnWatch& single = kind.collections[collection];
+  MIST_TRY_VOID(single.leave_unserved(client_, clock_));
+  if (!single.informer)
+    MIST_TRY_VOID(single.begin(
+        client_, clock_, events_, ObjectId{of.api_version, of.kind, {}, {}}.gvk(),
+        {.ns = collection.ns, .label_selector = collection.label_selector}, forget_managed_fields,
+        [this, collection](const std::optional<kube::Informer::Key>& /*key*/) { told_.list(collection); },
+        context));
+  auto sight = sight_of<Value::Array>(*single.informer, single.since);
   if (sight.synced)
     for (const kube::Informer::Key& key : single.informer->keys())
       if (auto object = single.informer->get(key)) sight.found.push_back(*std::move(object));
-  share_if_many(kind, of, collection.ns, sight.resource);
+  share_if_many(kind, of, collection.ns, *sight.resource);
   return sight;
-}
-
-// Where the server no longer serves the kind, or serves it under another name, what the informer showed is
-// gone. One that just began only reports that, so that the next one isn't made at once.
-Status Reads::begin(Single& single, const ObjectKind& of, kube::ListOptions options,
-                    std::function<void(Value&)> prune, kube::Informer::Changed changed,
-                    const Context& context) {
-  const auto failure = single.informer ? single.informer->failure() : std::nullopt;
-  if (failure && failure->kind == ErrorKind::NotFound) {
-    if (clock_.steady_now() - single.since < kUnservedPause) return *failure;
-    client_.invalidate_discovery();
-    single.informer.reset();
-  }
-  if (single.informer) return {};
-  const auto gvk = ObjectId{of.api_version, of.kind, {}, {}}.gvk();
-  auto resource = client_.resource_for(gvk.group_kind(), gvk.version, context);
-  if (!resource.ok()) {
-    client_.invalidate_discovery();
-    return std::move(resource).error();
-  }
-  single.informer = std::make_unique<kube::Informer>(client_, *resource, std::move(options), std::move(prune),
-                                                     std::move(changed), clock_, events_);
-  single.since = clock_.steady_now();
-  return {};
 }
 
 void Reads::share_if_many(Kind& kind, const ObjectKind& of, const std::string& ns,

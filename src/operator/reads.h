@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "operator/own_watch.h"
 #include "operator/shared_watch.h"
 
 namespace mist::operator_ {
@@ -29,10 +30,17 @@ class Reads {
   struct Sight {
     bool synced = false;                ///< else nothing is known of it
     SteadyTime since{};                 ///< when somebody began to look
-    std::optional<Error> failure = {};  ///< why the last attempt to look ended
+    std::optional<Error> failure = {};  ///< not synced: why the last attempt to look ended
     T found = {};
-    kube::ResourceInfo resource = {};
+    const kube::ResourceInfo* resource = nullptr;
   };
+  /// Of an informer, or of another watch that can say as much, without `found`.
+  template <typename T, typename Watch>
+  static Sight<T> sight_of(const Watch& watch, SteadyTime since) {
+    Sight<T> sight{.synced = watch.synced(), .since = since, .resource = &watch.resource()};
+    if (!sight.synced) sight.failure = watch.failure();
+    return sight;
+  }
   /// Both watch it until leave(). Errors: the kind isn't served, or a request's.
   Result<Sight<std::optional<Value>>> read(const ObjectId& id, const Context& context);
   Result<Sight<Value::Array>> list(const Collection& collection, const Context& context);
@@ -45,17 +53,13 @@ class Reads {
   std::size_t watches() const;
 
  private:
-  struct Single {
-    std::unique_ptr<kube::Informer> informer;
-    SteadyTime since{};
-  };
   struct Shared {
     std::unique_ptr<SharedWatch> watch;
     SteadyTime since{};
   };
   struct Kind {
-    std::map<ObjectId, Single> objects;
-    std::map<Collection, Single> collections;
+    std::map<ObjectId, OwnWatch> objects;
+    std::map<Collection, OwnWatch> collections;
     std::map<std::string, Shared> shared;  // by namespace; "": all
     std::map<std::string, SteadyTime> refused_until;
     bool empty() const {
@@ -67,8 +71,6 @@ class Reads {
   // Whether it is to be asked for there; else in a watch of its own.
   template <typename What, typename Singles>
   Result<Shared*> taken_on(Kind& kind, const reconcile::ObjectKind& of, const What& what, Singles& singles);
-  Status begin(Single& single, const reconcile::ObjectKind& of, kube::ListOptions options,
-               std::function<void(Value&)> prune, kube::Informer::Changed changed, const Context& context);
   void share_if_many(Kind& kind, const reconcile::ObjectKind& of, const std::string& ns,
                      const kube::ResourceInfo& resource);
   void share(Kind& kind, const reconcile::ObjectKind& of, const std::string& ns,

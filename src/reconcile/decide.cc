@@ -167,15 +167,13 @@ class Reconciler {
     const Recorded* before = recorded_.find(id);
     // One that was only planned was never its state.
     if (before == nullptr || (before->hash.empty() && world_.observe(id, true).absent())) return {};
-    const auto last = std::ranges::find(blueprint_.nodes(), before->node, &blueprint::Node::name);
-    if (last == blueprint_.nodes().end()) return {};
-    const auto node = static_cast<graph::Node>(last - blueprint_.nodes().begin());
-    if (survey_.wanted(node) == Truth::False) return {};
-    if (states.size() == 1 && states.front() == node) return {};
-    const Facts& facts = survey_.of(node);
+    const std::optional<graph::Node> last = blueprint_.node_called(before->node);
+    if (!last || survey_.wanted(*last) == Truth::False) return {};
+    if (states.size() == 1 && states.front() == *last) return {};
+    const Facts& facts = survey_.of(*last);
     const bool is_made = facts.made == Facts::Made::Yes;
-    if (is_made && facts.is_input_known && survey_.wanted(node) == Truth::True) return {};
-    return fmt::format("{} is in its state {}, of which nothing is known now: {}", id.display(), last->name,
+    if (is_made && facts.is_input_known && survey_.wanted(*last) == Truth::True) return {};
+    return fmt::format("{} is in its state {}, of which nothing is known now: {}", id.display(), before->node,
                        is_made ? facts.gate : facts.why);
   }
 
@@ -317,8 +315,8 @@ class Reconciler {
   // Also of inputs that an act no longer has, and of acts that nothing wants now: their Jobs are about to go.
   void remember_successes() {
     for (const Recorded& each : recorded_.objects) {
-      const auto node = std::ranges::find(blueprint_.nodes(), each.node, &blueprint::Node::name);
-      if (node == blueprint_.nodes().end() || node->type != NodeType::Act) continue;
+      const std::optional<graph::Node> node = blueprint_.node_called(each.node);
+      if (!node || told(*node).type != NodeType::Act) continue;
       const Observation observed = world_.observe(each.id, true);
       if (observed.there() && is_instances(observed.object, uid_) &&
           true_condition(observed.object, "Complete") != nullptr)
@@ -413,11 +411,8 @@ class Reconciler {
     };
     add(entry.uses, before.uses);
     add(entry.after, before.after);
-    const auto was = std::ranges::find(blueprint_.nodes(), before.node, &blueprint::Node::name);
-    if (before.node != entry.node &&
-        (was == blueprint_.nodes().end() ||
-         !blueprint_.precedes(static_cast<graph::Node>(was - blueprint_.nodes().begin()), node)))
-      add(entry.after, {entry.node});
+    const std::optional<graph::Node> was = blueprint_.node_called(before.node);
+    if (was != node && (!was || !blueprint_.precedes(*was, node))) add(entry.after, {entry.node});
   }
 
   // The objects that will be written next, as far as their names can be told without the values that are
@@ -551,18 +546,16 @@ class Reconciler {
 
   // Its node is wanted, or may be, and what it makes now isn't known; or it is a Job that runs.
   bool cannot_be_judged(const Recorded& each) {
-    const auto found = std::ranges::find(blueprint_.nodes(), each.node, &blueprint::Node::name);
-    if (found == blueprint_.nodes().end()) return false;
-    const auto node = static_cast<graph::Node>(found - blueprint_.nodes().begin());
-    if (survey_.wanted(node) == Truth::False) return false;
-    const bool is_made = survey_.wanted(node) == Truth::True && survey_.of(node).made == Facts::Made::Yes;
-    return !is_made || is_running_act(node, each);
+    const std::optional<graph::Node> node = blueprint_.node_called(each.node);
+    if (!node || survey_.wanted(*node) == Truth::False) return false;
+    const bool is_made = survey_.wanted(*node) == Truth::True && survey_.of(*node).made == Facts::Made::Yes;
+    return !is_made || is_running_act(*node, each);
   }
 
   // A wanted object of which only the kind and name are known.
   bool may_be_wanted(const ObjectId& id) const {
     for (graph::Node node = 0; node < blueprint_.nodes().size(); ++node)
-      if (survey_.wanted(node) != Truth::False &&
+      if (survey_.wanted(node) != Truth::False && !survey_.of(node).is_placed &&
           std::ranges::any_of(survey_.of(node).members, [&](const Member& member) {
             return !member.placed &&
                    is_same_object({member.id.api_version, member.id.kind, id.ns, member.id.name}, id);

@@ -430,7 +430,10 @@ class Case {
               if (made.ok() && is_scope_unknown_ && program(node).type != NodeType::Value) displace(*made);
               return made;
             },
-        .unplaced = [this](const ObjectKind& kind) { return is_scope_unknown_ && kind.kind == "ConfigMap"; },
+        .unplaced =
+            [this](const apimachinery::GroupKind& kind) {
+              return is_scope_unknown_ && kind.kind == "ConfigMap";
+            },
         .identities =
             [this](const std::string& node, const Value& e, const std::vector<std::string>&) {
               auto made = make(node, e);

@@ -156,7 +156,7 @@ TEST_F(ReconcileTest, KeepsWhatIsWantedWhileNobodyKnowsWhereObjectsOfItsKindAre)
     (*object)["metadata"].erase("namespace");
     return object;
   };
-  away.unplaced = [](const ObjectKind& kind) { return kind.kind == "ConfigMap"; };
+  away.unplaced = [](const apimachinery::GroupKind& kind) { return kind.kind == "ConfigMap"; };
   const auto observe = away.observe;
   for (const bool is_back : {false, true}) {  // between the call of the function and the look at the object
     away.observe = [&](const ObjectId& id, bool owned) {

@@ -342,7 +342,7 @@ void Survey::take_members(graph::Node node, Value made) {
       return fail(facts, "its function gives no object with apiVersion, kind and metadata.name");
     if (const auto reserved = apply::find_reserved(object))
       return fail(facts, fmt::format("{} {}", member.id.display(), reserved->words));
-    if (member.id.ns.empty() && world_.unplaced && world_.unplaced({member.id.api_version, member.id.kind}))
+    if (member.id.ns.empty() && world_.unplaced && world_.unplaced(member.id.gvk().group_kind()))
       place(member, object);
     facts.is_placed &= member.placed;
     const std::string made_hash = hash_of(object);

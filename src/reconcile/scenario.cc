@@ -251,8 +251,8 @@ Value step_value(const ScenarioStep& step) {
 
 Status answer(const blueprint::Blueprint& blueprint, const ScenarioEvent& event, Simulation& simulation) {
   const std::string node(event.object.string_at("node"));
-  const auto told = std::ranges::find(blueprint.nodes(), node, &blueprint::Node::name);
-  if (told == blueprint.nodes().end() || told->type != blueprint::NodeType::Http)
+  const auto found = blueprint.node_called(node);
+  if (!found || blueprint.nodes()[*found].type != blueprint::NodeType::Http)
     return error(ErrorKind::Invalid, "the blueprint has no HTTP node {}", escape_controls(node))
         .at(event.where);
   HttpAnswer given;
@@ -266,8 +266,8 @@ Status answer(const blueprint::Blueprint& blueprint, const ScenarioEvent& event,
 
 Status set_release(const blueprint::Blueprint& blueprint, const std::string& node, const Value& outcome,
                    const std::optional<SourceLocation>& where, Simulation& simulation) {
-  const auto told = std::ranges::find(blueprint.nodes(), node, &blueprint::Node::name);
-  if (told == blueprint.nodes().end() || told->type != blueprint::NodeType::Package) {
+  const auto found = blueprint.node_called(node);
+  if (!found || blueprint.nodes()[*found].type != blueprint::NodeType::Package) {
     Error failure = error(ErrorKind::Invalid, "the blueprint has no package node {}", escape_controls(node));
     return where ? std::move(failure).at(*where) : std::move(failure);
   }

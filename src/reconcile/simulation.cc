@@ -317,8 +317,7 @@ void Simulation::give_namespace(Value& made) const {
 World Simulation::world() const {
   return {.make = [this](const std::string& node, const Value& environment) -> Result<Value> {
             MIST_TRY(Value made, functions_.make(node, environment));
-            const auto told = std::ranges::find(blueprint_.nodes(), node, &blueprint::Node::name);
-            if (told->names_objects()) give_namespace(made);
+            if (blueprint_.nodes()[*blueprint_.node_called(node)].names_objects()) give_namespace(made);
             return made;
           },
           .observe =

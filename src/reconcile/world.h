@@ -68,7 +68,7 @@ struct World {
   /// Whether `make` couldn't tell what is in a namespace and what isn't of this kind, because the server
   /// didn't serve it. Such an object without a namespace may be any of its kind and name. Null: it always
   /// could.
-  std::function<bool(const ObjectKind&)> unplaced = {};
+  std::function<bool(const apimachinery::GroupKind&)> unplaced = {};
   /// The identities of the objects of a node's function (a list), if they don't depend on the values with
   /// these names, which aren't known yet; nullopt: they do, or nobody can tell. Not asked where null.
   std::function<std::optional<Value>(const std::string& node, const Value& environment,

@@ -6,27 +6,11 @@
 #include "base/text.h"
 #include "oci/layout.h"
 #include "registry/chart_archive.h"
+#include "registry/oci_packages.h"
 #include "registry/oci_trust.h"
 
 namespace mist::registry {
 namespace {
-
-Result<oci::Manifest> chart_manifest(OciSource& client, const oci::Repository& repository,
-                                     const crypto::Digest& manifest, const Context& context) {
-  const std::string name = fmt::format("{}@{}", repository.str(), manifest.str());
-  MIST_TRY(const RawManifest raw, client.manifest(repository, manifest.str(), context));
-  MIST_TRY(oci::Document document, oci::parse_document(raw.bytes, raw.content_type, name));
-  if (const auto* index = std::get_if<oci::Index>(&document)) {
-    MIST_TRY(const oci::Descriptor chosen, oci::package_in(*index, name));
-    MIST_TRY(const RawManifest inner, client.manifest(repository, chosen.digest.str(), context));
-    MIST_TRY(document, oci::parse_document(inner.bytes, inner.content_type, name));
-  }
-  auto* const found = std::get_if<oci::Manifest>(&document);
-  if (found == nullptr)
-    return error(ErrorKind::Invalid, "{} is an index of indexes", name)
-        .with_hint("name one of its manifests");
-  return std::move(*found);
-}
 
 bool proves(const std::vector<trust::Proof>& proofs) {
   return std::ranges::any_of(proofs, [](const trust::Proof& proof) { return proof.objection.empty(); });
@@ -51,7 +35,8 @@ Result<trust::ChartArchive> chart_archive(const PackageContent& content, const s
 Result<std::optional<OciChart>> read_oci_chart(OciSource& client, const oci::Repository& repository,
                                                const crypto::Digest& manifest, const Context& context) {
   const std::string name = fmt::format("{}@{}", repository.str(), manifest.str());
-  MIST_TRY(const oci::Manifest document, chart_manifest(client, repository, manifest, context));
+  MIST_TRY(const RawManifest raw, client.manifest(repository, manifest.str(), context));
+  MIST_TRY(const oci::Manifest document, package_manifest(client, repository, raw, name, context));
   const Result<oci::Content> content = oci::content_of(document, name);
   if (!content || content->kind != oci::ContentKind::Chart) return std::optional<OciChart>();
   MIST_TRY(const std::optional<oci::Descriptor> layer, oci::provenance_layer(document, name));
@@ -101,7 +86,7 @@ Result<ChartProofs> prove_chart(OciTrust& trust, const trust::Subject& subject,
 }
 
 trust::Subject chart_subject(const RegistryRef& reference, const crypto::Digest& digest) {
-  return {fmt::format("{}/{}:{}", reference.registry, reference.path, reference.version), digest};
+  return {fmt::format("{}:{}", package_of(reference), reference.version), digest};
 }
 
 namespace {
@@ -110,7 +95,7 @@ namespace {
 // that nobody verified is known by none.
 Status check_known(OciTrust& trust, const RegistryRef& reference, const PackageContent& content,
                    const crypto::Digest& digest, const ReadProvenance& read, const Context& context) {
-  const std::string package = fmt::format("{}/{}", reference.registry, reference.path);
+  const std::string package = package_of(reference);
   MIST_TRY(const std::shared_ptr<const trust::Keyring> keyring, trust.known_keyring(package));
   if (keyring == nullptr) return {};
   const trust::Subject subject = chart_subject(reference, digest);
@@ -127,7 +112,7 @@ Status check_known(OciTrust& trust, const RegistryRef& reference, const PackageC
 
 Status check_chart_trust(OciTrust& trust, const RegistryRef& reference, const PackageContent& content,
                          const crypto::Digest& digest, const ReadProvenance& read, const Context& context) {
-  MIST_TRY(const trust::Rule rule, trust.rule_for(fmt::format("{}/{}", reference.registry, reference.path)));
+  MIST_TRY(const trust::Rule rule, trust.rule_for(package_of(reference)));
   if (trust::remembers(rule.mode)) return check_known(trust, reference, content, digest, read, context);
   if (rule.mode != trust::Mode::Require) return {};
   const std::string name = PackageRef(reference).display();

@@ -56,7 +56,7 @@ trust::Proof examine_minisign(std::string_view signature, std::string_view bytes
 
 Status check_file_trust(OciTrust& trust, const RegistryRef& reference, const PackageContent& content,
                         const crypto::Digest& digest, const ReadSignature& read) {
-  const std::string package = fmt::format("{}/{}", reference.registry, reference.path);
+  const std::string package = package_of(reference);
   MIST_TRY(const trust::Rule rule, trust.rule_for(package));
   if (rule.mode != trust::Mode::Require) return {};
   if (rule.keys.empty())

@@ -137,21 +137,28 @@ Result<oci::Reference> with_tag(OciSource& client, const oci::Reference& referen
                               : fmt::format("the newest there: {}", join(some, ", ")));
 }
 
-Result<PackageContent> read_oci_package(OciSource& client, const oci::Reference& reference,
-                                        const RawManifest& raw, const Context& context) {
-  const std::string name = reference.str();
+Result<oci::Manifest> package_manifest(OciSource& client, const oci::Repository& repository,
+                                       const RawManifest& raw, const std::string& name,
+                                       const Context& context) {
   MIST_TRY(oci::Document document, oci::parse_document(raw.bytes, raw.content_type, name));
   if (const auto* index = std::get_if<oci::Index>(&document)) {
     MIST_TRY(const oci::Descriptor chosen, oci::package_in(*index, name));
-    MIST_TRY(const RawManifest inner, client.manifest(reference.repository, chosen.digest.str(), context));
+    MIST_TRY(const RawManifest inner, client.manifest(repository, chosen.digest.str(), context));
     MIST_TRY(document,
              naming_mirror(oci::parse_document(inner.bytes, inner.content_type, name), inner, name));
   }
-  const auto* manifest = std::get_if<oci::Manifest>(&document);
+  auto* const manifest = std::get_if<oci::Manifest>(&document);
   if (manifest == nullptr)
     return error(ErrorKind::Invalid, "{} is an index of indexes", name)
         .with_hint("name one of its manifests");
-  MIST_TRY(const oci::Content content, oci::content_of(*manifest, name));
+  return std::move(*manifest);
+}
+
+Result<PackageContent> read_oci_package(OciSource& client, const oci::Reference& reference,
+                                        const RawManifest& raw, const Context& context) {
+  const std::string name = reference.str();
+  MIST_TRY(const oci::Manifest manifest, package_manifest(client, reference.repository, raw, name, context));
+  MIST_TRY(const oci::Content content, oci::content_of(manifest, name));
   MIST_TRY(std::string bytes, client.blob(reference.repository, content.layer, kMaxPackageBytes, context));
   switch (content.kind) {
     case oci::ContentKind::Module:

@@ -23,6 +23,12 @@ Result<oci::Reference> with_tag(OciSource& client, const oci::Reference& referen
 Result<PackageContent> read_oci_package(OciSource& client, const oci::Reference& reference,
                                         const RawManifest& raw, const Context& context);
 
+/// The manifest of the package that `raw` is, or that an index has for everybody. `name`: for messages.
+/// Errors: Invalid, of OciSource.
+Result<oci::Manifest> package_manifest(OciSource& client, const oci::Repository& repository,
+                                       const RawManifest& raw, const std::string& name,
+                                       const Context& context);
+
 /// How a package is pushed. A module is a Wasm artifact, a packed chart or a chart's directory a Helm chart,
 /// everything else a tree. `about`: what isn't said is taken from a chart. `provenance`: of a packed chart,
 /// as oci::chart_artifact has it. Errors: Invalid (a chart that can't be read).

@@ -18,6 +18,10 @@ bool cannot_be_asked(const Error& failure) {
 
 }  // namespace
 
+std::string package_of(const RegistryRef& reference) {
+  return fmt::format("{}/{}", reference.registry, reference.path);
+}
+
 Result<const trust::Policy*> OciTrust::policy() {
   const std::lock_guard lock(mutex_);
   if (!policy_) {
@@ -101,12 +105,18 @@ Result<std::shared_ptr<const trust::Keyring>> OciTrust::known_keyring(const std:
                                                                .fingerprints = std::move(keys)});
 }
 
+// Those of the remembered signers that signed this too are remembered from now on.
+Status OciTrust::keep_to(const std::set<std::string>& remembered, const trust::Subject& subject,
+                         const std::string& package, const std::vector<trust::Proof>& proofs) {
+  MIST_TRY(const std::set<std::string> keys, trust::judge_remembered(remembered, subject, proofs));
+  return keys == remembered ? Status() : memory_.remember(package, keys);
+}
+
 Status OciTrust::judge_known(const trust::Subject& subject, const std::string& package,
                              const std::vector<trust::Proof>& proofs) {
   MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
   if (remembered.empty()) return {};
-  MIST_TRY(const std::set<std::string> keys, trust::judge_remembered(remembered, subject, proofs));
-  if (keys != remembered) MIST_TRY_VOID(memory_.remember(package, keys));
+  MIST_TRY_VOID(keep_to(remembered, subject, package, proofs));
   return memory_.record(subject, proofs);
 }
 
@@ -120,11 +130,11 @@ Status OciTrust::learn_chart(const trust::Subject& subject, const std::string& p
   MIST_TRY(const trust::Rule rule, rule_for(package));
   MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
   if (!trust::remembers(rule.mode) || !remembered.empty()) return {};
-  return accept_chart(subject, package, proofs);
+  return remember_signers(subject, package, proofs);
 }
 
-Status OciTrust::accept_chart(const trust::Subject& subject, const std::string& package,
-                              const std::vector<trust::Proof>& proofs) {
+Status OciTrust::remember_signers(const trust::Subject& subject, const std::string& package,
+                                  const std::vector<trust::Proof>& proofs) {
   MIST_TRY_VOID(memory_.remember(package, trust::keys_in(proofs)));
   return memory_.record(subject, proofs);
 }
@@ -136,10 +146,7 @@ Status OciTrust::judge(const oci::Repository& repository, const crypto::Digest& 
   if (verdict.rule.mode == trust::Mode::Require)
     return trust::judge_required(verdict.rule, subject, verdict.proofs, clock_.now(), verdict.missing);
   if (verdict.rule.mode == trust::Mode::Known && verdict.remembered.empty()) return {};
-  MIST_TRY(const std::set<std::string> keys,
-           trust::judge_remembered(verdict.remembered, subject, verdict.proofs));
-  if (keys != verdict.remembered) return memory_.remember(subject.package, keys);
-  return {};
+  return keep_to(verdict.remembered, subject, subject.package, verdict.proofs);
 }
 
 Status OciTrust::learn(const oci::Repository& repository, const crypto::Digest& manifest,
@@ -150,17 +157,14 @@ Status OciTrust::learn(const oci::Repository& repository, const crypto::Digest& 
   // An identity that only a flag's trust root proved could not be told again by any other verb.
   if (rule.root == nullptr)
     std::erase_if(proofs, [](const trust::Proof& proof) { return proof.identity.has_value(); });
-  const std::set<std::string> keys = trust::keys_in(proofs);
-  if (!trust::remembers(rule.mode) || !verdict.remembered.empty() || keys.empty()) return {};
-  MIST_TRY_VOID(memory_.remember(package, keys));
-  return memory_.record({package, manifest}, proofs);
+  if (!trust::remembers(rule.mode) || !verdict.remembered.empty() || trust::keys_in(proofs).empty())
+    return {};
+  return remember_signers({package, manifest}, package, proofs);
 }
 
 Status OciTrust::accept(const oci::Repository& repository, const crypto::Digest& manifest,
                         const Verdict& verdict) {
-  const trust::Subject subject{repository.identity(), manifest};
-  MIST_TRY_VOID(memory_.remember(subject.package, trust::keys_in(verdict.proofs)));
-  return memory_.record(subject, verdict.proofs);
+  return remember_signers({repository.identity(), manifest}, repository.identity(), verdict.proofs);
 }
 
 Result<std::optional<Verdict>> OciTrust::recorded(const oci::Repository& repository,

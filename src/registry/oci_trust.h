@@ -21,6 +21,7 @@
 #include "config/paths.h"
 #include "oci/reference.h"
 #include "registry/oci_client.h"
+#include "registry/reference.h"
 #include "trust/memory.h"
 #include "trust/policy.h"
 #include "trust/proof.h"
@@ -35,6 +36,9 @@ struct Verdict {
   std::set<std::string> remembered;  ///< keys by which the package was known before
   std::string missing = {};          ///< where no provenance file is, if one was looked for
 };
+
+/// A package of a registry that is no OCI registry, as policies and records name it: without its version.
+std::string package_of(const RegistryRef& reference);
 
 class OciTrust {
  public:
@@ -107,13 +111,16 @@ class OciTrust {
                      const std::vector<trust::Proof>& proofs);
   /// Whether it was examined before, and so may be used while its signers are remembered.
   Result<bool> was_examined(const trust::Subject& subject) const;
-  /// As learn() and accept(), of a chart in a chart repository.
+  /// As learn(), of a chart in a chart repository.
   Status learn_chart(const trust::Subject& subject, const std::string& package,
                      const std::vector<trust::Proof>& proofs);
-  Status accept_chart(const trust::Subject& subject, const std::string& package,
-                      const std::vector<trust::Proof>& proofs);
+  /// As accept(), of any package.
+  Status remember_signers(const trust::Subject& subject, const std::string& package,
+                          const std::vector<trust::Proof>& proofs);
 
  private:
+  Status keep_to(const std::set<std::string>& remembered, const trust::Subject& subject,
+                 const std::string& package, const std::vector<trust::Proof>& proofs);
   Result<const trust::Policy*> policy();
   Status add_provenance(const oci::Repository& repository, const crypto::Digest& manifest, OciSource& client,
                         const trust::Keyring& keyring, Verdict& verdict, const Context& context);

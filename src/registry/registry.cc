@@ -210,8 +210,7 @@ class Registries::Impl {
  private:
   // Packages of a named OCI registry are judged by what they are: oci://….
   Status check_rule_is_for_git(const RegistryRef& reference, const oci::Repository& repository) const {
-    MIST_TRY(const trust::Rule rule,
-             trust_.rule_for(fmt::format("{}/{}", reference.registry, reference.path)));
+    MIST_TRY(const trust::Rule rule, trust_.rule_for(package_of(reference)));
     if (rule.mode != trust::Mode::Require) return {};
     return error(ErrorKind::Forbidden, "the trust policy's rule {} can't be held for {}", rule.match,
                  repository.str())

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hex.h"
 #include "base/text.h"
 #include "crypto/signing_certificate.h"
 #include "encoding/json.h"
@@ -31,14 +32,7 @@ Result<Value> object_in(std::string_view body, std::string_view what) {
 }
 
 // Hexadecimal to base64; empty: it is no such text.
-std::string base64_of_hex(std::string_view text) {
-  if (text.size() % 2 != 0 || !is_lower_hex(text)) return {};
-  std::string bytes;
-  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
-  for (std::size_t i = 0; i < text.size(); i += 2)
-    bytes.push_back(static_cast<char>(digit(text[i]) * 16 + digit(text[i + 1])));
-  return base64_encode(bytes);
-}
+std::string base64_of_hex(std::string_view text) { return base64_encode(bytes_of_hex(text).value_or("")); }
 
 // The kind and version that the body of an entry states of itself.
 Result<Value> kind_version(std::string_view encoded, std::string_view what) {

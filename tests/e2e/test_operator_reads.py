@@ -1,4 +1,4 @@
-"""What instances read and don't own: each object once, and many through few watches."""
+"""Objects that instances read and don't own. Many instances share few watches."""
 import os
 import signal
 
@@ -48,7 +48,7 @@ def many_instances_that_read_and_list_share_watches(t):
     # Each look at an instance moves it to the watch that it shares.
     t.kube.wait("few watches are left", lambda: len(os.listdir(f"/proc/{operator.process.pid}/task")) < 60, 60)
 
-    # What one of them reads concerns that one.
+    # A change reaches only the instance that reads or lists the object.
     quiet(t)
     before = t.kube.get("ConfigMap", t.ns, "out-x4")["metadata"]["resourceVersion"]
     t.kube.checked("PATCH", f"/api/v1/namespaces/{t.ns}/secrets/in-x3", {"data": {"word": "Qg=="}}, content_type="application/merge-patch+json")

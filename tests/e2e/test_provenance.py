@@ -132,7 +132,7 @@ def provenance_flags_are_those_of_helm(t):
     refused = t.run("verify", str(chart), "--keyring", other, "-o", "json", code=1)
     equal(refused.json["trusted"], False)
     contains(refused.err, "it is of no key of the keyring")
-    # What one keyring gave is no answer for another, however soon it is asked.
+    # The answer for one keyring is never given for another, however soon the next question comes.
     for _ in range(4):
         t.run("verify", str(chart), "--keyring", team)
         t.refused("verify", str(chart), "--keyring", other, says=["it is of no key of the keyring"])

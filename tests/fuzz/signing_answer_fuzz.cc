@@ -1,4 +1,4 @@
-// What keyless signing reads of others: its configuration, identity tokens, answers of Fulcio, of both
+// The foreign input of keyless signing: its configuration, identity tokens, answers of Fulcio, of both
 // versions of Rekor, of timestamp authorities. The first line says which.
 #include "base/text.h"
 #include "crypto/signing_certificate.h"

@@ -60,10 +60,7 @@ class Looker {
   reconcile::World world() {
     return {
         .make = [this](const std::string& node, const Value& environment) { return make(node, environment); },
-        .unplaced =
-            [this](const reconcile::ObjectKind& kind) {
-              return unplaced_.contains(ObjectId{kind.api_version, kind.kind, {}, {}}.gvk().group_kind());
-            },
+        .unplaced = [this](const apimachinery::GroupKind& kind) { return unplaced_.contains(kind); },
         .observe = [this](const ObjectId& id, bool /*owned*/) { return observe(id); },
         .list = [this](const reconcile::Collection& collection) { return list(collection); },
         .check_node = [this](
@@ -103,9 +100,9 @@ class Looker {
     const auto known = made_.find(node);
     if (known != made_.end() && known->second.first == environment) return known->second.second;
     MIST_TRY(Value made, blueprint_.evaluator.make(node, environment, context_));
-    const auto told = std::ranges::find(blueprint_.blueprint.nodes(), node, &blueprint::Node::name);
-    if (told->names_objects()) unplaced_.merge(apply::give_namespaces(made, ns_, client_, context_));
-    if (told->type == blueprint::NodeType::Package) give_account(made);
+    const blueprint::Node& told = blueprint_.blueprint.nodes()[*blueprint_.blueprint.node_called(node)];
+    if (told.names_objects()) unplaced_.merge(apply::give_namespaces(made, ns_, client_, context_));
+    if (told.type == blueprint::NodeType::Package) give_account(made);
     made_.insert_or_assign(node, std::pair(environment, made));
     return made;
   }

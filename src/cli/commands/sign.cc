@@ -367,10 +367,10 @@ Result<std::shared_ptr<const trust::Keyring>> keyring_for(const Invocation& invo
   if (named != nullptr && !invocation.has("keyring")) {
     MIST_TRY(const config::Paths paths, paths_of(world));
     registry::OciTrust trust(world.files, paths, world.clock, *world.events);
-    MIST_TRY(const trust::Rule rule, trust.rule_for(fmt::format("{}/{}", named->registry, named->path)));
+    const std::string package = registry::package_of(*named);
+    MIST_TRY(const trust::Rule rule, trust.rule_for(package));
     if (rule.keyring != nullptr) return rule.keyring;
-    MIST_TRY(std::shared_ptr<const trust::Keyring> known,
-             trust.known_keyring(fmt::format("{}/{}", named->registry, named->path)));
+    MIST_TRY(std::shared_ptr<const trust::Keyring> known, trust.known_keyring(package));
     if (known != nullptr) return known;
   }
   return read_keyring(world, std::string(invocation.text("keyring")));
@@ -383,9 +383,9 @@ Status learn_chart(const Invocation& invocation, const registry::Fetched& packag
   if (named == nullptr) return {};
   MIST_TRY(const config::Paths paths, paths_of(world));
   registry::OciTrust trust(world.files, paths, world.clock, *world.events);
-  const std::string name = fmt::format("{}/{}", named->registry, named->path);
+  const std::string name = registry::package_of(*named);
   const trust::Subject subject = registry::chart_subject(*named, package.digest);
-  return invocation.enabled("accept-changed") ? trust.accept_chart(subject, name, proofs)
+  return invocation.enabled("accept-changed") ? trust.remember_signers(subject, name, proofs)
                                               : trust.learn_chart(subject, name, proofs);
 }
 

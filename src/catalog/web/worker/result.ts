@@ -1,4 +1,4 @@
-// What a guest gave: the document that it printed, or why there is none. Pure.
+// The outcome of a guest's run: the document that it printed, or why there is none. Pure.
 
 import type { Place } from "../protocol.ts";
 import { type Bytes, decode, decodeStrictly, encode, type Files } from "./bytes.ts";

@@ -1,0 +1,29 @@
+#include "operator/own_watch.h"
+
+namespace mist::operator_ {
+
+Status OwnWatch::leave_unserved(kube::Client& client, const Clock& clock) {
+  const auto failure = informer ? informer->failure() : std::nullopt;
+  if (!failure || failure->kind != ErrorKind::NotFound) return {};
+  if (clock.steady_now() - since < kSyncTime) return *failure;
+  client.invalidate_discovery();
+  informer.reset();
+  return {};
+}
+
+Status OwnWatch::begin(kube::Client& client, Clock& clock, EventSink& events,
+                       const apimachinery::GroupVersionKind& of, kube::ListOptions options,
+                       std::function<void(encoding::Value&)> prune, kube::Informer::Changed changed,
+                       const Context& context) {
+  auto resource = client.resource_for(of.group_kind(), of.version, context);
+  if (!resource.ok()) {
+    client.invalidate_discovery();
+    return std::move(resource).error();
+  }
+  informer = std::make_unique<kube::Informer>(client, *resource, std::move(options), std::move(prune),
+                                              std::move(changed), clock, events);
+  since = clock.steady_now();
+  return {};
+}
+
+}  // namespace mist::operator_

@@ -1,0 +1,33 @@
+#pragma once
+// An informer of one's own, and when it began; made anew where the server serves its kind under another name.
+// One thread.
+
+#include <functional>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/event.h"
+#include "kube/informer.h"
+
+namespace mist::operator_ {
+
+/// In its first moment an informer knows nothing, and a kind that isn't served may only not be served yet.
+/// Later that is said to be the problem in the status.
+inline constexpr Duration kSyncTime = std::chrono::seconds(5);
+
+struct OwnWatch {
+  std::unique_ptr<kube::Informer> informer = {};
+  SteadyTime since{};
+
+  /// Where the server no longer serves the kind, or serves it under another name, what the informer showed is
+  /// gone, and so is the informer. One that just began only reports that, so that the next one isn't made at
+  /// once: NotFound.
+  Status leave_unserved(kube::Client& client, const Clock& clock);
+  /// Makes the informer. `of`: a kind in a version. Errors: the kind isn't served; of discovery.
+  Status begin(kube::Client& client, Clock& clock, EventSink& events,
+               const apimachinery::GroupVersionKind& of, kube::ListOptions options,
+               std::function<void(encoding::Value&)> prune, kube::Informer::Changed changed,
+               const Context& context);
+};
+
+}  // namespace mist::operator_
