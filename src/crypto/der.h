@@ -1,5 +1,5 @@
 #pragma once
-// What keys, signatures and requests are written in: DER (X.690), and PEM around it (RFC 7468). Pure; any
+// The notation of keys, signatures and requests: DER (X.690), and PEM around it (RFC 7468). Pure; any
 // thread.
 
 #include <string>

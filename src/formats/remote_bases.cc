@@ -171,8 +171,9 @@ class Completion {
                                std::string(need.string_at("version")), need.is_true_at("devel")},
                               context_);
     if (!chart) return std::move(chart).error().with_frame(fmt::format("while fetching {}", shown(need)));
-    MIST_TRY_VOID(lock_bytes(need, *chart));
-    files_of(source_).emplace(at, *std::move(chart));
+    MIST_TRY_VOID(lock_bytes(need, chart->archive));
+    MIST_TRY_VOID(world_.registries.check_chart(*chart, web(), nullptr, context_));
+    files_of(source_).emplace(at, std::move(chart->archive));
     return {};
   }
 

@@ -204,18 +204,19 @@ Result<std::string> ChartIndex::archive(http::Transport& transport, const ChartV
   return archive;
 }
 
-Result<std::optional<std::string>> ChartIndex::provenance(http::Transport& transport,
-                                                          const ChartVersion& version,
-                                                          const Context& context) const {
-  return fetch_remote_file(transport, with_login(server_, version.provenance_url()), context, server_.plain,
-                           trust::kMaxProvenanceBytes);
+Result<DownloadedChart> fetch_chart(http::Transport& transport, const ChartReference& chart,
+                                    const Context& context) {
+  MIST_TRY(const ChartIndex index, ChartIndex::fetch(transport, {chart.repository}, context));
+  DownloadedChart fetched{.server = index.server(), .version = {}, .archive = {}};
+  MIST_TRY(fetched.version, index.find(chart.name, chart.version, chart.unfinished));
+  MIST_TRY(fetched.archive, index.archive(transport, fetched.version, context));
+  return fetched;
 }
 
-Result<std::string> fetch_chart(http::Transport& transport, const ChartReference& chart,
-                                const Context& context) {
-  MIST_TRY(const ChartIndex index, ChartIndex::fetch(transport, {chart.repository}, context));
-  MIST_TRY(const ChartVersion version, index.find(chart.name, chart.version, chart.unfinished));
-  return index.archive(transport, version, context);
+Result<std::optional<std::string>> fetch_provenance(http::Transport& transport, const ChartServer& server,
+                                                    const ChartVersion& version, const Context& context) {
+  return fetch_remote_file(transport, with_login(server, version.provenance_url()), context, server.plain,
+                           trust::kMaxProvenanceBytes);
 }
 
 }  // namespace mist::registry

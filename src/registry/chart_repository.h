@@ -63,9 +63,8 @@ class ChartIndex {
   /// index), of fetch_remote_file.
   Result<std::string> archive(http::Transport& transport, const ChartVersion& version,
                               const Context& context) const;
-  /// The provenance file beside that archive; nothing: there is none. Errors: of fetch_remote_file.
-  Result<std::optional<std::string>> provenance(http::Transport& transport, const ChartVersion& version,
-                                                const Context& context) const;
+
+  const ChartServer& server() const { return server_; }
 
  private:
   Result<std::vector<ChartVersion>> versions(const std::string& chart) const;
@@ -87,10 +86,20 @@ struct ChartReference {
   bool unfinished = false;  ///< without a version: prereleases too
 };
 
-/// The archive, a .tgz with the digest that the index says. Errors: NotFound (no repository there, no such
-/// chart or version, with those there are), Invalid (an index that can't be read, an archive that isn't the
-/// one of the index), and those of fetch_remote_file.
-Result<std::string> fetch_chart(http::Transport& transport, const ChartReference& chart,
-                                const Context& context);
+/// A chart, and where it came from.
+struct DownloadedChart {
+  ChartServer server;
+  ChartVersion version;
+  std::string archive;  ///< a .tgz with the digest that the index says
+};
+
+/// Errors: NotFound (no repository there, no such chart or version, with those there are), Invalid (an index
+/// that can't be read, an archive that isn't the one of the index), and those of fetch_remote_file.
+Result<DownloadedChart> fetch_chart(http::Transport& transport, const ChartReference& chart,
+                                    const Context& context);
+
+/// The provenance file beside the archive; nothing: there is none. Errors: of fetch_remote_file.
+Result<std::optional<std::string>> fetch_provenance(http::Transport& transport, const ChartServer& server,
+                                                    const ChartVersion& version, const Context& context);
 
 }  // namespace mist::registry

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "config/redact.h"
 #include "oci/layout.h"
 #include "registry/chart_archive.h"
 #include "registry/oci_packages.h"
@@ -17,6 +18,22 @@ bool proves(const std::vector<trust::Proof>& proofs) {
 }
 
 }  // namespace
+
+Result<ProvenanceFile> read_provenance(http::Transport& transport, const ChartServer& server,
+                                       const ChartVersion& version, const Context& context) {
+  ProvenanceFile file{{}, escape_controls(config::redact_urls(version.provenance_url()))};
+  // Where an index leads to an OCI registry, there is nothing beside it.
+  if (version.url.starts_with(oci::kScheme)) return file;
+  MIST_TRY(file.text, fetch_provenance(transport, server, version, context));
+  return file;
+}
+
+Result<PackageContent> packed_chart(const std::string& name, std::string archive, const std::string& place) {
+  TreeBuilder builder(place);
+  MIST_TRY_VOID(builder.add(name + ".tgz", std::move(archive)));
+  MIST_TRY(PackageTree tree, std::move(builder).finish());
+  return PackageContent(std::move(tree));
+}
 
 Result<trust::ChartArchive> chart_archive(const PackageContent& content, const std::string& place) {
   const auto* const tree = std::get_if<PackageTree>(&content);
@@ -87,6 +104,19 @@ Result<ChartProofs> prove_chart(OciTrust& trust, const trust::Subject& subject,
 
 trust::Subject chart_subject(const RegistryRef& reference, const crypto::Digest& digest) {
   return {fmt::format("{}:{}", package_of(reference), reference.version), digest};
+}
+
+std::string chart_repository_name(std::string_view url) {
+  constexpr std::string_view kAfterScheme = "://";
+  const std::size_t scheme = std::min(url.find(kAfterScheme), url.size());
+  std::string_view rest = url.substr(std::min(scheme + kAfterScheme.size(), url.size()));
+  rest = rest.substr(0, rest.find_first_of("?#"));
+  while (rest.ends_with('/')) rest.remove_suffix(1);
+  const std::size_t path = std::min(rest.find('/'), rest.size());
+  std::string_view host = rest.substr(0, path);
+  host.remove_prefix(host.rfind('@') + 1);  // credentials
+  return fmt::format("{}{}{}{}", lower_case(url.substr(0, scheme)), kAfterScheme, oci::canonical_host(host),
+                     rest.substr(path));
 }
 
 namespace {

@@ -10,7 +10,9 @@
 
 #include "base/context.h"
 #include "base/result.h"
+#include "http/transport.h"
 #include "oci/reference.h"
+#include "registry/chart_repository.h"
 #include "registry/oci_client.h"
 #include "registry/package_files.h"
 #include "registry/reference.h"
@@ -29,6 +31,13 @@ struct ProvenanceFile {
   std::string place;                ///< where it was looked for, for people
 };
 using ReadProvenance = std::function<Result<ProvenanceFile>()>;
+
+/// Of a chart in a chart repository. Errors: of fetch_remote_file.
+Result<ProvenanceFile> read_provenance(http::Transport& transport, const ChartServer& server,
+                                       const ChartVersion& version, const Context& context);
+
+/// A chart of a chart repository as a package. `place`: what it is called in messages. Errors: Invalid.
+Result<PackageContent> packed_chart(const std::string& name, std::string archive, const std::string& place);
 
 /// The facts of a packed chart that its provenance file is held against. `place`: what it is called in
 /// messages. Errors: Invalid (no packed chart).
@@ -68,5 +77,8 @@ Status check_chart_trust(OciTrust& trust, const RegistryRef& reference, const Pa
 /// The name that such a chart has in the memory of this machine. With the version: what was proved of these
 /// bytes under one name doesn't vouch for another one.
 trust::Subject chart_subject(const RegistryRef& reference, const crypto::Digest& digest);
+
+/// The name of a chart repository by its address, in policies and records: "https://charts.example.com/team".
+std::string chart_repository_name(std::string_view url);
 
 }  // namespace mist::registry

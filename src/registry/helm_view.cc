@@ -68,16 +68,14 @@ class HelmView final : public RegistryView {
 
   bool is_remote() const override { return true; }
 
-  Signed signed_with() const override { return Signed::Helm; }
+  std::string_view chart_repository() const override { return server_.url; }
 
   Result<ProvenanceFile> provenance(const RegistryRef& reference, const Context& context,
                                     const Accept& accept) override {
     MIST_TRY(const KeptIndex kept, some_index(context, accept));
     MIST_TRY(const ChartIndex index, ChartIndex::parse(kept.text, server_));
     MIST_TRY(const ChartVersion found, find_in(index, reference));
-    ProvenanceFile file{{}, escape_controls(config::redact_urls(found.provenance_url()))};
-    MIST_TRY(file.text, index.provenance(*transport_, found, context));
-    return file;
+    return read_provenance(*transport_, server_, found, context);
   }
 
   // A whole version is what it says; anything else may be a range, of which the newest counts.
@@ -230,10 +228,8 @@ class HelmView final : public RegistryView {
     MIST_TRY(std::string archive, index.archive(*transport_, found, context));
     MIST_TRY_VOID(check_is_it(found, archive, place));
     std::string digest = crypto::sha256(archive).hex();
-    TreeBuilder builder(place);
-    MIST_TRY_VOID(builder.add(reference.name() + ".tgz", std::move(archive)));
-    MIST_TRY(PackageTree tree, std::move(builder).finish());
-    return ReadPackage{PackageContent(std::move(tree)), std::move(digest), place};
+    MIST_TRY(PackageContent content, packed_chart(reference.name(), std::move(archive), place));
+    return ReadPackage{std::move(content), std::move(digest), place};
   }
 
   std::string name_;

@@ -171,6 +171,8 @@ class Registries::Impl {
   Result<FetchedBase> fetch_base(const BaseReference& base, const Context& context) const;
   Result<ChartVerdict> verify_chart(const Fetched& package, std::shared_ptr<const trust::Keyring> keyring,
                                     const Context& context) const;
+  Status check_chart(const DownloadedChart& chart, http::Transport& transport,
+                     std::shared_ptr<const trust::Keyring> keyring, const Context& context) const;
 
   /// Holds a new state of a registry against everything that was read from it before.
   Status check_pins(const std::string& registry, const RegistryState& state, ChangedVersions changed,
@@ -218,6 +220,9 @@ class Registries::Impl {
                                   reference.registry, rule.place))
         .with_hint(fmt::format("write it for {}", repository.str()));
   }
+  Status check_chart_trust_as(const std::vector<std::string>& repositories, RegistryRef chart,
+                              const PackageContent& content, const crypto::Digest& digest,
+                              const ReadProvenance& read, const Context& context) const;
   Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw) const;
   Result<std::optional<Fetched>> known_manifest(oci::Reference reference,
                                                 const crypto::Digest& manifest) const;
@@ -293,10 +298,11 @@ Result<Fetched> Registries::Impl::fetch(const RegistryRef& wanted, const Context
   MIST_TRY(const RegistryRef reference, view->exact(wanted, context, refusing(wanted.registry)));
   const std::string key = pin_key(reference);
   const auto is_trusted = [&](const PackageContent& content, const crypto::Digest& digest) -> Status {
-    if (view->signed_with() == RegistryView::Signed::Helm && judged == Judged::Later) return {};
-    if (view->signed_with() == RegistryView::Signed::Helm)
-      return check_chart_trust(
-          trust_, reference, content, digest,
+    const std::string_view address = view->chart_repository();
+    if (!address.empty() && judged == Judged::Later) return {};
+    if (!address.empty())
+      return check_chart_trust_as(
+          {reference.registry, chart_repository_name(address)}, reference, content, digest,
           [&] { return view->provenance(reference, context, refusing(reference.registry)); }, context);
     return check_file_trust(trust_, reference, content, digest,
                             [&](const std::string& path) -> Result<std::optional<std::string>> {
@@ -435,6 +441,46 @@ Result<Fetched> Registries::Impl::fetch(const LocalRef& reference, const Context
   const crypto::Digest digest = digest_of(*content);
   std::string origin = path.string();
   return Fetched{*std::move(content), digest, std::move(resolved), std::move(origin)};
+}
+
+// A rule may name the repository or its address.
+Status Registries::Impl::check_chart_trust_as(const std::vector<std::string>& repositories, RegistryRef chart,
+                                              const PackageContent& content, const crypto::Digest& digest,
+                                              const ReadProvenance& read, const Context& context) const {
+  for (const std::string& each : repositories) {
+    chart.registry = each;
+    MIST_TRY_VOID(check_chart_trust(trust_, chart, content, digest, read, context));
+  }
+  return {};
+}
+
+Status Registries::Impl::check_chart(const DownloadedChart& chart, http::Transport& transport,
+                                     std::shared_ptr<const trust::Keyring> keyring,
+                                     const Context& context) const {
+  MIST_TRY(const config::Config config, load());
+  const std::string address = chart_repository_name(chart.server.url);
+  std::vector<std::string> repositories{address};
+  for (const config::Registry& each : config.registries())
+    if (const auto* const helm = std::get_if<config::HelmSource>(&each.remote().source);
+        helm != nullptr && chart_repository_name(helm->url) == address)
+      repositories.push_back(each.name);
+  const RegistryRef named{address, chart.version.chart, chart.version.version, {}};
+  const std::string place = PackageRef(named).display();
+  MIST_TRY(const PackageContent content, packed_chart(named.name(), chart.archive, place));
+  const crypto::Digest digest = digest_of(content);
+  const ReadProvenance read = [&] {
+    return read_provenance(transport, chart.server, chart.version, context);
+  };
+  MIST_TRY_VOID(check_chart_trust_as(repositories, named, content, digest, read, context));
+  if (keyring == nullptr) return {};
+  const trust::Rule rule{
+      .match = {}, .mode = trust::Mode::Require, .keys = {}, .keyring = std::move(keyring)};
+  MIST_TRY(trust::ChartArchive archive, chart_archive(content, place));
+  archive.file.clear();
+  const trust::Subject subject = chart_subject(named, digest);
+  MIST_TRY(const ChartProofs proofs,
+           prove_chart(trust_, subject, archive, *rule.keyring, read, KeepText::No, context));
+  return trust::judge_required(rule, subject, proofs.proofs, world_.clock.now(), proofs.missing);
 }
 
 Result<ChartVerdict> Registries::Impl::verify_chart(const Fetched& package,
@@ -720,6 +766,11 @@ Result<ChartVerdict> Registries::verify_chart(const Fetched& package,
                                               std::shared_ptr<const trust::Keyring> keyring,
                                               const Context& context) {
   return impl_->verify_chart(package, std::move(keyring), context);
+}
+
+Status Registries::check_chart(const DownloadedChart& chart, http::Transport& transport,
+                               std::shared_ptr<const trust::Keyring> keyring, const Context& context) {
+  return impl_->check_chart(chart, transport, std::move(keyring), context);
 }
 
 Result<std::optional<oci::Reference>> Registries::oci_reference(const PackageRef& reference) const {

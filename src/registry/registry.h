@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "config/paths.h"
+#include "registry/chart_repository.h"
 #include "registry/git_url.h"
 #include "registry/oci_session.h"
 #include "registry/package_files.h"
@@ -129,6 +130,12 @@ class Registries {
   /// as fetch.
   Result<ChartVerdict> verify_chart(const Fetched& package, std::shared_ptr<const trust::Keyring> keyring,
                                     const Context& context);
+  /// Succeeds if a chart may be used that was downloaded by its repository's address: by the policy, under
+  /// that address and the names that the repository has here, and if a key of `keyring` signed it, unless
+  /// that is null. Errors: Forbidden, Conflict, Invalid (no chart, a policy that can't be read), of
+  /// fetch_remote_file.
+  Status check_chart(const DownloadedChart& chart, http::Transport& transport,
+                     std::shared_ptr<const trust::Keyring> keyring, const Context& context);
   /// The reference in terms of an OCI registry, by its name or address; nothing: it is of another kind.
   Result<std::optional<oci::Reference>> oci_reference(const PackageRef& reference) const;
 

@@ -3,11 +3,11 @@
 // it; add the next one beside the two here and in `open_view`. An OCI registry is none: it is asked for one
 // repository at a time. Any thread.
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/context.h"
 #include "base/event.h"
@@ -60,10 +60,10 @@ class RegistryView {
   /// where none is. Any other reference as it is. Errors: NotFound, as index and update.
   virtual Result<RegistryRef> exact(const RegistryRef& reference, const Context& context,
                                     const Accept& accept);
-  /// How packages here are signed.
-  enum class Signed : std::uint8_t { Minisign, Helm };  ///< file_trust.h, chart_trust.h
-  virtual Signed signed_with() const { return Signed::Minisign; }
-  /// The provenance file of a version, where they are Helm's. Errors: as read.
+  /// The address of a chart repository, whose packages are signed as charts are (chart_trust.h); empty: it is
+  /// none, and they are signed as files are (file_trust.h).
+  virtual std::string_view chart_repository() const { return {}; }
+  /// The provenance file of a version in a chart repository. Errors: as read.
   virtual Result<ProvenanceFile> provenance(const RegistryRef& /*reference*/, const Context& /*context*/,
                                             const Accept& /*accept*/) {
     return ProvenanceFile{};

@@ -46,6 +46,13 @@ Error no_version_here(const ChartDependency& wanted, std::string_view there) {
       .with_hint(fmt::format("the version there: {}", escape_controls(there)));
 }
 
+Error no_provenance(const ChartDependency& wanted) {
+  return error(ErrorKind::Invalid, "the chart {} in {} has no provenance file", escape_controls(wanted.name),
+               repository_text(wanted.repository))
+      .with_because("charts in git repositories are protected by their commit")
+      .with_hint("leave --verify out, or name a chart repository or an OCI registry in Chart.yaml");
+}
+
 // Refuses a chart that is no use in charts/: Helm silently leaves out one of another name or version.
 Status check_is_it(const ChartDependency& wanted, const ChartManifest& manifest) {
   if (manifest.name != wanted.name)
@@ -100,6 +107,7 @@ Result<const ChartFiles*> SubchartSource::directory(const ChartDependency& depen
       const Path path = repository.substr(kFile.size());
       reference = PackageRef(LocalRef{(path.is_absolute() ? path : chart_ / path).lexically_normal()});
     } else {
+      if (world_.keyring != nullptr) return no_provenance(dependency);
       MIST_TRY(reference, PackageRef::parse(repository));
     }
     MIST_TRY(Fetched fetched, world_.registries.fetch(*reference, context)
@@ -162,7 +170,22 @@ Result<std::string> SubchartSource::from_oci(const std::string& reference, const
   if (tree == nullptr || tree->files.size() != 1)
     return error(ErrorKind::Invalid, "{} is not a chart", parsed.str())
         .with_hint("charts are pushed with helm push, or with mistctl push");
+  if (world_.keyring != nullptr) {
+    MIST_TRY(ChartVerdict verdict, world_.registries.verify_chart(fetched, world_.keyring, context));
+    MIST_TRY_VOID(std::move(verdict.judged));
+  }
   return tree->files.front().bytes;
+}
+
+Result<std::string> SubchartSource::from_repository(const ChartIndex& index, ChartVersion version,
+                                                    const Context& context) {
+  DownloadedChart chart{.server = index.server(), .version = std::move(version), .archive = {}};
+  // An index may lead to an OCI registry, where --verify was held already.
+  const bool is_oci = chart.version.url.starts_with(oci::kScheme);
+  MIST_TRY(chart.archive,
+           is_oci ? from_oci(chart.version.url, context) : index.archive(web(), chart.version, context));
+  MIST_TRY_VOID(world_.registries.check_chart(chart, web(), is_oci ? nullptr : world_.keyring, context));
+  return std::move(chart.archive);
 }
 
 Result<PackedSubchart> SubchartSource::fetch(const ChartDependency& locked, const Context& context) {
@@ -186,12 +209,7 @@ Result<PackedSubchart> SubchartSource::fetch(const ChartDependency& locked, cons
     MIST_TRY(const ChartIndex* const there, index(locked.repository, context));
     MIST_TRY(const ChartVersion version, there->find(locked.name, locked.version));
     packed.file = version.file_name();
-    // An index may lead to an OCI registry.
-    if (version.url.starts_with(oci::kScheme)) {
-      MIST_TRY(packed.archive, from_oci(version.url, context));
-    } else {
-      MIST_TRY(packed.archive, there->archive(web(), version, context));
-    }
+    MIST_TRY(packed.archive, from_repository(*there, version, context));
   }
   MIST_TRY(const ChartFiles chart, unpack_chart(packed.archive, packed.file));
   MIST_TRY_VOID(check_is_it(locked, chart.manifest));

@@ -21,6 +21,7 @@
 #include "registry/chart_repository.h"
 #include "registry/helm_repositories.h"
 #include "registry/registry.h"
+#include "trust/policy.h"
 
 namespace mist::registry {
 
@@ -37,6 +38,9 @@ class SubchartSource {
     std::function<std::unique_ptr<http::Transport>()> transport;  ///< asked for when a repository is needed
     std::vector<HelmRepository> repositories = {};
     PlainHttp plain = PlainHttp::ThisMachine;
+    /// Charts of chart repositories and OCI registries must be signed by a key of it; null: the trust policy
+    /// alone says.
+    std::shared_ptr<const trust::Keyring> keyring = {};
   };
   /// `chart` is the directory of the chart that asks.
   SubchartSource(World world, Path chart);
@@ -50,7 +54,7 @@ class SubchartSource {
 
   /// The newest version in the range.
   Result<std::string> newest(const ChartDependency& wanted, const Context& context);
-  /// The chart in the version that a lock says.
+  /// The chart in the version that a lock says. Also Forbidden and Conflict: it isn't signed as it must be.
   Result<PackedSubchart> fetch(const ChartDependency& locked, const Context& context);
 
  private:
@@ -59,6 +63,7 @@ class SubchartSource {
   Result<const ChartIndex*> index(const std::string& repository, const Context& context);
   Result<std::string> newest_tag(const ChartDependency& wanted, const Context& context);
   Result<std::string> from_oci(const std::string& reference, const Context& context);
+  Result<std::string> from_repository(const ChartIndex& index, ChartVersion version, const Context& context);
   http::Transport& web();
 
   World world_;

@@ -90,12 +90,17 @@ class PolicyReader {
     rule.place = place_text(file_, value.position().line);
     rule.match = value.string_at("match");
     const bool is_oci = rule.match.starts_with(oci::kScheme);
-    if (!is_oci && (rule.match.find('/') == std::string::npos || rule.match.find(':') != std::string::npos ||
-                    rule.match.ends_with('/')))
-      return fail(value, "a rule needs a match: oci://HOST/PATH, or REGISTRY/PATH",
+    const bool is_web = rule.match.starts_with("https://") || rule.match.starts_with("http://");
+    if (!is_oci && !is_web &&
+        (rule.match.find('/') == std::string::npos || rule.match.find(':') != std::string::npos ||
+         rule.match.ends_with('/')))
+      return fail(value, "a rule needs a match: oci://HOST/PATH, https://HOST/PATH, or REGISTRY/PATH",
                   "write 'match: oci://registry.example/team/**', or 'match: team/**' for a registry in git");
     if (is_oci) {
       MIST_TRY(rule.match, repositories(value, rule.match));
+    }
+    if (is_web) {
+      MIST_TRY(rule.match, charts(value, rule.match));
     }
     rule.root = root_;
     const Value* const keys = value.find("keys");
@@ -165,6 +170,26 @@ class PolicyReader {
     if (host == "docker.io" && path.rfind('/') == 0 && path.find('*') == std::string::npos)
       path.insert(0, "/library");
     return fmt::format("{}{}{}", oci::kScheme, host, path);
+  }
+
+  // As charts of chart repositories are called by their address (registry/chart_trust.h).
+  Result<std::string> charts(const Value& place, std::string_view pattern) const {
+    const std::size_t begin = pattern.find("://") + 3;
+    const std::string_view rest = pattern.substr(begin);
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    const auto objected = [&](std::string_view why, std::string hint) {
+      return fail(place, fmt::format("no chart fits {}: {}", escape_controls(pattern), why), std::move(hint));
+    };
+    if (slash + 1 >= rest.size() || rest.ends_with('/'))
+      return objected("a path is missing", fmt::format("write {}{}/**", pattern.substr(0, begin),
+                                                       rest.substr(0, rest.find_last_not_of('/') + 1)));
+    if (rest.find_first_of("@?#") != std::string_view::npos)
+      return objected("an address has no credentials, query or fragment here",
+                      "write https://HOST/PATH/**, for all charts of a repository");
+    if (rest.find(':', slash) != std::string_view::npos)
+      return objected("a version follows the path", "a rule counts for all versions: leave it out");
+    return fmt::format("{}{}{}", pattern.substr(0, begin), oci::canonical_host(rest.substr(0, slash)),
+                       rest.substr(slash));
   }
 
   Status only(const Value& object, std::string_view prefix,

@@ -145,8 +145,17 @@ TEST(TrustPolicy, RefusesWhatItDoesNotKnow) {
 
 TEST(TrustPolicy, RefusesRulesThatProtectNothing) {
   const auto rule = [](std::string_view text) { return failure(fmt::format("  rules:\n  - {{{}}}", text)); };
-  EXPECT_EQ(rule("match: shop"), "a rule needs a match: oci://HOST/PATH, or REGISTRY/PATH");
-  EXPECT_EQ(rule("match: 'https://x/y'"), "a rule needs a match: oci://HOST/PATH, or REGISTRY/PATH");
+  EXPECT_EQ(rule("match: shop"),
+            "a rule needs a match: oci://HOST/PATH, https://HOST/PATH, or REGISTRY/PATH");
+  EXPECT_EQ(rule("match: 'ftp://x/y'"),
+            "a rule needs a match: oci://HOST/PATH, https://HOST/PATH, or REGISTRY/PATH");
+  EXPECT_EQ(rule("match: 'https://x/y'"), "https://x/y is no OCI registry, so no signer can be remembered");
+  EXPECT_EQ(rule("match: 'https://x'"), "no chart fits https://x: a path is missing");
+  EXPECT_EQ(rule("match: 'https://x/'"), "no chart fits https://x/: a path is missing");
+  EXPECT_EQ(rule("match: 'https://ann:pw@x/y'"),
+            "no chart fits https://ann:pw@x/y: an address has no credentials, query or fragment here");
+  EXPECT_EQ(rule("match: 'https://x/y:1.0.0'"),
+            "no chart fits https://x/y:1.0.0: a version follows the path");
   EXPECT_EQ(rule("match: 'oci://x'"), "no repository fits oci://x: a path is missing");
   EXPECT_EQ(rule("match: 'oci://x/team/'"), "no repository fits oci://x/team/: a path is missing");
   EXPECT_EQ(rule("match: 'oci://x/y:1.0.0'"),

@@ -53,9 +53,14 @@ class SignedCharts(ChartRepository):
     def __init__(self, t):
         super().__init__(t)
         self.provenance = {}
+        self.led = {}  # archives that the index has elsewhere, by their address here
 
     def body_of(self, path):
-        return self.provenance.get(path) or super().body_of(path)
+        body = self.provenance.get(path) or super().body_of(path)
+        if path == "/stable/index.yaml":
+            for here, there in self.led.items():
+                body = body.replace(json.dumps([here]).encode(), json.dumps([there]).encode())
+        return body
 
     def archive(self, name, version):
         return self.archives[f"/stable/{name}-{version}.tgz"][2]
@@ -189,6 +194,62 @@ def provenance_of_a_chart_that_was_verified_stays_of_its_key(t):
         contains(t.run("verify", f"{name}:1.3.0").out, "ann <ann@team.example>", "valid")
     t.run("verify", "shop/db:1.1.0", "--keyring", other, "--accept-changed")
     t.run("generate", "db", "-p", "shop/db:1.1.0")
+
+
+@test
+def provenance_of_charts_that_others_name(t):
+    """Charts that a chart depends on, and that a kustomization names by their repository's address."""
+    keys, charts, registry = Keys(t), SignedCharts(t), Registry(t)
+    keys.make("ann")
+    keys.make("bob")
+    team, other = keys.export(t, "home/team.gpg", "ann"), keys.export(t, "other.gpg", "bob")
+    charts.publish("db", "1.0.0")
+
+    def app(name, repository):
+        directory = t.dir / name
+        t.file(f"{name}/Chart.yaml", json.dumps({"apiVersion": "v2", "name": name, "version": "1.0.0", "dependencies": [
+            {"name": "db", "version": "1.x", "repository": repository}]}))
+        return directory
+
+    chart = app("app", charts.url)
+    kustomization = str(pathlib.Path(t.file("kustom/kustomization.yaml", json.dumps({"helmCharts": [
+        {"name": "db", "version": "1.0.0", "repo": charts.url, "releaseName": "db"}]}))).parent)
+    t.run("generate", "db", "-p", kustomization)
+    t.refused("dependency", "update", str(chart), "--verify", "--keyring", team,
+              says=["is not signed by the keyring", f"there is no {charts.url}/db-1.0.0.tgz.prov"])
+    check(not (chart / "charts").exists() and not (chart / "Chart.lock").exists(), "nothing was written")
+    charts.put("db", "1.0.0", keys.sign(charts.archive("db", "1.0.0")))
+    t.refused("dependency", "update", str(chart), "--verify", "--keyring", other, says=["it is of no key of the keyring"])
+    t.run("dependency", "update", str(chart), "--verify", "--keyring", team)
+    t.run("dependency", "build", str(chart), "--verify", "--keyring", team)
+    # The policy counts by address and by name, with and without the flag.
+    charts.put("db", "1.0.0", keys.sign(charts.archive("db", "1.0.0"), by="bob"))
+    t.run("registry", "add", "shop", "--helm", charts.url)
+    for match in (f"{charts.url}/**", "shop/**"):
+        policy(t, {"match": match, "keyring": "team.gpg"})
+        for arguments in (("dependency", "build", str(chart)), ("generate", "db", "-p", kustomization),
+                          ("dependency", "build", str(chart), "--verify", "--keyring", other)):
+            t.refused(*arguments, says=["is not signed by the keyring team.gpg, as the trust policy requires"])
+    policy(t, {"match": f"{charts.url}/**", "keyring": "team.gpg"})
+    t.refused("generate", "db", "-p", "shop/db:1.0.0", says=["as the trust policy requires"])
+    charts.put("db", "1.0.0", keys.sign(charts.archive("db", "1.0.0")))
+    t.run("dependency", "build", str(chart))
+    t.run("generate", "db", "-p", kustomization)
+    t.run("generate", "db", "-p", "shop/db:1.0.0")
+    # An index isn't signed: it may not lead past the rule.
+    file = t.dir / "db-1.0.0.tgz"
+    file.write_bytes(charts.archive("db", "1.0.0"))
+    t.run("push", str(file), registry("charts/db"))
+    charts.led["db-1.0.0.tgz"] = registry("charts/db:1.0.0")
+    t.refused("dependency", "build", str(chart), says=["as the trust policy requires"])
+    # In an OCI registry the file is a layer.
+    (t.dir / "home" / "trust.yaml").unlink()
+    there = app("there", registry("charts"))
+    t.run("dependency", "update", str(there))
+    t.refused("dependency", "update", str(there), "--verify", "--keyring", team, says=["there is no layer"])
+    pathlib.Path(f"{file}.prov").write_bytes(keys.sign(charts.archive("db", "1.0.0")))
+    t.run("push", str(file), registry("charts/db"), "--overwrite")
+    t.run("dependency", "update", str(there), "--verify", "--keyring", team)
 
 
 @test

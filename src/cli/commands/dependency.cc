@@ -3,6 +3,7 @@
 #include "action/authoring/subcharts.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/keyring.h"
 #include "cli/output/output.h"
 #include "cli/parse/flags.h"
 #include "cli/registry_access.h"
@@ -18,6 +19,11 @@ constexpr Argument kArguments[] = {{.name = "CHART",
                                     .arity = Arity::Optional,
                                     .completion = Completion::Package}};
 constexpr Flag kFlags[] = {
+    {.name = kVerifyChartFlag.name,
+     .help = "Fetch only charts that a key of --keyring signed: by their provenance files, "
+             "NAME-VERSION.tgz.prov",
+     .rare = true},
+    kKeyringFlag,
     {.name = "plain-http",
      .help = "Reach registries and chart repositories by http, without TLS: anybody on the way can read and "
              "change everything. Those of this machine need no flag",
@@ -30,6 +36,8 @@ constexpr Example kBuildExamples[] = {
 };
 constexpr Example kUpdateExamples[] = {
     {"mistctl dependency update ./shop", "Takes the newest versions that Chart.yaml allows"},
+    {"mistctl dependency update ./shop --verify --keyring team.gpg",
+     "Takes them only if a key in team.gpg signed them"},
 };
 constexpr Example kListExamples[] = {
     {"mistctl dependency list ./shop", "What Chart.yaml asks for, and is it in charts/?"},
@@ -87,11 +95,12 @@ Result<ExitCode> run_work(const Invocation& invocation, World& world, Work work)
   const registry::PlainHttp plain = invocation.enabled(kPlainHttpFlag.name)
                                         ? registry::PlainHttp::Everywhere
                                         : registry::PlainHttp::ThisMachine;
+  MIST_TRY(const auto keyring, demanded_keyring(invocation, world));
   const action::SubchartWorld subcharts{
       world.files,
       world.clock,
       *world.events,
-      {registries, [&world] { return web_transport(world); }, std::move(known), plain}};
+      {registries, [&world] { return web_transport(world); }, std::move(known), plain, keyring}};
   MIST_TRY(const action::SubchartReport report, work(subcharts, chart_argument(invocation), world.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
     print_value(world, format, to_value(report));

@@ -123,9 +123,6 @@ constexpr PeerVerb kVerbs[] = {
 };
 
 constexpr std::string_view kPackageCommands = "install, upgrade, generate, diff, plan, inspect package, pull";
-constexpr std::string_view kNoSubcharts =
-    "provenance files (.prov) of subcharts are not read; archives are always compared with the digests of "
-    "their index";
 constexpr std::string_view kLogin = "mistctl login HOST keeps credentials for a registry";
 constexpr std::string_view kCertificates =
     "SSL_CERT_FILE names the certificates to trust instead of the system's; --plain-http goes without";
@@ -199,10 +196,8 @@ constexpr PeerFlag kFlags[] = {
      "mistctl dependency update CHART fills the chart's charts/ before", true},
     {"--skip-refresh", false, "dependency build, dependency update", "",
      "nothing is kept of an index, so it is read each time"},
-    {"--keyring", true, "dependency build, dependency update", "", kNoSubcharts, true},
-    {"--verify", false, "dependency build, dependency update", "", kNoSubcharts, true},
-    {"--verify", false, "", "", "install, upgrade, plan, diff, generate, inspect package and pull have it",
-     true},
+    {"--verify", false, "", "",
+     "install, upgrade, plan, diff, generate, inspect package, pull and dependency have it", true},
     {"--prov", false, "pull", "--verify",
      "it holds the chart against its provenance file, and writes the chart alone"},
     {"--sign", false, "package build", "",
