@@ -3,6 +3,7 @@
 
 #include "blueprint/blueprint.h"
 #include "reconcile/decide.h"
+#include "reconcile/marks.h"
 
 namespace mist::operator_ {
 

@@ -7,6 +7,7 @@
 #include "apimachinery/conditions.h"
 #include "base/text.h"
 #include "reconcile/lost_record.h"
+#include "reconcile/marks.h"
 #include "reconcile/prune.h"
 #include "reconcile/status.h"
 

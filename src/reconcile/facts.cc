@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "apply/fields/server_made.h"
-#include "apply/wait/readiness.h"
 #include "base/cut_text.h"
 #include "base/text.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
+#include "reconcile/marks.h"
 #include "reconcile/release_node.h"
 
 namespace mist::reconcile {
@@ -43,24 +43,6 @@ Value marked(Value object, std::string_view uid) {
   return object;
 }
 
-// Of a contract's error the first line: Nickel's own words, without the picture of the place below them.
-std::string reason_of(const Error& failure) {
-  const std::string& words = failure.because.empty() ? failure.message : failure.because;
-  return words.substr(0, words.find('\n'));
-}
-
-bool is_observed(const Value& live) {
-  const Value* generation = live.at_path({"metadata", "generation"});
-  const Value* observed = live.at_path({"status", "observedGeneration"});
-  return generation == nullptr || observed == nullptr || !generation->is_int() || !observed->is_int() ||
-         observed->as_int() >= generation->as_int();
-}
-
-// It was last written with the input that it has now, whatever others did to it since.
-bool was_written_so(const Member& member) {
-  return member.observed.there() && member.ours && member.shows_input(member.observed.object);
-}
-
 bool is_dirty(const Member& member) {
   std::vector<apply::FieldDifference> found =
       apply::differences(member.desired, member.observed.object, kManager);
@@ -68,26 +50,10 @@ bool is_dirty(const Member& member) {
   return std::ranges::any_of(found, [](const apply::FieldDifference& each) { return !each.made; });
 }
 
-std::string unanswered(const Facts& facts) {
-  return facts.answer.failure.empty() ? "it is being asked" : facts.answer.failure;
-}
-
-// It goes into the status of the instance, which has no room for more.
-constexpr std::size_t kMostWords = 2000;
-
 void fail(Facts& facts, std::string_view why) {
   facts.made = Facts::Made::Failed;
   facts.why = cut_text(why, kMostWords);
   facts.members.clear();
-}
-
-// The owner that manages it; null: none does.
-const Value* controller_of(const Value& object) {
-  const Value* const owners = object.at_path({"metadata", "ownerReferences"});
-  if (owners == nullptr || !owners->is_array()) return nullptr;
-  const auto found = std::ranges::find_if(owners->as_array(),
-                                          [](const Value& each) { return each.is_true_at("controller"); });
-  return found == owners->as_array().end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -101,42 +67,6 @@ Value for_functions(const Value& instance) {
   for (const std::string_view name : {"name", "namespace", "uid", "labels"})
     if (const Value* value = instance.at_path({"metadata", name})) seen["metadata"].set(name, *value);
   return seen;
-}
-
-bool is_instances(const Value& object, std::string_view uid) {
-  return object.string_at({"metadata", "labels", kInstanceLabel}) == uid ||
-         object.string_at({"metadata", "annotations", kInstanceLabel}) == uid;
-}
-
-bool has_finalizer(const Value& object) {
-  const Value* list = object.at_path({"metadata", "finalizers"});
-  return list != nullptr && list->is_array() &&
-         std::ranges::any_of(list->as_array(), [](const Value& each) { return each == Value(kFinalizer); });
-}
-
-bool has_controller(const Value& object) { return controller_of(object) != nullptr; }
-
-std::string owner_words(const Value& object) {
-  if (const Value* const controller = controller_of(object))
-    return fmt::format("{} {}", controller->string_at("kind"), controller->string_at("name"));
-  const auto mark = [&](std::string_view part, std::string_view name) {
-    return object.string_at({"metadata", part, name});
-  };
-  if (const auto name = mark("annotations", "meta.helm.sh/release-name"); !name.empty())
-    return fmt::format("Helm's release {}", name);
-  if (!mark("annotations", "argocd.argoproj.io/tracking-id").empty()) return "Argo CD";
-  for (const std::string_view flux : {"kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name"})
-    if (const auto name = mark("labels", flux); !name.empty()) return fmt::format("Flux's {}", name);
-  if (const auto release = mark("annotations", apply::kReleaseAnnotation); !release.empty())
-    return fmt::format("release {}", release);
-  for (const std::string_view part : {"labels", "annotations"}) {
-    if (const auto instance = mark(part, kInstanceLabel); !instance.empty())
-      return fmt::format("another instance (its {} is {}; remove that if no instance has this uid)",
-                         kInstanceLabel, instance);
-    if (const auto set = mark(part, apply::kPartOfLabel); !set.empty())
-      return fmt::format("ApplySet {}", set);
-  }
-  return {};
 }
 
 Survey::Survey(const Blueprint& blueprint, const Value& instance, const Record& record, const World& world)
@@ -489,186 +419,6 @@ Truth Survey::reached(graph::Node state) const {
   if (told.evidence) return guard(*told.evidence);
   if (!facts_[state].is_placed) return Truth::Unknown;
   return record_.reached(told.name, facts_[state].hash) ? Truth::True : Truth::False;
-}
-
-void Survey::judge_edges(graph::Node node) {
-  Facts& facts = facts_[node];
-  for (const std::size_t i : blueprint_.edges_into(node)) {
-    const SequenceEdge& edge = blueprint_.sequence()[i];
-    std::string why;
-    if (edge.gate == Gate::Soft || holds(i, why)) continue;
-    why = fmt::format("waits for {}{}{}", blueprint_.name_of(edge.from), why.empty() ? "" : ": ", why);
-    if (edge.gate == Gate::Continuous && facts.repair_gate.empty()) facts.repair_gate = why;
-    if (!facts.gate.empty()) continue;
-    facts.gate = std::move(why);
-    facts.waits_on = edge.from;
-  }
-}
-
-bool Survey::holds(std::size_t edge_index, std::string& why) const {
-  const SequenceEdge& edge = blueprint_.sequence()[edge_index];
-  const bool is_wanted = wanted_[edge.from] != Truth::False;
-  if (is_wanted && are_states(edge.from, edge.to)) {
-    const Truth was_reached = reached(edge.from);
-    if (was_reached == Truth::True) return true;
-    if (blueprint_.nodes()[edge.from].evidence) {
-      why = "there is no evidence that this state was reached";
-      return false;
-    }
-  }
-  if (edge.until == Condition::Gone || edge.until == Condition::Terminating) return is_gone(edge, why);
-  if (!is_wanted) return true;
-  const Facts& source = facts_[edge.from];
-  const bool so = edge.until == Condition::Present ? is_there(edge.from, why) : ready(edge.from, &why);
-  if (!so || !edge.contract) return so;
-  if (!source.live) return false;
-  const Status matches = world_.check_edge ? world_.check_edge(edge_index, *source.live) : Status();
-  if (!matches.ok()) why = reason_of(matches.error());
-  return matches.ok();
-}
-
-bool Survey::is_there(graph::Node node, std::string& why) const {
-  const Facts& facts = facts_[node];
-  if (facts.made != Facts::Made::Yes) {
-    why = facts.why;
-    return false;
-  }
-  const NodeType type = blueprint_.nodes()[node].type;
-  if (type == NodeType::Value || type == NodeType::List || type == NodeType::Http) {
-    why = !facts.gate.empty() || facts.live ? facts.gate : unanswered(facts);
-    return facts.gate.empty() && facts.live.has_value();
-  }
-  for (const Member& member : facts.members) {
-    if (!member.observed.there() || apimachinery::is_terminating(member.observed.object) ||
-        (blueprint_.nodes()[node].writes_objects() && !member.ours)) {
-      why = fmt::format("{} is not there", member.id.display());
-      return false;
-    }
-  }
-  // In a moment it will have other values.
-  if (is_changing(node)) {
-    why = "it is being changed";
-    return false;
-  }
-  return true;
-}
-
-bool Survey::is_changing(graph::Node node) const {
-  if (!blueprint_.nodes()[node].keeps_objects() || wanted_[node] != Truth::True) return false;
-  return std::ranges::any_of(facts_[node].members, [&](const Member& member) {
-    const auto states = writers_.find(member.id);
-    return member.dirty && may_write(node, member) && states != writers_.end() && states->second.size() == 1;
-  });
-}
-
-bool Survey::is_gone(const SequenceEdge& edge, std::string& why) const {
-  const bool going_is_enough = edge.until == Condition::Terminating;
-  const auto gone = [&](const ObjectId& id, const Observation& observed) {
-    if (observed.absent() ||
-        (observed.there() && going_is_enough && apimachinery::is_terminating(observed.object)))
-      return true;
-    why = observed.there() ? fmt::format("{} is still there", id.display())
-                           : fmt::format("the kind of {} is being looked up", id.display());
-    return false;
-  };
-  if (wanted_[edge.from] == Truth::False) {
-    return std::ranges::all_of(record_.objects, [&](const Recorded& each) {
-      if (each.node != blueprint_.name_of(edge.from)) return true;
-      const Observation observed = world_.observe(each.id, true);
-      return (observed.there() && !is_instances(observed.object, uid_)) || gone(each.id, observed);
-    });
-  }
-  const Facts& source = facts_[edge.from];
-  if (source.made != Facts::Made::Yes) {
-    why = source.why;
-    return false;
-  }
-  return std::ranges::all_of(source.members,
-                             [&](const Member& each) { return gone(each.id, each.observed); });
-}
-
-bool Survey::ready(graph::Node node, std::string* why) const {
-  const blueprint::Node& told = blueprint_.nodes()[node];
-  const Facts& facts = facts_[node];
-  const auto no = [&](std::string reason) {
-    if (why != nullptr) *why = std::move(reason);
-    return false;
-  };
-  std::string missing;
-  if (facts.made != Facts::Made::Yes) return no(facts.why);
-  switch (told.type) {
-    case NodeType::Value:
-    case NodeType::List:
-      if (!is_there(node, missing)) return no(missing);
-      break;
-    case NodeType::Http:
-      if (!is_there(node, missing)) return no(missing);
-      if (facts.answer.stale) return no(unanswered(facts));
-      break;
-    case NodeType::Absent:
-      return std::ranges::all_of(facts.members, [](const Member& m) { return m.observed.absent(); }) ||
-             no("it is still there");
-    case NodeType::Act:
-      return record_.reached(told.name, facts.hash) || no("its Job has not succeeded yet");
-    case NodeType::Own:
-    case NodeType::Package:
-    case NodeType::Read:
-      for (const Member& member : facts.members) {
-        const Value& live = member.observed.object;
-        if (member.observed.state == Observation::State::Unknown)
-          return no(not_known(member.id, member.observed));
-        if (!member.observed.there() || (told.keeps_objects() && !member.ours))
-          return no(fmt::format("{} is not there", member.id.display()));
-        if (apimachinery::is_terminating(live)) return no("it is being deleted");
-        if (member.dirty) return no("it is not as wanted yet");
-        // The exports of a package say nothing before its release is there.
-        if (told.contract && told.type != NodeType::Package) continue;
-        const apply::Readiness now = apply::readiness(live);
-        if (now.health != apply::Health::Ready) {
-          if (is_release(member.id)) return no(why_not_released(member));
-          return no(told.keeps_objects() ? with_trouble(member, now.detail) : now.detail);
-        }
-        if (!is_observed(live)) return no("its controller hasn't seen its last change");
-      }
-      break;
-  }
-  if (!told.contract || !world_.check_node || !facts.live) return true;
-  const Status matches = world_.check_node(told.name, *facts.live);
-  return matches.ok() || no(reason_of(matches.error()));
-}
-
-std::string Survey::with_trouble(const Member& member, std::string state) const {
-  if (!world_.trouble) return state;
-  const std::string trouble = world_.trouble(member.id, member.observed.object);
-  if (trouble.empty()) return state;
-  return cut_text(state.empty() ? trouble : fmt::format("{}; {}", state, trouble), kMostWords);
-}
-
-// A Release says why itself, unless nobody keeps it.
-std::string Survey::why_not_released(const Member& member) const {
-  std::string words = release_words(member.observed.object);
-  if (world_.not_kept && is_unseen(member.observed.object))
-    if (const std::string why = world_.not_kept(member.observed.object); !why.empty())
-      words += fmt::format("; {}", why);
-  return words;
-}
-
-const Member* Survey::failed_release(graph::Node node) const {
-  const auto failed = std::ranges::find_if(facts_[node].members, [](const Member& each) {
-    return is_release(each.id) && each.observed.there() && !each.dirty && has_failed(each.observed.object);
-  });
-  return failed == facts_[node].members.end() ? nullptr : &*failed;
-}
-
-bool Survey::latched(graph::Node node, const Member& member) const {
-  const Recorded* before = record_.find(member.id);
-  if (before == nullptr || before->node != blueprint_.nodes()[node].name) return false;
-  return before->hash == member.hash || was_written_so(member);
-}
-
-bool Survey::may_write(graph::Node node, const Member& member) const {
-  const Facts& facts = facts_[node];
-  return facts.gate.empty() || (latched(node, member) && facts.repair_gate.empty());
 }
 
 std::vector<std::string> Survey::after(graph::Node node) const {

@@ -34,6 +34,9 @@ struct Member {
   }
 };
 
+/// Of a reason that goes into the status of the instance, which has no room for more.
+inline constexpr std::size_t kMostWords = 2000;
+
 struct Facts {
   enum class Made : std::uint8_t {
     Pending,  ///< values are missing
@@ -131,14 +134,5 @@ class Survey {
 
 /// The part of an instance that functions are given, as `instance`.
 Value for_functions(const Value& instance);
-/// Of an own object: it carries the mark of that instance.
-bool is_instances(const Value& object, std::string_view uid);
-/// It carries the operator's.
-bool has_finalizer(const Value& object);
-/// An owner of it manages it.
-bool has_controller(const Value& object);
-/// The words for its owner, by the marks of Mistletoe, of a controller, and of those who deploy: "release
-/// shop/web", "Deployment web"; empty: nobody's.
-std::string owner_words(const Value& object);
 
 }  // namespace mist::reconcile

@@ -7,6 +7,7 @@
 #include "base/some_of.h"
 #include "base/text.h"
 #include "blueprint/check.h"
+#include "reconcile/marks.h"
 #include "reconcile/release_node.h"
 
 namespace mist::reconcile {

@@ -4,6 +4,7 @@
 
 #include "apply/wait/readiness.h"
 #include "base/text.h"
+#include "reconcile/marks.h"
 #include "reconcile/release_node.h"
 
 namespace mist::reconcile {

@@ -1,0 +1,22 @@
+#pragma once
+// The marks by which an object is known: as an instance's own, as somebody else's, as one that the operator
+// holds. Pure; any thread.
+
+#include <string>
+#include <string_view>
+
+#include "reconcile/world.h"
+
+namespace mist::reconcile {
+
+/// Of an own object: it carries the mark of that instance.
+bool is_instances(const Value& object, std::string_view uid);
+/// It carries the operator's.
+bool has_finalizer(const Value& object);
+/// An owner of it manages it.
+bool has_controller(const Value& object);
+/// The words for its owner, by the marks of Mistletoe, of a controller, and of those who deploy: "release
+/// shop/web", "Deployment web"; empty: nobody's.
+std::string owner_words(const Value& object);
+
+}  // namespace mist::reconcile
