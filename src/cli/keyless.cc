@@ -3,6 +3,7 @@
 #include "base/event.h"
 #include "cli/places.h"
 #include "cli/registry_access.h"
+#include "sigstore/device_login.h"
 #include "trust/policy.h"
 
 namespace mist::cli {
@@ -37,7 +38,25 @@ Result<std::shared_ptr<const trust::TrustRoot>> signing_root(const Invocation& i
       .with_hint("give one with --trust-root FILE, or write spec.trustRoot in trust.yaml (docs/trust.md)");
 }
 
-Result<sigstore::IdentityToken> token_for(const Invocation& invocation, World& world) {
+// On a terminal a person is asked to log in.
+Result<sigstore::IdentityToken> logged_in(World& world, http::Transport& transport, const std::string& issuer,
+                                          std::string_view client) {
+  const sigstore::LoginWorld login{
+      .transport = transport,
+      .clock = world.clock,
+      .random = world.random,
+      .show = [&world](const sigstore::DeviceCode& code) {
+        const std::string where =
+            code.direct.empty() ? fmt::format("open {} and enter {}", code.page, code.code)
+                                : fmt::format("open {} and see that it shows {}", code.direct, code.code);
+        world.err.write(fmt::format("To log in, {}. The code is valid for {}; Ctrl-C stops waiting.\n", where,
+                                    format_age(code.valid)));
+      }};
+  return sigstore::log_in(login, issuer, client, world.context);
+}
+
+Result<sigstore::IdentityToken> token_for(const Invocation& invocation,
+                                          const std::optional<sigstore::Service>& issuer, World& world) {
   if (invocation.has("identity-token")) {
     const std::string file = invocation.text("identity-token");
     const bool is_input = file == "-";
@@ -45,12 +64,14 @@ Result<sigstore::IdentityToken> token_for(const Invocation& invocation, World& w
                                               : world.files.read(file, sigstore::kMaxTokenBytes));
     return sigstore::IdentityToken::parse(text, is_input ? "standard input" : file);
   }
-  const std::unique_ptr<http::Transport> transport = web_transport(world, "GitHub");
+  const std::unique_ptr<http::Transport> transport = web_transport(world, "the issuer");
   const sigstore::TokenPlaces places{
       .environment = world.environment, .files = world.files, .transport = *transport};
   MIST_TRY(const std::optional<sigstore::IdentityToken> found,
            sigstore::find_token(places, invocation.text("token-audience"), world.context));
   if (found) return *found;
+  if (issuer && world.in.is_terminal() && world.err.is_terminal())
+    return logged_in(world, *transport, issuer->url, invocation.text("token-audience"));
   const bool is_github = world.environment("GITHUB_ACTIONS").value_or("") == "true";
   return error(ErrorKind::NotFound, "there is no identity token to sign with")
       .with_because(
@@ -59,8 +80,9 @@ Result<sigstore::IdentityToken> token_for(const Invocation& invocation, World& w
       .with_hint(
           is_github
               ? "give the job 'permissions: {id-token: write}'"
-              : fmt::format("give one of the audience {} with --identity-token FILE; - is standard input",
-                            invocation.text("token-audience")));
+              : fmt::format("give one of the audience {} with --identity-token FILE; - is standard input{}",
+                            invocation.text("token-audience"),
+                            issuer ? ". On a terminal you are asked to log in" : ""));
 }
 
 }  // namespace
@@ -85,7 +107,7 @@ Result<std::optional<KeylessPlan>> keyless_plan(const Invocation& invocation, Wo
   MIST_TRY(const sigstore::SigningConfig config, signing_config(invocation, world, policy));
   MIST_TRY(std::shared_ptr<const trust::TrustRoot> root, signing_root(invocation, world, policy));
   MIST_TRY(sigstore::ChosenServices services, config.choose(world.clock.now()));
-  MIST_TRY(sigstore::IdentityToken token, token_for(invocation, world));
+  MIST_TRY(sigstore::IdentityToken token, token_for(invocation, services.issuer, world));
   MIST_TRY_VOID(token.check(invocation.text("token-audience"), world.clock.now()));
   return std::optional(KeylessPlan{std::move(services), std::move(root), std::move(token)});
 }

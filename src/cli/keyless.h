@@ -24,8 +24,7 @@ inline constexpr Flag kKeylessFlagList[] = {
      .type = FlagType::Text,
      .value = "FILE",
      .help = "The identity: a token of an OpenID Connect issuer; - is standard input. Without it "
-             "SIGSTORE_ID_TOKEN, "
-             "GitHub Actions and cosign's file are tried",
+             "SIGSTORE_ID_TOKEN, GitHub Actions and cosign's file are tried, and on a terminal you log in",
      .completion = Completion::File},
     {.name = "signing-config",
      .type = FlagType::Text,

@@ -103,6 +103,7 @@ class Services:
         self.dir.mkdir()
         self.lock, self.change, self.asked, self.bodies = threading.Lock(), {}, [], []
         self.tree, self.tree2, self.entries = Tree(), Tree(), {}
+        self.confirmed, self.challenge = False, ""
         for leaf in (b"a", b"b", b"c"):
             self.tree.add(leaf), self.tree2.add(leaf)
         for key in ("ca", "ct", "log", "tsa", "token"):
@@ -110,7 +111,7 @@ class Services:
         openssl("genpkey", "-algorithm", "ed25519", "-out", self.dir / "log2.key")
         self.authority(), self.timestamp_authority()
         # Each at a port of its own: clients differ in what they make of a path.
-        self.urls = {service: self.listen(t, service, tls) for service in ("fulcio", "rekor1", "rekor2", "tsa", "github")}
+        self.urls = {service: self.listen(t, service, tls) for service in ("fulcio", "rekor1", "rekor2", "tsa", "github", "login")}
         self.origin = "127.0.0.1"
         self.log_id = hashlib.sha256(self.public("log")).digest()
         self.log2_id = hashlib.sha256(self.origin.encode() + b"\n\1" + self.public("log2")[-32:]).digest()
@@ -191,7 +192,7 @@ class Services:
                      "validFor": {"start": "2020-01-01T00:00:00Z"}}]
         return self.file("signing_config.json", json.dumps({
             "mediaType": "application/vnd.dev.sigstore.signingconfig.v0.2+json", "caUrls": service(self.urls["fulcio"]),
-            "oidcUrls": service("https://login.example"),
+            "oidcUrls": service(self.urls["login"]),
             "rekorTlogUrls": service(self.urls[f"rekor{rekor}"], rekor), "rekorTlogConfig": {"selector": "ANY"},
             "tsaUrls": service(self.urls["tsa"] + "/api/v1/timestamp") if timestamps else [], "tsaConfig": {"selector": "ANY"}, **changes}))
 
@@ -210,11 +211,30 @@ class Services:
         self.bodies.append(body)
         try:
             answer = {"fulcio": self.fulcio, "rekor1": self.rekor1, "rekor2": self.rekor2, "tsa": self.tsa,
-                      "github": self.github}[name](method, path, headers, body)
+                      "github": self.github, "login": self.login}[name](method, path, headers, body)
         except Refusal as refusal:
             answer = (refusal.status, {"Content-Type": "application/json"},
                       json.dumps({"code": refusal.status, "message": str(refusal), "details": []}).encode())
         return self.change[name](*answer) if name in self.change else answer
+
+    def login(self, method, path, headers, body):
+        """Logs somebody in with a code (RFC 8628), once `confirmed` is set."""
+        here = self.urls["login"]
+        form = {key: values[0] for key, values in urllib.parse.parse_qs(body.decode()).items()}
+        if path == "/.well-known/openid-configuration":
+            answer = {"issuer": here, "token_endpoint": f"{here}/token", "device_authorization_endpoint": f"{here}/code"}
+        elif path == "/code":
+            self.challenge = form["code_challenge"]
+            answer = {"device_code": "hidden-device-code", "user_code": "ABCD-EFGH", "verification_uri": f"{here}/device",
+                      "expires_in": 300, "interval": 1}
+        elif not self.confirmed:
+            return 400, {"Content-Type": "application/json"}, json.dumps({"error": "authorization_pending"}).encode()
+        else:
+            shown = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"].encode()).digest()).decode().rstrip("=")
+            if shown != self.challenge or form["device_code"] != "hidden-device-code":
+                raise Refusal(400, "the code is another program's")
+            answer = {"access_token": "hidden", "token_type": "Bearer", "id_token": self.token()}
+        return 200, {"Content-Type": "application/json"}, json.dumps(answer).encode()
 
     def claims(self, token):
         message, _, signature = token.rpartition(".")

@@ -6,6 +6,7 @@ import ssl
 from harness import check, config_map, contains, equal, test
 from registries import Registry
 from sigstore import GITHUB_SECRET, ISSUER, Services, openssl
+from terminal import Terminal
 from test_signatures import policy
 
 SUBJECT = "release@team.example"
@@ -234,3 +235,21 @@ def keyless_signing_trusts_the_certificates_that_registries_are_trusted_by(t):
     equal(services.asked, [])
     t.env["SSL_CERT_FILE"] = str(t.dir / "web.crt")
     t.run("sign", reference, *flags(t, services))
+
+
+@test
+def keyless_signing_logs_a_person_in(t):
+    registry, services = Registry(t), Services(t)
+    reference = registry("team/shop:1.0.0")
+    t.run("push", package(t, "1"), reference)
+    command = ["sign", reference, "--keyless", "--signing-config", services.config, "--trust-root", services.root]
+    # Nobody is there to ask.
+    contains(t.refused(*command, says=["there is no identity token"]).err, "On a terminal you are asked to log in")
+    check("login" not in services.asked, services.asked)
+    terminal = Terminal([t.mistctl, *command], t.environment(TERM="xterm", NO_COLOR="1"), 24, 160, t.dir)
+    terminal.wait_for(f"open {services.urls['login']}/device and enter ABCD-EFGH")
+    services.confirmed = True
+    equal(terminal.finish(), 0, terminal.text())
+    contains(terminal.text(), f"signed by {SIGNER}")
+    check("hidden" not in terminal.text(), terminal.text())
+    t.run("verify", reference, "--identity", SUBJECT, "--issuer", ISSUER, "--trust-root", services.root)
