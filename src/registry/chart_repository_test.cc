@@ -40,7 +40,7 @@ class ChartRepository : public ::testing::Test {
     const auto chart =
         fetch_chart(web, {std::move(repository), "web", std::move(version), unfinished}, Context());
     if (!chart) return "error: " + chart.error().to_line() + " " + chart.error().hint;
-    EXPECT_EQ(*chart, "archive");
+    EXPECT_EQ(chart->archive, "archive");
     return web.requests().back().url;
   }
   mist::testing::FakeTransport web;

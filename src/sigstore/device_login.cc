@@ -19,8 +19,8 @@ namespace {
 using encoding::Value;
 using Form = std::vector<std::pair<std::string, std::string>>;
 
-constexpr int kOk = 200;
-constexpr int kDepth = 16;
+constexpr int kAnswered = 200;
+constexpr int kLoginDepth = 16;
 constexpr std::size_t kMostCharacters = 500;  // of an address or a code
 constexpr std::size_t kVerifierBytes = 32;
 // RFC 8628, sections 3.2 and 3.5.
@@ -61,7 +61,7 @@ class Login {
                                 .response_limit = kMaxAnswerBytes};
     Result<http::Response> response = world_.transport.send(request, context_);
     if (!response) return std::move(response).error().with_frame(frame());
-    if (response->status != kOk)
+    if (response->status != kAnswered)
       return error(kind_of_status(response->status), "the issuer {} doesn't say how to log in", issuer_)
           .with_because(fmt::format("{} answers with status {}", request.url, response->status))
           .with_hint(kOtherWay);
@@ -90,7 +90,7 @@ class Login {
                             {"scope", "openid email"},
                             {"code_challenge", encoding::base64url_encode(bytes)},
                             {"code_challenge_method", "S256"}}));
-    if (response.status != kOk) return refusal(response);
+    if (response.status != kAnswered) return refusal(response);
     MIST_TRY(const Value answer, object_of(response));
     shown_ = {.page = std::string(answer.string_at("verification_uri")),
               .code = plain(answer.string_at("user_code")),
@@ -116,7 +116,7 @@ class Login {
     const auto later = std::optional<IdentityToken>();
     if (!response && response.error().kind == ErrorKind::Retryable) return later;
     if (!response) return std::move(response).error();
-    if (response->status == kOk) {
+    if (response->status == kAnswered) {
       MIST_TRY(const Value answer, object_of(*response));
       MIST_TRY(IdentityToken token, IdentityToken::parse(answer.string_at("id_token"), issuer_));
       return std::optional(std::move(token));
@@ -156,14 +156,14 @@ class Login {
         .with_hint(kOtherWay);
   }
   Result<Value> object_of(const http::Response& response) const {
-    Result<Value> document = encoding::parse_json(response.body, {.max_depth = kDepth});
+    Result<Value> document = encoding::parse_json(response.body, {.max_depth = kLoginDepth});
     if (!document || !document->is_object()) return bad_answer("it is not a JSON object");
     return document;
   }
 
   // RFC 6749, section 5.2: its code and its words.
   static std::pair<std::string, std::string> oauth_error(const http::Response& response) {
-    const Result<Value> document = encoding::parse_json(response.body, {.max_depth = kDepth});
+    const Result<Value> document = encoding::parse_json(response.body, {.max_depth = kLoginDepth});
     if (!document || !document->is_object()) return {};
     return {plain(document->string_at("error")), plain(document->string_at("error_description"))};
   }

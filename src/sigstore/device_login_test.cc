@@ -108,7 +108,7 @@ TEST(DeviceLogin, SaysWhyItWasRefused) {
   EXPECT_EQ(expired.refused().kind, ErrorKind::Timeout);
   Issuer unknown;
   unknown.web.reply(401, R"({"error": "invalid_client", "error_description": "who\u001b[31m?"})");
-  EXPECT_EQ(unknown.refused().because, "invalid_client: who\\u001b[31m?");
+  EXPECT_EQ(unknown.refused().because, "invalid_client: who\\x1b[31m?");
   Issuer silent;
   silent.web.reply(200, R"({"access_token": "hidden"})");
   EXPECT_EQ(silent.refused().kind, ErrorKind::Invalid);
