@@ -237,17 +237,18 @@ def provenance_of_charts_that_others_name(t):
     t.run("generate", "db", "-p", kustomization)
     t.run("generate", "db", "-p", "shop/db:1.0.0")
     # An index isn't signed: it may not lead past the rule.
-    file = t.dir / "db-1.0.0.tgz"
-    file.write_bytes(charts.archive("db", "1.0.0"))
+    charts.publish("db", "1.1.0")
+    file = t.dir / "db-1.1.0.tgz"
+    file.write_bytes(charts.archive("db", "1.1.0"))
     t.run("push", str(file), registry("charts/db"))
-    charts.led["db-1.0.0.tgz"] = registry("charts/db:1.0.0")
-    t.refused("dependency", "build", str(chart), says=["as the trust policy requires"])
+    charts.led["db-1.1.0.tgz"] = registry("charts/db:1.1.0")
+    t.refused("dependency", "update", str(chart), says=["as the trust policy requires"])
     # In an OCI registry the file is a layer.
     (t.dir / "home" / "trust.yaml").unlink()
     there = app("there", registry("charts"))
     t.run("dependency", "update", str(there))
     t.refused("dependency", "update", str(there), "--verify", "--keyring", team, says=["there is no layer"])
-    pathlib.Path(f"{file}.prov").write_bytes(keys.sign(charts.archive("db", "1.0.0")))
+    pathlib.Path(f"{file}.prov").write_bytes(keys.sign(charts.archive("db", "1.1.0"), version="1.1.0"))
     t.run("push", str(file), registry("charts/db"), "--overwrite")
     t.run("dependency", "update", str(there), "--verify", "--keyring", team)
 
