@@ -113,8 +113,7 @@ class Login {
                       {"client_id", client_},
                       {"device_code", std::string(code_.reveal())},
                       {"code_verifier", verifier_}});
-    const auto later = std::optional<IdentityToken>();
-    if (!response && response.error().kind == ErrorKind::Retryable) return later;
+    if (!response && response.error().kind == ErrorKind::Retryable) return std::optional<IdentityToken>();
     if (!response) return std::move(response).error();
     if (response->status == kAnswered) {
       MIST_TRY(const Value answer, object_of(*response));
@@ -123,8 +122,9 @@ class Login {
     }
     const std::string code = oauth_error(*response).first;
     if (code == "slow_down") interval_ += kSlower;
-    if (code == "authorization_pending" || code == "slow_down") return later;
-    if (code.empty() && kind_of_status(response->status) == ErrorKind::Retryable) return later;
+    if (code == "authorization_pending" || code == "slow_down") return std::optional<IdentityToken>();
+    if (code.empty() && kind_of_status(response->status) == ErrorKind::Retryable)
+      return std::optional<IdentityToken>();
     if (code == "expired_token") return expired();
     return refusal(*response);
   }
