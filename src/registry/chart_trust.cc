@@ -49,6 +49,12 @@ Result<trust::ChartArchive> chart_archive(const PackageContent& content, const s
                              .file = file.path};
 }
 
+Result<trust::ChartArchive> repository_chart(const PackageContent& content, const std::string& place) {
+  MIST_TRY(trust::ChartArchive archive, chart_archive(content, place));
+  archive.file.clear();
+  return archive;
+}
+
 Result<std::optional<OciChart>> read_oci_chart(OciSource& client, const oci::Repository& repository,
                                                const crypto::Digest& manifest, const Context& context) {
   const std::string name = fmt::format("{}@{}", repository.str(), manifest.str());
@@ -106,19 +112,6 @@ trust::Subject chart_subject(const RegistryRef& reference, const crypto::Digest&
   return {fmt::format("{}:{}", package_of(reference), reference.version), digest};
 }
 
-std::string chart_repository_name(std::string_view url) {
-  constexpr std::string_view kAfterScheme = "://";
-  const std::size_t scheme = std::min(url.find(kAfterScheme), url.size());
-  std::string_view rest = url.substr(std::min(scheme + kAfterScheme.size(), url.size()));
-  rest = rest.substr(0, rest.find_first_of("?#"));
-  while (rest.ends_with('/')) rest.remove_suffix(1);
-  const std::size_t path = std::min(rest.find('/'), rest.size());
-  std::string_view host = rest.substr(0, path);
-  host.remove_prefix(host.rfind('@') + 1);  // credentials
-  return fmt::format("{}{}{}{}", lower_case(url.substr(0, scheme)), kAfterScheme, oci::canonical_host(host),
-                     rest.substr(path));
-}
-
 namespace {
 
 // A chart that was verified stays signed by the same key. A provenance file doesn't hold its key, so a chart
@@ -131,8 +124,7 @@ Status check_known(OciTrust& trust, const RegistryRef& reference, const PackageC
   const trust::Subject subject = chart_subject(reference, digest);
   MIST_TRY(const bool was_examined, trust.was_examined(subject));
   if (was_examined) return {};
-  MIST_TRY(trust::ChartArchive archive, chart_archive(content, PackageRef(reference).display()));
-  archive.file.clear();
+  MIST_TRY(const trust::ChartArchive archive, repository_chart(content, PackageRef(reference).display()));
   MIST_TRY(const ChartProofs chart,
            prove_chart(trust, subject, archive, *keyring, read, KeepText::Yes, context));
   return trust.judge_known(subject, package, chart.proofs);
@@ -155,8 +147,7 @@ Status check_chart_trust(OciTrust& trust, const RegistryRef& reference, const Pa
   const trust::Subject subject = chart_subject(reference, digest);
   MIST_TRY(const bool is_known, trust.suffices(subject, rule));
   if (is_known) return {};
-  MIST_TRY(trust::ChartArchive archive, chart_archive(content, name));
-  archive.file.clear();
+  MIST_TRY(const trust::ChartArchive archive, repository_chart(content, name));
   MIST_TRY(const ChartProofs chart,
            prove_chart(trust, subject, archive, *rule.keyring, read, KeepText::Yes, context));
   return trust.judge_and_record(subject, rule, chart.proofs, chart.missing);

@@ -42,6 +42,9 @@ Result<PackageContent> packed_chart(const std::string& name, std::string archive
 /// The facts of a packed chart that its provenance file is held against. `place`: what it is called in
 /// messages. Errors: Invalid (no packed chart).
 Result<trust::ChartArchive> chart_archive(const PackageContent& content, const std::string& place);
+/// The same of a chart repository, where the name is the chart's, whatever the file was called when it was
+/// packed.
+Result<trust::ChartArchive> repository_chart(const PackageContent& content, const std::string& place);
 
 /// The chart of a manifest of an OCI registry, and its provenance layer. Nothing: it is no chart. Errors:
 /// Invalid, of OciClient.
@@ -77,8 +80,5 @@ Status check_chart_trust(OciTrust& trust, const RegistryRef& reference, const Pa
 /// The name that such a chart has in the memory of this machine. With the version: what was proved of these
 /// bytes under one name doesn't vouch for another one.
 trust::Subject chart_subject(const RegistryRef& reference, const crypto::Digest& digest);
-
-/// The name of a chart repository by its address, in policies and records: "https://charts.example.com/team".
-std::string chart_repository_name(std::string_view url);
 
 }  // namespace mist::registry

@@ -223,6 +223,13 @@ class Registries::Impl {
   Status check_chart_trust_as(const std::vector<std::string>& repositories, RegistryRef chart,
                               const PackageContent& content, const crypto::Digest& digest,
                               const ReadProvenance& read, const Context& context) const;
+  static trust::Rule rule_of(std::shared_ptr<const trust::Keyring> keyring) {
+    return {.match = {}, .mode = trust::Mode::Require, .keys = {}, .keyring = std::move(keyring)};
+  }
+  // By its provenance file; nothing is recorded.
+  Result<ChartVerdict> judged_by(const trust::Rule& rule, const trust::Subject& subject,
+                                 const trust::ChartArchive& archive, const ReadProvenance& read,
+                                 KeepText keep, const Context& context) const;
   Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw) const;
   Result<std::optional<Fetched>> known_manifest(oci::Reference reference,
                                                 const crypto::Digest& manifest) const;
@@ -302,7 +309,7 @@ Result<Fetched> Registries::Impl::fetch(const RegistryRef& wanted, const Context
     if (!address.empty() && judged == Judged::Later) return {};
     if (!address.empty())
       return check_chart_trust_as(
-          {reference.registry, chart_repository_name(address)}, reference, content, digest,
+          {reference.registry, trust::chart_repository_name(address)}, reference, content, digest,
           [&] { return view->provenance(reference, context, refusing(reference.registry)); }, context);
     return check_file_trust(trust_, reference, content, digest,
                             [&](const std::string& path) -> Result<std::optional<std::string>> {
@@ -458,11 +465,11 @@ Status Registries::Impl::check_chart(const DownloadedChart& chart, http::Transpo
                                      std::shared_ptr<const trust::Keyring> keyring,
                                      const Context& context) const {
   MIST_TRY(const config::Config config, load());
-  const std::string address = chart_repository_name(chart.server.url);
+  const std::string address = trust::chart_repository_name(chart.server.url);
   std::vector<std::string> repositories{address};
   for (const config::Registry& each : config.registries())
     if (const auto* const helm = std::get_if<config::HelmSource>(&each.remote().source);
-        helm != nullptr && chart_repository_name(helm->url) == address)
+        helm != nullptr && trust::chart_repository_name(helm->url) == address)
       repositories.push_back(each.name);
   const RegistryRef named{address, chart.version.chart, chart.version.version, {}};
   const std::string place = PackageRef(named).display();
@@ -473,28 +480,32 @@ Status Registries::Impl::check_chart(const DownloadedChart& chart, http::Transpo
   };
   MIST_TRY_VOID(check_chart_trust_as(repositories, named, content, digest, read, context));
   if (keyring == nullptr) return {};
-  const trust::Rule rule{
-      .match = {}, .mode = trust::Mode::Require, .keys = {}, .keyring = std::move(keyring)};
-  MIST_TRY(trust::ChartArchive archive, chart_archive(content, place));
-  archive.file.clear();
-  const trust::Subject subject = chart_subject(named, digest);
-  MIST_TRY(const ChartProofs proofs,
-           prove_chart(trust_, subject, archive, *rule.keyring, read, KeepText::No, context));
-  return trust::judge_required(rule, subject, proofs.proofs, world_.clock.now(), proofs.missing);
+  MIST_TRY(const trust::ChartArchive archive, repository_chart(content, place));
+  MIST_TRY(ChartVerdict verdict, judged_by(rule_of(std::move(keyring)), chart_subject(named, digest), archive,
+                                           read, KeepText::No, context));
+  return std::move(verdict.judged);
+}
+
+Result<ChartVerdict> Registries::Impl::judged_by(const trust::Rule& rule, const trust::Subject& subject,
+                                                 const trust::ChartArchive& archive,
+                                                 const ReadProvenance& read, KeepText keep,
+                                                 const Context& context) const {
+  MIST_TRY(ChartProofs chart, prove_chart(trust_, subject, archive, *rule.keyring, read, keep, context));
+  Status judged = trust::judge_required(rule, subject, chart.proofs, world_.clock.now(), chart.missing);
+  return ChartVerdict{std::move(chart.proofs), std::move(judged)};
 }
 
 Result<ChartVerdict> Registries::Impl::verify_chart(const Fetched& package,
                                                     std::shared_ptr<const trust::Keyring> keyring,
                                                     const Context& context) const {
-  trust::Rule rule{.match = {}, .mode = trust::Mode::Require, .keys = {}, .keyring = std::move(keyring)};
+  const trust::Rule rule = rule_of(std::move(keyring));
   const std::string name = package.resolved.display();
-  const WallTime now = world_.clock.now();
   if (const auto* const there = std::get_if<oci::Reference>(&package.resolved.form())) {
     MIST_TRY(OciSource* const client, oci_source());
     if (!there->digest) return error(ErrorKind::Internal, "{} has no digest", name);
     MIST_TRY(Verdict verdict, trust_.look(there->repository, *there->digest, *client, &rule, context));
     Status judged = trust::judge_required(rule, {there->repository.identity(), *there->digest},
-                                          verdict.proofs, now, verdict.missing);
+                                          verdict.proofs, world_.clock.now(), verdict.missing);
     return ChartVerdict{std::move(verdict.proofs), std::move(judged)};
   }
   MIST_TRY(trust::ChartArchive archive, chart_archive(package.content, name));
@@ -520,9 +531,7 @@ Result<ChartVerdict> Registries::Impl::verify_chart(const Fetched& package,
         .with_because("packages in git repositories are protected by their commit")
         .with_hint("leave --verify out, or name the chart in a chart repository or an OCI registry");
   }
-  MIST_TRY(ChartProofs chart, prove_chart(trust_, subject, archive, *rule.keyring, read, keep, context));
-  Status judged = trust::judge_required(rule, subject, chart.proofs, now, chart.missing);
-  return ChartVerdict{std::move(chart.proofs), std::move(judged)};
+  return judged_by(rule, subject, archive, read, keep, context);
 }
 
 std::string manifest_key(const oci::Repository& repository, const crypto::Digest& manifest) {

@@ -172,7 +172,7 @@ class PolicyReader {
     return fmt::format("{}{}{}", oci::kScheme, host, path);
   }
 
-  // As charts of chart repositories are called by their address (registry/chart_trust.h).
+  // As charts of chart repositories are called by their address.
   Result<std::string> charts(const Value& place, std::string_view pattern) const {
     const std::size_t begin = pattern.find("://") + 3;
     const std::string_view rest = pattern.substr(begin);
@@ -188,8 +188,7 @@ class PolicyReader {
                       "write https://HOST/PATH/**, for all charts of a repository");
     if (rest.find(':', slash) != std::string_view::npos)
       return objected("a version follows the path", "a rule counts for all versions: leave it out");
-    return fmt::format("{}{}{}", pattern.substr(0, begin), oci::canonical_host(rest.substr(0, slash)),
-                       rest.substr(slash));
+    return chart_repository_name(pattern);
   }
 
   Status only(const Value& object, std::string_view prefix,
@@ -405,6 +404,19 @@ bool matches(std::string_view pattern, std::string_view text) {
     reached = std::move(next);
   }
   return reached[text.size()];
+}
+
+std::string chart_repository_name(std::string_view url) {
+  constexpr std::string_view kAfterScheme = "://";
+  const std::size_t scheme = std::min(url.find(kAfterScheme), url.size());
+  std::string_view rest = url.substr(std::min(scheme + kAfterScheme.size(), url.size()));
+  rest = rest.substr(0, rest.find_first_of("?#"));
+  while (rest.ends_with('/')) rest.remove_suffix(1);
+  const std::size_t path = std::min(rest.find('/'), rest.size());
+  std::string_view host = rest.substr(0, path);
+  host.remove_prefix(host.rfind('@') + 1);  // credentials
+  return fmt::format("{}{}{}{}", lower_case(url.substr(0, scheme)), kAfterScheme, oci::canonical_host(host),
+                     rest.substr(path));
 }
 
 Result<Policy> Policy::parse(std::string_view text, const std::string& file,
