@@ -32,9 +32,7 @@ bool is_safe(std::string_view url) {
 }
 
 std::string challenge_of(std::string_view verifier) {
-  const auto bytes = crypto::sha256(verifier).bytes();
-  return encoding::base64url_encode(
-      std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  return encoding::base64url_encode(crypto::sha256(verifier).raw());
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "catalog/sql_account_store.h"
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 
+#include "base/hex.h"
 #include "base/text.h"
 #include "catalog/sql_connections.h"
 #include "catalog/sql_rows.h"
@@ -184,8 +184,12 @@ class SqlAccountStore final : public AccountStore {
         "SELECT f.secret, f.confirmed FROM second_factors f JOIN accounts a ON a.id = f.account "
         "WHERE a.name = ?",
         {name}, [&](const Row& row) {
-          found = SecondFactor{.secret = bytes_of(row.text(0)), .confirmed = row.integer(1) != 0};
+          found = SecondFactor{.secret = std::string(row.text(0)), .confirmed = row.integer(1) != 0};
         }));
+    if (!found) return found;
+    std::optional<std::string> secret = bytes_of_hex(found->secret);
+    if (!secret) return error(ErrorKind::Internal, "the authenticator of {} can't be read", name);
+    found->secret = *std::move(secret);
     return found;
   }
 
@@ -508,17 +512,6 @@ class SqlAccountStore final : public AccountStore {
   }
 
   std::int64_t oldest_wait() const { return now() - milliseconds(times_.code); }
-
-  // The bytes that hex() made this of.
-  static std::string bytes_of(std::string_view digits) {
-    std::string bytes;
-    for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
-      unsigned byte = 0;
-      std::from_chars(digits.data() + i, digits.data() + i + 2, byte, 16);
-      bytes += static_cast<char>(byte);
-    }
-    return bytes;
-  }
 
   // Whether the statement changed a row.
   Result<bool> uses(std::string_view sql, sql::Params params) {

@@ -8,19 +8,15 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
+#include "base/hex.h"
 #include "base/text.h"
 
 namespace mist::crypto {
 namespace {
 
 constexpr std::string_view kPrefix = "sha256:";
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
 
 }  // namespace
 
@@ -34,16 +30,14 @@ Result<Digest> Digest::parse(std::string_view text) {
         .with_hint("a digest is written sha256: and 64 lower-case hexadecimal digits");
   };
   if (!text.starts_with(kPrefix) || text.size() != kPrefix.size() + 2 * kSize) return invalid();
-  const std::string_view digits = text.substr(kPrefix.size());
+  const std::optional<std::string> raw = bytes_of_hex(text.substr(kPrefix.size()));
+  if (!raw) return invalid();
   Bytes bytes{};
-  for (std::size_t i = 0; i < kSize; ++i) {
-    const int high = hex_value(digits[2 * i]);
-    const int low = hex_value(digits[2 * i + 1]);
-    if (high < 0 || low < 0) return invalid();
-    bytes[i] = static_cast<std::byte>(high << 4 | low);
-  }
+  std::ranges::copy(as_bytes(*raw), bytes.begin());
   return Digest(bytes);
 }
+
+std::string Digest::raw() const { return {reinterpret_cast<const char*>(bytes_.data()), kSize}; }
 
 std::string Digest::hex() const { return mist::hex(bytes_); }
 

@@ -28,6 +28,7 @@ class Digest {
   static Result<Digest> parse(std::string_view text);
 
   const Bytes& bytes() const { return bytes_; }
+  std::string raw() const;  ///< the same, as signatures and protocols take them
   std::string hex() const;  ///< 64 digits, without the algorithm
   std::string str() const;  ///< "sha256:…"
 

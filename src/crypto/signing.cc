@@ -283,8 +283,7 @@ std::vector<PublicKey> possible_p256_keys(std::string_view message, std::string_
   };
   if (in_range(r) && in_range(s)) {
     const Digest digest = sha256(message);
-    const std::string_view bytes(reinterpret_cast<const char*>(digest.bytes().data()), Digest::kSize);
-    const Number hash = number_of(bytes);
+    const Number hash = number_of(digest.raw());
     const Number e(BN_new());
     MIST_CHECK(hash != nullptr && e != nullptr && BN_nnmod(e.get(), hash.get(), order, context.get()) == 1);
     for (const int parity : {0, 1})

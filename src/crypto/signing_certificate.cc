@@ -256,7 +256,7 @@ std::vector<CertificatePromise> certificate_promises(std::string_view leaf, std:
     each.message.assign(2, '\0');
     put_number(each.message, SCT_get_timestamp(promise), 8);
     put_number(each.message, 1, 2);
-    each.message.append(reinterpret_cast<const char*>(issuer.bytes().data()), Digest::kSize);
+    each.message += issuer.raw();
     put_number(each.message, body.size(), 3);
     each.message += body;
     length = SCT_get0_extensions(promise, &data);

@@ -32,8 +32,7 @@ std::string timestamp_request(std::string_view message) {
   constexpr std::string_view kSha256 = "\x30\x0d\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\x01\x05\x00"sv;
   constexpr std::string_view kWithCertificate = "\x01\x01\xff"sv;
   const Digest digest = sha256(message);
-  const std::string_view bytes(reinterpret_cast<const char*>(digest.bytes().data()), Digest::kSize);
-  const std::string imprint = sequence_of(fmt::format("{}{}", kSha256, der_element('\x04', bytes)));
+  const std::string imprint = sequence_of(fmt::format("{}{}", kSha256, der_element('\x04', digest.raw())));
   return sequence_of(fmt::format("{}{}{}", kVersion, imprint, kWithCertificate));
 }
 

@@ -115,7 +115,7 @@ class Reader {
     const std::string_view id = payload->string_at("logID");
     const Result<crypto::Digest> digest = crypto::Digest::parse(fmt::format("sha256:{}", id));
     if (digest)
-      entry.log_id.assign(reinterpret_cast<const char*>(digest->bytes().data()), crypto::Digest::kSize);
+      entry.log_id = digest->raw();
     else
       fail("its log entry names no log");
     return entry;

@@ -59,13 +59,12 @@ class Login {
                                 .headers = {{"Accept", "application/json"}},
                                 .repeat = http::Repeat::Safe,
                                 .response_limit = kMaxAnswerBytes};
-    Result<http::Response> response = world_.transport.send(request, context_);
-    if (!response) return std::move(response).error().with_frame(frame());
-    if (response->status != kAnswered)
-      return error(kind_of_status(response->status), "the issuer {} doesn't say how to log in", issuer_)
-          .with_because(fmt::format("{} answers with status {}", request.url, response->status))
+    MIST_TRY(const http::Response response, world_.transport.send(request, context_).in(frame()));
+    if (response.status != kAnswered)
+      return error(kind_of_status(response.status), "the issuer {} doesn't say how to log in", issuer_)
+          .with_because(fmt::format("{} answers with status {}", request.url, response.status))
           .with_hint(kOtherWay);
-    MIST_TRY(const Value document, object_of(*response));
+    MIST_TRY(const Value document, object_of(response));
     std::string_view named = document.string_at("issuer");
     if (named.ends_with('/')) named.remove_suffix(1);
     if (named != issuer_)
@@ -82,13 +81,10 @@ class Login {
   }
 
   Status ask_for_code() {
-    const crypto::Digest challenge = crypto::sha256(verifier_);
-    const std::string_view bytes(reinterpret_cast<const char*>(challenge.bytes().data()),
-                                 crypto::Digest::kSize);
     MIST_TRY(const http::Response response,
              post(device_, {{"client_id", client_},
                             {"scope", "openid email"},
-                            {"code_challenge", encoding::base64url_encode(bytes)},
+                            {"code_challenge", encoding::base64url_encode(crypto::sha256(verifier_).raw())},
                             {"code_challenge_method", "S256"}}));
     if (response.status != kAnswered) return refusal(response);
     MIST_TRY(const Value answer, object_of(response));

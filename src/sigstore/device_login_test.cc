@@ -78,11 +78,8 @@ TEST(DeviceLogin, GivesTheTokenOnceThePersonConfirmed) {
   const std::vector<http::Request> asked = issuer.web.requests();
   const std::string& last = asked.back().body;
   const std::string verifier = last.substr(last.find("code_verifier=") + 14);
-  const crypto::Digest digest = crypto::sha256(verifier);
   EXPECT_THAT(asked[1].body,
-              HasSubstr("code_challenge=" +
-                        encoding::base64url_encode(
-                            {reinterpret_cast<const char*>(digest.bytes().data()), crypto::Digest::kSize}) +
+              HasSubstr("code_challenge=" + encoding::base64url_encode(crypto::sha256(verifier).raw()) +
                         "&code_challenge_method=S256"));
   EXPECT_THAT(asked[1].body, HasSubstr("client_id=sigstore&scope=openid%20email"));
   EXPECT_THAT(last, HasSubstr("device_code=hidden-code"));

@@ -124,13 +124,12 @@ Result<Value> SigningServices::log_1(const Service& log, const SignedStatement& 
 Result<Value> SigningServices::log_2(const Service& log, const SignedStatement& is,
                                      const Context& context) const {
   const crypto::Digest digest = crypto::sha256(oci::statement_message(is.statement));
-  const std::string_view bytes(reinterpret_cast<const char*>(digest.bytes().data()), crypto::Digest::kSize);
   const Value verifier =
       Value::object({{"x509Certificate", Value::object({{"rawBytes", base64_encode(is.certificate)}})},
                      {"keyDetails", "PKIX_ECDSA_P256_SHA_256"}});
   const Value entry =
       Value::object({{"hashedRekordRequestV002",
-                      Value::object({{"digest", base64_encode(bytes)},
+                      Value::object({{"digest", base64_encode(digest.raw())},
                                      {"signature", Value::object({{"content", base64_encode(is.signature)},
                                                                   {"verifier", verifier}})}})}});
   MIST_TRY(const http::Response response,

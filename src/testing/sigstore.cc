@@ -55,10 +55,6 @@ Pair pair_of(unsigned char seed) {
           KeyPtr(PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, nullptr))};
 }
 
-std::string bytes_of(const crypto::Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.bytes().data()), crypto::Digest::kSize};
-}
-
 template <typename T>
 std::string encoded(const T* object, int (*encode)(const T*, unsigned char**)) {
   unsigned char* der = nullptr;
@@ -124,17 +120,17 @@ std::string number(std::uint64_t value, int bytes) {
 }
 
 std::string tree_hash(std::string_view left, std::string_view right) {
-  return bytes_of(crypto::sha256(fmt::format("\x01{}{}", left, right)));
+  return crypto::sha256(fmt::format("\x01{}{}", left, right)).raw();
 }
 std::string leaf_hash(std::string_view body) {
-  return bytes_of(crypto::sha256(std::string(1, '\0') + std::string(body)));
+  return crypto::sha256(std::string(1, '\0') + std::string(body)).raw();
 }
 
 std::int64_t seconds_of(WallTime at) { return std::chrono::system_clock::to_time_t(at); }
 
 Value period(WallTime from) { return Value::object({{"start", format_time(from)}}); }
 
-std::string log_id(const crypto::PrivateKey& key) { return bytes_of(key.public_key().fingerprint()); }
+std::string log_id(const crypto::PrivateKey& key) { return key.public_key().fingerprint().raw(); }
 
 Value log_value(const crypto::PrivateKey& key) {
   return Value::object({{"baseUrl", "https://log.example"},
@@ -253,7 +249,7 @@ std::string Sigstore::Impl::certificate(const CertificateRequest& request, EVP_P
     OPENSSL_free(der);
     const auto milliseconds = static_cast<std::uint64_t>(seconds_of(request.from)) * 1000;
     const std::string message = std::string(2, '\0') + number(milliseconds, 8) + number(1, 2) +
-                                bytes_of(middle_key.key.public_key().fingerprint()) + number(tbs.size(), 3) +
+                                middle_key.key.public_key().fingerprint().raw() + number(tbs.size(), 3) +
                                 tbs + number(0, 2);
     const std::string signature =
         ct_key.key.sign(request.promise == CertificateRequest::Promise::Good ? message : message + "x");
@@ -290,7 +286,7 @@ std::string Sigstore::hashedrekord_2(std::string_view message, std::string_view 
                {{"hashedRekordV002",
                  Value::object(
                      {{"data", Value::object({{"algorithm", "SHA2_256"},
-                                              {"digest", base64_encode(bytes_of(crypto::sha256(message)))}})},
+                                              {"digest", base64_encode(crypto::sha256(message).raw())}})},
                       {"signature",
                        Value::object({{"content", base64_encode(signature)}, {"verifier", verifier}})}})}})));
 }
@@ -412,7 +408,7 @@ std::string Sigstore::timestamp(std::string_view message, WallTime at) const {
   const crypto::Digest digest = crypto::sha256(message);
   TS_REQ_set_version(request.get(), 1);
   TS_MSG_IMPRINT_set_algo(imprint.get(), algorithm.get());
-  std::string raw = bytes_of(digest);
+  std::string raw = digest.raw();
   TS_MSG_IMPRINT_set_msg(imprint.get(), reinterpret_cast<unsigned char*>(raw.data()),
                          static_cast<int>(raw.size()));
   TS_REQ_set_msg_imprint(request.get(), imprint.get());

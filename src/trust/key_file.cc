@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "crypto/der.h"
 #include "crypto/keys.h"
 #include "crypto/secretbox.h"
 #include "encoding/json.h"
@@ -17,7 +18,6 @@ using encoding::Value;
 constexpr std::array<std::string_view, 2> kCosignLabels{"ENCRYPTED SIGSTORE PRIVATE KEY",
                                                         "ENCRYPTED COSIGN PRIVATE KEY"};
 constexpr std::size_t kSaltBytes = 32;
-constexpr std::size_t kPemLine = 64;
 
 Error no_cosign_key(std::string because) {
   return error(ErrorKind::Invalid, "the private key can't be read")
@@ -35,13 +35,6 @@ std::optional<std::string> pem_content(std::string_view text) {
     if (c != '\n' && c != '\r' && c != ' ' && c != '\t') encoded.push_back(c);
   std::string content;
   return base64_decode(encoded, content) ? std::optional(std::move(content)) : std::nullopt;
-}
-
-std::string pem(std::string_view label, std::string_view content) {
-  const std::string encoded = base64_encode(content);
-  std::string text = fmt::format("-----BEGIN {}-----\n", label);
-  for (std::size_t at = 0; at < encoded.size(); at += kPemLine) text += encoded.substr(at, kPemLine) + "\n";
-  return text + fmt::format("-----END {}-----\n", label);
 }
 
 std::uint64_t number_at(const Value& object, std::string_view key) {
@@ -126,7 +119,7 @@ NewKey make_key(const SecretString& password, Random& random) {
                               {"salt", text_of(salt)}})},
        {"cipher", Value::object({{"name", "nacl/secretbox"}, {"nonce", text_of(nonce)}})},
        {"ciphertext", base64_encode(sealed)}});
-  return {pem(kCosignLabels.front(), encoding::to_json(document)), pair->public_pem};
+  return {crypto::pem_block(kCosignLabels.front(), encoding::to_json(document)), pair->public_pem};
 }
 
 }  // namespace mist::trust

@@ -26,10 +26,6 @@ Error refused(std::string message, std::string because = {}) {
 std::string shown(std::string_view foreign) { return escape_controls(foreign.substr(0, 300)); }
 std::string hex_of(std::string_view bytes) { return hex(crypto::as_bytes(bytes)); }
 
-std::string raw(const crypto::Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.bytes().data()), crypto::Digest::kSize};
-}
-
 // The signature that an entry of the log must be about.
 struct Signed {
   const oci::SignatureClaim& claim;
@@ -75,7 +71,7 @@ Status fits_hashedrekord_2(const Signed& is, const Value& spec) {
   std::string digest;
   if (spec.string_at({"hashedRekordV002", "data", "algorithm"}) != "SHA2_256" ||
       !base64_decode(spec.string_at({"hashedRekordV002", "data", "digest"}), digest) ||
-      digest != raw(crypto::sha256(is.claim.message)))
+      digest != crypto::sha256(is.claim.message).raw())
     return refused("its log entry is about other bytes");
   MIST_TRY_VOID(names_signature(is, spec.string_at({"hashedRekordV002", "signature", "content"})));
   std::string certificate;
@@ -147,9 +143,9 @@ bool leads_to_root(const oci::LogEntry& entry) {
   const oci::InclusionProof& proof = *entry.inclusion;
   if (proof.index >= proof.tree_size) return false;
   const auto inner = [](std::string_view left, std::string_view right) {
-    return raw(crypto::sha256(fmt::format("\x01{}{}", left, right)));
+    return crypto::sha256(fmt::format("\x01{}{}", left, right)).raw();
   };
-  std::string node = raw(crypto::sha256(std::string(1, '\0') + entry.body));
+  std::string node = crypto::sha256(std::string(1, '\0') + entry.body).raw();
   auto at = static_cast<std::uint64_t>(proof.index);
   auto last = static_cast<std::uint64_t>(proof.tree_size) - 1;
   for (const std::string& hash : proof.hashes) {

@@ -16,10 +16,6 @@ constexpr std::size_t kLongestClientData = 8 << 10;
 constexpr std::size_t kLongestAttestation = 64 << 10;
 constexpr std::size_t kLongestFormat = 32;
 
-std::string_view text_of(const crypto::Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.bytes().data()), digest.bytes().size()};
-}
-
 Error unreadable_answer(std::string_view what) {
   return error(ErrorKind::Invalid, "the browser's answer can't be read").with_because(std::string(what));
 }
@@ -54,7 +50,7 @@ Status check_client_data(std::string_view text, Ceremony ceremony, const Expecte
 
 // Section 7.1, steps 14 to 16, and section 7.2, steps 15 to 17.
 Status check_flags(const AuthenticatorData& data, const Expected& expected) {
-  if (data.rp_id_hash != text_of(crypto::sha256(expected.rp_id))) return refused("it is of another site");
+  if (data.rp_id_hash != crypto::sha256(expected.rp_id).raw()) return refused("it is of another site");
   if (!data.user_present) return refused("nobody touched the authenticator");
   if (expected.verification == Verification::Required && !data.user_verified)
     return refused("the authenticator didn't check who uses it");
@@ -118,7 +114,7 @@ Result<Proved> check_assertion(const Assertion& assertion, const crypto::PublicK
   MIST_TRY(const AuthenticatorData data, parse_authenticator_data(assertion.authenticator_data));
   MIST_TRY_VOID(check_flags(data, expected));
   const crypto::Digest hash = crypto::sha256(assertion.client_data);
-  if (!key.verify(assertion.authenticator_data + std::string(text_of(hash)), assertion.signature))
+  if (!key.verify(assertion.authenticator_data + hash.raw(), assertion.signature))
     return refused("its signature is wrong");
   return Proved{
       .counter = data.counter, .user_verified = data.user_verified, .backup_eligible = data.backup_eligible};
