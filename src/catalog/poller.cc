@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <thread>
 
 #include "base/text.h"
 #include "catalog/admit.h"
@@ -97,22 +98,55 @@ void Poller::wake() {
 }
 
 Status Poller::run(const Context& context) {
+  std::vector<std::jthread> others;
+  for (int i = 1; i < world_.most_polls; ++i) others.emplace_back([&] { poll_due_projects(context); });
+  poll_due_projects(context);
+  return {};
+}
+
+void Poller::poll_due_projects(const Context& context) {
+  while (const std::optional<Project> due = next_due_project(context)) {
+    const Status polled = poll(*due, context);
+    note_end(*due);
+    if (!polled.ok()) world_.events.warn(fmt::format("{}: {}", due->name, polled.error().to_line()));
+  }
+}
+
+// Nothing when the context ends.
+std::optional<Project> Poller::next_due_project(const Context& context) {
+  const std::scoped_lock turn(looking_);
   while (context.check().ok()) {
-    // Should this process die, they are due again some minutes later.
-    const auto due = world_.store.take_due_projects(2 * kFetchTime, 1);
+    Result<std::optional<Project>> due = take_due_project();
     if (!due.ok()) world_.events.warn(fmt::format("polling: {}", due.error().to_line()));
-    if (due.ok() && !due->empty()) {
-      for (const Project& each : *due) {
-        const Status polled = poll(each, context);
-        if (!polled.ok()) world_.events.warn(fmt::format("{}: {}", each.name, polled.error().to_line()));
-      }
-      continue;
-    }
+    if (due.ok() && *due) return *std::move(due);
     std::unique_lock lock(mutex_);
     woken_.wait_for(lock, context.stop(), kTick, [&] { return wake_; });
     wake_ = false;
   }
   return {};
+}
+
+Result<std::optional<Project>> Poller::take_due_project() {
+  Polls polls;
+  {
+    const std::scoped_lock lock(mutex_);
+    polls.others_only = std::ssize(polled_) + 1 >= world_.most_polls;
+    for (const Project& each : polled_) {
+      polls.projects.push_back(each.name);
+      polls.owners.push_back(each.owner);
+    }
+  }
+  // Should this process die, it is due again some minutes later.
+  MIST_TRY(std::optional<Project> due, world_.store.take_due_project(2 * kFetchTime, polls));
+  if (!due) return due;
+  const std::scoped_lock lock(mutex_);
+  polled_.push_back(*due);
+  return due;
+}
+
+void Poller::note_end(const Project& project) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(polled_, [&](const Project& each) { return each.name == project.name; });
 }
 
 Status Poller::poll(const Project& project, const Context& context) {

@@ -2,10 +2,15 @@
 // From the tags of linked repositories to versions: asks each repository from time to time, or when its
 // webhook says so, fetches what is new, and hands it to the queue. A repository is a stranger's: git runs
 // with no credentials of ours, in bounds, and at public addresses unless the catalog was told otherwise.
-// Blocking; any thread.
+// Several are polled at once, so that one that is slow, or an author who linked many of them, doesn't hold up
+// the others. Blocking; any thread.
 
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/context.h"
@@ -57,13 +62,14 @@ struct PollerWorld {
   http::Resolver resolve = http::resolve_host;
   Repositories allowed = Repositories::Public;
   Duration interval = std::chrono::minutes(10);  ///< between polls of one repository
+  int most_polls = 4;                            ///< at once
 };
 
 class Poller {
  public:
   explicit Poller(PollerWorld world) : world_(std::move(world)) {}
 
-  /// Until the context ends.
+  /// Until the context ends. An account never has all polls, unless there is one at once only.
   Status run(const Context& context);
   /// Looks for due projects at once.
   void wake();
@@ -78,10 +84,17 @@ class Poller {
   Result<NewVersion> read(const Project& project, const registry::GitUrl& url, const std::string& tag,
                           const std::string& commit, const Context& context);
 
+  void poll_due_projects(const Context& context);
+  std::optional<Project> next_due_project(const Context& context);
+  Result<std::optional<Project>> take_due_project();
+  void note_end(const Project& project);
+
   PollerWorld world_;
-  std::mutex mutex_;
+  std::mutex looking_;  // one thread looks for due projects, those that are free wait for their turn
+  std::mutex mutex_;    // of what follows
   std::condition_variable_any woken_;
   bool wake_ = false;
+  std::vector<Project> polled_;
 };
 
 }  // namespace mist::catalog

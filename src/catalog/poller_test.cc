@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
 #include "catalog/catalog_database.h"
 #include "catalog/sql_account_store.h"
 #include "catalog/sql_store.h"
@@ -16,6 +20,7 @@ namespace mist::catalog {
 namespace {
 
 using registry::testing::Upstream;
+using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -220,6 +225,68 @@ TEST_F(PollerTest, ARepositoryThatIsNotThereIsAProblemOfTheProject) {
   EXPECT_FALSE(poll().ok());
   EXPECT_FALSE((*store_->project("etcd"))->problem.empty());
   EXPECT_TRUE((*store_->project("etcd"))->polled);
+}
+
+// Git, to which repositories whose name begins with "slow" say nothing.
+class GitWithSlowRepositories final : public ProcessRunner {
+ public:
+  explicit GitWithSlowRepositories(ProcessRunner& git) : git_(git) {}
+
+  Result<ProcessResult> run(const Command& command, const Context& context) override {
+    if (std::ranges::none_of(command.arguments,
+                             [](const std::string& word) { return word.find("/slow") != std::string::npos; }))
+      return git_.run(command, context);
+    ++waiting_;
+    while (context.check().ok()) std::this_thread::sleep_for(1ms);
+    return context.check().error();
+  }
+  int waiting() const { return waiting_; }
+
+ private:
+  ProcessRunner& git_;
+  std::atomic<int> waiting_ = 0;
+};
+
+// Within a minute, which is far more than it takes.
+template <typename Holds>
+bool comes_true(const Holds& holds) {
+  for (int i = 0; i < 60'000; ++i) {
+    if (holds()) return true;
+    std::this_thread::sleep_for(1ms);
+  }
+  return false;
+}
+
+TEST_F(PollerTest, AnAuthorsSlowRepositoriesHoldUpNobodyElse) {
+  ASSERT_TRUE(account_store_in(*open_sqlite(dir_.path() / "a.db"), clock_, random_)
+                  ->add("mallory", Role::Author, "")
+                  .ok());
+  for (const std::string name : {"slow-a", "slow-b", "slow-c", "slow-d"})
+    ASSERT_TRUE(store_
+                    ->add_project({.name = name,
+                                   .owner = "mallory",
+                                   .url = "file://" + (dir_.path() / name).string(),
+                                   .path = {},
+                                   .webhook_secret = SecretString("s")})
+                    .ok());
+  GitWithSlowRepositories git(git_);
+  Poller poller({.files = files_,
+                 .processes = git,
+                 .clock = clock_,
+                 .events = events_,
+                 .store = *store_,
+                 .blobs = blobs_,
+                 .directory = dir_.path() / "repositories",
+                 .allowed = Repositories::Any,
+                 .most_polls = 3});
+  const std::jthread running([&](const std::stop_token& stop) { (void)poller.run(Context(stop)); });
+  ASSERT_TRUE(comes_true([&] { return git.waiting() == 2; }));
+  link();
+  kube("1.0.0");
+  tag("v1.0.0");
+  poller.wake();
+  EXPECT_TRUE(comes_true([&] { return !versions().empty(); }));
+  EXPECT_EQ(git.waiting(), 2) << "one poll is left to others";
 }
 
 TEST_F(PollerTest, GitGetsNothingOfTheUser) {

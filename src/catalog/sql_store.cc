@@ -118,16 +118,27 @@ Status SqlStore::remove_project(const std::string& name) {
                      not_there("project", name));
 }
 
-Result<std::vector<Project>> SqlStore::take_due_projects(Duration again, int limit) {
-  std::vector<Project> due;
+Result<std::optional<Project>> SqlStore::take_due_project(Duration again, const Polls& polls) {
+  std::vector<sql::Param> values{now()};
+  const auto among = [&](std::string_view column, const std::vector<std::string>& names) {
+    std::string list = "''";  // nobody's name: a list may not be empty
+    for (const std::string& each : names) {
+      values.emplace_back(each);
+      list += ", ?";
+    }
+    return fmt::format("{} IN ({})", column, list);
+  };
+  std::string statement = fmt::format("{}WHERE p.linked = 1 AND p.hidden IS NULL AND p.due <= ? AND NOT {} ",
+                                      kProject, among("p.name", polls.projects));
+  const std::string busy = among("a.name", polls.owners);
+  statement += polls.others_only ? fmt::format("AND NOT {} ORDER BY p.due LIMIT 1", busy)
+                                 : fmt::format("ORDER BY {}, p.due LIMIT 1", busy);
+  std::optional<Project> due;
   Status done = writing([&](Database& db) -> Status {
-    MIST_TRY_VOID(db.query(
-        fmt::format("{}WHERE p.linked = 1 AND p.hidden IS NULL AND p.due <= ? ORDER BY p.due LIMIT ?",
-                    kProject),
-        {now(), limit}, [&](const Row& row) { due.push_back(project_in(row)); }));
-    for (const Project& each : due)
-      MIST_TRY_VOID(
-          db.run("UPDATE projects SET due = ? WHERE id = ?", {now() + milliseconds(again), each.id}));
+    MIST_TRY_VOID(db.query(statement, std::span<const sql::Param>(values),
+                           [&](const Row& row) { due = project_in(row); }));
+    if (!due) return {};
+    MIST_TRY_VOID(db.run("UPDATE projects SET due = ? WHERE id = ?", {now() + milliseconds(again), due->id}));
     return {};
   });
   if (!done.ok()) return std::move(done).error();

@@ -128,18 +128,37 @@ TEST_P(StoreTest, ANameIsOneAccountsForEver) {
 TEST_P(StoreTest, AProjectIsPolledWhenItsTimeHasComeOrSomebodyAsks) {
   author("ann");
   project("etcd");
-  EXPECT_EQ(store_->take_due_projects(5min, 10)->size(), 1U);
-  EXPECT_THAT(*store_->take_due_projects(5min, 10), IsEmpty()) << "it was just taken";
+  EXPECT_TRUE(*store_->take_due_project(5min, {}));
+  EXPECT_FALSE(*store_->take_due_project(5min, {})) << "it was just taken";
   ASSERT_TRUE(store_->note_poll("etcd", "", 10min).ok());
   clock_.advance(9min);
-  EXPECT_THAT(*store_->take_due_projects(5min, 10), IsEmpty());
+  EXPECT_FALSE(*store_->take_due_project(5min, {}));
   clock_.advance(2min);
-  EXPECT_EQ(store_->take_due_projects(5min, 10)->size(), 1U);
+  EXPECT_TRUE(*store_->take_due_project(5min, {}));
   // Asked for while it is polled: it is polled once more.
   ASSERT_TRUE(store_->ask_poll("etcd").ok());
   ASSERT_TRUE(store_->note_poll("etcd", "no network", 10min).ok());
-  EXPECT_EQ(store_->take_due_projects(5min, 10)->size(), 1U);
+  EXPECT_TRUE(*store_->take_due_project(5min, {}));
   EXPECT_EQ((*store_->project("etcd"))->problem, "no network");
+}
+
+TEST_P(StoreTest, AccountsThatNothingIsPolledForComeFirst) {
+  author("ann");
+  for (const std::string name : {"a", "b", "c"}) {
+    project(name);
+    clock_.advance(1s);
+  }
+  author("bea");
+  project("d", "bea");
+  const auto take = [&](const Polls& polls) {
+    const auto due = store_->take_due_project(0min, polls);
+    EXPECT_TRUE(due.ok()) << due.error().to_line();
+    return due.ok() && *due ? (*due)->name : std::string("nothing");
+  };
+  EXPECT_EQ(take({}), "a") << "the longest waiting";
+  EXPECT_EQ(take({.projects = {"a"}, .owners = {"ann"}}), "d") << "though b has waited longer";
+  EXPECT_EQ(take({.projects = {"a", "d"}, .owners = {"ann", "bea"}}), "b") << "nobody else's is due";
+  EXPECT_EQ(take({.projects = {"d"}, .owners = {"bea", "ann"}, .others_only = true}), "nothing");
 }
 
 TEST_P(StoreTest, AVersionNeverChanges) {

@@ -91,6 +91,13 @@ struct AuditFilter {
   std::string subject = {};  ///< a part of it
 };
 
+/// The polls of a process that haven't ended.
+struct Polls {
+  std::vector<std::string> projects = {};  ///< aren't taken once more
+  std::vector<std::string> owners = {};    ///< theirs come after those of others
+  bool others_only = false;                ///< theirs are not taken at all
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -107,9 +114,9 @@ class Store {
   virtual Result<Slice<Project>> projects(const std::string& owner, const Page& page) = 0;
   /// Its versions stay. NotFound.
   virtual Status remove_project(const std::string& name) = 0;
-  /// Those whose time has come, the longest waiting first. They are due again after `again`, should the
-  /// caller die.
-  virtual Result<std::vector<Project>> take_due_projects(Duration again, int limit) = 0;
+  /// One whose time has come: of another account than those that `now` polls for, if there is one, and the
+  /// longest waiting of these. It is due again after `again`, should the caller die.
+  virtual Result<std::optional<Project>> take_due_project(Duration again, const Polls& now) = 0;
   virtual Status note_poll(const std::string& name, const std::string& problem, Duration next) = 0;
   /// Makes it due at once. NotFound.
   virtual Status ask_poll(const std::string& name) = 0;

@@ -91,6 +91,7 @@ serve:
   --behind-proxy             the address of a client is the last one in X-Forwarded-For
   --reads-per-second N       of one client on average (200); 0: no limit
   --poll-interval TIME       between looks at a repository (10m)
+  --polls N                  how many repositories are looked at at once (4); never all of one account's
   --oidc-issuer URL          of OpenID Connect, by which accounts sign in, too; with
   --oidc-client-id ID, --oidc-client-secret-file FILE
   --name-server ADDRESS      by which domains of accounts are looked up (192.0.2.1:53); default: the system's
@@ -128,6 +129,7 @@ constexpr std::array kFlags{
     Flag{"--behind-proxy", false, "serve"},
     Flag{"--reads-per-second", true, "serve"},
     Flag{"--poll-interval", true, "serve"},
+    Flag{"--polls", true, "serve"},
     Flag{"--allow-private-repositories", false, "serve"},
     Flag{"--kubeconfig", true, "serve worker"},
     Flag{"--context", true, "serve worker"},
@@ -425,6 +427,8 @@ Status serve(Program& program) {
   const auto allowed = line.has("--allow-private-repositories") ? mist::catalog::Repositories::Any
                                                                 : mist::catalog::Repositories::Public;
   MIST_TRY(const mist::Duration interval, line.duration("--poll-interval", "10m"));
+  MIST_TRY(const int polls, line.number("--polls", "4", 64));
+  if (polls == 0) return error(ErrorKind::Usage, "--polls 0 would look at no repository");
   MIST_TRY(const mist::Duration lease, line.duration("--lease", "30s"));
   MIST_TRY(const int workers, line.number("--workers", "1", 64));
   MIST_TRY(const int reads, line.number("--reads-per-second", "200", 1'000'000));
@@ -438,7 +442,8 @@ Status serve(Program& program) {
                                 .blobs = *program.blobs,
                                 .directory = program.places.cache() / "repositories",
                                 .allowed = allowed,
-                                .interval = interval});
+                                .interval = interval,
+                                .most_polls = polls});
   const std::string listen = line.text("--listen", "127.0.0.1:8080");
   std::string url = line.text("--url", "http://" + listen);
   while (url.ends_with('/')) url.pop_back();
