@@ -132,7 +132,7 @@ class Completion {
     if (const std::string url(need.string_at("url")); !url.empty()) {
       MIST_TRY(std::optional<std::string> content, registry::fetch_remote_file(web(), url, context_));
       if (content) {
-        MIST_TRY_VOID(lock_bytes(need, *content));
+        MIST_TRY_VOID(lock_digest(need, crypto::sha256(*content).str()));
         files_of(source_).emplace(at, *std::move(content));
       } else {
         remote.set("absent", true);
@@ -171,9 +171,10 @@ class Completion {
                                std::string(need.string_at("version")), need.is_true_at("devel")},
                               context_);
     if (!chart) return std::move(chart).error().with_frame(fmt::format("while fetching {}", shown(need)));
-    MIST_TRY_VOID(lock_bytes(need, chart->archive));
-    MIST_TRY_VOID(world_.registries.check_chart(*chart, web(), nullptr, context_));
-    files_of(source_).emplace(at, std::move(chart->archive));
+    MIST_TRY_VOID(lock_digest(need, chart->digest().str()));
+    MIST_TRY(std::string archive,
+             world_.registries.checked_archive(*std::move(chart), web(), nullptr, context_));
+    files_of(source_).emplace(at, std::move(archive));
     return {};
   }
 
@@ -187,8 +188,7 @@ class Completion {
     return found;
   }
 
-  Status lock_bytes(const Value& need, std::string_view bytes) {
-    const std::string digest = crypto::sha256(bytes).str();
+  Status lock_digest(const Value& need, const std::string& digest) {
     MIST_TRY(const resolve::LockedRemote* const known, locked(need));
     if (known != nullptr && known->digest != digest)
       return error(ErrorKind::Conflict, "{} is not what mistletoe.lock of {} has", shown(need),

@@ -191,8 +191,8 @@ Result<ChartVersion> ChartIndex::newest(const std::string& chart, const std::str
   return no_version(chart, range, there);
 }
 
-Result<std::string> ChartIndex::archive(http::Transport& transport, const ChartVersion& version,
-                                        const Context& context) const {
+Result<DownloadedChart> ChartIndex::download(http::Transport& transport, const ChartVersion& version,
+                                             const Context& context) const {
   MIST_TRY(std::string archive, must_fetch(transport, server_, version.url, context));
   const std::string digest = crypto::sha256(archive).hex();
   if (!version.digest.empty() && digest != version.digest)
@@ -201,16 +201,14 @@ Result<std::string> ChartIndex::archive(http::Transport& transport, const ChartV
         .with_because(
             fmt::format("its SHA-256 is {}, and the index says {}", digest, escape_controls(version.digest)))
         .with_hint("somebody changed one of them: ask the owner of the repository");
-  return archive;
+  return DownloadedChart(server_, version, std::move(archive));
 }
 
 Result<DownloadedChart> fetch_chart(http::Transport& transport, const ChartReference& chart,
                                     const Context& context) {
   MIST_TRY(const ChartIndex index, ChartIndex::fetch(transport, {chart.repository}, context));
-  DownloadedChart fetched{.server = index.server(), .version = {}, .archive = {}};
-  MIST_TRY(fetched.version, index.find(chart.name, chart.version, chart.unfinished));
-  MIST_TRY(fetched.archive, index.archive(transport, fetched.version, context));
-  return fetched;
+  MIST_TRY(const ChartVersion version, index.find(chart.name, chart.version, chart.unfinished));
+  return index.download(transport, version, context);
 }
 
 Result<std::optional<std::string>> fetch_provenance(http::Transport& transport, const ChartServer& server,

@@ -7,10 +7,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/context.h"
 #include "base/result.h"
+#include "crypto/digest.h"
 #include "encoding/value.h"
 #include "http/transport.h"
 #include "registry/remote_file.h"
@@ -37,6 +39,27 @@ struct ChartVersion {
   std::string provenance_url() const;  ///< of the file beside it
 };
 
+/// A chart as its repository gave it out, whoever signed it. Registries::checked_archive gives its bytes to
+/// those that use them.
+class DownloadedChart {
+ public:
+  DownloadedChart(ChartServer server, ChartVersion version, std::string archive)
+      : server_(std::move(server)), version_(std::move(version)), archive_(std::move(archive)) {}
+
+  const ChartServer& server() const { return server_; }
+  const ChartVersion& version() const { return version_; }
+  /// Of the archive.
+  crypto::Digest digest() const { return crypto::sha256(archive_); }
+  /// The archive, a .tgz. The trust policy wasn't asked yet: for code that asks it.
+  const std::string& unchecked() const& { return archive_; }
+  std::string unchecked() && { return std::move(archive_); }
+
+ private:
+  ChartServer server_;
+  ChartVersion version_;
+  std::string archive_;
+};
+
 /// Bounds of an index.
 inline constexpr std::size_t kMaxCharts = 50'000;
 inline constexpr std::size_t kMaxChartVersions = 500'000;
@@ -59,10 +82,10 @@ class ChartIndex {
                             bool unfinished = false) const;
   /// The newest in the range, whatever is written like it; as `helm dependency update` chooses.
   Result<ChartVersion> newest(const std::string& chart, const std::string& range) const;
-  /// Its bytes, with the digest that the index says. Errors: NotFound, Invalid (they aren't those of the
+  /// Its archive has the digest that the index says. Errors: NotFound, Invalid (it isn't the one of the
   /// index), of fetch_remote_file.
-  Result<std::string> archive(http::Transport& transport, const ChartVersion& version,
-                              const Context& context) const;
+  Result<DownloadedChart> download(http::Transport& transport, const ChartVersion& version,
+                                   const Context& context) const;
 
   const ChartServer& server() const { return server_; }
 
@@ -84,13 +107,6 @@ struct ChartReference {
   std::string name;         ///< "web"
   std::string version;      ///< exact or a range, by Helm's rules; empty: the newest
   bool unfinished = false;  ///< without a version: prereleases too
-};
-
-/// A chart, and where it came from.
-struct DownloadedChart {
-  ChartServer server;
-  ChartVersion version;
-  std::string archive;  ///< a .tgz with the digest that the index says
 };
 
 /// Errors: NotFound (no repository there, no such chart or version, with those there are), Invalid (an index

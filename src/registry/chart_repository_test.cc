@@ -40,7 +40,7 @@ class ChartRepository : public ::testing::Test {
     const auto chart =
         fetch_chart(web, {std::move(repository), "web", std::move(version), unfinished}, Context());
     if (!chart) return "error: " + chart.error().to_line() + " " + chart.error().hint;
-    EXPECT_EQ(chart->archive, "archive");
+    EXPECT_EQ(chart->unchecked(), "archive");
     return web.requests().back().url;
   }
   mist::testing::FakeTransport web;
@@ -99,9 +99,9 @@ TEST_F(ChartRepository, CredentialsStayWithTheirHost) {
         ChartIndex::fetch(server, {"https://charts.example", "u@x", "s3cret", everywhere}, Context());
     ASSERT_TRUE(index.ok());
     EXPECT_EQ(server.requests().back().url, "https://u%40x:s3cret@charts.example/index.yaml");
-    ASSERT_TRUE(index->archive(server, *index->find("web", "1.0.0"), Context()).ok());
+    ASSERT_TRUE(index->download(server, *index->find("web", "1.0.0"), Context()).ok());
     EXPECT_EQ(server.requests().back().url, "https://u%40x:s3cret@charts.example/web-1.0.0.tgz");
-    ASSERT_TRUE(index->archive(server, *index->find("web", "2.0.0-rc.1"), Context()).ok());
+    ASSERT_TRUE(index->download(server, *index->find("web", "2.0.0-rc.1"), Context()).ok());
     EXPECT_EQ(server.requests().back().url,
               everywhere ? "https://u%40x:s3cret@cdn.example/web-2.tgz" : "https://cdn.example/web-2.tgz");
   }

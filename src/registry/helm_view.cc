@@ -225,7 +225,8 @@ class HelmView final : public RegistryView {
       return error(ErrorKind::Invalid, "{} {} is in an OCI registry", reference.path, reference.version)
           .with_because(fmt::format("the index of {} leads to {}", name_, place))
           .with_hint(fmt::format("name it there: -p {}", place));
-    MIST_TRY(std::string archive, index.archive(*transport_, found, context));
+    MIST_TRY(DownloadedChart chart, index.download(*transport_, found, context));
+    std::string archive = std::move(chart).unchecked();
     MIST_TRY_VOID(check_is_it(found, archive, place));
     std::string digest = crypto::sha256(archive).hex();
     MIST_TRY(PackageContent content, packed_chart(reference.name(), std::move(archive), place));

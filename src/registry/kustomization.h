@@ -64,6 +64,10 @@ bool has_kustomization(const KustomizationSource& source, const std::string& dir
 /// mistletoe.yaml which says that it is something else.
 Result<bool> is_kustomization(const KustomizationSource& source, const std::string& directory);
 
+/// Whether `engine` renders kustomizations as such; empty: the files decide. Any other engine takes all files
+/// of the directory.
+inline bool may_be_kustomize(std::string_view engine) { return engine.empty() || engine == "kustomize"; }
+
 /// Where the paths of a tree begin.
 enum class TreeTop : std::uint8_t {
   Common,  ///< at the deepest directory that holds all of it; kKustomizeOptions says where the root is there,

@@ -97,6 +97,12 @@ Result<PackageTree> read_directory_tree(const FileSystem& files, const Path& dir
   return std::move(builder).finish();
 }
 
+Path working_directory() {
+  std::error_code failed;
+  Path here = std::filesystem::current_path(failed);
+  return failed ? Path("/") : here;
+}
+
 Result<Path> real_path_inside(const Path& root, const Path& path) {
   MIST_TRY(const Path real_root, real_path(root));
   MIST_TRY(Path real, real_path(path));

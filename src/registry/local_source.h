@@ -19,6 +19,9 @@ Result<PackageContent> read_local(const FileSystem& files, const wasm::ModuleFil
 /// while they stay inside. Errors as read_local.
 Result<PackageTree> read_directory_tree(const FileSystem& files, const Path& directory);
 
+/// Of this process; the root, if it is gone.
+Path working_directory();
+
 /// The real place of `path`. Errors: NotFound, Invalid when that is outside of `root`.
 Result<Path> real_path_inside(const Path& root, const Path& path);
 

@@ -1,7 +1,7 @@
 #include "registry/oci_place.h"
 
 #include "base/text.h"
-#include "registry/registry.h"
+#include "registry/reference.h"
 
 namespace mist::registry {
 namespace {

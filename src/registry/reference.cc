@@ -279,4 +279,9 @@ PackageRef PackageRef::anchored(const Path& directory) const {
   return PackageRef(LocalRef{std::move(path)});
 }
 
+Result<oci::Repository> repository_below(const std::string& url, std::string_view path) {
+  MIST_TRY(const std::string prefix, oci::parse_prefix(url));
+  return oci::Repository::parse(fmt::format("{}/{}", prefix, path));
+}
+
 }  // namespace mist::registry

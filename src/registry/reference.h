@@ -83,4 +83,8 @@ class PackageRef {
 /// why not ("it has a segment '..'").
 std::string path_objection(std::string_view path);
 
+/// The repository of a package of a registry that is an OCI registry: `path` below `url`, which
+/// oci::parse_prefix takes. Errors: Invalid, saying which of the two is wrong.
+Result<oci::Repository> repository_below(const std::string& url, std::string_view path);
+
 }  // namespace mist::registry

@@ -6,7 +6,6 @@
 // Any thread, many processes at once. `main` builds one; a test builds one with a fake ProcessRunner.
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,22 +21,13 @@
 #include "config/config.h"
 #include "config/paths.h"
 #include "registry/chart_repository.h"
-#include "registry/git_url.h"
+#include "registry/fetched.h"
 #include "registry/oci_session.h"
-#include "registry/package_files.h"
 #include "registry/reference.h"
 #include "registry/registry_view.h"
 #include "trust/provenance.h"
 
 namespace mist::registry {
-
-/// One package, read.
-struct Fetched {
-  PackageContent content;
-  crypto::Digest digest;  ///< of content
-  PackageRef resolved;    ///< the reference that gives these bytes again; local paths absolute
-  std::string origin;     ///< for people: "https://host/r.git at 1a2b3c4d5e6f, a/b/b-0.1.2.mist-pack.wasm"
-};
 
 /// The outcome of an update.
 struct UpdateReport {
@@ -53,40 +43,6 @@ struct PackageVersions {
   std::string path;
   std::vector<std::string> versions;  ///< ascending; SemVer order where they are SemVer
 };
-
-/// `changed bytes under a known version`: refuse them, or take the new ones from now on.
-enum class ChangedVersions { Refuse, Accept };
-
-/// The base that a kustomization names in another repository.
-struct BaseReference {
-  std::string url;
-  std::string ref;   ///< empty: HEAD
-  std::string path;  ///< of the directory
-  bool submodules = true;
-  /// Which servers it and its submodules may be on. A server that isn't trusted must be public
-  /// (GitUrl::limited_to_public), and redirects are followed to none.
-  struct Judge {
-    std::function<bool(const GitUrl&)> trusts = {};  ///< empty: all, and git follows redirects as ever
-    std::string hint = {};                           ///< of the Forbidden error for who isn't trusted
-  };
-  Judge judge = {};
-};
-
-/// That, with all it needs.
-struct FetchedBase {
-  PackageTree tree;              ///< paths as in the repository
-  std::string commit;            ///< of the repository, in full
-  bool on_this_machine = false;  ///< so is every repository that a file of it comes from
-};
-
-/// Whether a keyring signed a chart.
-struct ChartVerdict {
-  std::vector<trust::Proof> proofs;
-  Status judged;  ///< Forbidden: it didn't, or there is no signature; says where that was looked for
-};
-
-/// Whether packages are read from the mirrors of the configuration, or from registries themselves.
-enum class Mirrors : bool { Ignore, Use };
 
 class Registries {
  public:
@@ -130,12 +86,12 @@ class Registries {
   /// as fetch.
   Result<ChartVerdict> verify_chart(const Fetched& package, std::shared_ptr<const trust::Keyring> keyring,
                                     const Context& context);
-  /// Succeeds if a chart may be used that was downloaded by its repository's address: by the policy, under
-  /// that address and the names that the repository has here, and if a key of `keyring` signed it, unless
-  /// that is null. Errors: Forbidden, Conflict, Invalid (no chart, a policy that can't be read), of
-  /// fetch_remote_file.
-  Status check_chart(const DownloadedChart& chart, http::Transport& transport,
-                     std::shared_ptr<const trust::Keyring> keyring, const Context& context);
+  /// The archive of a chart that was downloaded by its repository's address, if it may be used: by the
+  /// policy, under that address and the names that the repository has here, and if a key of `keyring` signed
+  /// it, unless that is null. Errors: Forbidden, Conflict, Invalid (no chart, a policy that can't be read),
+  /// of fetch_remote_file.
+  Result<std::string> checked_archive(DownloadedChart chart, http::Transport& transport,
+                                      std::shared_ptr<const trust::Keyring> keyring, const Context& context);
   /// The reference in terms of an OCI registry, by its name or address; nothing: it is of another kind.
   Result<std::optional<oci::Reference>> oci_reference(const PackageRef& reference) const;
 
@@ -177,7 +133,7 @@ class Registries {
                               ChangedVersions changed = ChangedVersions::Refuse);
 
  private:
-  class Impl;
+  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
@@ -186,9 +142,5 @@ config::Registry registry_with_git(std::string name, std::string url);
 config::Registry registry_with_directory(std::string name, std::string path);
 config::Registry registry_with_oci(std::string name, std::string url);
 config::Registry registry_with_helm(std::string name, std::string url);
-
-/// The repository of a package of a registry that is an OCI registry: `path` below `url`, which
-/// oci::parse_prefix takes. Errors: Invalid, saying which of the two is wrong.
-Result<oci::Repository> repository_below(const std::string& url, std::string_view path);
 
 }  // namespace mist::registry

@@ -177,15 +177,16 @@ Result<std::string> SubchartSource::from_oci(const std::string& reference, const
   return tree->files.front().bytes;
 }
 
-Result<std::string> SubchartSource::from_repository(const ChartIndex& index, ChartVersion version,
+Result<std::string> SubchartSource::from_repository(const ChartIndex& index, const ChartVersion& version,
                                                     const Context& context) {
-  DownloadedChart chart{.server = index.server(), .version = std::move(version), .archive = {}};
-  // An index may lead to an OCI registry, where --verify was held already.
-  const bool is_oci = chart.version.url.starts_with(oci::kScheme);
-  MIST_TRY(chart.archive,
-           is_oci ? from_oci(chart.version.url, context) : index.archive(web(), chart.version, context));
-  MIST_TRY_VOID(world_.registries.check_chart(chart, web(), is_oci ? nullptr : world_.keyring, context));
-  return std::move(chart.archive);
+  if (version.url.starts_with(oci::kScheme)) {
+    MIST_TRY(std::string archive, from_oci(version.url, context));
+    // --verify was held there already.
+    return world_.registries.checked_archive({index.server(), version, std::move(archive)}, web(), nullptr,
+                                             context);
+  }
+  MIST_TRY(DownloadedChart chart, index.download(web(), version, context));
+  return world_.registries.checked_archive(std::move(chart), web(), world_.keyring, context);
 }
 
 Result<PackedSubchart> SubchartSource::fetch(const ChartDependency& locked, const Context& context) {

@@ -63,7 +63,8 @@ class SubchartSource {
   Result<const ChartIndex*> index(const std::string& repository, const Context& context);
   Result<std::string> newest_tag(const ChartDependency& wanted, const Context& context);
   Result<std::string> from_oci(const std::string& reference, const Context& context);
-  Result<std::string> from_repository(const ChartIndex& index, ChartVersion version, const Context& context);
+  Result<std::string> from_repository(const ChartIndex& index, const ChartVersion& version,
+                                      const Context& context);
   http::Transport& web();
 
   World world_;

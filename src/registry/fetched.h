@@ -1,0 +1,56 @@
+#pragma once
+// The packages, bases and verdicts that Registries gives out. Plain values.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "crypto/digest.h"
+#include "registry/git_url.h"
+#include "registry/package_files.h"
+#include "registry/reference.h"
+#include "trust/proof.h"
+
+namespace mist::registry {
+
+/// One package, read.
+struct Fetched {
+  PackageContent content;
+  crypto::Digest digest;  ///< of content
+  PackageRef resolved;    ///< the reference that gives these bytes again; local paths absolute
+  std::string origin;     ///< for people: "https://host/r.git at 1a2b3c4d5e6f, a/b/b-0.1.2.mist-pack.wasm"
+};
+
+/// `changed bytes under a known version`: refuse them, or take the new ones from now on.
+enum class ChangedVersions { Refuse, Accept };
+
+/// The base that a kustomization names in another repository.
+struct BaseReference {
+  std::string url;
+  std::string ref;   ///< empty: HEAD
+  std::string path;  ///< of the directory
+  bool submodules = true;
+  /// Which servers it and its submodules may be on. A server that isn't trusted must be public
+  /// (GitUrl::limited_to_public), and redirects are followed to none.
+  struct Judge {
+    std::function<bool(const GitUrl&)> trusts = {};  ///< empty: all, and git follows redirects as ever
+    std::string hint = {};                           ///< of the Forbidden error for who isn't trusted
+  };
+  Judge judge = {};
+};
+
+/// That, with all it needs.
+struct FetchedBase {
+  PackageTree tree;              ///< paths as in the repository
+  std::string commit;            ///< of the repository, in full
+  bool on_this_machine = false;  ///< so is every repository that a file of it comes from
+};
+
+/// Whether a keyring signed a chart.
+struct ChartVerdict {
+  std::vector<trust::Proof> proofs;
+  Status judged;  ///< Forbidden: it didn't, or there is no signature; says where that was looked for
+};
+
+}  // namespace mist::registry

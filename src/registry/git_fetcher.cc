@@ -1,0 +1,135 @@
+#include "registry/git_fetcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "http/resolve.h"
+#include "registry/kustomization.h"
+#include "registry/local_source.h"
+#include "registry/registry_view.h"
+#include "registry/snapshot_files.h"
+#include "registry/snapshot_store.h"
+
+namespace mist::registry {
+namespace {
+
+// The address as git may have it. Addresses in a repository on this machine were judged with it.
+Result<GitUrl> judged(const GitUrl& address, const BaseReference::Judge& judge, const GitUrl* parent) {
+  if (!judge.trusts) return address;
+  const bool from_here = parent != nullptr && parent->transport() == GitUrl::Transport::File;
+  if (from_here || judge.trusts(address)) return address.without_redirects();
+  Result<GitUrl> limited = address.limited_to_public(http::resolve_host);
+  if (limited || limited.error().kind != ErrorKind::Forbidden || !limited.error().hint.empty())
+    return limited;
+  return std::move(limited).error().with_hint(judge.hint);
+}
+
+Status accept_anything(const Snapshot&) { return {}; }
+
+Result<PackageContent> read_from(const SnapshotStore& store, const Snapshot& snapshot,
+                                 const PackageIndex& index, const Located& located, bool may_be_kustomize,
+                                 const Context& context) {
+  if (!located.is_tree || !may_be_kustomize) return store.read(snapshot, located, context);
+  const SnapshotFiles files(store, snapshot, index, context);
+  MIST_TRY(const bool is_one, is_kustomization(files, located.path));
+  if (!is_one) return store.read(snapshot, located, context);
+  MIST_TRY(PackageTree tree, read_kustomization(files, located.path));
+  return PackageContent(std::move(tree));
+}
+
+}  // namespace
+
+GitFetcher::GitFetcher(FileSystem& files, EventSink& events, const config::Paths& paths, const Git& git,
+                       const KnownPackages& known)
+    : files_(files), events_(events), snapshots_(paths.registries()), git_(git), known_(known) {}
+
+Result<Fetched> GitFetcher::fetch(const GitRef& reference, const Context& context,
+                                  std::string_view engine) const {
+  const std::string name(kGitName);
+  const std::string key = pin_key(reference);
+  std::optional<Pin> pin;
+  // The engine decides which files belong to a directory; a pin is for the directory by itself.
+  const bool pinned = reference.names_commit() && engine.empty();
+  if (pinned) {
+    MIST_TRY(pin, known_.pins().find(name, key));
+    if (pin) {
+      MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, pin->digest));
+      if (std::optional<Fetched> cached = known_.from_cache(PackageRef(reference), *pin))
+        return *std::move(cached);
+    }
+  }
+  MIST_TRY(const RepositoryAtRef there, at_ref(reference.url, reference.ref, {}, nullptr, context));
+  MIST_TRY(const Located located, there.index.find_path(reference.path)
+                                      .in(fmt::format("while reading {}", PackageRef(reference).display())));
+  MIST_TRY(PackageContent content,
+           read_from(there.store, there.snapshot, there.index, located, may_be_kustomize(engine), context));
+  const crypto::Digest digest = digest_of(content);
+  MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, digest));
+  GitRef resolved = reference;
+  resolved.ref = there.snapshot.commit;
+  const std::string origin = fmt::format("{} at {}{}{}", there.shown, there.snapshot.commit.substr(0, 12),
+                                         reference.path.empty() ? "" : ", ", reference.path);
+  if (pinned) {
+    MIST_TRY_VOID(known_.record(name, pin,
+                                {.reference = key,
+                                 .digest = digest,
+                                 .is_tree = std::holds_alternative<PackageTree>(content),
+                                 .object = located.object,
+                                 .origin = origin}));
+    known_.keep(digest, content);
+  } else {
+    known_.bound_caches(digest);
+  }
+  return Fetched{std::move(content), digest, PackageRef(std::move(resolved)), origin};
+}
+
+Result<RepositoryAtRef> GitFetcher::at_ref(const std::string& url, const std::string& ref,
+                                           const BaseReference::Judge& judge, const GitUrl* parent,
+                                           const Context& context) const {
+  MIST_TRY(GitUrl address, GitUrl::parse(url, working_directory()));
+  MIST_TRY(address, judged(address, judge, parent));
+  std::string shown = address.display();
+  const Path directory =
+      snapshots_ / snapshot_directory_name(std::string(kGitName), address.text() + '\n' + ref);
+  SnapshotStore store(files_, git_, directory, std::move(address), ref);
+  std::optional<Snapshot> snapshot;
+  if (is_commit(ref)) {
+    MIST_TRY(snapshot, store.current());
+  }
+  if (!snapshot) {
+    Activity activity(events_, fmt::format("fetching {}", shown));
+    Result<SnapshotStore::Updated> updated = store.update(context, false, accept_anything);
+    if (!updated) {
+      activity.fail();
+      return std::move(updated).error();
+    }
+    snapshot = updated->snapshot;
+  }
+  MIST_TRY(PackageIndex index, store.index(*snapshot));
+  return RepositoryAtRef{std::move(shown), std::move(store), *std::move(snapshot), std::move(index)};
+}
+
+Result<FetchedBase> GitFetcher::fetch_base(const BaseReference& base, const Context& context) const {
+  if (!base.ref.empty() && !is_git_ref(base.ref))
+    return error(ErrorKind::Invalid, "{} is not a branch, tag or commit", escape_controls(base.ref))
+        .with_hint("name one after ?ref=");
+  MIST_TRY(const RepositoryAtRef there, at_ref(base.url, base.ref, base.judge, nullptr, context));
+  const auto open = [&](const GitUrl& parent, const std::string& url, const std::string& commit) {
+    return at_ref(url, commit, base.judge, &parent, context);
+  };
+  MIST_TRY(const RepositoryFiles files, RepositoryFiles::open(git_, there, base.submodules, open, context));
+  const std::string root = Path(base.path).lexically_normal().generic_string();
+  const std::string directory = root == "." ? "" : root.substr(0, root.find_last_not_of('/') + 1);
+  if (!has_kustomization(files, directory))
+    return error(ErrorKind::Invalid, "there is no kustomization in {} of {} at {}",
+                 directory.empty() ? "the top" : escape_controls(directory), there.shown,
+                 there.snapshot.commit.substr(0, 12))
+        .with_hint("check the path (after '//') and the ref (after '?ref=')");
+  MIST_TRY(PackageTree tree, read_kustomization(files, directory, TreeTop::Source));
+  const bool local = std::ranges::all_of(
+      tree.files, [&](const PackageFile& file) { return files.is_on_this_machine(file.path); });
+  return FetchedBase{std::move(tree), there.snapshot.commit, local};
+}
+
+}  // namespace mist::registry

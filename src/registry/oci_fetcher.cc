@@ -1,0 +1,138 @@
+#include "registry/oci_fetcher.h"
+
+#include <utility>
+#include <variant>
+
+#include "base/text.h"
+#include "oci/layout.h"
+#include "oci/manifest.h"
+#include "oci/tags.h"
+#include "registry/oci_packages.h"
+
+namespace mist::registry {
+namespace {
+
+std::string manifest_key(const oci::Repository& repository, const crypto::Digest& manifest) {
+  return fmt::format("{}@{}", repository.str(), manifest.str());
+}
+
+std::string tag_key(const oci::Reference& reference) {
+  return fmt::format("{}:{}", reference.repository.str(), reference.tag);
+}
+
+}  // namespace
+
+OciFetcher::OciFetcher(EventSink& events, const KnownPackages& known, OciSession& oci, OciTrust& trust)
+    : events_(events), known_(known), oci_(oci), trust_(trust) {}
+
+// The package that was read under this digest before, while the cache has it.
+Result<std::optional<Fetched>> OciFetcher::known_manifest(oci::Reference reference,
+                                                          const crypto::Digest& manifest) const {
+  MIST_TRY(const std::optional<Pin> pin,
+           known_.pins().find(std::string(kOciName), manifest_key(reference.repository, manifest)));
+  if (!pin) return std::optional<Fetched>();
+  reference.digest = manifest;
+  return known_.from_cache(PackageRef(std::move(reference)), *pin);
+}
+
+// Of a version that was used before, the manifest that it had then will do while its registry is away.
+Result<RawManifest> OciFetcher::read_manifest(OciSource& client, const oci::Reference& reference,
+                                              const Context& context) const {
+  Result<RawManifest> raw = client.manifest(
+      reference.repository, reference.digest ? reference.digest->str() : reference.tag, context);
+  if (raw || raw.error().kind != ErrorKind::Retryable || reference.digest) return raw;
+  MIST_TRY(const std::optional<Pin> pin, known_.pins().find(std::string(kOciName), tag_key(reference)));
+  const Result<crypto::Digest> manifest = crypto::Digest::parse(pin ? pin->object : std::string());
+  if (!manifest) return raw;
+  MIST_TRY(const std::optional<Fetched> here, known_manifest(reference, *manifest));
+  if (!here) return raw;
+  events_.warn(fmt::format("{}; {} is taken as it was when it was last fetched",
+                           escape_controls(raw.error().message), reference.str()));
+  return RawManifest{.bytes = {}, .content_type = {}, .digest = *manifest};
+}
+
+Result<Fetched> OciFetcher::fetch_manifest(OciSource& client, const oci::Reference& reference,
+                                           const RawManifest& raw, const Context& context) const {
+  MIST_TRY(std::optional<Fetched> known, known_manifest(reference, raw.digest));
+  if (known) return *std::move(known);
+  MIST_TRY(PackageContent content, read_oci_package(client, reference, raw, context));
+  const std::string key = manifest_key(reference.repository, raw.digest);
+  const crypto::Digest digest = digest_of(content);
+  const std::string origin = fmt::format("{}, manifest {}", reference.str(), raw.digest.str());
+  MIST_TRY(const std::optional<Pin> pin, known_.pins().find(std::string(kOciName), key));
+  MIST_TRY_VOID(known_.record(std::string(kOciName), pin,
+                              {.reference = key,
+                               .digest = digest,
+                               .is_tree = std::holds_alternative<PackageTree>(content),
+                               .object = raw.digest.str(),
+                               .origin = origin}));
+  known_.keep(digest, content);
+  oci::Reference resolved = reference;
+  resolved.digest = raw.digest;
+  return Fetched{std::move(content), digest, PackageRef(std::move(resolved)), origin};
+}
+
+// A signature is for a manifest, not for a tag: an old version, signed as it is, could come back under the
+// tag of a new one. The manifest, which is signed, says its version.
+Status OciFetcher::check_signed_version(const oci::Reference& tagged, const RawManifest& raw) const {
+  // Of a registry that is away there are no bytes; its tag is pinned.
+  if (raw.bytes.empty() || !oci::is_fixed_version(tagged.tag)) return {};
+  MIST_TRY(const bool counts, trust_.looks_at(tagged.repository.identity()));
+  if (!counts) return {};
+  MIST_TRY(const oci::Document document, oci::parse_document(raw.bytes, raw.content_type, tagged.str()));
+  const oci::Annotations& annotations =
+      std::visit([](const auto& each) -> const oci::Annotations& { return each.annotations; }, document);
+  const auto version = annotations.find(std::string(oci::kVersionAnnotation));
+  if (version == annotations.end()) return {};
+  const std::string tag = oci::tag_of_version(version->second);
+  const auto without_v = [](std::string_view text) { return text.substr(text.starts_with('v') ? 1 : 0); };
+  if (!oci::is_fixed_version(tag) || without_v(tag) == without_v(tagged.tag)) return {};
+  return error(ErrorKind::Forbidden, "{} says that it is version {}", tagged.str(),
+               escape_controls(version->second))
+      .with_because("a signature doesn't name the tag, so an old version could be passed off as a new one")
+      .with_hint(fmt::format("ask whoever publishes it; if it is what you want, name its manifest: {}@{}",
+                             tagged.repository.str(), raw.digest.str()));
+}
+
+Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context& context,
+                                  ChangedVersions changed) const {
+  const OciTrust::FindClient find_client = [this] { return oci_.source(); };
+  if (reference.digest) {
+    MIST_TRY(std::optional<Fetched> known, known_manifest(reference, *reference.digest));
+    if (known) {
+      MIST_TRY_VOID(trust_.check(reference.repository, *reference.digest, find_client, context));
+      return *std::move(known);
+    }
+  }
+  MIST_TRY(OciSource* const client, oci_.source());
+  Activity activity(events_, fmt::format("fetching {}", reference.str()));
+  const auto read = [&](const oci::Reference& tagged, const RawManifest& raw) -> Result<Fetched> {
+    MIST_TRY_VOID(trust_.check(tagged.repository, raw.digest, find_client, context));
+    if (!reference.digest) MIST_TRY_VOID(check_signed_version(tagged, raw));
+    MIST_TRY(Fetched fetched, fetch_manifest(*client, tagged, raw, context));
+    // A version keeps its bytes; other tags may move.
+    if (reference.digest || !oci::is_fixed_version(tagged.tag)) return fetched;
+    const std::string key = tag_key(tagged);
+    MIST_TRY(const std::optional<Pin> pin, known_.pins().find(std::string(kOciName), key));
+    Pin now{.reference = key,
+            .digest = fetched.digest,
+            .is_tree = std::holds_alternative<PackageTree>(fetched.content),
+            .object = raw.digest.str(),
+            .origin = fetched.origin};
+    if (changed == ChangedVersions::Accept && pin && pin->digest != now.digest)
+      MIST_TRY_VOID(known_.pins().replace(std::string(kOciName), now));
+    else
+      MIST_TRY_VOID(known_.record(std::string(kOciName), pin, std::move(now)));
+    return fetched;
+  };
+  const auto all = [&]() -> Result<Fetched> {
+    MIST_TRY(const oci::Reference tagged, with_tag(*client, reference, context));
+    MIST_TRY(const RawManifest raw, read_manifest(*client, tagged, context));
+    return naming_mirror(read(tagged, raw), raw, tagged.str());
+  };
+  Result<Fetched> fetched = all();
+  if (!fetched) activity.fail();
+  return fetched;
+}
+
+}  // namespace mist::registry

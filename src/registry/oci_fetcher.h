@@ -1,0 +1,44 @@
+#pragma once
+// OciFetcher: packages in OCI registries, checked by the trust policy, with their pins and the cache. There
+// is a pin for each manifest, and one for each tag that is a full version. Any thread, many processes.
+
+#include <optional>
+
+#include "base/context.h"
+#include "base/event.h"
+#include "base/result.h"
+#include "crypto/digest.h"
+#include "oci/reference.h"
+#include "registry/fetched.h"
+#include "registry/known_packages.h"
+#include "registry/oci_session.h"
+#include "registry/oci_store.h"
+#include "registry/oci_trust.h"
+
+namespace mist::registry {
+
+class OciFetcher {
+ public:
+  /// All outlive this.
+  OciFetcher(EventSink& events, const KnownPackages& known, OciSession& oci, OciTrust& trust);
+
+  /// As Registries::fetch; as fetch_moved where changed versions are accepted.
+  Result<Fetched> fetch(const oci::Reference& reference, const Context& context,
+                        ChangedVersions changed = ChangedVersions::Refuse) const;
+
+ private:
+  Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw) const;
+  Result<std::optional<Fetched>> known_manifest(oci::Reference reference,
+                                                const crypto::Digest& manifest) const;
+  Result<RawManifest> read_manifest(OciSource& client, const oci::Reference& reference,
+                                    const Context& context) const;
+  Result<Fetched> fetch_manifest(OciSource& client, const oci::Reference& reference, const RawManifest& raw,
+                                 const Context& context) const;
+
+  EventSink& events_;
+  const KnownPackages& known_;
+  OciSession& oci_;
+  OciTrust& trust_;
+};
+
+}  // namespace mist::registry

@@ -1,0 +1,87 @@
+#include "registry/registry_fetcher.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "registry/file_trust.h"
+#include "trust/policy.h"
+
+namespace mist::registry {
+
+RegistryFetcher::RegistryFetcher(const ConfiguredRegistries& configured, const KnownPackages& known,
+                                 const OciFetcher& oci, const ChartJudge& charts, OciTrust& trust)
+    : configured_(configured), known_(known), oci_(oci), charts_(charts), trust_(trust) {}
+
+Status RegistryFetcher::check_rule_is_for_git(const RegistryRef& reference,
+                                              const oci::Repository& repository) const {
+  MIST_TRY(const trust::Rule rule, trust_.rule_for(package_of(reference)));
+  if (rule.mode != trust::Mode::Require) return {};
+  return error(ErrorKind::Forbidden, "the trust policy's rule {} can't be held for {}", rule.match,
+               repository.str())
+      .with_because(fmt::format("{} is an OCI registry, and the rule ({}) is for one in git or a directory",
+                                reference.registry, rule.place))
+      .with_hint(fmt::format("write it for {}", repository.str()));
+}
+
+Result<std::optional<oci::Reference>> RegistryFetcher::oci_reference(const PackageRef& reference) const {
+  MIST_TRY(std::optional<oci::Reference> there, configured_.oci_reference(reference));
+  const auto* const named = std::get_if<RegistryRef>(&reference.form());
+  if (there && named != nullptr) MIST_TRY_VOID(check_rule_is_for_git(*named, there->repository));
+  return there;
+}
+
+Status RegistryFetcher::check_trust(RegistryView& view, const RegistryRef& reference,
+                                    const PackageContent& content, const crypto::Digest& digest,
+                                    Judged judged, const Context& context) const {
+  const RegistryView::Accept accept = known_.refusing(reference.registry);
+  const std::string_view address = view.chart_repository();
+  if (!address.empty() && judged == Judged::Later) return {};
+  if (!address.empty())
+    return charts_.check(
+        {reference.registry, trust::chart_repository_name(address)}, reference, content, digest,
+        [&] { return view.provenance(reference, context, accept); }, context);
+  return check_file_trust(trust_, reference, content, digest,
+                          [&](const std::string& path) -> Result<std::optional<std::string>> {
+                            MIST_TRY(RegistryFile file, view.file(path, {}, context, accept));
+                            return std::move(file.bytes);
+                          });
+}
+
+Result<Fetched> RegistryFetcher::fetch(const RegistryRef& wanted, const Context& context,
+                                       Judged judged) const {
+  MIST_TRY(const std::optional<oci::Reference> there, oci_reference(PackageRef(wanted)));
+  if (there) {
+    MIST_TRY(Fetched fetched, oci_.fetch(*there, context));
+    MIST_TRY_VOID(check_digest(PackageRef(wanted), wanted.digest, fetched.digest));
+    return fetched;
+  }
+  MIST_TRY(const std::unique_ptr<RegistryView> view, configured_.open(wanted.registry));
+  const RegistryView::Accept accept = known_.refusing(wanted.registry);
+  MIST_TRY(const RegistryRef reference, view->exact(wanted, context, accept));
+  const std::string key = pin_key(reference);
+  MIST_TRY(const std::optional<Pin> pin, known_.pins().find(reference.registry, key));
+  if (pin) {
+    MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, pin->digest));
+    if (view->is_remote())
+      if (std::optional<Fetched> cached = known_.from_cache(PackageRef(reference), *pin)) {
+        MIST_TRY_VOID(check_trust(*view, reference, cached->content, cached->digest, judged, context));
+        return *std::move(cached);
+      }
+  }
+  MIST_TRY(ReadPackage read, view->read(reference, context, accept));
+  const crypto::Digest digest = digest_of(read.content);
+  MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, digest));
+  MIST_TRY_VOID(check_trust(*view, reference, read.content, digest, judged, context));
+  MIST_TRY_VOID(known_.record(reference.registry, pin,
+                              {.reference = key,
+                               .digest = digest,
+                               .is_tree = std::holds_alternative<PackageTree>(read.content),
+                               .object = read.object,
+                               .origin = read.origin}));
+  if (view->is_remote()) known_.keep(digest, read.content);
+  return Fetched{std::move(read.content), digest, PackageRef(reference), std::move(read.origin)};
+}
+
+}  // namespace mist::registry
