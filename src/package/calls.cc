@@ -87,6 +87,10 @@ std::uint64_t CallTree::memory_left() const {
   return budget_.memory_bytes - std::min(memory_, budget_.memory_bytes);
 }
 
+std::vector<CallEdge> calls_of(const Rendered& rendered) {
+  return rendered.calls ? rendered.calls->edges() : std::vector<CallEdge>();
+}
+
 std::string_view install_name(const RenderRequest& request) {
   return request.called ? request.called->install : request.release_name;
 }

@@ -15,12 +15,29 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "package/host.h"
-#include "package/renderer.h"
+#include "package/render_request.h"
+#include "package/rendered.h"
+#include "package/source.h"
 
 namespace mist::package {
+
+/// Between the names of a path of packages: "platform → mariadb".
+inline constexpr std::string_view kPackageArrow = " → ";
+
+/// An edge of the calls during a render: its caller, and the called package.
+struct CallEdge {
+  std::string caller_id = {};       ///< ResolvedPackage::id; empty: the release's own package
+  std::string caller_install = {};  ///< its data.name; empty: the release's own package
+  std::string name;                 ///< what the caller calls the other: of spec.dependencies
+  std::string id;
+  std::string install;
+  std::string version;  ///< empty: it says none
+  friend bool operator==(const CallEdge&, const CallEdge&) = default;
+};
 
 /// The state that the calls of one render share.
 class CallTree {
@@ -105,6 +122,9 @@ class PackageCalls {
   std::shared_ptr<CallTree> tree_;
   Render render_;
 };
+
+/// Each pair of packages once, in the order of the calls.
+std::vector<CallEdge> calls_of(const Rendered& rendered);
 
 /// For a called package, else for the release itself.
 std::string_view install_name(const RenderRequest& request);

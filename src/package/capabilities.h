@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "package/renderer.h"
+#include "package/render_request.h"
 
 namespace mist::package {
 

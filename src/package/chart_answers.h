@@ -7,7 +7,9 @@
 #include <functional>
 #include <vector>
 
-#include "package/renderer.h"
+#include "package/render_request.h"
+#include "package/rendered.h"
+#include "package/source.h"
 
 namespace mist::package {
 

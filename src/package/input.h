@@ -9,7 +9,7 @@
 #include "encoding/schema.h"
 #include "package/engine.h"
 #include "package/metadata.h"
-#include "package/renderer.h"
+#include "package/render_request.h"
 
 namespace mist::package {
 

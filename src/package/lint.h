@@ -8,7 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "package/renderer.h"
+#include "package/engine.h"
+#include "package/rendered.h"
 
 namespace mist::apimachinery {
 class KubeTypes;

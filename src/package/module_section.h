@@ -2,6 +2,7 @@
 // A package's metadata, lock and files in its module: the custom sections "mistletoe.package",
 // "mistletoe.lock" and, of a module that names its engine, "mistletoe.files". Pure; any thread.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,9 @@
 #include "wasm/module_bytes.h"
 
 namespace mist::package {
+
+/// Where the engine of a built package is.
+enum class BuiltEngine : std::uint8_t { Contained, Named };
 
 /// `module` with the section appended, or replaced where it has one; everything else stays byte for byte.
 /// Invalid: it is no WebAssembly core module, or `metadata` (YAML or JSON) is no MistPackage document.

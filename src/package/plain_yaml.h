@@ -2,7 +2,9 @@
 // A directory of plain Kubernetes YAML as a package: no engine renders it, and it takes no values. Pure; any
 // thread.
 
-#include "package/renderer.h"
+#include "base/result.h"
+#include "package/engine.h"
+#include "package/source.h"
 
 namespace mist::package {
 

@@ -20,6 +20,8 @@ namespace mist::package {
 inline constexpr std::string_view kPreInstallScript = "scripts/pre-install.py";
 /// The engine that runs it, and packages with a main.py.
 inline constexpr std::string_view kPythonEngine = "python";
+/// Its option, the path of a script.
+inline constexpr std::string_view kScriptOption = "script";
 
 enum class AnswerType : std::uint8_t { Text, Integer, Number, Boolean };
 

@@ -3,7 +3,12 @@
 // a chart without Chart.yaml, a kustomization under another name, a directory whose subdirectories are the
 // packages. Pure; any thread.
 
-#include "package/renderer.h"
+#include <vector>
+
+#include "apimachinery/object.h"
+#include "base/error.h"
+#include "package/engine.h"
+#include "package/source.h"
 
 namespace mist::package {
 

@@ -10,7 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "package/renderer.h"
+#include "package/render_request.h"
+#include "package/rendered.h"
 
 namespace mist::package {
 

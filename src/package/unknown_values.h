@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "package/renderer.h"
+#include "package/rendered.h"
+#include "package/source.h"
 
 namespace mist::package {
 

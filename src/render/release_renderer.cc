@@ -7,7 +7,9 @@
 #include "base/text.h"
 #include "crypto/hkdf.h"
 #include "crypto/random_stream.h"
+#include "package/calls.h"
 #include "package/capabilities.h"
+#include "package/excerpt.h"
 #include "release/command_text.h"
 #include "render/dependencies.h"
 

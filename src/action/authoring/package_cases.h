@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/fs.h"
+#include "package/renderer.h"
 #include "package/test_case.h"
 
 namespace mist::action {

@@ -12,6 +12,7 @@
 #include "cli/release_flags.h"
 #include "encoding/yaml.h"
 #include "package/capabilities.h"
+#include "package/excerpt.h"
 #include "package/images.h"
 #include "package/lint_types.h"
 #include "package/value_places.h"
