@@ -8,6 +8,7 @@
 #include "catalog/web_answers.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
+#include "http/public_address.h"
 
 namespace mist::catalog {
 namespace {
@@ -28,6 +29,16 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSafety{{
     {"Referrer-Policy", "same-origin"},
     {"Cross-Origin-Opener-Policy", "same-origin"},
 }};
+
+// The client's address as the proxy in front saw it: the last one of the last line, which is the proxy's own.
+// Everything before may be the client's invention. Empty: that is no address.
+std::string_view address_by_proxy(const http::Headers& headers) {
+  std::string_view chain;
+  for (const http::Header& header : headers)
+    if (lower_case(header.name) == "x-forwarded-for") chain = header.value;
+  const std::string_view last = trim(chain.substr(chain.rfind(',') + 1));
+  return http::is_ip_address(last) ? last : std::string_view();
+}
 
 // Adds an ETag to what can be kept, and answers 304 to whoever has it.
 void condense(const WebRequest& request, WebAnswer& answer) {
@@ -99,12 +110,8 @@ WebAnswer Site::answer(const WebRequest& request) {
 
 WebAnswer Site::route(const WebRequest& request) {
   std::string peer = request.peer;
-  if (options_.behind_proxy) {
-    const std::string_view chain = http::find_header(request.headers, "X-Forwarded-For");
-    if (const std::string_view last = trim(chain.substr(chain.rfind(',') + 1));
-        !last.empty() && last.size() < 64)
-      peer = last;
-  }
+  if (options_.behind_proxy)
+    if (const std::string_view client = address_by_proxy(request.headers); !client.empty()) peer = client;
   const bool is_api = request.path.starts_with(kApi);
   if (const int seconds = reads_.wait_for(client_of(peer)); seconds > 0) {
     WebAnswer refusal = too_often(seconds);

@@ -33,7 +33,7 @@ namespace mist::catalog {
 struct SiteOptions {
   std::string url;  ///< of this catalog, as others reach it, without a slash at its end
   Repositories allowed = Repositories::Public;
-  bool behind_proxy = false;      ///< the last address of X-Forwarded-For is the client's
+  bool behind_proxy = false;      ///< the last address of the last X-Forwarded-For is the client's
   double reads_per_second = 200;  ///< of one client on average; 0: no limit
   Registration registration = Registration::Closed;
   double writes_per_minute = 60;  ///< of one account, and of one project's webhook; previews of one client

@@ -760,6 +760,42 @@ TEST_P(SiteTest, ClientsThatAskTooOftenWait) {
   EXPECT_EQ(ask_as("2001:db8:0:1::1").status, 200);
 }
 
+// HAProxy doesn't continue the client's line, but adds one of its own after it.
+TEST_P(SiteTest, AClientBehindAProxyDoesNotChooseItsAddress) {
+  Site limited({.store = *store_,
+                .accounts = *accounts_,
+                .feedback = *feedback_,
+                .passwords = passwords_,
+                .blobs = blobs_,
+                .clock = clock_,
+                .random = random_,
+                .events = events_,
+                .wake_poller = [] {}},
+               {.url = "https://catalog.example.com", .behind_proxy = true, .reads_per_second = 1});
+  const auto refused = [&](const auto& headers, const std::string& peer) {
+    int count = 0;
+    for (int i = 0; i < 10; ++i) {
+      const http::WebRequest request{
+          .method = "GET", .path = "/healthz", .headers = headers(i), .peer = peer};
+      if (limited.answer(request).status == 429) ++count;
+    }
+    return count;
+  };
+  const auto two_lines = [](int i) -> http::Headers {
+    return {{"X-Forwarded-For", fmt::format("198.51.100.{}", i)},
+            {"x-forwarded-for", "203.0.113.9, 192.0.2.1"}};
+  };
+  EXPECT_EQ(refused(two_lines, "127.0.0.1"), 5);
+  // Where it is no address, the proxy itself is the client.
+  int peer = 2;
+  for (const char* text : {"", "unknown-{}", "192.0.2.{}:80", "[2001:db8::{}]", "198.51.100.7, _{}"}) {
+    const auto odd = [&](int i) -> http::Headers {
+      return {{"X-Forwarded-For", "198.51.100.1"}, {"X-Forwarded-For", fmt::format(fmt::runtime(text), i)}};
+    };
+    EXPECT_EQ(refused(odd, fmt::format("127.0.0.{}", peer++)), 5) << text;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Databases, SiteTest, each_database(), name_of_database);
 
 }  // namespace

@@ -123,6 +123,10 @@ bool is_number(std::string_view name) {
 
 }  // namespace
 
+bool is_ip_address(std::string_view text) {
+  return !text.starts_with('[') && text.find('\0') == std::string_view::npos && is_public(text).has_value();
+}
+
 bool is_public_address(std::string_view address) { return is_public(address).value_or(false); }
 
 bool may_be_public_host(std::string_view host) {

@@ -6,6 +6,9 @@
 
 namespace mist::http {
 
+/// Of a text: it is an IP address, without brackets, zone or port.
+bool is_ip_address(std::string_view text);
+
 /// Of an IP address as text, IPv6 with or without brackets: it is none of those that the registries of
 /// special-purpose addresses (RFC 6890, IANA) keep for this machine, links, private and shared networks,
 /// documentation, tests, multicast, or for ways to write IPv4 in IPv6, unless that IPv4 address is public.

@@ -5,6 +5,15 @@
 namespace mist::http {
 namespace {
 
+TEST(IpAddress, IsNothingElse) {
+  for (const char* text : {"1.1.1.1", "127.0.0.1", "::1", "2001:db8::1", "::ffff:10.0.0.1"})
+    EXPECT_TRUE(is_ip_address(text)) << text;
+  for (const char* text :
+       {"", "1.1.1", "01.1.1.1.1", "[::1]", "1.1.1.1:80", "fe80::1%eth0", "a.example", " ::1"})
+    EXPECT_FALSE(is_ip_address(text)) << text;
+  EXPECT_FALSE(is_ip_address(std::string_view("1.1.1.1\0x", 9)));
+}
+
 TEST(PublicAddress, IsOneOfTheInternet) {
   for (const char* address : {"1.1.1.1", "8.8.8.8", "100.63.255.255", "100.128.0.1", "172.15.0.1",
                               "172.32.0.1", "192.167.1.1", "223.255.255.255", "2606:4700::1111",
