@@ -101,6 +101,13 @@ Result<std::string> HostFileSystem::read(const Path& path, std::uint64_t limit) 
   return bytes;
 }
 
+Result<std::uint64_t> HostFileSystem::size(const Path& path) const {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) return errno_error("read", path, errno);
+  if (S_ISDIR(info.st_mode)) return errno_error("read", path, EISDIR);
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
 Status HostFileSystem::write(const Path& path, std::string_view bytes, const WriteOptions& options) {
   if (path.has_parent_path()) MIST_TRY_VOID(make_directories(path.parent_path(), 0755));
   const Path temporary = temporary_beside(path);

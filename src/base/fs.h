@@ -38,6 +38,8 @@ class FileSystem {
 
   /// The whole file. Invalid if it is larger than `limit` bytes.
   virtual Result<std::string> read(const Path& path, std::uint64_t limit = std::uint64_t{1} << 30) const = 0;
+  /// Of a file, in bytes. Follows links.
+  virtual Result<std::uint64_t> size(const Path& path) const = 0;
   /// Atomic: readers see the old bytes or the new ones. Makes missing parent directories.
   virtual Status write(const Path& path, std::string_view bytes, const WriteOptions& options = {}) = 0;
   /// Sorted by name (bytewise).
@@ -55,6 +57,7 @@ class FileSystem {
 class HostFileSystem final : public FileSystem {
  public:
   Result<std::string> read(const Path& path, std::uint64_t limit = std::uint64_t{1} << 30) const override;
+  Result<std::uint64_t> size(const Path& path) const override;
   Status write(const Path& path, std::string_view bytes, const WriteOptions& options = {}) override;
   Result<std::vector<DirectoryEntry>> list(const Path& path) const override;
   Status make_directories(const Path& path, unsigned mode = 0755) override;

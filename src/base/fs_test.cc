@@ -38,7 +38,10 @@ TEST(HostFileSystem, NamesPathAndReason) {
   EXPECT_THAT(missing.message, ::testing::HasSubstr("nope"));
   EXPECT_THAT(missing.because, ::testing::HasSubstr("No such file"));
   EXPECT_EQ(fs.read(dir.path()).error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(fs.size(dir.path() / "nope").error().kind, ErrorKind::NotFound);
+  EXPECT_EQ(fs.size(dir.path()).error().kind, ErrorKind::Invalid);
   ASSERT_TRUE(fs.write(dir.path() / "big", std::string(100, 'x')).ok());
+  EXPECT_EQ(*fs.size(dir.path() / "big"), 100u);
   EXPECT_EQ(fs.read(dir.path() / "big", 99).error().kind, ErrorKind::Invalid);
 }
 

@@ -25,4 +25,8 @@ Result<std::string> FileBlobs::get(const crypto::Digest& digest) const {
       .with_hint("restore it from a backup");
 }
 
+Result<std::uint64_t> FileBlobs::size(const crypto::Digest& digest) const {
+  return files_.size(place_of(digest));
+}
+
 }  // namespace mist::catalog

@@ -1,6 +1,7 @@
 #pragma once
 // The bytes of packages, by their digest. They never change. Any thread, many processes.
 
+#include <cstdint>
 #include <string>
 
 #include "base/fs.h"
@@ -17,6 +18,8 @@ class Blobs {
   virtual Result<crypto::Digest> put(const std::string& bytes) = 0;
   /// NotFound; Invalid: they were changed.
   virtual Result<std::string> get(const crypto::Digest& digest) const = 0;
+  /// How many bytes they are; none is read. NotFound.
+  virtual Result<std::uint64_t> size(const crypto::Digest& digest) const = 0;
 };
 
 /// Each in a file: <directory>/<first two digits>/<64 digits>.
@@ -26,6 +29,7 @@ class FileBlobs final : public Blobs {
 
   Result<crypto::Digest> put(const std::string& bytes) override;
   Result<std::string> get(const crypto::Digest& digest) const override;
+  Result<std::uint64_t> size(const crypto::Digest& digest) const override;
   Path place_of(const crypto::Digest& digest) const;
 
  private:

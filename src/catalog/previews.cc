@@ -333,20 +333,9 @@ Result<std::vector<PreviewRun>> Previews::runs(const Version& version, const std
   return runs;
 }
 
-// Everybody who is sent the same bytes now shares them.
 Result<std::shared_ptr<const std::string>> Previews::bytes(const std::string& digest) {
-  const auto parsed = crypto::Digest::parse(digest);
-  if (!parsed.ok()) return parsed.error();
-  const std::scoped_lock lock(load_mutex_);
-  if (auto known = loaded_[digest].lock()) return known;
-  auto read = modules_.get(*parsed);
-  if (!read.ok()) {
-    loaded_.erase(digest);
-    return std::move(read).error();
-  }
-  auto shared = std::make_shared<const std::string>(*std::move(read));
-  loaded_[digest] = shared;
-  return shared;
+  MIST_TRY(const crypto::Digest parsed, crypto::Digest::parse(digest));
+  return shared_.get(digest, [&] { return modules_.get(parsed); });
 }
 
 std::string Previews::packed_digest(const std::string& digest) const {

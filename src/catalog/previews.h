@@ -20,6 +20,7 @@
 #include "base/event.h"
 #include "catalog/blobs.h"
 #include "catalog/model.h"
+#include "catalog/shared_bytes.h"
 #include "package/renderer.h"
 
 namespace mist::catalog {
@@ -119,8 +120,7 @@ class Previews {
   std::map<std::string, Known> known_;                        // by key
   std::map<std::string, ServedModule, std::less<>> engines_;  // by name
   std::map<std::string, std::string> packed_;                 // by the module's digest
-  std::mutex load_mutex_;
-  std::map<std::string, std::weak_ptr<const std::string>> loaded_;  // by digest; guarded by load_mutex_
+  SharedBytes shared_;                                        // by digest
   std::jthread thread_;
 };
 

@@ -22,6 +22,7 @@
 #include "catalog/poller.h"
 #include "catalog/previews.h"
 #include "catalog/rate_limit.h"
+#include "catalog/shared_bytes.h"
 #include "catalog/store.h"
 #include "catalog/token.h"
 #include "catalog/version_changes.h"
@@ -149,6 +150,7 @@ class Site {
   TokenActions tokens_;
   AccountSite account_pages_;
   IndexTexts index_;
+  SharedBytes packages_;  // by digest
   const std::string openapi_;
   RateLimit reads_, writes_;
 };

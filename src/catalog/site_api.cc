@@ -346,18 +346,22 @@ Site::Reply Site::blob(const Call& call) {
   if (!digest.ok()) return digest.error();
   MIST_TRY(const bool known, world_.store.has_blob(text));
   if (!known) return no_such("package with the digest", text);
-  MIST_TRY(std::string bytes, world_.blobs.get(*digest));
-  const std::string etag = fmt::format("\"{}\"", digest->hex());
-  // Only all of the bytes are a download: nobody counts up by asking for nothing or for a part of them.
   const http::Headers& headers = call.request.headers;
-  if (call.request.method == "GET" && http::find_header(headers, "Range").empty() &&
-      !names_etag(http::find_header(headers, "If-None-Match"), etag))
-    downloads_.note(client_of(call.peer), text);
-  return WebAnswer{
+  const std::string etag = fmt::format("\"{}\"", digest->hex());
+  WebAnswer answer{
       .content_type = "application/octet-stream",
-      .body = std::move(bytes),
       .headers = {
           {"ETag", etag}, {"Cache-Control", std::string(kForEver)}, {"Content-Disposition", "attachment"}}};
+  // answer() makes a 304 of it.
+  if (names_etag(http::find_header(headers, "If-None-Match"), etag)) return answer;
+  if (call.request.method == "HEAD") {
+    MIST_TRY(answer.length, world_.blobs.size(*digest));
+    return answer;
+  }
+  MIST_TRY(answer.shared, packages_.get(text, [&] { return world_.blobs.get(*digest); }));
+  // Only all of the bytes are a download: nobody counts up by asking for nothing or for a part of them.
+  if (http::find_header(headers, "Range").empty()) downloads_.note(client_of(call.peer), text);
+  return answer;
 }
 
 Result<std::vector<DownloadsOfDay>> Site::recent_downloads(const std::string& package) {

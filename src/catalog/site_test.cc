@@ -33,6 +33,24 @@ struct Asked {
   http::Headers headers = {};
 };
 
+// Counts how often bytes are read.
+class CountingBlobs final : public Blobs {
+ public:
+  explicit CountingBlobs(Blobs& kept) : kept_(kept) {}
+
+  Result<crypto::Digest> put(const std::string& bytes) override { return kept_.put(bytes); }
+  Result<std::string> get(const crypto::Digest& digest) const override {
+    ++reads;
+    return kept_.get(digest);
+  }
+  Result<std::uint64_t> size(const crypto::Digest& digest) const override { return kept_.size(digest); }
+
+  mutable int reads = 0;
+
+ private:
+  Blobs& kept_;
+};
+
 class SiteTest : public ::testing::TestWithParam<DatabaseKind> {
  protected:
   SiteTest()
@@ -590,6 +608,50 @@ TEST_P(SiteTest, OnlyWholeDownloadsCount) {
   EXPECT_EQ(ask("GET", "/api/v1/packages/nothing/downloads").status, 404);
 }
 
+TEST_P(SiteTest, APackagesBytesAreReadOnlyToBeSentAndOnceForAllWhoTakeThem) {
+  link("etcd");
+  const NewVersion made = version_of("etcd", "1.0.0");
+  publish(made);
+  const std::string bytes = "bytes of etcd1.0.0";
+  CountingBlobs blobs(blobs_);
+  Site site({.store = *store_,
+             .accounts = *accounts_,
+             .feedback = *feedback_,
+             .passwords = passwords_,
+             .blobs = blobs,
+             .clock = clock_,
+             .random = random_,
+             .events = events_,
+             .wake_poller = [] {}},
+            {.url = "https://catalog.example.com", .reads_per_second = 0});
+  const auto ask_for = [&](const std::string& method, const http::Headers& headers = {}) {
+    return site.answer(
+        {.method = method, .path = "/api/v1/blobs/" + made.digest, .headers = headers, .peer = "192.0.2.1"});
+  };
+  const WebAnswer head = ask_for("HEAD");
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(head.length, bytes.size());
+  EXPECT_EQ(head.content(), "");
+  const std::string etag(http::find_header(head.headers, "ETag"));
+  for (const char* method : {"GET", "HEAD"}) {
+    const WebAnswer known = ask_for(method, {{"If-None-Match", etag}});
+    EXPECT_EQ(known.status, 304);
+    EXPECT_EQ(known.content(), "");
+    EXPECT_EQ(http::find_header(known.headers, "ETag"), etag);
+  }
+  EXPECT_EQ(blobs.reads, 0);
+  {
+    const WebAnswer one = ask_for("GET");
+    const WebAnswer two = ask_for("GET", {{"If-None-Match", "\"another\""}});
+    ASSERT_TRUE(one.shared) << "slow networks have time for it";
+    EXPECT_EQ(one.shared, two.shared);
+    EXPECT_EQ(*one.shared, bytes);
+    EXPECT_EQ(blobs.reads, 1);
+  }
+  EXPECT_EQ(ask_for("GET").content(), bytes);
+  EXPECT_EQ(blobs.reads, 2) << "they were still in memory, though nobody took them any more";
+}
+
 TEST_P(SiteTest, TheIndexMayComePacked) {
   link("etcd");
   publish(version_of("etcd", "1.0.0"));
@@ -601,7 +663,7 @@ TEST_P(SiteTest, TheIndexMayComePacked) {
   ASSERT_EQ(kubes.size(), 1U);
   const std::string digest(kubes.as_array()[0].string_at("digest"));
   const WebAnswer blob = ask("GET", "/api/v1/blobs/" + digest);
-  EXPECT_EQ(blob.body, "bytes of etcd1.0.0");
+  EXPECT_EQ(blob.content(), "bytes of etcd1.0.0");
   EXPECT_THAT(std::string(http::find_header(blob.headers, "Cache-Control")), HasSubstr("immutable"));
   EXPECT_EQ(ask("GET", "/api/v1/blobs/" + crypto::sha256("other").str()).status, 404);
   EXPECT_EQ(ask("GET", "/api/v1/blobs/sha256:..%2f..%2fcatalog.db").status, 404);

@@ -1,7 +1,9 @@
 #pragma once
 // The bytes of packages in a PostgreSQL database, so that all instances have them. Any thread.
 
+#include <cstdint>
 #include <memory>
+#include <string>
 
 #include "catalog/blobs.h"
 #include "catalog/sql_connections.h"
@@ -14,6 +16,7 @@ class SqlBlobs final : public Blobs {
 
   Result<crypto::Digest> put(const std::string& bytes) override;
   Result<std::string> get(const crypto::Digest& digest) const override;
+  Result<std::uint64_t> size(const crypto::Digest& digest) const override;
 
  private:
   const std::shared_ptr<SqlConnections> connections_;

@@ -448,7 +448,10 @@ TEST_P(PostgresStoreTest, BytesAreInTheDatabase) {
   ASSERT_TRUE(digest.ok()) << digest.error().to_line();
   EXPECT_EQ(*blobs.put(bytes), *digest);
   EXPECT_TRUE(*SqlBlobs(database_.open()).get(*digest) == bytes);
+  EXPECT_EQ(*blobs.size(*digest), bytes.size());
   EXPECT_EQ(*blobs.get(*blobs.put("")), "");
+  EXPECT_EQ(*blobs.size(*blobs.put("")), 0U);
+  EXPECT_EQ(blobs.size(crypto::sha256("other")).error().kind, ErrorKind::NotFound);
   EXPECT_EQ(blobs.get(crypto::sha256("other")).error().kind, ErrorKind::NotFound);
 }
 

@@ -196,7 +196,7 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
     // 304 speaks of a body that it doesn't have (RFC 9110, section 15.4.5).
     if (answer.status != 304) {
       response_.set(BeastField::content_type, answer.content_type);
-      response_.content_length(answer.content().size());
+      response_.content_length(is_head && answer.length ? *answer.length : answer.content().size());
     }
     for (const Header& header : answer.headers) response_.insert(header.name, header.value);
     answer_ = std::move(answer);

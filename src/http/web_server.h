@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,8 @@ struct WebAnswer {
   Headers headers = {};   ///< others than Content-Type, Content-Length, Connection
   /// Sent in place of `body`, if there is one: large bytes that many answers have in common.
   std::shared_ptr<const std::string> shared = nullptr;
+  /// To HEAD, in place of a body: how long GET's would be.
+  std::optional<std::uint64_t> length = {};
 
   const std::string& content() const { return shared ? *shared : body; }
 };

@@ -59,6 +59,11 @@ TEST(WebServer, HandsOverMethodPathQueryAndBody) {
               HasSubstr("POST /c [] abc\n"));
   const std::string head = answer_to(*server, "HEAD /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(head, AllOf(HasSubstr("Content-Length: 12\r\n"), Not(HasSubstr("HEAD /a"))));
+  const auto sized = web_server({}, [](const WebRequest&) { return WebAnswer{.length = 70'000}; });
+  EXPECT_THAT(answer_to(*sized, "HEAD /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
+              HasSubstr("Content-Length: 70000\r\n"));
+  EXPECT_THAT(answer_to(*sized, "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
+              HasSubstr("Content-Length: 0\r\n"));
 }
 
 TEST(WebServer, KeepsAConnectionForRequestsThatComeAtOnce) {

@@ -17,6 +17,10 @@ class PodFiles final : public FileSystem {
     if (found == files.end()) return error(ErrorKind::NotFound, "cannot read {}", path.string());
     return found->second;
   }
+  Result<std::uint64_t> size(const Path& path) const override {
+    MIST_TRY(const std::string bytes, read(path, 0));
+    return bytes.size();
+  }
   bool exists(const Path& path) const override { return files.contains(path.string()); }
   Status write(const Path&, std::string_view, const WriteOptions&) override { return refused(); }
   Result<std::vector<DirectoryEntry>> list(const Path&) const override { return refused(); }

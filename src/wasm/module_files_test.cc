@@ -28,6 +28,7 @@ class CountingFiles final : public FileSystem {
     ++reads;
     return disk.read(path, limit);
   }
+  Result<std::uint64_t> size(const Path& path) const override { return disk.size(path); }
   Status write(const Path& path, std::string_view bytes, const WriteOptions& options) override {
     return disk.write(path, bytes, options);
   }

@@ -16,6 +16,10 @@ class OneFile final : public FileSystem {
     if (path == path_) return bytes_;
     return error(ErrorKind::NotFound, "there is no {}", path.string());
   }
+  Result<std::uint64_t> size(const Path& path) const override {
+    if (path == path_) return bytes_.size();
+    return error(ErrorKind::NotFound, "there is no {}", path.string());
+  }
   Status write(const Path& path, std::string_view bytes, const WriteOptions&) override {
     if (path != path_) return refused();
     bytes_ = bytes;
