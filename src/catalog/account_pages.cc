@@ -54,6 +54,36 @@ constexpr TextField kRecoveryField{.name = "code",
                                    .label = "Recovery code",
                                    .hint = "One of the ten that were shown with your first passkey."};
 
+// A form for what an open browser isn't enough for: it asks for the password, and the code or a passkey, of
+// an account that has them.
+struct ProvedForm {
+  std::string_view name;  // tells its fields from those of other forms
+  std::string_view action, words;
+  Markup fields = {};  // in front of these
+};
+
+Markup proved_form(const ProvedForm& wanted, const FormState& form, const AccountView& view) {
+  Markup fields = wanted.fields;
+  if (view.details.has_password)
+    fields += text_field({.name = "password",
+                          .label = "The password of this account",
+                          .type = "password",
+                          .autocomplete = "current-password",
+                          .form = wanted.name});
+  if (view.details.awaits_more()) {
+    TextField code = code_field(view.details);
+    code.form = wanted.name;
+    fields += text_field(code);
+  }
+  const bool by_passkey = view.details.passkeys > 0 && view.offer == PasskeyOffer::Yes;
+  return markup("<form method=\"post\" action=\"{}\"{}>\n{}{}<button>{}</button>\n{}</form>\n", wanted.action,
+                by_passkey ? passkey_form("/account/passkeys/confirm") : Markup(), form_field(form.token),
+                fields, wanted.words,
+                by_passkey
+                    ? passkey_button(fmt::format("{}, with a passkey instead of the code", wanted.words), "")
+                    : Markup());
+}
+
 Markup identities_section(const FormState& form, const AccountView& view) {
   if (view.issuer.empty() && view.identities.empty()) return {};
   Markup out = markup("<h2 id=\"identities\">Identities</h2>\n");
@@ -63,19 +93,23 @@ Markup identities_section(const FormState& form, const AccountView& view) {
     out += markup("<p><code>{}</code> at {} {}</p>\n", each.subject, each.issuer,
                   button_form("/account/identities/remove", form.token, fields, "Remove"));
   }
-  if (!view.issuer.empty())
-    out += button_form("/account/identities", form.token, {}, "Link one of " + host_of(view.issuer));
+  if (!view.issuer.empty()) {
+    const std::string words = "Link one of " + host_of(view.issuer);
+    out += proved_form({.name = "identity", .action = "/account/identities", .words = words}, form, view);
+  }
   return out;
 }
 
-Markup second_factor_section(const FormState& form, const AccountDetails& details) {
+Markup second_factor_section(const FormState& form, const AccountView& view) {
+  const AccountDetails& details = view.details;
   Markup out = markup("<h2 id=\"second-factor\">Authenticator</h2>\n");
   if (!details.has_second_factor) {
     out += details.passkeys == 0 ? markup("<p>The password alone signs you in.</p>\n")
                                  : markup(
                                        "<p>After the password a passkey is asked for. With an authenticator, "
                                        "its codes do, too.</p>\n");
-    out += button_form("/account/code", form.token, {}, "Set up an authenticator");
+    out += proved_form(
+        {.name = "authenticator", .action = "/account/code", .words = "Set up an authenticator"}, form, view);
     return out;
   }
   out += markup("<p>A code is asked for after the password. Recovery codes left: {}.</p>\n",
@@ -102,21 +136,8 @@ Markup domains_section(const PageFrame& frame, const FormState& form, const Acco
   return out;
 }
 
-Markup removal_section(const FormState& form, const AccountDetails& details, PasskeyOffer offer) {
+Markup removal_section(const FormState& form, const AccountView& view) {
   constexpr std::string_view kForm = "remove";
-  Markup fields = text_field({.name = "name", .label = "The name of the account, to be sure", .form = kForm});
-  if (details.has_password)
-    fields += text_field({.name = "password",
-                          .label = "Its password",
-                          .type = "password",
-                          .autocomplete = "current-password",
-                          .form = kForm});
-  if (details.awaits_more()) {
-    TextField code = code_field(details);
-    code.form = kForm;
-    fields += text_field(code);
-  }
-  const bool by_passkey = details.passkeys > 0 && offer == PasskeyOffer::Yes;
   return markup(
       "<h2 id=\"data\">Your data</h2>\n<p><a href=\"/account/export\">All that the catalog keeps of this "
       "account, "
@@ -124,11 +145,13 @@ Markup removal_section(const FormState& form, const AccountDetails& details, Pas
       "identities, sessions, "
       "tokens, ratings, comments and reports are deleted, its projects unlinked. Versions that were "
       "published "
-      "stay, without your name. Nobody gets the name again, not even you.</p>\n"
-      "<form method=\"post\" action=\"/account/remove\"{}>\n{}{}<button>Delete "
-      "it</button>\n{}</form>\n</details>\n",
-      by_passkey ? passkey_form("/account/passkeys/confirm") : Markup(), form_field(form.token), fields,
-      by_passkey ? passkey_button("Delete it, with a passkey instead of the code", "") : Markup());
+      "stay, without your name. Nobody gets the name again, not even you.</p>\n{}</details>\n",
+      proved_form({.name = kForm,
+                   .action = "/account/remove",
+                   .words = "Delete it",
+                   .fields = text_field(
+                       {.name = "name", .label = "The name of the account, to be sure", .form = kForm})},
+                  form, view));
 }
 
 Markup sessions_section(const FormState& form, const AccountView& view) {
@@ -292,14 +315,15 @@ std::string second_factor_page(const PageFrame& frame, const FormState& form, co
   const Markup content = markup(
       "<h1>Set up an authenticator</h1>\n{}{}<p>{} this secret, as a key for codes of six digits that change "
       "every 30 seconds:</p>\n{}<p>The same as an address:</p>\n{}<p>Then type the code that it shows. All "
-      "other sessions end.</p>\n<form method=\"post\" action=\"/account/code/confirm\">\n{}{}"
+      "other sessions end.</p>\n<form method=\"post\" action=\"/account/code/confirm\">\n{}{}{}"
       "<button>Confirm</button>\n</form>\n",
       problem_note(form.problem),
       code ? markup("<p>Scan this code with your authenticator:</p>\n{}",
                     picture(*code, "QR code of the address below"))
            : Markup(),
       code ? "Or give it" : "Give your authenticator", code_block(base32(secret)), code_block(address),
-      form_field(form.token), text_field({.name = "code", .label = "Code", .autocomplete = "one-time-code"}));
+      form_field(form.token), hidden_field(kSecretField, base32(secret)),
+      text_field({.name = "code", .label = "Code", .autocomplete = "one-time-code"}));
   return frame_of(frame, "Set up an authenticator", content).text();
 }
 
@@ -329,10 +353,10 @@ std::string account_page(const PageFrame& frame, const FormState& form, const Ac
   content += sessions_section(form, view);
   content += password_section(form, view.details);
   content += passkeys_section(form, view.details, view.passkeys, view.offer);
-  content += second_factor_section(form, view.details);
+  content += second_factor_section(form, view);
   content += identities_section(form, view);
   content += domains_section(frame, form, view);
-  content += removal_section(form, view.details, view.offer);
+  content += removal_section(form, view);
   return frame_of(frame, account.name, content).text();
 }
 

@@ -36,6 +36,8 @@ std::string code_page(const PageFrame& frame, const FormState& form, const Accou
                       PasskeyOffer offer);
 /// Of what the account's owner can type, after the password or before something that can't be undone.
 TextField code_field(const AccountDetails& details);
+/// The field in which the form that confirms a new authenticator gives its secret back, in base32.
+inline constexpr std::string_view kSecretField = "secret";
 /// A new authenticator's secret, and the form that confirms it.
 std::string second_factor_page(const PageFrame& frame, const FormState& form, const std::string& secret,
                                const std::string& account);

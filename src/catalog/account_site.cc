@@ -349,6 +349,8 @@ AccountSite::Reply AccountSite::leave_to_sign_in(const Ask& ask) {
 // A form may not be answered with a redirect to another site (form-action), so the answer is a page that
 // leads on.
 AccountSite::Reply AccountSite::leave_to_link(const Ask& ask) {
+  MIST_TRY(std::optional<WebAnswer> wait, prove_owner(ask));
+  if (wait) return *std::move(wait);
   MIST_TRY(const std::string address, issuers_address(ask, ask.account().name));
   WebAnswer answer = html(departure_page(ask.frame, address));
   answer.headers.push_back({"Refresh", "0; url=" + address});
@@ -571,15 +573,12 @@ AccountSite::Reply AccountSite::export_account(const Ask& ask) {
   return answer;
 }
 
-// Somebody who only found an open browser can't do it.
 AccountSite::Reply AccountSite::remove_account(const Ask& ask) {
   const std::string& name = ask.account().name;
   if (field(ask.form, "name") != name)
     return error(ErrorKind::Invalid, "type the name of your account to delete it");
-  MIST_TRY(const int seconds, sign_in_.wait_for(name, ask.peer));
-  if (seconds > 0) return wait_page(ask.frame, seconds);
-  MIST_TRY_VOID(sign_in_.check_password(name, SecretString(field(ask.form, "password"))));
-  MIST_TRY_VOID(prove_second_factor(ask));
+  MIST_TRY(std::optional<WebAnswer> wait, prove_owner(ask));
+  if (wait) return *std::move(wait);
   MIST_TRY(const std::string gone, world_.accounts.remove(name));
   MIST_TRY_VOID(world_.actions.audit({{.name = gone}, ""}, "delete account", gone));
   WebAnswer answer = see_other("/");

@@ -149,7 +149,10 @@ class AccountSite {
   Reply remove_passkey(const Ask& ask);
   Reply code_answer(const Ask& ask, std::string problem, int status);
   Reply recovery_codes_answer(const Ask& ask, const std::vector<SecretString>& codes);
-  // Before something that can't be undone: the code, or the passkey, of an account that has them. Forbidden.
+  // Before what an open browser, or a stolen session, isn't enough for: the password, and the code or a
+  // passkey, of an account that has them. nullopt: proved; else the answer that says to wait. Forbidden.
+  Result<std::optional<http::WebAnswer>> prove_owner(const Ask& ask);
+  // The part of it beside the password.
   Status prove_second_factor(const Ask& ask);
   // Writes down that somebody may have a copy of a passkey.
   void note_copy(const Ask& ask, const Error& failure);

@@ -49,6 +49,8 @@ AccountSite::Reply AccountSite::take_code(const Ask& ask) {
 
 // The secret of the authenticator is made here, and counts only once its first code came back.
 AccountSite::Reply AccountSite::begin_second_factor(const Ask& ask) {
+  MIST_TRY(std::optional<WebAnswer> wait, prove_owner(ask));
+  if (wait) return *std::move(wait);
   const std::string secret = new_totp_secret(world_.random);
   MIST_TRY_VOID(world_.accounts.begin_second_factor(ask.account().name, secret));
   return html(second_factor_page(ask.frame, ask.state(), secret, ask.account().name));
@@ -61,6 +63,9 @@ AccountSite::Reply AccountSite::confirm_second_factor(const Ask& ask) {
   MIST_TRY(const std::optional<SecondFactor> factor, world_.accounts.second_factor(name));
   if (!factor || factor->confirmed) return see_other("/account");
   const auto step = step_of_code(factor->secret, field(ask.form, "code"), world_.clock.now());
+  // The secret is shown again only to somebody who has it: others may have the session.
+  if (!step && field(ask.form, kSecretField) != base32(factor->secret))
+    return error(ErrorKind::Forbidden, "the code is wrong").with_hint("begin again at /account");
   if (!step)
     return html(second_factor_page(ask.frame, ask.state("The code is wrong"), factor->secret, name), 403);
   const std::vector<SecretString> codes = new_recovery_codes(world_.random);
@@ -172,6 +177,15 @@ AccountSite::Reply AccountSite::remove_passkey(const Ask& ask) {
   MIST_TRY_VOID(world_.actions.audit(ask.actor(), "remove passkey", name));
   MIST_TRY(const SecretString cookie, sign_in_.begin(name, ask.from()));
   return signed_in("/account#passkeys", cookie);
+}
+
+Result<std::optional<WebAnswer>> AccountSite::prove_owner(const Ask& ask) {
+  const std::string& name = ask.account().name;
+  MIST_TRY(const int seconds, sign_in_.wait_for(name, ask.peer));
+  if (seconds > 0) return std::optional(wait_page(ask.frame, seconds));
+  MIST_TRY_VOID(sign_in_.check_password(name, SecretString(field(ask.form, "password"))));
+  MIST_TRY_VOID(prove_second_factor(ask));
+  return std::optional<WebAnswer>();
 }
 
 Status AccountSite::prove_second_factor(const Ask& ask) {

@@ -279,7 +279,8 @@ std::string code_on(const std::string& body, const std::string& pattern) {
 TEST_P(AccountSiteTest, AnAuthenticatorIsAskedForAfterThePassword) {
   Visit other = signed_in("ann");
   Visit ann = signed_in("ann");
-  EXPECT_THAT(ann.post("/account/code", {}).body, HasSubstr("otpauth://totp/c.example:ann?secret="));
+  EXPECT_THAT(ann.post("/account/code", {{"password", kPassword}}).body,
+              HasSubstr("otpauth://totp/c.example:ann?secret="));
   EXPECT_FALSE((*accounts_->find("ann"))->has_second_factor) << "not before it showed a code";
   EXPECT_EQ(ann.post("/account/code/confirm", {{"code", "000000x"}}).status, 403);
   const std::string secret = (*accounts_->second_factor("ann"))->secret;
@@ -318,6 +319,32 @@ TEST_P(AccountSiteTest, AnAuthenticatorIsAskedForAfterThePassword) {
   EXPECT_EQ(lost.post("/account/code/remove", {{"code", recovery}}).status, 403);
   EXPECT_EQ(lost.post("/account/code/remove", {{"code", code()}}).status, 303);
   EXPECT_EQ(place(visit().log_in("ann")), "/account");
+}
+
+// It would replace the recovery codes, and remove the passkeys.
+TEST_P(AccountSiteTest, AnOpenBrowserIsNotEnoughToSetUpAnAuthenticator) {
+  Visit ann = signed_in("ann");
+  Visit thief = ann;
+  EXPECT_EQ(thief.post("/account/code", {}).status, 403);
+  EXPECT_EQ(thief.post("/account/code", {{"password", "wrong"}}).status, 403);
+  EXPECT_FALSE(*accounts_->second_factor("ann"));
+  // Nor does it show the secret of one that its owner began.
+  EXPECT_EQ(ann.post("/account/code", {{"password", kPassword}}).status, 200);
+  const std::string secret = base32((*accounts_->second_factor("ann"))->secret);
+  const WebAnswer refused = thief.post("/account/code/confirm", {{"code", "000000x"}});
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.body, Not(HasSubstr(secret)));
+  const WebAnswer mistyped = ann.post("/account/code/confirm", {{"code", "000000x"}, {"secret", secret}});
+  EXPECT_EQ(mistyped.status, 403);
+  EXPECT_THAT(mistyped.body, HasSubstr(secret));
+}
+
+TEST_P(AccountSiteTest, GuessingThePasswordInAnOpenBrowserEnds) {
+  Visit thief = signed_in("ann");
+  int tries = 0;
+  while (tries < 20 && thief.post("/account/code", {{"password", "wrong"}}).status == 403) ++tries;
+  EXPECT_EQ(tries, 9) << "one of the ten was to sign in";
+  EXPECT_EQ(thief.post("/account/code", {{"password", kPassword}}).status, 429) << "the right one neither";
 }
 
 TEST_P(AccountSiteTest, GuessingCodesEndsForAnAccount) {

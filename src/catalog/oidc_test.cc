@@ -5,6 +5,7 @@
 
 #include "catalog/account_site_fixture.h"
 #include "catalog/issuer_fixture.h"
+#include "catalog/totp.h"
 #include "crypto/digest.h"
 #include "encoding/base64url.h"
 #include "encoding/json.h"
@@ -166,7 +167,7 @@ TEST_P(IssuerTest, OneThatLiesIsNotUsed) {
 
 TEST_P(IssuerTest, AnIdentityIsLinkedByItsOwner) {
   Visit ann = signed_in("ann");
-  const WebAnswer gone = ann.post("/account/identities", {});
+  const WebAnswer gone = ann.post("/account/identities", {{"password", kPassword}});
   EXPECT_EQ(gone.status, 200);
   EXPECT_THAT(std::string(http::find_header(gone.headers, "Refresh")),
               StartsWith("0; url=https://login.example/authorize?"));
@@ -174,10 +175,11 @@ TEST_P(IssuerTest, AnIdentityIsLinkedByItsOwner) {
   EXPECT_EQ(owner("subject-1"), "ann");
   EXPECT_THAT(ann.get("/account").body, HasSubstr("subject-1"));
   Visit bob = signed_in("bob");
-  EXPECT_EQ(come_back(bob, leave(bob.post("/account/identities", {}))).status, 409) << "it is ann's";
+  EXPECT_EQ(come_back(bob, leave(bob.post("/account/identities", {{"password", kPassword}}))).status, 409)
+      << "it is ann's";
   subject_ = "subject-2";
   bob.get("/account");
-  const std::string state = leave(bob.post("/account/identities", {}));
+  const std::string state = leave(bob.post("/account/identities", {{"password", kPassword}}));
   ASSERT_TRUE(accounts_->set_role("bob", Role::Author).ok());
   EXPECT_EQ(come_back(bob, state).status, 403) << "the session ended meanwhile";
   EXPECT_EQ(owner("subject-2"), "");
@@ -185,6 +187,34 @@ TEST_P(IssuerTest, AnIdentityIsLinkedByItsOwner) {
   EXPECT_EQ(ann.post("/account/identities/remove", {{"issuer", kIssuer}, {"subject", "subject-1"}}).status,
             303);
   EXPECT_EQ(owner("subject-1"), "");
+}
+
+TEST_P(IssuerTest, AnOpenBrowserIsNotEnoughToLinkAnIdentity) {
+  Visit thief = signed_in("ann");
+  for (const FormFields& fields : {FormFields{}, FormFields{{"password", "wrong"}}}) {
+    const WebAnswer refused = thief.post("/account/identities", fields);
+    EXPECT_EQ(refused.status, 403);
+    EXPECT_EQ(http::find_header(refused.headers, "Refresh"), "");
+  }
+  // With an authenticator the code is asked for, too.
+  const std::string secret = new_totp_secret(random_);
+  ASSERT_TRUE(accounts_->begin_second_factor("ann", secret).ok());
+  ASSERT_TRUE(accounts_->confirm_second_factor("ann", 0, {}).ok());
+  const auto code = [&] { return totp_code(secret, totp_step(clock_.now())); };
+  Visit ann = visit();
+  ann.log_in("ann");
+  ann.get("/login/code");
+  EXPECT_EQ(ann.post("/login/code", {{"code", code()}}).status, 303);
+  clock_.advance(30s);
+  ann.get("/account");
+  EXPECT_EQ(ann.post("/account/identities", {{"password", kPassword}}).status, 403);
+  EXPECT_EQ(ann.post("/account/identities", {{"password", kPassword}, {"code", code()}}).status, 200);
+  // An account that only the issuer lets in has nothing that could be asked for.
+  link("robot");
+  Visit robot = visit();
+  EXPECT_EQ(place(sign_in(robot)), "/account");
+  robot.get("/account");
+  EXPECT_EQ(robot.post("/account/identities", {}).status, 200);
 }
 
 TEST_P(IssuerTest, AnUnknownIdentityIsNobodyUnlessRegistrationIsOpen) {

@@ -264,6 +264,24 @@ TEST_P(PasskeysTest, AnOpenBrowserIsNotEnoughToAddOne) {
   EXPECT_TRUE(passkeys_->passkeys("ann")->empty());
 }
 
+TEST_P(PasskeysTest, APasskeyIsAskedForBeforeAnAuthenticatorIsSetUp) {
+  SoftwareAuthenticator authenticator;
+  Visit ann = signed_in("ann");
+  add(ann, authenticator);
+  EXPECT_THAT(ann.get("/account").body,
+              HasSubstr("Set up an authenticator, with a passkey instead of the code"));
+  EXPECT_EQ(ann.post("/account/code", {{"password", kPassword}}).status, 403);
+  EXPECT_EQ(ann.post("/account/code", {{"password", kPassword}, {"code", "123456"}}).status, 403);
+  EXPECT_EQ(ann.post("/account/identities", {{"password", kPassword}}).status, 403);
+  const std::string shown = authenticator.get(question(ann, "/account/passkeys/confirm"));
+  EXPECT_EQ(ann.post("/account/code", {{"credential", shown}}).status, 403) << "nor without the password";
+  EXPECT_FALSE(*accounts_->second_factor("ann"));
+  EXPECT_EQ((*accounts_->find("ann"))->recovery_codes, 10);
+  const WebAnswer begun = ann.post("/account/code", {{"password", kPassword}, {"credential", shown}});
+  EXPECT_EQ(begun.status, 200);
+  EXPECT_THAT(begun.body, HasSubstr("otpauth://totp/"));
+}
+
 TEST_P(PasskeysTest, OnlyTheAccountsOwnPasskeyConfirmsIt) {
   SoftwareAuthenticator anns(KeyType::Es256, 7);
   SoftwareAuthenticator bobs(KeyType::Es256, 8);

@@ -237,7 +237,7 @@ class AccountGallery:
             person.sign_in(name)
         ann = self.people["ann"]
         ann.open("/account")
-        ann.submit("/account/code")
+        ann.submit("/account/code", password=PASSWORD)
         ann.submit("/account/code/confirm", code=code_of(re.search(r"<code>([A-Z2-7]{32})</code>", ann.text)[1]))
         self.waiting = Person(catalog)
         self.waiting.sign_in("ann")
@@ -269,8 +269,8 @@ ACCOUNT_PAGES = {
     "account-administrator": ("root", "root", "/account"),
     "project-refused": ("That didn't work", "ann", "/account", ("/account/projects", {"name": "No", "url": "https://git.example.com/a"})),
     "token": ("The new token", "ann", "/account", ("/account/tokens", {"label": "ci"})),
-    "authenticator": ("Set up an authenticator", "new", "/account", ("/account/code", {})),
-    "authenticator-refused": ("Set up an authenticator", "new", "/account", ("/account/code", {}),
+    "authenticator": ("Set up an authenticator", "new", "/account", ("/account/code", {"password": PASSWORD})),
+    "authenticator-refused": ("Set up an authenticator", "new", "/account", ("/account/code", {"password": PASSWORD}),
                               ("/account/code/confirm", {"code": "no"})),
     "version-of-mine": ("shop", "ann", "/packages/shop/1.0.0"),
     "version-of-mine-yanked": ("shop", "ann", "/packages/shop/1.1.0"),

@@ -28,8 +28,9 @@ function offerPasskey(form: HTMLFormElement, button: HTMLButtonElement, status: 
   };
 
   const send = async () => {
-    // A new passkey needs the form's other fields too; signing in with one takes their place.
-    if (isForNewOne(form) && !form.reportValidity()) return;
+    // A passkey takes the place of a code, and of nothing else that the form asks for.
+    const fields = [...form.querySelectorAll<HTMLInputElement | HTMLSelectElement>("input, select")];
+    if (!fields.every((each) => each.name === "code" || each.reportValidity())) return;
     button.disabled = true;
     status.textContent = "Waiting for the passkey…";
     answered = 0;
