@@ -14,6 +14,7 @@
 #include "catalog/account_site.h"
 #include "catalog/database_fixture.h"
 #include "catalog/oidc.h"
+#include "catalog/previews.h"
 #include "catalog/site.h"
 #include "catalog/sql_account_store.h"
 #include "catalog/sql_feedback_store.h"
@@ -123,6 +124,7 @@ class AccountSiteTest : public ::testing::TestWithParam<DatabaseKind> {
                       if (!txt_.contains(name)) return error(ErrorKind::NotFound, "there is none");
                       return txt_.at(name);
                     },
+                    .previews = previews_.get(),
                     .oidc = oidc_.get(),
                     .passkeys = passkeys_.get()},
         SiteOptions{.url = url, .reads_per_second = 0, .registration = registration});
@@ -167,6 +169,7 @@ class AccountSiteTest : public ::testing::TestWithParam<DatabaseKind> {
   std::unique_ptr<PasskeyStore> passkeys_;
   PasswordHasher passwords_{random_, kCheap};
   FileBlobs blobs_;
+  std::unique_ptr<Previews> previews_;
   std::unique_ptr<OidcClient> oidc_;
   std::map<std::string, std::vector<std::string>> txt_;  // records
   std::vector<std::string> asked_;

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "base/text.h"
 #include "catalog/account_site_fixture.h"
 #include "encoding/json.h"
+#include "package/guests_for_tests.h"
 
 namespace mist::catalog {
 namespace {
@@ -58,6 +61,33 @@ class HidingTest : public AccountSiteTest {
   }
   static std::string blob(const std::string& number) {
     return "/blobs/" + crypto::sha256("bytes of " + number).str();
+  }
+  // As a server that starts.
+  void open_previews() {
+    site_.reset();
+    previews_.reset();
+    previews_ = std::make_unique<Previews>(Previews::World{.files = files_,
+                                                           .packages = blobs_,
+                                                           .directory = dir_.path() / "previews",
+                                                           .options = {},
+                                                           .events = events_});
+    site_ = made(Registration::Closed);
+  }
+  // A module of which browsers get a preview, as a version of the package; the preview's module.
+  ServedModule publish_module(const std::string& package, const std::string& number) {
+    const package::Source source =
+        package::described(package::saying("kind: ConfigMap\n"), "etcd", "{version: 2.0.0}");
+    NewVersion version{.package = package, .version = number, .tag = number, .commit = std::string(40, 'c')};
+    version.digest = blobs_.put(**std::get<wasm::ModuleBytes>(source.content).bytes())->str();
+    EXPECT_TRUE(store_->submit(version).ok());
+    for (int i = 0; i < 600; ++i) {
+      const Preview preview = previews_->of(**store_->version(package, number));
+      if (preview.state == PreviewState::Ready) return preview.module;
+      EXPECT_EQ(preview.problem, "");
+      std::this_thread::sleep_for(50ms);
+    }
+    ADD_FAILURE() << "it is never ready";
+    return {};
   }
   std::vector<std::string> index() {
     std::vector<std::string> versions;
@@ -175,6 +205,32 @@ TEST_P(HidingTest, BytesThatAVisibleVersionHasAreDelivered) {
   EXPECT_EQ(api("GET", blob("1.0.0")).status, 200);
   ASSERT_TRUE(store_->hide_version("copy", "1.0.0", "bad too").ok());
   EXPECT_EQ(api("GET", blob("1.0.0")).status, 410);
+}
+
+TEST_P(HidingTest, TheModulesOfAHiddenVersionAreGone) {
+  open_previews();
+  const std::string module = "/modules/" + publish_module("etcd", "2.0.0").digest;
+  EXPECT_EQ(api("GET", module).status, 200);
+  ASSERT_TRUE(store_->hide_version("etcd", "2.0.0", "it steals keys").ok());
+  for (const bool is_restarted : {false, true}) {
+    if (is_restarted) open_previews();
+    const WebAnswer answer = api("GET", module);
+    EXPECT_EQ(answer.status, 410);
+    EXPECT_THAT(answer.body, HasSubstr("it steals keys"));
+    EXPECT_EQ(http::find_header(answer.headers, "Cache-Control"), "no-store");
+  }
+  ASSERT_TRUE(store_->show_version("etcd", "2.0.0").ok());
+  EXPECT_EQ(api("GET", module).status, 200) << "the restarted server knows it";
+  ASSERT_TRUE(store_->hide_package("etcd", "mod", "bad").ok());
+  EXPECT_EQ(api("GET", module).status, 410);
+  // A version that is visible may have the same one.
+  ASSERT_TRUE(
+      store_->add_project({.name = "copy", .owner = "bob", .url = "https://git.example.com/copy"}).ok());
+  ASSERT_EQ("/modules/" + publish_module("copy", "2.0.0").digest, module);
+  EXPECT_EQ(api("GET", module).status, 200);
+  ASSERT_TRUE(store_->hide_version("copy", "2.0.0", "bad too").ok());
+  EXPECT_EQ(api("GET", module).status, 410);
+  EXPECT_EQ(api("GET", "/modules/" + crypto::sha256("nothing").str()).status, 404);
 }
 
 TEST_P(HidingTest, NothingHiddenIsTestedOrPolled) {

@@ -33,15 +33,14 @@ std::string why_not(const Error& failure) {
   return because.empty() ? failure.message : fmt::format("{}: {}", failure.message, because);
 }
 
-Value to_value(const Preview& preview, const std::vector<std::string>& engines) {
+Value to_value(const Preview& preview) {
   if (preview.state == PreviewState::Impossible) return Value::object({{"problem", Value(preview.problem)}});
   const ServedModule& module = preview.module;
   return Value::object({{"digest", Value(module.digest)},
                         {"bytes", Value(static_cast<std::int64_t>(module.bytes))},
                         {"packed", Value(module.packed)},
                         {"packedBytes", Value(static_cast<std::int64_t>(module.packed_bytes))},
-                        {"facts", Value(preview.facts)},
-                        {"engines", Value(Value::Array(engines.begin(), engines.end()))}});
+                        {"facts", Value(preview.facts)}});
 }
 
 std::optional<Preview> preview_of(const Value& value) {
@@ -159,22 +158,29 @@ Previews::Known Previews::make(const Wanted& wanted, const Context& context) {
 
 // With its engines, which are what takes time after a restart.
 Result<Previews::Made> Previews::made(const Wanted& wanted, const Context& context) {
-  std::optional<Made> known = remembered(wanted.key);
-  if (!known) {
-    auto built = build(wanted, context);
-    if (!built.ok() && !is_final(built.error())) return std::move(built).error();
-    known = built.ok()
-                ? *std::move(built)
-                : Made{.preview = {.state = PreviewState::Impossible, .problem = why_not(built.error())},
-                       .engines = {}};
-    remember(wanted.key, *known);
+  std::optional<Made> known = kept(file_of(wanted.key));
+  const bool is_new = !known;
+  if (is_new) {
+    MIST_TRY(known, build_or_why_not(wanted, context));
+    known->version = {wanted.package, wanted.version};
   }
-  for (const std::string& each : known->engines) MIST_TRY_VOID(served_engine(each));
-  if (const ServedModule& module = known->preview.module; !module.packed.empty()) {
-    const std::scoped_lock lock(mutex_);
-    packed_.insert_or_assign(module.digest, module.packed);
+  known->engine_modules.clear();
+  for (const std::string& each : known->engines) {
+    MIST_TRY(const ServedModule engine, served_engine(each));
+    known->engine_modules.push_back(engine.digest);
+    if (!engine.packed.empty()) known->engine_modules.push_back(engine.packed);
   }
+  if (is_new) keep_made(file_of(wanted.key), *known);
+  note(*known);
   return *std::move(known);
+}
+
+// Errors: those that may not come again.
+Result<Previews::Made> Previews::build_or_why_not(const Wanted& wanted, const Context& context) {
+  auto built = build(wanted, context);
+  if (built.ok() || !is_final(built.error())) return built;
+  return Made{.preview = {.state = PreviewState::Impossible, .problem = why_not(built.error())},
+              .engines = {}};
 }
 
 Result<Previews::Made> Previews::build(const Wanted& wanted, const Context& context) {
@@ -279,13 +285,18 @@ Result<ServedModule> Previews::keep(const std::string& module, std::uint64_t mos
   return served;
 }
 
-std::optional<Previews::Made> Previews::remembered(const std::string& key) const {
-  const auto text = world_.files.read(world_.directory / (key + ".json"), 64u << 10);
+std::optional<Previews::Made> Previews::kept(const Path& file) const {
+  const auto text = world_.files.read(file, 64u << 10);
   const auto value = text.ok() ? encoding::parse_json(*text) : Result<Value>(text.error());
   if (!value.ok() || !value->is_object()) return std::nullopt;
   std::optional<Preview> preview = preview_of(*value);
   if (!preview) return std::nullopt;
-  Made made{.preview = *std::move(preview), .engines = value->texts_at("engines")};
+  Made made{.preview = *std::move(preview),
+            .engines = value->texts_at("engines"),
+            .version = {std::string(value->string_at("package")), std::string(value->string_at("version"))},
+            .engine_modules = value->texts_at("engineModules")};
+  // An older program didn't say whose it is.
+  if (made.version.package.empty()) return std::nullopt;
   if (made.preview.state != PreviewState::Ready) return made;
   const auto is_there = [&](const std::string& digest) {
     const auto parsed = crypto::Digest::parse(digest);
@@ -298,12 +309,47 @@ std::optional<Previews::Made> Previews::remembered(const std::string& key) const
   return made;
 }
 
-void Previews::remember(const std::string& key, const Made& made) {
-  const Status written =
-      world_.files.write(world_.directory / (key + ".json"),
-                         encoding::to_json(to_value(made.preview, made.engines)) + "\n", {.mode = 0600});
+void Previews::keep_made(const Path& file, const Made& made) {
+  const auto list = [](const std::vector<std::string>& texts) {
+    return Value(Value::Array(texts.begin(), texts.end()));
+  };
+  Value value = to_value(made.preview);
+  value.set("package", Value(made.version.package));
+  value.set("version", Value(made.version.version));
+  value.set("engines", list(made.engines));
+  value.set("engineModules", list(made.engine_modules));
+  const Status written = world_.files.write(file, encoding::to_json(value) + "\n", {.mode = 0600});
   if (!written.ok())
     world_.events.warn(fmt::format("a preview can't be kept: {}", written.error().to_line()));
+}
+
+void Previews::note(const Made& made) {
+  const ServedModule& module = made.preview.module;
+  const std::scoped_lock lock(mutex_);
+  if (!module.packed.empty()) packed_.insert_or_assign(module.digest, module.packed);
+  for (const std::string& digest : {module.digest, module.packed, made.preview.facts})
+    if (!digest.empty()) made_of_[digest].insert(made.version);
+  engine_modules_.insert(made.engine_modules.begin(), made.engine_modules.end());
+}
+
+void Previews::note_all_kept() {
+  const auto entries = world_.files.list(world_.directory);
+  if (!entries.ok() && entries.error().kind != ErrorKind::NotFound)
+    world_.events.warn(fmt::format("previews can't be read: {}", entries.error().to_line()));
+  if (!entries.ok()) return;
+  for (const DirectoryEntry& each : *entries) {
+    if (!each.name.ends_with(".json")) continue;
+    if (const std::optional<Made> made = kept(world_.directory / each.name)) note(*made);
+  }
+}
+
+std::optional<std::vector<VersionName>> Previews::made_of(const std::string& digest) {
+  std::call_once(all_noted_, [this] { note_all_kept(); });
+  const std::scoped_lock lock(mutex_);
+  if (engine_modules_.contains(digest)) return std::vector<VersionName>();
+  const auto found = made_of_.find(digest);
+  if (found == made_of_.end()) return std::nullopt;
+  return std::vector<VersionName>(found->second.begin(), found->second.end());
 }
 
 Result<std::vector<PreviewRun>> Previews::runs(const Version& version, const std::string& reference,

@@ -50,6 +50,12 @@ struct PreviewRun {
   ServedModule engine;
 };
 
+/// A version by its names.
+struct VersionName {
+  std::string package = {}, version = {};
+  auto operator<=>(const VersionName&) const = default;
+};
+
 class Previews {
  public:
   /// A module of a version that is larger on the way isn't served. The largest engine has 7.4 MB there: a
@@ -82,6 +88,9 @@ class Previews {
                                        const encoding::Value& values);
   /// The bytes with this digest, if they are a module (or one in gzip) that was made here. NotFound.
   Result<std::shared_ptr<const std::string>> bytes(const std::string& digest);
+  /// The versions of which the module with this digest was made, also before this program began; none: it is
+  /// an engine. nullopt: no module with this digest is known. The first call reads what is kept of all.
+  std::optional<std::vector<VersionName>> made_of(const std::string& digest);
   /// A module's, in gzip; empty: there is none.
   std::string packed_digest(const std::string& digest) const;
 
@@ -92,6 +101,8 @@ class Previews {
   struct Made {
     Preview preview;
     std::vector<std::string> engines;  // names; none of a module that runs by itself
+    VersionName version = {};
+    std::vector<std::string> engine_modules = {};  // digests of these engines, as they are served
   };
   struct Known {
     Preview preview;
@@ -107,8 +118,14 @@ class Previews {
                             const package::Files& files);
   Result<ServedModule> served_engine(std::string_view name);
   Result<ServedModule> keep(const std::string& module, std::uint64_t most_on_the_way);
-  std::optional<Made> remembered(const std::string& key) const;
-  void remember(const std::string& key, const Made& made);
+  Result<Made> build_or_why_not(const Wanted& wanted, const Context& context);
+  Path file_of(const std::string& key) const { return world_.directory / (key + ".json"); }
+  // The preview that the file keeps of a version; nullopt: there is none, or a module of it is missing.
+  std::optional<Made> kept(const Path& file) const;
+  void keep_made(const Path& file, const Made& made);
+  // Its modules may be served from now on.
+  void note(const Made& made);
+  void note_all_kept();
   std::string key_of(const Version& version) const;
 
   World world_;
@@ -120,7 +137,10 @@ class Previews {
   std::map<std::string, Known> known_;                        // by key
   std::map<std::string, ServedModule, std::less<>> engines_;  // by name
   std::map<std::string, std::string> packed_;                 // by the module's digest
-  SharedBytes shared_;                                        // by digest
+  std::map<std::string, std::set<VersionName>> made_of_;      // by a module's digest
+  std::set<std::string> engine_modules_;                      // digests
+  std::once_flag all_noted_;
+  SharedBytes shared_;  // by digest
   std::jthread thread_;
 };
 

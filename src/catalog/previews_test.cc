@@ -16,7 +16,10 @@ namespace mist::catalog {
 namespace {
 
 using encoding::Value;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Optional;
 
 // In place of an engine of templates: renders nothing, and holds much that packs well.
 std::string small_engine() {
@@ -297,6 +300,48 @@ TEST_F(PreviewsTest, AnotherEngineMakesAnotherPreview) {
   const Preview second = made(version);
   ASSERT_EQ(second.state, PreviewState::Ready) << second.problem;
   EXPECT_NE(second.module.digest, first.module.digest) << "it names its engine";
+}
+
+TEST_F(PreviewsTest, KnowsOfWhichVersionsAModuleIsAlsoAfterARestart) {
+  const Version version = version_of_module(program());
+  Version other = version;
+  other.version = "1.0.1";
+  const Preview preview = made(version);
+  EXPECT_THAT(previews_->made_of(preview.module.digest), Optional(ElementsAre(VersionName{"shop", "1.0.0"})));
+  ASSERT_EQ(made(other).module.digest, preview.module.digest) << "the same bytes";
+  const Version thin = version_of(kube());
+  made(thin);
+  const auto runs = previews_->runs(thin, "shop 1.0.0", Value::object());
+  ASSERT_TRUE(runs.ok()) << runs.error().to_line();
+  const ServedModule engine = runs->front().engine;
+  for (const bool is_restarted : {false, true}) {
+    if (is_restarted) open();
+    for (const std::string& digest : {preview.module.digest, preview.module.packed, preview.facts})
+      EXPECT_THAT(previews_->made_of(digest),
+                  Optional(ElementsAre(VersionName{"shop", "1.0.0"}, VersionName{"shop", "1.0.1"})));
+    EXPECT_THAT(previews_->made_of(engine.digest), Optional(IsEmpty()));
+    EXPECT_THAT(previews_->made_of(engine.packed), Optional(IsEmpty()));
+    EXPECT_EQ(previews_->made_of(version.digest), std::nullopt);
+  }
+}
+
+TEST_F(PreviewsTest, WhatAnOlderProgramKeptIsMadeAnew) {
+  const Version version = version_of(kube());
+  const std::string digest = made(version).module.digest;
+  const Path directory = dir_.path() / "previews";
+  for (const DirectoryEntry& each : *files_.list(directory)) {
+    if (!each.name.ends_with(".json")) continue;
+    // It didn't say of which version it is.
+    auto value = encoding::parse_json(*files_.read(directory / each.name));
+    ASSERT_TRUE(value.ok());
+    EXPECT_TRUE(value->erase("package"));
+    EXPECT_TRUE(value->erase("version"));
+    ASSERT_TRUE(files_.write(directory / each.name, encoding::to_json(*value)).ok());
+  }
+  open();
+  EXPECT_EQ(previews_->made_of(digest), std::nullopt);
+  EXPECT_EQ(made(version).module.digest, digest);
+  EXPECT_THAT(previews_->made_of(digest), Optional(ElementsAre(VersionName{"shop", "1.0.0"})));
 }
 
 TEST_F(PreviewsTest, GivesOnlyWhatWasMadeHere) {

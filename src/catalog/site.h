@@ -108,6 +108,8 @@ class Site {
   Reply preview(const Call& call);
   Result<encoding::Value> preview_plan(const Version& version, const Preview& preview, const Call& call);
   Reply module(const Call& call);
+  // NotFound: no preview has it. Gone: moderators hid all versions that it is of.
+  Status check_module(const std::string& digest);
   Reply add_project(const Call& call);
   Reply projects(const Call& call);
   Reply project(const Call& call);

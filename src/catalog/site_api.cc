@@ -416,11 +416,26 @@ Result<Value> Site::preview_plan(const Version& version, const Preview& preview,
                               .command = command});
 }
 
+Status Site::check_module(const std::string& digest) {
+  const auto versions = world_.previews->made_of(digest);
+  // An engine is of no version.
+  if (versions && versions->empty()) return {};
+  Error refusal = no_such("module with the digest", digest);
+  if (!versions) return refusal;
+  for (const VersionName& each : *versions) {
+    MIST_TRY(const std::optional<Version> version, world_.store.version(each.package, each.version));
+    if (version && !version->hidden) return {};
+    if (version) refusal = hidden_by_moderators(each.package + " " + each.version, *version->hidden);
+  }
+  return refusal;
+}
+
 Site::Reply Site::module(const Call& call) {
   const std::string digest = call.name("digest");
   const auto parsed = crypto::Digest::parse(digest);
   if (!parsed.ok()) return parsed.error();
   if (world_.previews == nullptr) return no_such("module with the digest", digest);
+  MIST_TRY_VOID(check_module(digest));
   const std::string packed = takes_gzip(call.request) ? world_.previews->packed_digest(digest) : "";
   auto bytes = world_.previews->bytes(packed.empty() ? digest : packed);
   if (!bytes.ok() && bytes.error().kind == ErrorKind::NotFound)
