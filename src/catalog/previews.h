@@ -2,7 +2,8 @@
 // The modules that a browser needs to render a version itself: the version as one WebAssembly module that
 // holds its files and names its engine (as `mistctl package build --thin` makes it), and the engines; or the
 // module that a version is, with a bound on its memory. They are made once, by one thread beside the
-// requests, and kept in files named by their digests. Why files and engines are apart: README.md. Any thread.
+// requests, and kept in files named by their digests; beside them, for each version, what its preview is, and
+// whose. Why files and engines are apart: README.md. Any thread.
 
 #include <condition_variable>
 #include <deque>
