@@ -25,7 +25,8 @@ Status must_be_backup(FileSystem& files, const Path& source) {
 }
 
 // `fill` writes it beside, and then it is there.
-Status appear(FileSystem& files, const Path& target, const std::function<Status(const Path&)>& fill) {
+Status appear(FileSystem& files, const Path& wanted, const std::function<Status(const Path&)>& fill) {
+  const Path target = wanted.filename().empty() ? wanted.parent_path() : wanted;  // "copies/monday/"
   if (files.exists(target)) return error(ErrorKind::Conflict, "{} is there already", target.string());
   const Path beside = target.parent_path() / ("." + target.filename().string() + ".incomplete");
   MIST_TRY_VOID(files.remove_all(beside));
@@ -66,8 +67,7 @@ Status restore(FileSystem& files, const Path& source, const DataPlaces& data, co
   MIST_TRY_VOID(must_be_backup(files, source));
   return appear(files, data.root, [&](const Path& directory) -> Status {
     const DataPlaces copy{directory};
-    MIST_TRY(const std::string database, files.read(DataPlaces{source}.database(), std::uint64_t{1} << 40));
-    MIST_TRY_VOID(files.write(copy.database(), database, {.mode = 0600}));
+    MIST_TRY_VOID(copy_sqlite(DataPlaces{source}.database(), copy.database()));
     MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite(copy.database()));
     const FileBlobs from(files, DataPlaces{source}.blobs());
     FileBlobs to(files, copy.blobs());

@@ -185,6 +185,29 @@ TEST_P(BackupTest, LeadsFromSqliteToPostgresAndBackWithEverything) {
   EXPECT_EQ(*again.feedback->add_comment("etcd", "bob", "fourth"), 4);
 }
 
+TEST_P(BackupTest, TakesPathsThatEndWithASlash) {
+  Kept kept = in_file(first_);
+  FileBlobs blobs(files_, first_.blobs());
+  fill(kept, blobs);
+  Status done = back_up(files_, first_, backup_ / "", Context());
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_EQ(back_up(files_, first_, backup_ / "", Context()).error().kind, ErrorKind::Conflict);
+  done = restore(files_, backup_ / "", DataPlaces{last_.root / ""}, Context());
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_TRUE(*in_file(last_).accounts->find("bob"));
+}
+
+// Such as a file system's snapshot of the data.
+TEST_P(BackupTest, RestoresWhatStandsInTheLogBesideTheDatabase) {
+  Kept kept = in_file(first_);
+  FileBlobs blobs(files_, first_.blobs());
+  fill(kept, blobs);
+  ASSERT_TRUE(kept.accounts->add("late", Role::Author, "").ok());
+  const Status done = restore(files_, first_.root, last_, Context());
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_TRUE(*in_file(last_).accounts->find("late"));
+}
+
 TEST_P(BackupTest, IsRefusedByADatabaseThatHasACatalog) {
   Kept kept = in_file(first_);
   FileBlobs blobs(files_, first_.blobs());

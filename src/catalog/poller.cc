@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "base/text.h"
-#include "catalog/admit.h"
 #include "config/paths.h"
 #include "registry/git.h"
 #include "registry/package_blob.h"
@@ -17,6 +16,8 @@ namespace {
 constexpr std::size_t kMostTags = 10'000;  // of a repository that are looked at
 constexpr std::size_t kMostNewTags = 100;  // that one poll takes
 constexpr Duration kFetchTime = std::chrono::minutes(3);
+constexpr Duration kPollTime = std::chrono::minutes(5);  // of all that is fetched at once
+constexpr Duration kLease = std::chrono::minutes(6);     // after which somebody else may poll the same
 constexpr std::uint64_t kLargestFetch = std::uint64_t{512} << 20;
 constexpr Duration kTick = std::chrono::seconds(1);
 
@@ -26,11 +27,33 @@ bool may_be_later(const Error& failure) {
          failure.kind == Internal;
 }
 
+// What says nothing of the package, but of the way to it or of this machine: it is tried again.
+template <typename T>
+Result<T> as_temporary(Result<T> result) {
+  if (!result.ok()) result.error().kind = ErrorKind::Retryable;
+  return result;
+}
+
+// Of what goes to the repository: it may be private for an hour, or refuse us for a while. One that is too
+// large stays so.
+template <typename T>
+Result<T> as_reached(Result<T> result) {
+  const bool refused = !result.ok() && (result.error().kind == ErrorKind::Forbidden ||
+                                        result.error().kind == ErrorKind::NotFound);
+  return refused ? as_temporary(std::move(result)) : result;
+}
+
 std::string words_of(const Error& failure) {
   std::string text =
       failure.where ? fmt::format("{}: {}", failure.where->text(), failure.to_line()) : failure.to_line();
   if (!failure.hint.empty()) text += fmt::format("\n{}", failure.hint);
   return text;
+}
+
+Error moved(const std::string& tag, const std::string& package, const std::string& version) {
+  return error(ErrorKind::Conflict, "the tag {} was moved, and {} {} stays as it was published", tag, package,
+               version)
+      .with_hint("a version never changes: push the change with another tag");
 }
 
 // The module of the project's directory, or else the directory; or the file that the project names.
@@ -137,7 +160,7 @@ Result<std::optional<Project>> Poller::take_due_project() {
     }
   }
   // Should this process die, it is due again some minutes later.
-  MIST_TRY(std::optional<Project> due, world_.store.take_due_project(2 * kFetchTime, polls));
+  MIST_TRY(std::optional<Project> due, world_.store.take_due_project(kLease, polls));
   if (!due) return due;
   const std::scoped_lock lock(mutex_);
   polled_.push_back(*due);
@@ -166,14 +189,14 @@ Status Poller::take_tags(const Project& project, const Context& context) {
     url = url.without_redirects();
   }
   const registry::Git git(world_.processes);
-  const Context bounded = context.with_timeout(kFetchTime);
+  const Context bounded = context.with_timeout(kPollTime);
   MIST_TRY(const std::string listing,
            git.run({.arguments = {"ls-remote", "--quiet", "--tags", "--", url.text()},
                     .repository = {},
                     .remote = &url,
                     .input = {},
                     .output_limit = std::uint64_t{8} << 20},
-                   bounded));
+                   bounded.with_timeout(kFetchTime)));
   std::vector<RemoteTag> tags = parse_remote_tags(listing);
   if (tags.size() > kMostTags) tags.resize(kMostTags);
   std::vector<std::pair<encoding::SemVer, RemoteTag>> versions;
@@ -181,28 +204,40 @@ Status Poller::take_tags(const Project& project, const Context& context) {
     if (auto version = version_of_tag(tag.name, project.name))
       versions.emplace_back(*std::move(version), std::move(tag));
   std::ranges::sort(versions, {}, [](const auto& each) { return each.first; });
-  std::optional<Error> first;
-  std::size_t taken = 0;
+  return take_new(project, url, versions, bounded);
+}
+
+// Goes on after a version that can't be taken; gives the first problem.
+Status Poller::take_new(const Project& project, const registry::GitUrl& url,
+                        const std::vector<std::pair<encoding::SemVer, RemoteTag>>& versions,
+                        const Context& context) {
+  MIST_TRY(auto known, world_.store.commits(project.name));
+  Status problem;
+  std::size_t fetched = 0;
   for (const auto& [version, tag] : versions) {
-    MIST_TRY(const bool known, world_.store.has_tag(project.name, tag.name, tag.commit));
-    if (known) continue;
-    if (++taken > kMostNewTags) break;
-    Status done = take(project, url, tag.name, tag.commit, context);
-    MIST_TRY_VOID(context.check());
-    if (!done.ok() && !first) first = std::move(done).error();
+    const std::string number = version.to_string();
+    const auto stored = known.find(number);
+    if (stored != known.end() && stored->second == tag.commit) continue;
+    Status done;
+    if (stored != known.end()) {
+      done = moved(tag.name, project.name, number);
+    } else {
+      if (fetched++ == kMostNewTags) break;
+      done = take(project, url, tag.name, tag.commit, context);
+      if (done.ok()) known.emplace(number, tag.commit);
+    }
+    if (problem.ok()) problem = std::move(done);
+    // What is left is looked at the next time.
+    if (!context.check().ok()) break;
   }
-  if (first) return *std::move(first);
-  return {};
+  return problem;
 }
 
 Status Poller::take(const Project& project, const registry::GitUrl& url, const std::string& tag,
                     const std::string& commit, const Context& context) {
   MIST_TRY(const NewVersion version, read(project, url, tag, commit, context));
   MIST_TRY(const Submitted submitted, world_.store.submit(version));
-  if (submitted == Submitted::Changed)
-    return error(ErrorKind::Conflict, "the tag {} was moved, and {} {} stays as it was published", tag,
-                 project.name, version.version)
-        .with_hint("a version never changes: push the change with another tag");
+  if (submitted == Submitted::Changed) return moved(tag, project.name, version.version);
   if (submitted == Submitted::Known) return {};
   world_.events.info(fmt::format("{} {}: taken at {}", project.name, version.version, commit.substr(0, 12)));
   return world_.store.audit({.when = {},
@@ -225,21 +260,23 @@ Result<NewVersion> Poller::read(const Project& project, const registry::GitUrl& 
   const WallTime began = world_.clock.now();
   const auto admitted = [&]() -> Result<Admitted> {
     const Path directory = world_.directory / project.name;
-    MIST_TRY_VOID(config::make_private_directory(world_.files, directory));
+    MIST_TRY_VOID(as_temporary(config::make_private_directory(world_.files, directory)));
     const registry::Git git(world_.processes);
     registry::SnapshotStore snapshots(world_.files, git, directory, url, tag);
     const Context bounded = context.with_timeout(kFetchTime);
-    MIST_TRY(const registry::SnapshotStore::Updated updated,
-             snapshots.update(bounded, false, [](const registry::Snapshot&) { return Status(); }));
+    MIST_TRY(
+        const registry::SnapshotStore::Updated updated,
+        as_reached(snapshots.update(bounded, false, [](const registry::Snapshot&) { return Status(); })));
     if (updated.snapshot.commit != commit)
       return error(ErrorKind::Retryable, "the tag {} was moved while it was read", tag);
     MIST_TRY(const registry::PackageIndex index, snapshots.index(updated.snapshot));
     MIST_TRY(const registry::Located located, locate(index, project, *version));
-    MIST_TRY(const registry::PackageContent content, snapshots.read(updated.snapshot, located, bounded));
+    MIST_TRY(const registry::PackageContent content,
+             as_reached(snapshots.read(updated.snapshot, located, bounded)));
     Result<Admitted> read_facts = Admitted();
     if (const auto* const module = std::get_if<registry::PackageModule>(&content)) {
       MIST_TRY(package::Files beside,
-               files_beside(snapshots, updated.snapshot, index, located.path, bounded));
+               as_reached(files_beside(snapshots, updated.snapshot, index, located.path, bounded)));
       read_facts = admit_module({.module = *module, .path = located.path, .beside = std::move(beside)},
                                 project.name, *version);
     } else {
@@ -247,7 +284,7 @@ Result<NewVersion> Poller::read(const Project& project, const registry::GitUrl& 
     }
     if (!read_facts.ok()) return read_facts;
     MIST_TRY(const std::string blob, registry::blob_of(content));
-    MIST_TRY(const crypto::Digest digest, world_.blobs.put(blob));
+    MIST_TRY(const crypto::Digest digest, as_temporary(world_.blobs.put(blob)));
     result.digest = digest.str();
     return read_facts;
   }();

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -17,8 +18,10 @@
 #include "base/event.h"
 #include "base/fs.h"
 #include "base/process_limits.h"
+#include "catalog/admit.h"
 #include "catalog/blobs.h"
 #include "catalog/store.h"
+#include "encoding/semver.h"
 #include "http/resolve.h"
 #include "registry/git_url.h"
 
@@ -79,6 +82,9 @@ class Poller {
 
  private:
   Status take_tags(const Project& project, const Context& context);
+  Status take_new(const Project& project, const registry::GitUrl& url,
+                  const std::vector<std::pair<encoding::SemVer, RemoteTag>>& versions,
+                  const Context& context);
   Status take(const Project& project, const registry::GitUrl& url, const std::string& tag,
               const std::string& commit, const Context& context);
   Result<NewVersion> read(const Project& project, const registry::GitUrl& url, const std::string& tag,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <thread>
+#include <utility>
 
 #include "catalog/catalog_database.h"
 #include "catalog/sql_account_store.h"
@@ -23,6 +24,29 @@ using registry::testing::Upstream;
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+// Git that counts how often it fetches, and may be refused by the repository then.
+class CountingGit final : public ProcessRunner {
+ public:
+  explicit CountingGit(ProcessRunner& git) : git_(git) {}
+
+  Result<ProcessResult> run(const Command& command, const Context& context) override {
+    const bool fetches = std::ranges::any_of(
+        command.arguments, [](const std::string& word) { return word == "fetch" || word == "clone"; });
+    if (!fetches) return git_.run(command, context);
+    ++count_;
+    if (!refused_) return git_.run(command, context);
+    return ProcessResult{128, {}, "fatal: unable to access: The requested URL returned error: 403\n"};
+  }
+  void refuse(bool refused) { refused_ = refused; }
+  /// Since the last call.
+  int fetches() { return std::exchange(count_, 0); }
+
+ private:
+  ProcessRunner& git_;
+  bool refused_ = false;
+  int count_ = 0;
+};
 
 class PollerTest : public ::testing::Test {
  protected:
@@ -52,7 +76,7 @@ class PollerTest : public ::testing::Test {
   }
   Status poll(Repositories allowed = Repositories::Any, http::Resolver resolve = http::resolve_host) {
     Poller poller({.files = files_,
-                   .processes = git_,
+                   .processes = counting_,
                    .clock = clock_,
                    .events = events_,
                    .store = *store_,
@@ -77,6 +101,7 @@ class PollerTest : public ::testing::Test {
   HostFileSystem files_;
   HostProcessRunner processes_;
   StrangersGit git_{processes_, dir_.path() / "home"};
+  CountingGit counting_{git_};
   mist::testing::RecordedEvents events_;
   std::unique_ptr<Store> store_;
   FileBlobs blobs_{files_, dir_.path() / "blobs"};
@@ -186,6 +211,36 @@ TEST_F(PollerTest, AMovedTagChangesNothingAndIsSaid) {
   EXPECT_EQ(polled.error().kind, ErrorKind::Conflict);
   EXPECT_THAT((*store_->project("etcd"))->problem, HasSubstr("the tag v1.0.0 was moved"));
   EXPECT_EQ((*store_->version("etcd", "1.0.0"))->digest, digest);
+}
+
+// Each poll takes so many versions, and no more: they aren't used up by tags that make none.
+TEST_F(PollerTest, FetchesOnlyWhatMakesAVersion) {
+  link();
+  kube("1.0.0");
+  tag("v1.0.0");
+  upstream_.git({"tag", "etcd-1.0.0"});
+  ASSERT_TRUE(poll().ok());
+  EXPECT_EQ(counting_.fetches(), 1) << "both tags are one version";
+  ASSERT_TRUE(poll().ok());
+  EXPECT_EQ(counting_.fetches(), 0);
+  upstream_.commit();
+  upstream_.git({"tag", "--force", "v1.0.0"});
+  EXPECT_EQ(poll().error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(counting_.fetches(), 0) << "what was moved changes nothing";
+}
+
+// A version number that failed is used up: it must be the package that failed.
+TEST_F(PollerTest, ARefusalOnTheWayIsTriedAgain) {
+  link();
+  kube("1.0.0");
+  tag("v1.0.0");
+  counting_.refuse(true);
+  EXPECT_FALSE(poll().ok());
+  EXPECT_TRUE(versions().empty());
+  EXPECT_THAT((*store_->project("etcd"))->problem, HasSubstr("403"));
+  counting_.refuse(false);
+  ASSERT_TRUE(poll().ok());
+  EXPECT_THAT(versions(), ElementsAre("1.0.0 queued"));
 }
 
 TEST_F(PollerTest, LinksAndSubmodulesOfARepositoryLeadNowhere) {

@@ -79,12 +79,21 @@ Result<Project> SqlStore::add_project(const NewProject& wanted) {
         .with_hint("lower case letters, digits and '-'");
   Status done = writing([&](Database& db) -> Status {
     MIST_TRY(const std::int64_t account, account_id(db, wanted.owner));
-    // A name stays with the account whose versions it has: nobody else continues them.
+    std::int64_t linked = 0;
+    MIST_TRY_VOID(db.query("SELECT count(*) FROM projects WHERE account = ? AND linked = 1", {account},
+                           [&](const Row& row) { linked = row.integer(0); }));
+    if (linked >= kMostProjects)
+      return error(ErrorKind::Conflict, "{} has {} projects, and an account may have no more", wanted.owner,
+                   linked)
+          .with_hint("unlink one, or link it with another account");
+    // A name stays with the account whose versions it has: nobody else continues them. One that never had any
+    // is free once it is unlinked.
     MIST_TRY(const std::int64_t made,
              db.run("INSERT INTO projects (name, account, url, path, webhook_secret, created, due) "
-                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT (name) DO UPDATE SET url = ?3, "
-                    "path = ?4, webhook_secret = ?5, due = ?6, problem = '', linked = 1 "
-                    "WHERE projects.linked = 0 AND projects.account = ?2",
+                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT (name) DO UPDATE SET account = ?2, "
+                    "url = ?3, path = ?4, webhook_secret = ?5, due = ?6, problem = '', linked = 1 "
+                    "WHERE projects.linked = 0 AND (projects.account = ?2 OR NOT EXISTS (SELECT 1 FROM "
+                    "versions WHERE versions.project = projects.id))",
                     {wanted.name, account, wanted.url, wanted.path, wanted.webhook_secret.reveal(), now()}));
     if (made == 0) return error(ErrorKind::Conflict, "the name {} is taken", wanted.name);
     return {};
@@ -210,13 +219,12 @@ Status SqlStore::show_version(const std::string& package, const std::string& ver
       {package, version}, not_there("hidden version", fmt::format("{} {}", package, version)));
 }
 
-Result<bool> SqlStore::has_tag(const std::string& package, const std::string& tag,
-                               const std::string& commit) {
-  bool found = false;
+Result<std::map<std::string, std::string>> SqlStore::commits(const std::string& package) {
+  std::map<std::string, std::string> found;
   MIST_TRY_VOID(
-      read("SELECT 1 FROM versions v JOIN projects p ON p.id = v.project WHERE p.name = ? AND "
-           "v.tag = ? AND v.\"commit\" = ?",
-           {package, tag, commit}, [&](const Row&) { found = true; }));
+      read("SELECT v.version, v.\"commit\" FROM versions v JOIN projects p ON p.id = v.project "
+           "WHERE p.name = ?",
+           {package}, [&](const Row& row) { found.emplace(row.text(0), row.text(1)); }));
   return found;
 }
 

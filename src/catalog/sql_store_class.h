@@ -46,8 +46,7 @@ class SqlStore final : public Store {
   Status hide_version(const std::string& package, const std::string& version,
                       const std::string& why) override;
   Status show_version(const std::string& package, const std::string& version) override;
-  Result<bool> has_tag(const std::string& package, const std::string& tag,
-                       const std::string& commit) override;
+  Result<std::map<std::string, std::string>> commits(const std::string& package) override;
   Result<Submitted> submit(const NewVersion& wanted) override;
   Result<std::vector<Version>> versions(const std::string& package) override;
   Result<std::optional<Version>> version(const std::string& package, const std::string& version) override;

@@ -22,6 +22,7 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
 constexpr Duration kTerm = 30s;
@@ -116,6 +117,7 @@ TEST_P(StoreTest, ANameIsOneAccountsForEver) {
   const NewProject other{
       .name = "etcd", .owner = "bob", .url = "u", .path = "", .webhook_secret = SecretString("t")};
   EXPECT_EQ(store_->add_project(other).error().kind, ErrorKind::Conflict);
+  submit(version("etcd", "1.0.0"));
   ASSERT_TRUE(store_->remove_project("etcd").ok());
   EXPECT_FALSE(*store_->project("etcd"));
   EXPECT_EQ(store_->add_project(other).error().kind, ErrorKind::Conflict)
@@ -123,6 +125,27 @@ TEST_P(StoreTest, ANameIsOneAccountsForEver) {
   project("etcd");
   EXPECT_TRUE(*store_->project("etcd"));
   EXPECT_EQ(store_->remove_project("none").error().kind, ErrorKind::NotFound);
+}
+
+TEST_P(StoreTest, ANameWithoutVersionsIsFreeOnceItIsUnlinked) {
+  author("ann");
+  author("bob");
+  project("etcd");
+  ASSERT_TRUE(store_->remove_project("etcd").ok());
+  project("etcd", "bob");
+  EXPECT_EQ((*store_->project("etcd"))->owner, "bob");
+}
+
+TEST_P(StoreTest, AnAccountHasSoManyProjectsAndNoMore) {
+  author("ann");
+  for (int i = 0; i < kMostProjects; ++i) project(fmt::format("p{}", i));
+  const NewProject more{
+      .name = "more", .owner = "ann", .url = "u", .path = "", .webhook_secret = SecretString("t")};
+  const auto refused = store_->add_project(more);
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(refused.error().message, HasSubstr("1000 projects"));
+  ASSERT_TRUE(store_->remove_project("p7").ok());
+  EXPECT_TRUE(store_->add_project(more).ok());
 }
 
 TEST_P(StoreTest, AProjectIsPolledWhenItsTimeHasComeOrSomebodyAsks) {
@@ -171,8 +194,8 @@ TEST_P(StoreTest, AVersionNeverChanges) {
   moved.digest = crypto::sha256("other").str();
   EXPECT_EQ(*store_->submit(moved), Submitted::Changed);
   EXPECT_EQ((*store_->version("etcd", "1.0.0"))->commit, std::string(40, 'a'));
-  EXPECT_TRUE(*store_->has_tag("etcd", "v1.0.0", std::string(40, 'a')));
-  EXPECT_FALSE(*store_->has_tag("etcd", "v1.0.0", std::string(40, 'b')));
+  EXPECT_THAT(*store_->commits("etcd"), ElementsAre(Pair("1.0.0", std::string(40, 'a'))));
+  EXPECT_THAT(*store_->commits("redis"), IsEmpty());
 }
 
 TEST_P(StoreTest, WhatCouldNotBeReadFailedAtOnce) {

@@ -5,6 +5,7 @@
 // Every call is whole or not at all, and kept once it returns. Errors: those of the database (Retryable where
 // trying again may help); others are named.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -91,6 +92,9 @@ struct AuditFilter {
   std::string subject = {};  ///< a part of it
 };
 
+/// That an account may have linked: each of them is asked from time to time.
+inline constexpr std::int64_t kMostProjects = 1'000;
+
 /// The polls of a process that haven't ended.
 struct Polls {
   std::vector<std::string> projects = {};  ///< aren't taken once more
@@ -107,7 +111,7 @@ class Store {
 
   // Projects
 
-  /// Conflict: the name is taken. NotFound: no such account.
+  /// Conflict: the name is taken, or the account has kMostProjects. NotFound: no such account.
   virtual Result<Project> add_project(const NewProject& project) = 0;
   virtual Result<std::optional<Project>> project(const std::string& name) = 0;
   /// Of one account, or of all where `owner` is empty; by name.
@@ -141,9 +145,8 @@ class Store {
   /// NotFound: there is none, or it isn't hidden itself.
   virtual Status show_version(const std::string& package, const std::string& version) = 0;
 
-  /// Whether some version came of that tag at that commit.
-  virtual Result<bool> has_tag(const std::string& package, const std::string& tag,
-                               const std::string& commit) = 0;
+  /// Of all versions of a package, by the version.
+  virtual Result<std::map<std::string, std::string>> commits(const std::string& package) = 0;
   virtual Result<Submitted> submit(const NewVersion& version) = 0;
   /// Newest first. Empty: there is no such package.
   virtual Result<std::vector<Version>> versions(const std::string& package) = 0;
