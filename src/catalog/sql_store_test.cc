@@ -562,7 +562,8 @@ TEST_P(StoreTest, TheAuditLogIsFiltered) {
     ASSERT_TRUE(store_->audit({.who = who, .what = what, .subject = subject}).ok());
   const auto subjects = [&](const AuditFilter& filter) {
     std::string found;
-    for (const AuditEntry& each : store_->audit_log(filter, {})->items) found += each.subject + ";";
+    const auto log = store_->audit_log(filter, {});
+    for (const AuditEntry& each : log->items) found += each.subject + ";";
     return found;
   };
   EXPECT_EQ(subjects({}), "redis;etcd 1.0.0;etcd;");

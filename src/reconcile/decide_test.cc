@@ -159,7 +159,7 @@ TEST_F(ReconcileTest, KeepsWhatIsWantedWhileNobodyKnowsWhereObjectsOfItsKindAre)
   away.unplaced = [](const apimachinery::GroupKind& kind) { return kind.kind == "ConfigMap"; };
   const auto observe = away.observe;
   for (const bool is_back : {false, true}) {  // between the call of the function and the look at the object
-    away.observe = [&](const ObjectId& id, bool owned) {
+    away.observe = [is_back, observe](const ObjectId& id, bool owned) {
       if (!is_back) return Observation{Observation::State::Unknown, {}, {}};
       return id.ns.empty() ? Observation{Observation::State::Absent, {}, {}} : observe(id, owned);
     };

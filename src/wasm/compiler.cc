@@ -116,7 +116,9 @@ int compile_stdin(const CompileSettings& settings) {
   const FailureHandle failed(is_module ? wasmtime_module_serialize(module.get(), &code)
                                        : wasmtime_component_serialize(component.get(), &code));
   if (failed) return kMisused;
-  return write_all_to(STDOUT_FILENO, {code.data, code.size}) ? 0 : kMisused;
+  const bool is_written = write_all_to(STDOUT_FILENO, {code.data, code.size});
+  wasm_byte_vec_delete(&code);
+  return is_written ? 0 : kMisused;
 }
 
 std::string mebibytes(std::uint64_t bytes) { return fmt::format("{} MiB", bytes >> 20); }

@@ -286,7 +286,8 @@ TEST_F(RebuildTest, RevisionsAreTiedToNothingThatARestoreWouldChange) {
                                    {"uid", secret("mistletoe.web").string_at({"metadata", "uid"})}})}));
   cluster.put(tied);
   ASSERT_TRUE(upgrade_now(map("one")).ok());
-  const Value* left = secret("mistletoe.web.v0").at_path({"metadata", "ownerReferences"});
+  const Value untied = secret("mistletoe.web.v0");
+  const Value* const left = untied.at_path({"metadata", "ownerReferences"});
   EXPECT_TRUE(left == nullptr || left->size() == 0);
 }
 
