@@ -149,14 +149,24 @@ Status OciTrust::judge(const oci::Repository& repository, const crypto::Digest& 
   return keep_to(verdict.remembered, subject, subject.package, verdict.proofs);
 }
 
+// The proofs whose signers may be remembered. Anybody who may write to the registry can add a valid signature
+// of their own, so beside a signer that the user vouched for nobody else counts.
+Result<std::vector<trust::Proof>> OciTrust::memorable(const std::string& package, const Verdict& verdict) {
+  MIST_TRY(const trust::Rule rule, rule_for(package));
+  std::vector<trust::Proof> proofs = verdict.rule.mode == trust::Mode::Require
+                                         ? trust::proofs_of_named(verdict.rule, verdict.proofs)
+                                         : verdict.proofs;
+  // An identity that only a flag's trust root proved could not be told again by any other verb.
+  if (rule.root == nullptr)
+    std::erase_if(proofs, [](const trust::Proof& proof) { return proof.identity.has_value(); });
+  return proofs;
+}
+
 Status OciTrust::learn(const oci::Repository& repository, const crypto::Digest& manifest,
                        const Verdict& verdict) {
   const std::string package = repository.identity();
   MIST_TRY(const trust::Rule rule, rule_for(package));
-  std::vector<trust::Proof> proofs = verdict.proofs;
-  // An identity that only a flag's trust root proved could not be told again by any other verb.
-  if (rule.root == nullptr)
-    std::erase_if(proofs, [](const trust::Proof& proof) { return proof.identity.has_value(); });
+  MIST_TRY(const std::vector<trust::Proof> proofs, memorable(package, verdict));
   if (!trust::remembers(rule.mode) || !verdict.remembered.empty() || trust::keys_in(proofs).empty())
     return {};
   return remember_signers({package, manifest}, package, proofs);
@@ -164,7 +174,14 @@ Status OciTrust::learn(const oci::Repository& repository, const crypto::Digest& 
 
 Status OciTrust::accept(const oci::Repository& repository, const crypto::Digest& manifest,
                         const Verdict& verdict) {
-  return remember_signers({repository.identity(), manifest}, repository.identity(), verdict.proofs);
+  const std::string package = repository.identity();
+  MIST_TRY(const std::vector<trust::Proof> proofs, memorable(package, verdict));
+  // Nothing would mean that the package is unsigned.
+  if (verdict.rule.mode == trust::Mode::Require && trust::keys_in(proofs).empty())
+    return error(ErrorKind::Invalid, "no signer of {} that was named can be remembered", package)
+        .with_because("an identity is remembered under the trust root of the trust policy, which has none")
+        .with_hint("write spec.trustRoot in trust.yaml (docs/trust.md)");
+  return remember_signers({package, manifest}, package, proofs);
 }
 
 Result<std::optional<Verdict>> OciTrust::recorded(const oci::Repository& repository,

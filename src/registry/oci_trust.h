@@ -75,10 +75,12 @@ class OciTrust {
   Status judge(const oci::Repository& repository, const crypto::Digest& manifest, const Verdict& verdict);
   /// The package, if it wasn't known by any keys, is known by those of `verdict` from now on, as far as the
   /// policy lets keys be remembered, and the manifest needs no question any more. Only what the registry
-  /// itself said should be learned.
+  /// itself said should be learned. If the verdict's rule names signers (those of a command line), nobody
+  /// else who signed too is learned.
   Status learn(const oci::Repository& repository, const crypto::Digest& manifest, const Verdict& verdict);
   /// From now on the package is known by the keys of `verdict`, whatever they were before; without any, it is
-  /// unsigned.
+  /// unsigned. As learn() if the verdict's rule names signers. Errors: Invalid (it names some, and none of
+  /// them can be remembered).
   Status accept(const oci::Repository& repository, const crypto::Digest& manifest, const Verdict& verdict);
 
   /// Whether signatures of that package count at all. Errors: as recorded.
@@ -119,6 +121,7 @@ class OciTrust {
                           const std::vector<trust::Proof>& proofs);
 
  private:
+  Result<std::vector<trust::Proof>> memorable(const std::string& package, const Verdict& verdict);
   Status keep_to(const std::set<std::string>& remembered, const trust::Subject& subject,
                  const std::string& package, const std::vector<trust::Proof>& proofs);
   Result<const trust::Policy*> policy();

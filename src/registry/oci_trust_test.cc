@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <set>
 
 #include "crypto/keys.h"
 #include "registry/chart_archive.h"
@@ -293,6 +294,42 @@ TEST_F(OciTrustTest, AKeyIsAcceptedOnceSomebodySaysSo) {
   ASSERT_TRUE(verdict.ok()) << verdict.error().to_line();
   ASSERT_TRUE(trust.accept(shop, second, *verdict).ok());
   EXPECT_EQ(failure(second), "no error");
+}
+
+// As `verify --key`: somebody else who may write to the registry signed it too.
+TEST_F(OciTrustTest, OnlyTheSignerThatWasNamedIsLearned) {
+  const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b"),
+                       third = publish("1.2.0", "c");
+  write_policy("  default: known\n");
+  sign(first, 1);
+  sign(first, 2);
+  sign(second, 2);
+  sign(third, 1);
+  OciTrust trust(files, paths, clock, events);
+  OciClient client = remote.client();
+  const auto named = [](unsigned char seed) {
+    return trust::Rule{
+        .match = {}, .mode = trust::Mode::Require, .keys = {{"publisher", key_of(seed).public_key()}}};
+  };
+  const auto verdict = [&](const crypto::Digest& manifest, unsigned char seed) {
+    const trust::Rule rule = named(seed);
+    auto found = trust.look(shop, manifest, client, &rule, Context());
+    EXPECT_TRUE(found.ok()) << found.error().to_line();
+    return *std::move(found);
+  };
+  const trust::Memory memory(files, paths.signatures());
+  ASSERT_TRUE(trust.learn(shop, first, verdict(first, 1)).ok());
+  EXPECT_EQ(*memory.keys_of(shop.identity()), std::set{name_of(1)});
+  EXPECT_NE(failure(second).find("before is signed by key " + name_of(1)), std::string::npos)
+      << failure(second);
+  EXPECT_EQ(failure(third), "no error");
+  // The same of a key that replaces the one before.
+  ASSERT_TRUE(trust.accept(shop, first, verdict(first, 2)).ok());
+  EXPECT_EQ(*memory.keys_of(shop.identity()), std::set{name_of(2)});
+  const Status nobody = trust.accept(shop, third, verdict(third, 2));
+  ASSERT_FALSE(nobody.ok()) << "it would be known as unsigned";
+  EXPECT_EQ(nobody.error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(*memory.keys_of(shop.identity()), std::set{name_of(2)});
 }
 
 TEST_F(OciTrustTest, WithoutAPolicyAVerifiedPackageStaysSigned) {

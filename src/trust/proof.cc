@@ -203,6 +203,15 @@ std::set<std::string> keys_in(std::span<const Proof> proofs) {
   return keys;
 }
 
+std::vector<Proof> proofs_of_named(const Rule& rule, std::span<const Proof> proofs) {
+  std::vector<Proof> named;
+  for (const Proof& proof : proofs)
+    if (proof.objection.empty() && !counted_as(rule, proof).empty() && !is_outdated(rule, proof) &&
+        allows(rule, proof.made_for))
+      named.push_back(proof);
+  return named;
+}
+
 std::string signers_text(std::span<const Proof> proofs) {
   std::vector<std::string> signers;
   for (const Proof& proof : proofs) {

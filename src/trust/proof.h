@@ -56,6 +56,10 @@ void name_keys(std::span<Proof> proofs, std::span<const TrustedKey> keys);
 /// The fingerprints, and Identity::str, of all that prove something.
 std::set<std::string> keys_in(std::span<const Proof> proofs);
 
+/// Those of `proofs` that count for one of the keys, identities or the keyring of a rule, whatever their age.
+/// A valid signature of anybody else is not among them.
+std::vector<Proof> proofs_of_named(const Rule& rule, std::span<const Proof> proofs);
+
 /// "key sha256:…", "key sha256:… or sha256:…", "release (sha256:…)", "SUBJECT (ISSUER)"; of several with "
 /// and " between them.
 std::string signers_text(std::span<const Proof> proofs);

@@ -112,6 +112,28 @@ def a_verified_package_must_stay_signed_without_any_policy(t):
 
 
 @test
+def signatures_beside_the_one_that_was_named_are_not_remembered(t):
+    """Somebody who may write to the registry signs what the publisher signed, and the next version alone."""
+    registry = Registry(t)
+    keys(t, "publisher", "mallory", "next")
+    for version, names in (("1.0.0", ("publisher", "mallory")), ("1.1.0", ("mallory",)), ("1.2.0", ("publisher",)),
+                           ("1.3.0", ("next", "mallory"))):
+        pushed(t, registry, version)
+        for name in names:
+            t.run("sign", registry(f"team/shop:{version}"), "--key", str(t.dir / f"{name}.key"))
+    t.run("verify", registry("team/shop:1.0.0"), "--key", str(t.dir / "publisher.pub"))
+    t.refused("generate", "shop", "-p", registry("team/shop:1.1.0"), says=["what was used of it before is signed by"])
+    t.run("generate", "shop", "-p", registry("team/shop:1.2.0"))
+    # The publisher's next key takes the place of the one before, and hers doesn't.
+    new = registry("team/shop:1.3.0")
+    t.refused("verify", new, "--key", str(t.dir / "publisher.pub"), "--accept-changed", says=["is not signed by"])
+    t.run("generate", "shop", "-p", registry("team/shop:1.2.0"))
+    t.run("verify", new, "--key", str(t.dir / "next.pub"), "--accept-changed")
+    t.refused("generate", "shop", "-p", registry("team/shop:1.1.0"), says=["what was used of it before is signed by"])
+    t.run("generate", "shop", "-p", new)
+
+
+@test
 def signatures_are_made_and_shown(t):
     registry = Registry(t)
     keys(t, "release", "other")

@@ -217,7 +217,8 @@ constexpr Flag kVerifyFlags[] = {
      .help = "Take signatures that were made for other repositories, such as oci://origin.example/team/*",
      .rare = true},
     {.name = "accept-changed",
-     .help = "Know the package by these signatures from now on, whatever it was before"},
+     .help = "Know the package by its signers from now on, whatever it was before; with --key, --identity or "
+             "--keyring by those alone"},
     kPlainHttpFlag,
 };
 constexpr FlagGroup kVerifyGroups[] = {{"Flags", kVerifyFlags}, kOutputFlags};
@@ -310,18 +311,27 @@ Value to_value(const oci::Reference& reference, const registry::Verdict& verdict
                         {"signatures", signatures_value(verdict.proofs)}});
 }
 
+// From now on the package is known by the signers of `verdict`, as far as the policy remembers any.
+Status accept_signers(registry::OciTrust& trust, const oci::Reference& exact,
+                      const registry::Verdict& verdict) {
+  MIST_TRY(const trust::Rule rule, trust.rule_for(exact.repository.identity()));
+  if (!trust::remembers(rule.mode))
+    return error(ErrorKind::Usage, "--accept-changed changes nothing for {}", exact.repository.str())
+        .with_because(fmt::format("the trust policy says so: {}", rule.place))
+        .with_hint("write a rule for it with 'mode: remember' in trust.yaml (docs/trust.md)");
+  return trust.accept(exact.repository, *exact.digest, verdict);
+}
+
 // Judges by the requirements of the command line, or else by the policy and the memory of this machine.
 Status judged(registry::OciTrust& trust, const oci::Reference& exact, const registry::Verdict& verdict,
               const Invocation& invocation, World& world) {
   const bool accepts = invocation.enabled("accept-changed");
-  if (invocation.has("key") || invocation.has("identity") || invocation.has("keyring"))
-    return trust::judge_required(verdict.rule, {exact.repository.identity(), *exact.digest}, verdict.proofs,
-                                 world.clock.now(), verdict.missing);
-  if (accepts && !trust::remembers(verdict.rule.mode))
-    return error(ErrorKind::Usage, "--accept-changed changes nothing for {}", exact.repository.str())
-        .with_because(fmt::format("the trust policy says so: {}", verdict.rule.place))
-        .with_hint("write a rule for it with 'mode: remember' in trust.yaml (docs/trust.md)");
-  if (accepts) return trust.accept(exact.repository, *exact.digest, verdict);
+  const bool is_told = invocation.has("key") || invocation.has("identity") || invocation.has("keyring");
+  if (is_told)
+    MIST_TRY_VOID(trust::judge_required(verdict.rule, {exact.repository.identity(), *exact.digest},
+                                        verdict.proofs, world.clock.now(), verdict.missing));
+  if (accepts) return accept_signers(trust, exact, verdict);
+  if (is_told) return {};
   MIST_TRY_VOID(trust.judge(exact.repository, *exact.digest, verdict));
   if (!trust::keys_in(verdict.proofs).empty()) return {};
   return error(ErrorKind::NotFound, "{} has no valid signature", exact.str())
@@ -462,13 +472,9 @@ Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
     MIST_TRY(keyring, read_keyring(world, std::string(invocation.text("keyring"))));
   }
   const bool is_told = !keys.empty() || !identities.empty() || keyring != nullptr;
-  const std::string_view told_by = !keys.empty() ? "key" : keyring != nullptr ? "keyring" : "identity";
   if (!is_told && invocation.has("signed-for"))
     return error(ErrorKind::Usage, "--signed-for goes with --key or --identity")
         .with_hint("without one the trust policy says which repositories signatures may be made for");
-  if (is_told && invocation.enabled("accept-changed"))
-    return error(ErrorKind::Usage, "--{} and --accept-changed exclude each other", told_by)
-        .with_hint(fmt::format("verify it with --{} first; then with --accept-changed alone", told_by));
   MIST_TRY(registry::OciSource * client, registries.oci_source());
   MIST_TRY(oci::Reference exact, registry::with_tag(*client, wanted, world.context));
   // The registry itself, not a mirror, must say what is to be remembered.
