@@ -55,6 +55,17 @@ bool is_fixed_version(std::string_view tag) {
   return SemVer::parse(version).ok();
 }
 
+bool fits_version(std::string_view tag, std::string_view version) {
+  const auto without_v = [](std::string_view text) { return text.substr(text.starts_with('v') ? 1 : 0); };
+  const std::string own = tag_of_version(version);
+  const std::string_view wanted = without_v(tag), is = without_v(own);
+  if (wanted == is) return true;
+  if (is_fixed_version(tag)) return false;
+  const bool is_version =
+      wanted.find('.') != std::string_view::npos && SemVer::parse_lenient(with_plus(wanted)).ok();
+  return !is_version || (is.starts_with(wanted) && is.substr(wanted.size()).starts_with('.'));
+}
+
 std::optional<std::string> newest_in(const encoding::SemVerRange& range, std::span<const std::string> tags) {
   for (auto& [version, tag] : versions_in(tags))
     if (range.contains(version)) return std::move(tag);

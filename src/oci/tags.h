@@ -22,6 +22,10 @@ std::string version_of_tag(std::string_view tag);
 /// True for a whole SemVer 2 version, "v" before it allowed: such a tag never moves. "1.4" and "latest" may.
 bool is_fixed_version(std::string_view tag);
 
+/// Whether what has this version may have that tag: the version's own, with or without the "v" before either
+/// of them; "1.4" of 1.4.2; or one that is no version ("prod", "7").
+bool fits_version(std::string_view tag, std::string_view version);
+
 /// The tag of the newest version in `range`; a prerelease only where the range names one of its numbers. Of
 /// tags with the same precedence the last by its text. Nothing: no tag is in it.
 std::optional<std::string> newest_in(const encoding::SemVerRange& range, std::span<const std::string> tags);

@@ -32,6 +32,28 @@ TEST(OciTags, OnlyWholeVersionsStayWhereTheyAre) {
   for (const char* tag : {"1.4", "1", "latest", "main-1.2.3"}) EXPECT_FALSE(is_fixed_version(tag)) << tag;
 }
 
+TEST(OciTags, FitAVersion) {
+  for (const auto& [tag, version] : {std::pair{"1.4.2", "1.4.2"},
+                                     {"v1.4.2", "1.4.2"},
+                                     {"1.4.2", "v1.4.2"},
+                                     {"1.4.2_build.5", "1.4.2+build.5"},
+                                     {"1.4", "1.4.2"},
+                                     {"1.4", "1.4"},
+                                     {"1", "1.4.2"},
+                                     {"prod", "1.4.2"},
+                                     {"main-1.2.3", "1.4.2"},
+                                     {"20240101", "1.4.2"}})
+    EXPECT_TRUE(fits_version(tag, version)) << tag << " " << version;
+  for (const auto& [tag, version] : {std::pair{"2.0.0", "1.4.2"},
+                                     {"v1.4.3", "1.4.2"},
+                                     {"1.4.2", "1.4.2+build.5"},
+                                     {"1.4.2-rc.1", "1.4.2"},
+                                     {"1.4", "1.5.0"},
+                                     {"1.4", "1.40.0"},
+                                     {"2.0", "1.0"}})
+    EXPECT_FALSE(fits_version(tag, version)) << tag << " " << version;
+}
+
 TEST(OciTags, AreAsTheSpecificationHasThem) {
   EXPECT_TRUE(is_tag("_a.b-C9"));
   EXPECT_FALSE(is_tag(""));

@@ -84,6 +84,7 @@ Result<ChartVerdict> ChartJudge::verify(const Fetched& package, std::shared_ptr<
     MIST_TRY(Verdict verdict, trust_.look(there->repository, *there->digest, *client, &rule, context));
     Status judged = trust::judge_required(rule, {there->repository.identity(), *there->digest},
                                           verdict.proofs, clock_.now(), verdict.missing);
+    if (judged) judged = trust_.check_proved_tag(*there);
     return ChartVerdict{std::move(verdict.proofs), std::move(judged)};
   }
   MIST_TRY(trust::ChartArchive archive, chart_archive(package.content, name));

@@ -84,9 +84,9 @@ Status OciFetcher::check_signed_version(const oci::Reference& tagged, const RawM
       std::visit([](const auto& each) -> const oci::Annotations& { return each.annotations; }, document);
   const auto version = annotations.find(std::string(oci::kVersionAnnotation));
   if (version == annotations.end()) return {};
-  const std::string tag = oci::tag_of_version(version->second);
-  const auto without_v = [](std::string_view text) { return text.substr(text.starts_with('v') ? 1 : 0); };
-  if (!oci::is_fixed_version(tag) || without_v(tag) == without_v(tagged.tag)) return {};
+  if (!oci::is_fixed_version(oci::tag_of_version(version->second)) ||
+      oci::fits_version(tagged.tag, version->second))
+    return {};
   return error(ErrorKind::Forbidden, "{} says that it is version {}", tagged.str(),
                escape_controls(version->second))
       .with_because("a signature doesn't name the tag, so an old version could be passed off as a new one")
@@ -94,20 +94,27 @@ Status OciFetcher::check_signed_version(const oci::Reference& tagged, const RawM
                              tagged.repository.str(), raw.digest.str()));
 }
 
+Status OciFetcher::check_trust(const oci::Reference& reference, const crypto::Digest& manifest,
+                               const Context& context) const {
+  MIST_TRY_VOID(trust_.check(reference.repository, manifest, [this] { return oci_.source(); }, context));
+  oci::Reference exact = reference;
+  exact.digest = manifest;
+  return trust_.check_chart_tag(exact);
+}
+
 Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context& context,
                                   ChangedVersions changed) const {
-  const OciTrust::FindClient find_client = [this] { return oci_.source(); };
   if (reference.digest) {
     MIST_TRY(std::optional<Fetched> known, known_manifest(reference, *reference.digest));
     if (known) {
-      MIST_TRY_VOID(trust_.check(reference.repository, *reference.digest, find_client, context));
+      MIST_TRY_VOID(check_trust(reference, *reference.digest, context));
       return *std::move(known);
     }
   }
   MIST_TRY(OciSource* const client, oci_.source());
   Activity activity(events_, fmt::format("fetching {}", reference.str()));
   const auto read = [&](const oci::Reference& tagged, const RawManifest& raw) -> Result<Fetched> {
-    MIST_TRY_VOID(trust_.check(tagged.repository, raw.digest, find_client, context));
+    MIST_TRY_VOID(check_trust(tagged, raw.digest, context));
     if (!reference.digest) MIST_TRY_VOID(check_signed_version(tagged, raw));
     MIST_TRY(Fetched fetched, fetch_manifest(*client, tagged, raw, context));
     // A version keeps its bytes; other tags may move.

@@ -27,6 +27,9 @@ class OciFetcher {
                         ChangedVersions changed = ChangedVersions::Refuse) const;
 
  private:
+  // Whether the manifest may be used, under the tag if there is one.
+  Status check_trust(const oci::Reference& reference, const crypto::Digest& manifest,
+                     const Context& context) const;
   Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw) const;
   Result<std::optional<Fetched>> known_manifest(oci::Reference reference,
                                                 const crypto::Digest& manifest) const;

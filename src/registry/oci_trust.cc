@@ -1,6 +1,9 @@
 #include "registry/oci_trust.h"
 
+#include <algorithm>
+
 #include "base/text.h"
+#include "oci/tags.h"
 #include "registry/chart_trust.h"
 #include "registry/oci_signatures.h"
 
@@ -74,8 +77,38 @@ Status OciTrust::add_provenance(const oci::Repository& repository, const crypto:
     MIST_TRY_VOID(memory_.keep_provenance(subject, *kept));
   }
   MIST_TRY(trust::Proof proof, prove(kept->text, kept->archive, keyring, context));
+  // Nothing else in it says where it belongs, so another chart of the same publisher could be put there.
+  if (proof.objection.empty() && kept->archive.name != repository.name())
+    proof.objection = fmt::format("it was made for the chart {}, and the repository is that of {}",
+                                  escape_controls(kept->archive.name), repository.name());
   verdict.proofs.push_back(std::move(proof));
   return {};
+}
+
+Status OciTrust::check_chart_tag(const oci::Reference& exact) {
+  const std::string package = exact.repository.identity();
+  MIST_TRY(const trust::Rule rule, rule_for(package));
+  if (rule.keyring == nullptr) {
+    if (!trust::remembers(rule.mode)) return {};
+    MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
+    const bool is_known_by_it = std::ranges::any_of(
+        remembered, [](const std::string& key) { return key.starts_with(trust::kOpenPgpPrefix); });
+    if (!is_known_by_it) return {};
+  }
+  return check_proved_tag(exact);
+}
+
+Status OciTrust::check_proved_tag(const oci::Reference& exact) const {
+  if (exact.tag.empty() || !exact.digest) return {};
+  MIST_TRY(const std::optional<trust::KeptProvenance> kept,
+           memory_.provenance_of({exact.repository.identity(), *exact.digest}));
+  if (!kept || oci::fits_version(exact.tag, kept->archive.version)) return {};
+  return error(ErrorKind::Forbidden, "{}:{} is the chart {} {}", exact.repository.str(), exact.tag,
+               escape_controls(kept->archive.name), escape_controls(kept->archive.version))
+      .with_because(
+          "its provenance file is signed for that version, so somebody else gave it the tag of another one")
+      .with_hint(fmt::format("ask whoever publishes it; if it is what you want, name its manifest: {}@{}",
+                             exact.repository.str(), exact.digest->str()));
 }
 
 Result<trust::Proof> OciTrust::prove(const std::string& provenance, const trust::ChartArchive& archive,

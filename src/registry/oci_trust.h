@@ -83,6 +83,14 @@ class OciTrust {
   /// them can be remembered).
   Status accept(const oci::Repository& repository, const crypto::Digest& manifest, const Verdict& verdict);
 
+  /// Succeeds if a chart that is known by its provenance file may have the tag of `exact`, which has a
+  /// digest: such a file is signed for a version, and the manifest and the tag are not. Of packages that
+  /// neither the policy nor what is remembered wants such a file of, nothing is asked. Errors: Forbidden (it
+  /// is another version).
+  Status check_chart_tag(const oci::Reference& exact);
+  /// The same of a chart whose provenance file was looked at, whatever the policy says.
+  Status check_proved_tag(const oci::Reference& exact) const;
+
   /// Whether signatures of that package count at all. Errors: as recorded.
   Result<bool> looks_at(const std::string& package);
 

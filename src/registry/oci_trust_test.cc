@@ -92,39 +92,54 @@ TEST_F(OciTrustTest, ANewManifestCostsTheQuestionsForSignaturesOnce) {
   EXPECT_EQ(requests(manifest), 0u);
 }
 
-TEST_F(OciTrustTest, AKeyringIsHeldAgainstTheProvenanceLayerOfAChart) {
+// Charts with a provenance file; an engine that takes "RING DIGEST" for one that a key of that ring signed.
+class OciTrustOfCharts : public OciTrustTest {
+ protected:
+  OciTrustOfCharts() {
+    write_policy("  rules: [{match: 'oci://reg.example/**', keyring: team.gpg}]\n");
+    EXPECT_TRUE(files.write(paths.home / "team.gpg", "ann").ok());
+  }
+  crypto::Digest publish_chart(const std::string& tag, std::string provenance) {
+    return remote.publish(
+        tag, oci::chart_artifact(archive, encoding::Value::object({{"name", "shop"}, {"version", "1.0.0"}}),
+                                 {}, std::move(provenance)));
+  }
+  static Result<trust::CheckedProvenance> answer(const std::string& keyring, const std::string& provenance) {
+    trust::CheckedProvenance answer;
+    if (!provenance.starts_with(keyring)) answer.fault = "another key";
+    answer.signer = trust::ProvenanceSigner{
+        .key_id = "1", .fingerprint = "AB", .identities = {}, .algorithm = {}, .signed_at = {}};
+    answer.name = "shop";
+    answer.version = "1.0.0";
+    answer.files = {{"shop-1.0.0.tgz", provenance.substr(keyring.size() + 1)}};
+    return answer;
+  }
+  /// `tag` empty: it is named by its digest.
+  std::string checked(const crypto::Digest& manifest, const std::string& tag = {}) {
+    return checked(shop, manifest, tag);
+  }
+  std::string checked(const oci::Repository& repository, const crypto::Digest& manifest,
+                      const std::string& tag = {}) {
+    OciTrust trust(files, paths, clock, events,
+                   [](const std::string& keyring, const std::string& provenance, WallTime, const Context&) {
+                     return answer(keyring, provenance);
+                   });
+    OciClient client = remote.client();
+    Status status =
+        trust.check(repository, manifest, [&]() -> Result<OciSource*> { return &client; }, Context());
+    if (status) status = trust.check_chart_tag({repository, tag, {}, manifest});
+    return status ? "no error" : status.error().to_line();
+  }
+
   const PackageTree tree{{{"Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n"}}};
   const std::string archive = *pack_chart(tree, "shop");
-  const auto chart = [&](std::string provenance) {
-    return oci::chart_artifact(archive, encoding::Value::object({{"name", "shop"}, {"version", "1.0.0"}}), {},
-                               std::move(provenance));
-  };
-  write_policy("  rules: [{match: 'oci://reg.example/**', keyring: team.gpg}]\n");
-  ASSERT_TRUE(files.write(paths.home / "team.gpg", "ann").ok());
-  const auto checked = [&](const crypto::Digest& manifest) {
-    OciTrust trust(
-        files, paths, clock, events,
-        [](const std::string& keyring, const std::string& provenance, WallTime,
-           const Context&) -> Result<trust::CheckedProvenance> {
-          trust::CheckedProvenance answer;
-          if (!provenance.starts_with(keyring)) answer.fault = "another key";
-          answer.signer = trust::ProvenanceSigner{
-              .key_id = "1", .fingerprint = "AB", .identities = {}, .algorithm = {}, .signed_at = {}};
-          answer.name = "shop";
-          answer.version = "1.0.0";
-          answer.files = {{"shop-1.0.0.tgz", provenance.substr(keyring.size() + 1)}};
-          return answer;
-        });
-    OciClient client = remote.client();
-    const Status status =
-        trust.check(shop, manifest, [&]() -> Result<OciSource*> { return &client; }, Context());
-    return status ? "no error" : status.error().to_line();
-  };
   const std::string digest = crypto::sha256(archive).str();
-  const crypto::Digest bare = remote.publish("1.0.0", chart("")),
-                       good = remote.publish("1.0.1", chart("ann " + digest)),
-                       other = remote.publish("1.0.2", chart("bob " + digest)),
-                       changed = remote.publish("1.0.3", chart("ann sha256:00"));
+};
+
+TEST_F(OciTrustOfCharts, AKeyringIsHeldAgainstTheProvenanceLayer) {
+  const crypto::Digest bare = publish_chart("1.0.0", ""), good = publish_chart("1.0.1", "ann " + digest),
+                       other = publish_chart("1.0.2", "bob " + digest),
+                       changed = publish_chart("1.0.3", "ann sha256:00");
   EXPECT_NE(checked(bare).find("there is no layer application/vnd.cncf.helm.chart.provenance.v1.prov in"),
             std::string::npos)
       << checked(bare);
@@ -139,6 +154,25 @@ TEST_F(OciTrustTest, AKeyringIsHeldAgainstTheProvenanceLayerOfAChart) {
   ASSERT_TRUE(files.write(paths.home / "team.gpg", "ann").ok());
   EXPECT_EQ(checked(good), "no error");
   EXPECT_EQ(remote.web.count(), before);
+}
+
+// The layers of an old version, signed as they are, in a new manifest.
+TEST_F(OciTrustOfCharts, AnotherVersionOrChartIsNotWhatTheReferenceNames) {
+  const crypto::Digest good = publish_chart("1.0.0", "ann " + digest);
+  for (const std::string tag : {"1.0.0", "v1.0.0", "1.0", "prod", ""})
+    EXPECT_EQ(checked(good, tag), "no error") << tag;
+  for (const std::string tag : {"2.0.0", "v2.0.0", "1.0.0_build.2", "2.0"}) {
+    const std::string refused = checked(good, tag);
+    EXPECT_NE(refused.find("team/shop:" + tag + " is the chart shop 1.0.0"), std::string::npos) << refused;
+  }
+  const std::string elsewhere = checked(repository_of("oci://reg.example/team/db"), good);
+  EXPECT_NE(elsewhere.find("it was made for the chart shop, and the repository is that of db"),
+            std::string::npos)
+      << elsewhere;
+  EXPECT_EQ(checked(repository_of("oci://reg.example/copies/shop"), good), "no error");
+  // Without a rule that wants the file, nobody asks.
+  write_policy("  default: ignore\n");
+  EXPECT_EQ(checked(good, "2.0.0"), "no error");
 }
 
 TEST_F(OciTrustTest, WhatWasSignedStaysSignedByTheSameKey) {

@@ -64,12 +64,10 @@ std::string objection_to(const CheckedProvenance& checked, const ChartArchive& a
   if (checked.name != archive.name || checked.version != archive.version)
     return fmt::format("it was made for the chart {} {}, and this is {} {}", shortened(checked.name),
                        shortened(checked.version), shortened(archive.name), shortened(archive.version));
-  std::string file = fmt::format("{}-{}.tgz", archive.name, archive.version);
-  auto signed_file = checked.files.find(file);
-  if (signed_file == checked.files.end() && !archive.file.empty()) {
-    file = archive.file;
-    signed_file = checked.files.find(file);
-  }
+  // As Helm: a file that got the name of another version is not what its name says.
+  const std::string file =
+      archive.file.empty() ? fmt::format("{}-{}.tgz", archive.name, archive.version) : archive.file;
+  const auto signed_file = checked.files.find(file);
   if (signed_file == checked.files.end()) return fmt::format("it names no file {}", shortened(file));
   if (signed_file->second == archive.digest.str()) return {};
   return fmt::format("it is for another archive: the digest of {} is {}, and {} was signed", shortened(file),

@@ -55,7 +55,7 @@ using CheckProvenance = std::function<Result<CheckedProvenance>(
 struct ChartArchive {
   std::string name, version;
   crypto::Digest digest;  ///< of the archive
-  std::string file = {};  ///< what the file is called where that isn't NAME-VERSION.tgz; empty: it is
+  std::string file = {};  ///< what the file is called; empty: NAME-VERSION.tgz
 };
 
 /// The proof that it is of that archive.

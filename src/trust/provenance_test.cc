@@ -60,6 +60,11 @@ TEST(Provenance, NamesTheFile) {
   EXPECT_EQ(
       proof_of(other, {.name = "web", .version = "1.0.0", .digest = kDigest, .file = "mine.tgz"}).objection,
       "");
+  // An old archive that got the name of a new version.
+  EXPECT_EQ(
+      proof_of(answer(), {.name = "web", .version = "1.0.0", .digest = kDigest, .file = "web-2.0.0.tgz"})
+          .objection,
+      "it names no file web-2.0.0.tgz");
 }
 
 TEST(Provenance, AFaultIsSaidInWords) {

@@ -158,6 +158,13 @@ def provenance_flags_are_those_of_helm(t):
             (b"x" * ((1 << 20) + 1), "db-1.0.0.tgz.prov")):
         file.write_bytes(change)
         t.refused("verify", str(chart), "--keyring", str(keys.home / "pubring.kbx"), says=[says])
+    # An old archive that got the name of a new version, with its provenance file.
+    file.write_bytes(good)
+    renamed = t.dir / "db-2.0.0.tgz"
+    renamed.write_bytes(archive)
+    pathlib.Path(f"{renamed}.prov").write_bytes(good)
+    for arguments in (("verify", str(renamed)), ("generate", "db", "-p", str(renamed), "--verify")):
+        t.refused(*arguments, "--keyring", team, says=["it names no file db-2.0.0.tgz"])
     # With gpg's own clock set back, a key that lived for a day.
     keys.make("dan", "1d", "--faked-system-time", "20200101T000000")
     file.write_bytes(keys.sign(archive, by="dan", flags=("--faked-system-time", "20200101T000100")))
@@ -275,7 +282,19 @@ def provenance_travels_through_oci_registries(t):
               says=["it is of no key of the keyring"])
     t.refused("pull", origin("charts/bare:1.0.0"), "--verify", "--keyring", team,
               says=["there is no layer application/vnd.cncf.helm.chart.provenance.v1.prov in"])
+    # The same layers under the tag of a new version, and in the repository of another chart.
+    t.run("registry", "tag", origin("charts/db:1.0.0"), "2.0.0")
+    t.run("registry", "copy", origin("charts/db:1.0.0"), origin("charts/other:1.0.0"))
+    old, other = origin("charts/db:2.0.0"), origin("charts/other:1.0.0")
+
+    def are_refused(*flags):
+        t.refused("generate", "db", "-p", old, *flags, says=["charts/db:2.0.0 is the chart db 1.0.0"])
+        t.refused("generate", "db", "-p", other, *flags, says=["it was made for the chart db, and the repository is that of other"])
+    are_refused("--verify", "--keyring", team)
+    t.refused("verify", old, "--keyring", team, says=["charts/db:2.0.0 is the chart db 1.0.0"])
+    t.refused("verify", other, "--keyring", team, says=["it was made for the chart db"])
     policy(t, {"match": f"oci://{mirror.host}/**", "keyring": "team.gpg"}, {"match": f"oci://{origin.host}/**", "keyring": "team.gpg"})
+    are_refused()
     t.run("install", "db", "-p", mirror("copies/db:1.0.0"))
     t.refused("install", "bare", "-p", origin("charts/bare:1.0.0"), says=["is not signed by the keyring team.gpg"])
     contains(t.run("inspect", "package", mirror("copies/db:1.0.0")).out, "ann <ann@team.example>")

@@ -330,6 +330,10 @@ Status judged(registry::OciTrust& trust, const oci::Reference& exact, const regi
   if (is_told)
     MIST_TRY_VOID(trust::judge_required(verdict.rule, {exact.repository.identity(), *exact.digest},
                                         verdict.proofs, world.clock.now(), verdict.missing));
+  const bool is_by_provenance = std::ranges::any_of(verdict.proofs, [](const trust::Proof& proof) {
+    return proof.form == oci::SignatureForm::Helm && proof.objection.empty();
+  });
+  if (is_by_provenance) MIST_TRY_VOID(trust.check_proved_tag(exact));
   if (accepts) return accept_signers(trust, exact, verdict);
   if (is_told) return {};
   MIST_TRY_VOID(trust.judge(exact.repository, *exact.digest, verdict));
