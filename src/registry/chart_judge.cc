@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "config/config.h"
+#include "config/redact.h"
 
 namespace mist::registry {
 namespace {
@@ -42,6 +43,7 @@ Status ChartJudge::check(const std::vector<std::string>& repositories, RegistryR
 Result<std::string> ChartJudge::checked_archive(DownloadedChart chart, http::Transport& transport,
                                                 std::shared_ptr<const trust::Keyring> keyring,
                                                 const Context& context) const {
+  MIST_TRY_VOID(chart.check_is_it(escape_controls(config::redact_urls(chart.server().url))));
   MIST_TRY(const config::Config config, configured_.load());
   const std::string address = trust::chart_repository_name(chart.server().url);
   std::vector<std::string> repositories{address};

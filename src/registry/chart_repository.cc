@@ -10,6 +10,7 @@
 #include "encoding/semver.h"
 #include "encoding/yaml.h"
 #include "http/url.h"
+#include "registry/chart_archive.h"
 #include "registry/remote_file.h"
 #include "registry/version_order.h"
 #include "trust/provenance.h"
@@ -92,6 +93,22 @@ std::string ChartVersion::file_name() const {
 std::string ChartVersion::provenance_url() const {
   const auto end = std::min(url.find_first_of("?#"), url.size());
   return fmt::format("{}{}{}", url.substr(0, end), trust::kProvenanceEnding, url.substr(end));
+}
+
+Status DownloadedChart::check_is_it(std::string_view index) const {
+  const std::string place = shown(version_.url);
+  MIST_TRY(const ChartFiles chart, unpack_chart(archive_, place));
+  const ChartManifest& is = chart.manifest;
+  const auto wanted = SemVer::parse_lenient(version_.version);
+  const auto version = SemVer::parse_lenient(is.version);
+  const bool is_version =
+      is.version == version_.version || (wanted.ok() && version.ok() && *wanted == *version);
+  if (is.name == version_.chart && is_version) return {};
+  return error(ErrorKind::Invalid, "{} isn't the chart {} {} of the index of {}", place,
+               escape_controls(version_.chart), escape_controls(version_.version), index)
+      .with_because(
+          fmt::format("its Chart.yaml says {} {}", escape_controls(is.name), escape_controls(is.version)))
+      .with_hint("ask the owner of the repository: its index and its charts disagree");
 }
 
 Result<ChartIndex> ChartIndex::fetch(http::Transport& transport, ChartServer server, const Context& context) {

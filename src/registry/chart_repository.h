@@ -48,6 +48,10 @@ class DownloadedChart {
 
   const ChartServer& server() const { return server_; }
   const ChartVersion& version() const { return version_; }
+  /// Succeeds if its Chart.yaml has the name and version of the entry in the index: an entry that leads to an
+  /// older chart, or to another one, would have that used under this name. `index`: what it is called in
+  /// messages. Errors: Invalid, also for what is no chart.
+  Status check_is_it(std::string_view index) const;
   /// Of the archive.
   crypto::Digest digest() const { return crypto::sha256(archive_); }
   /// The archive, a .tgz. The trust policy wasn't asked yet: for code that asks it.

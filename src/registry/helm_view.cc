@@ -8,7 +8,6 @@
 #include "encoding/semver.h"
 #include "http/url.h"
 #include "oci/reference.h"
-#include "registry/chart_archive.h"
 #include "registry/chart_repository.h"
 #include "registry/helm_repositories.h"
 
@@ -192,22 +191,6 @@ class HelmView final : public RegistryView {
     return fetched;
   }
 
-  // An index whose entry leads to an older chart, or to another one, would have it installed under this name.
-  Status check_is_it(const ChartVersion& found, std::string_view archive, const std::string& place) const {
-    MIST_TRY(const ChartFiles chart, unpack_chart(archive, place));
-    const ChartManifest& is = chart.manifest;
-    const auto wanted = encoding::SemVer::parse_lenient(found.version);
-    const auto version = encoding::SemVer::parse_lenient(is.version);
-    const bool is_version =
-        is.version == found.version || (wanted.ok() && version.ok() && *wanted == *version);
-    if (is.name == found.chart && is_version) return {};
-    return error(ErrorKind::Invalid, "{} isn't the chart {} {} of the index of {}", place,
-                 escape_controls(found.chart), escape_controls(found.version), name_)
-        .with_because(
-            fmt::format("its Chart.yaml says {} {}", escape_controls(is.name), escape_controls(is.version)))
-        .with_hint("ask the owner of the repository: its index and its charts disagree");
-  }
-
   // Only the version as it is written.
   Result<ChartVersion> find_in(const ChartIndex& index, const RegistryRef& reference) const {
     MIST_TRY(ChartVersion found, index.find(reference.path, reference.version));
@@ -226,8 +209,8 @@ class HelmView final : public RegistryView {
           .with_because(fmt::format("the index of {} leads to {}", name_, place))
           .with_hint(fmt::format("name it there: -p {}", place));
     MIST_TRY(DownloadedChart chart, index.download(*transport_, found, context));
+    MIST_TRY_VOID(chart.check_is_it(name_));
     std::string archive = std::move(chart).unchecked();
-    MIST_TRY_VOID(check_is_it(found, archive, place));
     std::string digest = crypto::sha256(archive).hex();
     MIST_TRY(PackageContent content, packed_chart(reference.name(), std::move(archive), place));
     return ReadPackage{std::move(content), std::move(digest), place};

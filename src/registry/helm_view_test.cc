@@ -189,6 +189,16 @@ TEST_F(HelmRegistry, AChartThatIsNotWhatItsEntrySaysIsRefused) {
   EXPECT_THAT(fetch("shop/db:1.3.0"), HasSubstr("its Chart.yaml says other 1.3.0"));
   EXPECT_THAT(fetch("shop/db:1.4.0"), HasSubstr("its Chart.yaml says db 1.0.0"));
   EXPECT_EQ(fetch("shop/db:1.2.0"), "shop/db:1.2.0 two");
+  // As a kustomization or a chart names it, by the address of the repository.
+  const auto by_address = [&](const std::string& version) {
+    auto chart = fetch_chart(web, {"https://charts.example/stable", "db", version, false}, Context());
+    EXPECT_TRUE(chart.ok());
+    const auto archive = open().checked_archive(*std::move(chart), web, nullptr, Context());
+    return archive ? "no error" : archive.error().to_line();
+  };
+  EXPECT_THAT(by_address("1.3.0"), HasSubstr("its Chart.yaml says other 1.3.0"));
+  EXPECT_THAT(by_address("1.4.0"), HasSubstr("isn't the chart db 1.4.0 of the index of https://charts."));
+  EXPECT_EQ(by_address("1.2.0"), "no error");
 }
 
 // As the engine would answer of a file "SIGNER NAME VERSION DIGEST" and a ring with the signer's name.

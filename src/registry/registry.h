@@ -86,10 +86,10 @@ class Registries {
   /// as fetch.
   Result<ChartVerdict> verify_chart(const Fetched& package, std::shared_ptr<const trust::Keyring> keyring,
                                     const Context& context);
-  /// The archive of a chart that was downloaded by its repository's address, if it may be used: by the
-  /// policy, under that address and the names that the repository has here, and if a key of `keyring` signed
-  /// it, unless that is null. Errors: Forbidden, Conflict, Invalid (no chart, a policy that can't be read),
-  /// of fetch_remote_file.
+  /// The archive of a chart that was downloaded by its repository's address, if it is the chart and version
+  /// of its index, and may be used: by the policy, under that address and the names that the repository has
+  /// here, and if a key of `keyring` signed it, unless that is null. Errors: Forbidden, Conflict, Invalid (no
+  /// chart, or another one; a policy that can't be read), of fetch_remote_file.
   Result<std::string> checked_archive(DownloadedChart chart, http::Transport& transport,
                                       std::shared_ptr<const trust::Keyring> keyring, const Context& context);
   /// The reference in terms of an OCI registry, by its name or address; nothing: it is of another kind.

@@ -63,6 +63,16 @@ Status check_is_it(const ChartDependency& wanted, const ChartManifest& manifest)
   return {};
 }
 
+// The tag of an OCI registry isn't part of the archive: an old version could be given the tag of a new one.
+Status check_tagged_version(const ChartDependency& wanted, const ChartManifest& manifest) {
+  if (oci::fits_version(oci::tag_of_version(wanted.version), manifest.version)) return {};
+  return error(ErrorKind::Invalid, "{}:{} isn't the version that its tag says",
+               repository_text(oci_place(wanted)), escape_controls(wanted.version))
+      .with_because(fmt::format("its Chart.yaml says {} {}", escape_controls(manifest.name),
+                                escape_controls(manifest.version)))
+      .with_hint("ask whoever publishes it, or name another version in Chart.yaml");
+}
+
 }  // namespace
 
 Result<bool> fits_as_helm(const std::string& range, std::string_view version) {
@@ -214,6 +224,8 @@ Result<PackedSubchart> SubchartSource::fetch(const ChartDependency& locked, cons
   }
   MIST_TRY(const ChartFiles chart, unpack_chart(packed.archive, packed.file));
   MIST_TRY_VOID(check_is_it(locked, chart.manifest));
+  if (locked.repository.starts_with(oci::kScheme))
+    MIST_TRY_VOID(check_tagged_version(locked, chart.manifest));
   packed.version = chart.manifest.version;
   return packed;
 }

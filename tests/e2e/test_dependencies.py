@@ -243,7 +243,7 @@ def dependencies_that_fail_change_nothing(t):
         return {str(file): file.read_bytes() for file in chart.rglob("*") if file.is_file()}
 
     for name, says in (("lying", ["isn't the chart lying 1.0.0", "the index says 000"]), ("gone", ["there is no"]),
-                       ("other", ["is called another"]), ("junk", ["junk-1.0.0.tgz"]), ("goo", ["did you mean good?"])):
+                       ("other", ["isn't the chart other 1.0.0", "its Chart.yaml says another 1.0.0"]), ("junk", ["junk-1.0.0.tgz"]), ("goo", ["did you mean good?"])):
         chart = app({"name": "good", "version": "*", "repository": web.url},
                     {"name": name, "version": "*", "repository": web.url})
         before = state(chart)

@@ -250,14 +250,29 @@ def provenance_of_charts_that_others_name(t):
     t.run("push", str(file), registry("charts/db"))
     charts.led["db-1.1.0.tgz"] = registry("charts/db:1.1.0")
     t.refused("dependency", "update", str(chart), says=["as the trust policy requires"])
-    # In an OCI registry the file is a layer.
+    # Nor to an old version that was signed under that name, with or without a rule.
+    charts.led.clear()
+    charts.archives["/stable/db-1.1.0.tgz"] = ("db", "1.1.0", charts.archive("db", "1.0.0"))
+    charts.put("db", "1.1.0", charts.provenance["/stable/db-1.0.0.tgz.prov"])
+    newer = str(pathlib.Path(t.file("newer/kustomization.yaml", json.dumps({"helmCharts": [
+        {"name": "db", "version": "1.1.0", "repo": charts.url, "releaseName": "db"}]}))).parent)
+
+    def are_refused(*flags):
+        for arguments in (("generate", "db", "-p", newer), ("dependency", "update", str(chart), *flags)):
+            t.refused(*arguments, says=["isn't the chart db 1.1.0 of the index of", "its Chart.yaml says db 1.0.0"])
+    are_refused()
     (t.dir / "home" / "trust.yaml").unlink()
+    are_refused("--verify", "--keyring", team)
+    # In an OCI registry the file is a layer.
     there = app("there", registry("charts"))
     t.run("dependency", "update", str(there))
     t.refused("dependency", "update", str(there), "--verify", "--keyring", team, says=["there is no layer"])
-    pathlib.Path(f"{file}.prov").write_bytes(keys.sign(charts.archive("db", "1.1.0"), version="1.1.0"))
+    pathlib.Path(f"{file}.prov").write_bytes(keys.sign(file.read_bytes(), version="1.1.0"))
     t.run("push", str(file), registry("charts/db"), "--overwrite")
     t.run("dependency", "update", str(there), "--verify", "--keyring", team)
+    t.run("registry", "tag", registry("charts/db:1.1.0"), "1.9.0")
+    t.refused("dependency", "update", str(there), says=["charts/db:1.9.0 isn't the version that its tag says",
+                                                        "its Chart.yaml says db 1.1.0"])
 
 
 @test
