@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "config/redact.h"
+#include "trust/chart_address.h"
 
 namespace mist::registry {
 namespace {

@@ -13,6 +13,7 @@
 #include "registry/chart_archive.h"
 #include "registry/remote_file.h"
 #include "registry/version_order.h"
+#include "trust/chart_address.h"
 #include "trust/provenance.h"
 
 namespace mist::registry {
@@ -111,7 +112,17 @@ Status DownloadedChart::check_is_it(std::string_view index) const {
       .with_hint("ask the owner of the repository: its index and its charts disagree");
 }
 
+Status check_repository_address(const std::string& url) {
+  const std::string why = trust::objection_to_chart_address(url);
+  if (why.empty()) return {};
+  return error(ErrorKind::Invalid, "{} can't be used as the address of a chart repository: {}", shown(url),
+               why)
+      .with_because("rules of the trust policy are held against the address as it is written")
+      .with_hint("write the path that it stands for");
+}
+
 Result<ChartIndex> ChartIndex::fetch(http::Transport& transport, ChartServer server, const Context& context) {
+  MIST_TRY_VOID(check_repository_address(server.url));
   MIST_TRY(const std::string text,
            must_fetch(transport, server, in_repository(server.url, "index.yaml"), context));
   return parse(text, std::move(server));

@@ -64,6 +64,9 @@ class DownloadedChart {
   std::string archive_;
 };
 
+/// Errors: Invalid (it may lead to another path than it says, so no rule could be held against it).
+Status check_repository_address(const std::string& url);
+
 /// Bounds of an index.
 inline constexpr std::size_t kMaxCharts = 50'000;
 inline constexpr std::size_t kMaxChartVersions = 500'000;
@@ -71,7 +74,8 @@ inline constexpr std::size_t kMaxChartVersions = 500'000;
 /// An index that was read. A plain value.
 class ChartIndex {
  public:
-  /// Errors: NotFound (there is no repository), Invalid (it can't be read), of fetch_remote_file.
+  /// Errors: NotFound (there is no repository), Invalid (it can't be read), of check_repository_address and
+  /// fetch_remote_file.
   static Result<ChartIndex> fetch(http::Transport& transport, ChartServer server, const Context& context);
 
   /// Of text that was read before. Errors: Invalid (it can't be read, or is beyond a bound).

@@ -106,6 +106,15 @@ TEST_F(ChartRepository, CredentialsStayWithTheirHost) {
               everywhere ? "https://u%40x:s3cret@cdn.example/web-2.tgz" : "https://cdn.example/web-2.tgz");
   }
 }
+// The rule for its name would be another one than that for what is fetched.
+TEST_F(ChartRepository, AnAddressWithDotsIsRefused) {
+  for (const char* url :
+       {"https://charts.example/team/../evil", "https://charts.example/%2e%2E/evil?token=s3cret"}) {
+    const std::string refused = fetch("1.0.0", false, url);
+    EXPECT_THAT(refused, AllOf(HasSubstr("its path has a segment '..'"), Not(HasSubstr("s3cret")))) << url;
+  }
+  EXPECT_EQ(web.count(), 0u);
+}
 TEST_F(ChartRepository, PlainHttpIsForThisMachineUnlessTheUserSaysSo) {
   ChartServer server{"http://charts.example"};
   EXPECT_EQ(ChartIndex::fetch(web, server, Context()).error().kind, ErrorKind::Invalid);

@@ -10,6 +10,7 @@
 #include "oci/reference.h"
 #include "registry/chart_repository.h"
 #include "registry/helm_repositories.h"
+#include "trust/chart_address.h"
 
 namespace mist::registry {
 namespace {
@@ -230,6 +231,7 @@ Result<std::unique_ptr<RegistryView>> open_helm_view(std::string name, const std
                                                      FileSystem& files, EventSink& events,
                                                      const OciAccess& web) {
   if (!web.transport) return error(ErrorKind::Invalid, "chart repositories can't be reached from here");
+  MIST_TRY_VOID(check_repository_address(url));
   MIST_TRY(const std::vector<HelmRepository> known,
            read_helm_repositories(files, helm_repositories_file(web.environment)));
   MIST_TRY(ChartServer server,
@@ -247,6 +249,8 @@ Result<std::string> parse_helm_url(std::string_view text) {
   if (text.starts_with(oci::kScheme))
     return bad("it is an OCI registry", fmt::format("mistctl registry add NAME --oci {}", shown));
   while (text.ends_with('/')) text.remove_suffix(1);
+  if (const std::string why = trust::objection_to_chart_address(text); !why.empty())
+    return bad(why, "write the path that it stands for");
   const Result<http::Url> url = http::Url::parse(text);
   if (!url) return bad("it can't be read", "write it as for `helm repo add`: https://charts.example.com");
   if (!url->user.empty())

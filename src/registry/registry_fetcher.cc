@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "registry/file_trust.h"
-#include "trust/policy.h"
+#include "trust/chart_address.h"
 
 namespace mist::registry {
 

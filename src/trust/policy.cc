@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "encoding/yaml.h"
 #include "oci/reference.h"
+#include "trust/chart_address.h"
 #include "trust/minisign.h"
 
 namespace mist::trust {
@@ -188,6 +189,8 @@ class PolicyReader {
                       "write https://HOST/PATH/**, for all charts of a repository");
     if (rest.find(':', slash) != std::string_view::npos)
       return objected("a version follows the path", "a rule counts for all versions: leave it out");
+    if (const std::string why = objection_to_chart_address(pattern); !why.empty())
+      return objected(why, "write the path that it stands for");
     return chart_repository_name(pattern);
   }
 
@@ -404,19 +407,6 @@ bool matches(std::string_view pattern, std::string_view text) {
     reached = std::move(next);
   }
   return reached[text.size()];
-}
-
-std::string chart_repository_name(std::string_view url) {
-  constexpr std::string_view kAfterScheme = "://";
-  const std::size_t scheme = std::min(url.find(kAfterScheme), url.size());
-  std::string_view rest = url.substr(std::min(scheme + kAfterScheme.size(), url.size()));
-  rest = rest.substr(0, rest.find_first_of("?#"));
-  while (rest.ends_with('/')) rest.remove_suffix(1);
-  const std::size_t path = std::min(rest.find('/'), rest.size());
-  std::string_view host = rest.substr(0, path);
-  host.remove_prefix(host.rfind('@') + 1);  // credentials
-  return fmt::format("{}{}{}{}", lower_case(url.substr(0, scheme)), kAfterScheme, oci::canonical_host(host),
-                     rest.substr(path));
 }
 
 Result<Policy> Policy::parse(std::string_view text, const std::string& file,

@@ -77,9 +77,6 @@ constexpr bool remembers(Mode mode) { return mode == Mode::Remember || mode == M
 /// Whether `text` ("oci://host/team/shop") fits: '*' stands for any characters but '/', "**" for any.
 bool matches(std::string_view pattern, std::string_view text);
 
-/// The name of a chart repository by its address, in rules and records: "https://charts.example.com/team".
-std::string chart_repository_name(std::string_view url);
-
 class Policy {
  public:
   /// Verified packages stay signed; the rest is ignored.

@@ -156,6 +156,10 @@ TEST(TrustPolicy, RefusesRulesThatProtectNothing) {
             "no chart fits https://ann:pw@x/y: an address has no credentials, query or fragment here");
   EXPECT_EQ(rule("match: 'https://x/y:1.0.0'"),
             "no chart fits https://x/y:1.0.0: a version follows the path");
+  EXPECT_EQ(
+      rule("match: 'https://x/team/../**'"),
+      "no chart fits https://x/team/../**: its path has a segment '..', so it is the address of another "
+      "path");
   EXPECT_EQ(rule("match: 'oci://x'"), "no repository fits oci://x: a path is missing");
   EXPECT_EQ(rule("match: 'oci://x/team/'"), "no repository fits oci://x/team/: a path is missing");
   EXPECT_EQ(rule("match: 'oci://x/y:1.0.0'"),

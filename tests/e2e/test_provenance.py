@@ -243,6 +243,11 @@ def provenance_of_charts_that_others_name(t):
     t.run("dependency", "build", str(chart))
     t.run("generate", "db", "-p", kustomization)
     t.run("generate", "db", "-p", "shop/db:1.0.0")
+    # A path may not lead around its rule.
+    t.refused("registry", "add", "around", "--helm", charts.url + "/../stable", says=["its path has a segment '..'"])
+    around = str(pathlib.Path(t.file("around/kustomization.yaml", json.dumps({"helmCharts": [
+        {"name": "db", "version": "1.0.0", "repo": charts.url.replace("/stable", "/other/%2e%2e/stable"), "releaseName": "db"}]}))).parent)
+    t.refused("generate", "db", "-p", around, says=["its path has a segment '..'"])
     # An index isn't signed: it may not lead past the rule.
     charts.publish("db", "1.1.0")
     file = t.dir / "db-1.1.0.tgz"
