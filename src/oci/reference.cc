@@ -36,6 +36,8 @@ Error bad(std::string_view text, std::string_view why, std::string hint = std::s
       .with_hint(std::move(hint));
 }
 
+}  // namespace
+
 // [a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*
 bool is_path_segment(std::string_view text) {
   if (text.empty() || !is_lower_alphanumeric(text.front()) || !is_lower_alphanumeric(text.back()))
@@ -87,6 +89,8 @@ std::string host_objection(std::string_view host) {
     return fmt::format("'{}' is not a port", escape_controls(port));
   return {};
 }
+
+namespace {
 
 struct Parts {
   std::string_view host, path, version;

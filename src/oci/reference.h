@@ -57,6 +57,11 @@ Result<std::string> parse_prefix(std::string_view text);
 /// "host" or "host:port", as `login` takes it; "https://host/" gives "host". Errors: Invalid.
 Result<std::string> parse_host(std::string_view text);
 
+/// Why a host, in lower case and with its port where there is one, is none; empty: it is one.
+std::string host_objection(std::string_view host);
+/// Whether it can stand between the slashes of a repository's path.
+bool is_path_segment(std::string_view text);
+
 /// True for 127.0.0.0/8, ::1 and localhost, with or without a port.
 bool is_loopback_host(std::string_view host);
 

@@ -26,6 +26,32 @@ constexpr std::size_t kMostKeys = 100;
 constexpr std::size_t kFingerprintDigits[] = {40, 64};  // of OpenPGP keys of version 4, and of 5 and 6
 constexpr std::array<std::string_view, 4> kModes{"remember", "require", "ignore", "known"};
 
+// The text with something for each wildcard that can stand in hosts, ports and paths.
+std::string with_something(std::string_view pattern) {
+  std::string text;
+  for (const char c : pattern) {
+    if (c != '*')
+      text += c;
+    else if (!text.ends_with('1'))
+      text += '1';
+  }
+  return text;
+}
+
+// Why no repository can have that host and path, which are patterns; empty: one can.
+std::string objection_to_host_and_path(std::string_view host, std::string_view path) {
+  if (host.find('@') != std::string_view::npos) return "a host has no user before it";
+  if (std::string why = oci::host_objection(with_something(host)); !why.empty())
+    return host.find('*') == std::string_view::npos ? why : "its host is a pattern of no host";
+  if (path.empty()) return {};
+  for (const std::string_view segment : split(path.substr(1), '/')) {
+    if (segment.empty()) return "its path has an empty segment";
+    if (!oci::is_path_segment(with_something(segment)))
+      return fmt::format("'{}' can't stand in its path", escape_controls(segment));
+  }
+  return {};
+}
+
 // Reads the document; knows where everything stands in the text.
 class PolicyReader {
  public:
@@ -167,8 +193,10 @@ class PolicyReader {
     if (!std::ranges::all_of(path, may_be_named))
       return objected("a path has lower-case letters, digits, '.', '_' and '-'",
                       "'*' stands for any of them, '**' for '/' too");
+    if (const std::string why = objection_to_host_and_path(host, path); !why.empty())
+      return objected(why, "write it as the packages that it is for are named: oci://HOST/PATH");
     // Docker's own images have no name before theirs.
-    if (host == "docker.io" && path.rfind('/') == 0 && path.find('*') == std::string::npos)
+    if (host == "docker.io" && path.rfind('/') == 0 && path.find("**") == std::string::npos)
       path.insert(0, "/library");
     return fmt::format("{}{}{}", oci::kScheme, host, path);
   }

@@ -166,6 +166,19 @@ TEST(TrustPolicy, RefusesRulesThatProtectNothing) {
             "no repository fits oci://x/y:1.0.0: a version follows the path");
   EXPECT_EQ(rule("match: 'oci://x/Team/**'"),
             "no repository fits oci://x/Team/**: a path has lower-case letters, digits, '.', '_' and '-'");
+  for (const auto& [match, why] : {
+           std::pair{"oci://user@reg.example/**", "a host has no user before it"},
+           {"oci://reg.example./team/**", "'reg.example.' is not a host name"},
+           {"oci://reg_example/**", "'reg_example' is not a host name"},
+           {"oci:///team/**", "it names no host"},
+           {"oci://reg.example:99999/**", "':99999' is not a port"},
+           {"oci://*_*/**", "its host is a pattern of no host"},
+           {"oci://reg.example//team", "its path has an empty segment"},
+           {"oci://reg.example/team//*", "its path has an empty segment"},
+           {"oci://reg.example/.team/*", "'.team' can't stand in its path"},
+           {"oci://reg.example/team-/*", "'team-' can't stand in its path"},
+       })
+    EXPECT_EQ(rule(fmt::format("match: '{}'", match)), fmt::format("no repository fits {}: {}", match, why));
   EXPECT_EQ(rule("match: 'team/**'"), "team/** is no OCI registry, so no signer can be remembered");
   EXPECT_EQ(rule("match: 'oci://x/y', mode: require"), "oci://x/y requires signatures, but names no keys");
   EXPECT_EQ(rule("match: 'oci://x/y', mode: ignore, keys: [{name: a, file: a.pub}]"),
@@ -259,6 +272,26 @@ TEST(TrustPolicy, RefusesIdentitiesThatProtectNothing) {
   EXPECT_EQ(failure("  trustRoot: gone.json"), "the trust root can't be read: cannot read gone.json");
   EXPECT_TRUE(failure("  trustRoot: a.pub").find("a.pub") != std::string::npos);
   EXPECT_EQ(parsed("  rules: []\n  trustRoot: gone.json").error().where->line, 5u);
+}
+
+TEST(TrustPolicy, TakesRulesThatARepositoryCanFit) {
+  for (const char* match : {"oci://**", "oci://*/**", "oci://**.example/**", "oci://*.example:*/team/*",
+                            "oci://reg.example:5000/**", "oci://[::1]:5000/**", "oci://127.0.0.1:5000/*",
+                            "oci://reg.example/team-*/**/a__b/*.c", "oci://reg.example/*-shop"})
+    EXPECT_TRUE(parsed(fmt::format("  rules: [{{match: '{}', mode: ignore}}]", match)).ok()) << match;
+}
+
+TEST(TrustPolicy, KnowsDockersOwnImages) {
+  const auto is_ignored = [](std::string_view match, std::string_view package) {
+    const auto policy = parsed(fmt::format("  rules: [{{match: '{}', mode: ignore}}]", match));
+    EXPECT_TRUE(policy.ok()) << match;
+    return policy->rule_for(package).mode == Mode::Ignore;
+  };
+  for (const char* match : {"oci://docker.io/*", "oci://docker.io/nginx*", "oci://index.docker.io/nginx",
+                            "oci://docker.io/**", "oci://docker.io/library/*"})
+    EXPECT_TRUE(is_ignored(match, "oci://docker.io/library/nginx")) << match;
+  EXPECT_FALSE(is_ignored("oci://docker.io/*", "oci://docker.io/team/nginx"));
+  EXPECT_TRUE(is_ignored("oci://docker.io/team/*", "oci://docker.io/team/nginx"));
 }
 
 TEST(TrustPatterns, OneStarStaysInASegment) {
