@@ -1,6 +1,7 @@
 #include "sigstore/answers.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/hex.h"
 #include "base/text.h"
@@ -66,13 +67,14 @@ ErrorKind kind_of_status(int status) {
   return ErrorKind::Invalid;
 }
 
-std::string words_of_refusal(std::string_view body) {
+std::string words_of_refusal(std::string_view body, const HideSecrets& hide) {
   const Result<Value> document = encoding::parse_json(body, {.max_depth = kAnswerDepth});
   std::string words;
   if (document && document->is_object())
     words = document->string_at("message");
   else if (!trim(body).starts_with('<'))
-    words = trim(body.substr(0, std::min(body.find('\n'), kMostWords)));
+    words = trim(body.substr(0, body.find('\n')));
+  if (hide) words = hide(std::move(words));
   return escape_controls(std::string_view(words).substr(0, kMostWords));
 }
 

@@ -2,6 +2,8 @@
 // The answers of the services of keyless signing: Fulcio's certificates, entries of both versions of Rekor,
 // GitHub's tokens, and their errors. All of it is foreign, and nothing is verified here. Pure; any thread.
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,9 +21,12 @@ inline constexpr std::uint64_t kMaxAnswerBytes = std::uint64_t{1} << 20;
 /// The kind of error after an answer that is no success.
 ErrorKind kind_of_status(int status);
 
+/// The same words without what nobody may see.
+using HideSecrets = std::function<std::string(std::string words)>;
+
 /// A service's words about an error: the `message` of its JSON, else its first line. Harmless on a terminal;
-/// empty: it says nothing.
-std::string words_of_refusal(std::string_view body);
+/// empty: it says nothing. `hide` gets all of them, before they are cut.
+std::string words_of_refusal(std::string_view body, const HideSecrets& hide = {});
 
 struct IssuedChain {
   std::string certificate;           ///< DER

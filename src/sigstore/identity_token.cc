@@ -1,6 +1,7 @@
 #include "sigstore/identity_token.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "encoding/base64url.h"
@@ -95,8 +96,30 @@ Status IdentityToken::check(std::string_view audience, WallTime now) const {
   return {};
 }
 
+namespace {
+
+constexpr std::size_t kPiece = 16;  // so many characters don't stand in both by chance
+
+// Without everything that `words` has in common with `secret`, a piece or more of it at a time.
+std::string without_pieces(std::string_view words, std::string_view secret) {
+  std::unordered_set<std::string_view> pieces;
+  for (std::size_t at = 0; at + kPiece <= secret.size(); ++at) pieces.insert(secret.substr(at, kPiece));
+  std::string rest;
+  std::size_t hidden_until = 0;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const bool begins_piece = at + kPiece <= words.size() && pieces.contains(words.substr(at, kPiece));
+    if (begins_piece && at >= hidden_until) rest += "***";
+    if (begins_piece) hidden_until = at + kPiece;
+    if (at >= hidden_until) rest += words[at];
+  }
+  return rest;
+}
+
+}  // namespace
+
 std::string IdentityToken::without_token(std::string words) const {
-  // Its parts too: a server may repeat what it couldn't read.
+  words = without_pieces(words, text_.reveal());
+  // Its short parts too: a server may repeat what it couldn't read.
   constexpr std::size_t kShortest = 8;
   std::vector<std::string_view> secrets{text_.reveal()};
   for (const std::string_view part : split(text_.reveal(), '.'))

@@ -34,7 +34,8 @@ class IdentityToken {
   const SecretString& text() const { return text_; }
   /// "the token of https://accounts.example for sigstore, which expires at …"
   std::string describe() const;
-  /// `words`, in which somebody else may have repeated the token, without it.
+  /// `words`, in which somebody else may have repeated the token or a piece of it, without them. A piece has
+  /// at least 16 characters, so words may be cut only after this.
   std::string without_token(std::string words) const;
 
  private:

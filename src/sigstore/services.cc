@@ -1,5 +1,7 @@
 #include "sigstore/services.h"
 
+#include <utility>
+
 #include "base/text.h"
 #include "crypto/signing_certificate.h"
 #include "crypto/signing_requests.h"
@@ -66,7 +68,10 @@ Result<IssuedChain> SigningServices::certificate(const Service& authority, const
       : kind == ErrorKind::Retryable ? "nothing was sent to the registry: sign again once it works"
                                      : "see whether caUrls of the signing configuration names a Fulcio";
   return error(kind, "the certificate authority {} issued no certificate", authority.url)
-      .with_because(token.without_token(answer_of(*response, words_of_refusal(response->body))))
+      .with_because(answer_of(*response, words_of_refusal(response->body,
+                                                          [&](std::string words) {
+                                                            return token.without_token(std::move(words));
+                                                          })))
       .with_hint(hint);
 }
 

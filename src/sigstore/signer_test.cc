@@ -80,9 +80,9 @@ class SigningPlace {
     services.logs = {{.url = fmt::format("https://rekor{}.example", rekor), .version = rekor, .run_by = ""}};
     if (with_timestamps)
       services.timestamps = {{.url = "https://tsa.example/stamp", .version = 1, .run_by = ""}};
-    const auto token = IdentityToken::parse(identity_token(), "token.txt");
+    const auto parsed = IdentityToken::parse(token, "token.txt");
     return KeylessSigner::open({.transport = web_, .clock = clock_, .random = random_}, std::move(services),
-                               root, *token, Context());
+                               root, *parsed, Context());
   }
 
   Result<std::string> sign(int rekor = 1, bool with_timestamps = true) {
@@ -92,6 +92,7 @@ class SigningPlace {
 
   std::shared_ptr<const trust::TrustRoot> root = root_of(issuing());
   CertificateRequest certificate{.promise = CertificateRequest::Promise::Good};
+  std::string token = identity_token();
   WallTime logged_at = kSigningTime + std::chrono::minutes(1);
   std::function<std::optional<http::Response>(const http::Request&)> change;
 
@@ -206,6 +207,34 @@ TEST(KeylessSigner, TheAuthoritysRefusalIsToldWithoutTheToken) {
   EXPECT_EQ(signer.error().hint,
             "it must accept the issuer and the audience: the token is of https://accounts.example for "
             "sigstore, and expires at 2023-11-14T22:18:20Z");
+}
+
+// Longer than the words that are shown.
+TEST(KeylessSigner, NoPieceOfALongTokenIsInTheAuthoritysRefusal) {
+  constexpr std::size_t kLength = 16;
+  SigningPlace place;
+  place.token = "aGVhZGVyLWhlYWRlcg." +
+                encoding::base64url_encode(fmt::format(
+                    R"({{"iss":"https://accounts.example","aud":"sigstore","exp":1700000300,"groups":"{}"}})",
+                    [] {
+                      std::string groups;
+                      for (int i = 0; groups.size() < 500; ++i) groups += fmt::format("group-{} ", i);
+                      return groups;
+                    }())) +
+                ".c2lnbmF0dXJl";
+  for (const std::string& body :
+       {R"({"code":3,"message":"bad token )" + place.token + R"("})", "bad token " + place.token,
+        "bad token " + place.token.substr(0, 100) + "..."}) {
+    place.change = [&](const http::Request&) {
+      return http::Response{.status = 400, .headers = {}, .body = body};
+    };
+    const auto signer = place.open();
+    ASSERT_FALSE(signer.ok());
+    const std::string told = signer.error().to_line() + signer.error().hint;
+    EXPECT_NE(told.find("bad token ***"), std::string::npos) << told;
+    for (std::size_t at = 0; at + kLength <= place.token.size(); ++at)
+      EXPECT_EQ(told.find(place.token.substr(at, kLength)), std::string::npos) << at << " " << told;
+  }
 }
 
 TEST(KeylessSigner, ACertificateThatTheTrustRootDoesNotKnowIsNotUsed) {

@@ -1,6 +1,6 @@
 #pragma once
 // The address of a chart repository as rules and records name it: one name for each of the ways to write it.
-// What is fetched is the address as the user wrote it, so the name may not be that of another place. Pure;
+// The address is fetched as the user wrote it, so its name may not be that of another place. Pure;
 // any thread.
 
 #include <string>
