@@ -348,6 +348,7 @@ class PolicyReader {
     MIST_TRY(rule.maximum_age, age(value, "maximumAge", rule));
     if (rule.minimum_age && rule.maximum_age && *rule.minimum_age > *rule.maximum_age)
       return fail(value, "minimumAge is longer than maximumAge", "nothing could ever be used");
+    MIST_TRY_VOID(check_minimum_age(value, rule));
     const Value* const places = value.find("signedFor");
     if (places == nullptr) return {};
     if (!places->is_array())
@@ -359,6 +360,16 @@ class PolicyReader {
       rule.signed_for.push_back(std::move(pattern));
     }
     return {};
+  }
+
+  // It is against stolen keys, and a signature by one is as old as the thief says.
+  Status check_minimum_age(const Value& value, const Rule& rule) const {
+    if (!rule.minimum_age || (rule.keys.empty() && rule.keyring == nullptr)) return {};
+    return fail(*value.find("minimumAge"),
+                fmt::format("minimumAge protects nothing for the {} of {}: who signs with a key says how old "
+                            "the signature is",
+                            rule.keys.empty() ? "keyring" : "keys", rule.match),
+                "leave it out, or require identities alone: a transparency log says when they signed");
   }
 
   Result<std::optional<Duration>> age(const Value& value, std::string_view key, const Rule& rule) const {

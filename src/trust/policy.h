@@ -60,7 +60,7 @@ struct Rule {
   Mode mode = Mode::Remember;
   std::vector<TrustedKey> keys;              ///< of Require
   std::size_t threshold = 1;                 ///< how many of them
-  std::optional<Duration> minimum_age = {};  ///< since it was signed
+  std::optional<Duration> minimum_age = {};  ///< since it was signed; of identities, which can't say it
   std::optional<Duration> maximum_age = {};
   std::vector<std::string> signed_for = {};      ///< patterns; empty: the package's own repository
   std::string place = {};                        ///< "trust.yaml:7"; empty: no file says it

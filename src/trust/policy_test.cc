@@ -42,7 +42,6 @@ TEST(TrustPolicy, TheFirstRuleThatMatchesCounts) {
   rules:
   - match: oci://reg.example/team/shop
     keys: [{name: a, file: a.pub}]
-    minimumAge: 24h
     maximumAge: 2160h
     signedFor: ["oci://origin.example/team/*"]
   - match: oci://reg.example/**
@@ -54,7 +53,7 @@ TEST(TrustPolicy, TheFirstRuleThatMatchesCounts) {
   const Rule& shop = policy->rule_for("oci://reg.example/team/shop");
   EXPECT_EQ(shop.mode, Mode::Require);
   EXPECT_EQ(shop.threshold, 1u);
-  EXPECT_EQ(shop.minimum_age, std::chrono::hours(24));
+  EXPECT_FALSE(shop.minimum_age);
   EXPECT_EQ(shop.maximum_age, std::chrono::hours(2160));
   EXPECT_EQ(shop.signed_for, std::vector<std::string>{"oci://origin.example/team/*"});
   EXPECT_EQ(shop.place, "trust.yaml:7");
@@ -200,6 +199,12 @@ TEST(TrustPolicy, RefusesRulesThatProtectNothing) {
             "minimumAge is a duration, in a rule with keys or identities");
   EXPECT_EQ(rule("match: 'oci://x/y', keys: [{name: a, file: a.pub}], minimumAge: 2h, maximumAge: 1h"),
             "minimumAge is longer than maximumAge");
+  EXPECT_EQ(rule("match: 'oci://x/y', keys: [{name: a, file: a.pub}], minimumAge: 2h"),
+            "minimumAge protects nothing for the keys of oci://x/y: who signs with a key says how old the "
+            "signature is");
+  EXPECT_EQ(rule("match: 'team/**', keyring: a.pub, minimumAge: 2h"),
+            "minimumAge protects nothing for the keyring of team/**: who signs with a key says how old the "
+            "signature is");
   EXPECT_EQ(rule("match: 'oci://x/y', keys: [{name: a, file: a.pub}], signedFor: [team]"),
             "signedFor names repositories");
 }
@@ -215,11 +220,15 @@ TEST(TrustPolicy, IdentitiesAreHeldAgainstATrustRoot) {
     - {issuer: "https://accounts.example", subject: a@team.example}
     - {issuer: "https://ci.example/**", subject: "https://ci.example/team/**"}
     threshold: 3
+  - match: oci://old.example/**
+    identities: [{issuer: "https://accounts.example", subject: a@team.example}]
+    minimumAge: 24h
 )");
   ASSERT_TRUE(policy.ok()) << policy.error().to_line();
   const Rule& rule = policy->rule_for("oci://reg.example/shop");
   EXPECT_EQ(rule.mode, Mode::Require);
   EXPECT_EQ(rule.threshold, 3u);
+  EXPECT_EQ(policy->rule_for("oci://old.example/shop").minimum_age, std::chrono::hours(24));
   ASSERT_EQ(rule.identities.size(), 2u);
   EXPECT_EQ(rule.identities[0].text(), "a@team.example (https://accounts.example)");
   ASSERT_NE(rule.root, nullptr);

@@ -153,6 +153,8 @@ bool is_outdated(const Rule& rule, const Proof& proof) {
 std::string age_objection(const Rule& rule, const Proof& proof, WallTime now) {
   if (!rule.minimum_age && !rule.maximum_age) return {};
   if (!proof.signed_at) return "it doesn't say when it was made";
+  if (rule.minimum_age && !proof.identity)
+    return "its signer says when it was made, which doesn't prove that it is old enough";
   const auto age = now - *proof.signed_at;
   if (age < -kClockSkew)
     return fmt::format("it says that it was made at {}, later than now", format_time(*proof.signed_at));
