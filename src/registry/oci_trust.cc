@@ -182,39 +182,46 @@ Status OciTrust::judge(const oci::Repository& repository, const crypto::Digest& 
   return keep_to(verdict.remembered, subject, subject.package, verdict.proofs);
 }
 
-// The proofs whose signers may be remembered. Anybody who may write to the registry can add a valid signature
-// of their own, so beside a signer that the user vouched for nobody else counts.
-Result<std::vector<trust::Proof>> OciTrust::memorable(const std::string& package, const Verdict& verdict) {
+// The signers that may be remembered, and their proofs. Anybody who may write to the registry can add a valid
+// signature of their own, so beside a signer that the user vouched for nobody else counts.
+Result<OciTrust::Memorable> OciTrust::memorable(const std::string& package, const Verdict& verdict) {
   MIST_TRY(const trust::Rule rule, rule_for(package));
-  std::vector<trust::Proof> proofs = verdict.rule.mode == trust::Mode::Require
-                                         ? trust::proofs_of_named(verdict.rule, verdict.proofs)
-                                         : verdict.proofs;
+  const bool names_signers = verdict.rule.mode == trust::Mode::Require;
+  Memorable what{
+      .signers = {},
+      .proofs = names_signers ? trust::proofs_of_named(verdict.rule, verdict.proofs) : verdict.proofs};
   // An identity that only a flag's trust root proved could not be told again by any other verb.
   if (rule.root == nullptr)
-    std::erase_if(proofs, [](const trust::Proof& proof) { return proof.identity.has_value(); });
-  return proofs;
+    std::erase_if(what.proofs, [](const trust::Proof& proof) { return proof.identity.has_value(); });
+  what.signers =
+      names_signers ? trust::signers_named(verdict.rule, what.proofs) : trust::keys_in(what.proofs);
+  return what;
+}
+
+Status OciTrust::remember(const trust::Subject& subject, const Memorable& what) const {
+  MIST_TRY_VOID(memory_.remember(subject.package, what.signers));
+  return memory_.record(subject, what.proofs);
 }
 
 Status OciTrust::learn(const oci::Repository& repository, const crypto::Digest& manifest,
                        const Verdict& verdict) {
   const std::string package = repository.identity();
   MIST_TRY(const trust::Rule rule, rule_for(package));
-  MIST_TRY(const std::vector<trust::Proof> proofs, memorable(package, verdict));
-  if (!trust::remembers(rule.mode) || !verdict.remembered.empty() || trust::keys_in(proofs).empty())
-    return {};
-  return remember_signers({package, manifest}, package, proofs);
+  MIST_TRY(const Memorable what, memorable(package, verdict));
+  if (!trust::remembers(rule.mode) || !verdict.remembered.empty() || what.signers.empty()) return {};
+  return remember({package, manifest}, what);
 }
 
 Status OciTrust::accept(const oci::Repository& repository, const crypto::Digest& manifest,
                         const Verdict& verdict) {
   const std::string package = repository.identity();
-  MIST_TRY(const std::vector<trust::Proof> proofs, memorable(package, verdict));
+  MIST_TRY(const Memorable what, memorable(package, verdict));
   // Nothing would mean that the package is unsigned.
-  if (verdict.rule.mode == trust::Mode::Require && trust::keys_in(proofs).empty())
+  if (verdict.rule.mode == trust::Mode::Require && what.signers.empty())
     return error(ErrorKind::Invalid, "no signer of {} that was named can be remembered", package)
         .with_because("an identity is remembered under the trust root of the trust policy, which has none")
         .with_hint("write spec.trustRoot in trust.yaml (docs/trust.md)");
-  return remember_signers({package, manifest}, package, proofs);
+  return remember({package, manifest}, what);
 }
 
 Result<std::optional<Verdict>> OciTrust::recorded(const oci::Repository& repository,

@@ -129,7 +129,12 @@ class OciTrust {
                           const std::vector<trust::Proof>& proofs);
 
  private:
-  Result<std::vector<trust::Proof>> memorable(const std::string& package, const Verdict& verdict);
+  struct Memorable {
+    std::set<std::string> signers;
+    std::vector<trust::Proof> proofs;
+  };
+  Result<Memorable> memorable(const std::string& package, const Verdict& verdict);
+  Status remember(const trust::Subject& subject, const Memorable& what) const;
   Status keep_to(const std::set<std::string>& remembered, const trust::Subject& subject,
                  const std::string& package, const std::vector<trust::Proof>& proofs);
   Result<const trust::Policy*> policy();

@@ -32,8 +32,8 @@ class Memory {
  public:
   Memory(FileSystem& files, Path directory) : files_(files), directory_(std::move(directory)) {}
 
-  /// The keys by which the package is known; empty: it was never signed. Errors: Conflict when the file was
-  /// altered; of FileSystem::read.
+  /// The signers by which the package is known (signers_named); empty: it was never signed. Errors: Conflict
+  /// when the file was altered; of FileSystem::read.
   Result<std::set<std::string>> keys_of(const std::string& package) const;
   /// Replaces them; no keys: forgets the package.
   Status remember(const std::string& package, const std::set<std::string>& keys) const;

@@ -103,16 +103,75 @@ std::string signer_text(const Proof& proof) {
   return name.empty() ? fmt::format("key {}", keys) : fmt::format("{} (key {})", name, keys);
 }
 
-// Of what is remembered: fingerprints, and Identity::str.
+// What is remembered of an identity that fits a pattern: "match ISSUER SUBJECT". An identity has one space,
+// and its own '*' are no wildcards.
+constexpr std::string_view kPatternPrefix = "match ";
+
+bool has_wildcard(const TrustedIdentity& identity) {
+  return identity.issuer.find('*') != std::string::npos || identity.subject.find('*') != std::string::npos;
+}
+
+// Nothing: a key is remembered.
+std::optional<TrustedIdentity> remembered_identity(std::string_view text) {
+  if (text.starts_with(kPatternPrefix)) text.remove_prefix(kPatternPrefix.size());
+  const std::size_t space = text.find(' ');
+  if (space == std::string_view::npos) return std::nullopt;
+  return TrustedIdentity{std::string(text.substr(0, space)), std::string(text.substr(space + 1))};
+}
+
+bool fits_pattern(const TrustedIdentity& pattern, const Proof& proof) {
+  return proof.identity && matches(pattern.issuer, proof.identity->issuer) &&
+         matches(pattern.subject, proof.identity->subject);
+}
+
+// Those of `remembered` that signed it.
+std::set<std::string> still_signing(const std::set<std::string>& remembered, std::span<const Proof> proofs) {
+  const std::set<std::string> now = keys_in(proofs);
+  std::set<std::string> same;
+  for (const std::string& each : remembered) {
+    const std::optional<TrustedIdentity> pattern =
+        each.starts_with(kPatternPrefix) ? remembered_identity(each) : std::nullopt;
+    const bool signed_it =
+        pattern ? std::ranges::any_of(proofs,
+                                      [&](const Proof& proof) {
+                                        return proof.objection.empty() && fits_pattern(*pattern, proof);
+                                      })
+                : now.contains(each);
+    if (signed_it) same.insert(each);
+  }
+  return same;
+}
+
+// Of a workflow that signed what was used before, at another tag: all its tags. A workflow's identity holds
+// the tag, so each version is signed by another one.
+std::optional<TrustedIdentity> workflow_at_any_tag(const std::set<std::string>& remembered,
+                                                   std::span<const Proof> proofs) {
+  static constexpr std::string_view kTags = "@refs/tags/";
+  const auto without_tag = [](std::string_view subject) {
+    const std::size_t at = subject.find(kTags);
+    return at == std::string_view::npos ? std::string_view() : subject.substr(0, at + kTags.size());
+  };
+  for (const std::string& each : remembered) {
+    const std::optional<TrustedIdentity> before = remembered_identity(each);
+    if (!before || has_wildcard(*before) || without_tag(before->subject).empty()) continue;
+    const std::string workflow(without_tag(before->subject));
+    for (const Proof& proof : proofs)
+      if (proof.objection.empty() && proof.identity && proof.identity->issuer == before->issuer &&
+          without_tag(proof.identity->subject) == workflow)
+        return TrustedIdentity{before->issuer, workflow + "*"};
+  }
+  return std::nullopt;
+}
+
+// Of what is remembered: fingerprints, Identity::str, and patterns of those.
 std::string keys_text(const std::set<std::string>& signers) {
   std::vector<std::string> keys;
   std::vector<std::string> texts;
   for (const std::string& each : signers) {
-    const std::size_t space = each.find(' ');
-    if (space == std::string::npos)
-      keys.push_back(each);
+    if (const std::optional<TrustedIdentity> identity = remembered_identity(each))
+      texts.push_back(identity->text());
     else
-      texts.push_back(TrustedIdentity{each.substr(0, space), each.substr(space + 1)}.text());
+      keys.push_back(each);
   }
   if (!keys.empty()) texts.insert(texts.begin(), fmt::format("key {}", join(keys, " or ")));
   return join(texts, " or ");
@@ -135,9 +194,7 @@ std::string counted_as(const Rule& rule, const Proof& proof) {
   for (const TrustedKey& each : rule.keys)
     if (proof.keys.size() == 1 && proof.keys.front() == each.key.fingerprint().str()) return each.name;
   for (const TrustedIdentity& each : rule.identities)
-    if (proof.identity && matches(each.issuer, proof.identity->issuer) &&
-        matches(each.subject, proof.identity->subject))
-      return each.text();
+    if (fits_pattern(each, proof)) return each.text();
   return {};
 }
 
@@ -214,6 +271,19 @@ std::vector<Proof> proofs_of_named(const Rule& rule, std::span<const Proof> proo
   return named;
 }
 
+std::set<std::string> signers_named(const Rule& rule, std::span<const Proof> proofs) {
+  std::set<std::string> signers;
+  for (const Proof& proof : proofs) {
+    const auto named = std::ranges::find_if(
+        rule.identities, [&](const TrustedIdentity& each) { return fits_pattern(each, proof); });
+    if (proof.objection.empty() && named != rule.identities.end() && has_wildcard(*named))
+      signers.insert(fmt::format("{}{} {}", kPatternPrefix, named->issuer, named->subject));
+    else
+      signers.merge(keys_in(std::span(&proof, 1)));
+  }
+  return signers;
+}
+
 std::string signers_text(std::span<const Proof> proofs) {
   std::vector<std::string> signers;
   for (const Proof& proof : proofs) {
@@ -277,8 +347,7 @@ Result<std::set<std::string>> judge_remembered(const std::set<std::string>& reme
                                                const Subject& subject, std::span<const Proof> proofs) {
   std::set<std::string> now = keys_in(proofs);
   if (remembered.empty()) return now;
-  std::set<std::string> same;
-  std::ranges::set_intersection(remembered, now, std::inserter(same, same.end()));
+  std::set<std::string> same = still_signing(remembered, proofs);
   if (!same.empty()) return same;
   const std::string name = fmt::format("{}@{}", subject.package, subject.manifest.str());
   Error failure =
@@ -291,6 +360,13 @@ Result<std::set<std::string>> judge_remembered(const std::set<std::string>& reme
   for (const Proof& proof : proofs)
     if (!proof.objection.empty()) objections.push_back(fmt::format("a signature: {}", proof.objection));
   if (now.empty() || !objections.empty()) failure.because = objections_text(objections);
+  if (const auto workflow = workflow_at_any_tag(remembered, proofs)) {
+    failure.hint = fmt::format(
+        "it is the same workflow at another tag; to trust it at all its tags from now on: mistctl verify {} "
+        "--identity {} --issuer {} --accept-changed",
+        name, escape_controls(shell_word(workflow->subject)), escape_controls(shell_word(workflow->issuer)));
+    return failure;
+  }
   // A provenance file doesn't hold its key.
   const bool is_oci = subject.package.starts_with(oci::kScheme);
   failure.hint = fmt::format(

@@ -60,6 +60,10 @@ std::set<std::string> keys_in(std::span<const Proof> proofs);
 /// A valid signature of anybody else is not among them.
 std::vector<Proof> proofs_of_named(const Rule& rule, std::span<const Proof> proofs);
 
+/// The signers of `proofs` as they are remembered: as keys_in, but an identity that a pattern of the rule
+/// names is remembered as that pattern, which the next version fits too.
+std::set<std::string> signers_named(const Rule& rule, std::span<const Proof> proofs);
+
 /// "key sha256:…", "key sha256:… or sha256:…", "release (sha256:…)", "SUBJECT (ISSUER)"; of several with "
 /// and " between them.
 std::string signers_text(std::span<const Proof> proofs);
@@ -69,8 +73,8 @@ std::string signers_text(std::span<const Proof> proofs);
 Status judge_required(const Rule& rule, const Subject& subject, std::span<const Proof> proofs, WallTime now,
                       std::string_view missing = {});
 
-/// The keys and identities by which the package is known after this version: those of `remembered` that
-/// signed it too. No `remembered`: those that signed it. Errors: Conflict, naming both.
+/// The keys and identities (or patterns of them) by which the package is known after this version: those of
+/// `remembered` that signed it too. No `remembered`: those that signed it. Errors: Conflict, naming both.
 Result<std::set<std::string>> judge_remembered(const std::set<std::string>& remembered,
                                                const Subject& subject, std::span<const Proof> proofs);
 

@@ -349,5 +349,39 @@ TEST(Identities, AreRememberedLikeKeys) {
   EXPECT_FALSE(by_key.ok());
 }
 
+// The identity of a workflow holds the tag that it ran at.
+TEST(Identities, APatternIsRememberedAsOne) {
+  constexpr std::string_view kIssuer = "https://accounts.example";
+  constexpr std::string_view kWorkflow = "https://ci.example/team/shop/release.yml@refs/tags/";
+  const Rule rule = requiring_identities({{std::string(kIssuer), fmt::format("{}*", kWorkflow)}});
+  const auto signed_at = [&](std::string_view tag) {
+    return examine(std::array{keyless_claim(fmt::format("URI:{}{}", kWorkflow, tag))}, kSubject, rule);
+  };
+  const std::set<std::string> pattern = signers_named(rule, signed_at("v1.4.0"));
+  EXPECT_EQ(pattern, std::set{fmt::format("match {} {}*", kIssuer, kWorkflow)});
+  EXPECT_EQ(*judge_remembered(pattern, kSubject, signed_at("v1.5.0")), pattern);
+  const auto other = judge_remembered(
+      pattern, kSubject, examine(std::array{keyless_claim("email:b@team.example")}, kSubject, rule));
+  ASSERT_FALSE(other.ok());
+  EXPECT_NE(other.error().message.find(fmt::format("before is signed by {}* ({})", kWorkflow, kIssuer)),
+            std::string::npos)
+      << other.error().message;
+  // What was remembered as it is, without a pattern, says how it becomes one.
+  const std::set<std::string> exact{fmt::format("{} {}v1.4.0", kIssuer, kWorkflow)};
+  const auto refused = judge_remembered(exact, kSubject, signed_at("v1.5.0"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().hint.find(
+                fmt::format("--identity '{}*' --issuer {} --accept-changed", kWorkflow, kIssuer)),
+            std::string::npos)
+      << refused.error().hint;
+  // The '*' of an identity itself is none.
+  EXPECT_FALSE(
+      judge_remembered({fmt::format("{} {}*", kIssuer, kWorkflow)}, kSubject, signed_at("v1.5.0")).ok());
+  // One that is named as it is, is remembered as it is.
+  const Rule one = requiring_identities({{std::string(kIssuer), "a@team.example"}});
+  EXPECT_EQ(signers_named(one, examine(std::array{keyless_claim()}, kSubject, one)),
+            std::set{fmt::format("{} a@team.example", kIssuer)});
+}
+
 }  // namespace
 }  // namespace mist::trust

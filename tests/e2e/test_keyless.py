@@ -52,7 +52,8 @@ class Sigstore:
         """Of a layer whose blob is `payload`, signed by `subject` now."""
         self.key("leaf")
         self.file("leaf.cnf", "[req]\ndistinguished_name=n\nprompt=no\n[n]\nO=unused\n")
-        self.file("leaf.ext", f"subjectAltName=critical,email:{subject}\nkeyUsage=critical,digitalSignature\n"
+        kind = "URI" if "://" in subject else "email"
+        self.file("leaf.ext", f"subjectAltName=critical,{kind}:{subject}\nkeyUsage=critical,digitalSignature\n"
                               f"extendedKeyUsage=codeSigning\n1.3.6.1.4.1.57264.1.8=ASN1:UTF8String:{ISSUER}\n")
         openssl("req", "-new", "-key", self.dir / "leaf.key", "-config", self.dir / "leaf.cnf", "-out", self.dir / "leaf.csr")
         openssl("x509", "-req", "-in", self.dir / "leaf.csr", "-CA", self.dir / "ca.crt", "-CAkey", self.dir / "ca.key", "-set_serial", 7,
@@ -134,3 +135,22 @@ def keyless_signatures_are_verified_and_remembered(t):
              f"is signed by mallory@team.example ({ISSUER})", f"is signed by release@team.example ({ISSUER})")
     push_signed(t, registry, "1.2.0", sigstore, "release@team.example")
     check("kind" in t.run("generate", "shop", "-p", registry("team/shop:1.2.0")).out)
+
+
+@test
+def keyless_signatures_of_a_workflow_are_remembered_for_all_its_tags(t):
+    """The identity of a workflow holds the tag that it ran at, so that each version has another one."""
+    registry, sigstore = Registry(t), Sigstore(t)
+    keys(t, "scratch")
+    workflow = "https://ci.example/team/shop/.ci/release.yml@refs/tags/"
+    for version in ("1.0.0", "1.1.0"):
+        push_signed(t, registry, version, sigstore, f"{workflow}v{version}")
+    push_signed(t, registry, "1.2.0", sigstore, "https://ci.example/mallory/shop/.ci/release.yml@refs/tags/v1.2.0")
+    policy(t, trustRoot=sigstore.root)
+    # As it is, without a pattern: the next version says how to remember all tags.
+    t.run("verify", registry("team/shop:1.0.0"))
+    t.refused("generate", "shop", "-p", registry("team/shop:1.1.0"),
+              says=["it is the same workflow at another tag", f"--identity '{workflow}*' --issuer {ISSUER} --accept-changed"])
+    t.run("verify", registry("team/shop:1.0.0"), "--identity", f"{workflow}*", "--issuer", ISSUER, "--accept-changed")
+    t.run("generate", "shop", "-p", registry("team/shop:1.1.0"))
+    t.refused("generate", "shop", "-p", registry("team/shop:1.2.0"), says=[f"before is signed by {workflow}* ({ISSUER})"])
