@@ -103,7 +103,7 @@ std::string signer_text(const Proof& proof) {
   return name.empty() ? fmt::format("key {}", keys) : fmt::format("{} (key {})", name, keys);
 }
 
-// What is remembered of an identity that fits a pattern: "match ISSUER SUBJECT". An identity has one space,
+// A remembered pattern of identities: "match ISSUER SUBJECT". An identity has one space,
 // and its own '*' are no wildcards.
 constexpr std::string_view kPatternPrefix = "match ";
 

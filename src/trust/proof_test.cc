@@ -366,7 +366,7 @@ TEST(Identities, APatternIsRememberedAsOne) {
   EXPECT_NE(other.error().message.find(fmt::format("before is signed by {}* ({})", kWorkflow, kIssuer)),
             std::string::npos)
       << other.error().message;
-  // What was remembered as it is, without a pattern, says how it becomes one.
+  // An identity that was remembered as it is: the hint says how to remember the pattern.
   const std::set<std::string> exact{fmt::format("{} {}v1.4.0", kIssuer, kWorkflow)};
   const auto refused = judge_remembered(exact, kSubject, signed_at("v1.5.0"));
   ASSERT_FALSE(refused.ok());
