@@ -176,6 +176,13 @@ Error damaged_blob(const crypto::Digest& digest, const std::string& place, std::
       .with_hint("the files were changed or damaged: mirror the package again, which repairs them");
 }
 
+Error misnamed_manifest(const oci::Repository& repository, const crypto::Digest& named,
+                        const crypto::Digest& there, const std::string& place) {
+  return error(ErrorKind::Conflict, "{}@{} is not what its digest says", repository.str(), named.str())
+      .with_because(fmt::format("in {}, that name stands for {}", place, there.str()))
+      .with_hint("somebody changed its index.json: mirror the package again, which repairs it");
+}
+
 // Nothing: it isn't there.
 Result<std::optional<std::string>> read_blob(const LayoutFiles& files, const crypto::Digest& digest,
                                              std::uint64_t limit, const std::string& place) {
@@ -286,6 +293,9 @@ Result<std::optional<RawManifest>> LayoutReader::find_manifest(const oci::Reposi
   std::optional<crypto::Digest> digest = named ? std::optional(*named) : std::nullopt;
   std::string media_type;
   if (const auto entry = entry_of(repository, tag); entry != entries_.end()) {
+    // Anybody may have written the names of index.json.
+    if (named && *named != entry->second.digest)
+      return misnamed_manifest(repository, *named, entry->second.digest, place_);
     digest = entry->second.digest;
     media_type = entry->second.media_type;
   }
@@ -526,9 +536,13 @@ Result<bool> LayoutWriter::put_manifest(const oci::Repository& repository, const
   const std::string prefix = entry_base(repository) + ":";
   for (auto entry = entries.lower_bound(prefix); entry != entries.end(); ++entry) {
     if (!entry->first.starts_with(prefix)) break;
-    if (entry->second.digest == descriptor.digest) return false;
+    if (entry->second.digest != descriptor.digest) continue;
+    is_dirty_ = entries.erase(name) > 0 || is_dirty_;
+    return false;
   }
-  is_dirty_ = entries.insert_or_assign(name, descriptor).second || is_dirty_;
+  const auto [entry, added] = entries.try_emplace(name, descriptor);
+  is_dirty_ = is_dirty_ || added || entry->second.digest != descriptor.digest;
+  entry->second = descriptor;
   return false;
 }
 

@@ -5,8 +5,8 @@
 // oras find it there by that name. Like a registry without the referrers API, a layout has its lists of
 // referrers under tags (oci/signature.h).
 //
-// All that is read is compared with its digest. The same artifacts give the same bytes, whatever order they
-// came in. Any thread; one process at a time writes.
+// All that is read is compared with its digest, and with the digest that it was asked for by. The same
+// artifacts give the same bytes, whatever order they came in. Any thread; one process at a time writes.
 
 #include <map>
 #include <memory>

@@ -149,6 +149,40 @@ TEST_F(OciLayout, DamagedBlobsAreNotGivenOutAndAreReplaced) {
   EXPECT_EQ(*files.read(blob_of(directory, module.digest)), module.manifest);
 }
 
+// As somebody may have written it who wants other bytes under a digest.
+TEST_F(OciLayout, ANameWithAnotherDigestIsNotFollowed) {
+  const Path directory = temp.path() / "a";
+  fill(directory, {"1.4.0", "1.5.0"});
+  std::string index = *files.read(directory / "index.json");
+  const std::string tagged = "reg.example/team/shop:1.5.0";
+  index.replace(index.find(tagged), tagged.size(), "reg.example/team/shop@" + module.digest.str());
+  ASSERT_TRUE(files.write(directory / "index.json", index).ok());
+  const auto layout = reader(directory_layout(files, directory));
+  const auto refused = layout->manifest(shop, module.digest.str(), Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(refused.error().to_line(),
+              HasSubstr(module.digest.str() + " is not what its digest says (in it, that name stands for " +
+                        tree.digest.str()));
+  EXPECT_EQ(layout->manifest(shop, "1.4.0", Context())->bytes, module.manifest);
+  EXPECT_EQ(layout->manifest(shop, tree.digest.str(), Context())->bytes, tree.manifest);
+
+  // Copies repair the name, whether the manifest has a tag or not.
+  for (const bool has_tag : {true, false}) {
+    if (!has_tag) {
+      const auto tag = index.find("reg.example/team/shop:1.4.0");
+      index.replace(tag, tagged.size(), "reg.example/team/other:1.4.0");
+    }
+    ASSERT_TRUE(files.write(directory / "index.json", index).ok());
+    const auto target = writer(directory);
+    ASSERT_TRUE(
+        target->put_manifest(shop, module.digest.str(), module.manifest, oci::kManifestType, Context()).ok());
+    ASSERT_TRUE(target->finish().ok());
+    const auto repaired = reader(directory_layout(files, directory));
+    EXPECT_EQ(repaired->manifest(shop, module.digest.str(), Context())->bytes, module.manifest);
+  }
+}
+
 TEST_F(OciLayout, NothingIsWrittenThroughLinks) {
   const Path layout = temp.path() / "layout", outside = temp.path() / "outside";
   fill(layout, {"1.4.0"});

@@ -195,10 +195,14 @@ bool MirroredSource::is_held(const Mirror& mirror, const oci::Repository& reposi
 Result<std::optional<std::optional<RawManifest>>> MirroredSource::manifest_in_mirrors(
     const Mirror& mirror, const oci::Repository& repository, const std::string& tag, const Context& context) {
   using Found = std::optional<RawManifest>;
+  const std::string name = reference_name(repository, tag);
+  const Result<crypto::Digest> wanted = crypto::Digest::parse(tag);
   return from_mirrors<Found>(
-      {mirror, repository, reference_name(repository, tag)},
-      [&](OciSource& source, const oci::Repository& there, const Context& within) {
-        return source.find_manifest(there, tag, within);
+      {mirror, repository, name},
+      [&](OciSource& source, const oci::Repository& there, const Context& within) -> Result<Found> {
+        MIST_TRY(Found found, source.find_manifest(there, tag, within));
+        if (found && wanted) MIST_TRY_VOID(check_digest(*found, *wanted, name));
+        return found;
       },
       [&](const OciPlace& place, Found& each) {
         if (!each) return false;

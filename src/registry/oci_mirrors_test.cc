@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <variant>
+
 #include "oci/signature.h"
+#include "registry/oci_copy.h"
 #include "registry/oci_fixture.h"
 #include "registry/oci_packages.h"
 #include "testing/recorded_events.h"
@@ -156,6 +159,43 @@ TEST_F(OciMirrors, ErrorsNameTheMirrorThatSomethingFalseCameFrom) {
   EXPECT_EQ(naming_mirror<RawManifest>(manifest.error(), *raw, "it").error().frames.size(), 1u);
   EXPECT_EQ(naming_mirror<int>(error(ErrorKind::Invalid, "bad"), *raw, "it").error().frames.size(), 1u);
   EXPECT_TRUE(source(false)->manifest(shop, "1.5.0", Context())->mirror.empty());
+}
+
+// An index may be signed; the names in a layout are anybody's.
+TEST_F(OciMirrors, AnIndexInALayoutLeadsToItsOwnManifest) {
+  oci::Index index;
+  index.manifests.push_back(oci::descriptor_of(oci::kManifestType, module.manifest));
+  const crypto::Digest digest = origin.publish("multi", index.to_json());
+  const Path layout = temp.path() / "layout";
+  auto target = *LayoutWriter::open(files, layout, Context());
+  for (const char* tag : {"multi", "1.5.0"}) {
+    const auto from = *oci::Reference::parse(fmt::format("oci://origin.example/team/shop:{}", tag));
+    ASSERT_TRUE(copy_artifact(client, *target, from, from, {}, Context()).ok());
+  }
+  ASSERT_TRUE(target->finish().ok());
+  target.reset();
+  const auto shop_of = [&](bool only) {
+    const auto mirrored = source(only, "origin.example", "oci-layout:layout");
+    const auto reference = *oci::Reference::parse("oci://origin.example/team/shop@" + digest.str());
+    const auto raw = mirrored->manifest(shop, digest.str(), Context());
+    EXPECT_TRUE(raw.ok()) << raw.error().to_line();
+    return read_oci_package(*mirrored, reference, *raw, Context());
+  };
+  EXPECT_TRUE(shop_of(true).ok());
+
+  std::string text = *files.read(layout / "index.json");
+  const std::string inner = "origin.example/team/shop@" + module.digest.str();
+  const std::string tagged = "origin.example/team/shop:1.5.0";
+  text.replace(text.find(inner), inner.size(), "origin.example/team/shop:inner");
+  text.replace(text.find(tagged), tagged.size(), inner);
+  ASSERT_TRUE(files.write(layout / "index.json", text).ok());
+  const auto refused = shop_of(true);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(refused.error().frames, ElementsAre(HasSubstr("oci-layout:")));
+  const auto of_registry = shop_of(false);
+  ASSERT_TRUE(of_registry.ok()) << of_registry.error().to_line();
+  EXPECT_TRUE(std::holds_alternative<PackageModule>(*of_registry));
 }
 
 TEST_F(OciMirrors, AMirrorThatHasAManifestAnswersForWhatIsAttachedToIt) {
