@@ -175,6 +175,51 @@ TEST_F(OciClientTest, CredentialsDoNotFollowARedirectToAnotherHost) {
   EXPECT_EQ(elsewhere, std::vector<std::string>{"none"});
 }
 
+// It chooses where the password would go.
+TEST_F(OciClientTest, AnotherHostsChallengeIsNotAnswered) {
+  bool is_known = false;
+  registry.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    if (!request.url.starts_with("https://reg.example/"))
+      return challenge(R"(Bearer realm="https://evil.example/t")");
+    if (is_known && authorization_of(request) == "none") return challenge("Basic realm=\"r\"");
+    if (request.method == "GET") return redirect("https://store.example/x");
+    return http::Response{.status = request.method == "HEAD" ? 404 : 202,
+                          .headers = {{"Location", "https://store.example/upload"}},
+                          .body = {}};
+  };
+  const oci::Blob& blob = artifact.blobs[1];
+  for (const bool known : {false, true}) {
+    is_known = known;
+    for (const std::size_t chunked_from : {std::size_t{1} << 20, std::size_t{1}}) {
+      OciClient client(
+          registry.web,
+          [](const std::string&, const std::string&, const Context&) -> Result<std::optional<Login>> {
+            return std::optional(Login{.user = "alice", .password = SecretString("geheim")});
+          },
+          {.resolve = [](const std::string&) -> Result<std::vector<std::string>> {
+             return std::vector<std::string>{"1.1.1.1"};
+           },
+           .chunked_from = chunked_from});
+      const auto read = client.blob(kShop, layer(), 1000, Context());
+      const Status pushed = client.push_blob(kShop, blob, Context());
+      ASSERT_FALSE(read.ok());
+      ASSERT_FALSE(pushed.ok());
+      for (const Error& refused : {read.error(), pushed.error()}) {
+        EXPECT_EQ(refused.kind, ErrorKind::Forbidden);
+        EXPECT_EQ(refused.message, "store.example, where reg.example sends us, answered 401");
+      }
+    }
+  }
+  std::set<std::string> asked_elsewhere;
+  for (const http::Request& request : registry.web.requests()) {
+    EXPECT_EQ(request.url.find("evil.example"), std::string::npos) << request.url;
+    if (request.url.starts_with("https://reg.example/")) continue;
+    EXPECT_EQ(authorization_of(request), "none") << request.url;
+    asked_elsewhere.insert(request.method);
+  }
+  EXPECT_EQ(asked_elsewhere, (std::set<std::string>{"GET", "PATCH", "PUT"}));
+}
+
 TEST_F(OciClientTest, RedirectsToPlainHttpOrThisMachineAreRefused) {
   for (const char* to :
        {"http://store.example/x", "https://127.0.0.1:1/x", "https://localhost/x", "ftp://a/x"}) {

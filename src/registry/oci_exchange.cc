@@ -35,6 +35,14 @@ std::vector<oci::Challenge> challenges_in(const http::Response& response) {
   return all;
 }
 
+// Credentials for the registry are none for the server that it sends us to.
+Error refused_elsewhere(const std::string& host, const http::Url& by, const http::Response& response) {
+  return error(ErrorKind::Forbidden, "{}, where {} sends us, answered {}", escape_controls(by.authority()),
+               host, response.status)
+      .with_because(oci::words_of(response.body))
+      .with_hint("try again; if it stays so, ask whoever runs the registry");
+}
+
 // A copy of a request, which has the body of the original as long as it is there: that may be large.
 class LentBody {
  public:
@@ -107,15 +115,16 @@ std::string OciExchange::origin_of(const std::string& host) const {
 }
 
 // A TLS server answers plain http with 400, or hangs up.
-bool OciExchange::may_be_tls(const std::string& host, const Result<http::Response>& result) const {
+bool OciExchange::may_be_tls(const std::string& host, const Result<Answered>& result) const {
   if (plain_http_ || !oci::is_loopback_host(host)) return false;
   if (const std::lock_guard lock(mutex_); origins_.contains(host)) return false;
-  if (result) return result->status == 400;
+  if (result) return result->response.status == 400;
   return result.error().kind == ErrorKind::Retryable && !http::surely_not_sent(result.error());
 }
 
-Result<http::Response> OciExchange::follow(const OciCall& call, const std::string& origin,
-                                           const std::optional<OciAnswer>& known, const Context& context) {
+Result<OciExchange::Answered> OciExchange::follow(const OciCall& call, const std::string& origin,
+                                                  const std::optional<OciAnswer>& known,
+                                                  const Context& context) {
   LentBody lent(call.request);
   http::Request& request = lent.request();
   request.url = http::resolved_url(origin + "/", call.request.url);
@@ -135,7 +144,8 @@ Result<http::Response> OciExchange::follow(const OciCall& call, const std::strin
     MIST_TRY(http::Response response, std::move(answer));
     const bool reads = request.method == "GET" || request.method == "HEAD";
     const std::string_view location = http::find_header(response.headers, "location");
-    if (!reads || !is_redirect(response.status) || location.empty()) return response;
+    if (!reads || !is_redirect(response.status) || location.empty())
+      return Answered{std::move(response), *url};
     const std::string next = http::resolved_url(request.url, location);
     from = std::exchange(request.url, next.substr(0, next.find('#')));
   }
@@ -148,26 +158,27 @@ Result<http::Response> OciExchange::send(const OciCall& call, const Context& cal
   std::string origin = origin_of(call.host);
   OciScope scope{call.host, origin, call.repository, call.access, call.also_pull};
   std::optional<OciAnswer> known = auth_.known(scope);
-  Result<http::Response> result = follow(call, origin, known, context);
+  Result<Answered> result = follow(call, origin, known, context);
   if (may_be_tls(call.host, result)) {
     scope.origin = origin = fmt::format("https://{}", oci::api_host(call.host));
-    Result<http::Response> again = follow(call, origin, known, context);
+    Result<Answered> again = follow(call, origin, known, context);
     // Where TLS isn't spoken either, the first answer says more.
-    if (!again && again.error().kind == ErrorKind::Retryable && result) return result;
+    if (!again && again.error().kind == ErrorKind::Retryable && result) return std::move(result->response);
     result = std::move(again);
   }
-  if (!result) return result;
+  MIST_TRY(Answered answered, std::move(result));
   {
     const std::lock_guard lock(mutex_);
     origins_[call.host] = origin;
   }
-  if (result->status == 401) {
-    MIST_TRY(known, auth_.answer(scope, challenges_in(*result), context));
-    MIST_TRY(*result, follow(call, origin, known, context));
+  const auto is_of_registry = [&] { return answered.by.origin() == origin_in(origin); };
+  if (answered.response.status == 401 && is_of_registry()) {
+    MIST_TRY(known, auth_.answer(scope, challenges_in(answered.response), context));
+    MIST_TRY(answered, follow(call, origin, known, context));
   }
-  if (result->status == 401 || result->status == 403)
-    return login_refused(call.host, known && known->with_login, oci::words_of(result->body));
-  return result;
+  if (answered.response.status != 401 && answered.response.status != 403) return std::move(answered.response);
+  if (!is_of_registry()) return refused_elsewhere(call.host, answered.by, answered.response);
+  return login_refused(call.host, known && known->with_login, oci::words_of(answered.response.body));
 }
 
 }  // namespace mist::registry

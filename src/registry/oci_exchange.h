@@ -2,8 +2,9 @@
 // One exchange with an OCI registry: over http or https, with credentials as it asks for them, and with the
 // redirects that may be followed. https, except for hosts of this machine (oci::is_loopback_host), which are
 // asked by http first, and for everything with `plain_http`. Redirects are followed when something is read,
-// never from https to http, and credentials stay with the registry that they are for. Redirects, uploads and
-// token servers lead where oci_reach.h lets them. Any thread.
+// never from https to http, and credentials stay with the registry that they are for: they are not sent to
+// another server, and not to the token server that another one names. Redirects, uploads and token servers
+// lead where oci_reach.h lets them. Any thread.
 
 #include <map>
 #include <mutex>
@@ -15,6 +16,7 @@
 #include "base/result.h"
 #include "http/resolve.h"
 #include "http/transport.h"
+#include "http/url.h"
 #include "oci/reference.h"
 #include "registry/oci_auth.h"
 
@@ -42,8 +44,9 @@ class OciExchange {
   /// `transport` outlives this.
   OciExchange(http::Transport& transport, FindLogin logins, bool plain_http, http::Resolver resolve);
 
-  /// The answer, whatever its status, but for Forbidden: no credentials, or refused. Errors: Retryable,
-  /// Invalid (a redirect that can't be trusted), Timeout, Cancelled, of FindLogin.
+  /// The answer, whatever its status, but for Forbidden: no credentials, or refused by the registry or by the
+  /// server that it sends us to. Errors: Retryable, Invalid (a redirect that can't be trusted), Timeout,
+  /// Cancelled, of FindLogin.
   Result<http::Response> send(const OciCall& call, const Context& context);
   /// "https://registry.example": where it was reached, or will be tried.
   std::string origin_of(const std::string& host) const;
@@ -51,9 +54,14 @@ class OciExchange {
   bool has_answered(const std::string& host);
 
  private:
-  Result<http::Response> follow(const OciCall& call, const std::string& origin,
-                                const std::optional<OciAnswer>& known, const Context& context);
-  bool may_be_tls(const std::string& host, const Result<http::Response>& result) const;
+  /// An answer, and who gave it: redirects and upload addresses may lead to another server.
+  struct Answered {
+    http::Response response;
+    http::Url by;
+  };
+  Result<Answered> follow(const OciCall& call, const std::string& origin,
+                          const std::optional<OciAnswer>& known, const Context& context);
+  bool may_be_tls(const std::string& host, const Result<Answered>& result) const;
 
   http::Transport& transport_;
   OciAuth auth_;
