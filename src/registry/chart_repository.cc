@@ -56,6 +56,10 @@ std::string with_login(const ChartServer& server, const std::string& url) {
                      http::escape_segment(server.password), url.substr(host));
 }
 
+FileReach reach_of(const ChartServer& server) {
+  return {.plain = server.plain, .repository = server.leads == LeadsTo::Anywhere ? "" : server.url};
+}
+
 Error nothing_there(const std::string& url) {
   return error(ErrorKind::NotFound, "there is no {}", shown(url))
       .with_hint("check the address of the chart repository: it is that which `helm repo add` takes");
@@ -64,7 +68,7 @@ Error nothing_there(const std::string& url) {
 Result<std::string> must_fetch(http::Transport& transport, const ChartServer& server, const std::string& url,
                                const Context& context) {
   MIST_TRY(std::optional<std::string> content,
-           fetch_remote_file(transport, with_login(server, url), context, server.plain));
+           fetch_remote_file(transport, with_login(server, url), context, reach_of(server)));
   if (content) return *std::move(content);
   return nothing_there(url);
 }
@@ -132,7 +136,7 @@ Result<CheckedFile> fetch_chart_index(http::Transport& transport, const ChartSer
                                       const FileValidators& known, const Context& context) {
   const std::string url = in_repository(server.url, "index.yaml");
   MIST_TRY(CheckedFile file,
-           fetch_changed_file(transport, with_login(server, url), known, context, server.plain));
+           fetch_changed_file(transport, with_login(server, url), known, context, reach_of(server)));
   if (!file.content && !file.unchanged) return nothing_there(url);
   return file;
 }
@@ -234,14 +238,15 @@ Result<DownloadedChart> ChartIndex::download(http::Transport& transport, const C
 
 Result<DownloadedChart> fetch_chart(http::Transport& transport, const ChartReference& chart,
                                     const Context& context) {
-  MIST_TRY(const ChartIndex index, ChartIndex::fetch(transport, {chart.repository}, context));
+  MIST_TRY(const ChartIndex index,
+           ChartIndex::fetch(transport, {.url = chart.repository, .leads = LeadsTo::Anywhere}, context));
   MIST_TRY(const ChartVersion version, index.find(chart.name, chart.version, chart.unfinished));
   return index.download(transport, version, context);
 }
 
 Result<std::optional<std::string>> fetch_provenance(http::Transport& transport, const ChartServer& server,
                                                     const ChartVersion& version, const Context& context) {
-  return fetch_remote_file(transport, with_login(server, version.provenance_url()), context, server.plain,
+  return fetch_remote_file(transport, with_login(server, version.provenance_url()), context, reach_of(server),
                            trust::kMaxProvenanceBytes);
 }
 

@@ -19,6 +19,10 @@
 
 namespace mist::registry {
 
+/// Where redirects of a repository and its index may lead: to public servers and those of oci_reach.h, or
+/// wherever the transport lets them.
+enum class LeadsTo : bool { PublicServers, Anywhere };
+
 /// A repository, and how it is reached.
 struct ChartServer {
   std::string url;            ///< https://charts.example.com
@@ -26,6 +30,7 @@ struct ChartServer {
   std::string password = {};
   bool everywhere = false;  ///< the credentials go to wherever the index leads
   PlainHttp plain = PlainHttp::ThisMachine;
+  LeadsTo leads = LeadsTo::PublicServers;
 };
 
 /// One version of a chart in an index.
@@ -110,6 +115,7 @@ class ChartIndex {
 Result<CheckedFile> fetch_chart_index(http::Transport& transport, const ChartServer& server,
                                       const FileValidators& known, const Context& context);
 
+/// What a kustomization names; its transport judges addresses.
 struct ChartReference {
   std::string repository;   ///< https://charts.example.com
   std::string name;         ///< "web"

@@ -115,6 +115,18 @@ TEST_F(ChartRepository, AnAddressWithDotsIsRefused) {
   }
   EXPECT_EQ(web.count(), 0u);
 }
+
+TEST_F(ChartRepository, LeadsToPublicServers) {
+  const auto index = ChartIndex::fetch(web, {"https://charts.example"}, Context());
+  ASSERT_TRUE(index.ok());
+  ASSERT_TRUE(index->download(web, *index->find("web", "2.0.0-rc.1"), Context()).ok());
+  EXPECT_FALSE(web.requests()[0].public_only);
+  EXPECT_TRUE(web.requests()[1].public_only);
+  const ChartVersion here{"web", "1.0.0", "https://localhost/web.tgz", ""};
+  EXPECT_EQ(index->download(web, here, Context()).error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(fetch_provenance(web, index->server(), here, Context()).error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(web.count(), 2u);
+}
 TEST_F(ChartRepository, PlainHttpIsForThisMachineUnlessTheUserSaysSo) {
   ChartServer server{"http://charts.example"};
   EXPECT_EQ(ChartIndex::fetch(web, server, Context()).error().kind, ErrorKind::Invalid);

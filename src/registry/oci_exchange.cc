@@ -20,12 +20,6 @@ bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-// Never from https to http, and no registry elsewhere may direct requests to this machine.
-bool may_follow(const std::string& host, const std::string& from, const http::Url& to) {
-  if (from.starts_with("https://") && to.scheme != "https") return false;
-  return oci::is_loopback_host(host) || !oci::is_loopback_host(to.authority());
-}
-
 std::vector<oci::Challenge> challenges_in(const http::Response& response) {
   std::vector<oci::Challenge> all;
   for (const http::Header& header : response.headers) {

@@ -48,4 +48,9 @@ bool must_be_public(std::string_view origin, const http::Url& url, const http::R
   return !is_own_host(*registry, url) || !is_private(registry->host, resolve);
 }
 
+bool may_follow(std::string_view host, std::string_view from, const http::Url& to) {
+  if (from.starts_with("https://") && to.scheme != "https") return false;
+  return oci::is_loopback_host(host) || !oci::is_loopback_host(to.authority());
+}
+
 }  // namespace mist::registry

@@ -1,7 +1,7 @@
 #pragma once
-// Where an OCI registry may send us: by redirects, by the address of an upload, by that of its token server.
-// A registry is a server that the user named; what it names, the user hasn't. Any thread that the resolver
-// allows.
+// Where a registry may send us: an OCI registry by redirects, by the address of an upload, by that of its
+// token server; a chart repository by redirects and by its index. A registry is a server that the user named;
+// what it names, the user hasn't. Any thread that the resolver allows.
 
 #include <string>
 #include <string_view>
@@ -17,5 +17,9 @@ namespace mist::registry {
 /// hosts of its own domain: below corp.example for registry.corp.example. How an address is written doesn't
 /// count: public_only judges what a name leads to.
 bool must_be_public(std::string_view origin, const http::Url& url, const http::Resolver& resolve);
+
+/// Whether the answer from `from`, which came of the registry at `host`, may lead to `to`: never from https
+/// to http, and no registry elsewhere may direct requests to this machine. `host`: also with a port.
+bool may_follow(std::string_view host, std::string_view from, const http::Url& to);
 
 }  // namespace mist::registry

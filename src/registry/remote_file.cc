@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/text.h"
 #include "config/redact.h"
 #include "http/url.h"
 #include "registry/git_url.h"
+#include "registry/oci_auth.h"
+#include "registry/oci_reach.h"
 #include "registry/package_files.h"
 
 namespace mist::registry {
@@ -25,6 +28,31 @@ Status check_url(const std::string& url, PlainHttp plain) {
   return error(ErrorKind::Invalid, "{} can't be fetched", escape_controls(config::redact_urls(url)))
       .with_because("only https proves who answers (http is possible to this machine alone)")
       .with_hint("use an https URL, or copy the file into the package");
+}
+
+http::Request file_request(const std::string& url, const FileValidators& known, std::uint64_t most) {
+  http::Request request;
+  request.url = url.substr(0, url.find('#'));
+  request.repeat = http::Repeat::Safe;
+  request.response_limit = most;
+  if (!known.etag.empty()) request.headers.push_back({"If-None-Match", known.etag});
+  if (!known.last_modified.empty()) request.headers.push_back({"If-Modified-Since", known.last_modified});
+  return request;
+}
+
+std::string without_login(std::string_view url) { return escape_controls(config::redact_urls(url)); }
+
+// Whether the address that the repository leads to must be public.
+Result<bool> judged_hop(const FileReach& reach, std::string_view from, const std::string& to) {
+  const auto repository = http::Url::parse(reach.repository.substr(0, reach.repository.find('#')));
+  const auto url = http::Url::parse(to);
+  if (repository && url && may_follow(repository->authority(), from, *url))
+    return must_be_public(repository->origin(), *url, reach.resolve);
+  return error(ErrorKind::Invalid, "{} leads to an address that can't be trusted",
+               without_login(reach.repository))
+      .with_because(without_login(to))
+      .with_hint(
+          "ask whoever runs the repository: it may lead to public servers, and from https only to https");
 }
 
 bool is_page(const http::Response& response) {
@@ -48,30 +76,32 @@ Error refused(const std::string& url, int status) {
 }  // namespace
 
 Result<std::optional<std::string>> fetch_remote_file(http::Transport& transport, const std::string& url,
-                                                     const Context& context, PlainHttp plain,
+                                                     const Context& context, const FileReach& reach,
                                                      std::uint64_t most) {
-  MIST_TRY(CheckedFile file, fetch_changed_file(transport, url, {}, context, plain, most));
+  MIST_TRY(CheckedFile file, fetch_changed_file(transport, url, {}, context, reach, most));
   return std::move(file.content);
 }
 
 Result<CheckedFile> fetch_changed_file(http::Transport& transport, const std::string& url,
-                                       const FileValidators& known, const Context& caller, PlainHttp plain,
-                                       std::uint64_t most) {
+                                       const FileValidators& known, const Context& caller,
+                                       const FileReach& reach, std::uint64_t most) {
   const Context context = caller.with_timeout(kTimeout);
+  std::string from = reach.repository;
   std::string at = url;
   for (int i = 0; i <= kMaxRedirects; ++i) {
-    MIST_TRY_VOID(check_url(at, plain));
-    http::Request request;
-    request.url = at.substr(0, at.find('#'));
-    request.repeat = http::Repeat::Safe;
-    request.response_limit = most;
-    if (!known.etag.empty()) request.headers.push_back({"If-None-Match", known.etag});
-    if (!known.last_modified.empty()) request.headers.push_back({"If-Modified-Since", known.last_modified});
-    MIST_TRY(http::Response response,
-             transport.send(request, context).in(fmt::format("while fetching {}", config::redact_urls(url))));
+    MIST_TRY_VOID(check_url(at, reach.plain));
+    http::Request request = file_request(at, known, most);
+    if (!reach.repository.empty()) {
+      MIST_TRY(request.public_only, judged_hop(reach, from, request.url));
+    }
+    Result<http::Response> answer =
+        transport.send(request, context).in(fmt::format("while fetching {}", config::redact_urls(url)));
+    if (!answer && request.public_only)
+      return sent_elsewhere(std::move(answer).error(), without_login(reach.repository));
+    MIST_TRY(http::Response response, std::move(answer));
     const std::string_view next = http::find_header(response.headers, "location");
     if (response.status >= 300 && response.status < 400 && !next.empty()) {
-      at = http::resolved_url(at, next);
+      from = std::exchange(at, http::resolved_url(at, next));
       continue;
     }
     if (response.status == 304 && known != FileValidators{})

@@ -8,6 +8,7 @@
 
 #include "base/context.h"
 #include "base/result.h"
+#include "http/resolve.h"
 #include "http/transport.h"
 #include "registry/package_files.h"
 
@@ -16,12 +17,20 @@ namespace mist::registry {
 /// http without TLS: to this machine alone, or wherever the user says so.
 enum class PlainHttp : bool { ThisMachine, Everywhere };
 
+/// How a file is reached, besides by https.
+struct FileReach {
+  PlainHttp plain = PlainHttp::ThisMachine;
+  /// The chart repository, as the user named it, that leads to the file; it and its redirects lead where
+  /// oci_reach.h lets them. Empty: the transport judges addresses.
+  std::string repository = {};
+  http::Resolver resolve = http::resolve_host;
+};
+
 /// Its content; nothing if the server has no such file, or only a page for people (HTML). Follows redirects.
-/// Errors: Invalid (a URL that isn't https, or http to this machine; too large), Forbidden, Retryable
-/// (network, a server that fails), Timeout, Cancelled. `most`: bytes.
+/// Errors: Invalid (a URL that isn't https, or http to this machine; one that the repository may not lead to;
+/// too large), Forbidden, Retryable (network, a server that fails), Timeout, Cancelled. `most`: bytes.
 Result<std::optional<std::string>> fetch_remote_file(http::Transport& transport, const std::string& url,
-                                                     const Context& context,
-                                                     PlainHttp plain = PlainHttp::ThisMachine,
+                                                     const Context& context, const FileReach& reach = {},
                                                      std::uint64_t most = kMaxPackageBytes);
 
 /// By what a server tells whether a file is still the same (RFC 9110, section 8.8).
@@ -39,7 +48,6 @@ struct CheckedFile {
 /// The same, unless it is as `known` says.
 Result<CheckedFile> fetch_changed_file(http::Transport& transport, const std::string& url,
                                        const FileValidators& known, const Context& context,
-                                       PlainHttp plain = PlainHttp::ThisMachine,
-                                       std::uint64_t most = kMaxPackageBytes);
+                                       const FileReach& reach = {}, std::uint64_t most = kMaxPackageBytes);
 
 }  // namespace mist::registry

@@ -50,6 +50,51 @@ TEST(RemoteFile, OnlyAddressesThatSayWhoAnswers) {
   EXPECT_THAT(fetch(sneaky, "https://a.example/x"), HasSubstr("only https"));
 }
 
+constexpr std::string_view kCharts = "https://charts.example/stable";
+
+// Of the repository at `repository`, which says where `url` is.
+std::string fetch_of(mist::testing::FakeTransport& web, std::string_view repository, const std::string& url) {
+  const http::Resolver resolve = [](const std::string&) -> Result<std::vector<std::string>> {
+    return std::vector<std::string>{"1.1.1.1"};
+  };
+  const auto content =
+      fetch_remote_file(web, url, Context(), {.repository = std::string(repository), .resolve = resolve});
+  return content ? content->value_or("absent") : content.error().to_line() + " " + content.error().hint;
+}
+
+TEST(RemoteFile, ARepositoryLeadsToNoOtherServerOfThisMachineAndNotFromHttpsToHttp) {
+  for (const char* to : {"http://127.0.0.1/x", "https://localhost:8443/x", "https://[::1]/x"}) {
+    mist::testing::FakeTransport web;
+    web.reply(302, "", {{"Location", to}}).reply(200, "secret");
+    EXPECT_THAT(fetch_of(web, kCharts, "https://charts.example/stable/a.tgz"), HasSubstr("can't be trusted"))
+        << to;
+    EXPECT_EQ(web.count(), 1u) << to;
+    EXPECT_THAT(fetch_of(web, kCharts, to), HasSubstr("can't be trusted")) << to;
+    EXPECT_EQ(web.count(), 1u) << "nor by its index: " << to;
+  }
+  mist::testing::FakeTransport web;
+  web.reply(302, "", {{"Location", "http://localhost:2/x"}}).reply(200, "kind: A\n");
+  EXPECT_THAT(fetch_of(web, "https://localhost:1", "https://localhost:1/x"), HasSubstr("can't be trusted"));
+  EXPECT_EQ(fetch_of(web, "http://127.0.0.1:1", "http://127.0.0.1:2/x"), "kind: A\n");
+  EXPECT_FALSE(web.requests().back().public_only);
+}
+
+TEST(RemoteFile, ARepositoryLeadsToPublicServers) {
+  mist::testing::FakeTransport web;
+  web.reply(302, "", {{"Location", "/b.tgz"}})
+      .reply(302, "", {{"Location", "https://cdn.example/b.tgz"}})
+      .reply(200, "archive")
+      .reply(200, "archive")
+      .fail(error(ErrorKind::Forbidden, "10.0.0.1 is no public address"));
+  EXPECT_EQ(fetch_of(web, kCharts, "https://charts.example/stable/a.tgz"), "archive");
+  EXPECT_EQ(fetch_of(web, kCharts, "https://cdn.example/b.tgz"), "archive");
+  EXPECT_THAT(fetch_of(web, "https://u:secret@charts.example", "https://10.0.0.1/b.tgz"),
+              AllOf(HasSubstr("charts.example names it"), Not(HasSubstr("secret"))));
+  ASSERT_EQ(web.count(), 5u);
+  for (const http::Request& request : web.requests())
+    EXPECT_EQ(request.public_only, !request.url.starts_with("https://charts.example/")) << request.url;
+}
+
 TEST(RemoteFile, FailuresSayWhatToDo) {
   mist::testing::FakeTransport web;
   web.reply(403).reply(503);
