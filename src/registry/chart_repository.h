@@ -115,7 +115,7 @@ class ChartIndex {
 Result<CheckedFile> fetch_chart_index(http::Transport& transport, const ChartServer& server,
                                       const FileValidators& known, const Context& context);
 
-/// What a kustomization names; its transport judges addresses.
+/// A chart that a kustomization names; the transport judges addresses.
 struct ChartReference {
   std::string repository;   ///< https://charts.example.com
   std::string name;         ///< "web"
