@@ -18,6 +18,7 @@ constexpr std::string_view kTokenUser = "<token>";
 // The output of helpers that have nothing (docker-credential-helpers, credentials/error.go): their protocol
 // has no other sign of it.
 constexpr std::string_view kNothingStored = "credentials not found in native keychain";
+constexpr std::string_view kPodmanLogout = "podman logout";
 
 bool is_docker_hub(std::string_view host) {
   return host == "docker.io" || host == "index.docker.io" || host == "registry-1.docker.io";
@@ -110,6 +111,8 @@ bool is_helper_name(std::string_view name) {
                                        "0123456789-_.") == std::string_view::npos;
 }
 
+std::string helper_program(std::string_view helper) { return fmt::format("docker-credential-{}", helper); }
+
 struct HelperCall {
   std::string helper;
   std::string verb;   ///< "get", "store", "erase"
@@ -123,7 +126,7 @@ Result<std::optional<std::string>> run(ProcessRunner& processes, const HelperCal
   if (!is_helper_name(call.helper))
     return damaged(call.file, fmt::format("'{}' is not a helper's name", escape_controls(call.helper)));
   Command command;
-  command.program = "docker-credential-" + call.helper;
+  command.program = helper_program(call.helper);
   command.arguments = {call.verb};
   command.input = call.input;
   const Result<ProcessResult> ran = processes.run(command, context);
@@ -159,6 +162,49 @@ Result<std::optional<Login>> ask_helper(ProcessRunner& processes, const std::str
   return std::optional(Login{.user = user, .password = std::move(secret)});
 }
 
+struct FoundLogin {
+  Login login;
+  std::string place;  ///< a file, or a helper's name
+};
+
+// Of one file: by its helper, then host/team/shop, host/team, host.
+Result<std::optional<FoundLogin>> find_in_file(const DockerConfig::World& world, const Path& file,
+                                               const std::string& host, const std::string& path,
+                                               const Context& context) {
+  const std::string key = key_of(host);
+  MIST_TRY(const Stored stored, load(world.files, file));
+  if (const std::string helper = helper_for(stored.document, key); !helper.empty()) {
+    MIST_TRY(std::optional<Login> login, ask_helper(world.processes, helper, key, file, context));
+    if (login) return std::optional(FoundLogin{*std::move(login), helper_program(helper)});
+  }
+  std::vector<std::string> names;
+  for (std::string part = fmt::format("{}/{}", host, path); part.size() > host.size();
+       part.resize(part.rfind('/')))
+    names.push_back(part);
+  names.push_back(key);
+  for (const std::string& name : names) {
+    const Value::Member* const entry = entry_of(stored.document, name);
+    if (entry == nullptr) continue;
+    MIST_TRY(std::optional<Login> login, login_in(file, *entry));
+    if (login) return std::optional(FoundLogin{*std::move(login), file.string()});
+  }
+  return std::optional<FoundLogin>();
+}
+
+// "host/team", which Podman may have a login for.
+Result<std::optional<std::string>> part_with_login(const FileSystem& files, const Path& file,
+                                                   const std::string& host) {
+  MIST_TRY(const Stored stored, load(files, file));
+  const Value* const auths = stored.document.find("auths");
+  if (auths == nullptr || !auths->is_object()) return std::optional<std::string>();
+  for (const Value::Member& each : auths->as_object()) {
+    if (!each.key.starts_with(host + "/")) continue;
+    MIST_TRY(const std::optional<Login> login, login_in(file, each));
+    if (login) return std::optional(each.key);
+  }
+  return std::optional<std::string>();
+}
+
 // As written there: a link stays one.
 Path real_place(const Path& file) {
   std::error_code failed;
@@ -173,50 +219,55 @@ Status write(FileSystem& files, const Stored& stored) {
 
 }  // namespace
 
-std::vector<Path> DockerConfig::files() const {
+std::vector<DockerConfig::Keeper> DockerConfig::keepers() const {
   const auto value = [&](std::string_view name) { return world_.environment(name).value_or(""); };
   const std::string home = value("HOME");
-  std::vector<Path> found;
+  std::vector<Keeper> found;
+  std::string_view logout;
   const auto add = [&](const std::string& base, std::string_view rest) {
-    if (!base.empty()) found.push_back(Path(base) / rest);
+    if (!base.empty()) found.push_back({Path(base) / rest, logout});
     return !base.empty();
   };
-  if (const std::string file = value("REGISTRY_AUTH_FILE"); !file.empty())
-    found.emplace_back(file);
-  else if (!add(value("DOCKER_CONFIG"), "config.json"))
-    add(home, ".docker/config.json");
+  if (const std::string file = value("REGISTRY_AUTH_FILE"); !file.empty()) {
+    found.push_back({file, kPodmanLogout});
+  } else {
+    logout = "docker logout";
+    if (!add(value("DOCKER_CONFIG"), "config.json")) add(home, ".docker/config.json");
+  }
+  logout = "helm registry logout";
   if (const std::string file = value("HELM_REGISTRY_CONFIG"); !file.empty())
-    found.emplace_back(file);
+    found.push_back({file, logout});
   else if (!add(value("HELM_CONFIG_HOME"), "registry/config.json") &&
            !add(value("XDG_CONFIG_HOME"), "helm/registry/config.json"))
     add(home, ".config/helm/registry/config.json");
+  logout = kPodmanLogout;
   add(value("XDG_RUNTIME_DIR"), "containers/auth.json");
+  return found;
+}
+
+std::vector<Path> DockerConfig::files() const {
+  std::vector<Path> found;
+  for (const Keeper& each : keepers()) found.push_back(each.file);
   return found;
 }
 
 Result<std::optional<Login>> DockerConfig::find(const std::string& host, const std::string& path,
                                                 const Context& context) const {
-  const std::string key = key_of(host);
   for (const Path& file : files()) {
-    MIST_TRY(const Stored stored, load(world_.files, file));
-    if (const std::string helper = helper_for(stored.document, key); !helper.empty()) {
-      MIST_TRY(std::optional<Login> login, ask_helper(world_.processes, helper, key, file, context));
-      if (login) return login;
-    }
-    // host/team/shop, host/team, host
-    for (std::string part = fmt::format("{}/{}", host, path); part.size() > host.size();
-         part.resize(part.rfind('/'))) {
-      const Value::Member* const entry = entry_of(stored.document, part);
-      if (entry == nullptr) continue;
-      MIST_TRY(std::optional<Login> login, login_in(file, *entry));
-      if (login) return login;
-    }
-    const Value::Member* const entry = entry_of(stored.document, key);
-    if (entry == nullptr) continue;
-    MIST_TRY(std::optional<Login> login, login_in(file, *entry));
-    if (login) return login;
+    MIST_TRY(std::optional<FoundLogin> found, find_in_file(world_, file, host, path, context));
+    if (found) return std::optional(std::move(found->login));
   }
   return std::optional<Login>();
+}
+
+Result<std::optional<KeptLogin>> DockerConfig::kept(const std::string& host, const Context& context) const {
+  for (const Keeper& each : keepers()) {
+    MIST_TRY(const std::optional<FoundLogin> found, find_in_file(world_, each.file, host, {}, context));
+    if (found) return std::optional(KeptLogin{host, found->place, fmt::format("{} {}", each.logout, host)});
+    MIST_TRY(const std::optional<std::string> part, part_with_login(world_.files, each.file, host));
+    if (part) return std::optional(KeptLogin{*part, each.file.string(), {}});
+  }
+  return std::optional<KeptLogin>();
 }
 
 Result<std::string> DockerConfig::store(const std::string& host, const Login& login,
@@ -233,7 +284,7 @@ Result<std::string> DockerConfig::store(const std::string& host, const Login& lo
     MIST_TRY(const auto done,
              run(world_.processes, {helper, "store", encoding::to_json(credentials), stored.file}, context));
     (void)done;
-    return "docker-credential-" + helper;
+    return helper_program(helper);
   }
   Value& auths = stored.document["auths"];
   if (!auths.is_object()) auths = Value::object();
@@ -256,16 +307,18 @@ Result<std::optional<std::string>> DockerConfig::erase(const std::string& host,
     if (there) {
       MIST_TRY(const auto done, run(world_.processes, {helper, "erase", key, stored.file}, context));
       (void)done;
-      place = "docker-credential-" + helper;
+      place = helper_program(helper);
     }
   }
-  if (const Value::Member* const entry = entry_of(stored.document, key); entry != nullptr) {
+  // Older tools wrote other keys for the same host.
+  bool is_changed = false;
+  for (const Value::Member* entry = nullptr; (entry = entry_of(stored.document, key)) != nullptr;) {
     const std::string found = entry->key;
-    stored.document["auths"].erase(found);
-    MIST_TRY_VOID(write(world_.files, stored));
-    place = stored.file.string();
+    is_changed = stored.document["auths"].erase(found);
   }
-  return place;
+  if (!is_changed) return place;
+  MIST_TRY_VOID(write(world_.files, stored));
+  return std::optional(stored.file.string());
 }
 
 }  // namespace mist::registry

@@ -12,6 +12,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/context.h"
@@ -32,6 +33,13 @@ struct Login {
   friend bool operator==(const Login&, const Login&) = default;
 };
 
+/// Where somebody may remove a login, for people.
+struct KeptLogin {
+  std::string name;    ///< "registry.example", "registry.example/team"
+  std::string place;   ///< a file, or a helper's name
+  std::string logout;  ///< "helm registry logout registry.example"; empty: no command removes it
+};
+
 class DockerConfig {
  public:
   struct World {
@@ -48,13 +56,21 @@ class DockerConfig {
                                     const Context& context) const;
   /// Says where it went, for people: a file, or a helper's name. The rest of the file stays as it is.
   Result<std::string> store(const std::string& host, const Login& login, const Context& context) const;
-  /// Where it was; nothing: there was none.
+  /// Where it was, in the first file or its helper; nothing: there was none. Other files keep theirs.
   Result<std::optional<std::string>> erase(const std::string& host, const Context& context) const;
+  /// A login that find() gives for the registry or for a part of it; nothing: there is none in any file.
+  Result<std::optional<KeptLogin>> kept(const std::string& host, const Context& context) const;
 
   /// The files that are read, whether they exist or not; the first is written.
   std::vector<Path> files() const;
 
  private:
+  struct Keeper {
+    Path file;
+    std::string_view logout;  ///< the command of the tool that keeps its logins there
+  };
+  std::vector<Keeper> keepers() const;
+
   World world_;
 };
 

@@ -147,6 +147,44 @@ TEST_F(DockerConfigTest, ALoginIsStoredBesideTheOthers) {
   EXPECT_FALSE(*config().erase("reg.example", Context()));
 }
 
+TEST_F(DockerConfigTest, ALoginIsErasedUnderEveryKey) {
+  put(".docker/config.json",
+      fmt::format(R"({{"auths":{{"reg.example":{0},"https://reg.example/v1/":{0},"http://reg.example":{0},)"
+                  R"("other.example":{0}}}}})",
+                  auth("a:b")));
+  EXPECT_TRUE(*config().erase("reg.example", Context()));
+  EXPECT_EQ(find("reg.example"), "none");
+  EXPECT_FALSE(*config().kept("reg.example", Context()));
+  EXPECT_EQ(find("other.example"), "a:b");
+}
+
+TEST_F(DockerConfigTest, WhatOtherToolsKeepIsNamed) {
+  environment["XDG_RUNTIME_DIR"] = (temp.path() / "run").string();
+  const auto kept = [&]() -> std::string {
+    const auto erased = config().erase("reg.example", Context());
+    const auto still = config().kept("reg.example", Context());
+    if (!erased || !still) return "error";
+    if (!*still) return "none";
+    const std::string place = Path((*still)->place).lexically_relative(temp.path()).string();
+    return fmt::format("{}, {}, {}", (*still)->name, place, (*still)->logout);
+  };
+  EXPECT_EQ(kept(), "none");
+  const std::string file = fmt::format(R"({{"auths":{{"reg.example":{}}}}})", auth("a:b"));
+  for (const char* path : {".docker/config.json", ".config/helm/registry/config.json"}) put(path, file);
+  EXPECT_EQ(kept(), "reg.example, .config/helm/registry/config.json, helm registry logout reg.example");
+  put(".config/helm/registry/config.json", "{}");
+  put("run/containers/auth.json", file);
+  EXPECT_EQ(kept(), "reg.example, run/containers/auth.json, podman logout reg.example");
+  put("run/containers/auth.json",
+      fmt::format(R"({{"auths":{{"reg.example/team":{0},"reg.example.org/team":{0}}}}})", auth("a:b")));
+  EXPECT_EQ(kept(), "reg.example/team, run/containers/auth.json, ");
+  environment["REGISTRY_AUTH_FILE"] = (temp.path() / "run/containers/auth.json").string();
+  put("run/containers/auth.json", R"({"credsStore":"desktop"})");
+  helper.out = R"({"Username":"alice","Secret":"geheim"})";
+  EXPECT_EQ((*config().kept("reg.example", Context()))->place, "docker-credential-desktop");
+  EXPECT_EQ((*config().kept("reg.example", Context()))->logout, "podman logout reg.example");
+}
+
 TEST_F(DockerConfigTest, AHelperGetsTheLoginInsteadOfTheFile) {
   put(".docker/config.json", R"({"credsStore":"desktop"})");
   const auto place =

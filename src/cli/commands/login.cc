@@ -78,9 +78,17 @@ Result<ExitCode> run_logout(const Invocation& invocation, World& world) {
   MIST_TRY(const std::string host, oci::parse_host(invocation.argument("HOST")));
   const registry::DockerConfig config({world.files, world.processes, world.environment});
   MIST_TRY(const std::optional<std::string> place, config.erase(host, world.context));
-  world.events->info(place ? fmt::format("logged out of {}; the credentials are gone from {}", host, *place)
-                           : fmt::format("there were no credentials for {}", host));
-  return ExitCode::Ok;
+  // Those of other tools are sent, too.
+  MIST_TRY(const std::optional<registry::KeptLogin> still, config.kept(host, world.context));
+  if (!still) {
+    world.events->info(place ? fmt::format("logged out of {}; the credentials are gone from {}", host, *place)
+                             : fmt::format("there were no credentials for {}", host));
+    return ExitCode::Ok;
+  }
+  if (place) world.events->info(fmt::format("the credentials for {} are gone from {}", host, *place));
+  return error(ErrorKind::Conflict, "there are still credentials for {} in {}", escape_controls(still->name),
+               still->place)
+      .with_hint(still->logout.empty() ? "remove that entry from the file" : still->logout);
 }
 
 }  // namespace
