@@ -188,22 +188,33 @@ class Copier {
     if (depth == kMaxDepth) return {};
     const std::string tag = oci::attached_tag(subject, suffix);
     const Role role = suffix == oci::kSbomSuffix ? Role::Referrer : Role::Attached;
-    for (int attempt = 0; attempt < kListAttempts; ++attempt) {
+    const std::optional<oci::Manifest> ours = manifest_in(raw);
+    const bool may_merge = ours && role == Role::Attached;
+    // Somebody else may write the tag at the same time, but for a layout, which one process writes.
+    const bool looks_again = may_merge && target_.is_complete() && !options_.dry_run;
+    for (int attempt = 0;; ++attempt) {
       MIST_TRY(const std::optional<RawManifest> there, find_intact(tag));
       if (there && there->digest == raw.digest)
         return target_.is_complete() ? Status() : copy(raw, tag, role, State::There, depth + 1);
-      const std::optional<oci::Manifest> ours = manifest_in(raw);
-      const std::optional<oci::Manifest> theirs = there ? manifest_in(*there) : std::nullopt;
-      const bool mergeable = ours && theirs && role == Role::Attached;
-      if (there && !mergeable && options_.overwrite == Overwrite::No) return {};
-      if (!mergeable || !oci::merged_signatures(*ours, *theirs))
-        return copy(raw, tag, role, State::Missing, depth + 1);
-      const std::optional<oci::Artifact> merged = oci::merged_signatures(*theirs, *ours);
-      if (!merged) return {};
-      MIST_TRY_VOID(put_merged(tag, *ours, *merged));
-      if (options_.dry_run) return {};
+      const std::optional<oci::Manifest> theirs = there && may_merge ? manifest_in(*there) : std::nullopt;
+      if (there && !theirs && options_.overwrite == Overwrite::No) return {};
+      const bool replaces = !theirs || !oci::merged_signatures(*ours, *theirs);
+      const std::optional<oci::Artifact> merged =
+          replaces ? std::nullopt : oci::merged_signatures(*theirs, *ours);
+      if (!replaces && !merged) return {};
+      if (attempt == kListAttempts) return did_not_stay(subject, tag);
+      if (merged)
+        MIST_TRY_VOID(put_merged(tag, *ours, *merged));
+      else
+        MIST_TRY_VOID(copy(raw, tag, role, State::Missing, depth + 1));
+      if (!looks_again) return {};
     }
-    return {};
+  }
+
+  Error did_not_stay(const crypto::Digest& subject, const std::string& tag) const {
+    return error(ErrorKind::Conflict, "the signatures of {}@{} did not stay", to_.str(), subject.str())
+        .with_because(fmt::format("others wrote {} at the same time", tag))
+        .with_hint("copy it again, which adds what is missing");
   }
 
   Status put_merged(const std::string& tag, const oci::Manifest& ours, const oci::Artifact& merged) {

@@ -185,6 +185,36 @@ TEST_F(OciCopy, SignaturesOfBothSidesStay) {
   EXPECT_EQ(mirror.manifests.at(tag), merged);
 }
 
+// Somebody else who writes the tag at the same time, and always wins.
+TEST_F(OciCopy, SignaturesThatDoNotStayAreAnError) {
+  const auto sign = [](std::string payload) {
+    return oci::signature_artifact(std::nullopt, std::move(payload), "signature", "key");
+  };
+  const std::string tag = oci::signature_tag(module.digest);
+  registry.publish(tag, sign("ours"));
+  int won = 0, wins = 100;
+  mirror.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    if (request.method != "PUT" || !request.url.ends_with("/manifests/" + tag) || won == wins)
+      return std::nullopt;
+    mirror.publish(tag, sign(fmt::format("theirs {}", ++won)));
+    return http::Response{.status = 201, .headers = {}, .body = {}};
+  };
+  const oci::Reference from = reference("oci://reg.example/team/shop:1.4.0");
+  const auto copy = [&](std::string_view to) {
+    return copy_artifact(client, client, from, reference(to), {}, Context());
+  };
+  const auto lost = copy("oci://mirror.example/far/shop");
+  ASSERT_FALSE(lost.ok());
+  EXPECT_EQ(lost.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(lost.error().to_line(), HasSubstr("did not stay (others wrote " + tag));
+  EXPECT_FALSE(mirror.manifests.contains("1.4.0")) << "nobody finds the copy unsigned";
+  wins = won + 2;
+  const auto copied = copy("oci://mirror.example/far/shop");
+  ASSERT_TRUE(copied.ok()) << copied.error().to_line();
+  const auto document = oci::parse_document(mirror.manifests.at(tag), {}, "it");
+  EXPECT_EQ(oci::signature_layers(std::get<oci::Manifest>(*document)).size(), 2u);
+}
+
 TEST_F(OciCopy, ADryRunSendsNothing) {
   const auto report = copy_artifact(client, client, reference("oci://reg.example/team/shop:1.4.0"),
                                     reference("oci://mirror.example/far/shop"), {.dry_run = true}, Context());

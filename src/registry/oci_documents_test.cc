@@ -108,6 +108,27 @@ TEST_F(OciDocuments, AboutAnotherManifestAreLeftOut) {
   EXPECT_THAT(documents(), IsEmpty());
 }
 
+// Somebody else who writes the list at the same time.
+TEST_F(OciDocuments, AListThatDoesNotStayIsAnError) {
+  int won = 0, wins = 100;
+  const std::string tag = oci::referrers_tag(package.digest);
+  registry.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    if (request.method != "PUT" || !request.url.ends_with("/manifests/" + tag) || won == wins)
+      return std::nullopt;
+    oci::Index theirs;
+    theirs.manifests.push_back(oci::descriptor_of(oci::kManifestType, fmt::format("theirs {}", ++won)));
+    registry.publish(tag, theirs.to_json());
+    return http::Response{.status = 201, .headers = {}, .body = {}};
+  };
+  const auto lost = attach(oci::kCycloneDxType, "{}");
+  ASSERT_FALSE(lost.ok());
+  EXPECT_EQ(lost.error().kind, ErrorKind::Conflict);
+  EXPECT_NE(lost.error().to_line().find("did not stay (others wrote " + tag), std::string::npos);
+  wins = won + 2;
+  EXPECT_FALSE(*attach(oci::kCycloneDxType, "{}"));
+  EXPECT_EQ(documents().size(), 1u);
+}
+
 TEST_F(OciDocuments, ATagThatIsNoIndexIsAnError) {
   registry.publish(oci::referrers_tag(package.digest), package.manifest);
   const auto attached = attach(oci::kCycloneDxType, "{}");
