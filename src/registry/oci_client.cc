@@ -152,14 +152,14 @@ Result<std::optional<RawManifest>> OciClient::find_manifest(const oci::Repositor
   return std::optional(std::move(raw));
 }
 
-// Nothing: the registry has no such API.
+// Nothing: the registry has no such API for this repository.
 Result<std::optional<oci::Index>> OciClient::ask_for_referrers(const oci::Repository& repository,
                                                                const crypto::Digest& manifest,
                                                                std::string_view artifact_type,
                                                                const Context& context) {
   {
     const std::lock_guard lock(mutex_);
-    if (without_referrers_.contains(repository.host)) return std::optional<oci::Index>();
+    if (without_referrers_.contains(repository.str())) return std::optional<oci::Index>();
   }
   const std::string filter =
       artifact_type.empty() ? std::string()
@@ -178,11 +178,12 @@ Result<std::optional<oci::Index>> OciClient::ask_for_referrers(const oci::Reposi
     return add_referrers(all, response, name);
   };
   const Status listed = each_page(std::move(call), name, page, context);
-  // Some registries refuse what they don't know, however good the credentials are.
+  // Some registries refuse what they don't know, however good the credentials are; others refuse this
+  // repository alone.
   if (!listed && !all && listed.error().kind == ErrorKind::Forbidden) has_no_api = true;
   if (has_no_api) {
     const std::lock_guard lock(mutex_);
-    without_referrers_.insert(repository.host);
+    without_referrers_.insert(repository.str());
     return std::optional<oci::Index>();
   }
   MIST_TRY_VOID(listed);

@@ -116,7 +116,7 @@ class OciClient final : public OciTarget {
   OciUpload upload_;
   const Options options_;
   std::mutex mutex_;
-  std::set<std::string> without_referrers_;  // hosts that have no such API; guarded by mutex_
+  std::set<std::string> without_referrers_;  // repositories that have no such API; guarded by mutex_
 };
 
 }  // namespace mist::registry

@@ -361,6 +361,27 @@ TEST_F(OciClientTest, ReferrersComeInPagesWithABound) {
   EXPECT_EQ(page, 4u) << "the fourth page is beyond the bound";
 }
 
+// A registry may be a proxy for several, and may refuse what a login doesn't reach.
+TEST_F(OciClientTest, ARepositoryWithoutReferrersSaysNothingOfOthers) {
+  oci::Index list;
+  list.manifests.push_back(oci::descriptor_of(oci::kManifestType, "a signature"));
+  for (const int refusal : {403, 404}) {
+    registry.before = [&](const http::Request& request) -> std::optional<http::Response> {
+      if (request.url.find("/referrers/") == std::string::npos) return std::nullopt;
+      if (request.url.find("/team/shop/") != std::string::npos)
+        return http::Response{.status = refusal, .headers = {}, .body = {}};
+      return http::Response{
+          .status = 200, .headers = {{"Content-Type", std::string(oci::kIndexType)}}, .body = list.to_json()};
+    };
+    OciClient client = registry.client();
+    const oci::Repository other = testing::repository_of("oci://reg.example/team/other");
+    const std::size_t before = registry.web.count();
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(client.referrers(kShop, digest, {}, Context())->empty());
+    EXPECT_EQ(registry.web.count(), before + 3) << "the API once, the tag twice";
+    EXPECT_EQ(client.referrers(other, digest, {}, Context())->size(), 1u) << refusal;
+  }
+}
+
 TEST_F(OciClientTest, AMissingVersionNamesThoseThatThereAre) {
   registry.tags = {"1.4.0", "latest", "1.3.0"};
   OciClient client = registry.client();
