@@ -390,18 +390,16 @@ Result<bool> OciClient::put_manifest(const oci::Repository& repository, const st
   return !http::find_header(response.headers, "oci-subject").empty();
 }
 
-Status OciClient::delete_manifest(const oci::Repository& repository, const std::string& tag,
-                                  const Context& context) {
-  const bool is_digest = crypto::Digest::parse(tag).ok();
-  const std::string name = fmt::format("{}{}{}", repository.str(), is_digest ? "@" : ":", tag);
-  OciCall call = OciCall::to(repository, "manifests/" + tag);
-  call.access = oci::Access::Delete;
-  call.request.method = "DELETE";
-  MIST_TRY(const http::Response response, exchange_.send(call, context));
+namespace {
+
+Status judged_deletion(const http::Response& response, const oci::Repository& repository,
+                       const std::string& tag) {
+  const std::string name = manifest_name(repository, tag);
   if (response.status == 404)
     return error(ErrorKind::NotFound, "there is no {}", name).with_because(oci::words_of(response.body));
   // By the distribution specification, registries that don't delete answer 405; some say 400 instead.
   if (response.status == 405 || response.status == 400) {
+    const bool is_digest = crypto::Digest::parse(tag).ok();
     Error failure = error(ErrorKind::Invalid, "{} doesn't delete {}", repository.host,
                           is_digest ? "manifests" : "single tags")
                         .with_because(oci::words_of(response.body));
@@ -412,6 +410,24 @@ Status OciClient::delete_manifest(const oci::Repository& repository, const std::
   if (response.status / 100 != 2)
     return unexpected_answer(response, repository.host, fmt::format("the wish to delete {}", name));
   return {};
+}
+
+}  // namespace
+
+Status OciClient::delete_manifest(const oci::Repository& repository, const std::string& tag,
+                                  const Context& context) {
+  OciCall call = OciCall::to(repository, "manifests/" + tag);
+  call.access = oci::Access::Delete;
+  call.request.method = "DELETE";
+  call.request.repeat = http::Repeat::Unsafe;  // a second one would find nothing, and say so
+  Result<http::Response> sent = exchange_.send(call, context);
+  if (sent ? sent->status >= 500 : sent.error().kind == ErrorKind::Retryable) {
+    // It may be deleted, with only the answer lost.
+    const auto there = digest_of(repository, tag, context, oci::Access::Delete);
+    if (there && !*there) return {};
+  }
+  MIST_TRY(const http::Response response, std::move(sent));
+  return judged_deletion(response, repository, tag);
 }
 
 Result<bool> OciClient::check_access(const std::string& host, const Context& context) {

@@ -95,7 +95,7 @@ class OciClient final : public OciTarget {
   Status push_manifest(const oci::Repository& repository, const std::string& tag, const std::string& manifest,
                        const Context& context, std::string_view media_type = oci::kManifestType);
   /// Removes a tag; of a digest's text the manifest, and with it all of its tags. NotFound; Invalid: the
-  /// registry doesn't do that.
+  /// registry doesn't do that. Where its answer was lost, it is asked whether the manifest is still there.
   Status delete_manifest(const oci::Repository& repository, const std::string& tag, const Context& context);
 
   /// Whether the registry lets us in at all (`GET /v2/`). False: it does, and asked for no credentials.

@@ -703,6 +703,33 @@ TEST_F(OciClientTest, ABusyRegistryIsAskedAgainWhenItSaysSo) {
   EXPECT_GE(clock.slept(), std::chrono::seconds(9));
 }
 
+TEST_F(OciClientTest, ADeletionWhoseAnswerWasLostIsOne) {
+  mist::testing::FakeClock clock;
+  mist::testing::FakeRandom random;
+  NullEventSink events;
+  http::RetryingTransport patient(registry.web, clock, random, events);
+  OciClient client(patient, {}, {});
+  bool deletes = true;
+  registry.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    if (request.method != "DELETE") return std::nullopt;
+    if (deletes && registry.manifests.erase("1.4.0") == 0) return std::nullopt;
+    return http::Response{.status = 502, .headers = {}, .body = {}};
+  };
+  const Status deleted = client.delete_manifest(kShop, "1.4.0", Context());
+  EXPECT_TRUE(deleted.ok()) << deleted.error().to_line();
+  EXPECT_EQ(count_of(registry, "DELETE"), 1u);
+  registry.publish("1.4.0", artifact);
+  deletes = false;
+  const Status failed = client.delete_manifest(kShop, "1.4.0", Context());
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().kind, ErrorKind::Retryable) << "it is still there";
+  deletes = true;
+  registry.manifests.erase("1.4.0");
+  const Status missing = client.delete_manifest(kShop, "1.4.0", Context());
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().kind, ErrorKind::NotFound);
+}
+
 TEST_F(OciClientTest, ABlobIsMountedFromAnotherRepositoryOfTheRegistry) {
   const oci::Repository copy = testing::repository_of("oci://reg.example/prod/shop");
   std::vector<http::Request> tokens;
