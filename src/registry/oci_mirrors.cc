@@ -201,7 +201,7 @@ Result<std::optional<std::optional<RawManifest>>> MirroredSource::manifest_in_mi
       {mirror, repository, name},
       [&](OciSource& source, const oci::Repository& there, const Context& within) -> Result<Found> {
         MIST_TRY(Found found, source.find_manifest(there, tag, within));
-        if (found && wanted) MIST_TRY_VOID(check_digest(*found, *wanted, name));
+        if (found && wanted) MIST_TRY_VOID(check_manifest_digest(*found, *wanted, name));
         return found;
       },
       [&](const OciPlace& place, Found& each) {

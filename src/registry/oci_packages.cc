@@ -144,7 +144,7 @@ Result<oci::Manifest> package_manifest(OciSource& client, const oci::Repository&
   if (const auto* index = std::get_if<oci::Index>(&document)) {
     MIST_TRY(const oci::Descriptor chosen, oci::package_in(*index, name));
     MIST_TRY(const RawManifest inner, client.manifest(repository, chosen.digest.str(), context));
-    MIST_TRY_VOID(naming_mirror(check_digest(inner, chosen.digest, name), inner, name));
+    MIST_TRY_VOID(naming_mirror(check_manifest_digest(inner, chosen.digest, name), inner, name));
     MIST_TRY(document,
              naming_mirror(oci::parse_document(inner.bytes, inner.content_type, name), inner, name));
   }

@@ -45,7 +45,8 @@ Result<T> naming_mirror(Result<T> read, const RawManifest& raw, std::string_view
 
 /// Of a manifest that was asked for by its digest. `name`: as naming_mirror(). Errors: Conflict (it is
 /// another one).
-inline Status check_digest(const RawManifest& raw, const crypto::Digest& wanted, std::string_view name) {
+inline Status check_manifest_digest(const RawManifest& raw, const crypto::Digest& wanted,
+                                    std::string_view name) {
   if (raw.digest == wanted) return {};
   return error(ErrorKind::Conflict, "{} is not what its digest says", name)
       .with_because(fmt::format("{} was wanted, {} came", wanted.str(), raw.digest.str()));
