@@ -71,25 +71,29 @@ Status Revisions::start(const Context& context) {
 // Somebody took a label away while no operator ran: no watch shows these, and their instances would keep
 // their finalizers for ever.
 void Revisions::find_unlabelled(const kube::ResourceInfo& maps, const Context& context) {
-  const auto all = world_.client.list(
+  auto all = world_.client.list(
       maps, {.ns = ns_, .label_selector = fmt::format("{}!=true", kBlueprintLabel), .metadata_only = true},
       context);
   if (!all.ok())
     return world_.events.warn(fmt::format(
         "can't find out whether a blueprint in namespace {} lost its label: {}", ns_, all.error().to_line()));
-  for (const Value& map : all->items)
-    if (has_finalizer(map) && !map.string_at({"metadata", "annotations", kKindAnnotation}).empty())
-      wake_({std::string(map.string_at({"metadata", "name"}))});
+  for (Value& map : all->items) {
+    if (!has_finalizer(map) || map.string_at({"metadata", "annotations", kKindAnnotation}).empty()) continue;
+    const std::string name(map.string_at({"metadata", "name"}));
+    unlabelled_[name].map = std::move(map);
+    wake_({name});
+  }
 }
 
 // Of a blueprint whose ConfigMap the watch doesn't show.
 Status Revisions::load_without(const std::string& name, Loaded& loaded, const Context& context) {
-  loaded.blueprint.reset();
-  loaded.files.reset();
   // The operator may list ConfigMaps, and not get one.
   MIST_TRY(kube::ObjectList found,
            world_.client.list(config_maps_->resource(),
                               {.ns = ns_, .field_selector = fmt::format("metadata.name={}", name)}, context));
+  loaded.blueprint.reset();
+  loaded.files.reset();
+  loaded.rejected = loaded.for_its_crd = false;  // there is nothing to try again
   const Value* const left = found.items.empty() ? nullptr : &found.items.front();
   if (left == nullptr || !has_finalizer(*left)) {
     world_.events.warn(
@@ -99,7 +103,10 @@ Status Revisions::load_without(const std::string& name, Loaded& loaded, const Co
     try_rejected_again();
     return {};
   }
-  const bool is_new = unlabelled_.insert_or_assign(name, *left).second;
+  Unlabelled& unlabelled = unlabelled_[name];
+  unlabelled.map = *left;
+  if (has_no_instances(name, loaded, *left)) return guard(name, false, context);
+  const bool is_new = !std::exchange(unlabelled.is_told, true);
   const ObjectId kept = kind_from(left->string_at({"metadata", "annotations", kKindAnnotation}));
   const std::string words = fmt::format(
       "it has instances of {} and lost the label {}=true: they are only torn down when they are deleted; "
@@ -114,21 +121,21 @@ Status Revisions::load_without(const std::string& name, Loaded& loaded, const Co
     loaded.account = account_of(*left);
     return watch_instances(name, loaded, kept.gvk(), context);
   }
-  if (!loaded.instances || !loaded.instances->synced()) return {};
-  for (const kube::Informer::Key& key : loaded.instances->keys()) wake_({name, key});
-  return loaded.instances->keys().empty() ? guard(name, false, context) : Status();
+  if (loaded.instances && loaded.instances->synced())
+    for (const kube::Informer::Key& key : loaded.instances->keys()) wake_({name, key});
+  return {};
 }
 
 std::optional<Value> Revisions::map_of(const std::string& name) const {
   if (auto labelled = config_maps_->get({ns_, name})) return labelled;
   const auto found = unlabelled_.find(name);
-  return found == unlabelled_.end() ? std::nullopt : std::optional(found->second);
+  return found == unlabelled_.end() ? std::nullopt : std::optional(found->second.map);
 }
 
 // The server's answer to a write.
 void Revisions::keep(const std::string& name, Value map) {
   if (const auto unlabelled = unlabelled_.find(name); unlabelled != unlabelled_.end())
-    unlabelled->second = std::move(map);
+    unlabelled->second.map = std::move(map);
   else
     config_maps_->put(std::move(map));
 }
@@ -138,8 +145,7 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
   Loaded& loaded = blueprints_[name];
   if (!map) return load_without(name, loaded, context);
   unlabelled_.erase(name);
-  if (loaded.instances && loaded.instances->synced() && loaded.instances->keys().empty())
-    MIST_TRY_VOID(guard(name, false, context));
+  if (has_no_instances(name, loaded, *map)) MIST_TRY_VOID(guard(name, false, context));
   if (apimachinery::is_terminating(*map) && has_finalizer(*map))
     world_.events.warn(
         fmt::format("blueprint {} is being deleted; it stays until its instances are gone", name));
@@ -227,6 +233,7 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
   loaded.evaluator = std::make_shared<blueprint::Evaluator>(std::move(evaluator));
   loaded.blueprint = std::make_shared<const blueprint::Blueprint>(std::move(described));
   loaded.answers.clear();
+  take_instances_from_others(name, kind.group_kind());
   world_.events.info(fmt::format("blueprint {} is in force for {}", name, kind.kind));
   std::string warnings;
   for (const std::string& each : loaded.blueprint->warnings()) {
@@ -264,31 +271,60 @@ Status Revisions::reject(const std::string& name, Loaded& loaded, const Value& m
                                  failure.to_line()));
   say(map, kRejected, diagnostic_of(failure), context);
   // Instances of the last good revision can be torn down all the same.
-  return loaded.instances || kept.kind.empty() ? Status()
-                                               : watch_instances(name, loaded, kept.gvk(), context);
+  const bool is_watched = loaded.instances || kept.kind.empty();
+  return is_watched || in_force_beside(name, kept.gvk().group_kind())
+             ? Status()
+             : watch_instances(name, loaded, kept.gvk(), context);
+}
+
+// The other blueprint of that kind that is in force.
+std::optional<std::string> Revisions::in_force_beside(const std::string& name,
+                                                      const apimachinery::GroupKind& kind) const {
+  for (const auto& [other, loaded] : blueprints_)
+    if (other != name && loaded.blueprint && loaded.blueprint->instances().group_kind() == kind) return other;
+  return std::nullopt;
+}
+
+// Whether there are none, or another blueprint sees to those of its kind.
+bool Revisions::has_no_instances(const std::string& name, const Loaded& loaded, const Value& map) const {
+  if (loaded.instances) return loaded.instances->synced() && loaded.instances->keys().empty();
+  const ObjectId kept = kind_from(map.string_at({"metadata", "annotations", kKindAnnotation}));
+  return !kept.kind.empty() && in_force_beside(name, kept.gvk().group_kind());
+}
+
+// One that was deleted, or can't be evaluated, still watches them so that they can be torn down. Two that did
+// it would write the status of each in turn, without end. What was known of them is forgotten.
+void Revisions::take_instances_from_others(const std::string& name, const apimachinery::GroupKind& kind) {
+  for (auto& [other, loaded] : blueprints_) {
+    if (other == name || loaded.blueprint || !loaded.instances ||
+        loaded.instances->resource().gvk.group_kind() != kind)
+      continue;
+    const auto instances = std::exchange(loaded.instances, nullptr);
+    for (const kube::Informer::Key& key : instances->keys()) wake_({other, key});
+    if (map_of(other)) wake_({other});  // nothing keeps it any more
+  }
 }
 
 // Another blueprint with that kind: one in force, or one with instances, whichever an operator that starts
-// reads first. Where both have some, it is the older one.
+// reads first, be it without its label. Where both have some, it is the older one.
 std::optional<std::string> Revisions::keeper_beside(const std::string& name, const Value& map,
                                                     const apimachinery::GroupKind& kind) const {
-  const auto keeps = [&](const std::string& which, const Value& of) {
-    const auto loaded = blueprints_.find(which);
-    if (loaded != blueprints_.end() && loaded->second.blueprint &&
-        loaded->second.blueprint->instances().group_kind() == kind)
-      return true;
+  if (auto other = in_force_beside(name, kind)) return other;
+  const auto keeps = [&](const Value& of) {
     return has_finalizer(of) &&
            kind_from(of.string_at({"metadata", "annotations", kKindAnnotation})).gvk().group_kind() == kind;
   };
   const auto age = [](const std::string& which, const Value& of) {
     return std::pair(std::string(of.string_at({"metadata", "creationTimestamp"})), which);
   };
-  const bool is_kept = keeps(name, map);
-  for (const kube::Informer::Key& key : config_maps_->keys()) {
-    const auto other = config_maps_->get(key);
-    if (key.second == name || !other || !keeps(key.second, *other)) continue;
-    if (!is_kept || age(key.second, *other) < age(name, map)) return key.second;
-  }
+  const bool is_kept = keeps(map);
+  const auto is_first = [&](const std::string& which, const Value& of) {
+    return which != name && keeps(of) && (!is_kept || age(which, of) < age(name, map));
+  };
+  for (const kube::Informer::Key& key : config_maps_->keys())
+    if (const auto other = config_maps_->get(key); other && is_first(key.second, *other)) return key.second;
+  for (const auto& [other, unlabelled] : unlabelled_)
+    if (is_first(other, unlabelled.map)) return other;
   return std::nullopt;
 }
 
@@ -376,7 +412,12 @@ Account Revisions::account_of(const Value& map) const {
 
 Status Revisions::guard(const std::string& name, bool on, const Context& context) {
   const auto map = map_of(name);
-  if (!map || has_finalizer(*map) == on || (!on && !world_.share.is_first())) return {};
+  if (!map || has_finalizer(*map) == on) return {};
+  if (!on && !world_.share.is_first()) {
+    // No watch will show that the first replica let it go.
+    if (unlabelled_.erase(name) > 0) try_rejected_again();
+    return {};
+  }
   Value object = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
   object["metadata"] = *identity(*map).find("metadata");
   if (on) {
@@ -390,11 +431,10 @@ Status Revisions::guard(const std::string& name, bool on, const Context& context
                                     {.field_manager = std::string(kManager), .force = true}, context)
                              .in(fmt::format("while blueprint {} was {}", name, on ? "kept" : "let go")));
   keep(name, std::move(answer));
-  // A revision that was rejected because of instances may be good without them.
-  if (Loaded& loaded = blueprints_[name]; !on && loaded.rejected) {
-    loaded.files.reset();
-    wake_({name});
-  }
+  if (on) return {};
+  unlabelled_.erase(name);
+  // A revision that was rejected because of instances may be good without them; so may another blueprint.
+  if (const Loaded& loaded = blueprints_[name]; loaded.rejected || !loaded.blueprint) try_rejected_again();
   return {};
 }
 

@@ -69,6 +69,10 @@ class Revisions {
   Account account_of(const Value& map) const;
   std::optional<std::string> keeper_beside(const std::string& name, const Value& map,
                                            const apimachinery::GroupKind& kind) const;
+  std::optional<std::string> in_force_beside(const std::string& name,
+                                             const apimachinery::GroupKind& kind) const;
+  bool has_no_instances(const std::string& name, const Loaded& loaded, const Value& map) const;
+  void take_instances_from_others(const std::string& name, const apimachinery::GroupKind& kind);
   void try_rejected_again();
   void leave_account(const std::string& name, Loaded& loaded);
   Status watch_instances(const std::string& name, Loaded& loaded, const apimachinery::GroupVersionKind& kind,
@@ -86,8 +90,12 @@ class Revisions {
   const std::string ns_;
   const Observer::Wake wake_;
   std::map<std::string, Loaded> blueprints_;
-  // ConfigMaps that hold a blueprint's instances and lack its label, as they were last seen.
-  std::map<std::string, Value> unlabelled_;
+  // ConfigMaps that hold a blueprint's instances and lack its label.
+  struct Unlabelled {
+    Value map;  // as it was last seen; of one that was just found, the metadata
+    bool is_told = false;
+  };
+  std::map<std::string, Unlabelled> unlabelled_;
   std::unique_ptr<kube::Informer> config_maps_;
 };
 

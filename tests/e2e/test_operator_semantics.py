@@ -269,6 +269,64 @@ def two_blueprints_do_not_share_a_kind(t):
     wait_torn_down(t, where)
     t.kube.delete("ConfigMap", t.ns, "app")
     t.kube.wait("the second is in force", lambda: second().get("mistletoe.dev/status") == "InForce")
+    # Its instances are its own: nothing of the first writes to them.
+    make(t, where)
+    wait_ready(t, where)
+    quiet(t)
+    equal(condition(t, where)["status"], "True", "ready")
+    check(t.kube.get("ConfigMap", t.ns, "web-b"), "the object of the second")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def a_blueprint_that_lost_its_label_keeps_its_kind_while_it_has_instances(t):
+    where = kind(t, "Thing", "things")
+    one = HEAD + "nodes.a.own = fun {instance, ..} => " + map_of('"%{instance.metadata.name}-a"', '{ a = "1" }') + \
+        ", also = [{from = \"instance\", to = \"a\"}]," + TAIL
+    blueprint(t, one)
+    operator = Operator(t)
+    make(t, where)
+    wait_ready(t, where)
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "second", "labels": {"mistletoe.dev/blueprint": "true"}},
+                                      "data": {"blueprint.ncl": one.replace("GROUP", f"{t.ns}.example.com").replace('-a"', '-b"')}})
+
+    def said(name):
+        return t.kube.get("ConfigMap", t.ns, name)["metadata"].get("annotations", {})
+
+    t.kube.wait("the second is rejected", lambda: said("second").get("mistletoe.dev/status") == "Rejected")
+    t.kube.patch("ConfigMap", t.ns, "app", {"metadata": {"labels": {"mistletoe.dev/blueprint": None}}})
+    t.kube.wait("its label is missed", lambda: said("app").get("mistletoe.dev/status") == "LabelMissing")
+    for again in (False, True):
+        quiet(t)
+        equal(said("second").get("mistletoe.dev/status"), "Rejected", "the second")
+        check(t.kube.get("ConfigMap", t.ns, "web-a"), "the object of the first")
+        equal(t.kube.get("ConfigMap", t.ns, "web-b"), None, "an object of the second")
+        equal(condition(t, where).get("reason"), "NoBlueprint", "the instance")
+        if not again:
+            operator.stop(signal.SIGKILL)
+            operator.start()
+            t.kube.wait("it is missed again", lambda: operator.said().count("and lost the label") == 2)
+    # The last instance lets the second in.
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)
+    equal(t.kube.get("ConfigMap", t.ns, "web-a"), None, "the object of the first")
+    t.kube.wait("the second is in force", lambda: said("second").get("mistletoe.dev/status") == "InForce")
+    make(t, where)
+    wait_ready(t, where)
+    quiet(t)
+    equal(condition(t, where)["status"], "True", "ready")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def a_rejected_blueprint_that_is_deleted_is_not_tried_again(t):
+    blueprint(t, "{ nodes = 1 + \"a\" }")
+    operator = Operator(t)
+    t.kube.wait("it is rejected", lambda: "is rejected" in operator.said())
+    t.kube.delete("ConfigMap", t.ns, "app")
+    t.kube.wait("it is said", lambda: "was deleted" in operator.said())
+    quiet(t)
+    check(operator.said().count("was deleted") <= 2, operator.said())
     equal(operator.stop(), 0, "exit code")
 
 
