@@ -206,17 +206,28 @@ Result<Value> Executor::write(const reconcile::Apply& each, const Context& conte
   MIST_TRY(const kube::ResourceInfo resource,
            client_.resource_for({gvk.group, gvk.kind}, gvk.version, context));
   Value object = each.object;
-  // The server creates it, or answers 409 and writes nothing.
-  if (each.create) object["metadata"].set("resourceVersion", "1");
+  // The server creates it, or answers 409 and writes nothing. Nor does it write to an object with another
+  // uid.
+  if (each.create)
+    object["metadata"].set("resourceVersion", "1");
+  else if (!each.uid.empty())
+    object["metadata"].set("uid", each.uid);
   const kube::ObjectRef ref{resource, each.id.ns, each.id.name};
   const auto apply = [&] {
     return kube::apply_over_lost_version(
         client_, ref, object, {.field_manager = std::string(kManager), .force = each.force}, context);
   };
+  const auto is_other = [&] {
+    return error(ErrorKind::Conflict, "{} was deleted, or made again by somebody else, before it was changed",
+                 each.id.display())
+        .with_hint("it is looked at again as what it is now");
+  };
   auto applied = apply();
+  if (!applied.ok() && !each.create && kube::is_other_object(applied.error())) return is_other();
   if (!applied.ok() && !each.create && applied.error().kind == ErrorKind::Invalid) {
-    // A map that it would have emptied is refused as null.
     MIST_TRY(const Value there, client_.get(ref, context));
+    if (!each.uid.empty() && there.string_at({"metadata", "uid"}) != each.uid) return is_other();
+    // A map that it would have emptied is refused as null.
     MIST_TRY(const bool emptied, empty(ref, each, there, context));
     if (emptied) applied = apply();
   }

@@ -392,6 +392,7 @@ class Reconciler {
                              .object = member.desired,
                              .hash = member.hash,
                              .create = create,
+                             .uid = std::string(member.observed.object.string_at({"metadata", "uid"})),
                              .force = told(node).force});
   }
 

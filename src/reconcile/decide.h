@@ -49,9 +49,10 @@ struct Apply {
   std::string node;
   ObjectId id;
   Value object;
-  std::string hash;     ///< of the input
-  bool create = false;  ///< nothing is there
-  bool force = false;   ///< also over fields that other managers own
+  std::string hash;      ///< of the input
+  bool create = false;   ///< nothing is there
+  std::string uid = {};  ///< of what is there, and of nothing else, it is a change
+  bool force = false;    ///< also over fields that other managers own
 };
 struct Delete {
   Recorded what;

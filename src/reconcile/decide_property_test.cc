@@ -515,6 +515,8 @@ class Case {
   void carry_out(const Apply& each, bool faults) {
     const Value* there = cluster_.find(each.id);
     if (each.create && there != nullptr) return say(fmt::format("  {} is there already", each.id.display()));
+    if (!each.create && (there == nullptr || there->string_at({"metadata", "uid"}) != each.uid))
+      return say(fmt::format("  {} is gone or another one", each.id.display()));
     say(fmt::format("  {} {} as {} {}", each.create ? "create" : "change", each.id.display(), each.node,
                     each.hash));
     if (stored_.find(each.id) == nullptr)

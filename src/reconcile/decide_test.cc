@@ -129,6 +129,23 @@ TEST_F(ReconcileTest, RepairsWhatIsGoneOrChanged) {
   EXPECT_EQ(objects["a"].string_at({"data", "size"}), "1");
 }
 
+// It may be another one when the write arrives.
+TEST_F(ReconcileTest, AChangeNamesTheObjectThatWasSeen) {
+  EXPECT_EQ(next().applies.at(0).uid, "") << "nothing is there";
+  settle();
+  objects["a"]["data"].set("size", "evil");
+  ASSERT_THAT(next().applies, ::testing::SizeIs(1));
+  EXPECT_FALSE(last.applies[0].create);
+  EXPECT_EQ(last.applies[0].uid, "a");
+  describe(
+      "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: {type: own, adopt: true}}, "
+      "also: [{from: instance, to: a}], sequence: []}");
+  record = {};
+  objects["a"] = yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop, uid: z}}");
+  ASSERT_THAT(next().applies, ::testing::SizeIs(1));
+  EXPECT_EQ(last.applies[0].uid, "z") << "what is taken over";
+}
+
 TEST_F(ReconcileTest, AnotherVersionOfAKindIsTheSameObject) {
   settle();
   for (Recorded& each : record.objects) each.id.api_version = "example.com/v1beta1";

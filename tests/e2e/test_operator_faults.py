@@ -416,6 +416,35 @@ def an_act_that_can_not_run_says_why(t):
 
 
 @test
+def what_is_made_again_by_others_just_before_a_write_is_left_alone(t):
+    """The change was decided for an object that is gone when it arrives."""
+    where = kind(t, "Thing", "things")
+    blueprint(t, ONE, body='data = { a = instance.spec.a }')
+    first = []  # what happens before the next write of the child
+
+    def before(_, method, path):
+        if method == "PATCH" and path.split("?")[0].endswith("/configmaps/web") and first:
+            first.pop()()
+
+    def replace():
+        t.kube.delete("ConfigMap", t.ns, "web")
+        t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "web"}, "data": {"b": "theirs"}}, manager="other")
+    proxy = Proxy(t.kube, t.token, before)
+    t.cleanup(proxy.stop)
+    operator = Operator(t, "--kubeconfig", t.file("proxied.yaml", kubeconfig_text(proxy.url, {}, namespace=t.ns)))
+    make(t, where, a="1")
+    t.kube.wait("it is ready", lambda: message(t, where) == "everything is as wanted")
+    first.append(replace)
+    t.kube.checked("PATCH", f"{where}/web", {"spec": {"a": "2"}}, content_type="application/merge-patch+json")
+    t.kube.wait("it is said", lambda: f"ConfigMap {t.ns}/web exists already and is nobody's" in message(t, where))
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)
+    left = t.kube.get("ConfigMap", t.ns, "web")
+    equal((left["data"], left["metadata"].get("labels")), ({"b": "theirs"}, None), "what others made")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
 def what_changes_just_before_the_status_is_written_is_not_missed(t):
     """The answer to that write has it before the watch tells of it, here a second later."""
     where = kind(t, "Thing", "things")
