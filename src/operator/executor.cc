@@ -11,6 +11,7 @@
 #include "kube/api_failure.h"
 #include "kube/lost_version.h"
 #include "operator/controller.h"
+#include "operator/finalizer.h"
 #include "reconcile/lost_record.h"
 #include "reconcile/status.h"
 
@@ -269,11 +270,7 @@ Status Executor::let_go(const reconcile::Release& each, const Context& context) 
   Value metadata = Value::object({{"uid", each.live.string_at({"metadata", "uid"})},
                                   {"resourceVersion", each.live.string_at({"metadata", "resourceVersion"})}});
   if (each.what == reconcile::Release::What::Finalizer) {
-    Value::Array left;
-    if (const Value* all = each.live.at_path({"metadata", "finalizers"}); all != nullptr && all->is_array())
-      for (const Value& one : all->as_array())
-        if (one != Value(kFinalizer)) left.push_back(one);
-    metadata.set("finalizers", Value(std::move(left)));
+    metadata.set("finalizers", other_finalizers(each.live));
   } else {
     metadata.set("labels", Value::object({{kInstanceLabel, nullptr}}));
     metadata.set("annotations", Value::object({{kInstanceLabel, nullptr}, {kHashAnnotation, nullptr}}));
@@ -309,10 +306,9 @@ void Executor::tell_what_may_be_left(const Value& instance, const Context& conte
 }
 
 Status Executor::release(kube::Informer& instances, const Value& instance, const Context& context) const {
-  MIST_TRY_VOID(client_
-                    .apply(ref(instances, instance), identity(instance),
-                           {.field_manager = std::string(kManager), .force = true}, context)
-                    .in("while the finalizer was removed"));
+  MIST_TRY_VOID(
+      remove_finalizer(client_, ref(instances, instance), identity(instance), kRecordAnnotation, context)
+          .in("while the finalizer was removed"));
   events_.info(fmt::format("{} is torn down", id_of(instance).display()));
   return {};
 }

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "operator/controller.h"
 #include "operator/executor.h"
+#include "operator/finalizer.h"
 
 namespace mist::operator_ {
 namespace {
@@ -420,16 +421,16 @@ Status Revisions::guard(const std::string& name, bool on, const Context& context
   }
   Value object = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
   object["metadata"] = *identity(*map).find("metadata");
-  if (on) {
+  const kube::ObjectRef ref{config_maps_->resource(), ns_, name};
+  const auto write = [&]() -> Result<Value> {
+    if (!on) return remove_finalizer(world_.client, ref, object, kKindAnnotation, context);
     object["metadata"].set("finalizers", Value::array({kFinalizer}));
     const GroupVersionKind& kind = blueprints_[name].instances->resource().gvk;
     object["metadata"]["annotations"].set(kKindAnnotation,
                                           fmt::format("{}/{}", kind.api_version(), kind.kind));
-  }
-  MIST_TRY(Value answer, world_.client
-                             .apply({config_maps_->resource(), ns_, name}, object,
-                                    {.field_manager = std::string(kManager), .force = true}, context)
-                             .in(fmt::format("while blueprint {} was {}", name, on ? "kept" : "let go")));
+    return world_.client.apply(ref, object, {.field_manager = std::string(kManager), .force = true}, context);
+  };
+  MIST_TRY(Value answer, write().in(fmt::format("while blueprint {} was {}", name, on ? "kept" : "let go")));
   keep(name, std::move(answer));
   if (on) return {};
   unlabelled_.erase(name);

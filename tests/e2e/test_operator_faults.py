@@ -415,6 +415,35 @@ def an_act_that_can_not_run_says_why(t):
     equal(operator.stop(), 0, "exit code")
 
 
+FINALIZER = "mistletoe.dev/operator"
+
+
+@test
+def what_a_backup_restored_is_let_go_of(t):
+    """Who restored it has the operator's finalizer too, so the operator's share of it isn't all."""
+    where = kind(t, "Thing", "things")
+    blueprint(t, ONE)
+    operator = Operator(t)
+    group = GROUP.format(ns=t.ns)
+    t.kube.checked("POST", f"{where}?fieldManager=velero-server", {
+        "apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "web", "finalizers": [FINALIZER]}, "spec": {}})
+    t.kube.wait("it is ready", lambda: message(t, where) == "everything is as wanted")
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)
+    check(t.kube.get("ConfigMap", t.ns, "web") is None, "the child is orphaned")
+    t.kube.wait("the blueprint is let go", lambda: not t.kube.get("ConfigMap", t.ns, "app")["metadata"].get("finalizers"))
+    operator.stop()
+    text = t.kube.get("ConfigMap", t.ns, "app")["data"]
+    t.kube.delete("ConfigMap", t.ns, "app")
+    t.kube.create("ConfigMap", t.ns, {"data": text, "metadata": {
+        "name": "app", "labels": {LABEL: "true"}, "finalizers": [FINALIZER],
+        "annotations": {"mistletoe.dev/kind": f"{group}/v1/Thing"}}}, manager="velero-server")
+    t.kube.delete("ConfigMap", t.ns, "app")
+    operator.start()
+    t.kube.wait("the blueprint is gone", lambda: t.kube.get("ConfigMap", t.ns, "app") is None)
+    equal(operator.stop(), 0, "exit code")
+
+
 @test
 def what_is_made_again_by_others_just_before_a_write_is_left_alone(t):
     """The change was decided for an object that is gone when it arrives."""
