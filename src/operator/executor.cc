@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "apply/fields/empty_first.h"
+#include "apply/fields/field_transfer.h"
 #include "apply/fields/server_made.h"
 #include "apply/plan/settle.h"
 #include "base/parallel.h"
@@ -13,6 +14,7 @@
 #include "operator/controller.h"
 #include "operator/finalizer.h"
 #include "reconcile/lost_record.h"
+#include "reconcile/marks.h"
 #include "reconcile/status.h"
 
 namespace mist::operator_ {
@@ -267,16 +269,15 @@ Status Executor::let_go(const reconcile::Release& each, const Context& context) 
   const apimachinery::GroupVersionKind gvk = each.id.gvk();
   MIST_TRY(const kube::ResourceInfo resource,
            client_.resource_for({gvk.group, gvk.kind}, gvk.version, context));
-  Value metadata = Value::object({{"uid", each.live.string_at({"metadata", "uid"})},
-                                  {"resourceVersion", each.live.string_at({"metadata", "resourceVersion"})}});
-  if (each.what == reconcile::Release::What::Finalizer) {
-    metadata.set("finalizers", other_finalizers(each.live));
-  } else {
-    metadata.set("labels", Value::object({{kInstanceLabel, nullptr}}));
-    metadata.set("annotations", Value::object({{kInstanceLabel, nullptr}, {kHashAnnotation, nullptr}}));
-  }
-  auto answer = client_.merge_patch({resource, each.id.ns, each.id.name},
-                                    Value::object({{"metadata", std::move(metadata)}}), context);
+  Value left = each.live;
+  if (each.what == reconcile::Release::What::Finalizer)
+    reconcile::take_finalizer_off(left);
+  else
+    reconcile::take_marks_off(left);
+  Value patch = apply::merge_patch_between(each.live, left);
+  for (const std::string_view guard : {"uid", "resourceVersion"})
+    patch["metadata"].set(guard, each.live.string_at({"metadata", guard}));
+  auto answer = client_.merge_patch({resource, each.id.ns, each.id.name}, patch, context);
   if (!answer.ok() && answer.error().kind != ErrorKind::NotFound) return std::move(answer).error();
   events_.info(fmt::format("let go of {}", each.id.display()));
   return {};

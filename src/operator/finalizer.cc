@@ -1,19 +1,13 @@
 #include "operator/finalizer.h"
 
+#include "apply/fields/field_transfer.h"
+
 namespace mist::operator_ {
 namespace {
 
 constexpr int kMostRemovals = 5;
 
 }  // namespace
-
-Value other_finalizers(const Value& object) {
-  Value::Array left;
-  if (const Value* all = object.at_path({"metadata", "finalizers"}); all != nullptr && all->is_array())
-    for (const Value& one : all->as_array())
-      if (one != Value(kFinalizer)) left.push_back(one);
-  return Value(std::move(left));
-}
 
 Result<Value> remove_finalizer(kube::Client& client, const kube::ObjectRef& ref, const Value& identity,
                                std::string_view annotation, const Context& context) {
@@ -26,11 +20,13 @@ Result<Value> remove_finalizer(kube::Client& client, const kube::ObjectRef& ref,
                    id_of(identity).display())
           .with_hint("find out who writes it, by metadata.managedFields");
     // Lists are written as a whole, so the patch names the version that this one was computed from.
-    Value metadata = Value::object({{"uid", identity.string_at({"metadata", "uid"})},
-                                    {"resourceVersion", there.string_at({"metadata", "resourceVersion"})}});
-    metadata.set("finalizers", other_finalizers(there));
-    metadata["annotations"].set(annotation, nullptr);
-    auto patched = client.merge_patch(ref, Value::object({{"metadata", std::move(metadata)}}), context);
+    Value left = there;
+    reconcile::take_finalizer_off(left);
+    Value patch = apply::merge_patch_between(there, left);
+    patch["metadata"].set("uid", identity.string_at({"metadata", "uid"}));
+    patch["metadata"].set("resourceVersion", there.string_at({"metadata", "resourceVersion"}));
+    patch["metadata"]["annotations"].set(annotation, nullptr);
+    auto patched = client.merge_patch(ref, patch, context);
     if (!patched.ok() && patched.error().kind != ErrorKind::Conflict) return patched;
     if (patched.ok()) {
       there = *std::move(patched);

@@ -8,9 +8,6 @@
 
 namespace mist::operator_ {
 
-/// The finalizers of an object but for the operator's, as a list.
-Value other_finalizers(const Value& object);
-
 /// Gives up all that the operator applied to the object: its finalizer, and `annotation`. Where another field
 /// manager has these too, as one does that restored the object from a backup, that leaves them there, and a
 /// patch removes them. `identity`: its apiVersion, kind, name and uid. Returns the answer, which doesn't have

@@ -59,7 +59,8 @@ struct Delete {
   std::string uid;
   std::string input = {};  ///< of the node that deletes it; empty: nothing wants it any more
 };
-/// Takes marks of the instance from an object: its finalizer, or all.
+/// Takes marks of the instance from an object: its finalizer (take_finalizer_off()), or all
+/// (take_marks_off()).
 struct Release {
   enum class What : std::uint8_t { Finalizer, Marks };
   What what = What::Finalizer;

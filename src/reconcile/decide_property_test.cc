@@ -18,6 +18,7 @@
 #include "apimachinery/conditions.h"
 #include "base/text.h"
 #include "reconcile/decide.h"
+#include "reconcile/marks.h"
 #include "reconcile/status.h"
 
 namespace mist::reconcile {
@@ -153,7 +154,7 @@ Design random_design(Dice& dice) {
     const Program& each = design.programs[i];
     Value node = Value::object({{"type", blueprint::word(each.type)}});
     if (each.type == NodeType::Own || each.type == NodeType::Read) node.set("contract", dice.percent(50));
-    if (each.type == NodeType::Own && dice.percent(15))
+    if ((each.type == NodeType::Own || each.type == NodeType::Act) && dice.percent(15))
       node.set("policy", dice.percent(50) ? "orphan" : "retain");
     if (each.type == NodeType::Own && dice.percent(20)) node.set("adopt", true);
     nodes.set(each.name, std::move(node));
@@ -552,20 +553,22 @@ class Case {
     const Value* there = cluster_.find(each.id);
     if (there == nullptr || there->string_at({"metadata", "uid"}) != each.live.string_at({"metadata", "uid"}))
       return;
+    // The patch names the version that it was decided on.
+    if (*there != each.live) return say(fmt::format("  {} has changed since", each.id.display()));
     say(fmt::format("  let go of {}", each.id.display()));
     Value object = *there;
-    if (each.what == Release::What::Finalizer) {
-      drop_finalizer(object, kFinalizer);
-    } else {
-      for (const std::string_view part : {"labels", "annotations"})
-        if (Value* all = object["metadata"].find(part)) all->erase(kInstanceLabel);
-    }
+    if (each.what == Release::What::Finalizer)
+      take_finalizer_off(object);
+    else
+      take_marks_off(object);
     cluster_.put(each.id, std::move(object));
     cluster_.collect(each.id);
   }
 
   void finish() {
     for (const auto& [id, object] : cluster_.live()) {
+      if (has_finalizer(object))
+        fail(fmt::format("{} keeps the operator's finalizer, which nobody removes", id.display()));
       if (!is_ours(object)) continue;
       const auto node = std::ranges::find(design_.programs, object.string_at({"data", "by"}), &Program::name);
       const bool may_stay = node != design_.programs.end() &&
@@ -728,12 +731,23 @@ class Case {
     }
     const Survey survey(*blueprint_, instance_, record_, world());
     for (const auto& [id, object] : cluster_.live()) {
+      if (has_finalizer(object) && !is_ours(object))
+        fail(fmt::format("{} is let go of, and keeps the operator's finalizer", id.display()));
+      if (has_finalizer(object) && is_left(id) &&
+          !object.string_at({"metadata", "deletionTimestamp"}).empty())
+        fail(fmt::format("somebody deleted {}, and it can't go", id.display()));
       if (!is_ours(object) || id.kind == "Job" || label_was_removed_) continue;
       const bool recorded = record_.find(id) != nullptr;
       const std::string by(object.string_at({"data", "by"}));
       const bool retained = !by.empty() && blueprint_->nodes()[index_of(by)].policy == Policy::Retain;
       if (!recorded && !retained) fail(fmt::format("{} is nobody's in the end", id.display()));
     }
+  }
+
+  // It is recorded, and surely nothing wants it.
+  bool is_left(const ObjectId& id) const {
+    const Recorded* recorded = record_.find(id);
+    return recorded != nullptr && !possibly_wanted(index_of(recorded->node));
   }
 
   // The things that may rightly be waited for without end: values of what isn't wanted, guards that nobody
@@ -871,7 +885,8 @@ class Case {
 
   void end_job(const ObjectId& id, Value object, bool well) {
     say(fmt::format("{} {}", id.display(), well ? "succeeds" : "fails"));
-    if (well) {
+    // The outcome of one that was let go of matters to nobody.
+    if (well && is_ours(object)) {
       const auto job = jobs_.find(id);
       if (job != jobs_.end() && !succeeded_.insert(job->second).second)
         fail(fmt::format("{} has succeeded twice", id.display()));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reconcile/marks.h"
 #include "reconcile/status.h"
 #include "testing/yaml.h"
 
@@ -293,6 +294,43 @@ TEST_F(ReconcileTest, WhatStaysAlthoughNothingWantsItLosesItsMarkWithTheInstance
   ASSERT_EQ(plan.releases.size(), 1U);
   EXPECT_EQ(plan.releases.front().node, "b");
   EXPECT_EQ(plan.releases.front().what, Release::What::Marks);
+}
+
+// Nothing else would take the finalizer of an act's Job from it.
+TEST_F(ReconcileTest, AJobThatStaysCanBeDeleted) {
+  describe(
+      "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: {type: act, policy: retain}}, "
+      "also: [{from: instance, to: a, when: spec.more}]}");
+  World acting = world();
+  acting.make = [](const std::string&, const Value&) {
+    return yaml("{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: shop}}");
+  };
+  last = decide(blueprint, instance, record, acting);
+  ASSERT_THAT(last.applies, ::testing::SizeIs(1));
+  const std::string job = last.applies[0].id.name;
+  carry_out(last);
+  objects[job].set("status", yaml("{conditions: [{type: Failed, status: 'True'}]}"));
+  instance["spec"].set("more", false);
+  last = decide(blueprint, instance, record, acting);
+  EXPECT_TRUE(last.writes_nothing());
+  EXPECT_EQ(last.record, record);
+  // A person deletes it.
+  Value& live = objects[job];
+  live["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+  last = decide(blueprint, instance, record, acting);
+  ASSERT_THAT(last.releases, ::testing::SizeIs(1));
+  EXPECT_EQ(last.releases[0].what, Release::What::Finalizer);
+  EXPECT_EQ(report("a").state, NodeState::NotWanted) << "the node; its Job is going";
+  // The instance goes first.
+  live["metadata"].erase("deletionTimestamp");
+  instance["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+  last = decide(blueprint, instance, record, acting);
+  EXPECT_THAT(last.deletes, IsEmpty());
+  ASSERT_THAT(last.releases, ::testing::SizeIs(1));
+  EXPECT_EQ(last.releases[0].what, Release::What::Marks);
+  take_marks_off(live);
+  EXPECT_FALSE(has_finalizer(live));
+  EXPECT_TRUE(decide(blueprint, instance, record, acting).finished);
 }
 
 TEST_F(ReconcileTest, TakesOverNothingOfOthers) {

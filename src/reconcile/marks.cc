@@ -29,6 +29,23 @@ bool has_finalizer(const Value& object) {
          std::ranges::any_of(list->as_array(), [](const Value& each) { return each == Value(kFinalizer); });
 }
 
+void take_finalizer_off(Value& object) {
+  Value* const metadata = object.find("metadata");
+  Value* const list = metadata == nullptr ? nullptr : metadata->find("finalizers");
+  if (list == nullptr || !list->is_array()) return;
+  std::erase(list->as_array(), Value(kFinalizer));
+  if (list->empty()) metadata->erase("finalizers");
+}
+
+void take_marks_off(Value& object) {
+  take_finalizer_off(object);
+  Value* const metadata = object.find("metadata");
+  if (metadata == nullptr) return;
+  if (Value* const labels = metadata->find("labels")) labels->erase(kInstanceLabel);
+  if (Value* const annotations = metadata->find("annotations"))
+    for (const std::string_view mark : {kInstanceLabel, kHashAnnotation}) annotations->erase(mark);
+}
+
 bool has_controller(const Value& object) { return controller_of(object) != nullptr; }
 
 std::string owner_words(const Value& object) {

@@ -1,6 +1,6 @@
 #pragma once
 // The marks by which an object is known: as an instance's own, as somebody else's, as one that the operator
-// holds. Pure; any thread.
+// holds; and what is left without them. Pure; any thread.
 
 #include <string>
 #include <string_view>
@@ -13,6 +13,10 @@ namespace mist::reconcile {
 bool is_instances(const Value& object, std::string_view uid);
 /// It carries the operator's.
 bool has_finalizer(const Value& object);
+/// Takes the operator's finalizer off an object.
+void take_finalizer_off(Value& object);
+/// Takes all marks of an instance off an object, and the finalizer with them: nobody would remove that later.
+void take_marks_off(Value& object);
 /// An owner of it manages it.
 bool has_controller(const Value& object);
 /// The words for its owner, by the marks of Mistletoe, of a controller, and of those who deploy: "release

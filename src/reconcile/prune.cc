@@ -106,8 +106,11 @@ void prune(const std::vector<Recorded>& going, const Survivors& survivors, std::
     if (observed.absent()) continue;
     // Somebody made another one since.
     if (observed.there() && !is_instances(observed.object, uid)) continue;
-    // It keeps its mark as long as the instance is there, and is remembered for that.
-    if (each.policy == Policy::Retain) {
+    // It keeps its mark as long as the instance is there, and is remembered for that. A Job that somebody
+    // deletes isn't kept from going.
+    const bool is_held =
+        observed.there() && apimachinery::is_terminating(observed.object) && has_finalizer(observed.object);
+    if (each.policy == Policy::Retain && !is_held) {
       plan.record.objects.push_back(each);
       continue;
     }

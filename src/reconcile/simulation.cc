@@ -10,6 +10,7 @@
 #include "apply/fields/immutable.h"
 #include "base/some_of.h"
 #include "base/text.h"
+#include "reconcile/marks.h"
 #include "reconcile/release_node.h"
 #include "reconcile/status.h"
 
@@ -198,14 +199,12 @@ Round Simulation::play() {
     const auto there = objects_.find(each.id);
     if (there == objects_.end()) continue;
     round.actions.push_back(fmt::format("let go of {} (node {})", each.id.display(), each.node));
-    Value& metadata = there->second["metadata"];
-    if (each.what == Release::What::Finalizer) {
-      metadata.erase("finalizers");
-      if (apimachinery::is_terminating(there->second)) objects_.erase(there);
-    } else {
-      for (const std::string_view part : {"labels", "annotations"})
-        if (Value* all = metadata.find(part)) all->erase(kInstanceLabel);
-    }
+    if (each.what == Release::What::Finalizer)
+      take_finalizer_off(there->second);
+    else
+      take_marks_off(there->second);
+    if (apimachinery::is_terminating(there->second) && !apimachinery::has_finalizers(there->second))
+      objects_.erase(there);
   }
   // Only in the record: the next round sees it.
   if (round.actions.empty() && !is_recorded && !terminating) round.actions.emplace_back("write the record");

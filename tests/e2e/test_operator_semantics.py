@@ -208,6 +208,47 @@ def policies_say_what_is_taken_over_replaced_and_left(t):
 
 
 @test
+def a_job_that_stays_can_be_deleted(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, HEAD + '''
+      nodes.job = {
+        act = fun {..} => {
+          apiVersion = "batch/v1", kind = "Job", metadata.name = "job",
+          spec = {
+            backoffLimit = 0,
+            template = {
+              metadata.annotations = { "mistletoe.dev/dev-state" = "fail" },
+              spec = { restartPolicy = "Never", containers = [{ name = "main", image = "example.com/main:1" }] },
+            },
+          },
+        },
+        policy = 'retain,
+      },
+      also = [{from = "instance", to = "job", when = "spec.job"}],
+    ''' + TAIL)
+    operator = Operator(t)
+    make(t, where, job=True)
+    t.kube.wait("it has failed", lambda: "its Job has failed" in condition(t, where).get("message", ""))
+    # Nothing wants it any more.
+    change(t, where, {"job": False})
+    wait_ready(t, where)
+    equal(len(jobs(t)), 1, "Jobs that stay")
+    t.kube.delete("Job", t.ns, jobs(t)[0])
+    t.kube.wait("it goes", lambda: jobs(t) == [])
+    # There is no instance any more.
+    change(t, where, {"job": True})
+    t.kube.wait("it has failed again", lambda: "its Job has failed" in condition(t, where).get("message", ""))
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)
+    left = t.kube.get("Job", t.ns, jobs(t)[0])["metadata"]
+    check("mistletoe.dev/operator" not in left.get("finalizers", []), left)
+    check("mistletoe.dev/instance-uid" not in left.get("labels", {}), left)
+    t.kube.delete("Job", t.ns, left["name"])
+    t.kube.wait("it goes", lambda: jobs(t) == [])
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
 def authors_see_what_became_of_their_revision(t):
     where = kind(t, "Thing", "things")
     blueprint(t, HEAD + '''

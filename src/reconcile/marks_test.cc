@@ -1,0 +1,33 @@
+#include "reconcile/marks.h"
+
+#include <gtest/gtest.h>
+
+#include "testing/yaml.h"
+
+namespace mist::reconcile {
+namespace {
+
+using testing::yaml;
+
+TEST(MarksTest, ItsFinalizerGoesAndThoseOfOthersStay) {
+  Value object = yaml("{metadata: {name: a, finalizers: [example.com/hold, mistletoe.dev/operator]}}");
+  take_finalizer_off(object);
+  EXPECT_EQ(object, yaml("{metadata: {name: a, finalizers: [example.com/hold]}}"));
+  object = yaml("{metadata: {name: a, finalizers: [mistletoe.dev/operator]}}");
+  take_finalizer_off(object);
+  EXPECT_EQ(object, yaml("{metadata: {name: a}}"));
+  take_finalizer_off(object);
+  EXPECT_EQ(object, yaml("{metadata: {name: a}}"));
+}
+
+// With the finalizer alone nobody could delete it, and nothing would ever remove that.
+TEST(MarksTest, AllMarksGoAndTheFinalizerWithThem) {
+  Value object = yaml(
+      "{metadata: {name: a, finalizers: [mistletoe.dev/operator], labels: {mistletoe.dev/instance-uid: u1, "
+      "app: web}, annotations: {mistletoe.dev/instance-uid: u1, mistletoe.dev/applied: h, note: x}}}");
+  take_marks_off(object);
+  EXPECT_EQ(object, yaml("{metadata: {name: a, labels: {app: web}, annotations: {note: x}}}"));
+}
+
+}  // namespace
+}  // namespace mist::reconcile
