@@ -294,8 +294,13 @@ class Controller::State {
         .observe =
             [&, this](const ObjectId& id, bool owned) {
               const bool known = recorded.find(id) != nullptr;
-              auto observed =
-                  actor.observer.observe(id, owned, known && !memory.is_gone(id), context);
+              const bool is_asked_for = known && !memory.is_gone(id);
+              auto observed = actor.observer.observe(id, owned, is_asked_for, context);
+              if (!observed.ok() && owned && (known || is_unaccounted(recorded, id)))
+                if (const auto served = in_served_version(actor, id, observed.error(), context)) {
+                  if (!apimachinery::is_terminating(instance)) open.unserved.insert(id.gvk().group);
+                  observed = actor.observer.observe(*served, owned, is_asked_for, context);
+                }
               if (observed.ok()) {
                 if (observed->there()) memory.there(id);
                 if (observed->absent() && known) memory.gone(id);
@@ -418,8 +423,24 @@ class Controller::State {
     return observed;
   }
 
+  static bool is_unaccounted(const Record& recorded, const ObjectId& id) {
+    return std::ranges::find(recorded.unaccounted, id) != recorded.unaccounted.end();
+  }
+
+  // Of a kind that isn't served in that version, the same object in the version that is preferred now.
+  static std::optional<ObjectId> in_served_version(Actor& actor, const ObjectId& id, const Error& failure,
+                                                   const Context& context) {
+    if (failure.kind != ErrorKind::NotFound) return std::nullopt;
+    const auto served = actor.client.resource_for(id.gvk().group_kind(), "", context);
+    if (!served.ok() || served->gvk == id.gvk()) return std::nullopt;
+    return ObjectId{served->gvk.api_version(), id.kind, id.ns, id.name};
+  }
+
+  // In no version.
   static bool is_unserved(Actor& actor, const ObjectId& id, const Error& failure, const Context& context) {
     if (failure.kind != ErrorKind::NotFound) return false;
+    const auto served = actor.client.resource_for(id.gvk().group_kind(), "", context);
+    if (served.ok() || served.error().kind != ErrorKind::NotFound) return false;
     const auto down = actor.client.apis_down(context);
     return down.ok() && std::ranges::find(*down, id.gvk().group, &kube::DownApi::group) == down->end();
   }

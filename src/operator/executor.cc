@@ -252,12 +252,19 @@ Result<bool> Executor::empty(const kube::ObjectRef& ref, const reconcile::Apply&
   return true;
 }
 
+// In the version in which it was recorded; where that isn't served any more it is the same object in another.
+Result<kube::ObjectRef> Executor::served(const ObjectId& id, const Context& context) const {
+  auto resource = client_.resource_for(id.gvk().group_kind(), id.gvk().version, context);
+  if (!resource.ok() && resource.error().kind == ErrorKind::NotFound)
+    if (auto preferred = client_.resource_for(id.gvk().group_kind(), "", context); preferred.ok())
+      resource = std::move(preferred);
+  if (!resource.ok()) return std::move(resource).error();
+  return kube::ObjectRef{*std::move(resource), id.ns, id.name};
+}
+
 Status Executor::remove(const reconcile::Delete& each, const Context& context) const {
-  const apimachinery::GroupVersionKind gvk = each.what.id.gvk();
-  MIST_TRY(const kube::ResourceInfo resource,
-           client_.resource_for({gvk.group, gvk.kind}, gvk.version, context));
-  const auto gone =
-      client_.remove({resource, each.what.id.ns, each.what.id.name}, {.uid = each.uid}, context);
+  MIST_TRY(const kube::ObjectRef ref, served(each.what.id, context));
+  const auto gone = client_.remove(ref, {.uid = each.uid}, context);
   // The watch had not told yet that it is gone.
   if (!gone.ok()) return gone.error().kind == ErrorKind::NotFound ? Status() : gone.error();
   events_.info(fmt::format("deleted {}", each.what.id.display()));
@@ -266,9 +273,7 @@ Status Executor::remove(const reconcile::Delete& each, const Context& context) c
 
 // A merge patch writes lists as a whole, so it names the version that it was computed from.
 Status Executor::let_go(const reconcile::Release& each, const Context& context) {
-  const apimachinery::GroupVersionKind gvk = each.id.gvk();
-  MIST_TRY(const kube::ResourceInfo resource,
-           client_.resource_for({gvk.group, gvk.kind}, gvk.version, context));
+  MIST_TRY(const kube::ObjectRef ref, served(each.id, context));
   Value left = each.live;
   if (each.what == reconcile::Release::What::Finalizer)
     reconcile::take_finalizer_off(left);
@@ -277,7 +282,7 @@ Status Executor::let_go(const reconcile::Release& each, const Context& context) 
   Value patch = apply::merge_patch_between(each.live, left);
   for (const std::string_view guard : {"uid", "resourceVersion"})
     patch["metadata"].set(guard, each.live.string_at({"metadata", guard}));
-  auto answer = client_.merge_patch({resource, each.id.ns, each.id.name}, patch, context);
+  auto answer = client_.merge_patch(ref, patch, context);
   if (!answer.ok() && answer.error().kind != ErrorKind::NotFound) return std::move(answer).error();
   events_.info(fmt::format("let go of {}", each.id.display()));
   return {};

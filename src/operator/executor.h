@@ -50,6 +50,7 @@ class Executor {
   Result<Value> write(const reconcile::Apply& each, const Context& context) const;
   Result<bool> empty(const kube::ObjectRef& ref, const reconcile::Apply& each, const Value& there,
                      const Context& context) const;
+  Result<kube::ObjectRef> served(const ObjectId& id, const Context& context) const;
   Status remove(const reconcile::Delete& each, const Context& context) const;
   Status let_go(const reconcile::Release& each, const Context& context);
   Result<bool> store(kube::Informer& instances, const Value& instance, const Plan& plan, Memory& memory,

@@ -102,6 +102,36 @@ def an_operator_tears_down_where_the_kind_of_a_child_is_gone(t):
 
 
 @test
+def an_operator_tears_down_where_the_version_of_a_child_is_gone(t):
+    """The kind is still served, in another version: the child is there."""
+    where, group = kind(t, "Thing", "things"), GROUP.format(ns=t.ns)
+    name, schema = f"lates.{group}", {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+
+    def versions(is_old_served):
+        return [{"name": "v1alpha1", "served": is_old_served, "storage": False, "schema": schema},
+                {"name": "v1", "served": True, "storage": True, "schema": schema}]
+    t.kube.create("CustomResourceDefinition", None, {
+        "metadata": {"name": name},
+        "spec": {"group": group, "scope": "Namespaced", "names": {"kind": "Late", "plural": "lates", "singular": "late"},
+                 "versions": versions(True)}})
+    t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, name))
+    old, late = (f"/apis/{group}/{version}/namespaces/{t.ns}/lates" for version in ("v1alpha1", "v1"))
+    t.kube.wait("the kind is served", lambda: t.kube.request("GET", old)[0] == 200)
+    blueprint(t, ONE, f"{group}/v1alpha1", "Late", "spec = {}")
+    operator = Operator(t)
+    make(t, where)
+    t.kube.wait("the child is made", lambda: t.kube.request("GET", f"{late}/web")[0] == 200)
+    operator.stop()
+    t.kube.patch("CustomResourceDefinition", None, name, {"spec": {"versions": versions(False)}})
+    t.kube.wait("the version is gone", lambda: t.kube.request("GET", old)[0] == 404)
+    t.kube.checked("DELETE", f"{where}/web")
+    operator.start()
+    wait_torn_down(t, where)
+    equal(t.kube.request("GET", f"{late}/web")[0], 404, "the child")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
 def an_operator_tells_every_instance_of_what_they_share(t):
     where = kind(t, "Thing", "things")
     blueprint(t, SHARED)
