@@ -93,46 +93,71 @@ void Informer::put(Value object, Echo echo) {
   store(object);
 }
 
-Informer::Item& Informer::store(const Value& object) {
-  Item& item = items_[key_of(object)];
-  const std::string_view version = version_of(object);
-  if (is_newer(item.version, version)) return item;
-  item.version = version;
+void Informer::fill(Item& item, const Value& object) {
+  item.version = version_of(object);
   item.text = encoding::to_json(object, encoding::JsonStyle::Exact);
   item.text.shrink_to_fit();
+}
+
+Informer::Item& Informer::store(const Value& object) {
+  Item& item = items_[key_of(object)];
+  if (!is_newer(item.version, version_of(object))) fill(item, object);
   return item;
 }
 
-// A list is complete: of what it didn't name, only what was put in since is there.
-std::vector<Informer::Key> Informer::drop_unlisted() {
-  std::vector<Key> gone;
-  for (auto item = items_.begin(); item != items_.end();) {
-    if (item->second.told || is_newer(item->second.version, complete_)) {
-      ++item;
-      continue;
+void Informer::take_object(const Key& key, const Value& object, WatchEventType type) {
+  Item& item = store(object);
+  item.told = true;
+  if (!is_newer(item.version, version_of(object)))
+    refused_.erase(key);
+  else if (type == WatchEventType::Added)
+    fill(refused_[key], object);
+}
+
+// A list is complete: of what it didn't name, only what was put in since is there; and what it named is as it
+// says, unless it was put in since. If the watch told of later versions before, the server went back to an
+// earlier state, in which versions begin anew: nothing that was known counts any more. Gives what isn't as it
+// was.
+std::vector<Informer::Key> Informer::end_list(std::string_view version) {
+  const bool went_back = is_newer(latest_, version);
+  complete_ = latest_ = version;
+  if (went_back) silent_.clear();
+  std::vector<Key> changed;
+  for (auto at = items_.begin(); at != items_.end();) {
+    Item& item = at->second;
+    const bool is_since = !went_back && is_newer(item.version, complete_);
+    const auto listed = refused_.find(at->first);
+    const bool is_older = listed != refused_.end() && !is_since;
+    if (went_back || is_older || !(item.told || is_since)) changed.push_back(at->first);
+    if (is_older) {
+      item.version = std::move(listed->second.version);
+      item.text = std::move(listed->second.text);
     }
-    gone.push_back(item->first);
-    item = items_.erase(item);
+    at = item.told || is_since ? std::next(at) : items_.erase(at);
   }
-  return gone;
+  refused_.clear();
+  return changed;
 }
 
 void Informer::take(const WatchEvent& event) {
   const Key key = key_of(event.object);
-  std::vector<Key> gone;
+  std::vector<Key> others;
   bool is_news = true;
   {
     const std::lock_guard lock(mutex_);
+    const std::string_view version = version_of(event.object);
+    if (event.type != WatchEventType::Bookmark && (latest_.empty() || is_newer(version, latest_)))
+      latest_ = version;
     switch (event.type) {
       case WatchEventType::Bookmark:
         synced_ = true;
         failure_.reset();
-        complete_ = version_of(event.object);
-        gone = drop_unlisted();
+        others = end_list(version);
         break;
       case WatchEventType::Deleted: {
-        complete_ = version_of(event.object);
+        complete_ = version;
         silent_.erase(key);
+        refused_.erase(key);
         const auto known = items_.find(key);
         if (known == items_.end()) break;
         known->second.told = false;
@@ -144,16 +169,16 @@ void Informer::take(const WatchEvent& event) {
         Value object = event.object;
         if (prune_) prune_(object);
         if (const auto silent = silent_.find(key);
-            silent != silent_.end() && !is_newer(version_of(object), silent->second)) {
+            silent != silent_.end() && !is_newer(version, silent->second)) {
           is_news = false;
-          if (version_of(object) == silent->second) silent_.erase(silent);
+          if (version == silent->second) silent_.erase(silent);
         }
-        store(object).told = true;
+        take_object(key, object, event.type);
         break;
       }
     }
   }
-  for (const Key& each : gone) changed_(each);
+  for (const Key& each : others) changed_(each);
   if (!is_news) return;
   changed_(event.type == WatchEventType::Bookmark ? std::nullopt : std::optional(key));
 }
@@ -164,6 +189,7 @@ void Informer::run(const std::stop_token& stop) {
     {
       const std::lock_guard lock(mutex_);
       for (auto& [key, item] : items_) item.told = false;
+      refused_.clear();
     }
     const Status ended = client_.watch(
         resource_, options_,

@@ -1,6 +1,7 @@
 #pragma once
 // The present content of a collection, kept up by one LIST and one WATCH for as long as the informer lives:
-// the reflector and store of client-go in one. It survives cuts, expired versions and outages of the server.
+// the reflector and store of client-go in one. It survives cuts, expired versions and outages of the server,
+// also one that comes back with an earlier state (etcd was restored from a snapshot).
 // Objects are kept as JSON text, which takes about a sixth of a Value's memory: there may be tens of
 // thousands, and few are read at a time. Any thread may read; `changed` is called on the informer's own
 // thread, without a lock held.
@@ -59,8 +60,10 @@ class Informer {
     bool told = false;    // the present watch told of it
   };
   // With the lock.
+  static void fill(Item& item, const Value& object);
   Item& store(const Value& object);
-  std::vector<Key> drop_unlisted();
+  void take_object(const Key& key, const Value& object, WatchEventType type);
+  std::vector<Key> end_list(std::string_view version);
 
   Client& client_;
   const ResourceInfo resource_;
@@ -76,6 +79,8 @@ class Informer {
   std::map<Key, Item> items_;
   std::map<Key, std::string> silent_;  // versions
   std::string complete_;               // the version of which is known that what isn't in items_ isn't there
+  std::string latest_;                 // the highest version that the watch has told of
+  std::map<Key, Item> refused_;        // as told by a list, of objects that are known in a later version
 
   std::jthread thread_;  // last: it uses the others
 };

@@ -5,7 +5,10 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <set>
+#include <thread>
 
+#include "testing/client_with_logs.h"
 #include "testing/fake_clock.h"
 #include "testing/fake_cluster.h"
 #include "testing/recorded_events.h"
@@ -141,6 +144,153 @@ TEST_F(InformerTest, MissesNoDeletionWhileTheServerRefusesIt) {
   wait_for(kWeb, false);
   wait_for({"default", "own"}, false);
   EXPECT_THAT(informer_->keys(), ElementsAre(Pair("default", "other")));
+}
+
+// A server whose watch tells what the test says, in whatever versions.
+class ToldClient final : public testing::ClientWithLogs {
+ public:
+  using ClientWithLogs::ClientWithLogs;
+  void tell(WatchEvent event) {
+    const std::lock_guard lock(mutex_);
+    events_.push_back(std::move(event));
+  }
+  Status watch(const ResourceInfo&, const ListOptions&, const WatchHandler& handler,
+               const Context& context) override {
+    while (!context.stop().stop_requested()) {
+      const std::optional<WatchEvent> event = next();
+      if (event && !handler(*event)) return {};
+      if (!event) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return context.check();
+  }
+
+ private:
+  std::optional<WatchEvent> next() {
+    const std::lock_guard lock(mutex_);
+    if (events_.empty()) return std::nullopt;
+    std::optional<WatchEvent> event(std::move(events_.front()));
+    events_.erase(events_.begin());
+    return event;
+  }
+  std::mutex mutex_;
+  std::vector<WatchEvent> events_;
+};
+
+class InformerVersionsTest : public ::testing::Test {
+ protected:
+  static Value object(std::string_view name, int version, std::string_view text = "") {
+    Value object = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
+    object["metadata"] = Value::object(
+        {{"name", name}, {"namespace", "default"}, {"resourceVersion", fmt::format("{}", version)}});
+    object["data"].set("text", text);
+    return object;
+  }
+  void tell(WatchEventType type, std::string_view name, int version, std::string_view text = "") {
+    client_.tell({type, object(name, version, text)});
+  }
+  void end_list(int version) { tell(WatchEventType::Bookmark, "", version); }
+  std::string text_of(std::string_view name) const {
+    const auto found = informer_.get({"default", std::string(name)});
+    return found ? std::string(found->string_at({"data", "text"})) : std::string();
+  }
+  bool was_told(std::string_view name) {
+    const std::lock_guard lock(mutex_);
+    return told_.contains({"default", std::string(name)});
+  }
+  // Of all that was told before.
+  void wait_for_lists(int count) {
+    for (;;) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (lists_ >= count) return;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  void wait_for(std::string_view name, std::string_view text) {
+    while (text_of(name) != text) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  void forget_told() {
+    const std::lock_guard lock(mutex_);
+    told_.clear();
+  }
+
+  testing::FakeCluster cluster_;
+  ToldClient client_{cluster_};
+  testing::FakeClock clock_;
+  testing::RecordedEvents events_;
+  std::mutex mutex_;
+  std::set<Informer::Key> told_;
+  int lists_ = 0;
+  // Last: its thread uses the others.
+  Informer informer_{client_,
+                     *cluster_.resource_for({"", "ConfigMap"}, "v1", Context()),
+                     ListOptions{},
+                     nullptr,
+                     [this](const std::optional<Informer::Key>& key) {
+                       const std::lock_guard lock(mutex_);
+                       if (key)
+                         told_.insert(*key);
+                       else
+                         ++lists_;
+                     },
+                     clock_,
+                     events_};
+};
+
+// As after etcd was restored from a snapshot.
+TEST_F(InformerVersionsTest, AnEarlierStateOfTheServerReplacesWhatWasKnown) {
+  tell(WatchEventType::Added, "b", 50, "old");
+  end_list(100);
+  tell(WatchEventType::Modified, "b", 105, "new");
+  tell(WatchEventType::Added, "a", 110, "ghost");
+  wait_for("a", "ghost");
+  informer_.put(object("b", 108, "own"), Informer::Echo::Silent);
+  forget_told();
+  tell(WatchEventType::Added, "b", 50, "old");
+  tell(WatchEventType::Deleted, "a", 60);
+  end_list(60);
+  wait_for_lists(2);
+  EXPECT_THAT(informer_.keys(), ElementsAre(Pair("default", "b")));
+  EXPECT_EQ(text_of("b"), "old");
+  EXPECT_TRUE(was_told("a"));
+  EXPECT_TRUE(was_told("b"));
+  forget_told();
+  tell(WatchEventType::Modified, "b", 61, "changed");
+  end_list(61);
+  wait_for_lists(3);
+  EXPECT_EQ(text_of("b"), "changed");
+  EXPECT_TRUE(was_told("b"));
+  // Answers to writes now have versions of the new state.
+  informer_.put(object("c", 62, "own"));
+  EXPECT_EQ(text_of("c"), "own");
+}
+
+// It went back, and then on until its versions were higher than those that were known.
+TEST_F(InformerVersionsTest, AListSaysInWhichVersionItsObjectsAre) {
+  tell(WatchEventType::Added, "b", 50, "old");
+  end_list(100);
+  tell(WatchEventType::Modified, "b", 105, "new");
+  wait_for("b", "new");
+  forget_told();
+  tell(WatchEventType::Added, "b", 50, "old");
+  end_list(120);
+  wait_for_lists(2);
+  EXPECT_EQ(text_of("b"), "old");
+  EXPECT_TRUE(was_told("b"));
+}
+
+TEST_F(InformerVersionsTest, AnswersThatAreLaterThanAListStay) {
+  tell(WatchEventType::Added, "b", 50, "old");
+  end_list(100);
+  wait_for_lists(1);
+  informer_.put(object("b", 130, "own"));
+  informer_.put(object("c", 131, "own"));
+  tell(WatchEventType::Added, "b", 50, "old");
+  end_list(120);
+  wait_for_lists(2);
+  EXPECT_EQ(text_of("b"), "own");
+  EXPECT_EQ(text_of("c"), "own");
 }
 
 }  // namespace

@@ -294,7 +294,7 @@ bool Revisions::has_no_instances(const std::string& name, const Loaded& loaded, 
 }
 
 // One that was deleted, or can't be evaluated, still watches them so that they can be torn down. Two that did
-// it would write the status of each in turn, without end. What was known of them is forgotten.
+// it would write the status of each in turn, without end. They are forgotten there.
 void Revisions::take_instances_from_others(const std::string& name, const apimachinery::GroupKind& kind) {
   for (auto& [other, loaded] : blueprints_) {
     if (other == name || loaded.blueprint || !loaded.instances ||
