@@ -55,6 +55,11 @@ std::optional<Error> Informer::failure() const {
   return failure_;
 }
 
+std::optional<Error> Informer::refusal() const {
+  const std::lock_guard lock(mutex_);
+  return refusal_;
+}
+
 std::optional<Value> Informer::get(const Key& key) const {
   std::string text;
   {
@@ -152,6 +157,7 @@ void Informer::take(const WatchEvent& event) {
       case WatchEventType::Bookmark:
         synced_ = true;
         failure_.reset();
+        refusal_.reset();
         others = end_list(version);
         break;
       case WatchEventType::Deleted: {
@@ -183,6 +189,20 @@ void Informer::take(const WatchEvent& event) {
   changed_(event.type == WatchEventType::Bookmark ? std::nullopt : std::optional(key));
 }
 
+// Whether that is news to those who read what is there. An account that may list and not watch is told of
+// changes by one list after the other.
+bool Informer::ended(const Error& failure, bool was_listed) {
+  const std::lock_guard lock(mutex_);
+  const bool is_unserved = failure.kind == ErrorKind::NotFound;
+  const bool is_refused = failure.kind == ErrorKind::Forbidden && !was_listed;
+  const bool was_unserved = failure_ && failure_->kind == ErrorKind::NotFound;
+  const bool is_news = synced_ && ((is_unserved && !was_unserved) || (is_refused && !refusal_));
+  failure_ = failure;
+  if (is_refused && synced_) refusal_ = failure;
+  if (is_unserved) refusal_.reset();
+  return is_news;
+}
+
 void Informer::run(const std::stop_token& stop) {
   Duration pause = kFirstPause;
   while (!stop.stop_requested()) {
@@ -191,26 +211,22 @@ void Informer::run(const std::stop_token& stop) {
       for (auto& [key, item] : items_) item.told = false;
       refused_.clear();
     }
-    const Status ended = client_.watch(
+    bool was_listed = false;
+    const Status end = client_.watch(
         resource_, options_,
         [&](const WatchEvent& event) {
           pause = kFirstPause;
+          was_listed |= event.type == WatchEventType::Bookmark;
           take(event);
           return !stop.stop_requested();
         },
         Context(stop));
     if (stop.stop_requested()) return;
-    if (!ended.ok()) {
-      bool is_unserved = ended.error().kind == ErrorKind::NotFound;
-      {
-        const std::lock_guard lock(mutex_);
-        is_unserved &= synced_ && (!failure_ || failure_->kind != ErrorKind::NotFound);
-        failure_ = ended.error();
-      }
-      if (is_unserved) changed_(std::nullopt);
+    if (!end.ok()) {
+      if (ended(end.error(), was_listed)) changed_(std::nullopt);
       events_.warn(fmt::format("the watch of {} ended, and begins again in {} s: {}", resource_.resource,
                                std::chrono::duration_cast<std::chrono::seconds>(pause).count(),
-                               ended.error().to_line()));
+                               end.error().to_line()));
     }
     clock_.sleep(pause, stop);
     pause = std::min(pause * 2, kLongestPause);

@@ -24,8 +24,9 @@ class Informer {
  public:
   /// Namespace (empty: cluster-scoped) and name.
   using Key = std::pair<std::string, std::string>;
-  /// Which object changed, appeared or went; nullopt: everything that is there has been seen, or
-  /// that was so, and now failure() is NotFound: the server doesn't serve the kind there any more.
+  /// Which object changed, appeared or went; nullopt: everything that is there has been seen; or that was so,
+  /// and now failure() is NotFound, as the server doesn't serve the kind there any more, or there is a
+  /// refusal().
   using Changed = std::function<void(const std::optional<Key>&)>;
 
   /// `client`, `clock` and `events` outlive this. `prune` takes out of an object what nobody reads; may be
@@ -42,6 +43,9 @@ class Informer {
   bool synced() const;
   /// Why its last watch ended; nullopt: it hasn't, or it has begun again.
   std::optional<Error> failure() const;
+  /// Why nobody tells any more what changes, after it has synced: the server no longer allows the list
+  /// (Forbidden). nullopt: it does.
+  std::optional<Error> refusal() const;
   std::optional<Value> get(const Key& key) const;
   std::vector<Key> keys() const;
   /// Of the objects in whose JSON that text stands. Reads all of them.
@@ -54,6 +58,7 @@ class Informer {
  private:
   void run(const std::stop_token& stop);
   void take(const WatchEvent& event);
+  bool ended(const Error& failure, bool was_listed);
   struct Item {
     std::string text;     // JSON
     std::string version;  // resourceVersion
@@ -75,7 +80,7 @@ class Informer {
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   bool synced_ = false;
-  std::optional<Error> failure_;
+  std::optional<Error> failure_, refusal_;
   std::map<Key, Item> items_;
   std::map<Key, std::string> silent_;  // versions
   std::string complete_;               // the version of which is known that what isn't in items_ isn't there

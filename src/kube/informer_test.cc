@@ -131,6 +131,24 @@ TEST_F(InformerTest, TellsThatItsKindIsNoLongerServed) {
   cluster_.set_before(nullptr);
 }
 
+TEST_F(InformerTest, TellsOnceThatItIsRefusedAndOnceThatItIsNot) {
+  put("web");
+  wait_for(kWeb, true);
+  wait([&] { return told_of_all_ == 1; });
+  EXPECT_EQ(informer_->refusal(), std::nullopt);
+  begin_gap();
+  wait([&] { return refused_ > 3; });
+  EXPECT_TRUE(informer_->synced());
+  EXPECT_EQ(informer_->refusal()->kind, ErrorKind::Forbidden);
+  {
+    const std::lock_guard lock(mutex_);
+    EXPECT_EQ(told_of_all_, 2);
+  }
+  end_gap();
+  wait([&] { return told_of_all_ == 3; });
+  EXPECT_EQ(informer_->refusal(), std::nullopt);
+}
+
 TEST_F(InformerTest, MissesNoDeletionWhileTheServerRefusesIt) {
   put("web");
   put("other");

@@ -265,7 +265,8 @@ class Controller::State {
     // Of objects that named no namespace: the server didn't serve them at first. It is left at that while one
     // instance is looked at.
     std::set<apimachinery::GroupKind> unplaced = {};
-    std::set<std::string> unserved = {};  // groups of kinds that were asked for and aren't served
+    std::set<std::string> unserved = {};              // groups of kinds that were asked for and aren't served
+    std::map<Collection, std::string> unlisted = {};  // why the server refuses these lists
     bool checks = false;  // whether something matches its contract; until then it is taken to match
   };
 
@@ -329,8 +330,15 @@ class Controller::State {
               if (listed.error().kind == ErrorKind::NotFound)
                 open.unserved.insert(
                     ObjectId{collection.api_version, collection.kind, {}, {}}.gvk().group);
+              if (listed.error().kind == ErrorKind::Forbidden)
+                open.unlisted[collection] = words_of(listed.error());
               trouble = listed.error();
               return std::optional<Value::Array>();
+            },
+        .unlisted =
+            [&](const Collection& collection) {
+              const auto found = open.unlisted.find(collection);
+              return found == open.unlisted.end() ? std::string() : found->second;
             },
         .check_node =
             [&](const std::string& node, const Value& object) {
@@ -413,11 +421,15 @@ class Controller::State {
     return named;
   }
 
+  // The server's own, where it had any.
+  static std::string words_of(const Error& failure) {
+    return failure.because.empty() ? failure.message : failure.because;
+  }
+
   // A kind that isn't served may come; what may not be read stays so until somebody allows it.
   static Observation not_told(const ObjectId& id, const Error& failure) {
     Observation observed;
-    if (failure.kind == ErrorKind::Forbidden)
-      observed.why = failure.because.empty() ? failure.message : failure.because;
+    if (failure.kind == ErrorKind::Forbidden) observed.why = words_of(failure);
     if (failure.kind == ErrorKind::NotFound && reconcile::is_release(id))
       observed.why = reconcile::kNoReleases;
     return observed;

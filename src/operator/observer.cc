@@ -58,6 +58,7 @@ Result<Observation> Observer::observe(const ObjectId& id, bool owned, bool known
     if (sight.failure && !unsynced_) return *sight.failure;
     return observed;
   }
+  if (sight.failure) return *sight.failure;
   std::optional<Value>& object = sight.found;
   if (!object && known) {
     auto asked = client_.get({*sight.resource, id.ns, id.name}, context);
@@ -80,6 +81,7 @@ std::vector<ObjectId> Observer::marked(const std::set<reconcile::ObjectKind>& ki
     if (!watch.ok()) unsynced_ |= watch.error().kind != ErrorKind::NotFound;
     if (!watch.ok() || !is_synced((*watch)->informer->synced(), (*watch)->since)) continue;
     const Informer& informer = *(*watch)->informer;
+    if (informer.refusal()) continue;
     for (const Informer::Key& key : informer.keys_with(uid)) {
       const auto object = informer.get(key);
       if (object && object->string_at({"metadata", "labels", kInstanceLabel}) == uid)
@@ -114,7 +116,9 @@ Result<std::optional<Value::Array>> Observer::list(const Collection& collection,
   }
   MIST_TRY(Reads::Sight<Value::Array> sight,
            reads_.list(collection, context).in(fmt::format("while listing {}", collection.display())));
-  if (!is_synced(sight.synced, sight.since)) return std::optional<Value::Array>();
+  if (!is_synced(sight.synced, sight.since) && (unsynced_ || !sight.failure))
+    return std::optional<Value::Array>();
+  if (sight.failure) return *sight.failure;
   return std::optional(std::move(sight.found));
 }
 

@@ -39,12 +39,14 @@ class Observer {
   /// An instance is looked at: what it asks for until finish() is what it is woken for.
   void begin(const Item& item);
   /// `known`: it was created, or was about to be. Then what the informer doesn't have is asked for: somebody
-  /// may have removed the label by which informers select. Errors: the kind isn't served, or a request's.
+  /// may have removed the label by which informers select. Errors: the kind isn't served, a request's, or
+  /// Forbidden where a watch is no longer allowed: what it has may be old.
   Result<Observation> observe(const ObjectId& id, bool owned, bool known, const Context& context);
   /// The objects of these kinds that carry the mark of the instance with that uid. None of a kind that isn't
   /// served, or that the server refuses to tell of.
   std::vector<ObjectId> marked(const std::set<reconcile::ObjectKind>& kinds, std::string_view uid,
                                const Context& context);
+  /// nullopt: not known yet. Errors: as above.
   Result<std::optional<Value::Array>> list(const Collection& collection, const Context& context);
   /// Something that it asked for will be known in a moment: deciding now would take it for missing.
   bool unsynced() const { return unsynced_; }

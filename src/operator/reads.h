@@ -28,9 +28,10 @@ class Reads {
   /// The knowledge of one thing that was asked for.
   template <typename T>
   struct Sight {
-    bool synced = false;                ///< else nothing is known of it
-    SteadyTime since{};                 ///< when somebody began to look
-    std::optional<Error> failure = {};  ///< not synced: why the last attempt to look ended
+    bool synced = false;  ///< else nothing is known of it
+    SteadyTime since{};   ///< when somebody began to look
+    /// Not synced: why the last attempt to look ended. Synced: why nobody tells any more what changes.
+    std::optional<Error> failure = {};
     T found = {};
     const kube::ResourceInfo* resource = nullptr;
   };
@@ -38,7 +39,7 @@ class Reads {
   template <typename T, typename Watch>
   static Sight<T> sight_of(const Watch& watch, SteadyTime since) {
     Sight<T> sight{.synced = watch.synced(), .since = since, .resource = &watch.resource()};
-    if (!sight.synced) sight.failure = watch.failure();
+    sight.failure = sight.synced ? watch.refusal() : watch.failure();
     return sight;
   }
   /// Both watch it until leave(). Errors: the kind isn't served, or a request's.

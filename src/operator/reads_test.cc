@@ -251,6 +251,27 @@ TEST_F(ReadsTest, AnAccountThatMayNotListKeepsAWatchForEach) {
   }));
 }
 
+TEST_F(ReadsTest, ARightThatIsTakenAwayIsTold) {
+  put("m", "t");
+  EXPECT_EQ(text_of(map("m")), "t");
+  EXPECT_THAT(names_in(with_app("none")), ElementsAre());
+  const auto is_refused = [&] {
+    const auto object = reads_.read(map("m"), Context());
+    const auto list = reads_.list(with_app("none"), Context());
+    const auto of = [](const auto& sight) {
+      return sight.ok() && sight->synced && sight->failure && sight->failure->kind == ErrorKind::Forbidden;
+    };
+    return of(object) && of(list);
+  };
+  EXPECT_FALSE(is_refused());
+  refuse_lists([](const testing::FakeCall&) { return true; });
+  cluster_.forget_history();
+  EXPECT_TRUE(soon(is_refused));
+  cluster_.set_before(nullptr);
+  EXPECT_TRUE(soon([&] { return !reads_.read(map("m"), Context())->failure; }));
+  EXPECT_EQ(text_of(map("m")), "t");
+}
+
 TEST_F(ReadsTest, AKindThatIsNotServedIsAnErrorAndLeavesNoWatch) {
   const ObjectId late{"example.com/v1", "Late", "default", "x"};
   EXPECT_EQ(text_of(late).substr(0, 6), "error:");

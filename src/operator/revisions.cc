@@ -28,7 +28,8 @@ void keep_identity(Value& object) {
 
 // The states of a revision.
 constexpr std::string_view kInForce = "InForce", kRejected = "Rejected", kAwaiting = "AwaitingCRD",
-                           kNotEvaluated = "NotEvaluated", kUnlabelled = "LabelMissing";
+                           kNotEvaluated = "NotEvaluated", kUnlabelled = "LabelMissing",
+                           kNotWatched = "NotWatched";
 
 // "example.com/v1/App".
 ObjectId kind_from(std::string_view text) {
@@ -153,8 +154,11 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
   package::Files files = blueprint::files_of(*map);
   Account account = account_of(*map);
   const bool same_account = loaded.account == account;
-  if (loaded.files == files && same_account && !loaded.for_its_crd)
-    return restore_definition(name, loaded, context);
+  const bool was_refused =
+      map->string_at({"metadata", "annotations", apply::kStatusAnnotation}) == kNotWatched;
+  const bool is_same = loaded.files == files && same_account && !loaded.for_its_crd;
+  if (is_same && say_refusal(loaded, *map, context)) return {};
+  if (is_same && !was_refused) return restore_definition(name, loaded, context);
   if (!is_dns1123_subdomain(account) && !account.empty()) {
     // So that the same files are read once more when the account is another one.
     loaded.files.reset();
@@ -241,10 +245,22 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
     world_.events.warn(fmt::format("blueprint {}: {}", name, each));
     warnings += fmt::format("{}warning: {}", warnings.empty() ? "" : "\n", each);
   }
-  say(*map, kInForce, warnings, context);
+  if (!say_refusal(loaded, *map, context)) say(*map, kInForce, warnings, context);
   for (const kube::Informer::Key& key : loaded.instances->keys()) wake_({name, key});
   if (leaves_kind) try_rejected_again();
   return {};
+}
+
+// Whether the server no longer lets the account see the instances. When it does again, the informer tells.
+bool Revisions::say_refusal(const Loaded& loaded, const Value& map, const Context& context) {
+  const auto refusal = loaded.instances ? loaded.instances->refusal() : std::nullopt;
+  if (refusal)
+    say(map, kNotWatched,
+        fmt::format("its instances stay as they are, because they can't be watched any more: {}\n"
+                    "hint: give the account the right again; it is asked for again within a minute",
+                    diagnostic_of(*refusal)),
+        context);
+  return refusal.has_value();
 }
 
 // Somebody may have changed or deleted the CRD of the revision in force.

@@ -79,6 +79,7 @@ class Revisions {
                          const Context& context);
   Status reject(const std::string& name, Loaded& loaded, const Value& map, const Error& failure,
                 const ObjectId& kept, const Context& context);
+  bool say_refusal(const Loaded& loaded, const Value& map, const Context& context);
   void say(const Value& map, std::string_view status, const std::string& message, const Context& context);
   void find_unlabelled(const kube::ResourceInfo& maps, const Context& context);
   Status load_without(const std::string& name, Loaded& loaded, const Context& context);

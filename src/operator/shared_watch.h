@@ -35,6 +35,7 @@ class SharedWatch {
   /// As of an informer.
   bool synced() const { return informer_.synced(); }
   std::optional<Error> failure() const { return informer_.failure(); }
+  std::optional<Error> refusal() const { return informer_.refusal(); }
   const kube::ResourceInfo& resource() const { return informer_.resource(); }
 
   /// Of what is wanted, after it has synced; nullopt: it isn't there. Content that wasn't kept is asked

@@ -444,6 +444,21 @@ sequence: [{from: a, to: b}]
   EXPECT_THAT(last.applies, IsEmpty()) << "a new input does need it";
 }
 
+TEST_F(ReconcileTest, AListThatIsRefusedSaysSo) {
+  describe(
+      "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: list}, "
+      "also: [{from: instance, to: a}]}");
+  World refusing = world();
+  refusing.make = [](const std::string&, const Value&) { return yaml("{apiVersion: v1, kind: Secret}"); };
+  refusing.list = [](const Collection&) { return std::optional<Value::Array>(); };
+  last = decide(blueprint, instance, record, refusing);
+  EXPECT_EQ(report("a").detail, "waits until the list of Secret is known");
+  refusing.unlisted = [](const Collection& of) { return of.kind + "s are forbidden"; };
+  last = decide(blueprint, instance, record, refusing);
+  EXPECT_EQ(report("a").state, NodeState::Waiting);
+  EXPECT_EQ(report("a").detail, "Secret can't be listed: Secrets are forbidden");
+}
+
 // The name of an act's Job ends with the hash of its input, and has room for 52 characters of its own.
 TEST_F(ReconcileTest, ALongNameWithADotWhereItIsCutIsStillAName) {
   describe(

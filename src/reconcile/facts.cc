@@ -314,7 +314,9 @@ void Survey::take_collection(Facts& facts, const Value& made) const {
   facts.known = items.has_value();
   if (!items) {
     facts.made = Facts::Made::Pending;
-    facts.why = fmt::format("waits until the list of {} is known", wanted.display());
+    const std::string why = world_.unlisted ? world_.unlisted(wanted) : std::string();
+    facts.why = why.empty() ? fmt::format("waits until the list of {} is known", wanted.display())
+                            : fmt::format("{} can't be listed: {}", wanted.display(), why);
     return;
   }
   std::erase_if(*items, [](const Value& each) { return apply::is_record(each); });

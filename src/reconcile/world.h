@@ -85,6 +85,8 @@ struct World {
   std::function<std::vector<ObjectId>(const std::set<ObjectKind>&)> marked = {};
   /// nullopt: not known yet.
   std::function<std::optional<Value::Array>(const Collection&)> list = {};
+  /// Of a list that isn't known: the server's words, if it refused to tell; else empty.
+  std::function<std::string(const Collection&)> unlisted = {};
   /// Whether an object matches the contract of a node, or of the edge with that index; an error says why not.
   std::function<Status(const std::string& node, const Value& object)> check_node = {};
   std::function<Status(std::size_t edge, const Value& object)> check_edge = {};

@@ -1,11 +1,13 @@
 """Objects that instances read and don't own. Many instances share few watches."""
+import json
 import os
 import signal
 
-from harness import check, contains, equal, test
+from harness import check, contains, equal, kubeconfig_text, test
+from proxy import Drop, Proxy, Refuse
 from test_operator import Operator, quiet
 from test_operator_faults import blueprint, kind, make
-from test_operator_semantics import HEAD, TAIL, map_of
+from test_operator_semantics import HEAD, TAIL, change, condition, map_of, wait_ready
 
 COUNT = 70
 
@@ -17,6 +19,54 @@ def ready(t, where):
 
 def labelled(t, name, whose, text):
     t.kube.create("ConfigMap", t.ns, {"metadata": {"name": name, "labels": {"for": whose}}, "data": {"text": text}})
+
+
+FORBIDDEN = json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403,
+                        "message": "not any more"}).encode()
+
+
+@test
+def a_right_that_is_taken_away_is_told_until_it_is_given_again(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, HEAD + '''
+      nodes.out.own = fun {instance, ..} => ''' + map_of('"out"', '{ a = instance.spec.a }') + ''',
+      also = [{from = "instance", to = "out"}],
+    ''' + TAIL)
+    refused = []  # a list of these paths, and their watches that tell of something
+
+    def of_refused(path):
+        return any(path.split("?")[0].endswith(each) for each in refused)
+
+    def before(_, method, path):
+        if method == "GET" and of_refused(path):
+            raise Refuse(403, {"Content-Type": "application/json"}, FORBIDDEN)
+
+    def watched(path):
+        if of_refused(path):
+            raise Drop
+    proxy = Proxy(t.kube, t.token, before, watched=watched)
+    t.cleanup(proxy.stop)
+    operator = Operator(t, "--kubeconfig", t.file("proxied.yaml", kubeconfig_text(proxy.url, {}, namespace=t.ns)))
+    make(t, where, a="1")
+    wait_ready(t, where)
+    # Of what it owns. The change is what ends the watch.
+    refused.append("/api/v1/configmaps")
+    t.kube.patch("ConfigMap", t.ns, "out", {"data": {"b": "2"}})
+    t.kube.wait("it is told", lambda: "not any more" in condition(t, where).get("message", ""))
+    contains(condition(t, where)["message"], f"ConfigMap {t.ns}/out can't be read")
+    refused.clear()
+    wait_ready(t, where)
+    # Of the instances.
+    said = lambda: t.kube.get("ConfigMap", t.ns, "app")["metadata"].get("annotations", {})  # noqa: E731
+    refused.append("/v1/things")
+    change(t, where, {"a": "2"})
+    t.kube.wait("it is told", lambda: said().get("mistletoe.dev/status") == "NotWatched")
+    contains(said()["mistletoe.dev/message"], "not any more")
+    refused.clear()
+    t.kube.wait("it is in force again", lambda: said().get("mistletoe.dev/status") == "InForce")
+    t.kube.wait("it is changed", lambda: t.kube.get("ConfigMap", t.ns, "out")["data"]["a"] == "2")
+    wait_ready(t, where)
+    equal(operator.stop(), 0, "exit code")
 
 
 @test
