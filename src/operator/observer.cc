@@ -1,5 +1,7 @@
 #include "operator/observer.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace mist::operator_ {
@@ -38,12 +40,14 @@ bool Observer::is_synced(bool synced, SteadyTime since) {
   return false;
 }
 
-Result<Observation> Observer::observe(const ObjectId& id, bool owned, bool known, const Context& context) {
+void Observer::ask(const ObjectId& id) {
   asking_.objects.insert(id);
-  {
-    const std::lock_guard lock(mutex_);
-    owners_[id].insert(item_);
-  }
+  const std::lock_guard lock(mutex_);
+  owners_[id].insert(item_);
+}
+
+Result<Observation> Observer::observe(const ObjectId& id, bool owned, bool known, const Context& context) {
+  ask(id);
   Reads::Sight<std::optional<Value>> sight;
   if (owned) {
     MIST_TRY(const OwnWatch* const watch, watch_of(id, context));
@@ -76,7 +80,9 @@ std::vector<ObjectId> Observer::marked(const std::set<reconcile::ObjectKind>& ki
                                        const Context& context) {
   std::vector<ObjectId> found;
   for (const reconcile::ObjectKind& kind : kinds) {
-    const auto watch = watch_of({kind.api_version, kind.kind, {}, {}}, context);
+    const ObjectId all{kind.api_version, kind.kind, {}, {}};
+    ask(all);
+    const auto watch = watch_of(all, context);
     // A kind that can't be asked for now isn't known to be missing.
     if (!watch.ok()) unsynced_ |= watch.error().kind != ErrorKind::NotFound;
     if (!watch.ok() || !is_synced((*watch)->informer->synced(), (*watch)->since)) continue;
@@ -147,6 +153,7 @@ void Observer::leave_others(const Item& item) {
 }
 
 void Observer::leave(const ObjectId& id, const Item& item) {
+  bool is_kind_asked_for = false;
   {
     const std::lock_guard lock(mutex_);
     const auto owner = owners_.find(id);
@@ -154,9 +161,14 @@ void Observer::leave(const ObjectId& id, const Item& item) {
     owner->second.erase(item);
     if (!owner->second.empty()) return;
     owners_.erase(owner);
+    const auto first = owners_.lower_bound({id.api_version, id.kind, {}, {}});
+    is_kind_asked_for =
+        first != owners_.end() && first->first.api_version == id.api_version && first->first.kind == id.kind;
   }
   server_made_.erase(id);
-  reads_.leave(id);  // waits for its thread, which may want the lock
+  // Both wait for the thread of a watch, which may want the lock.
+  if (!is_kind_asked_for) owned_.erase(kind_of(id));
+  reads_.leave(id);
 }
 
 void Observer::leave(const Collection& collection, const Item& item) {
@@ -197,6 +209,12 @@ std::set<ObjectId> Observer::take_changed(const Item& item) {
   std::set<ObjectId> taken = std::move(found->second);
   changed_.erase(found);
   return taken;
+}
+
+std::size_t Observer::watches() const {
+  const auto owned =
+      std::ranges::count_if(owned_, [](const auto& each) { return each.second.informer != nullptr; });
+  return static_cast<std::size_t>(owned) + reads_.watches();
 }
 
 void Observer::put(const ObjectId& id, const Value& answer, std::vector<apply::ServerMade> made) {

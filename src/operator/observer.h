@@ -62,9 +62,13 @@ class Observer {
   /// The server's answer to a write of ours.
   void put(const ObjectId& id, const Value& answer, std::vector<apply::ServerMade> made);
 
+  /// How many watches there are. For tests.
+  std::size_t watches() const;
+
  private:
   using Informer = kube::Informer;
 
+  void ask(const ObjectId& id);
   Result<OwnWatch*> watch_of(const ObjectId& id, const Context& context);
   bool is_synced(bool synced, SteadyTime since);
   void changed(const std::string& api_version, const std::string& kind,
@@ -79,7 +83,8 @@ class Observer {
   EventSink& events_;
   const Wake wake_;
   std::mutex mutex_;
-  // Guarded by mutex_: whom a change concerns, and what has changed.
+  // Guarded by mutex_: whom a change concerns, and what has changed. An object without a name stands for all
+  // of its kind.
   std::map<ObjectId, std::set<Item>> owners_;
   std::map<Collection, std::set<Item>> listers_;
   std::map<Item, std::set<ObjectId>> changed_;
@@ -94,7 +99,7 @@ class Observer {
   std::map<Item, Asked> asked_;
   std::map<ObjectId, std::vector<apply::ServerMade>> server_made_;
   // Their threads use what stands above.
-  std::map<std::string, OwnWatch> owned_;  // by kind
+  std::map<std::string, OwnWatch> owned_;  // by kind, of which somebody asks for an object
   Reads reads_;
 };
 

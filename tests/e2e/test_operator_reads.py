@@ -6,7 +6,7 @@ import signal
 from harness import check, contains, equal, kubeconfig_text, test
 from proxy import Drop, Proxy, Refuse
 from test_operator import Operator, quiet
-from test_operator_faults import blueprint, kind, make
+from test_operator_faults import blueprint, kind, make, wait_torn_down
 from test_operator_semantics import HEAD, TAIL, change, condition, map_of, wait_ready
 
 COUNT = 70
@@ -19,6 +19,37 @@ def ready(t, where):
 
 def labelled(t, name, whose, text):
     t.kube.create("ConfigMap", t.ns, {"metadata": {"name": name, "labels": {"for": whose}}, "data": {"text": text}})
+
+
+def threads(operator):
+    """Each watch has one."""
+    return len(os.listdir(f"/proc/{operator.process.pid}/task"))
+
+
+@test
+def a_kind_that_no_instance_has_any_more_is_not_watched(t):
+    where = kind(t, "Thing", "things")
+    text = HEAD + '''
+      nodes.out.own = fun {..} => { apiVersion = "v1", kind = "ConfigMap", metadata.name = "out", MORE },
+      also = [{from = "instance", to = "out"}],
+    ''' + TAIL
+    blueprint(t, text.replace("MORE", 'data = { a = "1" }'))
+    operator = Operator(t)
+    make(t, where)
+    wait_ready(t, where)
+    quiet(t)
+    before = threads(operator)
+    # A Secret in place of the ConfigMap, and then nothing.
+    source = t.kube.get("ConfigMap", t.ns, "app")["data"]["blueprint.ncl"]
+    t.kube.patch("ConfigMap", t.ns, "app", {"data": {"blueprint.ncl": source.replace('kind = "ConfigMap"', 'kind = "Secret"').replace(
+        'a = "1"', 'a = "MQ=="')}})
+    t.kube.wait("the other one is made", lambda: t.kube.get("Secret", t.ns, "out"))
+    t.kube.wait("the first is gone", lambda: t.kube.get("ConfigMap", t.ns, "out") is None)
+    t.kube.wait("its kind isn't watched", lambda: threads(operator) <= before, 30)
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)
+    t.kube.wait("nor is the other one", lambda: threads(operator) < before, 30)
+    equal(operator.stop(), 0, "exit code")
 
 
 FORBIDDEN = json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403,

@@ -1,0 +1,130 @@
+#include "operator/observer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "testing/fake_clock.h"
+#include "testing/fake_cluster.h"
+#include "testing/recorded_events.h"
+
+namespace mist::operator_ {
+namespace {
+
+using ::testing::ElementsAre;
+
+const Item kFirstItem{"app", {"default", "first"}}, kSecondItem{"app", {"default", "second"}};
+
+class ObserverTest : public ::testing::Test {
+ protected:
+  static ObjectId object(const std::string& kind, const std::string& name) {
+    return {"v1", kind, "default", name};
+  }
+  void put(const std::string& kind, const std::string& name, const std::string& uid) {
+    Value object = Value::object({{"apiVersion", "v1"}, {"kind", kind}});
+    object["metadata"] = Value::object(
+        {{"name", name}, {"namespace", "default"}, {"labels", Value::object({{kInstanceLabel, uid}})}});
+    cluster_.put(std::move(object));
+  }
+  template <typename Condition>
+  static bool soon(const Condition& condition) {
+    for (int i = 0; i < 3000; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  }
+  // One look at an instance that owns these.
+  bool look(const Item& item, const std::vector<ObjectId>& owned) {
+    observer_.begin(item);
+    for (const ObjectId& id : owned) EXPECT_TRUE(observer_.observe(id, true, false, Context()).ok());
+    const bool is_known = !observer_.unsynced();
+    observer_.finish(!is_known);
+    return is_known;
+  }
+  void look_until_known(const Item& item, const std::vector<ObjectId>& owned) {
+    EXPECT_TRUE(soon([&] { return look(item, owned); }));
+  }
+
+  testing::FakeCluster cluster_;
+  testing::FakeClock clock_;
+  testing::RecordedEvents events_;
+  std::mutex mutex_;
+  std::map<Item, int> woken_;
+  Observer observer_{cluster_, clock_, events_, [this](const Item& item) {
+                       const std::lock_guard lock(mutex_);
+                       ++woken_[item];
+                     }};
+};
+
+TEST_F(ObserverTest, WatchesAKindAsLongAsSomebodyAsksForIt) {
+  look_until_known(kFirstItem, {object("ConfigMap", "a"), object("Secret", "a")});
+  look_until_known(kSecondItem, {object("ConfigMap", "b")});
+  EXPECT_EQ(observer_.watches(), 2U) << "one for each kind";
+  // Its blueprint makes something else.
+  look_until_known(kFirstItem, {object("ConfigMap", "a")});
+  EXPECT_EQ(observer_.watches(), 1U);
+  observer_.forget(kFirstItem);
+  EXPECT_EQ(observer_.watches(), 1U) << "the other one has it";
+  observer_.forget(kSecondItem);
+  EXPECT_EQ(observer_.watches(), 0U);
+  // It is asked for again.
+  put("ConfigMap", "a", "u1");
+  look_until_known(kFirstItem, {object("ConfigMap", "a")});
+  observer_.begin(kFirstItem);
+  EXPECT_TRUE(observer_.observe(object("ConfigMap", "a"), true, false, Context())->there());
+}
+
+TEST_F(ObserverTest, KeepsAKindInWhichItLooksForMarks) {
+  put("ConfigMap", "a", "u1");
+  EXPECT_TRUE(soon([&] {
+    observer_.begin(kFirstItem);
+    const auto found = observer_.marked({{"v1", "ConfigMap"}}, "u1", Context());
+    const bool is_known = !observer_.unsynced();
+    if (is_known) {
+      EXPECT_THAT(found, ElementsAre(object("ConfigMap", "a")));
+    }
+    observer_.finish(true);
+    EXPECT_EQ(observer_.watches(), 1U);
+    return is_known;
+  }));
+  look_until_known(kFirstItem, {});
+  EXPECT_EQ(observer_.watches(), 0U) << "its record is known";
+}
+
+TEST_F(ObserverTest, AKindThatIsNotServedLeavesNothing) {
+  observer_.begin(kFirstItem);
+  EXPECT_FALSE(observer_.observe({"example.com/v1", "Late", "default", "x"}, true, false, Context()).ok());
+  observer_.finish(false);
+  observer_.forget(kFirstItem);
+  EXPECT_EQ(observer_.watches(), 0U);
+}
+
+TEST_F(ObserverTest, WhatIsRefusedLaterIsNoLongerKnown) {
+  put("ConfigMap", "a", "u1");
+  const ObjectId id = object("ConfigMap", "a");
+  look_until_known(kFirstItem, {id});
+  cluster_.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "list") return std::nullopt;
+    return error(ErrorKind::Forbidden, "not any more");
+  });
+  cluster_.forget_history();
+  EXPECT_TRUE(soon([&] {
+    observer_.begin(kFirstItem);
+    const auto observed = observer_.observe(id, true, false, Context());
+    observer_.finish(true);
+    return !observed.ok() && observed.error().kind == ErrorKind::Forbidden;
+  }));
+  EXPECT_TRUE(soon([&] { return observer_.take_changed(kFirstItem).contains(id); })) << "it is told";
+  cluster_.set_before(nullptr);
+  EXPECT_TRUE(soon([&] {
+    observer_.begin(kFirstItem);
+    const auto again = observer_.observe(id, true, false, Context());
+    return again.ok() && again->there();
+  }));
+}
+
+}  // namespace
+}  // namespace mist::operator_
