@@ -264,6 +264,67 @@ TEST(Calls, AKnownRenderOfTheCallerEndsWithTheCalledPackagesBytes) {
   EXPECT_THAT(text_with(R"({"port":2})").first, HasSubstr(R"("port":2)"));
 }
 
+/// Renders one source again and again, with known renders, in a cluster that changes between them.
+struct KnownCallsTest : ::testing::Test {
+  KnownCallsTest() {
+    options.render_cache = directory.path();
+    options.random = &random;
+    request.lookup = [this](const LookupAsker&, const Value&) -> Result<Value> { return found; };
+  }
+  Result<Rendered> render(const Source& source) const {
+    NullEventSink events;
+    Renderer renderer(options, events);
+    return renderer.render(source, request, {});
+  }
+
+  testing::TempDir directory;
+  SystemRandom random;
+  RendererOptions options;
+  RenderRequest request = calling_request();
+  Value found;
+};
+
+constexpr std::string_view kLookForX = R"({"op":"lookup","apiVersion":"v1","kind":"ConfigMap","name":"x"})";
+// Found by a program that makes one request and prints the same text whatever it is answered.
+constexpr std::string_view kFixed = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"fixed"}})";
+
+// The called package asks the same before and makes nothing of the answer.
+TEST_F(KnownCallsTest, TheCallersOwnLookupCountsAlthoughACalledPackageMadeIt) {
+  const Source source =
+      platform({R"({"op":"package.call","package":"c"})", kLookForX},
+               {{"c", resolved("test/c", described(asking_and_saying(kLookForX, kFixed), "c", "{}"))}});
+  const auto text_with = [&](std::string_view answer) {
+    found = yaml(answer);
+    const auto rendered = render(source);
+    EXPECT_TRUE(rendered.ok()) << rendered.error().to_line();
+    return rendered.ok() ? rendered->files.at("stdout.yaml") : std::string();
+  };
+  const std::string first = text_with("{data: {a: before}}");
+  EXPECT_THAT(first, HasSubstr("before"));
+  EXPECT_EQ(text_with("{data: {a: before}}"), first);
+  EXPECT_THAT(text_with("{data: {a: after}}"), HasSubstr("after"));
+}
+
+// Both packages make the same call of the same install.
+TEST_F(KnownCallsTest, TheCallersOwnCallCountsAlthoughACalledPackageMadeIt) {
+  constexpr std::string_view kCallShared =
+      R"({"op":"package.call","package":"db","input":{"name":"shared"}})";
+  const auto source_with = [&](std::string_view exports) {
+    const auto db = database(exports);
+    const auto app = resolved("test/app",
+                              described(asking_and_saying(kCallShared, kFixed), "app",
+                                        "{dependencies: [{name: db, package: test/databases/mariadb}]}"),
+                              {{"db", db}});
+    return platform({R"({"op":"package.call","package":"app"})", kCallShared}, {{"app", app}, {"db", db}});
+  };
+  for (const std::string_view port : {"1", "1", "2"}) {
+    const auto rendered = render(source_with(fmt::format(R"({{"port":{}}})", port)));
+    ASSERT_TRUE(rendered.ok()) << rendered.error().to_line();
+    EXPECT_THAT(rendered->files.at("stdout.yaml"), HasSubstr(fmt::format(R"("port":{})", port)));
+    EXPECT_EQ(calls_of(*rendered).size(), 3U) << "who called whom too";
+  }
+}
+
 /// Counts what it can't compile.
 class NoCompiler final : public wasm::Compiler {
  public:

@@ -209,14 +209,16 @@ Result<Value> Host::package_call(const Value& request) {
   secrets_.merge(answer.secrets);
   drawn_ += answer.drawn;
   for (Exchange& each : answer.asked) {
-    if (known_.insert(each.digest).second) nested_.push_back(std::move(each));
+    if (known_nested_.insert(each.digest).second) nested_.push_back(std::move(each));
   }
   return std::move(answer.value);
 }
 
 std::vector<Exchange> Host::take_exchanges() {
   std::vector<Exchange> all = std::move(exchanges_);
-  std::ranges::move(nested_, std::back_inserter(all));
+  for (Exchange& each : nested_) {
+    if (!known_.contains(each.digest)) all.push_back(std::move(each));
+  }
   return all;
 }
 

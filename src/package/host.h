@@ -110,7 +110,7 @@ class Host final : public abi::HostServices {
   /// Random bytes that charts and called packages drew.
   std::uint64_t drawn() const { return drawn_; }
   const std::map<std::string, SecretString>& secrets() const { return secrets_; }
-  /// Each question once, in the order of its first time, then those of called packages.
+  /// Each question once, in the order of its first time, then those that only called packages asked.
   std::vector<Exchange> take_exchanges();
 
  private:
@@ -143,7 +143,8 @@ class Host final : public abi::HostServices {
   std::uint64_t drawn_ = 0;
   std::uint64_t waits_with_ = 0;  // bytes of memory
   bool repeatable_ = true;
-  std::set<crypto::Digest> known_;  // of exchanges_ and nested_
+  std::set<crypto::Digest> known_;         // of exchanges_
+  std::set<crypto::Digest> known_nested_;  // of nested_: a digest says nothing of who asked
   std::size_t lines_ = 0;
   std::shared_ptr<std::string> stream_ = std::make_shared<std::string>();
   std::set<std::string> streams_;  // that were asked for

@@ -100,6 +100,30 @@ TEST(Host, RecordsEachQuestionOnceAndOnlyAsDigest) {
   EXPECT_NE(other.take_exchanges()[0].digest, asked[0].digest) << "another answer";
 }
 
+// A digest says nothing of who asked: the caller's own question counts although a called package asked it.
+TEST(Host, ItsOwnQuestionIsRecordedAlthoughACalledPackageAskedTheSame) {
+  NullEventSink events;
+  const auto look = [](const LookupAsker&, const Value&) -> Result<Value> {
+    return yaml("{kind: ConfigMap}");
+  };
+  constexpr std::string_view kLook = "{op: lookup, kind: ConfigMap, name: a}";
+  Host called(scope(), events);
+  called.answer_lookup(look, {});
+  ASSERT_TRUE(ask(called, kLook).ok());
+  ASSERT_TRUE(ask(called, "{op: lookup, kind: ConfigMap, name: b}").ok());
+  const std::vector<Exchange> nested = called.take_exchanges();
+  Host host(scope(), events);
+  host.answer_lookup(look, {});
+  host.answer_calls([&](const Value&, std::uint64_t) -> Result<CallAnswer> {
+    return CallAnswer{.value = Value::object(), .asked = nested};
+  });
+  ASSERT_TRUE(ask(host, "{op: package.call, package: c}").ok());
+  ASSERT_TRUE(ask(host, kLook).ok());
+  EXPECT_EQ(host.questions().size(), 2U);
+  EXPECT_EQ(host.answers().size(), 2U);
+  EXPECT_EQ(host.take_exchanges().size(), 3U) << "each once";
+}
+
 TEST(Host, SaysWhatItCanNotGive) {
   NullEventSink events;
   Host host(scope(), events);

@@ -12,7 +12,7 @@ namespace {
 
 using encoding::Value;
 
-constexpr std::string_view kCacheVersion = "mistletoe/render-cache/v7";
+constexpr std::string_view kCacheVersion = "mistletoe/render-cache/v8";
 constexpr std::string_view kAsks = ".asks";
 constexpr std::string_view kRender = ".render";
 constexpr std::uint64_t kMaxEntry = std::uint64_t{256} << 20;
