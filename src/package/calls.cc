@@ -87,6 +87,35 @@ std::uint64_t CallTree::memory_left() const {
   return budget_.memory_bytes - std::min(memory_, budget_.memory_bytes);
 }
 
+CallTree::Attempt::Attempt(CallTree& tree)
+    : tree_(tree),
+      held_(tree.events()),
+      answers_(tree.answered_.size()),
+      edges_(tree.edges_.size()),
+      calls_(tree.calls_),
+      output_(tree.output_),
+      asked_(tree.secrets_->asked),
+      looked_up_(tree.secrets_->looked_up) {
+  tree.events_ = &held_;
+}
+
+CallTree::Attempt::~Attempt() {
+  tree_.events_ = &held_.next();
+  if (kept_) return;
+  for (std::size_t i = answers_; i < tree_.answered_.size(); ++i) tree_.answers_.erase(tree_.answered_[i]);
+  tree_.answered_.resize(answers_);
+  tree_.edges_.resize(edges_);
+  tree_.calls_ = calls_;
+  tree_.output_ = output_;
+  tree_.secrets_->asked.swap(asked_);
+  tree_.secrets_->looked_up.swap(looked_up_);
+}
+
+void CallTree::Attempt::keep() {
+  kept_ = true;
+  held_.release();
+}
+
 std::vector<CallEdge> calls_of(const Rendered& rendered) {
   return rendered.calls ? rendered.calls->edges() : std::vector<CallEdge>();
 }
@@ -152,6 +181,7 @@ Result<CallAnswer> PackageCalls::answer(const Value& request, std::uint64_t call
     auto answered = this->call(call, caller_memory);
     if (!answered.ok()) return at_path(std::move(answered).error(), call.display());
     known = tree_->answers_.emplace(key, *std::move(answered)).first;
+    tree_->answered_.push_back(known);
   }
   note_edge(call, known->second.version);
   return known->second.answer;

@@ -18,6 +18,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/event.h"
+#include "package/held_events.h"
 #include "package/host.h"
 #include "package/render_request.h"
 #include "package/rendered.h"
@@ -51,7 +53,11 @@ class CallTree {
     std::uint64_t memory_bytes = 0;  ///< of a guest and those that wait for it
     std::size_t stack_bytes = 0;     ///< what a guest may use of a stack
   };
-  explicit CallTree(const Budget& budget) : budget_(budget) {}
+  /// `events` hears what the packages tell, and outlives their renders; null: nobody does.
+  explicit CallTree(const Budget& budget, EventSink* events = nullptr)
+      : budget_(budget), events_(events == nullptr ? &nobody_ : events) {}
+  CallTree(const CallTree&) = delete;
+  CallTree& operator=(const CallTree&) = delete;
 
   /// A call that was answered.
   struct Answered {
@@ -71,13 +77,41 @@ class CallTree {
   std::uint64_t memory_left() const;
   /// Of all packages of the tree.
   const std::shared_ptr<SharedSecrets>& secrets() const { return secrets_; }
+  /// Hears what the packages of the tree tell now.
+  EventSink& events() const { return *events_; }
+
+  /// Calls and questions that may turn out to be of no use. Unless it is kept, the tree is afterwards as it
+  /// was when this was made, and what the packages told meanwhile isn't shown; but the time that was spent
+  /// counts, and texts that are hidden stay hidden. Attempts nest.
+  class Attempt {
+   public:
+    explicit Attempt(CallTree& tree);
+    Attempt(const Attempt&) = delete;
+    Attempt& operator=(const Attempt&) = delete;
+    ~Attempt();
+    void keep();
+
+   private:
+    CallTree& tree_;
+    HeldEvents held_;
+    bool kept_ = false;
+    std::size_t answers_, edges_, calls_;
+    std::uint64_t output_;
+    std::map<std::string, SecretRequest> asked_;
+    std::map<std::string, SecretString> looked_up_;
+  };
 
  private:
   friend class PackageCalls;
 
-  std::map<std::string, Answered> answers_;  // by package and input: equal calls are rendered once
+  using Answers = std::map<std::string, Answered>;
+
+  Answers answers_;                                // by package and input: equal calls are rendered once
+  std::vector<Answers::const_iterator> answered_;  // in the order of their end
   std::vector<CallEdge> edges_;
   Budget budget_;
+  NullEventSink nobody_;
+  EventSink* events_;
   Duration spent_{};
   std::uint64_t output_ = 0;
   std::uint64_t memory_ = 0;  // of guests that wait

@@ -271,8 +271,7 @@ struct KnownCallsTest : ::testing::Test {
     options.random = &random;
     request.lookup = [this](const LookupAsker&, const Value&) -> Result<Value> { return found; };
   }
-  Result<Rendered> render(const Source& source) const {
-    NullEventSink events;
+  Result<Rendered> render(const Source& source) {
     Renderer renderer(options, events);
     return renderer.render(source, request, {});
   }
@@ -281,6 +280,7 @@ struct KnownCallsTest : ::testing::Test {
   SystemRandom random;
   RendererOptions options;
   RenderRequest request = calling_request();
+  RecordingEvents events;
   Value found;
 };
 
@@ -322,6 +322,46 @@ TEST_F(KnownCallsTest, TheCallersOwnCallCountsAlthoughACalledPackageMadeIt) {
     ASSERT_TRUE(rendered.ok()) << rendered.error().to_line();
     EXPECT_THAT(rendered->files.at("stdout.yaml"), HasSubstr(fmt::format(R"("port":{})", port)));
     EXPECT_EQ(calls_of(*rendered).size(), 3U) << "who called whom too";
+  }
+}
+
+TEST_F(KnownCallsTest, QuestionsMadeOfAnEarlierAnswerAreNotThoseOfTheNextRender) {
+  const Source source = described(
+      asking_with_the_answer(kLookForX, R"({"op":"secret.get","name":"db","kind":"password","length":)", "}"),
+      "app", "{}");
+  for (const int length : {24, 32, 24}) {
+    found = Value(length);
+    const auto rendered = render(source);
+    ASSERT_TRUE(rendered.ok()) << rendered.error().to_line();
+    EXPECT_EQ(data_of(*rendered, 0).string_at({"ok", "value"}).size(), static_cast<std::size_t>(length))
+        << rendered->files.at("stdout.yaml");
+  }
+}
+
+TEST_F(KnownCallsTest, CallsMadeOfAnEarlierAnswerLeaveNoEdge) {
+  const Source source =
+      calling(asking_with_the_answer(kLookForX, R"({"op":"package.call","package":"vault","input":)", "}"),
+              {{"vault", vault()}});
+  for (const std::string_view name : {"one", "two", "one"}) {
+    found = Value::object({{"name", name}});
+    const auto rendered = render(source);
+    ASSERT_TRUE(rendered.ok()) << rendered.error().to_line();
+    const std::vector<CallEdge> edges = calls_of(*rendered);
+    ASSERT_EQ(edges.size(), 1U) << rendered->files.at("stdout.yaml");
+    EXPECT_EQ(edges[0].install, name);
+    EXPECT_EQ(rendered->calls->answers().size(), 1U);
+  }
+}
+
+TEST_F(KnownCallsTest, MessagesOfCalledPackagesAreShownOnce) {
+  const auto noisy =
+      resolved("test/vault",
+               described(asking({R"({"op":"log","level":"info","message":"rendered"})"}), "vault", "{}"));
+  const Source source = platform({kCallVault, kLookForX}, {{"vault", noisy}});
+  for (const int answer : {1, 1, 2}) {
+    found = Value(answer);
+    ASSERT_TRUE(render(source).ok());
+    EXPECT_THAT(events.take_messages(), ::testing::ElementsAre("package: rendered")) << answer;
   }
 }
 

@@ -74,6 +74,44 @@ inline Source asking_and_saying(std::string_view request, std::string_view text)
                                      escaped, request.size(), 1024 + request.size(), text.size()))};
 }
 
+/// A command that makes the request `first`, then one of `head`, the value that it was answered, and `tail`,
+/// and prints a ConfigMap with the answer to that.
+inline Source asking_with_the_answer(std::string_view first, std::string_view head, std::string_view tail) {
+  const std::string_view begin = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":)";
+  std::string escaped;
+  for (const std::string_view part : {first, head, tail, begin, std::string_view("}")}) {
+    for (const char c : part) escaped += fmt::format("\\{:02x}", static_cast<unsigned char>(c));
+  }
+  const std::size_t head_at = 1024 + first.size(), tail_at = head_at + head.size();
+  const std::size_t begin_at = tail_at + tail.size(), end_at = begin_at + begin.size();
+  // An answer is {"ok":…}.
+  return {"./asking.wasm", "asking", "", "sha256:3",
+          wasm::assemble(fmt::format(R"((module
+    (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+    (import "mistletoe_v1" "request" (func $request (param i32 i32) (result i32)))
+    (import "mistletoe_v1" "response" (func $response (param i32)))
+    (memory (export "memory") 1)
+    (data (i32.const 1024) "{}")
+    (func $say (param $from i32) (param $length i32)
+      (i32.store (i32.const 0) (local.get $from)) (i32.store (i32.const 4) (local.get $length))
+      (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8))))
+    (func (export "_start") (local $length i32)
+      (local.set $length (i32.sub (call $request (i32.const 1024) (i32.const {})) (i32.const 7)))
+      (call $response (i32.const 16384))
+      (memory.copy (i32.const 32768) (i32.const {}) (i32.const {}))
+      (memory.copy (i32.const {}) (i32.const 16390) (local.get $length))
+      (memory.copy (i32.add (i32.const {}) (local.get $length)) (i32.const {}) (i32.const {}))
+      (local.set $length
+        (call $request (i32.const 32768) (i32.add (i32.const {}) (local.get $length))))
+      (call $response (i32.const 49152))
+      (call $say (i32.const {}) (i32.const {}))
+      (call $say (i32.const 49152) (local.get $length))
+      (call $say (i32.const {}) (i32.const 1)))))",
+                                     escaped, first.size(), head_at, head.size(), 32768 + head.size(),
+                                     32768 + head.size(), tail_at, tail.size(), head.size() + tail.size(),
+                                     begin_at, begin.size(), end_at))};
+}
+
 /// A command that prints this text.
 inline Source saying(std::string_view text) {
   std::string escaped;

@@ -117,7 +117,12 @@ Result<Value> Host::secret_get(const Value& request) {
         .with_hint("give each secret a name of its own");
   MIST_TRY(const Secret secret, derive_secret(scope_, wanted));
   secrets_.try_emplace(scope_.prefix + wanted.name, secret.value);
-  if (shared_->values.try_emplace(key, secret.value).second) shared_->changed_ = true;
+  // Another form may be there, of an attempt that was of no use.
+  if (const auto [hidden, added] = shared_->values.try_emplace(key, secret.value);
+      added || hidden->second != secret.value) {
+    hidden->second = secret.value;
+    shared_->changed_ = true;
+  }
   Value answer = Value::object({{"value", secret.value.reveal()}});
   if (!secret.public_key.empty()) answer.set("publicKey", secret.public_key);
   return answer;

@@ -199,4 +199,10 @@ void RenderCache::store(const RenderParts& parts, const std::vector<Value>& ques
   bound();
 }
 
+void RenderCache::forget(const RenderParts& parts) const {
+  HostFileSystem files;
+  [[maybe_unused]] const Status removed =
+      files.remove(directory_ / (key_of(parts).hex() + std::string(kAsks)));
+}
+
 }  // namespace mist::package

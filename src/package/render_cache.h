@@ -62,6 +62,8 @@ class RenderCache {
   std::optional<CachedRender> find(const RenderParts& parts, const Ask& ask, const Answers& answers) const;
   void store(const RenderParts& parts, const std::vector<encoding::Value>& questions,
              const std::vector<crypto::Digest>& answers, const CachedRender& render) const;
+  /// The next find() asks nothing, until such a render is stored again.
+  void forget(const RenderParts& parts) const;
 
  private:
   std::optional<encoding::Value> read(const Path& file, const crypto::SealingKey& key) const;

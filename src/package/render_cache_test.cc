@@ -111,6 +111,15 @@ TEST_F(RenderCacheTest, AsksAgainAndOnlyTheSameAnswersCount) {
   EXPECT_EQ(found(), "text") << "both are kept";
 }
 
+TEST_F(RenderCacheTest, ForgottenQuestionsAreNotAskedUntilTheRenderIsStoredAgain) {
+  store("text", {"one"});
+  cache.forget(parts);
+  EXPECT_EQ(found(), "nothing");
+  EXPECT_TRUE(asked.empty());
+  store("text", {"one"});
+  EXPECT_EQ(found(), "text");
+}
+
 TEST_F(RenderCacheTest, SaysNothingWithoutTheSeedAndNoticesChanges) {
   store("a secret text");
   struct stat info{};

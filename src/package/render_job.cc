@@ -48,6 +48,15 @@ Result<abi::Output> unless_refused(Result<abi::Output> generated, const RenderJo
   return failure;
 }
 
+// The guest's messages during its work help its author, not its user.
+void report_log(const std::string& log, EventSink& audience) {
+  std::size_t shown = 0;
+  for (const std::string_view line : split(log, '\n')) {
+    if (line.empty() || ++shown > 200) continue;
+    audience.debug(fmt::format("package: {}", escape_controls(line)));
+  }
+}
+
 // Takes the parts of the job and of the output that it needs.
 Result<Rendered> rendered_of(RenderJob& job, abi::Output& output, Host& host,
                              const std::shared_ptr<CallTree>& tree) {
@@ -92,12 +101,19 @@ JobRunner::JobRunner(const RendererOptions& options, EventSink& events, RenderCa
     renders_.emplace(options.render_cache, options.render_cache_bytes, *options.random);
 }
 
-// The earlier output of the same render. Afterwards `host` has answered its questions again.
-std::optional<abi::Output> JobRunner::known_output(const RenderParts& parts, Host& host) const {
+// The earlier output of the same render. Afterwards `host` has answered its questions again. Without one,
+// `tree` is as it was: what an earlier render asked, and called, may be nothing that this one would.
+std::optional<abi::Output> JobRunner::known_output(const RenderParts& parts, Host& host,
+                                                   CallTree& tree) const {
   if (!renders_) return std::nullopt;
-  const auto ask = [&](const Value& request) { return host.answer(request.string_at("op"), request); };
+  std::optional<CallTree::Attempt> attempt;
+  const auto ask = [&](const Value& request) {
+    if (!attempt) attempt.emplace(tree);
+    return host.answer(request.string_at("op"), request);
+  };
   std::optional<CachedRender> cached = renders_->find(parts, ask, [&] { return host.answers(); });
   if (!cached) return std::nullopt;
+  if (attempt) attempt->keep();
   host.show(cached->lines);
   return std::move(cached->output);
 }
@@ -136,14 +152,15 @@ Result<abi::Output> JobRunner::new_output(const RenderJob& job, const Started& s
 }
 
 // Charts may be called too, so what an engine may use is what the tree may use.
-std::shared_ptr<CallTree> JobRunner::new_call_tree() const {
+std::shared_ptr<CallTree> JobRunner::new_call_tree(bool quiet) const {
   const wasm::Limits& own = options_.limits;
   const wasm::Limits& engine = options_.engine_limits;
   return std::make_shared<CallTree>(
       CallTree::Budget{.guest_time = std::max(own.guest_time, engine.guest_time),
                        .output_bytes = std::max(own.output_bytes, engine.output_bytes),
                        .memory_bytes = std::max(own.memory_bytes, engine.memory_bytes),
-                       .stack_bytes = std::max(options_.stack_bytes, options_.engine_stack_bytes)});
+                       .stack_bytes = std::max(options_.stack_bytes, options_.engine_stack_bytes)},
+      quiet ? nullptr : &events_);
 }
 
 Result<Rendered> JobRunner::run(RenderJob job) {
@@ -151,10 +168,9 @@ Result<Rendered> JobRunner::run(RenderJob job) {
   const SecretScope scope = secret_scope(job.metadata, request);
   const std::string settings = settings_of(job, scope);
   RenderParts parts{request.seed, job.code, job.files, job.input, settings};
-  NullEventSink nobody;
-  EventSink& audience = request.quiet ? nobody : events_;
+  const std::shared_ptr<CallTree> tree = request.called ? request.called->tree : new_call_tree(request.quiet);
+  EventSink& audience = tree->events();
   report_ignored(job.metadata, job.source.reference, audience);
-  const std::shared_ptr<CallTree> tree = request.called ? request.called->tree : new_call_tree();
   tree->secrets()->hide(request.hidden);
   PackageCalls calls(job.metadata, job.source.dependencies, request, tree,
                      [&](const Source& source, const RenderRequest& wanted) {
@@ -171,7 +187,7 @@ Result<Rendered> JobRunner::run(RenderJob job) {
         [&](const Value& wanted, std::uint64_t memory_bytes) { return calls.answer(wanted, memory_bytes); });
   };
   new_host();
-  std::optional<abi::Output> output = known_output(parts, *answering);
+  std::optional<abi::Output> output = known_output(parts, *answering, *tree);
   std::optional<Started> started;
   if (!output) {
     if (job.check) MIST_TRY_VOID(job.check(job.metadata));
@@ -181,29 +197,22 @@ Result<Rendered> JobRunner::run(RenderJob job) {
     if (const std::string_view version = started->guest->input_version(); version != job.input_version) {
       MIST_TRY(job.input, package_input(version, job.metadata, request));
       parts.input = job.input;
-      output = known_output(parts, *answering);
+      output = known_output(parts, *answering, *tree);
     }
   }
   if (!output) {
     auto generated = unless_refused(new_output(job, *started, parts, scope, *answering), job, *answering);
     if (!generated.ok()) {
+      // The search may have used what this render lacked.
+      if (renders_ && generated.error().kind == ErrorKind::Trap) renders_->forget(parts);
       Error failure = without_secrets(std::move(generated).error(), tree->secrets()->values);
       if (job.engine) failure = without_functions(std::move(failure), *answering->stream());
       return std::move(failure).with_frame(fmt::format("while rendering {}", job.source.reference));
     }
     output = *std::move(generated);
   }
-  if (!request.quiet) report_log(without_secrets(std::move(output->log), tree->secrets()->values));
+  if (!request.quiet) report_log(without_secrets(std::move(output->log), tree->secrets()->values), audience);
   return rendered_of(job, *output, *answering, tree);
-}
-
-// The guest's messages during its work help its author, not its user.
-void JobRunner::report_log(const std::string& log) const {
-  std::size_t shown = 0;
-  for (const std::string_view line : split(log, '\n')) {
-    if (line.empty() || ++shown > 200) continue;
-    events_.debug(fmt::format("package: {}", escape_controls(line)));
-  }
 }
 
 }  // namespace mist::package

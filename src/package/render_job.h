@@ -60,11 +60,10 @@ class JobRunner {
   Result<Rendered> run(RenderJob job);
 
  private:
-  std::optional<abi::Output> known_output(const RenderParts& parts, Host& host) const;
+  std::optional<abi::Output> known_output(const RenderParts& parts, Host& host, CallTree& tree) const;
   Result<abi::Output> new_output(const RenderJob& job, const Started& started, const RenderParts& parts,
                                  const SecretScope& scope, Host& host) const;
-  std::shared_ptr<CallTree> new_call_tree() const;
-  void report_log(const std::string& log) const;
+  std::shared_ptr<CallTree> new_call_tree(bool quiet) const;
 
   const RendererOptions& options_;
   EventSink& events_;

@@ -8,6 +8,7 @@
 #include "encoding/json.h"
 #include "encoding/schema_place.h"
 #include "package/called_objects.h"
+#include "package/calls.h"
 #include "package/engine_renderer.h"
 #include "package/excerpt.h"
 #include "package/guests.h"
@@ -91,7 +92,9 @@ struct Renderer::Impl {
     if (!takes) return plain_failure(std::move(takes).error(), tree);
     Rendered rendered;
     rendered.metadata = tree.declared ? *std::move(tree.declared) : plain_metadata(source);
-    if (!request.quiet) report_ignored(rendered.metadata, source.reference, events);
+    if (!request.quiet)
+      report_ignored(rendered.metadata, source.reference,
+                     request.called ? request.called->tree->events() : events);
     rendered.files = *std::move(files);
     if (request.called) MIST_TRY_VOID(check_exports(rendered.metadata, rendered.exports));
     return rendered;
