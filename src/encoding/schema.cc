@@ -285,7 +285,9 @@ class Validation {
         for (const Value& choice : limit->as_array()) choices.push_back(choice);
     }
     if (wanted_by < 2) return {};
-    return {{chosen->instance_path, {}, must_be_among(choices, *value)}};
+    return {{chosen->instance_path,
+             {},
+             must_be_among(choices, *value, shows_value(schema, chosen->schema_path))}};
   }
 
   // Of another type; with another constant, by which alternatives are told apart; the number of faults.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/cut_text.h"
 #include "base/text.h"
 #include "encoding/json.h"
 #include "encoding/schema.h"
@@ -40,18 +41,28 @@ const Value* child(const Value& value, const std::string& token) {
   return &value.as_array()[index];
 }
 
-/// A value as a message quotes it: short, and harmless on a terminal.
-std::string quoted(const Value& value) {
-  constexpr std::size_t kMost = 60;
+constexpr std::size_t kLongestShown = 60;  // bytes of a value in a message
+
+/// A value of the schema as a message quotes it: short, and harmless on a terminal.
+std::string quoted(const Value& value) { return cut_text(escape_controls(to_json(value)), kLongestShown); }
+
+std::size_t characters_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }));
+}
+
+/// The same of a checked value. It may be a secret, and a piece of one isn't found where secrets are hidden
+/// in texts: so it is shown whole or not at all.
+std::string shown_value(const Value& value, ShowValue show) {
+  if (show == ShowValue::No) return "***";
   std::string text = escape_controls(to_json(value));
-  if (text.size() <= kMost) return text;
-  std::size_t end = kMost;
-  while ((static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end) + "…";
+  if (text.size() <= kLongestShown) return text;
+  if (value.is_string()) return fmt::format("a text of {} characters", characters_of(value.as_string()));
+  return fmt::format("a long {}", kind_name(value.kind()));
 }
 
 /// "string \"three\"", "an object": kind and, where it is short, the value.
-std::string described(const Value& value) {
+std::string described(const Value& value, ShowValue show) {
   switch (value.kind()) {
     case Value::Kind::Null:
       return "null";
@@ -66,7 +77,10 @@ std::string described(const Value& value) {
     case Value::Kind::String:
       break;
   }
-  return fmt::format("{} {}", kind_name(value.kind()), quoted(value));
+  const std::string_view kind = kind_name(value.kind());
+  if (show == ShowValue::No) return std::string(kind);
+  const std::string text = shown_value(value, show);
+  return value.is_string() && !text.starts_with('"') ? text : fmt::format("{} {}", kind, text);
 }
 
 std::string listed(const Value& values, std::string_view last) {
@@ -145,11 +159,11 @@ constexpr Bound kBounds[] = {
     {"maxProperties", "must have at most {} members", Bound::Shows::Members},
 };
 
-std::string shows(Bound::Shows what, const Value& instance) {
+std::string shows(Bound::Shows what, const Value& instance, ShowValue show) {
   switch (what) {
     case Bound::Shows::Value:
     case Bound::Shows::Length:
-      return fmt::format("is {}", quoted(instance));
+      return fmt::format("is {}", shown_value(instance, show));
     case Bound::Shows::Items:
     case Bound::Shows::Members:
       return fmt::format("has {}", instance.size());
@@ -158,7 +172,8 @@ std::string shows(Bound::Shows what, const Value& instance) {
 }
 
 // Without the value, which may be large.
-std::string alternatives(std::string_view keyword, const Value& parts, const Value& instance) {
+std::string alternatives(std::string_view keyword, const Value& parts, const Value& instance,
+                         ShowValue show) {
   if (!parts.is_array()) return {};
   std::vector<std::string> wanted;
   std::vector<std::string> needed;
@@ -171,22 +186,23 @@ std::string alternatives(std::string_view keyword, const Value& parts, const Val
   if (needed.size() == parts.size())
     return fmt::format("must have {} of: {}", how_many, join(needed, ", or "));
   if (wanted.size() == parts.size() && std::ranges::find(wanted, kind_name(instance.kind())) == wanted.end())
-    return fmt::format("must be {}, is {}", join(wanted, " or "), described(instance));
+    return fmt::format("must be {}, is {}", join(wanted, " or "), described(instance, show));
   return fmt::format("must fit {} of the {} alternatives of its schema ({}), and doesn't", how_many,
                      parts.size(), keyword);
 }
 
 /// Empty: nothing better than the validator's own words.
 std::string explain(std::string_view keyword, const Value* limit, const Value& instance,
-                    std::string_view validator_says) {
+                    std::string_view validator_says, ShowValue show) {
   if (limit == nullptr) return {};
-  if (keyword == "type") return fmt::format("must be {}, is {}", types(*limit), described(instance));
-  if (keyword == "enum") return must_be_among(*limit, instance);
+  if (keyword == "type") return fmt::format("must be {}, is {}", types(*limit), described(instance, show));
+  if (keyword == "enum") return must_be_among(*limit, instance, show);
   if (keyword == "required")
     return fmt::format("\"{}\" is missing", escape_controls(first_quoted(validator_says, '"')));
   if (keyword == "uniqueItems") return "two items are equal";
-  if (keyword == "oneOf" || keyword == "anyOf") return alternatives(keyword, *limit, instance);
-  if (keyword == "not") return fmt::format("is {}, which its schema forbids (not)", described(instance));
+  if (keyword == "oneOf" || keyword == "anyOf") return alternatives(keyword, *limit, instance, show);
+  if (keyword == "not")
+    return fmt::format("is {}, which its schema forbids (not)", described(instance, show));
   const auto* bound = std::ranges::find(kBounds, keyword, &Bound::keyword);
   if (bound == std::ranges::end(kBounds)) return {};
   std::string words =
@@ -194,7 +210,14 @@ std::string explain(std::string_view keyword, const Value* limit, const Value& i
                   limit->is_string() && keyword == "format" ? limit->as_string() : quoted(*limit));
   const bool counts = bound->shows != Bound::Shows::Value;
   if (counts && *limit == Value(1)) words.pop_back();  // of "1 items"
-  return fmt::format("{}, {}", words, shows(bound->shows, instance));
+  return fmt::format("{}, {}", words, shows(bound->shows, instance, show));
+}
+
+// The validator's own words, unless they hold a value that isn't shown, or a piece of one.
+std::string in_its_words(std::string_view keyword, std::string_view validator_says, ShowValue show) {
+  if (!keyword.empty() && (show == ShowValue::No || validator_says.ends_with("…")))
+    return fmt::format("doesn't fit \"{}\" of its schema", escape_controls(keyword));
+  return escape_controls(validator_says);
 }
 
 bool wants_text(const Value* schema, const Value& instance) {
@@ -287,8 +310,23 @@ const Value* at_schema_pointer(const Value& schema, std::string_view pointer) {
   return at;
 }
 
-std::string must_be_among(const Value& choices, const Value& instance) {
-  return fmt::format("must be {}, is {}", listed(choices, "or"), quoted(instance));
+ShowValue shows_value(const Value& schema, std::string_view schema_path) {
+  const auto hides = [](const Value& part) {
+    const Value* const write_only = part.find("writeOnly");
+    return (write_only != nullptr && *write_only == Value(true)) || part.string_at("format") == "password";
+  };
+  const Value* at = &schema;
+  if (hides(*at)) return ShowValue::No;
+  for (const std::string& token : tokens_of(schema_path)) {
+    at = token == "$ref" ? local_reference(schema, *at) : child(*at, token);
+    if (at == nullptr) break;
+    if (hides(*at)) return ShowValue::No;
+  }
+  return ShowValue::Yes;
+}
+
+std::string must_be_among(const Value& choices, const Value& instance, ShowValue show) {
+  return fmt::format("must be {}, is {}", listed(choices, "or"), shown_value(instance, show));
 }
 
 std::vector<SchemaMessage> schema_messages(const Value& schema, std::string_view schema_path,
@@ -297,17 +335,19 @@ std::vector<SchemaMessage> schema_messages(const Value& schema, std::string_view
   const std::size_t slash = schema_path.rfind('/');
   std::vector<SchemaMessage> messages;
   const Value* wrong = at_pointer(instance, instance_path);
+  const ShowValue show = shows_value(schema, schema_path);
+  const std::string_view keyword =
+      slash == std::string_view::npos ? std::string_view() : schema_path.substr(slash + 1);
   if (slash != std::string_view::npos && wrong != nullptr) {
-    const std::string_view keyword = schema_path.substr(slash + 1);
     const Value* const owner = at_schema_pointer(schema, schema_path.substr(0, slash));
     if (keyword == "additionalProperties" && owner != nullptr)
       messages = unknown_members(*owner, *wrong);
     else if (std::string words =
-                 explain(keyword, at_schema_pointer(schema, schema_path), *wrong, validator_says);
+                 explain(keyword, at_schema_pointer(schema, schema_path), *wrong, validator_says, show);
              !words.empty())
       messages.push_back({std::move(words), {}, keyword == "type" && wants_text(owner, *wrong)});
   }
-  if (messages.empty()) messages.push_back({escape_controls(validator_says)});
+  if (messages.empty()) messages.push_back({in_its_words(keyword, validator_says, show)});
   const std::string path = readable_path(instance, tokens_of(instance_path));
   if (!path.empty())
     for (SchemaMessage& each : messages) each.text = fmt::format("{}: {}", path, each.text);

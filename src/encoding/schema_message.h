@@ -40,8 +40,13 @@ struct SchemaMessage {
   bool text_wanted = false;  ///< as SchemaIssue::text_wanted
 };
 
+enum class ShowValue : bool { No, Yes };
+
+/// No: a schema on this path says that the value is a secret, with `writeOnly: true` or `format: password`.
+ShowValue shows_value(const Value& schema, std::string_view schema_path);
+
 /// "must be "a" or "b", is "c"".
-std::string must_be_among(const Value& choices, const Value& instance);
+std::string must_be_among(const Value& choices, const Value& instance, ShowValue show);
 
 /// At least one; one for each member that shouldn't be there, at most 20. `validator_says` stands in where we
 /// know nothing better.

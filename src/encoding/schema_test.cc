@@ -80,6 +80,40 @@ TEST(Schema, SaysWhatIsWrongInWords) {
   for (const Case& one : cases) EXPECT_EQ(messages(one.yaml), Messages{std::string(one.message)}) << one.yaml;
 }
 
+// Where secrets are hidden in texts, they are looked for whole.
+TEST(Schema, ALongValueIsNotShownInPart) {
+  const auto schema = *Schema::compile(
+      *parse_yaml("{properties: {a: {maxLength: 63}, b: {type: integer}, c: {enum: [x]}, d: {enum: [x]}, "
+                  "e: {contains: {const: 1}}}}"));
+  const std::string key = "9b3fb1e91fb4c5afb287ee9271900a4baa410066369b6b36eb8c96672bedb7d3";
+  const auto issues = schema.validate(*parse_yaml(
+      fmt::format("{{a: {0}, b: {0}, c: {0}, d: [{0}], e: ['{1}{0}']}}", key, std::string(5000, 'x'))));
+  Messages said;
+  for (const SchemaIssue& issue : issues) said.push_back(issue.message);
+  EXPECT_THAT(said, testing::UnorderedElementsAre(
+                        "a: must have at most 63 characters, is a text of 64 characters",
+                        "b: must be integer, is a text of 64 characters",
+                        "c: must be \"x\", is a text of 64 characters", "d: must be \"x\", is a long array",
+                        testing::AllOf(testing::StartsWith("e: "), testing::Not(HasSubstr("…")))));
+  for (const std::string& each : said) EXPECT_THAT(each, testing::Not(HasSubstr(key.substr(0, 16))));
+}
+
+TEST(Schema, AValueThatItCallsASecretIsNotShown) {
+  const auto schema = *Schema::compile(
+      *parse_yaml("{properties: {a: {writeOnly: true, minLength: 8}, b: {format: password, type: integer}, "
+                  "c: {$ref: '#/$defs/c'}, d: {writeOnly: true, oneOf: [{const: x}, {const: y}]}, "
+                  "e: {properties: {writeOnly: {type: integer}}}}, "
+                  "$defs: {c: {format: password, allOf: [{enum: [x]}]}}}"));
+  Messages said;
+  for (const SchemaIssue& issue : schema.validate(
+           *parse_yaml("{a: hunter2, b: hunter2, c: hunter2, d: hunter2, e: {writeOnly: no-secret}}")))
+    said.push_back(issue.message);
+  EXPECT_THAT(said, testing::UnorderedElementsAre("a: must have at least 8 characters, is ***",
+                                                  "b: must be integer, is string", "c: must be \"x\", is ***",
+                                                  "d: must be \"x\" or \"y\", is ***",
+                                                  "e.writeOnly: must be integer, is string \"no-secret\""));
+}
+
 TEST(Schema, NamesInstanceAndKeyword) {
   const auto schema = Schema::compile(*parse_yaml(kSchema));
   const auto issues = schema->validate(*parse_yaml("{name: a, ports: [1, x]}"));

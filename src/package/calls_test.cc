@@ -418,6 +418,26 @@ TEST(Calls, EqualOnesAreRenderedOnce) {
   EXPECT_EQ(events.take_messages().size(), 2U);
 }
 
+// It is shown in errors, and a piece of a secret isn't found there.
+TEST(Calls, ASecretThatTheCalledPackageRefusesIsNotInTheRefusal) {
+  const auto strict =
+      resolved("test/strict",
+               described(saying(""), "strict",
+                         "{inputs: {type: object, properties: {value: {type: string, maxLength: 63}}}}"));
+  const auto rendered = render_calling(
+      calling(asking_with_the_answer(R"({"op":"secret.get","name":"db","kind":"hex"})",
+                                     R"({"op":"package.call","package":"strict","input":)", "}"),
+              {{"strict", strict}}),
+      calling_request());
+  const std::string said = refusal(rendered);
+  EXPECT_THAT(said, HasSubstr("inputs.value: must have at most 63 characters"));
+  ASSERT_TRUE(rendered.ok());
+  const std::string secret = rendered->secrets.at("db").reveal();
+  ASSERT_EQ(secret.size(), 64U);
+  for (std::size_t at = 0; at + 16 <= secret.size(); ++at)
+    EXPECT_THAT(said, Not(HasSubstr(secret.substr(at, 16))));
+}
+
 TEST(Calls, ErrorsOfTheCallerHoldNoSecretOfTheCalled) {
   NullEventSink events;
   Renderer renderer({}, events);

@@ -83,7 +83,11 @@ Result<Value> Host::answer(std::string_view operation, const Value& request) {
 const TextMask* SharedSecrets::mask() {
   if (!changed_) return &mask_;
   std::size_t bytes = 0;
-  for (const auto& [name, value] : values) bytes += value.reveal().size() * 7 / 3;  // with its base64
+  for (const auto& [name, value] : values) {
+    // Each line of a text has a pattern too, and the text quoted and trimmed.
+    const std::size_t forms = value.reveal().find('\n') == std::string::npos ? 1 : 4;
+    bytes += value.reveal().size() * forms * 7 / 3;  // with their base64
+  }
   if (bytes > kMostMasked - built_) return nullptr;
   built_ += bytes;
   mask_ = mask_of(values);

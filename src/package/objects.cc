@@ -26,13 +26,18 @@ std::string line_of(std::string_view text, std::uint32_t line) {
   return std::string(text.substr(0, std::min<std::size_t>(text.find('\n'), 500)));
 }
 
+// Between YAML documents; "-----BEGIN" of a key isn't one.
+bool is_separator(std::string_view line) {
+  return line.starts_with("---") && line.substr(3).find_first_not_of(" \t\r") != 0;
+}
+
 // Whether the YAML document around a line says `kind: Secret` anywhere. It couldn't be parsed, so that its
 // words are all there is to go by.
 bool in_secret(std::string_view text, std::uint32_t line) {
   bool secret = false;
   std::uint32_t number = 0;
   for (const std::string_view each : split(text, '\n')) {
-    if (each.starts_with("---")) {
+    if (is_separator(each)) {
       if (++number > line) return secret;
       secret = false;
       continue;

@@ -349,6 +349,9 @@ TEST(ParseObjects, ErrorsShowNothingOfASecretButTheKey) {
   EXPECT_EQ(excerpt(head + "  {hunter2: a: b}\n"), "  ***");
   EXPECT_EQ(excerpt("kind: List\nitems:\n- kind: 'Secret'\n  data: {a: hunter2: b}\n"), "  data: ***");
   EXPECT_EQ(excerpt("{\"kind\": \"Secret\", \"data\": {\"a\": hunter2: b}}"), "***");
+  EXPECT_THAT(excerpt(head + "-----BEGIN KEY-----\n  password: hunter2: really\n"),
+              ::testing::AllOf(HasSubstr("***"), ::testing::Not(HasSubstr("hunter2"))))
+      << "that begins no document";
   // Another document of the file isn't one.
   EXPECT_EQ(excerpt(head + "  a: b\n---\nkind: ConfigMap\ndata: {a: shown: b}\n"), "data: {a: shown: b}");
   EXPECT_EQ(excerpt("kind: ConfigMap\ndata: {a: shown: b}\n---\n" + head + "  a: b\n"),

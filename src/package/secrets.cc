@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "crypto/hkdf.h"
 #include "crypto/keys.h"
+#include "package/looked_up.h"
 
 namespace mist::package {
 namespace {
@@ -246,9 +247,15 @@ crypto::Seed unnamed_seed(const SecretScope& scope) {
 TextMask mask_of(const std::map<std::string, SecretString>& secrets) {
   std::vector<std::string> patterns;
   for (const auto& [name, secret] : secrets) {
-    patterns.push_back(secret.reveal());
-    // As it stands in the data of a Secret.
-    patterns.push_back(base64_encode(secret.reveal()));
+    std::map<std::string, SecretString> forms;
+    add_forms(forms, "", secret.reveal());
+    if (const std::string_view trimmed = trim(secret.reveal()); trimmed.size() >= kShortestInText)
+      forms.emplace("trimmed", SecretString(std::string(trimmed)));
+    for (const auto& [form, text] : forms) {
+      patterns.push_back(text.reveal());
+      // As it stands in the data of a Secret.
+      patterns.push_back(base64_encode(text.reveal()));
+    }
   }
   return TextMask(std::move(patterns));
 }

@@ -66,7 +66,8 @@ Result<Secret> derive_secret(const SecretScope& scope, const SecretRequest& requ
 /// The seed of the random bytes without a name after that many rotations.
 crypto::Seed unnamed_seed(const SecretScope& scope);
 
-/// Replaces what was drawn in a text for people by ***.
+/// Replaces secrets in a text for people by ***: as they are, as JSON quotes them, without white space around
+/// them, each line of at least 12 characters, and the base64 of all these.
 std::string without_secrets(std::string text, const std::map<std::string, SecretString>& secrets);
 Error without_secrets(Error failure, const std::map<std::string, SecretString>& secrets);
 

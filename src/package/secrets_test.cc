@@ -165,5 +165,28 @@ TEST(Secrets, AreTakenOutOfTextsForPeople) {
   EXPECT_EQ(failure.cause->message, "***");
 }
 
+TEST(Secrets, AreTakenOutInEveryFormInWhichTextsHoldThem) {
+  const std::string pem = value("{name: tls, kind: ecdsa}");
+  const std::map<std::string, SecretString> secrets{{"tls", SecretString(pem)},
+                                                    {"odd", SecretString("a\"quoted\\word ")}};
+  const std::vector<std::string_view> lines = split(pem, '\n');
+  const std::string body(lines.at(1));
+  std::string quoted;
+  for (const std::string_view line : lines) quoted += std::string(line) + "\\n";
+  const std::string trimmed(trim(pem));
+  for (const std::string& text : {pem, trimmed, "only: " + body, "  " + body + "\n", "'" + quoted + "'",
+                                  base64_encode(trimmed), base64_encode(body)}) {
+    const std::string shown = without_secrets(text, secrets);
+    EXPECT_THAT(shown, HasSubstr("***"));
+    EXPECT_THAT(shown, ::testing::Not(HasSubstr(body.substr(0, 16)))) << shown;
+    EXPECT_THAT(shown, ::testing::Not(HasSubstr(base64_encode(body).substr(0, 16)))) << shown;
+  }
+  EXPECT_EQ(without_secrets(R"(it is "a\"quoted\\word ".)", secrets), "it is \"***\".");
+  EXPECT_EQ(without_secrets(R"(it is a"quoted\word.)", secrets), "it is ***.");
+  EXPECT_EQ(without_secrets("-----BEGIN CERTIFICATE-----", secrets), "-----BEGIN CERTIFICATE-----");
+  EXPECT_EQ(without_secrets("a b", {{"short", SecretString("a  ")}}), "a b")
+      << "too short without its spaces";
+}
+
 }  // namespace
 }  // namespace mist::package
