@@ -202,11 +202,14 @@ Result<Value> parse_exports(const Value& data, std::string_view name) {
       .in(fmt::format("while reading what {} exports", name));
 }
 
+// As many as in YAML: a value takes many times the room of its text.
+constexpr std::size_t kMostValues = 10'000'000;
+
 // YAML is what guests may write and JSON what most do, which is read many times faster. Nothing: it is no
 // JSON, or has a fault, and only YAML's values know where in the text they stand.
 std::optional<Value> faultless_json(std::string_view text) {
   if (!text.starts_with('{')) return std::nullopt;
-  auto document = encoding::parse_json(text, {.strict = true});
+  auto document = encoding::parse_json(text, {.strict = true, .max_values = kMostValues});
   return document ? std::optional(*std::move(document)) : std::nullopt;
 }
 

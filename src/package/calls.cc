@@ -330,6 +330,8 @@ Result<CallTree::Answered> PackageCalls::call(const Call& call, std::uint64_t ca
 
 Status PackageCalls::count_output(const Call& call, const Rendered& rendered) {
   for (const auto& [path, text] : rendered.files) tree_->output_ += path.size() + text.size();
+  if (!rendered.exports.is_null()) tree_->output_ += encoding::to_json(rendered.exports).size();
+  tree_->output_ += rendered.message.size();
   if (tree_->output_ <= tree_->budget_.output_bytes) return {};
   return error(ErrorKind::Trap, "the called packages, {} among them, gave more than {} together",
                call.package->source.reference, in_megabytes(tree_->budget_.output_bytes))

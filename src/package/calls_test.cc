@@ -209,6 +209,26 @@ TEST(Calls, PackagesThatWaitForOneAnotherShareTheirMemory) {
   EXPECT_THAT(rendered.error().because, HasSubstr("that all have together"));
 }
 
+// One of the calls stays below the limit. Exports count as files do.
+TEST(Calls, CalledPackagesShareTheirOutput) {
+  RendererOptions options;
+  options.limits.output_bytes = options.engine_limits.output_bytes = std::uint64_t{40} << 10;
+  const std::string result =
+      fmt::format(R"({{"apiVersion":"mistletoe.dev/v1","kind":"MistResult","data":{{"result":"Ok",)"
+                  R"("files":{{}},"exports":{{"text":"{}"}}}}}})",
+                  std::string(std::size_t{25} << 10, 'x'));
+  const auto large = resolved("test/vault", described(saying(result), "vault", "{}"));
+  NullEventSink events;
+  Renderer renderer(options, events);
+  const auto one = renderer.render(platform({kCallVault}, {{"vault", large}}), calling_request(), {});
+  EXPECT_TRUE(one.ok()) << one.error().to_line();
+  const auto two =
+      renderer.render(platform({kCallVault, kCallOther}, {{"vault", large}}), calling_request(), {});
+  ASSERT_FALSE(two.ok());
+  EXPECT_EQ(two.error().kind, ErrorKind::Trap);
+  EXPECT_THAT(two.error().to_line(), HasSubstr("the called packages, ./vault.wasm among them, gave more"));
+}
+
 TEST(Calls, TheTreeSaysWhoCalledWhom) {
   const auto app = [](std::string_view name) {
     return resolved(

@@ -42,6 +42,11 @@ Result<std::uint32_t> HostRequests::request(GuestMemory memory, std::uint64_t ad
   if (answer_->size() > std::numeric_limits<std::int32_t>::max())
     return error(ErrorKind::Trap, "the answer of {} bytes to a request of {} is too long", answer_->size(),
                  name_);
+  answered_ += answer_->size();
+  if ((answered_ + kAnswersPerOutput - 1) / kAnswersPerOutput > most_output_)
+    return error(ErrorKind::Trap, "{} got answers of more than {} MiB together from its host", name_,
+                 kAnswersPerOutput * (most_output_ >> 20))
+        .with_hint("allow more with --limit-output");
   return static_cast<std::uint32_t>(answer_->size());
 }
 

@@ -35,10 +35,16 @@ class HostRequests {
  public:
   static constexpr std::uint64_t kMaxRequest = std::uint64_t{1} << 20;    ///< bytes
   static constexpr std::uint64_t kMaxTogether = std::uint64_t{16} << 20;  ///< bytes of all requests of a run
+  /// Of all answers of a run, for each byte that the guest may put out: making them is the host's work, whose
+  /// time counts nowhere.
+  static constexpr std::uint64_t kAnswersPerOutput = 4;
 
   /// `handler` may be null: then every request ends the guest. `name` is what people call the guest.
   HostRequests(RequestHandler* handler, const Limits& limits, std::string name)
-      : handler_(handler), most_(limits.requests), name_(std::move(name)) {}
+      : handler_(handler),
+        most_(limits.requests),
+        most_output_(limits.output_bytes),
+        name_(std::move(name)) {}
 
   /// The length of the answer. An error ends the guest: Trap for an address outside its memory and for a
   /// bound, else what the handler says.
@@ -50,10 +56,12 @@ class HostRequests {
  private:
   RequestHandler* handler_;
   std::uint64_t most_;
+  std::uint64_t most_output_;  // bytes
   std::string name_;
   std::optional<std::string> answer_;
   std::uint64_t count_ = 0;
   std::uint64_t together_ = 0;
+  std::uint64_t answered_ = 0;  // bytes
 };
 
 }  // namespace mist::wasm

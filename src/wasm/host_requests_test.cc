@@ -93,6 +93,22 @@ TEST(HostRequests, BoundsCountAndSize) {
   EXPECT_THAT(large.requests.request(memory, 0, 1).error().message, HasSubstr("16 MiB together"));
 }
 
+TEST(HostRequests, BoundsAnswersTogether) {
+  Limits limits;
+  limits.output_bytes = std::uint64_t{1} << 20;
+  Border border(limits);
+  border.bytes.resize(HostRequests::kMaxRequest);
+  const GuestMemory memory(border.bytes);
+  const std::uint64_t length = (std::uint64_t{1} << 20) - 2;  // the answer is two bytes longer
+  for (std::uint64_t i = 0; i < HostRequests::kAnswersPerOutput; ++i)
+    ASSERT_TRUE(border.requests.request(memory, 0, length).ok());
+  const auto more = border.requests.request(memory, 0, 5);
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(more.error().kind, ErrorKind::Trap);
+  EXPECT_THAT(more.error().message, HasSubstr("answers of more than 4 MiB together"));
+  EXPECT_THAT(more.error().hint, HasSubstr("--limit-output"));
+}
+
 constexpr std::string_view kAsking = R"((module
   (import "mistletoe_v1" "request" (func $request (param i32 i32) (result i32)))
   (import "mistletoe_v1" "response" (func $response (param i32)))
