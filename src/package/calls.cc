@@ -1,18 +1,14 @@
 #include "package/calls.h"
 
-#include <pthread.h>
-#include <time.h>
-
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <system_error>
 #include <utility>
 
 #include "base/text.h"
 #include "crypto/hkdf.h"
 #include "encoding/json.h"
 #include "package/input.h"
+#include "package/own_stack.h"
 
 namespace mist::package {
 namespace {
@@ -36,38 +32,8 @@ crypto::Seed seed_of(const crypto::Seed& release, std::string_view id, std::stri
   return seed;
 }
 
-// Processor time of this thread.
-Duration thread_time() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
-
-// Of the host's own calls, beside the guest's.
-constexpr std::size_t kHostStackBytes = std::size_t{2} << 20;
-
 // The least memory of any guest: a page.
 constexpr std::uint64_t kLeastMemory = 64u << 10;
-
-// A thread without a size of its own gets 2 MiB where the process has no limit: a guest would run off it.
-Status on_own_stack(std::size_t guest_bytes, const std::function<void()>& work) {
-  pthread_attr_t attributes;
-  ::pthread_attr_init(&attributes);
-  ::pthread_attr_setstacksize(&attributes, guest_bytes + kHostStackBytes);
-  pthread_t thread{};
-  const auto run = [](void* given) -> void* {
-    (*static_cast<const std::function<void()>*>(given))();
-    return nullptr;
-  };
-  // The thread ends before this returns, so it may use what is here.
-  const int failed = ::pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work));
-  ::pthread_attr_destroy(&attributes);
-  if (failed != 0)
-    return error(ErrorKind::Internal, "no thread could be made for a called package")
-        .with_because(std::generic_category().message(failed));
-  ::pthread_join(thread, nullptr);
-  return {};
-}
 
 }  // namespace
 

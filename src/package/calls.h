@@ -75,6 +75,8 @@ class CallTree {
   Duration time_left() const;
   /// The memory left for the next guest beside those that wait for it, at least nothing.
   std::uint64_t memory_left() const;
+  /// Counts processor time of the host's threads for the packages of the tree, as that of calls is.
+  void spend(Duration time) { spent_ += time; }
   /// Of all packages of the tree.
   const std::shared_ptr<SharedSecrets>& secrets() const { return secrets_; }
   /// Hears what the packages of the tree tell now.

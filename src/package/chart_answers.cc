@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <thread>
+#include <chrono>
+#include <memory>
 
 #include "base/text.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
+#include "package/calls.h"
 #include "package/capabilities.h"
+#include "package/own_stack.h"
 #include "package/values.h"
 
 namespace mist::package {
@@ -60,14 +63,15 @@ Value failure_of(const Error& failure, std::string_view directory) {
 
 }  // namespace
 
-Result<Value> ChartAnswers::answer(const Value& request) {
+Result<Value> ChartAnswers::answer(const Value& request, std::uint64_t waiting_memory) {
   MIST_TRY_VOID(check_members(request));
   MIST_TRY(const Source chart, chart_at(request));
-  const Result<RenderRequest> wanted = render_request(request);
+  Result<RenderRequest> wanted = render_request(request);
   if (!wanted.ok())
     return failure_of(error(ErrorKind::Invalid, "the values of {} can't be read as YAML: {}", chart.reference,
                             wanted.error().to_line()),
                       {});
+  MIST_TRY(wanted->share, share(waiting_memory));
   Result<Rendered> rendered = render(chart, *wanted);
   if (!rendered.ok()) {
     if (rendered.error().kind == ErrorKind::Invalid)
@@ -128,16 +132,30 @@ Result<RenderRequest> ChartAnswers::render_request(const Value& request) const {
   return wanted;
 }
 
+Result<Share> ChartAnswers::share(std::uint64_t waiting_memory) const {
+  Share left{.guest_time = bounds_.guest_time - spent_};
+  if (request_.called) {
+    const CallTree& tree = *request_.called->tree;
+    left.guest_time = std::min(left.guest_time, tree.time_left());
+    left.memory_bytes = tree.memory_left() - std::min(waiting_memory, tree.memory_left());
+  }
+  if (left.guest_time > Duration::zero()) return left;
+  return error(ErrorKind::Trap, "the charts of {} took more than {} s together", package_.reference,
+               std::chrono::duration_cast<std::chrono::seconds>(bounds_.guest_time).count())
+      .with_hint("allow more with --limit-time");
+}
+
 Result<Rendered> ChartAnswers::render(const Source& chart, const RenderRequest& request) {
-  if (taken_ >= most_)
-    return error(ErrorKind::Trap, "the charts of {} took more than {} s together", package_.reference,
-                 std::chrono::duration_cast<std::chrono::seconds>(most_).count())
-        .with_hint("allow more with --limit-time");
-  const auto began = std::chrono::steady_clock::now();
   Result<Rendered> rendered = error(ErrorKind::Internal, "nothing was rendered");
+  Duration took{};
   // A guest may use a whole stack, and the one that asks is on this thread's.
-  std::jthread([&] { rendered = render_(chart, request); }).join();
-  taken_ += std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - began);
+  MIST_TRY_VOID(on_own_stack(bounds_.stack_bytes, [&] {
+    const Duration began = thread_time();
+    rendered = render_(chart, request);
+    took = thread_time() - began;
+  }));
+  spent_ += took;
+  if (request_.called) request_.called->tree->spend(took);
   return rendered;
 }
 

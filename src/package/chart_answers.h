@@ -1,9 +1,11 @@
 #pragma once
 // Answers `chart.render`: a chart that a kustomization names, rendered from the package's own files as
 // `helm template` renders it, with the seed and the clock of the package's render. For each release of a
-// chart one sandbox, after the limits of the asking one's kind. One render, one thread.
+// chart one sandbox, after the limits of the asking one's kind. Those of a called package are bounded as
+// calls are, with the tree of calls that it belongs to. One render, one thread.
 
-#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -18,26 +20,32 @@ class ChartAnswers {
   /// How a chart is rendered.
   using Render = std::function<Result<Rendered>(const Source& chart, const RenderRequest& request)>;
 
-  /// `package`, whose content is files, and `request`, by which it is rendered, outlive this. `most` is how
-  /// long all charts together may take before another is begun.
-  ChartAnswers(const Source& package, const RenderRequest& request, Duration most, Render render)
-      : package_(package), request_(request), most_(most), render_(std::move(render)) {}
+  struct Bounds {
+    Duration guest_time{};        ///< of all charts together
+    std::size_t stack_bytes = 0;  ///< what a guest may use of a stack
+  };
+
+  /// `package`, whose content is files, and `request`, by which it is rendered, outlive this.
+  ChartAnswers(const Source& package, const RenderRequest& request, const Bounds& bounds, Render render)
+      : package_(package), request_(request), bounds_(bounds), render_(std::move(render)) {}
 
   /// To {"directory" or "archive", "values", …} (src/abi/v1/README.md): {"print", "drawn"}, or {"failure"} of
   /// what is wrong with the chart, its place below the package. Errors: Invalid for another form; NotFound
-  /// without such files; Trap and others of rendering.
-  Result<Value> answer(const Value& request);
+  /// without such files; Trap and others of rendering, and Trap for a bound. `waiting_memory`: bytes that the
+  /// asking guest has while it waits.
+  Result<Value> answer(const Value& request, std::uint64_t waiting_memory);
 
  private:
   Result<Source> chart_at(const Value& request) const;
   Result<RenderRequest> render_request(const Value& request) const;
+  Result<Share> share(std::uint64_t waiting_memory) const;
   Result<Rendered> render(const Source& chart, const RenderRequest& request);
 
   const Source& package_;
   const RenderRequest& request_;
-  Duration most_;
+  Bounds bounds_;
   Render render_;
-  Duration taken_{};
+  Duration spent_{};
 };
 
 /// A request, and its answer.

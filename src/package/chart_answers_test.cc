@@ -2,13 +2,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include "encoding/json.h"
+#include "package/calls.h"
+#include "package/own_stack.h"
 
 namespace mist::package {
 namespace {
 
 using ::testing::HasSubstr;
+
+constexpr std::size_t kStack = std::size_t{4} << 20;  // as an engine's
 
 struct ChartAnswersTest : ::testing::Test {
   ChartAnswersTest() {
@@ -23,13 +28,13 @@ struct ChartAnswersTest : ::testing::Test {
   }
   // The answer where the engine of charts gives `result`; keeps the engine's request.
   Result<Value> answer(std::string_view json, Result<Rendered> result = Rendered{}) {
-    ChartAnswers answers(package, request, std::chrono::seconds(1),
+    ChartAnswers answers(package, request, {std::chrono::seconds(1), kStack},
                          [&](const Source& chart, const RenderRequest& wanted) {
                            seen_chart = chart;
                            seen_request = wanted;
                            return result;
                          });
-    return answers.answer(*encoding::parse_json(json));
+    return answers.answer(*encoding::parse_json(json), 0);
   }
 
   Source package;
@@ -96,10 +101,64 @@ TEST_F(ChartAnswersTest, WhatIsWrongWithTheQuestionIsAnError) {
 }
 
 TEST_F(ChartAnswersTest, ChartsTogetherHaveABound) {
-  ChartAnswers answers(package, request, Duration(0),
+  ChartAnswers answers(package, request, {Duration(0), kStack},
                        [](const Source&, const RenderRequest&) { return Result<Rendered>(Rendered{}); });
-  EXPECT_THAT(answers.answer(*encoding::parse_json(R"({"directory": "charts/web"})")).error().message,
+  EXPECT_THAT(answers.answer(*encoding::parse_json(R"({"directory": "charts/web"})"), 0).error().message,
               HasSubstr("took more than 0 s together"));
+}
+
+void burn(Duration time) {
+  const Duration began = thread_time();
+  while (thread_time() - began < time) {
+  }
+}
+
+TEST_F(ChartAnswersTest, EachMayTakeTheTimeThatTheOthersLeft) {
+  std::vector<Duration> given;
+  ChartAnswers answers(package, request, {std::chrono::seconds(60), kStack},
+                       [&](const Source&, const RenderRequest& wanted) {
+                         given.push_back(wanted.share.guest_time);
+                         burn(std::chrono::milliseconds(50));
+                         return Result<Rendered>(Rendered{});
+                       });
+  for (int i = 0; i < 2; ++i)
+    ASSERT_TRUE(answers.answer(*encoding::parse_json(R"({"directory": "charts/web"})"), 0).ok());
+  EXPECT_EQ(given.at(0), std::chrono::seconds(60));
+  EXPECT_LE(given.at(1), std::chrono::seconds(60) - std::chrono::milliseconds(50));
+}
+
+TEST_F(ChartAnswersTest, OfACalledPackageShareTimeAndMemoryWithTheTreeOfCalls) {
+  const auto tree = std::make_shared<CallTree>(
+      CallTree::Budget{.guest_time = std::chrono::milliseconds(300), .memory_bytes = 1000});
+  request.called = CalledAs{.id = "test/app", .install = "app", .path = {"shop", "app"}, .tree = tree};
+  ChartAnswers answers(package, request, {std::chrono::seconds(60), kStack},
+                       [&](const Source&, const RenderRequest& wanted) {
+                         seen_request = wanted;
+                         burn(std::chrono::milliseconds(400));
+                         return Result<Rendered>(Rendered{});
+                       });
+  const Value question = *encoding::parse_json(R"({"directory": "charts/web"})");
+  ASSERT_TRUE(answers.answer(question, 300).ok());
+  EXPECT_EQ(seen_request.share.guest_time, std::chrono::milliseconds(300));
+  EXPECT_EQ(seen_request.share.memory_bytes, 700U);
+  EXPECT_EQ(tree->time_left(), Duration::zero());
+  const auto second = answers.answer(question, 300);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().kind, ErrorKind::Trap);
+}
+
+TEST_F(ChartAnswersTest, HaveAStackOfTheirOwn) {
+  std::size_t bytes = 0;
+  ChartAnswers answers(package, request, {std::chrono::seconds(1), kStack},
+                       [&](const Source&, const RenderRequest&) {
+                         pthread_attr_t attributes;
+                         ::pthread_getattr_np(::pthread_self(), &attributes);
+                         ::pthread_attr_getstacksize(&attributes, &bytes);
+                         ::pthread_attr_destroy(&attributes);
+                         return Result<Rendered>(Rendered{});
+                       });
+  ASSERT_TRUE(answers.answer(*encoding::parse_json(R"({"directory": "charts/web"})"), 0).ok());
+  EXPECT_GE(bytes, std::size_t{6} << 20);
 }
 
 TEST(ChartExchanges, MustNotDependOnTheRelease) {

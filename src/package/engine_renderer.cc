@@ -1,5 +1,7 @@
 #include "package/engine_renderer.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "crypto/digest.h"
@@ -33,7 +35,9 @@ Result<Rendered> EngineRenderer::render(const SourceTree& tree, const RenderRequ
 ChartAnswers EngineRenderer::answers_for(const Source& source, const RenderRequest& request,
                                          const Context& context) {
   return {
-      source, request, options_.engine_limits.guest_time,
+      source,
+      request,
+      {options_.engine_limits.guest_time, std::max(options_.stack_bytes, options_.engine_stack_bytes)},
       [&](const Source& chart, const RenderRequest& wanted) { return render_chart(chart, wanted, context); }};
 }
 
@@ -47,8 +51,9 @@ Result<Rendered> EngineRenderer::render_chart(const Source& chart, const RenderR
 Result<Rendered> EngineRenderer::render(const SourceTree& tree, Metadata metadata,
                                         const RenderRequest& request, const Context& context) {
   ChartAnswers charts = answers_for(tree.source, request, context);
-  return render(tree, std::move(metadata), request, context,
-                [&](const Value& wanted) { return charts.answer(wanted); });
+  return render(
+      tree, std::move(metadata), request, context,
+      [&](const Value& wanted, std::uint64_t memory_bytes) { return charts.answer(wanted, memory_bytes); });
 }
 
 Result<Rendered> EngineRenderer::render(const SourceTree& tree, Metadata metadata,

@@ -185,7 +185,7 @@ void Host::show(const std::vector<LoggedLine>& lines) {
 Result<Value> Host::chart_render(const Value& request) {
   if (!charts_)
     return error(ErrorKind::Invalid, "chart.render: only the engine of kustomizations may ask for charts");
-  MIST_TRY(Value answer, charts_(request));
+  MIST_TRY(Value answer, charts_(request, waits_with_));
   if (const Value* const drawn = answer.find("drawn"); drawn != nullptr && drawn->is_int())
     drawn_ += static_cast<std::uint64_t>(drawn->as_int());
   return answer;

@@ -77,7 +77,8 @@ class Host final : public abi::HostServices {
   }
   /// A lookup that wasn't granted: the render fails, whatever the guest made of that. Null: there was none.
   const Error* refused() const { return refused_ ? &*refused_ : nullptr; }
-  using Charts = std::function<Result<Value>(const Value& request)>;
+  /// `memory_bytes`: of the kustomization's engine, which waits.
+  using Charts = std::function<Result<Value>(const Value& request, std::uint64_t memory_bytes)>;
   /// Answers `chart.render` (package/chart_answers.h); without it that is refused.
   void answer_charts(Charts charts) { charts_ = std::move(charts); }
 

@@ -25,8 +25,8 @@ Result<std::vector<ChartExchange>> ModuleBuilder::charts_of(const SourceTree& tr
   ChartAnswers charts = engines_.answers_for(tree.source, request, context);
   std::vector<ChartExchange> exchanges;
   auto rendered = engines_.render(tree, plain_metadata(tree.source), request, context,
-                                  [&](const Value& wanted) -> Result<Value> {
-                                    MIST_TRY(Value answer, charts.answer(wanted));
+                                  [&](const Value& wanted, std::uint64_t memory_bytes) -> Result<Value> {
+                                    MIST_TRY(Value answer, charts.answer(wanted, memory_bytes));
                                     exchanges.push_back({wanted, answer});
                                     return answer;
                                   });

@@ -130,6 +130,8 @@ Result<abi::Output> JobRunner::new_output(const RenderJob& job, const Started& s
                       &host,
                       job.source.reference,
                       started.image};
+  run.limits.guest_time = std::min(run.limits.guest_time, job.request.share.guest_time);
+  run.limits.memory_bytes = std::min(run.limits.memory_bytes, job.request.share.memory_bytes);
   CallTree* const tree = job.request.called ? job.request.called->tree.get() : nullptr;
   if (tree != nullptr) {
     run.limits.guest_time = std::min(run.limits.guest_time, tree->time_left());

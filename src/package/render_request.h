@@ -2,7 +2,9 @@
 // A request to render a package: names, values, seed and clock, and answers to what the package asks. Plain
 // values; any thread.
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,6 +27,12 @@ struct Capabilities {
   std::vector<std::string> api_versions;  ///< "v1", "apps/v1", …
   bool assumed = false;                   ///< no cluster was asked: engines use what their peers assume
   std::vector<std::string> kinds = {};    ///< "v1/Pod", "apps/v1/Deployment", …; only charts are told
+};
+
+/// The most of what a render may use of what it shares with others, within its own limits.
+struct Share {
+  Duration guest_time = Duration::max();
+  std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();
 };
 
 class CallTree;
@@ -55,6 +63,7 @@ struct RenderRequest {
   /// Answers what packages look up in the cluster; null: that is an error.
   Lookup lookup = nullptr;
   std::optional<CalledAs> called = {};  ///< nullopt: the release's own package
+  Share share = {};                     ///< of a chart that a kustomization names
   /// Questions of a Kube's script are asked although they have a default: a person is there to answer.
   bool interactive = false;
   /// Runs a Kube's script that the sandbox can't run; null: that is an error.
