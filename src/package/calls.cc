@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -35,6 +37,12 @@ crypto::Seed seed_of(const crypto::Seed& release, std::string_view id, std::stri
 // The least memory of any guest: a page.
 constexpr std::uint64_t kLeastMemory = 64u << 10;
 
+Error out_of_time(const CallTree::Budget& budget) {
+  return error(ErrorKind::Trap, "the called packages took more than {} s together",
+               std::chrono::duration_cast<std::chrono::seconds>(budget.guest_time).count())
+      .with_hint("allow more with --limit-time");
+}
+
 }  // namespace
 
 struct PackageCalls::Call {
@@ -47,7 +55,17 @@ struct PackageCalls::Call {
   std::string display() const { return join(path, kPackageArrow); }
 };
 
-Duration CallTree::time_left() const { return std::max(budget_.guest_time - spent_, Duration::zero()); }
+Duration CallTree::time_left() const {
+  const Duration running = counted_ ? thread_time() - *counted_ : Duration::zero();
+  return std::max(budget_.guest_time - spent_ - running, Duration::zero());
+}
+
+void CallTree::count_time() {
+  if (!counted_) return;
+  const Duration now = thread_time();
+  spent_ += now - *counted_;
+  counted_ = now;
+}
 
 std::uint64_t CallTree::memory_left() const {
   return budget_.memory_bytes - std::min(memory_, budget_.memory_bytes);
@@ -241,10 +259,7 @@ Result<Rendered> PackageCalls::render(const Call& call, std::uint64_t caller_mem
     return error(ErrorKind::Trap, "packages call one another more than {} deep", CallTree::kMostDepth);
   if (++tree_->calls_ > CallTree::kMostCalls)
     return error(ErrorKind::Trap, "one render calls packages more than {} times", CallTree::kMostCalls);
-  if (tree_->time_left() == Duration::zero())
-    return error(ErrorKind::Trap, "the called packages took more than {} s together",
-                 std::chrono::duration_cast<std::chrono::seconds>(tree_->budget_.guest_time).count())
-        .with_hint("allow more with --limit-time");
+  if (tree_->time_left() == Duration::zero()) return out_of_time(tree_->budget_);
   tree_->memory_ += caller_memory;
   if (tree_->memory_left() < kLeastMemory) {
     tree_->memory_ -= caller_memory;
@@ -253,23 +268,34 @@ Result<Rendered> PackageCalls::render(const Call& call, std::uint64_t caller_mem
                  in_megabytes(tree_->budget_.memory_bytes))
         .with_hint("allow more with --limit-memory");
   }
-  const RenderRequest request = request_for(call);
-  Result<Rendered> result = error(ErrorKind::Internal, "nothing was rendered");
-  // A guest may use a whole stack, and the caller's guest is on this thread's. The host's work for the called
-  // package counts too: reading its metadata, checking its input.
-  const Status ran = on_own_stack(tree_->budget_.stack_bytes, [&] {
-    const Duration began = thread_time();
-    result = render_(call.package->source, request);
-    tree_->spent_ += thread_time() - began;
-  });
+  Result<Rendered> result = render_on_own_stack(call);
   const std::uint64_t waiting = std::exchange(tree_->memory_, tree_->memory_ - caller_memory);
-  if (!ran.ok()) return ran.error();
   if (!result.ok() && result.error().kind == ErrorKind::Trap && waiting >= tree_->budget_.memory_bytes / 4) {
     std::string& because = result.error().because;
     because += fmt::format(
         "{}the packages that wait for it hold {} of the {} of memory that all have together",
         because.empty() ? "" : "\n", in_megabytes(waiting), in_megabytes(tree_->budget_.memory_bytes));
   }
+  return result;
+}
+
+// A guest may use a whole stack, and the caller's guest is on this thread's. The host's work for the called
+// package counts too: reading its metadata, checking its input.
+Result<Rendered> PackageCalls::render_on_own_stack(const Call& call) {
+  const RenderRequest request = request_for(call);
+  Result<Rendered> result = error(ErrorKind::Internal, "nothing was rendered");
+  // A caller that is called itself leaves less for the next one.
+  tree_->count_time();
+  const std::optional<Duration> caller = tree_->counted_;
+  const Status ran = on_own_stack(tree_->budget_.stack_bytes, [&] {
+    tree_->counted_ = thread_time();
+    result = render_(call.package->source, request);
+    tree_->count_time();
+  });
+  tree_->counted_ = caller;
+  if (!ran.ok()) return ran.error();
+  // The caller's guest has the limit that was left when it began.
+  if (result.ok() && caller && tree_->time_left() == Duration::zero()) return out_of_time(tree_->budget_);
   return result;
 }
 

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,7 +72,8 @@ class CallTree {
   /// Each pair once, in the order of the calls.
   const std::vector<CallEdge>& edges() const { return edges_; }
 
-  /// The time left for calls, at least nothing.
+  /// The time left for calls, at least nothing. On the thread of the package that runs now, whose time
+  /// counts.
   Duration time_left() const;
   /// The memory left for the next guest beside those that wait for it, at least nothing.
   std::uint64_t memory_left() const;
@@ -106,6 +108,8 @@ class CallTree {
  private:
   friend class PackageCalls;
 
+  void count_time();
+
   using Answers = std::map<std::string, Answered>;
 
   Answers answers_;                                // by package and input: equal calls are rendered once
@@ -115,6 +119,9 @@ class CallTree {
   NullEventSink nobody_;
   EventSink* events_;
   Duration spent_{};
+  // Processor time of its thread up to which the called package that runs now was counted; none runs:
+  // nullopt.
+  std::optional<Duration> counted_;
   std::uint64_t output_ = 0;
   std::uint64_t memory_ = 0;  // of guests that wait
   std::size_t calls_ = 0;     // that were begun
@@ -147,6 +154,7 @@ class PackageCalls {
   Result<std::shared_ptr<const ResolvedPackage>> callee(const std::string& name) const;
   Result<CallTree::Answered> call(const Call& call, std::uint64_t caller_memory);
   Result<Rendered> render(const Call& call, std::uint64_t caller_memory);
+  Result<Rendered> render_on_own_stack(const Call& call);
   void note_edge(const Call& call, const std::string& version);
   std::vector<std::string> caller_path() const;
   Status count_output(const Call& call, const Rendered& rendered);

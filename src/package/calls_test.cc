@@ -229,6 +229,51 @@ TEST(Calls, CalledPackagesShareTheirOutput) {
   EXPECT_THAT(two.error().to_line(), HasSubstr("the called packages, ./vault.wasm among them, gave more"));
 }
 
+constexpr std::string_view kLookForX = R"({"op":"lookup","apiVersion":"v1","kind":"ConfigMap","name":"x"})";
+constexpr std::string_view kCallNext = R"({"op":"package.call","package":"next","input":{"name":"link"}})";
+constexpr int kLinks = 6;
+
+// A chain of called packages, each of which makes these requests.
+Source chain_of(std::initializer_list<std::string_view> requests) {
+  std::shared_ptr<const ResolvedPackage> below =
+      resolved("test/last", described(asking({kLookForX}), "last", "{}"));
+  for (int i = 1; i < kLinks; ++i)
+    below =
+        resolved(fmt::format("test/{}", i),
+                 described(asking(requests), "link", "{dependencies: [{name: next, package: test/next}]}"),
+                 {{"next", below}});
+  return platform({kCallNext}, {{"next", below}});
+}
+
+// Each takes 0.2 s to be answered, before or after it called the next one.
+TEST(Calls, PackagesThatWaitForOneAnotherShareTheirTime) {
+  const Source before = chain_of({kLookForX, kCallNext}), after = chain_of({kCallNext, kLookForX});
+  int asked = 0;
+  RenderRequest request = calling_request();
+  request.lookup = [&](const LookupAsker&, const Value&) -> Result<Value> {
+    ++asked;
+    burn(std::chrono::milliseconds(200));
+    return Value();
+  };
+  const auto render_within = [&](const Source& source, Duration time) {
+    RendererOptions options;
+    options.limits.guest_time = options.engine_limits.guest_time = time;
+    NullEventSink events;
+    Renderer renderer(options, events);
+    asked = 0;
+    return renderer.render(source, request, {});
+  };
+  for (const Source& source : {before, after}) {
+    const auto rendered = render_within(source, std::chrono::seconds(60));
+    ASSERT_TRUE(rendered.ok()) << rendered.error().to_line();
+    EXPECT_EQ(asked, kLinks);
+    const auto stopped = render_within(source, std::chrono::milliseconds(500));
+    ASSERT_FALSE(stopped.ok());
+    EXPECT_EQ(stopped.error().kind, ErrorKind::Trap);
+    EXPECT_LT(asked, kLinks);
+  }
+}
+
 TEST(Calls, TheTreeSaysWhoCalledWhom) {
   const auto app = [](std::string_view name) {
     return resolved(
@@ -304,7 +349,6 @@ struct KnownCallsTest : ::testing::Test {
   Value found;
 };
 
-constexpr std::string_view kLookForX = R"({"op":"lookup","apiVersion":"v1","kind":"ConfigMap","name":"x"})";
 // Found by a program that makes one request and prints the same text whatever it is answered.
 constexpr std::string_view kFixed = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"fixed"}})";
 

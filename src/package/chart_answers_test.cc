@@ -6,7 +6,7 @@
 
 #include "encoding/json.h"
 #include "package/calls.h"
-#include "package/own_stack.h"
+#include "package/guests_for_tests.h"
 
 namespace mist::package {
 namespace {
@@ -105,12 +105,6 @@ TEST_F(ChartAnswersTest, ChartsTogetherHaveABound) {
                        [](const Source&, const RenderRequest&) { return Result<Rendered>(Rendered{}); });
   EXPECT_THAT(answers.answer(*encoding::parse_json(R"({"directory": "charts/web"})"), 0).error().message,
               HasSubstr("took more than 0 s together"));
-}
-
-void burn(Duration time) {
-  const Duration began = thread_time();
-  while (thread_time() - began < time) {
-  }
 }
 
 TEST_F(ChartAnswersTest, EachMayTakeTheTimeThatTheOthersLeft) {

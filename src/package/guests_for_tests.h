@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "package/module_section.h"
+#include "package/own_stack.h"
 #include "package/renderer.h"
 #include "wasm/test_support.h"
 
@@ -110,6 +111,13 @@ inline Source asking_with_the_answer(std::string_view first, std::string_view he
                                      escaped, first.size(), head_at, head.size(), 32768 + head.size(),
                                      32768 + head.size(), tail_at, tail.size(), head.size() + tail.size(),
                                      begin_at, begin.size(), end_at))};
+}
+
+/// Takes that much processor time of this thread.
+inline void burn(Duration time) {
+  const Duration began = thread_time();
+  while (thread_time() - began < time) {
+  }
 }
 
 /// A command that prints this text.
