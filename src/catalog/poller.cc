@@ -227,7 +227,7 @@ Status Poller::take_new(const Project& project, const registry::GitUrl& url,
       if (done.ok()) known.emplace(number, tag.commit);
     }
     if (problem.ok()) problem = std::move(done);
-    // What is left is looked at the next time.
+    // The rest is looked at the next time.
     if (!context.check().ok()) break;
   }
   return problem;
