@@ -27,7 +27,7 @@ bool may_be_later(const Error& failure) {
          failure.kind == Internal;
 }
 
-// What says nothing of the package, but of the way to it or of this machine: it is tried again.
+// A failure that says nothing of the package, but of the way to it or of this machine, is tried again.
 template <typename T>
 Result<T> as_temporary(Result<T> result) {
   if (!result.ok()) result.error().kind = ErrorKind::Retryable;
