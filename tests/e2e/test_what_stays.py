@@ -266,3 +266,9 @@ def claims_that_go_with_their_stateful_set_are_named(t):
         return data and data["metadata"].get("ownerReferences")
     t.kube.wait("its claim is its own", owned)
     contains(t.run("uninstall", "shop", "--dry-run").out, "with it go, since it owns them: PersistentVolumeClaim", "data-db-0")
+    # Replaced by one that selects others, it is deleted with all that it owns.
+    labels = {"app": "other"}
+    db["spec"]["selector"]["matchLabels"] = labels
+    db["spec"]["template"]["metadata"]["labels"] = labels
+    contains(t.run("upgrade", "shop", "-p", t.package("other", db), "--replace", "--dry-run").out,
+             "with it go, since it owns them: PersistentVolumeClaim", "data-db-0")

@@ -4,6 +4,7 @@
 
 #include "apimachinery/built_in_groups.h"
 #include "apply/marks.h"
+#include "apply/plan/replacement.h"
 #include "base/some_of.h"
 #include "base/text.h"
 
@@ -259,24 +260,24 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
     MIST_TRY(const ContainerView* view, view_of(environment, removal.key, views, context));
     let_go(removal, view->judge(going_));
   }
-  tell_claims_that_go(removals, data);
+  tell_claims_that_go(removals, ActionKind::Delete, going_, data);
   return {};
 }
 
 // A StatefulSet may own its claims (persistentVolumeClaimRetentionPolicy), as a package may have it: they go
-// with it, whatever --delete-pvcs says.
-void Containers::tell_claims_that_go(std::vector<PlannedAction>& removals, const Data& data) {
+// with it, whatever --delete-pvcs says. Of the actions of this kind.
+void Containers::tell_claims_that_go(std::vector<PlannedAction>& actions, ActionKind kind, const Going& going,
+                                     const Data& data) {
   std::map<std::string, std::set<std::string>> claims;
   for (const auto& [ns, view] : data)
-    for (auto& [uid, names] : view.claims_with_owners(going_)) claims[uid].insert(names.begin(), names.end());
-  for (PlannedAction& removal : removals) {
-    const auto with_it = claims.find(removal.uid);
-    if (removal.kind != ActionKind::Delete || is_looked_into(removal.key) || with_it == claims.end())
-      continue;
+    for (auto& [uid, names] : view.claims_with_owners(going)) claims[uid].insert(names.begin(), names.end());
+  for (PlannedAction& action : actions) {
+    const auto with_it = claims.find(action.uid);
+    if (action.kind != kind || is_looked_into(action.key) || with_it == claims.end()) continue;
     const std::vector<std::string> names(with_it->second.begin(), with_it->second.end());
-    removal.reason += "; with it go, since it owns them: " + some_of(names, 20);
-    foreign_[removal.key] = names;
-    removal.with_it = names;
+    action.reason += "; with it go, since it owns them: " + some_of(names, 20);
+    foreign_[action.key] = names;
+    action.with_it = names;
   }
 }
 
@@ -331,20 +332,23 @@ Status Containers::settle_replacements(const Environment& environment, apply::Pl
                                        const LiveState& live, const Context& context) {
   Views views;
   Data data;
-  going_.freed.clear();  // what is replaced may go before they are written
+  std::set<std::string> replaced;  // uids
+  going_.freed.clear();            // what is replaced may go before they are written
   for (PlannedAction& write : plan.writes) {
     if (write.kind != ActionKind::Replace || plan.is_hook(write)) continue;
-    // The new StatefulSet takes over what the old one owned.
-    if (write.key.group_kind == GroupKind{"apps", "StatefulSet"}) continue;
+    // What the old one owned goes on without an owner, until the new one takes it over.
+    if (apply::replacement_propagation(write) == kube::Propagation::Orphan) continue;
     std::string why;
     if (!is_looked_into(write.key)) {
       why = known_to_stay(write, {}, true);
       if (why.empty()) why = bound_to_what_stays(write, live);
       Going going = going_;
+      going.uids.insert(replaced.begin(), replaced.end());
       going.uids.insert(write.uid);
       if (why.empty()) {
         MIST_TRY(why, owning_what_is_kept(environment, write, going, data, context));
       }
+      if (why.empty()) replaced.insert(write.uid);
     } else {
       MIST_TRY(const ContainerView* view, view_of(environment, write.key, views, context));
       Going going = going_;
@@ -368,6 +372,9 @@ Status Containers::settle_replacements(const Environment& environment, apply::Pl
     write.reason += fmt::format(", and it is not replaced: {}", why);
     write.refusal.hint = "remove what would go from it first, or leave it as it is";
   }
+  Going going = going_;
+  going.uids.merge(replaced);
+  tell_claims_that_go(plan.writes, ActionKind::Replace, going, data);
   return {};
 }
 
@@ -416,6 +423,19 @@ Result<std::string> Containers::last_look(const Environment& environment, const 
   if (!contents.unreadable.empty() && !allowed(key))
     return fmt::format("since the plan, it may hold {}", some_of(contents.unreadable, 2));
   return std::string();
+}
+
+Result<std::string> Containers::data_lost_with(const Environment& environment, const ObjectKey& key,
+                                               const std::string& uid, const Context& context) const {
+  const Going going{.uids = {uid}, .api_services = {}};
+  Data data;
+  MIST_TRY(std::string why, owning_what_is_kept(environment, {.key = key, .uid = uid}, going, data, context));
+  if (!why.empty()) return why;
+  std::vector<std::string> claims;
+  for (const auto& [ns, view] : data)
+    for (auto& [owner, names] : view.claims_with_owners(going))
+      claims.insert(claims.end(), names.begin(), names.end());
+  return would_go(std::move(claims));
 }
 
 }  // namespace mist::action

@@ -45,6 +45,11 @@ class Containers {
   Result<std::string> last_look(const Environment& environment, const apimachinery::ObjectKey& key,
                                 const Context& context) const;
 
+  /// Of an object that is deleted and recreated although nobody was asked: which claims, and which other data
+  /// that is to be kept, would be lost since only it owns them, in one sentence; empty: none. Any thread.
+  Result<std::string> data_lost_with(const Environment& environment, const apimachinery::ObjectKey& key,
+                                     const std::string& uid, const Context& context) const;
+
   /// Objects that a run itself makes, and deletes later.
   void will_go(const std::set<std::string>& uids) { going_.uids.insert(uids.begin(), uids.end()); }
 
@@ -83,7 +88,8 @@ class Containers {
                                           const Going& going, Data& data, const Context& context) const;
   Result<const ContainerView*> data_of(const Environment& environment, const std::string& ns, Data& data,
                                        const Context& context) const;
-  void tell_claims_that_go(std::vector<apply::PlannedAction>& removals, const Data& data);
+  void tell_claims_that_go(std::vector<apply::PlannedAction>& actions, apply::ActionKind kind,
+                           const Going& going, const Data& data);
   Result<bool> settle_owners(const Environment& environment, std::vector<apply::PlannedAction>& removals,
                              const apply::LiveState& live, Data& data, const Context& context);
   Status settle_replacements(const Environment& environment, apply::Plan& plan, const apply::LiveState& live,

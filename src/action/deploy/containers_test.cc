@@ -429,6 +429,65 @@ TEST_F(ContainersTest, TheLastOwnerOfWhatIsKeptIsNotReplaced) {
   EXPECT_TRUE(upgrade_now(fixed(2), {.allowed = {.replace = true}}).ok());
 }
 
+std::string stateful(std::string_view app, std::string_view service = "db") {
+  return fmt::format(
+      "{{apiVersion: apps/v1, kind: StatefulSet, metadata: {{name: db}}, spec: {{serviceName: {1}, selector: "
+      "{{matchLabels: {{app: {0}}}}}, template: {{metadata: {{labels: {{app: {0}}}}}, spec: {{containers: "
+      "[{{name: a, image: b}}]}}}}}}}}",
+      app, service);
+}
+
+// As the API server says it; the cluster in memory has no such rules.
+std::optional<Error> stateful_sets_stay(const testing::FakeCall& call) {
+  if (call.verb != "apply" || !call.dry_run || call.key.group_kind.kind != "StatefulSet") return std::nullopt;
+  return testing::api_refusal(ErrorKind::Invalid, "cannot apply",
+                              "StatefulSet.apps \"db\" is invalid: spec: Forbidden: updates to statefulset "
+                              "spec for fields other than 'replicas' are forbidden");
+}
+
+encoding::Value claim_of_set(const encoding::Value& set, std::string_view metadata) {
+  return *encoding::parse_yaml(fmt::format(
+      "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: data-db-0, namespace: "
+      "default, ownerReferences: [{{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: {}}}], "
+      "{}}}, spec: {{accessModes: [ReadWriteOnce]}}}}",
+      set.string_at({"metadata", "uid"}), metadata));
+}
+
+// A StatefulSet that selects others is deleted with all that only it owns.
+TEST_F(ContainersTest, ClaimsThatGoWithAReplacedStatefulSetAreNamed) {
+  ASSERT_TRUE(install_now(stateful("a")).ok());
+  cluster.put(claim_of_set(*cluster.find("StatefulSet.apps", "default", "db"), "labels: {a: b}"));
+  cluster.set_before(stateful_sets_stay);
+  const auto report = upgrade_now(stateful("b"), {.allowed = {.replace = true}});
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->plan.writes[0].kind, ActionKind::Replace);
+  EXPECT_THAT(report->plan.writes[0].reason,
+              HasSubstr("with it go, since it owns them: PersistentVolumeClaim default/data-db-0"));
+  EXPECT_THAT(report->plan.writes[0].with_it, ElementsAre("PersistentVolumeClaim default/data-db-0"));
+  EXPECT_FALSE(cluster.has("PersistentVolumeClaim", "default", "data-db-0"));
+}
+
+TEST_F(ContainersTest, AStatefulSetThatSelectsOthersIsNotReplacedIfItOwnsWhatIsKept) {
+  ASSERT_TRUE(install_now(stateful("a")).ok());
+  cluster.put(claim_of_set(*cluster.find("StatefulSet.apps", "default", "db"), kKeep));
+  cluster.set_before(stateful_sets_stay);
+  const auto refused = upgrade_now(stateful("b"), {.allowed = {.replace = true}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().to_line(), HasSubstr("PersistentVolumeClaim default/data-db-0"));
+  EXPECT_TRUE(cluster.has("PersistentVolumeClaim", "default", "data-db-0"));
+}
+
+TEST_F(ContainersTest, AStatefulSetThatSelectsTheSameLosesNothingWhenItIsReplaced) {
+  ASSERT_TRUE(install_now(stateful("a")).ok());
+  cluster.put(claim_of_set(*cluster.find("StatefulSet.apps", "default", "db"), kKeep));
+  cluster.set_before(stateful_sets_stay);
+  const auto report = upgrade_now(stateful("a", "other"), {.allowed = {.replace = true}});
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->plan.writes[0].kind, ActionKind::Replace);
+  EXPECT_THAT(report->plan.writes[0].reason, Not(HasSubstr("with it go")));
+  EXPECT_TRUE(cluster.has("PersistentVolumeClaim", "default", "data-db-0"));
+}
+
 TEST_F(ContainersTest, WhatStaysKeepsItsNamespaceThoughWhatGoesOwnsIt) {
   const std::string owner =
       "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: owner, namespace: extra}}\n";

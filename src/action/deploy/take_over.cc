@@ -10,6 +10,7 @@
 #include "apply/execute/remove.h"
 #include "apply/marks.h"
 #include "apply/plan/observe.h"
+#include "apply/plan/replacement.h"
 #include "apply/plan/settle.h"
 #include "apply/wait/wait.h"
 #include "base/parallel.h"
@@ -141,24 +142,38 @@ struct Return {
   bool holds = false;    ///< other things, so it may not, whatever the user allows
 };
 
+// Nobody agreed to losing what is in it, or what only it owns. Empty: nothing would be lost.
+Result<std::string> lost_with_replacement(const Environment& environment, const Return& going,
+                                          kube::Propagation propagation, const Context& context) {
+  const Containers containers({}, {}, RecordFate::Stays);
+  MIST_TRY(std::string held, containers.last_look(environment, going.item.key, context));
+  if (!held.empty() || propagation == kube::Propagation::Orphan) return held;
+  return containers.data_lost_with(environment, going.item.key, going.uid, context);
+}
+
+Result<kube::Propagation> way_back(const Environment& environment, const kube::ObjectRef& ref,
+                                   const Return& going, const Context& context) {
+  MIST_TRY(const encoding::Value now, environment.client.get(ref, context));
+  const encoding::Value* const selector = now.at_path({"spec", "selector"});
+  const encoding::Value* const wanted = going.object.at_path({"spec", "selector"});
+  const bool same = selector == wanted || (selector != nullptr && wanted != nullptr && *selector == *wanted);
+  return apply::replacement_propagation(going.item.key.group_kind, !same);
+}
+
 // An object that it replaced while taking over can't be turned into the old one in place.
 Result<encoding::Value> replace_back(const Environment& environment, const kube::ObjectRef& ref,
                                      const Return& going, const kube::ApplyOptions& options,
                                      const Context& context) {
-  const apimachinery::GroupKind& kind = going.item.key.group_kind;
-  // Nobody agreed to losing what is in it.
-  MIST_TRY(const std::string held,
-           Containers({}, {}, RecordFate::Stays).last_look(environment, going.item.key, context));
+  MIST_TRY(const kube::Propagation propagation, way_back(environment, ref, going, context));
+  MIST_TRY(const std::string held, lost_with_replacement(environment, going, propagation, context));
   if (!held.empty())
     return error(ErrorKind::Conflict, "{} can't be changed back in place, and it is not replaced: {}",
                  going.item.key.display(), held)
         .with_hint("remove what would go with it, or change it back by hand");
-  // The Pods of the one end before those of the other begin.
-  const bool one_after_another = kind.kind == "Job" || kind.kind == "StatefulSet";
   const kube::Doomed replaced{
       .uid = going.uid,
       .resource_version = going.seen,
-      .propagation = one_after_another ? kube::Propagation::Foreground : kube::Propagation::Background,
+      .propagation = propagation,
       .still_goes = [&](const encoding::Value& now) -> Status {
         const apply::Marks marks = apply::marks_of(now);
         if (marks.part_of == going.part_of) return {};

@@ -707,6 +707,62 @@ TEST_F(TakeOverTest, WhatATakeOverReplacedGoesBackAsItWas) {
   EXPECT_FALSE(upgrade_theirs(kTheirs + selecting("theirs"))->changed);
 }
 
+// On its way back a StatefulSet is replaced as on its way here: what it owns is left for the other one, or it
+// is not replaced at all.
+class StatefulReturnTest : public TakeOverTest {
+ protected:
+  static std::string stateful(std::string_view app, std::string_view service) {
+    return fmt::format(
+        "---\n{{apiVersion: apps/v1, kind: StatefulSet, metadata: {{name: db}}, spec: {{serviceName: {1}, "
+        "selector: {{matchLabels: {{app: {0}}}}}, template: {{metadata: {{labels: {{app: {0}}}}}, spec: "
+        "{{containers: [{{name: a, image: b}}]}}}}}}}}\n",
+        app, service);
+  }
+  // Ours takes the set, replaces it with `ours`, and fails; a claim is its own by then.
+  void fail_after_replacing(std::string_view ours) {
+    install_theirs(kTheirs + stateful("a", "theirs"));
+    cluster.set_before([this](const FakeCall& call) -> std::optional<Error> {
+      if (call.verb != "apply") return std::nullopt;
+      if (call.key.name == "zzz" && !call.dry_run) return error(ErrorKind::Forbidden, "quota exceeded");
+      if (call.key.name == "db" && cluster.has("StatefulSet.apps", "default", "db"))
+        return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "spec: field is immutable");
+      return std::nullopt;
+    });
+    DeployOptions options = taking();
+    options.allowed.replace = true;
+    ASSERT_FALSE(install_now(std::string(ours) + valued_map("zzz", "1"), options).ok());
+    ASSERT_EQ(owner("db", "StatefulSet.apps"), "default/web");
+    cluster.put(testing::yaml(fmt::format(
+        "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: data-db-0, namespace: default, "
+        "ownerReferences: [{{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: {}}}]}}, spec: "
+        "{{accessModes: [ReadWriteOnce]}}}}",
+        cluster.find("StatefulSet.apps", "default", "db")->string_at({"metadata", "uid"}))));
+  }
+};
+
+TEST_F(StatefulReturnTest, ThePodsAndClaimsOfTheReplacedSetAreLeftForTheOldOne) {
+  fail_after_replacing(stateful("a", "ours"));
+  const auto undone = undo_now();
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  EXPECT_EQ(owner("db", "StatefulSet.apps"), "default/theirs");
+  EXPECT_EQ(cluster.find("StatefulSet.apps", "default", "db")->string_at({"spec", "serviceName"}), "theirs");
+  EXPECT_TRUE(cluster.has("PersistentVolumeClaim", "default", "data-db-0"));
+}
+
+TEST_F(StatefulReturnTest, ASetThatSelectsOthersIsNotReplacedIfItsClaimsWouldGo) {
+  fail_after_replacing(stateful("b", "ours"));
+  const auto refused = undo_now();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().to_line(), HasSubstr("PersistentVolumeClaim default/data-db-0"));
+  EXPECT_TRUE(cluster.has("PersistentVolumeClaim", "default", "data-db-0"));
+  EXPECT_TRUE(cluster.has("StatefulSet.apps", "default", "db"));
+  // Nothing is lost with it any more.
+  cluster.drop({{"", "PersistentVolumeClaim"}, "default", "data-db-0"});
+  const auto undone = undo_now();
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  EXPECT_EQ(owner("db", "StatefulSet.apps"), "default/theirs");
+}
+
 // Records of earlier versions don't say of each object where it came from.
 TEST_F(TakeOverTest, ARecordWithoutOriginsGivesBackWhatTheOtherReleaseNames) {
   install_theirs();

@@ -14,6 +14,7 @@
 #include "apply/marks.h"
 #include "apply/plan/admission_gates.h"
 #include "apply/plan/refusal.h"
+#include "apply/plan/replacement.h"
 #include "apply/plan/settle.h"
 #include "apply/wait/earlier_failure.h"
 #include "apply/wait/wait.h"
@@ -435,19 +436,6 @@ class ObjectWriter::Sending {
     if (deleted.ok()) events_.object({action.key.display(), "deleting", {}});
     return wait_until_gone(client_, ref, old.uid, options_.edge_timeout, context_)
         .in(fmt::format("while waiting until the old {} is gone", action.key.display()));
-  }
-
-  // The new StatefulSet takes over the Pods of the old one, unless it selects others. The Pods of a Job end
-  // before the new ones begin.
-  static kube::Propagation replacement_propagation(const PlannedAction& action) {
-    const GroupKind& kind = action.key.group_kind;
-    const bool selects_others = std::ranges::any_of(
-        action.differences,
-        [](const FieldDifference& difference) { return difference.path.starts_with(".spec.selector"); });
-    if (kind == GroupKind{"apps", "StatefulSet"})
-      return selects_others ? kube::Propagation::Foreground : kube::Propagation::Orphan;
-    if (kind == GroupKind{"batch", "Job"}) return kube::Propagation::Foreground;
-    return kube::Propagation::Background;
   }
 
   static Error explain(Error failure) {
