@@ -336,7 +336,7 @@ Status Containers::settle_replacements(const Environment& environment, apply::Pl
   going_.freed.clear();            // what is replaced may go before they are written
   for (PlannedAction& write : plan.writes) {
     if (write.kind != ActionKind::Replace || plan.is_hook(write)) continue;
-    // What the old one owned goes on without an owner, until the new one takes it over.
+    // The dependents of the old one stay without an owner until the new one takes them over.
     if (apply::replacement_propagation(write) == kube::Propagation::Orphan) continue;
     std::string why;
     if (!is_looked_into(write.key)) {
