@@ -338,6 +338,40 @@ TEST_F(HooksTest, OfUninstallRunAroundIt) {
   EXPECT_THAT(cluster.objects(), IsEmpty());
 }
 
+// A backup, say: a claim, and a Job that fills it.
+TEST_F(HooksTest, AClaimThatADeleteHookMakesStaysWithoutItsFlag) {
+  for (const std::string_view phase : {"pre-delete", "post-delete"}) {
+    for (const bool delete_pvcs : {false, true}) {
+      const std::string claim = fmt::format(
+          "---\n{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: backup, annotations: "
+          "{{helm.sh/hook: {}, helm.sh/hook-weight: '-1'}}}}, spec: {{accessModes: [ReadWriteOnce]}}}}\n",
+          phase);
+      ASSERT_TRUE(install_now(config_map("a") + claim + job("fill", phase)).ok());
+      UninstallOptions options{.rules = {.delete_pvcs = delete_pvcs}};
+      options.timeout = std::chrono::milliseconds(200);
+      const auto report = ReleaseWorld::uninstall_now(options);
+      ASSERT_TRUE(report.ok()) << report.error().to_line();
+      EXPECT_EQ(cluster.has("PersistentVolumeClaim", "default", "backup"), !delete_pvcs) << phase;
+      EXPECT_EQ(report->retained, delete_pvcs ? 0u : 1u) << phase;
+      EXPECT_FALSE(has_job("fill"));
+      EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web"));
+      cluster.drop({{"", "PersistentVolumeClaim"}, "default", "backup"});
+    }
+  }
+}
+
+// It goes neither by itself nor with the namespace that the release made.
+TEST_F(HooksTest, AClaimThatADeleteHookMakesKeepsItsNamespace) {
+  const std::string ns = "---\n{apiVersion: v1, kind: Namespace, metadata: {name: extra}}\n";
+  const std::string claim =
+      "---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: backup, namespace: extra, "
+      "annotations: {helm.sh/hook: pre-delete}}, spec: {accessModes: [ReadWriteOnce]}}\n";
+  ASSERT_TRUE(install_now(config_map("a") + ns + claim).ok());
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_TRUE(cluster.has("PersistentVolumeClaim", "extra", "backup"));
+  EXPECT_TRUE(cluster.has("Namespace", "", "extra"));
+}
+
 TEST_F(HooksTest, APreDeleteHookThatFailsKeepsEverythingWhereItIs) {
   ASSERT_TRUE(install_now(config_map("a") + job("before", "pre-delete")).ok());
   fail_job("before");

@@ -65,21 +65,26 @@ std::vector<apply::Removal> removals_of(const UninstallPlan& plan, bool last) {
   return removals;
 }
 
-// The hooks of one phase, under the lock. Returns what they left, to be deleted.
+// The objects that hooks left.
+struct LeftByHooks {
+  std::vector<apply::Removal> removals;                  ///< to be deleted
+  std::vector<std::pair<ObjectKey, std::string>> stays;  ///< to be left by a rule, and by which
+};
+
+// The hooks of one phase, under the lock.
 class HookRunner {
  public:
   HookRunner(const Environment& environment, const UninstallPlan& plan, const UninstallOptions& options,
              const ReleaseLock& lock)
       : environment_(environment), plan_(plan), options_(options), lock_(lock) {}
 
-  /// `containers` learns what ran: that goes too.
-  Result<std::vector<apply::Removal>> run(HookPhase phase, Containers& containers) {
-    std::vector<apply::Removal> left;
+  /// Returns what they left. `containers` learns what ran: that goes too, but for what stays.
+  Result<LeftByHooks> run(HookPhase phase, Containers& containers) {
     std::vector<apply::DesiredObject> hooks;
     for (const apply::DesiredObject& hook : plan_.hooks) {
       if (hook.hook->phase == phase) hooks.push_back(hook);
     }
-    if (hooks.empty()) return left;
+    if (hooks.empty()) return LeftByHooks();
     const int revision = plan_.state.next_revision();
     const Context context = lock_.context();
     std::vector<InventoryItem> owned = plan_.state.owned();
@@ -103,19 +108,45 @@ class HookRunner {
               fmt::format("fix the cause and run {} again, or add --no-hooks to go without them",
                           release::command_text("uninstall", plan_.id, options_.wait ? "--wait" : "")));
     }
-    containers.will_go({done.uids.begin(), done.uids.end()});
-    for (std::size_t i = 0; i < plan.writes.size(); ++i) {
-      if (done.deleted[i] != 0) continue;
-      const apply::PlannedAction& write = plan.writes[i];
-      left.push_back({.key = write.key,
-                      .version = write.resource.gvk.version,
-                      .uid = done.uids[i],
-                      .resource_version = done.versions[i]});
-    }
-    return left;
+    return left_by(plan, done, containers);
   }
 
  private:
+  LeftByHooks left_by(const apply::Plan& plan, const apply::Execution& done, Containers& containers) const {
+    LeftByHooks left;
+    std::set<std::string> go;
+    for (std::size_t i = 0; i < plan.writes.size(); ++i) {
+      const PlannedAction& write = plan.writes[i];
+      std::string why = done.deleted[i] != 0 ? std::string() : why_hook_stays(plan, write, done.uids[i]);
+      if (!why.empty()) {
+        left.stays.emplace_back(write.key, std::move(why));
+        continue;
+      }
+      if (!done.uids[i].empty()) go.insert(done.uids[i]);
+      if (done.deleted[i] != 0) continue;
+      left.removals.push_back({.key = write.key,
+                               .version = write.resource.gvk.version,
+                               .uid = done.uids[i],
+                               .resource_version = done.versions[i]});
+    }
+    containers.will_go(go);
+    return left;
+  }
+
+  // The rules for all that the release owns hold for what a hook made too. An object that the
+  // plan retains was there before the hook, which wrote it in place.
+  std::string why_hook_stays(const apply::Plan& plan, const PlannedAction& write,
+                             const std::string& uid) const {
+    const auto planned = std::ranges::find_if(plan_.removals, [&](const PlannedAction& each) {
+      return each.kind == ActionKind::Retain && each.key == write.key && each.uid == uid;
+    });
+    if (planned != plan_.removals.end()) return planned->reason;
+    apply::PruneRules rules = options_.rules;
+    rules.delete_namespaces = true;  // Containers looks at what else is in it
+    const Value& wanted = plan.desired[write.desired].rendered.object.value();
+    return std::string(apply::kept_because(write.key, &wanted, rules));
+  }
+
   const Environment& environment_;
   const UninstallPlan& plan_;
   const UninstallOptions& options_;
@@ -123,8 +154,11 @@ class HookRunner {
 };
 
 // An object that a hook left replaces the one of that name in the plan.
-void take_in(std::vector<apply::Removal>& removals, std::vector<apply::Removal> left) {
-  for (apply::Removal& each : left) {
+void take_in(std::vector<apply::Removal>& removals, LeftByHooks left) {
+  std::erase_if(removals, [&](const apply::Removal& known) {
+    return std::ranges::any_of(left.stays, [&](const auto& each) { return each.first == known.key; });
+  });
+  for (apply::Removal& each : left.removals) {
     std::erase_if(removals, [&](const apply::Removal& known) {
       return known.key == each.key || (!each.uid.empty() && known.uid == each.uid);
     });
@@ -220,8 +254,9 @@ class UninstallRun {
     MIST_TRY_VOID(remove_test_leftovers(environment_, plan_.state, lock_->context()));
     HookRunner hooks(environment_, plan_, options_, *lock_);
     std::vector<apply::Removal> first = removals_of(plan_, false), last = removals_of(plan_, true);
-    MIST_TRY(std::vector<apply::Removal> left, hooks.run(HookPhase::Before, containers_));
+    MIST_TRY(LeftByHooks left, hooks.run(HookPhase::Before, containers_));
     MIST_TRY_VOID(note_ended(HookPhase::Before, kBeforeEnded));
+    note_what_stays(left);
     take_in(first, std::move(left));
     MIST_TRY_VOID(convert_nothing(environment_, plan_, lock_->context()));
     MIST_TRY_VOID(remove(first, options_.wait || has_hooks(HookPhase::After)));
@@ -231,10 +266,22 @@ class UninstallRun {
     if (others_) others_->let_go(environment_, {});
     MIST_TRY(left, hooks.run(HookPhase::After, containers_));
     MIST_TRY_VOID(note_ended(HookPhase::After, kAfterEnded));
-    MIST_TRY_VOID(remove(left, options_.wait));
+    note_what_stays(left);
+    MIST_TRY_VOID(remove(left.removals, options_.wait));
     MIST_TRY_VOID(remove(last, options_.wait));
     MIST_TRY_VOID(remove_late_arrivals());
     return remove_record();
+  }
+
+  // An object that the plan retains was announced with it.
+  void note_what_stays(const LeftByHooks& left) {
+    for (const auto& [key, why] : left.stays) {
+      const auto planned = std::ranges::find(plan_.removals, key, &PlannedAction::key);
+      if (planned != plan_.removals.end() && planned->kind == ActionKind::Retain) continue;
+      if (!stay_.insert(key).second) continue;
+      environment_.events.object({key.display(), "retained", why});
+      retain(report_, key, why);
+    }
   }
 
   bool has_hooks(HookPhase phase) const {
@@ -346,6 +393,7 @@ class UninstallRun {
   std::unique_ptr<ReleaseLock> lock_;
   Containers containers_;
   const std::set<ObjectKey> in_vain_;
+  std::set<ObjectKey> stay_;  // what hooks left and is retained
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// What happens to the dependents of an object that is deleted to be recreated. Pure; any thread.
+// How an object is deleted that is recreated: the fate of its dependents. Pure; any thread.
 
 #include "apply/plan/plan.h"
 #include "kube/client.h"
@@ -8,7 +8,7 @@ namespace mist::apply {
 
 /// The new StatefulSet takes over the Pods and claims of the old one (Orphan), unless it selects others. The
 /// Pods of a Job, and those of a StatefulSet that selects others, end before the new ones begin (Foreground).
-/// Whatever else an object owns goes with it (Background). All but Orphan delete what only the object owns.
+/// The dependents of everything else go in the background. All but Orphan delete what only the object owns.
 kube::Propagation replacement_propagation(const GroupKind& kind, bool selects_others);
 
 /// The same of a planned Replace, by its differences.
