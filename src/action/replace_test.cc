@@ -117,6 +117,86 @@ TEST_F(ReplaceTest, AReplacementThatWasInterruptedIsFinishedByTheNextWrite) {
   FAIL() << "never survived";
 }
 
+// An object that is left as it is, and the objects that it still uses.
+
+// Pods that mount a ConfigMap of this name, as whose account it names a key to images.
+std::string using_its_own(std::string_view app, std::string_view suffix) {
+  return fmt::format(
+      "---\n{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web}}, spec: {{selector: "
+      "{{matchLabels: {{app: {0}}}}}, template: {{metadata: {{labels: {{app: {0}}}}}, spec: "
+      "{{serviceAccountName: account-{1}, containers: [{{name: a, image: b}}], volumes: [{{name: c, "
+      "configMap: {{name: config-{1}}}}}]}}}}}}}}\n"
+      "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: config-{1}}}}}\n"
+      "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: unused-{1}}}}}\n"
+      "---\n{{apiVersion: v1, kind: ServiceAccount, metadata: {{name: account-{1}}}, imagePullSecrets: "
+      "[{{name: key-{1}}}]}}\n"
+      "---\n{{apiVersion: v1, kind: Secret, metadata: {{name: key-{1}}}}}\n",
+      app, suffix);
+}
+
+class UsedByLeftTest : public ReplaceTest {
+ protected:
+  void expect_used(const DeployReport& report) {
+    EXPECT_TRUE(cluster.has("ConfigMap", "default", "config-b"));
+    EXPECT_TRUE(cluster.has("ServiceAccount", "default", "account-b"));
+    EXPECT_TRUE(cluster.has("Secret", "default", "key-b")) << "the account, which stays, names it";
+    EXPECT_FALSE(cluster.has("ConfigMap", "default", "unused-b"));
+    EXPECT_TRUE(cluster.has("ConfigMap", "default", "config-a"));
+    EXPECT_EQ(report.but_for_left(), ", but for 4 objects");
+    EXPECT_EQ(reason(report, "config-b"), "Deployment default/web, which is left as it is, uses it");
+    EXPECT_EQ(reason(report, "key-b"), "ServiceAccount default/account-b, which stays, uses it");
+    for (const apply::InventoryItem& item : now().deployed->inventory)
+      EXPECT_EQ(item.retained, item.key.name.ends_with("-b")) << item.key.display();
+  }
+  void expect_gone() {
+    for (const std::string_view kind : {"ConfigMap", "ServiceAccount", "Secret"})
+      for (const std::string_view name : {"config-b", "account-b", "key-b"})
+        EXPECT_FALSE(cluster.has(kind, "default", name)) << name;
+  }
+  static std::string reason(const DeployReport& report, std::string_view name) {
+    for (const apply::PlannedAction& removal : report.plan.removals)
+      if (removal.key.name == name && removal.kind == apply::ActionKind::Retain) return removal.reason;
+    return "not retained";
+  }
+};
+
+TEST_F(UsedByLeftTest, WhatIsLeftKeepsWhatItUses) {
+  ASSERT_TRUE(install_now(using_its_own("a", "a")).ok());
+  cluster.set_before(immutable_selector);
+  ASSERT_TRUE(upgrade_now(using_its_own("b", "b"), {.allowed = {.replace = true}}).ok());
+  const auto dry = rollback_now(0, {.dry_run = DryRun::Client});
+  ASSERT_TRUE(dry.ok()) << dry.error().to_line();
+  EXPECT_EQ(dry->but_for_left(), ", but for 4 objects");
+  const auto report = rollback_now(0);
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  expect_used(*report);
+  // Once more it changes nothing.
+  const auto again = rollback_now(0);
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_FALSE(again->changed);
+  const auto replaced = rollback_now(0, {.allowed = {.replace = true}});
+  ASSERT_TRUE(replaced.ok()) << replaced.error().to_line();
+  EXPECT_EQ(replaced->but_for_left(), "");
+  expect_gone();
+}
+
+TEST_F(UsedByLeftTest, SoDoesWhatTheServerRefusesOnlyWhenItIsWritten) {
+  ASSERT_TRUE(install_now(using_its_own("a", "a")).ok());
+  ASSERT_TRUE(upgrade_now(using_its_own("a", "b")).ok());
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || call.dry_run || call.key.group_kind.kind != "Deployment") return std::nullopt;
+    return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "it may not change");
+  });
+  const auto report = rollback_now(0);
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  expect_used(*report);
+  cluster.set_before({});
+  const auto done = rollback_now(0);
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_EQ(done->but_for_left(), "");
+  expect_gone();
+}
+
 TEST_F(ReplaceTest, KeptObjectsAndClaimsAreNotReplacedWithoutTheirFlag) {
   const auto claim = [](std::string_view mode) {
     return fmt::format(

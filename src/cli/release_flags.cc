@@ -286,9 +286,10 @@ void print_deploy_report(const Invocation& invocation, World& world, const actio
   world.out.write(view::deploy_text(report, did, elapsed));
   // A dry run, and one that writes nothing, warns of nothing.
   if (!dry && !report.changed) {
-    for (const apply::PlannedAction& write : report.plan.writes)
-      if (write.recorded.left)
-        world.out.write(fmt::format("  {}\n", escape_controls(apply::left_words(write))));
+    for (const auto* actions : {&report.plan.writes, &report.plan.removals})
+      for (const apply::PlannedAction& action : *actions)
+        if (action.recorded.left)
+          world.out.write(fmt::format("  {}\n", escape_controls(apply::left_words(action))));
   }
   if (dry || !report.changed) return;
   if (!invocation.enabled("quiet")) world.out.write(what_next(invocation, report));

@@ -198,15 +198,18 @@ void Containers::let_go(PlannedAction& action, const Contents& contents) {
     unread_.insert(action.key);
   if (names.empty()) return;
   constexpr std::size_t kShown = 20;
-  action.reason += "; with it go, though the release does not own them: " + some_of(names, kShown);
+  if (action.with_it.empty())  // else it was said when this was decided before
+    action.reason += "; with it go, though the release does not own them: " + some_of(names, kShown);
   foreign_[action.key] = names;
   action.with_it = std::move(names);
 }
 
 Status Containers::settle(const Environment& environment, std::vector<PlannedAction>& removals,
                           const LiveState& live, const Context& context) {
+  std::set<ObjectKey> known;  // of an earlier decision
+  for (const Staying& each : staying_) known.insert(each.key);
   for (const PlannedAction& removal : removals) {
-    if (removal.kind == ActionKind::Retain)
+    if (removal.kind == ActionKind::Retain && !known.contains(removal.key))
       stays(removal.key, removal.resource.gvk.version,
             removal.owner.empty() ? "stays" : fmt::format("goes back to release {}", removal.owner), live);
   }
@@ -275,7 +278,7 @@ void Containers::tell_claims_that_go(std::vector<PlannedAction>& actions, Action
     const auto with_it = claims.find(action.uid);
     if (action.kind != kind || is_looked_into(action.key) || with_it == claims.end()) continue;
     const std::vector<std::string> names(with_it->second.begin(), with_it->second.end());
-    action.reason += "; with it go, since it owns them: " + some_of(names, 20);
+    if (action.with_it.empty()) action.reason += "; with it go, since it owns them: " + some_of(names, 20);
     foreign_[action.key] = names;
     action.with_it = names;
   }

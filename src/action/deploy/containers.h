@@ -37,7 +37,7 @@ class Containers {
   static Result<Containers> of_plan(const Environment& environment, apply::Plan& plan,
                                     const apply::LiveState& live, const apply::PruneRules& rules,
                                     const Context& context);
-  /// The same for removals alone.
+  /// The same for removals alone; again when more of them turn out to stay.
   Status settle(const Environment& environment, std::vector<apply::PlannedAction>& removals,
                 const apply::LiveState& live, const Context& context);
 

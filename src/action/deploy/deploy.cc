@@ -156,7 +156,8 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
       seen->seen_uids.emplace(live.value.string_at({"metadata", "uid"}));
   }
   encoding::Value before = before_adoption(seen->plan, seen->live);
-  seen->live.clear();  // thousands of objects are not kept through the run
+  // Thousands of objects are not kept through the run, unless it may turn out that some must stay.
+  if (seen->used.empty()) seen->live.clear();
   const std::string& action = intent.action_for(seen->state);
   Deployment deployment(environment, *seen, action, std::move(before));
   if (Status done = deployment.run(context); !done)

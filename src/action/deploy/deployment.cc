@@ -11,6 +11,7 @@
 #include "apply/plan/announce.h"
 #include "apply/plan/finished_job.h"
 #include "apply/plan/left_as_is.h"
+#include "apply/plan/used_by_left.h"
 #include "apply/wait/wait.h"
 #include "base/diagnosis.h"
 #include "base/one_line.h"
@@ -43,7 +44,7 @@ std::string recorded_message(const Error& failure) {
 
 Deployment::Deployment(const Environment& environment, const Look& look, std::string action,
                        encoding::Value before_adoption)
-    : environment_(environment), look_(look), store_(environment.client) {
+    : environment_(environment), look_(look), containers_(look.containers), store_(environment.client) {
   revision_.number = look.plan.revision;
   revision_.action = std::move(action);
   revision_.created = format_time(environment.clock.now());
@@ -219,7 +220,7 @@ apply::Execution Deployment::write() {
   execute_options.urgent = look_.options.wait;
   execute_options.leave_refused = look_.leaves_refused;
   execute_options.before_replacing = [this](const apply::PlannedAction& action) -> Status {
-    MIST_TRY(const std::string why, look_.containers.last_look(environment_, action.key, lock_->context()));
+    MIST_TRY(const std::string why, containers_.last_look(environment_, action.key, lock_->context()));
     if (why.empty()) return {};
     return error(ErrorKind::Conflict, "{} is not replaced: {}", action.key.display(), why)
         .with_hint("run the command again to see what can be done");
@@ -313,8 +314,8 @@ apply::RemovalReport Deployment::remove(const std::vector<apply::Removal>& remov
                                  {.timeout = look_.options.timeout,
                                   .last_look =
                                       [this](const apply::Removal& removal) {
-                                        return look_.containers.last_look(environment_, removal.key,
-                                                                          lock_->context());
+                                        return containers_.last_look(environment_, removal.key,
+                                                                     lock_->context());
                                       },
                                   .leave_denied = look_.leaves_refused,
                                   .gone_gates = apply::names_of_gates(look_.plan)},
@@ -334,12 +335,45 @@ Status Deployment::delete_first(const std::vector<const apply::PlannedAction*>& 
   return report.failure ? Status(*std::move(report.failure)) : Status();
 }
 
+// Objects that the server refused only when they were written still use what was to go; and that keeps what
+// contains it.
+Status Deployment::keep_what_is_used(const apply::Execution& execution) {
+  std::set<apply::ObjectKey> left;
+  for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
+    const apply::PlannedAction& write = look_.plan.writes[i];
+    if (write.recorded.left || !execution.left[i].empty()) left.insert(write.key);
+  }
+  std::vector<apply::PlannedAction> removals = look_.plan.removals;
+  const auto used = apply::used_by_left(look_.used, left);
+  bool any = false;
+  for (apply::PlannedAction& removal : removals) {
+    const auto found = used.find(removal.key);
+    if (removal.kind != apply::ActionKind::Delete || found == used.end()) continue;
+    removal.kind = apply::ActionKind::Retain;
+    removal.reason = found->second;
+    left_.emplace(removal.key, removal.reason);
+    any = true;
+  }
+  if (!any) return {};
+  MIST_TRY_VOID(containers_.settle(environment_, removals, look_.live, lock_->context()));
+  for (std::size_t i = 0; i < removals.size(); ++i) {
+    if (removals[i].kind == look_.plan.removals[i].kind) continue;
+    stayed_.emplace(removals[i].key, removals[i].reason);
+    environment_.events.object({removals[i].key.display(), "retained", removals[i].reason});
+  }
+  return {};
+}
+
 void Deployment::prune(apply::Execution& execution) {
   if (Status given = give_back(execution); !given) {
     execution.failure = std::move(given).error();
     return;
   }
   if (look_.plan.removals.empty()) return;
+  if (Status kept = keep_what_is_used(execution); !kept) {
+    execution.failure = std::move(kept).error();
+    return;
+  }
   // Created under one API group, an object may turn out to be what was to go under another.
   const std::set<std::string> written(execution.uids.begin(), execution.uids.end());
   const auto earlier = recorded();
@@ -365,6 +399,7 @@ void Deployment::prune(apply::Execution& execution) {
       environment_.events.object({action.key.display(), "retained", words});
       continue;
     }
+    if (stayed_.contains(action.key)) continue;
     const auto known = earlier.find(action.key);
     removals.push_back(apply::removal_of(action, known == earlier.end() ? nullptr : known->second));
     places.push_back(i);

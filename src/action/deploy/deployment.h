@@ -59,6 +59,7 @@ class Deployment {
                                    const std::set<apply::ObjectKey>& in_vain);
   apply::RemovalReport remove(const std::vector<apply::Removal>& removals);
   Status delete_first(const std::vector<const apply::PlannedAction*>& gates);
+  Status keep_what_is_used(const apply::Execution& execution);
   void prune(apply::Execution& execution);
   std::map<apimachinery::ObjectKey, const apimachinery::Object*> recorded() const;
   Status finish(release::RevisionStatus status);
@@ -71,6 +72,7 @@ class Deployment {
 
   const Environment& environment_;
   const Look& look_;
+  Containers containers_;
   release::Store store_;
   release::Revision revision_;
   std::optional<TakeOver> take_over_;  ///< other releases, locked until objects have moved or not

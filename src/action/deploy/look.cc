@@ -18,6 +18,7 @@
 #include "apply/plan/schema_check.h"
 #include "apply/plan/settle.h"
 #include "apply/plan/test_objects.h"
+#include "apply/plan/used_by_left.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "kube/api_failure.h"
@@ -249,6 +250,18 @@ void note_untold_adoptions(Look& look) {
   }
 }
 
+// Last of all, when it is known what is left. Objects that it uses stay with it, and with them what contains
+// them: containers are decided again, which may leave more.
+Status retain_what_is_used(const Environment& environment, Look& look, const Context& context) {
+  look.used = apply::used_removals(look.plan, look.live);
+  while (apply::retain_used_by_left(look.plan, look.used)) {
+    MIST_TRY(look.containers,
+             Containers::of_plan(environment, look.plan, look.live, look.options.allowed.prune, context));
+    apply::leave_refused(look.plan, look.live, {.allowed = look.options.allowed});
+  }
+  return {};
+}
+
 Status make_plan(const Environment& environment, Look& look, std::vector<apply::DesiredObject> desired,
                  const Owned& owned, const Context& context) {
   apply::PlanRules rules{.allowed = look.options.allowed};
@@ -282,10 +295,12 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   if (rendered && look.rendered.package.engine == apply::kChartEngine && !look.options.force_crds)
     MIST_TRY_VOID(check_definitions(environment, look.plan, look.live, context));
   MIST_TRY_VOID(check_namespaces(environment, look, context));
-  if (look.leaves_refused)
+  if (look.leaves_refused) {
     MIST_TRY_VOID(leave_dangling_owners(environment, look.plan, context));
-  else if (look.asks_about_changes)
+    MIST_TRY_VOID(retain_what_is_used(environment, look, context));
+  } else if (look.asks_about_changes) {
     MIST_TRY_VOID(refuse_dangling_owners(environment, look.plan, context));
+  }
   look.nothing_new = nothing_new(look);
   if (look.nothing_new) rest_hooks(look.plan);
   return {};

@@ -6,6 +6,7 @@
 
 #include "action/deploy/containers.h"
 #include "action/deploy/deploy.h"
+#include "apply/plan/used_by_left.h"
 #include "render/hidden_values.h"
 
 namespace mist::action {
@@ -30,6 +31,7 @@ struct Look {
   std::map<apimachinery::ObjectKey, apply::Unconverted> unconverted = {};
   std::vector<render::DrawnChange> drawn_changes = {};  ///< what accept_drawn() refuses; examine.h
   std::vector<render::AgingCertificate> aging = {};     ///< drawn certificates that want to be drawn again
+  apply::UsedRemovals used = {};   ///< what stays should one of these be left only when it is written
   bool namespace_missing = false;  ///< of the release: to be created before anything else
   bool leaves_refused = false;     ///< Intent::leaves_refused
   bool only_looks = false;         ///< apply::PlanRules::only_looks
