@@ -94,7 +94,7 @@ Status Deployment::run(const Context& context) {
   if (execution.ok()) prune_late_arrivals(execution);
   revision_.inventory = apply::inventory_after(look_.plan, execution);
   for (InventoryItem& item : revision_.inventory) item.retained |= stayed_.contains(item.key);
-  if (jobs_ended_) note_completed_jobs();
+  note_completed_jobs();
   if (execution.ok()) note_failed_jobs();
   if (execution.failure) return stop(*std::move(execution.failure));
   note_left(execution);
@@ -240,19 +240,24 @@ apply::Execution Deployment::write() {
 std::optional<Error> Deployment::wait(const apply::Execution& execution) {
   Status ready = apply::wait_until_ready(
       environment_.client, look_.state.id, apply::awaited_objects(look_.plan, execution),
-      {.timeout = look_.options.timeout, .jobs_end = look_.options.wait_for_jobs}, environment_.events,
-      lock_->context());
-  jobs_ended_ = ready.ok() && look_.options.wait_for_jobs;
+      {.timeout = look_.options.timeout,
+       .jobs_end = look_.options.wait_for_jobs,
+       .job_completed = [this](const apply::ObjectKey& key,
+                               bool seen) { completed_jobs_.emplace(key, seen); }},
+      environment_.events, lock_->context());
   if (ready.ok()) return std::nullopt;
   return std::move(ready).error().with_frame("while waiting for the release to become ready");
 }
 
-// These Jobs remove themselves later: whoever finds them gone must know that they had ended.
+// These Jobs remove themselves later: whoever finds them gone must know that they had ended. One that is
+// wanted suspended and is gone without its end was deleted, perhaps before it ran.
 void Deployment::note_completed_jobs() {
   for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
     const apply::PlannedAction& write = look_.plan.writes[i];
     const encoding::Value& wanted = look_.plan.desired[write.desired].rendered.object.value();
-    if (!look_.plan.is_hook(write) && apply::removes_itself(wanted)) revision_.inventory[i].ended = true;
+    const auto completed = completed_jobs_.find(write.key);
+    if (completed == completed_jobs_.end() || look_.plan.is_hook(write)) continue;
+    if (completed->second || !wanted.is_true_at({"spec", "suspend"})) revision_.inventory[i].ended = true;
   }
 }
 

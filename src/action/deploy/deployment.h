@@ -79,9 +79,9 @@ class Deployment {
   std::unique_ptr<release::ReleaseLock> lock_;
   std::vector<release::RevisionSummary> kept_;  // revisions that were there before this one
   bool stored_ = false;
-  bool jobs_ended_ = false;  // it was waited for their end
-  bool unclear_ = false;     // it may have been stored, though nobody said so
+  bool unclear_ = false;  // it may have been stored, though nobody said so
   std::optional<Recorded> failed_;
+  std::map<apimachinery::ObjectKey, bool> completed_jobs_;  // WaitOptions::job_completed
   std::map<apimachinery::ObjectKey, std::string> stayed_;
   std::map<apimachinery::ObjectKey, std::string> left_;
   std::mutex gone_first_mutex_;

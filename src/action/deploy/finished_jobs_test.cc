@@ -30,10 +30,36 @@ TEST_F(FinishedJobsTest, ASuspendedJobThatIsGoneIsMadeAgain) {
   const std::string job =
       "{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {ttlSecondsAfterFinished: 0, suspend: "
       "true}}\n";
-  ASSERT_TRUE(install_now(job).ok());
+  // As its controller does at once.
+  cluster.set_after([this](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && !call.dry_run && call.key.name == "once" && call.executed_ok)
+      cluster.set_status(call.key,
+                         *encoding::parse_yaml("{conditions: [{type: Suspended, status: 'True'}]}"));
+    return std::nullopt;
+  });
+  for (const bool wait : {false, true}) {
+    ASSERT_TRUE(install_now(job, {.wait = wait}).ok());
+    cluster.drop({{"batch", "Job"}, "default", "once"});
+    ASSERT_TRUE(upgrade_now(job).ok());
+    EXPECT_TRUE(cluster.has("Job.batch", "default", "once")) << wait;
+    ASSERT_TRUE(uninstall_now().ok());
+  }
+}
+
+TEST_F(FinishedJobsTest, AJobWhoseEndWasWaitedForIsNotRunAgain) {
+  const std::string job =
+      "{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {ttlSecondsAfterFinished: 86400}}\n";
+  cluster.set_after([this](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && !call.dry_run && call.key.name == "once" && call.executed_ok)
+      cluster.set_status(call.key, *encoding::parse_yaml("{conditions: [{type: Complete, status: 'True'}]}"));
+    return std::nullopt;
+  });
+  ASSERT_TRUE(install_now(job, {.wait = true}).ok());
   cluster.drop({{"batch", "Job"}, "default", "once"});
-  ASSERT_TRUE(upgrade_now(job).ok());
-  EXPECT_TRUE(cluster.has("Job.batch", "default", "once"));
+  const auto again = upgrade_now(job);
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_FALSE(again->changed);
+  EXPECT_FALSE(cluster.has("Job.batch", "default", "once"));
 }
 
 TEST_F(FinishedJobsTest, AJobThatCompletedBeforeAnUpgradeThatLeftItIsNotRunAgain) {

@@ -18,7 +18,8 @@ using UsedRemovals = std::map<ObjectKey, std::vector<ObjectKey>>;
 /// Of the objects that may be left, and of the deletes themselves.
 UsedRemovals used_removals(const Plan& plan, const LiveState& live);
 
-/// What the objects `left` use, directly or by way of other deletes; each with why it stays, in one sentence.
+/// The deletes that the objects `left` use, directly or by way of each other, with why each stays, in one
+/// sentence.
 std::map<ObjectKey, std::string> used_by_left(const UsedRemovals& used, const std::set<ObjectKey>& left);
 
 /// Makes Retains with RecordedAction::left of the deletes that the plan's left objects use. False: it has

@@ -242,11 +242,13 @@ class ObjectWaits::Impl {
     std::erase_if(group.pending, [&](Pending& pending) {
       if (pending.wait.key != job.key || pending.wait.uid != job.uid || !is_gone(group, pending))
         return false;
-      if (!state)
+      if (!state) {
         end(pending, WaitEnd::How::Lost, std::string(kDeleted), ended);
-      else
-        end(pending, state->health == Health::Failed ? WaitEnd::How::Failed : WaitEnd::How::Met,
-            state->detail, ended);
+        return true;
+      }
+      end(pending, state->health == Health::Failed ? WaitEnd::How::Failed : WaitEnd::How::Met, state->detail,
+          ended);
+      ended.back().end.gone = true;
       return true;
     });
     return !group.pending.empty();

@@ -45,6 +45,7 @@ struct WaitEnd {
     Broken,   ///< the server can't be watched: `failure`
   };
   How how = How::Met;
+  bool gone = false;        ///< of Met: a Job that has ended and removed itself (finished_job.h)
   std::string detail = {};  ///< what it was like at last, with its Pods' trouble where there is some
   std::string state = {};   ///< the same without the Pods
   Value live = {};          ///< as it was last seen; null: it never was

@@ -128,8 +128,9 @@ Readiness replica_set(const Value& r, const BindsLate&) {
 Readiness job(const Value& j, const BindsLate&) {
   if (const Value* failure = condition_of(j, "Failed"); is_true(failure)) return failed(say(*failure));
   if (is_true(condition_of(j, "Complete"))) return {};
-  // A suspended Job waits for somebody on purpose.
-  if (is_true(condition_of(j, "Suspended"))) return {Health::Ready, "it is suspended"};
+  // A suspended Job waits for somebody on purpose. Of one that was just resumed its controller still says so.
+  if (j.is_true_at({"spec", "suspend"}) && is_true(condition_of(j, "Suspended")))
+    return {Health::Ready, "it is suspended"};
   const Value* completions = j.at_path({"spec", "completions"});
   const std::int64_t want = completions != nullptr && completions->is_int() ? completions->as_int() : 1;
   const std::int64_t failed_pods = number(j, {"status", "failed"}, 0);

@@ -90,6 +90,15 @@ INSTANTIATE_TEST_SUITE_P(
             "{apiVersion: batch/v1, kind: Job, metadata: {}, status: {conditions: [{type: Failed, status: "
             "'True', reason: BackoffLimitExceeded}]}}",
             Health::Failed, "BackoffLimitExceeded"},
+        HealthCase{
+            "{apiVersion: batch/v1, kind: Job, metadata: {}, spec: {suspend: true}, status: {conditions: "
+            "[{type: Suspended, status: 'True'}]}}",
+            Health::Ready, "it is suspended"},
+        // Resumed just now: its controller has not looked yet.
+        HealthCase{
+            "{apiVersion: batch/v1, kind: Job, metadata: {}, spec: {suspend: false}, status: {conditions: "
+            "[{type: Suspended, status: 'True'}]}}",
+            Health::InProgress, "0 of 1 completions"},
         HealthCase{"{apiVersion: batch/v1, kind: Job, metadata: {}, status: {failed: 2}}", Health::InProgress,
                    "0 of 1 completions, 2 pods failed so far"},
         HealthCase{"{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {}, status: {phase: Lost}}",

@@ -108,6 +108,12 @@ class Waiting {
     return state;
   }
 
+  void note_completed(const AwaitedObject& object, const WaitEnd& end) const {
+    const std::optional<Readiness> job = ended_job(end.live);
+    const bool seen = job && job->health == Health::Ready;
+    if (options_.job_completed && (seen || end.gone)) options_.job_completed(object.key, seen);
+  }
+
   static std::string why(const WaitEnd& end) {
     if (end.how == WaitEnd::How::Failed) return end.detail;
     if (end.how == WaitEnd::How::Lost) return fmt::format("it {}", end.detail);
@@ -120,6 +126,7 @@ class Waiting {
     switch (end.how) {
       case WaitEnd::How::Met:
         events_.object({name, "ready", end.detail});
+        note_completed(*objects_[i], end);
         break;
       case WaitEnd::How::Failed:
         events_.object({name, "failed", end.detail});

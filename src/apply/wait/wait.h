@@ -2,6 +2,8 @@
 // Waiting until the objects of a release are ready (object_waits.h), or one object is as asked. Blocking; any
 // thread.
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,10 @@ struct WaitOptions {
   bool diagnose = true;                        ///< look for root causes (root_cause.h) when it fails
   Duration pods_after = PodWatch::kPatience;   ///< what isn't ready by then is explained by its Pods
   bool jobs_end = true;  ///< false: a Job is ready as soon as it has begun, as for helm --wait
+  /// Called for each Job that removes itself (finished_job.h) and that was ready because it had completed:
+  /// not for a suspended one, nor for one that has merely begun. `seen`: it was there; else that it is gone
+  /// tells. From any thread, one at a time, before the wait returns.
+  std::function<void(const ObjectKey&, bool seen)> job_completed = {};
 };
 
 /// Until every object is ready. Errors: Timeout, naming each object whose time is over and why it isn't
