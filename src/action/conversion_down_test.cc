@@ -47,6 +47,7 @@ class ConversionDownTest : public testing::ReleaseWorld {
  protected:
   ConversionDownTest() {
     cluster.set_before([this](const testing::FakeCall& call) -> std::optional<Error> {
+      if (dead) return error(ErrorKind::Retryable, "the process is gone");
       // It is repaired by another server, or by a CRD that needs none.
       const bool server = call.verb == "apply" && call.key.name == "server" && !call.dry_run && repairs;
       if (server || (call.verb == "patch" && call.key.name == "things.example.com")) down = false;
@@ -74,7 +75,7 @@ class ConversionDownTest : public testing::ReleaseWorld {
       return item.key.group_kind.kind == "Thing" && !item.uid.empty();
     });
   }
-  std::atomic<bool> down{false}, repairs{true};
+  std::atomic<bool> down{false}, repairs{true}, dead{false};
   std::atomic<int> still_away{0};  // requests that fail although it was repaired
   std::atomic<bool> only_writes{false};
   std::string readable;  // the version that needs no conversion
@@ -158,6 +159,37 @@ TEST_F(ConversionDownTest, IsNamedWhenNothingRepairsIt) {
   EXPECT_EQ(cluster.find("ConfigMap", "default", "server")->string_at({"data", "image"}), "b")
       << "the rest was written";
   EXPECT_TRUE(knows_thing());
+}
+
+// The record names them without the uids that nobody was there to write down.
+TEST_F(ConversionDownTest, UndoingDeletesAllThatADeadRunMade) {
+  const std::string other =
+      "---\n{apiVersion: example.com/v2, kind: Thing, metadata: {name: other, namespace: default}}\n";
+  const std::string fresh = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: fresh}}\n";
+  const Environment brief_term{
+      cluster, untiring, random, events, "tester", std::chrono::milliseconds(200), std::chrono::seconds(60)};
+  ASSERT_TRUE(
+      deploy(brief_term, id, install_intent(rendering(release_with("a", fresh))), {}, Context()).ok());
+  std::atomic<int> made{0};
+  cluster.set_after([&](const testing::FakeCall& call) -> std::optional<Error> {
+    const bool thing = call.verb == "apply" && !call.dry_run && call.key.group_kind.kind == "Thing";
+    if (thing && call.executed_ok && ++made == 2) dead = true;
+    return std::nullopt;
+  });
+  ASSERT_FALSE(deploy(brief_term, id, upgrade_intent(rendering(release_with("b", std::string(kOne) + other))),
+                      {}, Context())
+                   .ok());
+  cluster.set_after({});
+  ASSERT_EQ(made, 2);
+  dead = false;
+  cluster.drop({{"", "ConfigMap"}, "default", "fresh"});  // a create of the undoing has no uid, either
+  down = true;
+  const auto undone = recover(brief_term, id, {.undo = true, .deploy = {}}, Context());
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  for (const std::string_view name : {"one", "other"})
+    EXPECT_FALSE(cluster.has("Thing.example.com", "default", name)) << name;
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "fresh"));
+  EXPECT_EQ(now().owned().size(), 3u);
 }
 
 TEST_F(ConversionDownTest, AnUninstallSaysWhatKeepsItAndWhichFlagGoesOn) {

@@ -536,7 +536,9 @@ Result<Plan> make_plan(const Owner& owner, std::vector<DesiredObject> desired,
     }
   }
   MIST_TRY_VOID(refuse_same_objects(plan));
-  // A key that is no longer wanted may be another name of what is: the uid says which object it is.
+  // A key that is no longer wanted may be another name of what is: the uid says which object it is. Of some
+  // removals it isn't known: those of objects that can't be read now, whose create got no answer. Each
+  // counts.
   std::set<std::string> uids;
   for (const PlannedAction& action : plan.writes) uids.insert(action.uid);
   for (InventoryItem& hook : waiting) {
@@ -548,7 +550,8 @@ Result<Plan> make_plan(const Owner& owner, std::vector<DesiredObject> desired,
   for (const InventoryItem& item : owned) {
     if (item.hook && sleeping.contains(item.key)) continue;
     auto removal = planner.removal(item, wanted);
-    if (removal && uids.insert(removal->uid).second) plan.removals.push_back(*std::move(removal));
+    if (!removal || (!removal->uid.empty() && !uids.insert(removal->uid).second)) continue;
+    plan.removals.push_back(*std::move(removal));
   }
   // Discovery may still know what a definition defined before it was deleted.
   const std::set<GroupKind> arriving = kinds_defined_by(plan, ActionKind::Create);
