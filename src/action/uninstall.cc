@@ -4,7 +4,7 @@
 #include <set>
 
 #include "action/deploy/deploy.h"
-#include "action/deploy/late_deletes.h"
+#include "action/deploy/late_writes.h"
 #include "action/deploy/recorded_options.h"
 #include "action/deploy/take_over.h"
 #include "action/kept_by.h"
@@ -198,9 +198,13 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
   MIST_TRY(UninstallPlan plan, look_and_plan(environment, std::move(state), options, context));
   warn_of_keeper(environment, plan.state, KeptChange::Uninstall, context);
   if (options.dry_run) return plan;
-  std::set<ObjectKey> going = going_by(plan.removals);
-  for (const apply::DesiredObject& hook : plan.hooks) going.insert(hook.key);
-  MIST_TRY(const std::size_t written, outdate_late_deletes(environment, plan.state, going, context));
+  OwnWrites own;
+  own.add(plan.removals);
+  for (const apply::DesiredObject& hook : plan.hooks) {
+    const Value& wanted = hook.rendered.object.value();
+    if (apply::kept_because(hook.key, &wanted, options.rules).empty()) own.add_deleted(hook.key);
+  }
+  MIST_TRY(const std::size_t written, outdate_late_writes(environment, plan.state, own, context));
   if (written == 0) return plan;
   return look_and_plan(environment, std::move(plan.state), options, context);
 }

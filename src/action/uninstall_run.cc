@@ -4,7 +4,7 @@
 #include <set>
 
 #include "action/deploy/adopted.h"
-#include "action/deploy/late_deletes.h"
+#include "action/deploy/late_writes.h"
 #include "action/deploy/recorded_options.h"
 #include "action/deploy/take_over.h"
 #include "action/recover/labelled.h"

@@ -174,8 +174,8 @@ def two(t, **data):
     return t.package("two", config_map("stays"), config_map("disputed", data))
 
 
-def late_delete(t, holder, process, *successor):
-    """A DELETE of `process` arrives after somebody else took the release over; then it wakes up itself."""
+def late_write(t, holder, process, *successor):
+    """A request of `process` arrives after somebody else took the release over; then it wakes up itself."""
     holder.stop(t, process)
     before = t.kube.get("ConfigMap", t.ns, "disputed")["metadata"]["uid"]
     t.run(*successor, "--lock-wait", "20s")
@@ -195,7 +195,7 @@ def a_late_delete_spares_what_the_successor_wrote(t):
     holder = Holder(t, "DELETE", "/configmaps/disputed")
     without = t.package("one", config_map("stays"))
     process = t.start("upgrade", "web", "-p", without, kubeconfig=holder.kubeconfig, term_ms=TERM_MS)
-    late_delete(t, holder, process, "upgrade", "web", "-p", two(t, key="2"))
+    late_write(t, holder, process, "upgrade", "web", "-p", two(t, key="2"))
     equal(t.kube.get("ConfigMap", t.ns, "disputed")["data"], {"key": "2"})
 
 
@@ -206,7 +206,28 @@ def a_late_delete_spares_what_the_successor_found_as_wanted(t):
     holder = Holder(t, "DELETE", "/configmaps/disputed")
     without = t.package("one", config_map("stays"))
     process = t.start("upgrade", "web", "-p", without, kubeconfig=holder.kubeconfig, term_ms=TERM_MS)
-    late_delete(t, holder, process, "upgrade", "web", "-p", package)
+    late_write(t, holder, process, "upgrade", "web", "-p", package)
+
+
+def stopped_update(t):
+    """An upgrade from key 1 to 2, whose update is held."""
+    t.run("install", "web", "-p", two(t, key="1"))
+    holder = Holder(t, "PATCH", "/configmaps/disputed")
+    return holder, t.start("upgrade", "web", "-p", two(t, key="2"), kubeconfig=holder.kubeconfig, term_ms=TERM_MS)
+
+
+@test(waits=True)
+def a_late_update_does_not_change_what_its_undoing_left(t):
+    holder, process = stopped_update(t)
+    late_write(t, holder, process, "recover", "web", "--undo", "--yes")
+    equal(t.kube.get("ConfigMap", t.ns, "disputed")["data"], {"key": "1"})
+
+
+@test(waits=True)
+def a_late_update_does_not_change_what_the_successor_wrote(t):
+    holder, process = stopped_update(t)
+    late_write(t, holder, process, "upgrade", "web", "-p", two(t, key="3"))
+    equal(t.kube.get("ConfigMap", t.ns, "disputed")["data"], {"key": "3"})
 
 
 @test(waits=True)
@@ -214,7 +235,7 @@ def a_late_delete_of_an_uninstall_spares_what_its_undoing_found(t):
     t.run("install", "web", "-p", two(t, key="1"))
     holder = Holder(t, "DELETE", "/configmaps/disputed")
     process = t.start("uninstall", "web", "--yes", kubeconfig=holder.kubeconfig, term_ms=TERM_MS)
-    late_delete(t, holder, process, "recover", "web", "--undo", "--yes")
+    late_write(t, holder, process, "recover", "web", "--undo", "--yes")
 
 
 @test(waits=True)
@@ -274,7 +295,7 @@ CLAIM = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name
 
 
 def late_delete_of_what_is_left(t, holder, process, kind, name, *successor):
-    """As late_delete(), of what the successor neither writes nor deletes."""
+    """As late_write(), of what the successor neither writes nor deletes."""
     holder.stop(t, process)
     before = t.kube.get(kind, t.ns, name)["metadata"]
     t.run(*successor, "--lock-wait", "20s")

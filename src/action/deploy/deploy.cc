@@ -7,7 +7,7 @@
 #include "action/deploy/adopted.h"
 #include "action/deploy/deployment.h"
 #include "action/deploy/examine.h"
-#include "action/deploy/late_deletes.h"
+#include "action/deploy/late_writes.h"
 #include "action/deploy/look.h"
 #include "action/deploy/server_dry_run.h"
 #include "action/kept_by.h"
@@ -92,12 +92,13 @@ Status wait_for_what_is_there(const Environment& environment, const Look& look, 
       .in("while waiting for the release to become ready; nothing had to be written");
 }
 
-// Objects that a stopped run may still be deleting, and that this one leaves, are written first: those that
-// are seen after that stay.
-Status outdate_late_deletes(const Environment& environment, Look& look, const Context& context) {
-  std::set<apimachinery::ObjectKey> going = going_by(look.plan.removals);
-  going.merge(going_by(look.plan.writes));
-  MIST_TRY(const std::size_t written, outdate_late_deletes(environment, look.state, going, context));
+// Objects that a stopped run may still be writing, and that this one leaves, are written first: those that
+// are seen after that stay as they are.
+Status outdate_late_writes(const Environment& environment, Look& look, const Context& context) {
+  OwnWrites own;
+  own.add(look.plan.removals);
+  own.add(look.plan.writes);
+  MIST_TRY(const std::size_t written, outdate_late_writes(environment, look.state, own, context));
   if (written == 0) return {};
   return look_again(environment, look, context);
 }
@@ -116,7 +117,7 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
   if (!(intent.may_change_nothing && seen->nothing_new))
     warn_of_keeper(environment, seen->state, KeptChange::Deploy, context);
   if (options.dry_run == DryRun::No) {
-    if (Status kept = outdate_late_deletes(environment, *seen, context); !kept)
+    if (Status kept = outdate_late_writes(environment, *seen, context); !kept)
       return {std::move(kept).error()};
   }
   if (intent.agree) {

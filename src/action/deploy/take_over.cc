@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "action/deploy/containers.h"
-#include "action/deploy/late_deletes.h"
+#include "action/deploy/late_writes.h"
 #include "action/deploy/recorded_options.h"
 #include "apply/execute/remove.h"
 #include "apply/marks.h"
@@ -195,6 +195,32 @@ Result<encoding::Value> replace_back(const Environment& environment, const kube:
   return environment.client.apply(ref, fresh, options, context);
 }
 
+// At a version at which it is still ours: should this arrive late, what was written since is newer.
+// Controllers write all the time.
+Result<encoding::Value> apply_back(const Environment& environment, const kube::ObjectRef& ref,
+                                   const Return& going, const kube::ApplyOptions& options,
+                                   const Context& context) {
+  constexpr int kTries = 20;
+  encoding::Value object = going.object;
+  std::string version = going.seen;
+  for (int tries = 1;; ++tries) {
+    if (!version.empty()) object["metadata"].set("resourceVersion", version);
+    auto written = environment.client.apply(ref, object, options, context);
+    const bool outdated = !written.ok() && written.error().kind == ErrorKind::Conflict &&
+                          !kube::is_field_conflict(written.error()) &&
+                          !kube::is_other_object(written.error());
+    if (!outdated || tries == kTries) return written;
+    MIST_TRY(const encoding::Value now, environment.client.get(ref, context));
+    const std::string owner = apply::marks_of(now).part_of;
+    const bool of_others =
+        !owner.empty() && owner != going.part_of && owner != apply::marks_of(going.object).part_of;
+    if (of_others || now.string_at({"metadata", "resourceVersion"}) == version) return written;
+    version = now.string_at({"metadata", "resourceVersion"});
+    environment.clock.sleep(std::chrono::milliseconds(50), context.stop());
+    MIST_TRY_VOID(context.check());
+  }
+}
+
 // Its uid; nullopt: it is gone, or another object by now.
 Result<std::optional<std::string>> write_back(const Environment& environment, const Return& going,
                                               const Context& context) {
@@ -203,7 +229,7 @@ Result<std::optional<std::string>> write_back(const Environment& environment, co
   if (!resource) return std::optional<std::string>();
   const kube::ObjectRef ref{*resource, going.item.key.ns, going.item.key.name};
   const kube::ApplyOptions options{.force = going.force_conflicts};
-  auto written = environment.client.apply(ref, going.object, options, context);
+  auto written = apply_back(environment, ref, going, options, context);
   if (!written.ok() && kube::is_immutable(written.error())) {
     if (!going.replace)
       return std::move(written).error().with_hint(
@@ -393,7 +419,7 @@ void TakeOver::repair(const Environment& environment, const ReleaseId& id, const
     other.state = *std::move(state);
     if (other.state.anchor->lock && ends_move) {
       MIST_TRY(other.state, read_release_to_write(environment, id, operation, context));
-      MIST_TRY_VOID(outdate_late_deletes(environment, other.state, {}, context, operation));
+      MIST_TRY_VOID(outdate_late_writes(environment, other.state, {}, context, operation));
     } else if (const auto& held = other.state.anchor->lock) {
       return error(ErrorKind::Conflict, "{} has been running \"{}\" since {}", held->holder, held->operation,
                    held->acquired);
@@ -422,7 +448,7 @@ Result<std::optional<TakeOver::Other>> TakeOver::lock(const Environment& environ
     if (!other.state.anchor) return std::optional<Other>();
     // Nobody would know any more that its lock had a silent holder.
     if (other.state.silent_lock)
-      MIST_TRY_VOID(outdate_late_deletes(environment, other.state, {}, context, operation));
+      MIST_TRY_VOID(outdate_late_writes(environment, other.state, {}, context, operation));
     other.store = std::make_unique<release::Store>(environment.client);
     auto lock = release::ReleaseLock::acquire(lock_world(environment, *other.store), *other.state.anchor, {},
                                               lock_options(environment, operation, other.state), context);

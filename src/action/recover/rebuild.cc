@@ -5,7 +5,7 @@
 #include <set>
 
 #include "action/deploy/deploy.h"
-#include "action/deploy/late_deletes.h"
+#include "action/deploy/late_writes.h"
 #include "action/recover/labelled.h"
 #include "action/recover/record_head.h"
 #include "apply/fields/field_owners.h"
@@ -154,7 +154,7 @@ Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState st
 Status rebuild(const Environment& environment, RebuildPlan& plan, const Context& context) {
   ReleaseState& state = plan.state;
   Revision& revision = plan.revision;
-  MIST_TRY_VOID(outdate_late_deletes(environment, state, {}, context));
+  MIST_TRY_VOID(outdate_late_writes(environment, state, {}, context));
   const Activity activity(environment.events, fmt::format("recording revision v{}", revision.number));
   release::Store store(environment.client);
   const auto group_kinds = group_kinds_of(revision.inventory);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "action/deploy/late_deletes.h"
+#include "action/deploy/late_writes.h"
 #include "action/deploy/recorded_options.h"
 #include "action/deploy/take_over.h"
 #include "action/deploy/untold_moves.h"
@@ -224,7 +224,7 @@ class Recovery {
   // Makes the head say what the newest stored revision says; what nobody recorded was never begun.
   Status settle_head(const ReleaseState& state, const std::vector<UntoldMove>& given_away) {
     Revision newest = *settled_revision(state);
-    MIST_TRY_VOID(outdate_late_deletes(environment_, state, {}, context_));
+    MIST_TRY_VOID(outdate_late_writes(environment_, state, {}, context_));
     release::Store store(environment_.client);
     MIST_TRY(const std::unique_ptr<ReleaseLock> lock,
              ReleaseLock::acquire(lock_world(environment_, store), *state.anchor, {},

@@ -165,6 +165,48 @@ TEST_F(OwnPolicies, OneThatGoesIsDeletedFirst) {
   EXPECT_EQ(deleted, 1);
 }
 
+struct Outdated : ::testing::Test {
+  Outdated() {
+    EXPECT_TRUE(execute_writes(cluster, plan_with("1"), {}, events, Context()).ok());
+    plan = plan_with("2");
+  }
+  Plan plan_with(std::string_view value) {
+    return testing::plan_of(
+        cluster, id,
+        fmt::format("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: one}}, data: {{a: '{}'}}}}",
+                    value));
+  }
+  Value live() { return *cluster.find("ConfigMap", "default", "one"); }
+
+  const Owner id{"default", "shop"};
+  FakeCluster cluster;
+  NullEventSink events;
+  Plan plan;
+};
+
+// Controllers write all the time.
+TEST_F(Outdated, AnObjectThatChangedSinceTheLookIsLookedAtAgain) {
+  Value changed = live();
+  changed["metadata"]["annotations"].set("example.com/seen", "now");
+  cluster.put(changed, "controller");
+  cluster.clear_calls();
+  const Execution done = execute_writes(cluster, plan, {}, events, Context());
+  ASSERT_TRUE(done.ok()) << done.failure->to_line();
+  EXPECT_EQ(live().string_at({"data", "a"}), "2");
+  EXPECT_EQ(cluster.count("apply"), 2U);
+  EXPECT_EQ(cluster.count("get"), 1U);
+}
+
+TEST_F(Outdated, AnObjectThatSomebodyTookSinceTheLookIsNotWritten) {
+  Value taken = live();
+  taken["metadata"]["labels"].set(kPartOfLabel, "applyset-theirs");
+  cluster.put(taken, "somebody");
+  const Execution done = execute_writes(cluster, plan, {}, events, Context());
+  ASSERT_FALSE(done.ok());
+  EXPECT_THAT(done.failure->message, HasSubstr("now belongs to"));
+  EXPECT_EQ(live().string_at({"data", "a"}), "1");
+}
+
 // The hint for a 409 depends on what the server says it is about.
 TEST(Execute, OnlyFieldsOfOtherManagersAreToBeForced) {
   constexpr std::string_view kOne =

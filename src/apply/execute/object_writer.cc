@@ -59,10 +59,10 @@ class ObjectWriter::Sending {
     Value object = with_version(desired.rendered, action.recorded.revision);
     const bool create = action.kind == ActionKind::Create || action.kind == ActionKind::Replace;
     // resourceVersion "1" can't be any object's: the server creates, or answers 409 and writes nothing.
-    if (create)
-      object["metadata"].set("resourceVersion", "1");
-    else
-      object["metadata"].set("uid", action.uid);
+    // An update names the version of the look: should it arrive after the lock was lost, what its next holder
+    // wrote is newer.
+    if (!create) object["metadata"].set("uid", action.uid);
+    set_version(object, create ? "1" : action.live.resource_version);
     Moment moment(context_);
     MIST_TRY(kube::ObjectRef ref, reference(action, moment));
     if (action.late && ref.resource.namespaced) object["metadata"].set("namespace", ref.ns);
@@ -72,29 +72,28 @@ class ObjectWriter::Sending {
     kube::ApplyOptions apply;
     apply.field_manager = plan_.owner.manager;
     apply.force = options_.force_conflicts;
-    bool guarded = !create && !action.live.version.empty();
-    if (guarded) object["metadata"].set("resourceVersion", action.live.version);
     if (action.transfer && !create) {
       MIST_TRY(const std::string version, take_fields(ref, action, object));
-      guarded = guarded || !version.empty();
-      if (!version.empty()) object["metadata"].set("resourceVersion", version);
+      set_version(object, version);
     }
     const bool empties = !create && std::ranges::any_of(action.differences, &FieldDifference::empties);
     if (empties) {
       MIST_TRY(const std::string version, empty_first(ref, action, desired, action.uid));
-      if (guarded && !version.empty()) object["metadata"].set("resourceVersion", version);
+      set_version(object, version);
     }
-    auto applied = action.live.unreadable
-                       ? apply_when_converted(ref, action, object, apply)
-                       : kube::apply_over_lost_version(client_, ref, object, apply, context_);
+    auto applied = action.live.unreadable ? apply_when_converted(ref, action, object, apply)
+                                          : apply_over_lost_version(ref, action, object, apply, moment);
     // Read from the server's cache, or not there before: only now its webhook is asked.
     if (!action.live.unreadable && !applied.ok() && needs_conversion(ref, applied.error()))
       applied = apply_when_converted(ref, action, object, apply);
     while (!applied.ok()) {
-      const bool outdated = guarded && is_outdated(applied.error());
-      if (!outdated && !may_pass(action, applied.error())) break;
-      if (!moment.pause()) break;
-      if (outdated) MIST_TRY_VOID(renew_version(ref, action, object));
+      const bool passes = may_pass(action, applied.error());
+      const bool outdated = !create && is_outdated(applied.error());
+      if ((!outdated && !passes) || !moment.pause()) break;
+      if (outdated) {
+        MIST_TRY(const bool renewed, renew_version(ref, action, object));
+        if (!renewed && !passes) break;
+      }
       if (action.late) ref = served_reference(action, ref);
       applied = client_.apply(ref, object, apply, context_);
     }
@@ -106,9 +105,9 @@ class ObjectWriter::Sending {
                                           desired.rendered.object.label(kPartOfLabel);
       if (ours) {
         MIST_TRY_VOID(is_no_other(action, std::string(there->string_at({"metadata", "uid"}))));
-        object["metadata"].erase("resourceVersion");
         object["metadata"].set("uid", there->string_at({"metadata", "uid"}));
-        applied = client_.apply(ref, object, apply, context_);
+        set_version(object, there->string_at({"metadata", "resourceVersion"}));
+        applied = apply_until_current(ref, action, object, apply, moment);
       } else if (there.ok()) {
         return error(ErrorKind::Conflict, "{} appeared while the plan was carried out", action.key.display())
             .with_hint("run the command again to see what it belongs to");
@@ -127,8 +126,8 @@ class ObjectWriter::Sending {
       if (!version.empty()) written.version = version;
     }
     if (takes_wanted(action, desired, left)) {
-      object["metadata"].erase("resourceVersion");
-      MIST_TRY(*applied, client_.apply(ref, object, apply, context_));
+      set_version(object, written.version);
+      MIST_TRY(*applied, apply_until_current(ref, action, object, apply, moment));
       written.version = applied->string_at({"metadata", "resourceVersion"});
       left = differences_of(desired, *applied, plan_.owner.manager);
     }
@@ -256,14 +255,30 @@ class ObjectWriter::Sending {
     return {};
   }
 
+  // An object that the plan could not read is looked at as soon as it can be.
+  Result<Value> look_and_apply(const kube::ObjectRef& ref, const PlannedAction& action, Value& object,
+                               const kube::ApplyOptions& apply, const Context& context) {
+    if (!action.uid.empty() && object.string_at({"metadata", "resourceVersion"}).empty()) {
+      auto there = client_.get(ref, context);
+      const bool may_pass_yet = !there.ok() && (there.error().kind == ErrorKind::Retryable ||
+                                                there.error().kind == ErrorKind::Timeout);
+      if (may_pass_yet) return std::move(there).error();
+      if (there.ok()) {
+        MIST_TRY_VOID(is_still_whose_it_was(action, *there));
+        set_version(object, there->string_at({"metadata", "resourceVersion"}));
+      }
+    }
+    return client_.apply(ref, object, apply, context);
+  }
+
   // Until the conversion webhook of its kind answers, the server can't write the object either. The objects
   // that repair the webhook were just written, and take their time.
-  Result<Value> apply_when_converted(const kube::ObjectRef& ref, const PlannedAction& action,
-                                     const Value& object, const kube::ApplyOptions& apply) {
+  Result<Value> apply_when_converted(const kube::ObjectRef& ref, const PlannedAction& action, Value& object,
+                                     const kube::ApplyOptions& apply) {
     const Context limited = context_.with_timeout(options_.edge_timeout);
     std::string last;
     for (;;) {
-      auto applied = client_.apply(ref, object, apply, limited);
+      auto applied = look_and_apply(ref, action, object, apply, limited);
       if (applied.ok() || !context_.check().ok()) return applied;
       const Error& failure = applied.error();
       if (failure.kind != ErrorKind::Retryable && failure.kind != ErrorKind::Timeout) return applied;
@@ -293,8 +308,8 @@ class ObjectWriter::Sending {
   }
 
   // The last writer would get the object, whatever the other release was told: every release writes as the
-  // field manager `mistctl`. So an object that isn't ours is written at a version at which its owner is still
-  // the planned one. The object changes all the time for other reasons: its status, for one.
+  // field manager `mistctl`. So each object is written at a version at which its owner is still the planned
+  // one. The object changes all the time for other reasons: its status, for one.
   Status is_still_whose_it_was(const PlannedAction& action, const Value& there) const {
     const Marks now = marks_of(there);
     // Ours: our own first try, whose answer was lost.
@@ -309,11 +324,41 @@ class ObjectWriter::Sending {
         .with_hint("run the command again to see what can be done");
   }
 
-  Status renew_version(const kube::ObjectRef& ref, const PlannedAction& action, Value& object) {
+  static void set_version(Value& object, std::string_view version) {
+    if (!version.empty()) object["metadata"].set("resourceVersion", version);
+  }
+
+  // Asks our lock's guard, as every request does: a run that lost its lock gets no further. False: it is
+  // still of the version that was sent, so something else refused it.
+  Result<bool> renew_version(const kube::ObjectRef& ref, const PlannedAction& action, Value& object) {
     MIST_TRY(const Value there, client_.get(ref, context_));
     MIST_TRY_VOID(is_still_whose_it_was(action, there));
-    object["metadata"].set("resourceVersion", there.string_at({"metadata", "resourceVersion"}));
-    return {};
+    const std::string sent(object.string_at({"metadata", "resourceVersion"}));
+    set_version(object, there.string_at({"metadata", "resourceVersion"}));
+    return sent != object.string_at({"metadata", "resourceVersion"});
+  }
+
+  Result<Value> apply_until_current(const kube::ObjectRef& ref, const PlannedAction& action, Value& object,
+                                    const kube::ApplyOptions& apply, Moment& moment) {
+    for (;;) {
+      auto applied = client_.apply(ref, object, apply, context_);
+      if (applied.ok() || !is_outdated(applied.error()) || !moment.pause()) return applied;
+      MIST_TRY(const bool renewed, renew_version(ref, action, object));
+      if (!renewed) return applied;
+    }
+  }
+
+  // The owners of an outdated version aren't renewed, and until they are the server tells of nothing else.
+  Result<Value> apply_over_lost_version(const kube::ObjectRef& ref, const PlannedAction& action,
+                                        Value& object, const kube::ApplyOptions& apply, Moment& moment) {
+    for (;;) {
+      auto applied = kube::apply_over_lost_version(client_, ref, object, apply, context_);
+      const bool lost = !applied.ok() &&
+                        (kube::is_lost_version(applied.error()) || kube::is_narrow_version(applied.error()));
+      if (!lost || action.uid.empty() || !moment.pause()) return applied;
+      MIST_TRY(const bool renewed, renew_version(ref, action, object));
+      if (!renewed) return applied;
+    }
   }
 
   // Nullopt: another object is there, as the apply will say, which names the uid.

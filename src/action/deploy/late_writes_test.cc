@@ -1,15 +1,17 @@
-// A run is stopped with a DELETE on its way, somebody else takes over, and then the DELETE arrives.
+// A run is stopped with a request on its way, somebody else takes over, and then the request arrives.
 
-#include "action/deploy/late_deletes.h"
+#include "action/deploy/late_writes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 
 #include "action/recover/recover.h"
 #include "encoding/yaml.h"
 #include "testing/api_refusal.h"
+#include "testing/client_with_logs.h"
 #include "testing/release_world.h"
 
 namespace mist::action {
@@ -36,7 +38,7 @@ std::string web(std::string_view app) {
       app);
 }
 
-class LateDeletesTest : public testing::ReleaseWorld {
+class LateWritesTest : public testing::ReleaseWorld {
  protected:
   const std::string kRest{testing::kTwoConfigMaps};
 
@@ -105,7 +107,7 @@ class LateDeletesTest : public testing::ReleaseWorld {
   }
   std::vector<std::string> at_risk() {
     std::vector<std::string> names;
-    for (const apply::InventoryItem& item : may_be_deleted_late(now())) names.push_back(item.key.name);
+    for (const LateWrite& late : may_be_written_late(now())) names.push_back(late.item.key.name);
     return names;
   }
 
@@ -113,7 +115,7 @@ class LateDeletesTest : public testing::ReleaseWorld {
   kube::DeleteOptions sent_;
 };
 
-TEST_F(LateDeletesTest, OfAnUninstallSpareARetainedClaim) {
+TEST_F(LateWritesTest, OfAnUninstallSpareARetainedClaim) {
   ASSERT_TRUE(install_now(kRest + std::string(kClaim)).ok());
   ASSERT_TRUE(upgrade_now(kRest).ok());
   stop_at_delete("PersistentVolumeClaim", "data",
@@ -122,7 +124,7 @@ TEST_F(LateDeletesTest, OfAnUninstallSpareARetainedClaim) {
   arrives_in_vain();
 }
 
-TEST_F(LateDeletesTest, OfAnUpgradeSpareARetainedClaim) {
+TEST_F(LateWritesTest, OfAnUpgradeSpareARetainedClaim) {
   ASSERT_TRUE(install_now(kRest + std::string(kClaim)).ok());
   ASSERT_TRUE(upgrade_now(kRest).ok());
   stop_at_delete("PersistentVolumeClaim", "data", [&] {
@@ -133,7 +135,7 @@ TEST_F(LateDeletesTest, OfAnUpgradeSpareARetainedClaim) {
   arrives_in_vain();
 }
 
-TEST_F(LateDeletesTest, SpareWhatIsWantedAgain) {
+TEST_F(LateWritesTest, SpareWhatIsWantedAgain) {
   ASSERT_TRUE(install_now(kRest + std::string(kClaim)).ok());
   stop_at_delete("ConfigMap", "two", [&] { return deploys(with(upgrade_intent, std::string(kClaim))); });
   EXPECT_THAT(at_risk(), UnorderedElementsAre("one", "two"));
@@ -141,14 +143,14 @@ TEST_F(LateDeletesTest, SpareWhatIsWantedAgain) {
   arrives_in_vain();
 }
 
-TEST_F(LateDeletesTest, OfAnUninstallSpareAHookThatNobodyRunsAgain) {
+TEST_F(LateWritesTest, OfAnUninstallSpareAHookThatNobodyRunsAgain) {
   ASSERT_TRUE(deploys(with(install_intent, kRest + std::string(kHook), "helm")));
   stop_at_delete("Secret", "hooked", [&] { return uninstalls({}); });
   undo();
   arrives_in_vain();
 }
 
-TEST_F(LateDeletesTest, OfAHookThatWasToRunAgainSpareItWhereItIsKept) {
+TEST_F(LateWritesTest, OfAHookThatWasToRunAgainSpareItWhereItIsKept) {
   const std::string hook =
       "---\n{apiVersion: v1, kind: Secret, metadata: {name: hooked, annotations: {helm.sh/hook: "
       "'pre-install,pre-upgrade'}}, stringData: {p: x}}\n";
@@ -159,7 +161,7 @@ TEST_F(LateDeletesTest, OfAHookThatWasToRunAgainSpareItWhereItIsKept) {
   arrives_in_vain();
 }
 
-TEST_F(LateDeletesTest, OfAReplacementSpareWhatIsKeptAfterAll) {
+TEST_F(LateWritesTest, OfAReplacementSpareWhatIsKeptAfterAll) {
   ASSERT_TRUE(install_now(kRest + web("x")).ok());
   stop_at_delete("Deployment.apps", "web", [&] {
     return deploys(with(upgrade_intent, kRest + web("y")), {.allowed = {.replace = true}});
@@ -168,7 +170,7 @@ TEST_F(LateDeletesTest, OfAReplacementSpareWhatIsKeptAfterAll) {
   arrives_in_vain();
 }
 
-TEST_F(LateDeletesTest, OfAReplacementSpareWhatIsNobodysAfterAll) {
+TEST_F(LateWritesTest, OfAReplacementSpareWhatIsNobodysAfterAll) {
   cluster.put(*encoding::parse_yaml(web("x")));
   stop_at_delete("Deployment.apps", "web", [&] {
     return deploys(with(install_intent, kRest + web("y")), {.allowed = {.adopt = true, .replace = true}});
@@ -178,7 +180,7 @@ TEST_F(LateDeletesTest, OfAReplacementSpareWhatIsNobodysAfterAll) {
 }
 
 // Their record tells nothing of what the taker replaces.
-TEST_F(LateDeletesTest, OfAMoveSpareWhatDidNotMove) {
+TEST_F(LateWritesTest, OfAMoveSpareWhatDidNotMove) {
   ASSERT_TRUE(install_now(kRest + web("x")).ok());
   const release::ReleaseId ours = std::exchange(id, {"default", "taker"});
   stop_at_delete("Deployment.apps", "web", [&] {
@@ -190,7 +192,7 @@ TEST_F(LateDeletesTest, OfAMoveSpareWhatDidNotMove) {
   arrives_in_vain();
 }
 
-TEST_F(LateDeletesTest, OfAMoveSpareWhatItsUndoingLeaves) {
+TEST_F(LateWritesTest, OfAMoveSpareWhatItsUndoingLeaves) {
   ASSERT_TRUE(install_now(kRest + web("x")).ok());
   const release::ReleaseId theirs = std::exchange(id, {"default", "taker"});
   stop_at_delete("Deployment.apps", "web", [&] {
@@ -201,7 +203,7 @@ TEST_F(LateDeletesTest, OfAMoveSpareWhatItsUndoingLeaves) {
 }
 
 // The second run fails, and says so: that the first one may still delete something is true all the same.
-TEST_F(LateDeletesTest, AreOutdatedByWhoeverKeepsTheObjectHoweverManyFailedBefore) {
+TEST_F(LateWritesTest, AreOutdatedByWhoeverKeepsTheObjectHoweverManyFailedBefore) {
   ASSERT_TRUE(install_now(kRest + std::string(kClaim)).ok());
   stop_at_delete("ConfigMap", "two", [&] { return deploys(with(upgrade_intent, std::string(kClaim))); });
   cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
@@ -218,7 +220,7 @@ TEST_F(LateDeletesTest, AreOutdatedByWhoeverKeepsTheObjectHoweverManyFailedBefor
 }
 
 // Of many objects, one would always be hit.
-TEST_F(LateDeletesTest, AreOutdatedOnAServerThatBreaksMostConnections) {
+TEST_F(LateWritesTest, AreOutdatedOnAServerThatBreaksMostConnections) {
   ASSERT_TRUE(install_now(kRest + std::string(kClaim)).ok());
   stop_at_delete("ConfigMap", "two", [&] { return deploys(with(upgrade_intent, std::string(kClaim))); });
   int patches = 0;
@@ -233,7 +235,118 @@ TEST_F(LateDeletesTest, AreOutdatedOnAServerThatBreaksMostConnections) {
   arrives_in_vain();
 }
 
-TEST_F(LateDeletesTest, OfARunThatEndedThereAreNone) {
+// A client that is stopped when it applies the object of this name: the request is on its way.
+class StoppedClient final : public testing::ClientWithLogs {
+ public:
+  StoppedClient(testing::FakeCluster& cluster, std::string name)
+      : ClientWithLogs(cluster), name_(std::move(name)) {
+    cluster.set_before([this](const FakeCall&) -> std::optional<Error> {
+      if (!stopped_) return std::nullopt;
+      return error(ErrorKind::Retryable, "the process is stopped");
+    });
+  }
+  Result<Value> apply(const kube::ObjectRef& ref, const Value& object, const kube::ApplyOptions& options,
+                      const Context& context) override {
+    const bool mine = ref.name == name_ && options.dry_run == kube::DryRun::No;
+    if (mine && !stopped_.exchange(true)) {
+      ref_ = ref;
+      object_ = object;
+      options_ = options;
+    }
+    return ClientWithLogs::apply(ref, object, options, context);
+  }
+  bool stopped() const { return stopped_; }
+  Result<Value> arrive() { return ClientWithLogs::apply(ref_, object_, options_, Context()); }
+
+ private:
+  const std::string name_;
+  std::atomic<bool> stopped_{false};
+  kube::ObjectRef ref_;
+  Value object_;
+  kube::ApplyOptions options_;
+};
+
+class LateApplyTest : public LateWritesTest {
+ protected:
+  static std::string maps(std::string_view disputed) {
+    return fmt::format(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: stays}}}}\n---\n{{apiVersion: v1, kind: "
+        "ConfigMap, metadata: {{name: disputed}}, data: {{key: '{}'}}}}\n",
+        disputed);
+  }
+  // An upgrade from 1 to 2, whose apply of "disputed" doesn't arrive yet.
+  void stop_upgrade() {
+    ASSERT_TRUE(deploys(with(upgrade_or_install(), maps("1"))));
+    held_ = std::make_unique<StoppedClient>(cluster, "disputed");
+    Environment world = brief();
+    const Environment stopped{*held_,       world.clock,     world.random,   world.events,
+                              world.holder, world.lock_term, world.lock_wait};
+    EXPECT_FALSE(deploy(stopped, id, with(upgrade_intent, maps("2")), {}, Context()).ok());
+    cluster.set_before({});
+    ASSERT_TRUE(held_->stopped());
+    EXPECT_THAT(at_risk(), UnorderedElementsAre("disputed"));
+  }
+  Intent (*upgrade_or_install())(Render) { return now().anchor ? upgrade_intent : install_intent; }
+  void arrives_without_effect() {
+    const auto late = held_->arrive();
+    ASSERT_FALSE(late.ok()) << "it was changed";
+    EXPECT_EQ(late.error().kind, ErrorKind::Conflict) << late.error().to_line();
+  }
+  std::string disputed() {
+    const auto there = cluster.find("ConfigMap", "default", "disputed");
+    return there ? std::string(there->string_at({"data", "key"})) : "absent";
+  }
+
+  std::unique_ptr<StoppedClient> held_;
+};
+
+TEST_F(LateApplyTest, DoesNotChangeWhatItsUndoingLeft) {
+  stop_upgrade();
+  undo();
+  arrives_without_effect();
+  EXPECT_EQ(disputed(), "1");
+  const auto there = cluster.find("ConfigMap", "default", "disputed");
+  const Value* const marks = there->at_path({"metadata", "annotations"});
+  EXPECT_TRUE(marks == nullptr || marks->find("mistletoe.dev/touched") == nullptr);
+}
+
+TEST_F(LateApplyTest, DoesNotChangeWhatItsSuccessorWrote) {
+  stop_upgrade();
+  ASSERT_TRUE(deploys(with(upgrade_intent, maps("3"))));
+  arrives_without_effect();
+  EXPECT_EQ(disputed(), "3");
+}
+
+TEST_F(LateApplyTest, DoesNotChangeWhatAnUpgradeFoundAsWanted) {
+  stop_upgrade();
+  ASSERT_TRUE(deploys(with(upgrade_intent, maps("1"))));
+  arrives_without_effect();
+  EXPECT_EQ(disputed(), "1");
+}
+
+// Before any of its requests.
+TEST_F(LateApplyTest, IsUndoneWheneverItArrives) {
+  for (std::size_t point = 1; point < 80; ++point) {
+    stop_upgrade();
+    const std::size_t begin = cluster.calls().size();
+    std::atomic<bool> arrived{false};
+    cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+      if (call.number < begin + point || arrived.exchange(true)) return std::nullopt;
+      (void)held_->arrive();
+      return std::nullopt;
+    });
+    undo();
+    cluster.set_before({});
+    EXPECT_EQ(disputed(), "1") << point;
+    if (!arrived) {
+      EXPECT_GT(point, 10u);
+      return;
+    }
+  }
+  FAIL() << "it always arrived";
+}
+
+TEST_F(LateWritesTest, OfARunThatEndedThereAreNone) {
   ASSERT_TRUE(install_now(kRest + std::string(kClaim)).ok());
   cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
     if (call.verb == "apply" && !call.dry_run && call.key.name == "three")
@@ -244,7 +357,7 @@ TEST_F(LateDeletesTest, OfARunThatEndedThereAreNone) {
   EXPECT_THAT(at_risk(), IsEmpty());
 }
 
-TEST_F(LateDeletesTest, OfAClaimThereAreNoneWhereItsFlagWasNotGiven) {
+TEST_F(LateWritesTest, OfAClaimThereAreNoneWhereItsFlagWasNotGiven) {
   ASSERT_TRUE(install_now(kRest + std::string(kClaim)).ok());
   ASSERT_TRUE(upgrade_now(kRest).ok());
   stop_at_delete("ConfigMap", "two", [&] { return uninstalls({}); });
