@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "apimachinery/managed_fields.h"
 #include "apply/fields/field_owners.h"
@@ -236,10 +237,20 @@ auto until_no_conflict(const Environment& environment, const Context& context, O
   }
 }
 
+void add_recorded(const ReleaseState& state, const std::vector<PlannedAction>& actions, Value& all) {
+  const std::set<apimachinery::ObjectKey> in_vain = state.adopted_in_vain();
+  for (const PlannedAction& action : actions) {
+    if (!action.recorded.adopted || !in_vain.contains(action.key)) continue;
+    if (const Value* before = recorded_before(state, action)) all.push_back(*before);
+  }
+}
+
 }  // namespace
 
-Value before_adoption(const apply::Plan& plan, const apply::LiveState& live) {
+Value before_adoption(const ReleaseState& state, const apply::Plan& plan, const apply::LiveState& live) {
   Value all = Value::array();
+  add_recorded(state, plan.writes, all);
+  add_recorded(state, plan.removals, all);
   for (const PlannedAction& action : plan.writes) {
     const auto there = live.find(action.key);
     const bool taken = action.kind == apply::ActionKind::Adopt ||

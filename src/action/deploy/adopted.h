@@ -17,8 +17,10 @@ namespace mist::action {
 inline constexpr std::string_view kBeforeAdoption = "beforeAdoption";  ///< of a revision's options
 
 /// The objects that a plan adopts, and that belong to no other release, as they are: without their status.
-/// null: there are none.
-encoding::Value before_adoption(const apply::Plan& plan, const apply::LiveState& live);
+/// Before them, as they were recorded, those of the plan that unfinished revisions of `state` adopted in
+/// vain: a trimmed history may lose the revision that knew them first. null: there are none.
+encoding::Value before_adoption(const ReleaseState& state, const apply::Plan& plan,
+                                const apply::LiveState& live);
 
 /// The record that a revision made of the object with that uid before adopting it or, where the release has
 /// replaced that since, of the one with that key; null: there is none.

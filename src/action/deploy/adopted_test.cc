@@ -82,6 +82,17 @@ TEST_F(AdoptedTest, RecoverUndoesAllUnfinishedRevisionsTogether) {
   EXPECT_EQ(text(two()), text(before));
 }
 
+// The revision that adopted is long gone.
+TEST_F(AdoptedTest, ATrimmedHistoryDoesNotForgetWhatItWas) {
+  fail_after_adopting({.allowed = {.adopt = true}});
+  for (int i = 0; i < 3; ++i)
+    ASSERT_FALSE(install_now(std::string(testing::kTwoConfigMaps) + kZero, {.history_max = 2}).ok());
+  for (const release::Revision& revision : now().unfinished) EXPECT_GT(revision.number, 1);
+  const auto undone = recover(environment(), id, {.undo = true, .deploy = {}}, Context());
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  EXPECT_EQ(text(two()), text(before));
+}
+
 TEST_F(AdoptedTest, WhatOthersWroteSinceStaysAndIsSaid) {
   fail_after_adopting({.allowed = {.adopt = true}});
   Value edited = two();

@@ -156,7 +156,7 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
     for (const auto& [key, live] : seen->live)
       seen->seen_uids.emplace(live.value.string_at({"metadata", "uid"}));
   }
-  encoding::Value before = before_adoption(seen->plan, seen->live);
+  encoding::Value before = before_adoption(seen->state, seen->plan, seen->live);
   // Thousands of objects are not kept through the run, unless it may turn out that some must stay.
   if (seen->used.empty()) seen->live.clear();
   const std::string& action = intent.action_for(seen->state);
