@@ -87,12 +87,12 @@ class ObjectWriter::Sending {
     if (!action.live.unreadable && !applied.ok() && needs_conversion(ref, applied.error()))
       applied = apply_when_converted(ref, action, object, apply);
     while (!applied.ok()) {
-      const bool passes = may_pass(action, applied.error());
       const bool outdated = !create && is_outdated(applied.error());
-      if ((!outdated && !passes) || !moment.pause()) break;
+      if (!outdated && !may_pass(action, applied.error())) break;
+      if (!moment.pause()) break;
       if (outdated) {
         MIST_TRY(const bool renewed, renew_version(ref, action, object));
-        if (!renewed && !passes) break;
+        if (!renewed) break;
       }
       if (action.late) ref = served_reference(action, ref);
       applied = client_.apply(ref, object, apply, context_);
@@ -355,7 +355,8 @@ class ObjectWriter::Sending {
       auto applied = kube::apply_over_lost_version(client_, ref, object, apply, context_);
       const bool lost = !applied.ok() &&
                         (kube::is_lost_version(applied.error()) || kube::is_narrow_version(applied.error()));
-      if (!lost || action.uid.empty() || !moment.pause()) return applied;
+      const bool create = object.string_at({"metadata", "uid"}).empty();
+      if (!lost || create || !moment.pause()) return applied;
       MIST_TRY(const bool renewed, renew_version(ref, action, object));
       if (!renewed) return applied;
     }
