@@ -145,7 +145,8 @@ class UsedByLeftTest : public ReplaceTest {
     EXPECT_EQ(report.but_for_left(), ", but for 4 objects");
     EXPECT_EQ(reason(report, "config-b"), "Deployment default/web, which is left as it is, uses it");
     EXPECT_EQ(reason(report, "key-b"), "ServiceAccount default/account-b, which stays, uses it");
-    for (const apply::InventoryItem& item : now().deployed->inventory)
+    const ReleaseState state = now();
+    for (const apply::InventoryItem& item : state.deployed->inventory)
       EXPECT_EQ(item.retained, item.key.name.ends_with("-b")) << item.key.display();
   }
   void expect_gone() {

@@ -82,7 +82,7 @@ Result<Project> SqlStore::add_project(const NewProject& wanted) {
     std::int64_t linked = 0;
     MIST_TRY_VOID(db.query("SELECT count(*) FROM projects WHERE account = ? AND linked = 1", {account},
                            [&](const Row& row) { linked = row.integer(0); }));
-    if (linked >= kMostProjects)
+    if (linked >= kProjectsOfAnAccount)
       return error(ErrorKind::Conflict, "{} has {} projects, and an account may have no more", wanted.owner,
                    linked)
           .with_hint("unlink one, or link it with another account");

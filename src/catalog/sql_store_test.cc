@@ -138,7 +138,7 @@ TEST_P(StoreTest, ANameWithoutVersionsIsFreeOnceItIsUnlinked) {
 
 TEST_P(StoreTest, AnAccountHasSoManyProjectsAndNoMore) {
   author("ann");
-  for (int i = 0; i < kMostProjects; ++i) project(fmt::format("p{}", i));
+  for (int i = 0; i < kProjectsOfAnAccount; ++i) project(fmt::format("p{}", i));
   const NewProject more{
       .name = "more", .owner = "ann", .url = "u", .path = "", .webhook_secret = SecretString("t")};
   const auto refused = store_->add_project(more);

@@ -93,7 +93,7 @@ struct AuditFilter {
 };
 
 /// That an account may have linked: each of them is asked from time to time.
-inline constexpr std::int64_t kMostProjects = 1'000;
+inline constexpr std::int64_t kProjectsOfAnAccount = 1'000;
 
 /// The polls of a process that haven't ended.
 struct Polls {
@@ -111,7 +111,7 @@ class Store {
 
   // Projects
 
-  /// Conflict: the name is taken, or the account has kMostProjects. NotFound: no such account.
+  /// Conflict: the name is taken, or the account has kProjectsOfAnAccount. NotFound: no such account.
   virtual Result<Project> add_project(const NewProject& project) = 0;
   virtual Result<std::optional<Project>> project(const std::string& name) = 0;
   /// Of one account, or of all where `owner` is empty; by name.
