@@ -25,14 +25,14 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Git that counts how often it fetches, and may be refused by the repository then.
+// Git that counts the commits that it fetches, and may be refused by the repository then.
 class CountingGit final : public ProcessRunner {
  public:
   explicit CountingGit(ProcessRunner& git) : git_(git) {}
 
   Result<ProcessResult> run(const Command& command, const Context& context) override {
     const bool fetches = std::ranges::any_of(
-        command.arguments, [](const std::string& word) { return word == "fetch" || word == "clone"; });
+        command.arguments, [](const std::string& word) { return word == "--depth=1"; });
     if (!fetches) return git_.run(command, context);
     ++count_;
     if (!refused_) return git_.run(command, context);

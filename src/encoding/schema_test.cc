@@ -101,7 +101,7 @@ TEST(Schema, ALongValueIsNotShownInPart) {
 TEST(Schema, AValueThatItCallsASecretIsNotShown) {
   const auto schema = *Schema::compile(
       *parse_yaml("{properties: {a: {writeOnly: true, minLength: 8}, b: {format: password, type: integer}, "
-                  "c: {$ref: '#/$defs/c'}, d: {writeOnly: true, oneOf: [{const: x}, {const: y}]}, "
+                  "c: {$ref: '#/$defs/c'}, d: {writeOnly: true, oneOf: [{const: x}, {const: z}]}, "
                   "e: {properties: {writeOnly: {type: integer}}}}, "
                   "$defs: {c: {format: password, allOf: [{enum: [x]}]}}}"));
   Messages said;
@@ -110,7 +110,7 @@ TEST(Schema, AValueThatItCallsASecretIsNotShown) {
     said.push_back(issue.message);
   EXPECT_THAT(said, testing::UnorderedElementsAre("a: must have at least 8 characters, is ***",
                                                   "b: must be integer, is string", "c: must be \"x\", is ***",
-                                                  "d: must be \"x\" or \"y\", is ***",
+                                                  "d: must be \"x\" or \"z\", is ***",
                                                   "e.writeOnly: must be integer, is string \"no-secret\""));
 }
 

@@ -67,7 +67,8 @@ std::string with_needed_escapes(std::string_view path) {
 std::string chart_repository_name(std::string_view url) {
   const AddressParts parts = parts_of(url);
   std::string name = fmt::format("{}{}{}", lower_case(parts.scheme), kAfterScheme, host_name(parts.host));
-  for (const std::string_view segment : split(with_needed_escapes(parts.path), '/'))
+  const std::string path = with_needed_escapes(parts.path);
+  for (const std::string_view segment : split(path, '/'))
     if (!segment.empty()) name.append("/").append(segment);
   return name;
 }
