@@ -32,8 +32,8 @@ std::vector<oci::Challenge> challenges_in(const http::Response& response) {
 
 // Credentials for the registry are none for the server that it sends us to.
 Error refused_elsewhere(const std::string& host, const http::Url& by, const http::Response& response) {
-  return error(ErrorKind::Forbidden, "{}, where {} sends us, answered {}", escape_controls(oci::canonical_host(by.authority())),
-               host, response.status)
+  return error(ErrorKind::Forbidden, "{}, where {} sends us, answered {}",
+               escape_controls(oci::canonical_host(by.authority())), host, response.status)
       .with_because(oci::words_of(response.body))
       .with_hint("try again; if it stays so, ask whoever runs the registry");
 }
