@@ -642,21 +642,29 @@ class Case {
     for (const Apply& each : plan.applies) {
       const graph::Node node = index_of(each.node);
       if (!possibly_wanted(node)) fail(fmt::format("{} is written and not wanted", each.node));
-      bool all = true, continuous = true;
-      std::string which;
-      for (const SequenceEdge& edge : blueprint_->sequence()) {
-        if (edge.to != node || edge.gate == Gate::Soft) continue;
-        if (are_states(blueprint_->name_of(edge.from), each.node)) continue;
-        if (may_hold(edge)) continue;
-        all = false;
-        which = blueprint_->name_of(edge.from);
-        if (edge.gate == Gate::Continuous) continuous = false;
-      }
-      if (all)
-        held_.insert({each.node, each.id, each.hash});
-      else if (!continuous || !held_.contains({each.node, each.id, each.hash}))
-        fail(fmt::format("{} is written before {} is so", each.node, which));
+      check_edges(each, node);
     }
+  }
+
+  // Each hard edge holds now, or held when the same was written before; a continuous one holds now. For an
+  // edge from an act the same is the input, which has that of the act. For the others it is the object: an
+  // act that isn't wanted any more, or has a new input, leaves that as it was.
+  void check_edges(const Apply& each, graph::Node node) {
+    const std::string written(each.object.string_at({"metadata", "annotations", kHashAnnotation}));
+    std::string which;
+    bool all = true;
+    for (const SequenceEdge& edge : blueprint_->sequence()) {
+      if (edge.to != node || edge.gate == Gate::Soft) continue;
+      if (are_states(blueprint_->name_of(edge.from), each.node) || may_hold(edge)) continue;
+      all = false;
+      const std::string& input = edge.until == Condition::Done ? each.hash : written;
+      if (edge.gate == Gate::Continuous || !held_.contains({each.node, each.id, input}))
+        which = blueprint_->name_of(edge.from);
+    }
+    if (!which.empty()) return fail(fmt::format("{} is written before {} is so", each.node, which));
+    if (!all) return;
+    held_.insert({each.node, each.id, each.hash});
+    held_.insert({each.node, each.id, written});
   }
 
   void check_delete(const Delete& each, const Value& there, bool terminating) {
@@ -952,6 +960,7 @@ class Case {
   Record stored_;                                         // what it would know after a crash
   Cluster cluster_;
   std::map<ObjectId, Dependencies> depends_;
+  // Node, object, and what all edges held for: the input, and what was written, by their hashes.
   std::set<std::tuple<std::string, ObjectId, std::string>> held_;
   std::map<std::tuple<std::string, ObjectId, std::string>, int> writes_;
   std::map<ObjectId, std::pair<std::string, std::string>> jobs_;
@@ -1024,7 +1033,8 @@ TEST(ReconcileHistories, ThatFailedOnce) {
         4400643777765619907U,   // objects that came after each other, one about to go back to a former state
         7907607822193180316U,   // the same, and it was written
         14620367098585711035U,  // the same, and its former state came after nothing
-        13648531387025264U}) {  // whether an act before an act before a state is wanted isn't known
+        13648531387025264U,     // whether an act before an act before a state is wanted isn't known
+        13015760005880774947U}) {  // an act that isn't wanted any more, and a repair of what came after it
     EXPECT_EQ(run_case(seed).failure, "");
   }
 }

@@ -14,6 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 using testing::yaml;
 
 // A cluster in memory that does what plans say, and a blueprint whose functions are the test's own.
@@ -442,6 +443,41 @@ sequence: [{from: a, to: b}]
   instance["spec"].set("size", 2);
   next();
   EXPECT_THAT(last.applies, IsEmpty()) << "a new input does need it";
+}
+
+TEST_F(ReconcileTest, ARepairNeedsNoEdgeAlthoughAnActBeforeItIsNoLongerWanted) {
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {a: act, b: own, c: own}
+also: [{from: instance, to: a, when: spec.more}, {from: instance, to: b}, {from: instance, to: c}]
+sequence: [{from: a, to: c}, {from: b, to: c}]
+)");
+  World acting = world();
+  acting.make = [others = acting.make](const std::string& node, const Value& environment) -> Result<Value> {
+    if (node != "a") return others(node, environment);
+    return yaml("{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: shop}}");
+  };
+  const auto round = [&] {
+    last = decide(blueprint, instance, record, acting);
+    carry_out(last);
+  };
+  round();
+  ASSERT_THAT(applied, UnorderedElementsAre("a", "b"));
+  for (auto& [name, object] : objects)
+    if (object.string_at("kind") == "Job")
+      object.set("status", yaml("{conditions: [{type: Complete, status: 'True'}]}"));
+  round();
+  round();
+  ASSERT_THAT(applied, UnorderedElementsAre("a", "b", "c"));
+  applied.clear();
+  instance["spec"].set("more", false);
+  failing = "b";  // so that it isn't ready
+  round();
+  EXPECT_THAT(deleted, ElementsAre("a"));
+  EXPECT_THAT(applied, IsEmpty());
+  objects.erase("c");
+  round();
+  EXPECT_THAT(applied, ElementsAre("c")) << "the same is written again";
 }
 
 TEST_F(ReconcileTest, AListThatIsRefusedSaysSo) {
