@@ -31,8 +31,8 @@ class CountingGit final : public ProcessRunner {
   explicit CountingGit(ProcessRunner& git) : git_(git) {}
 
   Result<ProcessResult> run(const Command& command, const Context& context) override {
-    const bool fetches = std::ranges::any_of(
-        command.arguments, [](const std::string& word) { return word == "--depth=1"; });
+    const bool fetches =
+        std::ranges::any_of(command.arguments, [](const std::string& word) { return word == "--depth=1"; });
     if (!fetches) return git_.run(command, context);
     ++count_;
     if (!refused_) return git_.run(command, context);
