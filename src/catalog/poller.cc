@@ -175,8 +175,8 @@ void Poller::note_end(const Project& project) {
 Status Poller::poll(const Project& project, const Context& context) {
   Status done = take_tags(project, context);
   MIST_TRY_VOID(context.check());
-  MIST_TRY_VOID(world_.store.note_poll(project.name, done.ok() ? std::string() : words_of(done.error()),
-                                       world_.interval));
+  MIST_TRY_VOID(
+      world_.store.note_poll(project, done.ok() ? std::string() : words_of(done.error()), world_.interval));
   return done;
 }
 
@@ -256,7 +256,9 @@ Result<NewVersion> Poller::read(const Project& project, const registry::GitUrl& 
                     .commit = commit,
                     .digest = {},
                     .facts = {},
-                    .readme = {}};
+                    .readme = {},
+                    .owner = project.owner,
+                    .url = project.url};
   const WallTime began = world_.clock.now();
   const auto admitted = [&]() -> Result<Admitted> {
     const Path directory = world_.directory / project.name;

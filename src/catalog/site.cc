@@ -36,7 +36,13 @@ std::string_view address_by_proxy(const http::Headers& headers) {
   std::string_view chain;
   for (const http::Header& header : headers)
     if (lower_case(header.name) == "x-forwarded-for") chain = header.value;
-  const std::string_view last = trim(chain.substr(chain.rfind(',') + 1));
+  std::string_view last = trim(chain.substr(chain.rfind(',') + 1));
+  // Some proxies write the port, too: 192.0.2.1:4711, [2001:db8::1]:4711.
+  const std::size_t bracket = last.find(']');
+  if (last.starts_with('[') && bracket != std::string_view::npos)
+    last = last.substr(1, bracket - 1);
+  else if (const std::size_t colon = last.find(':'); colon == last.rfind(':'))
+    last = last.substr(0, colon);
   return http::is_ip_address(last) ? last : std::string_view();
 }
 

@@ -848,9 +848,16 @@ TEST_P(SiteTest, AClientBehindAProxyDoesNotChooseItsAddress) {
             {"x-forwarded-for", "203.0.113.9, 192.0.2.1"}};
   };
   EXPECT_EQ(refused(two_lines, "127.0.0.1"), 5);
+  // The port is no part of the client.
+  for (const char* text : {"192.0.2.2:{}", "[2001:db8::1]:{}"}) {
+    const auto with_port = [&](int i) -> http::Headers {
+      return {{"X-Forwarded-For", fmt::format(fmt::runtime(text), 4711 + i)}};
+    };
+    EXPECT_EQ(refused(with_port, "127.0.0.1"), 5) << text;
+  }
   // Where it is no address, the proxy itself is the client.
   int peer = 2;
-  for (const char* text : {"", "unknown-{}", "192.0.2.{}:80", "[2001:db8::{}]", "198.51.100.7, _{}"}) {
+  for (const char* text : {"", "unknown-{}", "192.0.2.{}:80:1", "[2001:db8::{}", "198.51.100.7, _{}"}) {
     const auto odd = [&](int i) -> http::Headers {
       return {{"X-Forwarded-For", "198.51.100.1"}, {"X-Forwarded-For", fmt::format(fmt::runtime(text), i)}};
     };

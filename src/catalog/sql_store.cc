@@ -154,13 +154,14 @@ Result<std::optional<Project>> SqlStore::take_due_project(Duration again, const 
   return due;
 }
 
-Status SqlStore::note_poll(const std::string& name, const std::string& problem, Duration next) {
+Status SqlStore::note_poll(const Project& of, const std::string& problem, Duration next) {
   // A poll that was asked for meanwhile (ask_poll: due is 0) takes place.
   return writing([&](Database& db) -> Status {
     MIST_TRY_VOID(
         db.run("UPDATE projects SET polled = ?1, problem = ?2, due = CASE due WHEN 0 THEN 0 ELSE "
-               "?3 END WHERE name = ?4 AND linked = 1",
-               {now(), problem, now() + milliseconds(next), name}));
+               "?3 END WHERE name = ?4 AND linked = 1 AND url = ?5 AND account = "
+               "(SELECT id FROM accounts WHERE name = ?6)",
+               {now(), problem, now() + milliseconds(next), of.name, of.url, of.owner}));
     return {};
   });
 }
@@ -232,8 +233,11 @@ Result<Submitted> SqlStore::submit(const NewVersion& wanted) {
   Submitted outcome = Submitted::Taken;
   Status done = writing([&](Database& db) -> Status {
     std::optional<std::int64_t> project;
-    MIST_TRY_VOID(db.query("SELECT id FROM projects WHERE name = ? AND linked = 1", {wanted.package},
-                           [&](const Row& row) { project = row.integer(0); }));
+    // Somebody else may have linked the name since the version was read.
+    MIST_TRY_VOID(db.query(
+        "SELECT p.id FROM projects p JOIN accounts a ON a.id = p.account WHERE p.name = ?1 AND "
+        "p.linked = 1 AND (?2 = '' OR (a.name = ?2 AND p.url = ?3))",
+        {wanted.package, wanted.owner, wanted.url}, [&](const Row& row) { project = row.integer(0); }));
     if (!project) return not_there("project", wanted.package);
     std::optional<std::string> known;
     MIST_TRY_VOID(db.query("SELECT \"commit\" FROM versions WHERE project = ? AND version = ?",

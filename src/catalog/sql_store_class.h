@@ -34,7 +34,7 @@ class SqlStore final : public Store {
   Result<Slice<Project>> projects(const std::string& owner, const Page& page) override;
   Status remove_project(const std::string& name) override;
   Result<std::optional<Project>> take_due_project(Duration again, const Polls& now) override;
-  Status note_poll(const std::string& name, const std::string& problem, Duration next) override;
+  Status note_poll(const Project& of, const std::string& problem, Duration next) override;
   Status ask_poll(const std::string& name) override;
 
   // Versions

@@ -136,6 +136,25 @@ TEST_P(StoreTest, ANameWithoutVersionsIsFreeOnceItIsUnlinked) {
   EXPECT_EQ((*store_->project("etcd"))->owner, "bob");
 }
 
+TEST_P(StoreTest, APollWritesOnlyToTheLinkThatItWasTakenFor) {
+  author("ann");
+  author("bob");
+  project("etcd");
+  const Project anns = **store_->project("etcd");
+  NewVersion read = version("etcd", "1.0.0");
+  read.owner = anns.owner;
+  read.url = anns.url;
+  ASSERT_TRUE(store_->remove_project("etcd").ok());
+  project("etcd", "bob");
+  EXPECT_EQ(store_->submit(read).error().kind, ErrorKind::NotFound);
+  EXPECT_THAT(*store_->versions("etcd"), IsEmpty());
+  ASSERT_TRUE(store_->note_poll(anns, "no network", 10min).ok());
+  EXPECT_EQ((*store_->project("etcd"))->problem, "");
+  EXPECT_TRUE(*store_->take_due_project(5min, {})) << "its first poll is due";
+  read.owner = "bob";
+  EXPECT_EQ(*store_->submit(read), Submitted::Taken);
+}
+
 TEST_P(StoreTest, AnAccountHasSoManyProjectsAndNoMore) {
   author("ann");
   for (int i = 0; i < kProjectsOfAnAccount; ++i) project(fmt::format("p{}", i));
@@ -153,14 +172,14 @@ TEST_P(StoreTest, AProjectIsPolledWhenItsTimeHasComeOrSomebodyAsks) {
   project("etcd");
   EXPECT_TRUE(*store_->take_due_project(5min, {}));
   EXPECT_FALSE(*store_->take_due_project(5min, {})) << "it was just taken";
-  ASSERT_TRUE(store_->note_poll("etcd", "", 10min).ok());
+  ASSERT_TRUE(store_->note_poll(**store_->project("etcd"), "", 10min).ok());
   clock_.advance(9min);
   EXPECT_FALSE(*store_->take_due_project(5min, {}));
   clock_.advance(2min);
   EXPECT_TRUE(*store_->take_due_project(5min, {}));
   // Asked for while it is polled: it is polled once more.
   ASSERT_TRUE(store_->ask_poll("etcd").ok());
-  ASSERT_TRUE(store_->note_poll("etcd", "no network", 10min).ok());
+  ASSERT_TRUE(store_->note_poll(**store_->project("etcd"), "no network", 10min).ok());
   EXPECT_TRUE(*store_->take_due_project(5min, {}));
   EXPECT_EQ((*store_->project("etcd"))->problem, "no network");
 }

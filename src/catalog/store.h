@@ -30,6 +30,7 @@ struct NewVersion {
   PackageFacts facts = {};
   std::string readme = {};
   std::optional<Step> why_not = {};
+  std::string owner = {}, url = {};  ///< of the link that it was read for; empty: whichever there is
 };
 
 /// A place in a list, as an answer gave it; empty: its beginning.
@@ -121,7 +122,8 @@ class Store {
   /// One whose time has come: of another account than those that `now` polls for, if there is one, and the
   /// longest waiting of these. It is due again after `again`, should the caller die.
   virtual Result<std::optional<Project>> take_due_project(Duration again, const Polls& now) = 0;
-  virtual Status note_poll(const std::string& name, const std::string& problem, Duration next) = 0;
+  /// Of a link that isn't there any more: nothing happens.
+  virtual Status note_poll(const Project& of, const std::string& problem, Duration next) = 0;
   /// Makes it due at once. NotFound.
   virtual Status ask_poll(const std::string& name) = 0;
 
