@@ -87,7 +87,6 @@ std::vector<ObjectId> Observer::marked(const std::set<reconcile::ObjectKind>& ki
     if (!watch.ok()) unsynced_ |= watch.error().kind != ErrorKind::NotFound;
     if (!watch.ok() || !is_synced((*watch)->informer->synced(), (*watch)->since)) continue;
     const Informer& informer = *(*watch)->informer;
-    if (informer.refusal()) continue;
     for (const Informer::Key& key : informer.keys_with(uid)) {
       const auto object = informer.get(key);
       if (object && object->string_at({"metadata", "labels", kInstanceLabel}) == uid)

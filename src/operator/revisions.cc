@@ -199,6 +199,9 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
   if (const auto keeper = keeper_beside(name, *map, described.instances().group_kind())) {
     loaded.files = std::move(files);
     loaded.rejected = true;
+    // No watch shows whether it is still there: load_without() asks, and has this one tried again if it
+    // isn't.
+    if (unlabelled_.contains(*keeper)) wake_({*keeper});
     return reject(name, loaded, *map,
                   error(ErrorKind::Invalid, "{} of {} is the kind of the blueprint {} already",
                         described.instances().kind, described.instances().api_version(), *keeper)
@@ -446,8 +449,17 @@ Status Revisions::guard(const std::string& name, bool on, const Context& context
                                           fmt::format("{}/{}", kind.api_version(), kind.kind));
     return world_.client.apply(ref, object, {.field_manager = std::string(kManager), .force = true}, context);
   };
-  MIST_TRY(Value answer, write().in(fmt::format("while blueprint {} was {}", name, on ? "kept" : "let go")));
-  keep(name, std::move(answer));
+  auto answer = write();
+  const bool is_other = !answer.ok() && (answer.error().kind == ErrorKind::Conflict ||
+                                         answer.error().kind == ErrorKind::NotFound);
+  if (!on && is_other && unlabelled_.erase(name) > 0) {
+    wake_({name});  // it went unseen: load_without() asks what is there now
+    return {};
+  }
+  if (!answer.ok())
+    return std::move(answer).error().with_frame(
+        fmt::format("while blueprint {} was {}", name, on ? "kept" : "let go"));
+  keep(name, *std::move(answer));
   if (on) return {};
   unlabelled_.erase(name);
   // A revision that was rejected because of instances may be good without them; so may another blueprint.
