@@ -198,7 +198,8 @@ Result<std::optional<std::string>> part_with_login(const FileSystem& files, cons
   const Value* const auths = stored.document.find("auths");
   if (auths == nullptr || !auths->is_object()) return std::optional<std::string>();
   for (const Value::Member& each : auths->as_object()) {
-    if (!each.key.starts_with(host + "/")) continue;
+    // One that ends with a slash is of no repository, and is never sent.
+    if (!each.key.starts_with(host + "/") || each.key.ends_with('/')) continue;
     MIST_TRY(const std::optional<Login> login, login_in(file, each));
     if (login) return std::optional(each.key);
   }

@@ -412,6 +412,8 @@ Status judged_deletion(const http::Response& response, const oci::Repository& re
   return {};
 }
 
+constexpr int kDeleteAttempts = 3;
+
 }  // namespace
 
 Status OciClient::delete_manifest(const oci::Repository& repository, const std::string& tag,
@@ -420,14 +422,19 @@ Status OciClient::delete_manifest(const oci::Repository& repository, const std::
   call.access = oci::Access::Delete;
   call.request.method = "DELETE";
   call.request.repeat = http::Repeat::Unsafe;  // a second one would find nothing, and say so
-  Result<http::Response> sent = exchange_.send(call, context);
-  if (sent ? sent->status >= 500 : sent.error().kind == ErrorKind::Retryable) {
-    // It may be deleted, with only the answer lost.
-    const auto there = digest_of(repository, tag, context, oci::Access::Delete);
-    if (there && !*there) return {};
+  // A digest never means another manifest, and a tag may: that one isn't deleted a second time.
+  const int attempts = crypto::Digest::parse(tag).ok() ? kDeleteAttempts : 1;
+  for (int attempt = 1;; ++attempt) {
+    Result<http::Response> sent = exchange_.send(call, context);
+    if (sent ? sent->status >= 500 : sent.error().kind == ErrorKind::Retryable) {
+      // It may be deleted, with only the answer lost.
+      const auto there = digest_of(repository, tag, context, oci::Access::Delete);
+      if (there && !*there) return {};
+      if (there && attempt < attempts) continue;
+    }
+    MIST_TRY(const http::Response response, std::move(sent));
+    return judged_deletion(response, repository, tag);
   }
-  MIST_TRY(const http::Response response, std::move(sent));
-  return judged_deletion(response, repository, tag);
 }
 
 Result<bool> OciClient::check_access(const std::string& host, const Context& context) {

@@ -730,6 +730,21 @@ TEST_F(OciClientTest, ADeletionWhoseAnswerWasLostIsOne) {
   EXPECT_EQ(missing.error().kind, ErrorKind::NotFound);
 }
 
+// A digest never means another manifest.
+TEST_F(OciClientTest, ADeletionByDigestIsTriedAgain) {
+  const std::string published = registry.publish("1.4.0", artifact).str();
+  int failures = 1;
+  registry.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    if (request.method != "DELETE" || failures-- <= 0) return std::nullopt;
+    return http::Response{.status = 502, .headers = {}, .body = {}};
+  };
+  OciClient client = registry.client();
+  const Status deleted = client.delete_manifest(kShop, published, Context());
+  EXPECT_TRUE(deleted.ok()) << deleted.error().to_line();
+  EXPECT_EQ(count_of(registry, "DELETE"), 2u);
+  EXPECT_FALSE(registry.manifests.contains(published));
+}
+
 TEST_F(OciClientTest, ABlobIsMountedFromAnotherRepositoryOfTheRegistry) {
   const oci::Repository copy = testing::repository_of("oci://reg.example/prod/shop");
   std::vector<http::Request> tokens;

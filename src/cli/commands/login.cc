@@ -79,12 +79,24 @@ Result<ExitCode> run_logout(const Invocation& invocation, World& world) {
   const registry::DockerConfig config({world.files, world.processes, world.environment});
   MIST_TRY(const std::optional<std::string> place, config.erase(host, world.context));
   // Those of other tools are sent, too.
-  MIST_TRY(const std::optional<registry::KeptLogin> still, config.kept(host, world.context));
-  if (!still) {
+  const Result<std::optional<registry::KeptLogin>> kept = config.kept(host, world.context);
+  MIST_TRY_VOID(world.context.check());
+  const bool is_kept = kept.ok() && kept->has_value();
+  if (!is_kept) {
     world.events->info(place ? fmt::format("logged out of {}; the credentials are gone from {}", host, *place)
                              : fmt::format("there were no credentials for {}", host));
+    // Nor can they be sent from there.
+    if (!kept.ok())
+      world.events->warn(fmt::format("whether another tool keeps credentials for it can't be read: {}",
+                                     escape_controls(kept.error().to_line())));
     return ExitCode::Ok;
   }
+  const registry::KeptLogin* const still = &**kept;
+  // Such as a cloud's, which makes them.
+  if (place && still->place == *place)
+    return error(ErrorKind::Conflict, "{} still gives credentials for {}", still->place,
+                 escape_controls(still->name))
+        .with_hint("log out with the tool that it belongs to, or take it out of the file that names it");
   if (place) world.events->info(fmt::format("the credentials for {} are gone from {}", host, *place));
   return error(ErrorKind::Conflict, "there are still credentials for {} in {}", escape_controls(still->name),
                still->place)
