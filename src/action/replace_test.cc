@@ -146,8 +146,10 @@ class UsedByLeftTest : public ReplaceTest {
     EXPECT_EQ(reason(report, "config-b"), "Deployment default/web, which is left as it is, uses it");
     EXPECT_EQ(reason(report, "key-b"), "ServiceAccount default/account-b, which stays, uses it");
     const ReleaseState state = now();
-    for (const apply::InventoryItem& item : state.deployed->inventory)
+    for (const apply::InventoryItem& item : state.deployed->inventory) {
       EXPECT_EQ(item.retained, item.key.name.ends_with("-b")) << item.key.display();
+      EXPECT_EQ(item.left.empty(), !item.retained && item.key.name != "web") << item.key.display();
+    }
   }
   void expect_gone() {
     for (const std::string_view kind : {"ConfigMap", "ServiceAccount", "Secret"})

@@ -268,6 +268,7 @@ class UninstallRun {
     MIST_TRY_VOID(note_ended(HookPhase::After, kAfterEnded));
     note_what_stays(left);
     MIST_TRY_VOID(remove(left.removals, options_.wait));
+    std::erase_if(last, [&](const apply::Removal& each) { return stay_.contains(each.key); });
     MIST_TRY_VOID(remove(last, options_.wait));
     MIST_TRY_VOID(remove_late_arrivals());
     return remove_record();

@@ -33,7 +33,7 @@ void add_forms(Values& values, const std::string& name, const std::string& text)
   if (text.empty()) return;
   std::string quoted = encoding::to_json(Value(text));
   quoted = quoted.substr(1, quoted.size() - 2);
-  if (quoted != text) values.try_emplace(name + " (quoted)", std::move(quoted));
+  if (quoted != text) values.try_emplace(fmt::format("{}{}", name, kQuotedForm), std::move(quoted));
   if (text.find('\n') != std::string::npos) {
     std::size_t number = 0;
     for (const std::string_view line : split(text, '\n')) {

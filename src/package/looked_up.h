@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "base/secret.h"
 #include "encoding/value.h"
@@ -16,6 +17,9 @@ inline constexpr std::size_t kShortestInText = 4;
 /// Of an answer to `lookup` (an object, a list, or null): the values of its Secrets, by "NAMESPACE/NAME KEY",
 /// each decoded, and in the forms in which it may stand in a text: its lines, and as JSON quotes it.
 std::map<std::string, SecretString> values_of_secrets(const encoding::Value& answer);
+
+/// The end of the name of a text as JSON quotes it.
+inline constexpr std::string_view kQuotedForm = " (quoted)";
 
 /// Adds a text in these forms, by names that begin with `name`.
 void add_forms(std::map<std::string, SecretString>& values, const std::string& name, const std::string& text);

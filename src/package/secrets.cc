@@ -248,7 +248,10 @@ TextMask mask_of(const std::map<std::string, SecretString>& secrets) {
   std::vector<std::string> patterns;
   for (const auto& [name, secret] : secrets) {
     std::map<std::string, SecretString> forms;
-    add_forms(forms, "", secret.reveal());
+    if (name.ends_with(kQuotedForm))  // quoted already
+      forms.emplace("", secret);
+    else
+      add_forms(forms, "", secret.reveal());
     if (const std::string_view trimmed = trim(secret.reveal()); trimmed.size() >= kShortestInText)
       forms.emplace("trimmed", SecretString(std::string(trimmed)));
     for (const auto& [form, text] : forms) {

@@ -93,7 +93,11 @@ Status Deployment::run(const Context& context) {
   if (execution.ok()) prune(execution);
   if (execution.ok()) prune_late_arrivals(execution);
   revision_.inventory = apply::inventory_after(look_.plan, execution);
-  for (InventoryItem& item : revision_.inventory) item.retained |= stayed_.contains(item.key);
+  for (InventoryItem& item : revision_.inventory) {
+    item.retained |= stayed_.contains(item.key);
+    const auto why = left_.find(item.key);
+    if (item.retained && item.left.empty() && why != left_.end()) item.left = why->second;
+  }
   note_completed_jobs();
   if (execution.ok()) note_failed_jobs();
   if (execution.failure) return stop(*std::move(execution.failure));
@@ -351,9 +355,12 @@ Status Deployment::keep_what_is_used(const apply::Execution& execution) {
   std::vector<apply::PlannedAction> removals = look_.plan.removals;
   const auto used = apply::used_by_left(look_.used, left);
   bool any = false;
-  for (apply::PlannedAction& removal : removals) {
+  for (std::size_t i = 0; i < removals.size(); ++i) {
+    apply::PlannedAction& removal = removals[i];
     const auto found = used.find(removal.key);
-    if (removal.kind != apply::ActionKind::Delete || found == used.end()) continue;
+    if (removal.kind != apply::ActionKind::Delete || found == used.end() ||
+        execution.removals[i] == apply::Outcome::Done)
+      continue;
     removal.kind = apply::ActionKind::Retain;
     removal.reason = found->second;
     left_.emplace(removal.key, removal.reason);

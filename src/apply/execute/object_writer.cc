@@ -301,10 +301,11 @@ class ObjectWriter::Sending {
            conversion_webhook(client_, ref.resource, context_).has_value();
   }
 
-  // A 409 that is about neither fields nor the uid: the object changed since it was looked at.
+  // A 409 that is about neither fields nor the uid, and no webhook's: the object changed since it was looked
+  // at.
   static bool is_outdated(const Error& failure) {
     return failure.kind == ErrorKind::Conflict && !kube::is_field_conflict(failure) &&
-           !kube::is_other_object(failure);
+           !kube::is_other_object(failure) && kube::denied_by(failure).empty();
   }
 
   // The last writer would get the object, whatever the other release was told: every release writes as the
