@@ -131,7 +131,8 @@ class Controller::State {
     const auto instance = loaded.instances ? loaded.instances->get(item.instance) : std::nullopt;
     if (!instance) return forget(item, loaded, context);
     if (!is_ours(item)) return revisions_.guard(item.blueprint, true, context);
-    const auto [blueprint, instances] = std::pair(loaded.blueprint, loaded.instances);
+    const auto blueprint = loaded.blueprint;
+    const auto instances = loaded.instances;
     MIST_TRY(Actor* const actor, actors_.of(loaded.account));
     actors_.looks_as(item, loaded.account);
     Observer& observer = actor->observer;

@@ -158,8 +158,9 @@ std::optional<TrustedIdentity> workflow_at_any_tag(const std::set<std::string>& 
     for (const Proof& proof : proofs)
       if (proof.objection.empty() && proof.identity && proof.identity->issuer == before->issuer &&
           without_tag(proof.identity->subject) == workflow)
-        return TrustedIdentity{before->issuer,  // a single '*' ends at the '/' of shop/v1.4.0
-                               workflow + (matches(workflow + "*", proof.identity->subject) ? "*" : "**")};
+        return TrustedIdentity{
+            before->issuer,  // a single '*' ends at the '/' of shop/v1.4.0
+            fmt::format("{}{}", workflow, matches(workflow + "*", proof.identity->subject) ? "*" : "**")};
   }
   return std::nullopt;
 }

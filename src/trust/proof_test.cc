@@ -381,6 +381,11 @@ TEST(Identities, APatternIsRememberedAsOne) {
   const Rule one = requiring_identities({{std::string(kIssuer), "a@team.example"}});
   EXPECT_EQ(signers_named(one, examine(std::array{keyless_claim()}, kSubject, one)),
             std::set{fmt::format("{} a@team.example", kIssuer)});
+  // A single '*' doesn't fit a tag with a slash.
+  const auto nested = judge_remembered({fmt::format("{} {}shop/v1.4.0", kIssuer, kWorkflow)}, kSubject,
+                                       signed_at("shop/v1.5.0"));
+  ASSERT_FALSE(nested.ok());
+  EXPECT_NE(nested.error().hint.find("@refs/tags/**"), std::string::npos) << nested.error().hint;
 }
 
 }  // namespace
