@@ -74,16 +74,21 @@ class PollerTest : public ::testing::Test {
     upstream_.commit();
     upstream_.git({"tag", "--annotate", "--message", "x", name});
   }
+  PollerWorld world_of(ProcessRunner& git) {
+    return {.files = files_,
+            .processes = git,
+            .clock = clock_,
+            .events = events_,
+            .store = *store_,
+            .blobs = blobs_,
+            .directory = dir_.path() / "repositories",
+            .allowed = Repositories::Any};
+  }
   Status poll(Repositories allowed = Repositories::Any, http::Resolver resolve = http::resolve_host) {
-    Poller poller({.files = files_,
-                   .processes = counting_,
-                   .clock = clock_,
-                   .events = events_,
-                   .store = *store_,
-                   .blobs = blobs_,
-                   .directory = dir_.path() / "repositories",
-                   .resolve = std::move(resolve),
-                   .allowed = allowed});
+    PollerWorld world = world_of(counting_);
+    world.resolve = std::move(resolve);
+    world.allowed = allowed;
+    Poller poller(std::move(world));
     const auto project = store_->project("etcd");
     EXPECT_TRUE(project.ok() && *project);
     return poller.poll(**project, Context());
@@ -325,15 +330,9 @@ TEST_F(PollerTest, AnAuthorsSlowRepositoriesHoldUpNobodyElse) {
                                    .webhook_secret = SecretString("s")})
                     .ok());
   GitWithSlowRepositories git(git_);
-  Poller poller({.files = files_,
-                 .processes = git,
-                 .clock = clock_,
-                 .events = events_,
-                 .store = *store_,
-                 .blobs = blobs_,
-                 .directory = dir_.path() / "repositories",
-                 .allowed = Repositories::Any,
-                 .most_polls = 3});
+  PollerWorld world = world_of(git);
+  world.most_polls = 3;
+  Poller poller(std::move(world));
   const std::jthread running([&](const std::stop_token& stop) { (void)poller.run(Context(stop)); });
   ASSERT_TRUE(comes_true([&] { return git.waiting() == 2; }));
   link();

@@ -58,16 +58,7 @@ class SiteTest : public ::testing::TestWithParam<DatabaseKind> {
         accounts_(account_store_in(database_, clock_, random_)),
         feedback_(feedback_store_in(database_, clock_)),
         blobs_(files_, dir_.path() / "blobs"),
-        site_({.store = *store_,
-               .accounts = *accounts_,
-               .feedback = *feedback_,
-               .passwords = passwords_,
-               .blobs = blobs_,
-               .clock = clock_,
-               .random = random_,
-               .events = events_,
-               .wake_poller = [this] { ++woken_; }},
-              {.url = "https://catalog.example.com", .reads_per_second = 0}) {
+        site_(world(blobs_), {.url = "https://catalog.example.com", .reads_per_second = 0}) {
     for (const auto& [name, role] :
          {std::pair("ann", Role::Author), std::pair("bob", Role::Author), std::pair("mod", Role::Moderator),
           std::pair("root", Role::Administrator)}) {
@@ -81,6 +72,18 @@ class SiteTest : public ::testing::TestWithParam<DatabaseKind> {
                       .ok());
       tokens_[name] = token.reveal();
     }
+  }
+
+  Site::World world(Blobs& blobs) {
+    return {.store = *store_,
+            .accounts = *accounts_,
+            .feedback = *feedback_,
+            .passwords = passwords_,
+            .blobs = blobs,
+            .clock = clock_,
+            .random = random_,
+            .events = events_,
+            .wake_poller = [this] { ++woken_; }};
   }
 
   WebAnswer ask(const std::string& method, const std::string& target, const Asked& asked = {}) {
@@ -614,16 +617,7 @@ TEST_P(SiteTest, APackagesBytesAreReadOnlyToBeSentAndOnceForAllWhoTakeThem) {
   publish(made);
   const std::string bytes = "bytes of etcd1.0.0";
   CountingBlobs blobs(blobs_);
-  Site site({.store = *store_,
-             .accounts = *accounts_,
-             .feedback = *feedback_,
-             .passwords = passwords_,
-             .blobs = blobs,
-             .clock = clock_,
-             .random = random_,
-             .events = events_,
-             .wake_poller = [] {}},
-            {.url = "https://catalog.example.com", .reads_per_second = 0});
+  Site site(world(blobs), {.url = "https://catalog.example.com", .reads_per_second = 0});
   const auto ask_for = [&](const std::string& method, const http::Headers& headers = {}) {
     return site.answer(
         {.method = method, .path = "/api/v1/blobs/" + made.digest, .headers = headers, .peer = "192.0.2.1"});
@@ -784,15 +778,7 @@ TEST_P(SiteTest, ATokenMakesNoneWithMoreRights) {
 }
 
 TEST_P(SiteTest, ClientsThatAskTooOftenWait) {
-  Site limited({.store = *store_,
-                .accounts = *accounts_,
-                .feedback = *feedback_,
-                .passwords = passwords_,
-                .blobs = blobs_,
-                .clock = clock_,
-                .random = random_,
-                .events = events_,
-                .wake_poller = [] {}},
+  Site limited(world(blobs_),
                {.url = "https://catalog.example.com", .behind_proxy = true, .reads_per_second = 1});
   const auto ask_as = [&](const std::string& address, const std::string& path = "/healthz") {
     return limited.answer({.method = "GET",
@@ -824,15 +810,7 @@ TEST_P(SiteTest, ClientsThatAskTooOftenWait) {
 
 // HAProxy doesn't continue the client's line, but adds one of its own after it.
 TEST_P(SiteTest, AClientBehindAProxyDoesNotChooseItsAddress) {
-  Site limited({.store = *store_,
-                .accounts = *accounts_,
-                .feedback = *feedback_,
-                .passwords = passwords_,
-                .blobs = blobs_,
-                .clock = clock_,
-                .random = random_,
-                .events = events_,
-                .wake_poller = [] {}},
+  Site limited(world(blobs_),
                {.url = "https://catalog.example.com", .behind_proxy = true, .reads_per_second = 1});
   const auto refused = [&](const auto& headers, const std::string& peer) {
     int count = 0;

@@ -450,7 +450,7 @@ FINALIZER = "mistletoe.dev/operator"
 
 @test
 def what_a_backup_restored_is_let_go_of(t):
-    """Who restored it has the operator's finalizer too, so the operator's share of it isn't all."""
+    """The manager that restored an object owns its finalizer beside the operator, so the operator giving up its own share isn't enough."""
     where = kind(t, "Thing", "things")
     blueprint(t, ONE)
     operator = Operator(t)

@@ -278,49 +278,9 @@ def authors_see_what_became_of_their_revision(t):
     operator.stop()
 
 
-@test
-def two_blueprints_do_not_share_a_kind(t):
-    """Each would take what the other one makes for something that nothing wants any more."""
-    where = kind(t, "Thing", "things")
-    one = HEAD + "nodes.a.own = fun {instance, ..} => " + map_of('"%{instance.metadata.name}-a"', '{ a = "1" }') + \
-        ", also = [{from = \"instance\", to = \"a\"}]," + TAIL
-    blueprint(t, one)
-    operator = Operator(t)
-    make(t, where)
-    wait_ready(t, where)
-    uid = t.kube.get("ConfigMap", t.ns, "web-a")["metadata"]["uid"]
-
-    def second():
-        return t.kube.get("ConfigMap", t.ns, "second")["metadata"].get("annotations", {})
-
-    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "second", "labels": {"mistletoe.dev/blueprint": "true"}},
-                                      "data": {"blueprint.ncl": one.replace("GROUP", f"{t.ns}.example.com").replace('-a"', '-b"')}})
-    for again in (False, True):
-        t.kube.wait("the second is rejected", lambda: second().get("mistletoe.dev/status") == "Rejected")
-        contains(second()["mistletoe.dev/message"], "is the kind of the blueprint app already")
-        quiet(t)
-        equal(t.kube.get("ConfigMap", t.ns, "web-a")["metadata"]["uid"], uid, "the object of the first")
-        equal(t.kube.get("ConfigMap", t.ns, "web-b"), None, "an object of the second")
-        if not again:
-            operator.stop(signal.SIGKILL)
-            operator.start()
-            wait_ready(t, where)
-    # Once the first and its instances are gone, the second is in force.
-    t.kube.checked("DELETE", f"{where}/web")
-    wait_torn_down(t, where)
-    t.kube.delete("ConfigMap", t.ns, "app")
-    t.kube.wait("the second is in force", lambda: second().get("mistletoe.dev/status") == "InForce")
-    # Its instances are its own: nothing of the first writes to them.
-    make(t, where)
-    wait_ready(t, where)
-    quiet(t)
-    equal(condition(t, where)["status"], "True", "ready")
-    check(t.kube.get("ConfigMap", t.ns, "web-b"), "the object of the second")
-    equal(operator.stop(), 0, "exit code")
-
-
-@test
-def a_blueprint_that_lost_its_label_keeps_its_kind_while_it_has_instances(t):
+def two_of_a_kind(t):
+    """A blueprint with an instance, and another one of the same kind, named second, that makes web-b where the first makes web-a. Gives
+    where the instances are, the operator, and what gives the annotations of a blueprint."""
     where = kind(t, "Thing", "things")
     one = HEAD + "nodes.a.own = fun {instance, ..} => " + map_of('"%{instance.metadata.name}-a"', '{ a = "1" }') + \
         ", also = [{from = \"instance\", to = \"a\"}]," + TAIL
@@ -334,6 +294,41 @@ def a_blueprint_that_lost_its_label_keeps_its_kind_while_it_has_instances(t):
     def said(name):
         return t.kube.get("ConfigMap", t.ns, name)["metadata"].get("annotations", {})
 
+    return where, operator, said
+
+
+@test
+def two_blueprints_do_not_share_a_kind(t):
+    """Each would take what the other one makes for something that nothing wants any more."""
+    where, operator, said = two_of_a_kind(t)
+    uid = t.kube.get("ConfigMap", t.ns, "web-a")["metadata"]["uid"]
+    for again in (False, True):
+        t.kube.wait("the second is rejected", lambda: said("second").get("mistletoe.dev/status") == "Rejected")
+        contains(said("second")["mistletoe.dev/message"], "is the kind of the blueprint app already")
+        quiet(t)
+        equal(t.kube.get("ConfigMap", t.ns, "web-a")["metadata"]["uid"], uid, "the object of the first")
+        equal(t.kube.get("ConfigMap", t.ns, "web-b"), None, "an object of the second")
+        if not again:
+            operator.stop(signal.SIGKILL)
+            operator.start()
+            wait_ready(t, where)
+    # Once the first and its instances are gone, the second is in force.
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)
+    t.kube.delete("ConfigMap", t.ns, "app")
+    t.kube.wait("the second is in force", lambda: said("second").get("mistletoe.dev/status") == "InForce")
+    # Its instances are its own: nothing of the first writes to them.
+    make(t, where)
+    wait_ready(t, where)
+    quiet(t)
+    equal(condition(t, where)["status"], "True", "ready")
+    check(t.kube.get("ConfigMap", t.ns, "web-b"), "the object of the second")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def a_blueprint_that_lost_its_label_keeps_its_kind_while_it_has_instances(t):
+    where, operator, said = two_of_a_kind(t)
     t.kube.wait("the second is rejected", lambda: said("second").get("mistletoe.dev/status") == "Rejected")
     t.kube.patch("ConfigMap", t.ns, "app", {"metadata": {"labels": {"mistletoe.dev/blueprint": None}}})
     t.kube.wait("its label is missed", lambda: said("app").get("mistletoe.dev/status") == "LabelMissing")
