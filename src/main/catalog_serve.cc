@@ -28,6 +28,18 @@ namespace {
 
 constexpr Duration kBetweenDomains = std::chrono::hours(1);
 
+struct ServeOptions {
+  catalog::Repositories allowed = catalog::Repositories::Public;
+  Duration interval = {};
+  int polls = 0;
+  Duration lease = {};
+  int workers = 0;
+  int reads_per_second = 0;
+  std::string listen = {};
+  std::string url = {};  // without a slash at its end
+  catalog::Registration registration = catalog::Registration::Closed;
+};
+
 Result<catalog::Registration> registration_asked(const CommandLine& line) {
   const std::string text = line.text("--registration", "closed");
   if (text == "closed") return catalog::Registration::Closed;
@@ -50,18 +62,35 @@ Result<std::unique_ptr<catalog::OidcClient>> issuer_of(const CommandLine& line, 
   return catalog::OidcClient::make(web, machine.clock, std::move(options));
 }
 
+Result<ServeOptions> options_asked(const CommandLine& line) {
+  ServeOptions asked;
+  if (line.has("--allow-private-repositories")) asked.allowed = catalog::Repositories::Any;
+  MIST_TRY(asked.interval, line.duration("--poll-interval", "10m"));
+  MIST_TRY(asked.polls, line.number("--polls", "4", 64));
+  if (asked.polls == 0) return error(ErrorKind::Usage, "--polls 0 would look at no repository");
+  MIST_TRY(asked.lease, line.duration("--lease", "30s"));
+  MIST_TRY(asked.workers, line.number("--workers", "1", 64));
+  MIST_TRY(asked.reads_per_second, line.number("--reads-per-second", "200", 1'000'000));
+  asked.listen = line.text("--listen", "127.0.0.1:8080");
+  asked.url = line.text("--url", "http://" + asked.listen);
+  while (asked.url.ends_with('/')) asked.url.pop_back();
+  MIST_TRY(asked.registration, registration_asked(line));
+  return asked;
+}
+
+// Until it is stopped.
+void keep_domains_checked(catalog::Site& site, Machine& machine, const std::stop_token& stop) {
+  do {
+    if (const Status checked = site.domains().check_again(); !checked.ok())
+      machine.log.warn("domains aren't checked now: " + checked.error().to_line());
+  } while (machine.clock.sleep(kBetweenDomains, stop));
+}
+
 }  // namespace
 
 Status serve(const CommandLine& line, Machine& machine, const DataPlace& place) {
+  MIST_TRY(const ServeOptions asked, options_asked(line));
   MIST_TRY(const CatalogData data, open_data(place, machine));
-  const auto allowed =
-      line.has("--allow-private-repositories") ? catalog::Repositories::Any : catalog::Repositories::Public;
-  MIST_TRY(const Duration interval, line.duration("--poll-interval", "10m"));
-  MIST_TRY(const int polls, line.number("--polls", "4", 64));
-  if (polls == 0) return error(ErrorKind::Usage, "--polls 0 would look at no repository");
-  MIST_TRY(const Duration lease, line.duration("--lease", "30s"));
-  MIST_TRY(const int workers, line.number("--workers", "1", 64));
-  MIST_TRY(const int reads, line.number("--reads-per-second", "200", 1'000'000));
   LimitedProcessRunner limited(catalog::kStrangersGitLimits);
   catalog::StrangersGit git(limited, place.directory.cache() / "git");
   catalog::Poller poller({.files = machine.files,
@@ -71,24 +100,20 @@ Status serve(const CommandLine& line, Machine& machine, const DataPlace& place) 
                           .store = *data.store,
                           .blobs = *data.blobs,
                           .directory = place.directory.cache() / "repositories",
-                          .allowed = allowed,
-                          .interval = interval,
-                          .most_polls = polls});
-  const std::string listen = line.text("--listen", "127.0.0.1:8080");
-  std::string url = line.text("--url", "http://" + listen);
-  while (url.ends_with('/')) url.pop_back();
+                          .allowed = asked.allowed,
+                          .interval = asked.interval,
+                          .most_polls = asked.polls});
   MIST_TRY(const config::Paths paths, own_paths(machine, place.directory));
   catalog::Previews previews({.files = machine.files,
                               .packages = *data.blobs,
                               .directory = place.directory.cache() / "previews",
                               .options = engines_of(machine, paths),
                               .events = machine.log});
-  MIST_TRY(const catalog::Registration registration, registration_asked(line));
   catalog::PasswordHasher passwords(machine.random);
   http::Client web(
       {.proxy_environment = http::ProxyEnvironment::from([](const char* name) { return std::getenv(name); }),
        .user_agent = "mistletoe-catalog"});
-  MIST_TRY(const auto issuer, issuer_of(line, machine, web, url));
+  MIST_TRY(const auto issuer, issuer_of(line, machine, web, asked.url));
   MIST_TRY(const http::TxtResolver resolve_txt, http::txt_resolver(line.text("--name-server")));
   catalog::Site site({.store = *data.store,
                       .accounts = *data.accounts,
@@ -103,29 +128,24 @@ Status serve(const CommandLine& line, Machine& machine, const DataPlace& place) 
                       .previews = &previews,
                       .oidc = issuer.get(),
                       .passkeys = data.passkeys.get()},
-                     {.url = url,
-                      .allowed = allowed,
+                     {.url = asked.url,
+                      .allowed = asked.allowed,
                       .behind_proxy = line.has("--behind-proxy"),
-                      .reads_per_second = static_cast<double>(reads),
-                      .registration = registration});
-  const std::jthread domains([&](const std::stop_token& stop) {
-    do {
-      if (const Status checked = site.domains().check_again(); !checked.ok())
-        machine.log.warn("domains aren't checked now: " + checked.error().to_line());
-    } while (machine.clock.sleep(kBetweenDomains, stop));
-  });
+                      .reads_per_second = static_cast<double>(asked.reads_per_second),
+                      .registration = asked.registration});
+  const std::jthread domains(
+      [&](const std::stop_token& stop) { keep_domains_checked(site, machine, stop); });
   std::optional<catalog::TrialWorld> world;
   if (line.has("--kubeconfig")) {
     MIST_TRY(catalog::TrialWorld made, trial_world(line, machine, place, data, git));
     world.emplace(std::move(made));
   }
-  MIST_TRY(const auto server, http::WebServer::listen(listen, {}, [&site](const http::WebRequest& request) {
-             return site.answer(request);
-           }));
+  const auto answer = [&site](const http::WebRequest& request) { return site.answer(request); };
+  MIST_TRY(const auto server, http::WebServer::listen(asked.listen, {}, answer));
   machine.log.info(fmt::format("mistletoe-catalog {} at http://{}, data in {}", MIST_VERSION,
                                server->address(), place.shown()));
   std::optional<Workers> testing;
-  if (world) testing.emplace(machine, *data.store, *world, workers, lease);
+  if (world) testing.emplace(machine, *data.store, *world, asked.workers, asked.lease);
   return poller.run(machine.context);
 }
 

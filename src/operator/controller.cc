@@ -297,12 +297,16 @@ class Controller::State {
             [&, this](const ObjectId& id, bool owned) {
               const bool known = recorded.find(id) != nullptr;
               const bool is_asked_for = known && !memory.is_gone(id);
+              const bool is_ending = apimachinery::is_terminating(instance);
+              const bool may_have_made = owned && (known || is_unaccounted(recorded, id));
               auto observed = actor.observer.observe(id, owned, is_asked_for, context);
-              if (!observed.ok() && owned && (known || is_unaccounted(recorded, id)))
-                if (const auto served = in_served_version(actor, id, observed.error(), context)) {
-                  if (!apimachinery::is_terminating(instance)) open.unserved.insert(id.gvk().group);
-                  observed = actor.observer.observe(*served, owned, is_asked_for, context);
-                }
+              OtherVersion other;
+              if (!observed.ok() && (may_have_made || is_ending))
+                other = other_version(actor, id, observed.error(), context);
+              if (other.served && may_have_made) {
+                if (!is_ending) open.unserved.insert(id.gvk().group);
+                observed = actor.observer.observe(*other.served, owned, is_asked_for, context);
+              }
               if (observed.ok()) {
                 if (observed->there()) memory.there(id);
                 if (observed->absent() && known) memory.gone(id);
@@ -313,7 +317,7 @@ class Controller::State {
                 return *std::move(observed);
               }
               // Of a kind that isn't served any more there is nothing left to delete.
-              if (apimachinery::is_terminating(instance) && is_unserved(actor, id, observed.error(), context))
+              if (is_ending && other.is_nowhere)
                 return Observation{Observation::State::Absent, {}, {}};
               if (observed.error().kind == ErrorKind::NotFound) open.unserved.insert(id.gvk().group);
               trouble = observed.error();
@@ -440,22 +444,22 @@ class Controller::State {
     return std::ranges::find(recorded.unaccounted, id) != recorded.unaccounted.end();
   }
 
-  // Of a kind that isn't served in that version, the same object in the version that is preferred now.
-  static std::optional<ObjectId> in_served_version(Actor& actor, const ObjectId& id, const Error& failure,
-                                                   const Context& context) {
-    if (failure.kind != ErrorKind::NotFound) return std::nullopt;
-    const auto served = actor.client.resource_for(id.gvk().group_kind(), "", context);
-    if (!served.ok() || served->gvk == id.gvk()) return std::nullopt;
-    return ObjectId{served->gvk.api_version(), id.kind, id.ns, id.name};
-  }
+  // Of an object whose kind isn't served in its version.
+  struct OtherVersion {
+    std::optional<ObjectId> served = {};  // the same object, in the version that is preferred now
+    bool is_nowhere = false;              // the kind is served in no version
+  };
 
-  // In no version.
-  static bool is_unserved(Actor& actor, const ObjectId& id, const Error& failure, const Context& context) {
-    if (failure.kind != ErrorKind::NotFound) return false;
+  static OtherVersion other_version(Actor& actor, const ObjectId& id, const Error& failure,
+                                    const Context& context) {
+    if (failure.kind != ErrorKind::NotFound) return {};
     const auto served = actor.client.resource_for(id.gvk().group_kind(), "", context);
-    if (served.ok() || served.error().kind != ErrorKind::NotFound) return false;
+    if (served.ok() && served->gvk == id.gvk()) return {};
+    if (served.ok()) return {.served = ObjectId{served->gvk.api_version(), id.kind, id.ns, id.name}};
+    if (served.error().kind != ErrorKind::NotFound) return {};
     const auto down = actor.client.apis_down(context);
-    return down.ok() && std::ranges::find(*down, id.gvk().group, &kube::DownApi::group) == down->end();
+    return {.is_nowhere = down.ok() && std::ranges::find(*down, id.gvk().group, &kube::DownApi::group) ==
+                                           down->end()};
   }
 
   static constexpr Duration kUnseenPause = std::chrono::seconds(1);

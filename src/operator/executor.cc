@@ -271,7 +271,6 @@ Status Executor::remove(const reconcile::Delete& each, const Context& context) c
   return {};
 }
 
-// A merge patch writes lists as a whole, so it names the version that it was computed from.
 Status Executor::let_go(const reconcile::Release& each, const Context& context) {
   MIST_TRY(const kube::ObjectRef ref, served(each.id, context));
   Value left = each.live;
@@ -280,8 +279,7 @@ Status Executor::let_go(const reconcile::Release& each, const Context& context) 
   else
     reconcile::take_marks_off(left);
   Value patch = apply::merge_patch_between(each.live, left);
-  for (const std::string_view guard : {"uid", "resourceVersion"})
-    patch["metadata"].set(guard, each.live.string_at({"metadata", guard}));
+  apply::pin(patch, each.live);
   auto answer = client_.merge_patch(ref, patch, context);
   if (!answer.ok() && answer.error().kind != ErrorKind::NotFound) return std::move(answer).error();
   events_.info(fmt::format("let go of {}", each.id.display()));

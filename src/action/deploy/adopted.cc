@@ -182,9 +182,8 @@ const Value* recorded_before(const ReleaseState& state, const PlannedAction& act
 Result<Value> without_marks(const Environment& environment, const kube::ObjectRef& ref, const Value& live,
                             const Context& context) {
   Value patch = Value::object();
+  apply::pin(patch, live);
   Value& metadata = patch["metadata"];
-  metadata.set("uid", live.string_at({"metadata", "uid"}));
-  metadata.set("resourceVersion", live.string_at({"metadata", "resourceVersion"}));
   for (const std::string_view label : apply::kOwnershipLabels) metadata["labels"].set(label, Value());
   metadata["annotations"].set(apply::kReleaseAnnotation, Value());
   return environment.client.merge_patch(ref, patch, context);
@@ -204,8 +203,7 @@ Result<GivenBack> give_back_once(const Environment& environment, const kube::Obj
   if (owner.empty() && taken.empty() && std::ranges::none_of(apimachinery::managed_fields(live), is_ours))
     return GivenBack{words(before, live)};  // nothing of it was written
   Value wanted = part_of(before, taken);
-  wanted["metadata"].set("uid", uid);
-  wanted["metadata"].set("resourceVersion", live.string_at({"metadata", "resourceVersion"}));
+  apply::pin(wanted, live);
   const auto applied = kube::apply_over_lost_version(environment.client, ref, wanted, {}, context);
   const bool refused = !applied.ok() && (applied.error().kind == ErrorKind::Invalid ||
                                          kube::is_field_conflict(applied.error()));
@@ -217,8 +215,7 @@ Result<GivenBack> give_back_once(const Environment& environment, const kube::Obj
   }
   if (!applied.ok()) return applied.error();
   Value patch = Value::object();
-  patch["metadata"].set("uid", applied->string_at({"metadata", "uid"}));
-  patch["metadata"].set("resourceVersion", applied->string_at({"metadata", "resourceVersion"}));
+  apply::pin(patch, *applied);
   patch["metadata"].set("managedFields", owners_again(before, *applied));
   MIST_TRY(const Value given, environment.client.merge_patch(ref, patch, context));
   return GivenBack{words(before, given)};

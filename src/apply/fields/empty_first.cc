@@ -19,11 +19,6 @@ bool has_patched_fields(const Value& object) {
   return std::ranges::any_of(apimachinery::managed_fields(object), is_patched_by_us);
 }
 
-Value at_version_of(const Value& live) {
-  return Value::object({{"uid", live.string_at({"metadata", "uid"})},
-                        {"resourceVersion", live.string_at({"metadata", "resourceVersion"})}});
-}
-
 // A default inside of an emptied map would be ours for ever, and in conflict with what we apply later.
 Result<Value> give_up_patched_fields(kube::Client& client, const kube::ObjectRef& ref, Value there,
                                      const Context& context) {
@@ -31,9 +26,10 @@ Result<Value> give_up_patched_fields(kube::Client& client, const kube::ObjectRef
   for (int i = 0;; ++i) {
     Value::Array others = apimachinery::managed_fields(there);
     std::erase_if(others, is_patched_by_us);
-    Value metadata = at_version_of(there);
-    metadata.set("managedFields", Value(std::move(others)));
-    auto patched = client.merge_patch(ref, Value::object({{"metadata", std::move(metadata)}}), context);
+    Value patch = Value::object();
+    pin(patch, there);
+    patch["metadata"].set("managedFields", Value(std::move(others)));
+    auto patched = client.merge_patch(ref, patch, context);
     if (patched.ok() || patched.error().kind != ErrorKind::Conflict || i == kTries) return patched;
     MIST_TRY(there, client.get(ref, context));
   }
@@ -56,7 +52,8 @@ Value emptying_patch(const Value& live, const std::vector<FieldDifference>& empt
 Result<Value> empty_fields(kube::Client& client, const kube::ObjectRef& ref, const Value& live,
                            const std::vector<FieldDifference>& emptied, const Context& context) {
   Value patch = emptying_patch(live, emptied);
-  patch.set("metadata", at_version_of(live));
+  patch.set("metadata", Value::object());
+  pin(patch, live);
   const Value owners = kube::with_present_owners(client, ref.resource, live, context);
   if (apimachinery::managed_fields(owners) != apimachinery::managed_fields(live))
     patch["metadata"].set("managedFields", Value(apimachinery::managed_fields(owners)));

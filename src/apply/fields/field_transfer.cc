@@ -217,12 +217,16 @@ Value with_transfer(Value live, const FieldTransfer& transfer) {
 
 Value transfer_patch(const Value& live, const FieldTransfer& transfer) {
   Value patch = Value::object();
+  pin(patch, live);
   Value& metadata = patch["metadata"];
-  metadata.set("uid", live.string_at({"metadata", "uid"}));
-  metadata.set("resourceVersion", live.string_at({"metadata", "resourceVersion"}));
   metadata.set("managedFields", transfer.managed_fields);
   if (transfer.last_applied) metadata["annotations"].set(kLastAppliedAnnotation, Value());
   return patch;
+}
+
+void pin(Value& patch, const Value& live) {
+  for (const std::string_view guard : {"uid", "resourceVersion"})
+    patch["metadata"].set(guard, live.string_at({"metadata", guard}));
 }
 
 Value merge_patch_between(const Value& before, const Value& after) {

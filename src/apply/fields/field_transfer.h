@@ -59,6 +59,11 @@ Value with_transfer(Value live, const FieldTransfer& transfer);
 /// The merge patch that does it, at exactly this version of this object.
 Value transfer_patch(const Value& live, const FieldTransfer& transfer);
 
+/// Names in `patch` the uid and the version of `live`: the server changes that object as it was read, or
+/// answers with a conflict. Merge patches write lists as a whole, so whatever computes one from an object that
+/// others write needs it.
+void pin(Value& patch, const Value& live);
+
 /// The merge patch (RFC 7386) that makes `after` of `before`; {}: they are equal.
 Value merge_patch_between(const Value& before, const Value& after);
 
