@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <initializer_list>
 #include <memory>
+#include <optional>
 
 #include "base/text.h"
 #include "crypto/digest.h"
+#include "crypto/hkdf.h"
 #include "encoding/json.h"
 #include "package/calls.h"
 #include "package/capabilities.h"
@@ -47,6 +50,48 @@ std::string_view or_else(std::string_view text, std::string_view otherwise) {
   return text.empty() ? otherwise : text;
 }
 
+// Whether `path` is `place`, or below it.
+bool is_in(std::string_view path, std::string_view place) {
+  return !place.empty() && path.starts_with(place) &&
+         (path.size() == place.size() || path[place.size()] == '/');
+}
+
+// Fetched charts are in the package by number (formats/remote_bases.cc), and the numbers change with every
+// base that is added. Their addresses, without versions, stay.
+struct Address {
+  std::string repo, chart;
+  std::string path;  // below the package, or below the repository
+};
+
+Address address_of(std::string path, const Files& files) {
+  const auto text = files.find(std::string(kOptionsFile));
+  const auto options = text == files.end() ? Result<Value>(Value()) : encoding::parse_json(text->second);
+  const Value* const remotes = options.ok() ? options->find("remotes") : nullptr;
+  if (remotes == nullptr || !remotes->is_array()) return {{}, {}, std::move(path)};
+  for (const Value& remote : remotes->as_array()) {
+    const std::string_view at = remote.string_at("at");
+    if (is_in(path, at))
+      return {std::string(remote.string_at("repo")), std::string(remote.string_at("chart")),
+              path.substr(at.size())};
+  }
+  return {{}, {}, std::move(path)};
+}
+
+// Length first, so that no two lists of texts are one.
+std::string in_order(std::initializer_list<std::string_view> texts) {
+  std::string all;
+  for (const std::string_view text : texts) all += fmt::format("{}:{},", text.size(), text);
+  return all;
+}
+
+// docs/internals/secret-derivation.md.
+crypto::Seed seed_of_chart(const crypto::Seed& package, const std::string& identity) {
+  const std::string info = "mistletoe/kustomize-chart/v1/" + identity;
+  crypto::Seed seed{};
+  std::ranges::copy(crypto::hkdf_sha256(package, {}, crypto::as_bytes(info), seed.size()), seed.begin());
+  return seed;
+}
+
 // Mistakes of the chart's author go back to the guest, which knows who named the chart.
 Value failure_of(const Error& failure, std::string_view directory) {
   const std::string_view words = failure.because.empty() ? failure.message : failure.because;
@@ -78,7 +123,27 @@ Result<Value> ChartAnswers::answer(const Value& request, std::uint64_t waiting_m
       return failure_of(rendered.error(), request.string_at("directory"));
     return std::move(rendered).error();
   }
+  if (rendered->drawn != 0)
+    drawing_.emplace(identity(request, *wanted),
+                     escape_controls(fmt::format("{}{} (release {})", request.string_at("directory"),
+                                                 request.string_at("archive"), wanted->release_name)));
   return Value::object({{"print", rendered->print.value_or("")}, {"drawn", rendered->drawn}});
+}
+
+std::vector<std::string> ChartAnswers::drawing() const {
+  std::vector<std::string> charts;
+  for (const auto& [identity, shown] : drawing_) charts.push_back(shown);
+  return charts;
+}
+
+// The chart and its release. Neither values nor files are in it: an upgrade changes them, and the secrets
+// stay.
+std::string ChartAnswers::identity(const Value& request, const RenderRequest& wanted) const {
+  const Address address =
+      address_of(fmt::format("{}{}", request.string_at("directory"), request.string_at("archive")),
+                 std::get<Files>(package_.content));
+  return in_order({address.repo, address.chart, address.path, wanted.release_name,
+                   request.string_at("nameTemplate"), wanted.release_namespace});
 }
 
 Result<Source> ChartAnswers::chart_at(const Value& request) const {
@@ -111,7 +176,8 @@ Result<RenderRequest> ChartAnswers::render_request(const Value& request) const {
   RenderRequest wanted;
   wanted.release_name = or_else(request.string_at("releaseName"), kUnnamedRelease);
   wanted.release_namespace = or_else(request.string_at("namespace"), request_.release_namespace);
-  wanted.seed = request_.seed;
+  wanted.seed =
+      request_.charts_share_seed ? request_.seed : seed_of_chart(request_.seed, identity(request, wanted));
   wanted.rotations = request_.rotations;
   wanted.clock = request_.clock;
   wanted.quiet = request_.quiet;

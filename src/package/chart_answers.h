@@ -1,12 +1,14 @@
 #pragma once
 // Answers `chart.render`: a chart that a kustomization names, rendered from the package's own files as
-// `helm template` renders it, with the seed and the clock of the package's render. For each release of a
-// chart one sandbox, after the limits of the asking one's kind. Those of a called package are bounded as
-// calls are, with the tree of calls that it belongs to. One render, one thread.
+// `helm template` renders it, with the clock of the package's render and a seed derived from its. For each
+// release of a chart one sandbox, after the limits of the asking one's kind. Those of a called package are
+// bounded as calls are, with the tree of calls that it belongs to. One render, one thread.
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "package/render_request.h"
@@ -35,9 +37,13 @@ class ChartAnswers {
   /// asking guest has while it waits.
   Result<Value> answer(const Value& request, std::uint64_t waiting_memory);
 
+  /// The answered charts that drew random bytes, each with its release: "charts/web (release shop)".
+  std::vector<std::string> drawing() const;
+
  private:
   Result<Source> chart_at(const Value& request) const;
   Result<RenderRequest> render_request(const Value& request) const;
+  std::string identity(const Value& request, const RenderRequest& wanted) const;
   Result<Share> share(std::uint64_t waiting_memory) const;
   Result<Rendered> render(const Source& chart, const RenderRequest& request);
 
@@ -46,6 +52,7 @@ class ChartAnswers {
   Bounds bounds_;
   Render render_;
   Duration spent_{};
+  std::map<std::string, std::string> drawing_;  // by identity
 };
 
 /// A request, and its answer.

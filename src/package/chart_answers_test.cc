@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <set>
+#include <string>
+
+#include "base/text.h"
 #include "encoding/json.h"
 #include "package/calls.h"
 #include "package/guests_for_tests.h"
@@ -11,7 +15,9 @@
 namespace mist::package {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 constexpr std::size_t kStack = std::size_t{4} << 20;  // as an engine's
 
@@ -59,7 +65,6 @@ TEST_F(ChartAnswersTest, AreWhatHelmTemplatePrints) {
   // As `helm template` without a name, in the world of the package's render.
   EXPECT_EQ(seen_request.release_name, "release-name");
   EXPECT_EQ(seen_request.release_namespace, "prod");
-  EXPECT_EQ(seen_request.seed, request.seed);
   EXPECT_EQ(encoding::to_json(seen_request.user_values, encoding::JsonStyle::Exact), R"({"a":1.0,"b":2.0})");
   EXPECT_EQ(encoding::to_json(seen_request.engine_options),
             R"({"print":true,"lookup":"empty","includeCrds":true})");
@@ -70,6 +75,71 @@ TEST_F(ChartAnswersTest, AnArchiveIsGivenAsItIs) {
   EXPECT_EQ(std::get<Files>(seen_chart.content), (Files{{"chart.tgz", "archive"}}));
   EXPECT_EQ(seen_request.release_name, "r");
   EXPECT_EQ(seen_request.release_namespace, "n");
+}
+
+// The vectors of docs/internals/secret-derivation.md: a stored format, which never changes.
+TEST_F(ChartAnswersTest, EachReleaseOfAChartDrawsFromASeedOfItsOwn) {
+  for (std::size_t i = 0; i < request.seed.size(); ++i) request.seed[i] = std::byte(i);
+  const auto seed_for = [&](std::string_view question) {
+    EXPECT_TRUE(answer(question).ok()) << question;
+    return hex(seen_request.seed);
+  };
+  const std::string web = seed_for(R"({"directory": "charts/web", "releaseName": "web"})");
+  EXPECT_EQ(web, "84c61758de16ebaf977ff2fd782d9430833d1538bc51d07eae8a6dd06de537ae");
+  EXPECT_EQ(seed_for(R"({"directory": "charts/web", "releaseName": "web", "namespace": "prod",
+                         "values": ["a: 1"], "includeCrds": true})"),
+            web);
+  std::set<std::string> others{web, hex(request.seed)};
+  for (const std::string_view other :
+       {R"({"directory": "charts/webs", "releaseName": "web"})",
+        R"({"directory": "charts/web", "releaseName": "web2"})", R"({"directory": "charts/web"})",
+        R"({"directory": "charts/web", "nameTemplate": "web"})",
+        R"({"directory": "charts/web", "releaseName": "web", "namespace": "test"})"})
+    EXPECT_TRUE(others.insert(seed_for(other)).second) << other;
+}
+
+TEST_F(ChartAnswersTest, AFetchedChartDrawsTheSameWhateverItsNumber) {
+  for (std::size_t i = 0; i < request.seed.size(); ++i) request.seed[i] = std::byte(i);
+  const auto seed_at = [&](std::string_view number, std::string_view version) {
+    const std::string at = fmt::format(".mistletoe/remote/{}", number);
+    package.content = Files{{".mistletoe/kustomize.json",
+                             fmt::format(R"({{"remotes": [{{"url": "https://example.com/a", "absent": true}},
+                         {{"repo": "https://charts.example.com", "chart": "web", "version": "{}", "at": "{}"}},
+                         {{"repo": "https://git.example.com/a", "ref": "{}", "at": "{}5"}}]}})",
+                                         version, at, version, at)},
+                            {at, "archive"},
+                            {at + "5/charts/web/Chart.yaml", "name: web"}};
+    EXPECT_TRUE(answer(fmt::format(R"({{"archive": "{}", "releaseName": "web"}})", at)).ok());
+    const std::string archive = hex(seen_request.seed);
+    EXPECT_TRUE(answer(fmt::format(R"({{"directory": "{}5/charts/web", "releaseName": "web"}})", at)).ok());
+    return std::pair(archive, hex(seen_request.seed));
+  };
+  const auto [archive, base] = seed_at("1", "1.0");
+  EXPECT_EQ(archive, "2d27745bce12da72e13b1052d2c61b4d2fe40319252216f569ba292e01d9fca6");
+  EXPECT_NE(base, archive);
+  EXPECT_EQ(seed_at("2", "1.1"), std::pair(archive, base));
+}
+
+TEST_F(ChartAnswersTest, OfAnOlderReleaseDrawFromThePackagesSeed) {
+  request.charts_share_seed = true;
+  ASSERT_TRUE(answer(R"({"directory": "charts/web", "releaseName": "a"})").ok());
+  EXPECT_EQ(seen_request.seed, request.seed);
+}
+
+TEST_F(ChartAnswersTest, SayWhichOfThemDrew) {
+  Rendered drawing;
+  ChartAnswers answers(package, request, {std::chrono::seconds(1), kStack},
+                       [&](const Source&, const RenderRequest&) { return Result<Rendered>(drawing); });
+  const auto ask = [&](std::string_view question) {
+    EXPECT_TRUE(answers.answer(*encoding::parse_json(question), 0).ok()) << question;
+  };
+  ask(R"({"directory": "charts/webs"})");
+  EXPECT_THAT(answers.drawing(), ElementsAre());
+  drawing.drawn = 8;
+  ask(R"({"directory": "charts/web", "releaseName": "a"})");
+  ask(R"({"directory": "charts/web", "releaseName": "a"})");
+  ask(R"({"directory": "charts/web", "releaseName": "b"})");
+  EXPECT_THAT(answers.drawing(), UnorderedElementsAre("charts/web (release a)", "charts/web (release b)"));
 }
 
 TEST_F(ChartAnswersTest, WhatIsWrongWithTheChartIsAnAnswer) {

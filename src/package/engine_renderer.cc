@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "base/some_of.h"
 #include "crypto/digest.h"
 #include "package/calls.h"
 #include "package/excerpt.h"
@@ -51,9 +54,26 @@ Result<Rendered> EngineRenderer::render_chart(const Source& chart, const RenderR
 Result<Rendered> EngineRenderer::render(const SourceTree& tree, Metadata metadata,
                                         const RenderRequest& request, const Context& context) {
   ChartAnswers charts = answers_for(tree.source, request, context);
-  return render(
+  auto rendered = render(
       tree, std::move(metadata), request, context,
       [&](const Value& wanted, std::uint64_t memory_bytes) { return charts.answer(wanted, memory_bytes); });
+  if (rendered.ok()) warn_of_shared_seed(charts, tree.source, request);
+  return rendered;
+}
+
+// Only new secrets would help, and only their owner can say when.
+void EngineRenderer::warn_of_shared_seed(const ChartAnswers& charts, const Source& source,
+                                         const RenderRequest& request) {
+  constexpr std::size_t kShown = 5;
+  if (!request.charts_share_seed || request.quiet) return;
+  std::vector<std::string> drawing = charts.drawing();
+  if (drawing.size() < 2) return;
+  EventSink& audience = request.called ? request.called->tree->events() : events_;
+  audience.warn(fmt::format(
+      "charts of {} draw from one seed, so their passwords may be the same: {}; mistctl upgrade "
+      "--rotate-secrets gives a release new ones, each chart its own; so does \"chartSeeds\": \"own\" in a "
+      "seed file",
+      source.reference, some_of(std::move(drawing), kShown)));
 }
 
 Result<Rendered> EngineRenderer::render(const SourceTree& tree, Metadata metadata,

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/context.h"
+#include "base/event.h"
 #include "base/result.h"
 #include "package/chart_answers.h"
 #include "package/guests.h"
@@ -26,8 +27,8 @@ RenderRequest own_request(std::string_view release_name);
 class EngineRenderer {
  public:
   /// All outlive this.
-  EngineRenderer(const RendererOptions& options, Guests& guests, JobRunner& jobs)
-      : options_(options), guests_(guests), jobs_(jobs) {}
+  EngineRenderer(const RendererOptions& options, EventSink& events, Guests& guests, JobRunner& jobs)
+      : options_(options), events_(events), guests_(guests), jobs_(jobs) {}
 
   /// Its files, not its objects.
   Result<Rendered> render(const SourceTree& tree, const RenderRequest& request, const Context& context);
@@ -48,8 +49,10 @@ class EngineRenderer {
  private:
   Result<Rendered> render_chart(const Source& chart, const RenderRequest& request, const Context& context);
   Result<Metadata> seen_metadata(const SourceTree& tree, const Context& context);
+  void warn_of_shared_seed(const ChartAnswers& charts, const Source& source, const RenderRequest& request);
 
   const RendererOptions& options_;
+  EventSink& events_;
   Guests& guests_;
   JobRunner& jobs_;
 };

@@ -52,6 +52,9 @@ struct RenderRequest {
   Value user_values;  ///< an object
   crypto::Seed seed{};
   Rotations rotations = {};  ///< of secrets
+  /// The charts of a kustomization draw from the package's own seed, as those of a release that was made
+  /// before each had one (docs/internals/secret-derivation.md): any other seed changes its passwords.
+  bool charts_share_seed = false;
   WallTime clock{};
   bool quiet = false;  ///< what the guest logs isn't shown
   bool often = false;  ///< the same files are rendered again and again: what an engine makes of them is kept

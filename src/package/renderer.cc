@@ -57,7 +57,7 @@ struct Renderer::Impl {
              [this](const Source& source, const RenderRequest& request, const Context& context) {
                return render_files(source, request, context);
              }),
-        engines(options, guests, jobs),
+        engines(options, sink, guests, jobs),
         modules(options, guests, jobs, engines),
         builder(options, guests, engines) {}
 

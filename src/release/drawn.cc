@@ -82,6 +82,7 @@ Value to_value(const Drawn& drawn) {
                                 {"secrets", texts(drawn.secrets)},
                                 {"fields", fields_value(drawn.fields)},
                                 {"asked", Value(std::move(asked))}});
+  if (drawn.own_chart_seeds) result.set("chartSeeds", "own");
   if (!drawn.looked_up.empty()) result.set("lookedUp", fields_value(drawn.looked_up));
   return result;
 }
@@ -92,6 +93,7 @@ Result<Drawn> drawn_from_value(const Value& value) {
   if (!value.is_object()) return damaged();
   drawn.clock = value.string_at("clock");
   drawn.unnamed = value.is_true_at("unnamed");
+  drawn.own_chart_seeds = value.string_at("chartSeeds") == "own";
   MIST_TRY_VOID(read_rotations(value, drawn.rotations));
   MIST_TRY(drawn.secrets, texts_at(value, "secrets"));
   MIST_TRY_VOID(read_fields(value, "fields", drawn.fields));

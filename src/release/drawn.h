@@ -42,6 +42,9 @@ struct Drawn {
   /// Fields that hold what a Secret held that the package looked up in the cluster.
   std::vector<DrawnField> looked_up = {};
   std::vector<Asked> asked = {};
+  /// Each chart of a kustomization drew from a seed of its own, and not from the package's, as in older
+  /// records. Only where `unnamed`.
+  bool own_chart_seeds = false;
 
   /// Nothing worth recording.
   bool empty() const { return *this == Drawn{}; }

@@ -15,7 +15,8 @@ TEST(Drawn, IsReadAsItWasWritten) {
                     {{{{"apps", "Deployment"}, "shop", "web"}, ".spec.x[name=a].y", {"api"}},
                      {{{"", "Secret"}, "shop", "db"}, ".data.password", {}}},
                     {{{{"apps", "Deployment"}, "shop", "web"}, ".spec.y", {}}},
-                    {{"secret.get", "sha256:00"}}};
+                    {{"secret.get", "sha256:00"}},
+                    true};
   const auto text = encoding::to_json(to_value(drawn));
   const auto read = drawn_from_value(*encoding::parse_json(text));
   ASSERT_TRUE(read.ok()) << read.error().to_line();

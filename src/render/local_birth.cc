@@ -16,10 +16,15 @@ using encoding::Value;
 
 namespace {
 
+// In a seed file. Older ones lack it, and what was rendered from them must not change.
+constexpr std::string_view kChartSeeds = "chartSeeds", kOwn = "own";
+
 Result<Birth> parse(const std::string& text, const Path& path, const release::ReleaseId& release) {
   const auto document = encoding::parse_json(text);
   std::string seed;
-  const bool good = document.ok() && base64_decode(document->string_at("seed"), seed) && seed.size() == 32 &&
+  const Value* const charts = document.ok() ? document->find(kChartSeeds) : nullptr;
+  const bool good = document.ok() && (charts == nullptr || *charts == Value(kOwn)) &&
+                    base64_decode(document->string_at("seed"), seed) && seed.size() == 32 &&
                     parse_time(document->string_at("clock")).has_value();
   if (!good)
     return error(ErrorKind::Invalid, "the seed file {} is damaged", path.string())
@@ -28,7 +33,7 @@ Result<Birth> parse(const std::string& text, const Path& path, const release::Re
   const std::vector<std::byte> own =
       crypto::hkdf_sha256(std::as_bytes(std::span(seed)), {}, std::as_bytes(std::span(info)), 32);
   return Birth{SecretString(std::string(reinterpret_cast<const char*>(own.data()), own.size())),
-               std::string(document->string_at("clock"))};
+               std::string(document->string_at("clock")), charts == nullptr};
 }
 
 }  // namespace
@@ -47,7 +52,8 @@ Result<Birth> local_birth(FileSystem& files, Random& random, const Clock& clock,
   std::array<std::byte, 32> seed;
   random.fill(seed);
   const std::string bytes(reinterpret_cast<const char*>(seed.data()), seed.size());
-  const Value document = Value::object({{"seed", base64_encode(bytes)}, {"clock", format_time(clock.now())}});
+  const Value document = Value::object(
+      {{"seed", base64_encode(bytes)}, {"clock", format_time(clock.now())}, {kChartSeeds, kOwn}});
   const std::string content = encoding::to_json(document) + "\n";
   Status written = files.make_directories(path.parent_path(), 0700);
   if (written.ok()) written = files.write(path, content, {.mode = 0600, .exclusive = true});

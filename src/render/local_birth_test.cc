@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <string>
+#include <string_view>
+
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
@@ -47,6 +50,25 @@ TEST_F(LocalBirth, TwoReleasesNeverDrawTheSame) {
 TEST_F(LocalBirth, NamedFileMustExist) {
   EXPECT_EQ(birth("web", SeedFile::MustExist).error().kind, ErrorKind::NotFound);
   EXPECT_FALSE(files.exists(path));
+}
+
+// GitOps: another mistctl must not change the passwords of what is rendered from a file that is there.
+TEST_F(LocalBirth, ChartsDrawAsTheFileSays) {
+  EXPECT_FALSE(birth("web")->charts_share_seed);
+  EXPECT_FALSE(birth("web")->charts_share_seed) << "from the file that was made";
+  const auto with = [&](std::string_view more) {
+    EXPECT_TRUE(files
+                    .write(path,
+                           R"({"seed":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=","clock":)"
+                           R"("2026-01-01T00:00:00Z")" +
+                               std::string(more) + "}",
+                           {.mode = 0600})
+                    .ok());
+    return birth("web");
+  };
+  EXPECT_TRUE(with("")->charts_share_seed);
+  EXPECT_FALSE(with(R"(,"chartSeeds":"own")")->charts_share_seed);
+  EXPECT_THAT(with(R"(,"chartSeeds":"each")").error().message, HasSubstr("damaged"));
 }
 
 // A home that can't be written, a full disk.

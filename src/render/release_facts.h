@@ -12,6 +12,8 @@ namespace mist::render {
 struct Birth {
   SecretString seed;         ///< 32 bytes
   std::string frozen_clock;  ///< RFC 3339
+  /// package::RenderRequest::charts_share_seed of a release that has no revision yet.
+  bool charts_share_seed = false;
 };
 
 struct ReleaseFacts {

@@ -131,6 +131,13 @@ LookupGrants granted(const RenderChoices& choices, const release::Revision* stor
   return grants;
 }
 
+// As the release's values were drawn: they are in the cluster. One that drew nothing yet has none to keep.
+bool charts_share_seed(const ReleaseFacts& release) {
+  const release::Revision* const before = release.deployed != nullptr ? release.deployed : release.stored;
+  if (before == nullptr) return release.birth.charts_share_seed;
+  return before->drawn.unnamed && !before->drawn.own_chart_seeds;
+}
+
 }  // namespace
 
 Result<RenderRequest> render_request(const ReleaseFacts& release, Value values) {
@@ -152,6 +159,7 @@ Result<RenderRequest> render_request(const ReleaseFacts& release, Value values) 
             "it new random values, by {}",
             release.id.ns, release.id.name, release::command_text("recover", release.id, "--from-labels")));
   request.clock = *clock;
+  request.charts_share_seed = charts_share_seed(release);
   request.revision = release.revision;
   request.is_upgrade = release.deployed != nullptr;
   return request;
@@ -164,6 +172,8 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
   MIST_TRY(RenderRequest request, render_request(release, values));
   request.interactive = choices.interactive;
   request.run_on_host = choices.run_on_host;
+  // All are new then.
+  if (choices.rotate.all) request.charts_share_seed = false;
   if (choices.skip_schema_validation) request.engine_options.set(package::kSkipSchemaOption, true);
   if (const auto* assumed = std::get_if<AssumedCluster>(&cluster_))
     package::assume_cluster(request, assumed->kube_version, assumed->api_versions);
@@ -198,6 +208,7 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
   result.objects = std::move(rendered.objects);
   result.message = std::move(rendered.message);
   result.drawn.unnamed = rendered.drawn != 0;
+  result.drawn.own_chart_seeds = result.drawn.unnamed && !job->request.charts_share_seed;
   for (const auto& [name, secret] : rendered.secrets) result.drawn.secrets.push_back(name);
   for (const package::Exchange& each : rendered.asked)
     result.drawn.asked.push_back({each.operation, each.digest.str()});

@@ -65,6 +65,24 @@ TEST_F(ReleaseRenderers, ClockAndRotationsGoOnFromTheDeployedRevision) {
   EXPECT_EQ(reborn->drawn.clock, "");
 }
 
+TEST(RenderRequests, ChartsDrawAsTheyDidForTheRelease) {
+  release::Revision before;
+  ReleaseFacts facts{.id = {"shop", "web"},
+                     .birth = {SecretString(std::string(32, 's')), "2026-01-02T03:04:05Z"}};
+  const auto shared = [&] { return render_request(facts, Value::object())->charts_share_seed; };
+  EXPECT_FALSE(shared()) << "a new release";
+  facts.birth.charts_share_seed = true;
+  EXPECT_TRUE(shared()) << "a new release of an older seed file";
+  facts.deployed = facts.stored = &before;
+  EXPECT_FALSE(shared()) << "it drew nothing that could change";
+  before.drawn.unnamed = true;
+  EXPECT_TRUE(shared()) << "of an older mistctl";
+  facts.deployed = nullptr;
+  EXPECT_TRUE(shared()) << "its first install failed";
+  before.drawn.own_chart_seeds = true;
+  EXPECT_FALSE(shared());
+}
+
 TEST(RenderRequests, SayWhatTheReleaseIs) {
   ReleaseFacts facts{
       .id = {"shop", "web"}, .birth = {SecretString(std::string(32, 's')), "never"}, .revision = 3};

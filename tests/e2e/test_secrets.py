@@ -203,3 +203,57 @@ def a_plan_changes_what_was_drawn_only_when_asked(t):
     equal(t.run("inspect", "release", "web", "-o", "json").json["revisions"][0]["drawn"]["rotations"], {"": 1})
     equal(t.run("upgrade", "web", "-o", "json").json["changed"], False, "the next upgrade")
     equal((data(t, "web"), data(t, "web-tls")), rotated, "after the next upgrade")
+
+
+DRAWING_CHART = """apiVersion: v1
+kind: Secret
+metadata: {name: "{{ .Release.Name }}"}
+stringData: {password: "{{ randAlphaNum 24 }}"}
+"""
+
+
+def drawing_charts(t):
+    """A kustomization with three releases of two charts, which draw a password by the same template."""
+    files = {f"charts/{chart}/{path}": text for chart in ("aa", "bb") for path, text in (
+        ("Chart.yaml", f"apiVersion: v2\nname: {chart}\nversion: 1.0.0\n"), ("values.yaml", "{}\n"),
+        ("templates/secret.yaml", DRAWING_CHART))}
+    files["kustomization.yaml"] = ("helmCharts:\n- {name: aa, releaseName: one}\n- {name: aa, releaseName: two}\n"
+                                   "- {name: bb, releaseName: three}\n")
+    return t.files("drawing", files)
+
+
+@test
+def charts_of_a_kustomization_have_passwords_of_their_own(t):
+    package = drawing_charts(t)
+    t.run("install", "shop", "-p", package)
+    first = {name: data(t, name)["password"] for name in ("one", "two", "three")}
+    equal(len(set(first.values())), 3, "different passwords")
+    equal(t.run("upgrade", "shop", "-o", "json").json["changed"], False, "an upgrade with nothing new")
+    # As an older mistctl rendered it.
+    seed = t.file("seed", SEED)
+    generate = ["generate", "shop", "-p", package, "-o", "json"]
+    shared = t.run(*generate, "--seed-file", seed)
+    contains(shared.err, "draw from one seed", "charts/aa (release one)", "charts/bb (release three)", "--rotate-secrets")
+    equal(len({item["stringData"]["password"] for item in shared.json["items"]}), 1, "passwords of an older seed file")
+    own = t.run(*generate, "--seed-file", t.file("own", SEED.replace("{", '{"chartSeeds": "own", ')))
+    check("draw from one seed" not in own.err, own.err)
+    equal(len({item["stringData"]["password"] for item in own.json["items"]}), 3, "passwords of a newer one")
+
+
+@test
+def rotation_gives_the_charts_of_an_older_release_seeds_of_their_own(t):
+    package = drawing_charts(t)
+    names = ("one", "two", "three")
+    t.run("install", "shop", "-p", package, "--seed-file", t.file("seed", SEED))
+    # The release now remembers it, whatever the seed file says.
+    before = {data(t, name)["password"] for name in names}
+    equal(len(before), 1, "passwords of an older release")
+    same = t.run("upgrade", "shop")
+    contains(same.err, "draw from one seed")
+    equal({data(t, name)["password"] for name in names}, before, "after an upgrade")
+    rotated = t.run("upgrade", "shop", "--rotate-secrets")
+    check("draw from one seed" not in rotated.err, rotated.err)
+    after = {data(t, name)["password"] for name in names}
+    equal(len(after), 3, "passwords after the rotation")
+    check(before.isdisjoint(after), "an old password is still there")
+    equal(t.run("upgrade", "shop", "-o", "json").json["changed"], False, "the next upgrade")

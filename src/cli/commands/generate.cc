@@ -207,7 +207,10 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
   render::AssumedCluster cluster = assumed_cluster(invocation);
   package::assume_cluster(request, std::move(cluster.kube_version), std::move(cluster.api_versions));
   if (invocation.enabled("is-upgrade")) request.is_upgrade = true;
-  if (invocation.text("random") == "fresh") world.random.fill(request.seed);
+  if (invocation.text("random") == "fresh") {
+    world.random.fill(request.seed);
+    request.charts_share_seed = false;
+  }
   const bool as_release = invocation.enabled("release");
   if (invocation.enabled("force") && !format.starts_with("dir="))
     return error(ErrorKind::Usage, "--force goes with -o dir=PATH");
