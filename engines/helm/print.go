@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -68,11 +69,7 @@ func (r *rendering) resultFiles() map[string]string {
 		}
 	}
 	if !options.SkipCRDs {
-		for _, crd := range r.chart.CRDObjects() {
-			if isWanted(crd.Filename, options.ShowOnly) {
-				files[crd.Filename] = string(crd.File.Data)
-			}
-		}
+		maps.Copy(files, r.crdFiles())
 	}
 	return files
 }

@@ -304,6 +304,26 @@ def definitions_of_a_chart_are_upgraded_if_they_fit_what_is_there(t):
     equal(fields(), ["color", "size"], "it outlives the release")
 
 
+@test
+def a_crd_that_two_subcharts_bring_is_installed_once(t):
+    group, text, number = f"{t.ns}.example.com", {"type": "string"}, {"type": "integer"}
+    t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, f"things.{group}"))
+    parts = "dependencies:\n- {name: second, version: 1.0.0}\n- {name: first, version: 1.0.0}\n"
+    files = {"Chart.yaml": "apiVersion: v2\nname: twice\nversion: 1.0.0\n" + parts, "values.yaml": "{}\n"}
+    for name, kind in (("first", number), ("second", text)):
+        files[f"charts/{name}/Chart.yaml"] = f"apiVersion: v2\nname: {name}\nversion: 1.0.0\n"
+        files[f"charts/{name}/crds/things.yaml"] = json.dumps(things(t, size=kind))
+    # Only the CRD of the subchart that Chart.yaml names first takes this.
+    files["templates/thing.yaml"] = json.dumps({"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "one"},
+                                                "spec": {"size": "big"}})
+    said = t.run("install", "shop", "-p", t.files("twice", files))
+    contains(said.err, f"the CRD things.{group} differs in twice/charts/second/crds/things.yaml")
+    equal(t.kube.get(f"/apis/{group}/v1/things", t.ns, "one")["spec"], {"size": "big"})
+    files["charts/first/crds/things.yaml"] = files["charts/second/crds/things.yaml"]
+    same = t.run("upgrade", "shop", "-p", t.files("twice", files))
+    check("differs in" not in same.err, same.err)
+
+
 @test(full=True)  # engines are compiled twice
 def a_module_that_was_built_of_a_chart_lives_as_the_chart_does(t):
     smoke = {"apiVersion": "v1", "kind": "Pod",
