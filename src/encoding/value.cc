@@ -181,6 +181,14 @@ std::string_view kind_name(Value::Kind kind) {
   return "null";
 }
 
+void merge_keeping_nulls(Value& base, const Value& over) {
+  if (!base.is_object() || !over.is_object()) {
+    base = over;
+    return;
+  }
+  lay_members_over(base, over, merge_keeping_nulls, [](const Value& value) { return std::optional(value); });
+}
+
 void merge_into(Value& base, const Value& over) {
   if (!base.is_object() || !over.is_object()) {
     base = over;

@@ -148,5 +148,7 @@ std::string_view kind_name(Value::Kind kind);
 /// Helm's rule for values: objects merge member by member, everything else is replaced, null removes. `over`
 /// wins.
 void merge_into(Value& base, const Value& over);
+/// The same, but null replaces: for values that are yet to be merged into defaults, which it then removes.
+void merge_keeping_nulls(Value& base, const Value& over);
 
 }  // namespace mist::encoding

@@ -36,6 +36,20 @@ TEST(Value, MergesDeepAndNullRemoves) {
   EXPECT_EQ(base, Value::object({{"a", Value::object({{"b", 5}})}, {"l", Value::array({3})}}));
 }
 
+TEST(Value, MergesDeepAndKeepsNull) {
+  Value base =
+      Value::object({{"a", Value::object({{"b", 1}, {"c", 2}})}, {"d", 1}, {"l", Value::array({1})}});
+  merge_keeping_nulls(base, Value::object({{"a", Value::object({{"c", nullptr}, {"e", nullptr}})},
+                                           {"d", nullptr},
+                                           {"n", Value::object({{"o", nullptr}})}}));
+  EXPECT_EQ(base, Value::object({{"a", Value::object({{"b", 1}, {"c", nullptr}, {"e", nullptr}})},
+                                 {"d", nullptr},
+                                 {"l", Value::array({1})},
+                                 {"n", Value::object({{"o", nullptr}})}}));
+  merge_keeping_nulls(base, Value());
+  EXPECT_TRUE(base.is_null());
+}
+
 TEST(Value, SortsKeysAllTheWayDown) {
   Value v = Value::object({{"b", Value::object({{"z", 1}, {"a", 2}})}, {"a", 1}});
   v.sort_keys();

@@ -27,19 +27,6 @@ void remove_keys_of(const Value& other, Value& value) {
   });
 }
 
-// Nulls stay: the engine takes them as "remove the default".
-void lay_over(Value& value, const Value& other) {
-  encoding::lay_members_over(
-      value, other,
-      [](Value& mine, const Value& theirs) {
-        if (mine.is_object() && theirs.is_object())
-          lay_over(mine, theirs);
-        else
-          mine = theirs;
-      },
-      [](const Value& added) { return std::optional(added); });
-}
-
 // The release. Only packages that ask for it see members that change from one revision to the next.
 Value release_value(const Metadata& metadata, const RenderRequest& request, std::string_view name) {
   Value release = Value::object({{"name", name}, {"namespace", request.release_namespace}});
@@ -123,7 +110,7 @@ Result<std::string> engine_input(const EngineKind& engine, const Metadata& metad
 Value engine_data(const Metadata& metadata, const RenderRequest& request, const Value& complete) {
   Value data = metadata.inputs.is_object() ? encoding::schema_defaults(metadata.inputs) : Value::object();
   if (metadata.defaults.is_object()) remove_keys_of(metadata.defaults, data);
-  lay_over(data, request.user_values);
+  encoding::merge_keeping_nulls(data, request.user_values);
   // The host decides these.
   for (const std::string_view key : {"name", "namespace"}) {
     if (const Value* const value = complete.find(key)) data.set(key, *value);

@@ -54,6 +54,20 @@ TEST(Values, NullsOfAFileStayToRemoveDefaults) {
   EXPECT_EQ(*merge_values(inputs), yaml("a: {b: null, c: 1}"));
 }
 
+// It is the package's default that they remove, so they have to reach it: alone, and over a file's value.
+TEST(Values, NullsOfEveryFlagStayToRemoveDefaults) {
+  for (const auto& input : {ValuesInput{ValuesFlag::File, "two.yaml", "a: {b: null}"},
+                            {ValuesFlag::SetJson, "a.b=null", ""},
+                            {ValuesFlag::SetJson, R"({"a": {"b": null}})", ""},
+                            {ValuesFlag::Set, "a.b=null", ""},
+                            {ValuesFlag::Set, "a: {b: null}", ""},
+                            {ValuesFlag::Set, "{a: {b: null}}", ""}}) {
+    EXPECT_EQ(*merge_values(std::span(&input, 1)), yaml("a: {b: null}")) << input.text;
+    const std::vector<ValuesInput> over{{ValuesFlag::File, "one.yaml", "a: {b: 1, c: 1}"}, input};
+    EXPECT_EQ(*merge_values(over), yaml("a: {b: null, c: 1}")) << input.text;
+  }
+}
+
 TEST(Values, ChartsTellAnIntegerFromAFloat) {
   const std::vector<ValuesInput> inputs{{ValuesFlag::File, "one.yaml", "a: 1000000\nl: [1]"},
                                         {ValuesFlag::SetJson, "j=7", ""},

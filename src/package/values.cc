@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "encoding/json.h"
 #include "encoding/json_escapes.h"
-#include "encoding/member_finder.h"
 #include "encoding/set_path.h"
 #include "encoding/yaml.h"
 
@@ -54,19 +53,6 @@ Result<Value> mapping_of(std::string_view text, const std::string& origin, Event
   return as_mapping(std::move(value), origin);
 }
 
-// Nulls stay: they remove defaults of the package later on.
-void merge_mapping(Value& values, const Value& more) {
-  encoding::lay_members_over(
-      values, more,
-      [](Value& mine, const Value& theirs) {
-        if (mine.is_object() && theirs.is_object())
-          merge_mapping(mine, theirs);
-        else
-          mine = theirs;
-      },
-      [](const Value& value) { return std::optional(value); });
-}
-
 // Where the JSON value at the beginning of `text` ends: at a comma or the end, outside of brackets and
 // strings.
 std::size_t json_end(std::string_view text) {
@@ -109,8 +95,8 @@ Status apply_json(Value& values, std::string_view text, Numbers numbers) {
     return value;
   };
   if (trim(text).starts_with('{')) {
-    MIST_TRY(Value object, parse(trim(text), "{…}"));
-    merge_mapping(values, std::move(object));
+    MIST_TRY(const Value object, parse(trim(text), "{…}"));
+    encoding::merge_keeping_nulls(values, object);
     return {};
   }
   while (!trim(text).empty()) {
@@ -191,8 +177,8 @@ Result<std::vector<Value>> documents_as_helm(std::string_view text, const encodi
 Status apply_file(Value& values, const ValuesInput& input, Numbers numbers, EventSink* events) {
   const std::string origin = input.text == "-" ? "standard input" : input.text;
   if (numbers == Numbers::AsWritten) {
-    MIST_TRY(Value more, mapping_of(encoding::with_yaml_escapes(input.content), origin, events));
-    merge_mapping(values, std::move(more));
+    MIST_TRY(const Value more, mapping_of(encoding::with_yaml_escapes(input.content), origin, events));
+    encoding::merge_keeping_nulls(values, more);
     return {};
   }
   // Helm merges the documents of a file like as many files.
@@ -201,7 +187,7 @@ Status apply_file(Value& values, const ValuesInput& input, Numbers numbers, Even
   for (Value& document : documents) {
     MIST_TRY(Value more, as_mapping(std::move(document), origin));
     make_floats(more);
-    merge_mapping(values, std::move(more));
+    encoding::merge_keeping_nulls(values, more);
   }
   return {};
 }
@@ -216,7 +202,7 @@ Status apply_one(Value& values, const ValuesInput& input, Numbers numbers, Event
         const std::string text(trim(input.text));
         MIST_TRY(const Value more,
                  mapping_of(text.starts_with('{') ? text : "{" + text + "}", "--set", events));
-        encoding::merge_into(values, more);
+        encoding::merge_keeping_nulls(values, more);
         return {};
       }
       return encoding::apply_set(values, input.text, encoding::SetValues::Typed, lists)
