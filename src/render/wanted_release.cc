@@ -37,7 +37,7 @@ Value chosen_values(const std::optional<Value>& given, bool reuse, const release
   if (given && !reuse) return *given;
   Value values =
       stored == nullptr || !stored->user_values.is_object() ? Value::object() : stored->user_values;
-  if (given) encoding::merge_into(values, *given);
+  if (given) encoding::merge_keeping_nulls(values, *given);
   return values;
 }
 

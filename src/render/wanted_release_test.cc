@@ -58,6 +58,19 @@ TEST(ChosenValues, AreThoseGivenOrThoseOfTheReleaseOrBoth) {
   EXPECT_EQ(chosen_values({}, true, nullptr), Value::object());
 }
 
+// As Helm's --reset-then-reuse-values: without the null, the package's default would be back.
+TEST(ChosenValues, KeepNullsForTheDefaultsThatTheyRemove) {
+  release::Revision stored;
+  stored.user_values =
+      Value::object({{"image", Value::object({{"tag", "1"}, {"name", "web"}})}, {"limits", nullptr}});
+  const Value given = Value::object({{"image", Value::object({{"tag", nullptr}})}, {"probe", nullptr}});
+  EXPECT_EQ(chosen_values(given, true, &stored),
+            Value::object({{"image", Value::object({{"tag", nullptr}, {"name", "web"}})},
+                           {"limits", nullptr},
+                           {"probe", nullptr}}));
+  EXPECT_EQ(chosen_values(Value::object({{"limits", 2}}), true, &stored).find("limits")->as_int(), 2);
+}
+
 TEST(DroppedValues, AreThoseOfTheReleaseThatNobodyGives) {
   const Value earlier = Value::object({{"image", Value::object({{"tag", "1"}, {"name", "web"}})},
                                        {"replicas", 2},
