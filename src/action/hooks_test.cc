@@ -477,5 +477,26 @@ TEST_F(HooksTest, ComeAfterTheDefinitionsOfTheChartAndTheirNamespace) {
   EXPECT_THAT(writes(), ElementsAre("+things.example.com", "+t", "+pre", "+a"));
 }
 
+// As with Helm: only crds/ comes first, and a template may be in a directory of that name.
+TEST_F(HooksTest, ComeBeforeTheDefinitionsOfTemplates) {
+  const auto render = [&](const ReleaseState&) -> Result<RenderedRelease> {
+    MIST_TRY(auto objects,
+             package::parse_objects(
+                 {{"chart/templates/crds/thing.yaml",
+                   "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: "
+                   "things.example.com}, spec: {group: example.com, scope: Namespaced, names: {kind: Thing, "
+                   "plural: things}, versions: [{name: v1, served: true, storage: true, schema: "
+                   "{openAPIV3Schema: {type: object}}}]}}"},
+                  {"chart/templates/x.yaml", job("pre", "pre-install")}},
+                 events));
+    return RenderedRelease{.package = {"test:1", "test", "1", "sha256:1", "helm"},
+                           .user_values = encoding::Value::object(),
+                           .objects = std::move(objects)};
+  };
+  const auto report = deploy(environment(), id, install_intent(render), {}, Context());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(writes(), ElementsAre("+pre", "+things.example.com"));
+}
+
 }  // namespace
 }  // namespace mist::action

@@ -28,11 +28,12 @@ std::string definition(std::string_view field) {
 class DefinitionsTest : public ::testing::Test {
  protected:
   Result<DeployReport> deploy_now(const std::string& crd, bool install, const DeployOptions& options = {},
-                                  const std::string& engine = "helm") {
+                                  const std::string& engine = "helm",
+                                  const std::string& file = "chart/crds/thing.yaml") {
     const auto render = [=, this](const ReleaseState&) -> Result<RenderedRelease> {
       MIST_TRY(auto objects,
                package::parse_objects(
-                   {{"chart/crds/thing.yaml", crd},
+                   {{file, crd},
                     {"chart/templates/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"}},
                    events));
       return RenderedRelease{.package = {"test:1", "test", "1", "sha256:" + crd, engine},
@@ -92,6 +93,13 @@ TEST_F(DefinitionsTest, SkipCrdsLeavesThemAsTheyAre) {
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "a"));
   ASSERT_TRUE(deploy_now(definition("size"), false).ok());
   ASSERT_TRUE(deploy_now(definition("color"), false, {.skip_crds = true}).ok());
+  EXPECT_TRUE(has_definition());
+}
+
+TEST_F(DefinitionsTest, SkipCrdsAppliesThoseOfTemplates) {
+  ASSERT_TRUE(
+      deploy_now(definition("size"), true, {.skip_crds = true}, "helm", "chart/templates/crds/thing.yaml")
+          .ok());
   EXPECT_TRUE(has_definition());
 }
 

@@ -11,6 +11,7 @@
 #include "apply/order/pod_template.h"
 #include "apply/order/references.h"
 #include "apply/plan/admission_change.h"
+#include "apply/plan/hooks.h"
 #include "base/text.h"
 
 namespace mist::apply {
@@ -393,8 +394,7 @@ class Inference {
     if (is_hook(node)) return false;
     if (lets_pass(node)) return true;
     const Object& each = object(node);
-    if (each.gvk().group_kind() == kCustomResourceDefinition)
-      return std::string_view(objects_[node].file).find("/crds/") != std::string_view::npos;
+    if (each.gvk().group_kind() == kCustomResourceDefinition) return is_in_crds(objects_[node].file);
     return each.gvk().group_kind() == apimachinery::kNamespace && hook_namespaces_.contains(each.name());
   }
 

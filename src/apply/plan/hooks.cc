@@ -217,9 +217,24 @@ Readiness hook_state(const Value& live) {
   return {Health::InProgress, "it is not complete yet"};
 }
 
+bool is_in_crds(std::string_view file) {
+  const auto next = [&file] {
+    const std::size_t end = file.find('/');
+    const std::string_view part = end == std::string_view::npos ? std::string_view() : file.substr(0, end);
+    file.remove_prefix(end == std::string_view::npos ? file.size() : end + 1);
+    return part;
+  };
+  if (next().empty()) return false;
+  for (;;) {
+    const std::string_view directory = next();
+    if (directory == "crds") return !file.empty();
+    if (directory != "charts" || next().empty()) return false;
+  }
+}
+
 bool is_chart_definition(const RenderedObject& rendered) {
   return rendered.object.gvk().group_kind() == apimachinery::kCustomResourceDefinition &&
-         rendered.file.find("/crds/") != std::string::npos;
+         is_in_crds(rendered.file);
 }
 
 }  // namespace mist::apply
