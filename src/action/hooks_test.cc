@@ -428,6 +428,37 @@ TEST_F(HooksTest, ResourcePolicyKeepIsKeep) {
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "a"));
 }
 
+// kubectl annotate: Helm's upgrade looks at the live object, and so do people who come from Helm.
+TEST_F(HooksTest, ResourcePolicyOfALiveObjectIsKeepToo) {
+  ASSERT_TRUE(install_now(config_map("a") + config_map("b")).ok());
+  encoding::Value kept = *cluster.find("ConfigMap", "default", "a");
+  kept["metadata"]["annotations"].set("helm.sh/resource-policy", " Keep");
+  cluster.put(std::move(kept));
+  const auto report = upgrade_now(config_map("c"));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "a"));
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "b"));
+  EXPECT_THAT(report->plan.removals,
+              ::testing::Contains(::testing::Field(
+                  &apply::PlannedAction::reason, "it carries the annotation helm.sh/resource-policy: keep")));
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "a"));
+}
+
+// Their own policies decide when hooks are deleted, as with Helm; nothing else deletes one that is to be
+// kept.
+TEST_F(HooksTest, ResourcePolicyKeepsAHookFromAllButItsOwnPolicies) {
+  constexpr std::string_view kKept = ", helm.sh/resource-policy: keep";
+  const std::string again = job("again", "pre-install,pre-upgrade", kKept);
+  const std::string once = job("once", "post-install", policy("hook-succeeded") + std::string(kKept));
+  ASSERT_TRUE(install_now(config_map("a") + again + once).ok());
+  EXPECT_THAT(writes(), ElementsAre("+again", "+a", "+once", "-once"));
+  ASSERT_TRUE(upgrade_now(config_map("b") + again).ok());
+  EXPECT_THAT(writes(), ElementsAre("-again", "+again", "+b", "-a"));
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_TRUE(cluster.has("Job.batch", "default", "again"));
+}
+
 TEST_F(HooksTest, AreInASavedPlan) {
   const std::string yaml =
       config_map("a") + job("pre", "pre-install") + job("both", "pre-install,post-install");

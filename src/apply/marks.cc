@@ -115,6 +115,20 @@ class Finder {
 
 }  // namespace
 
+bool is_marked_kept(const Value& object) {
+  const std::string_view keep = object.string_at({"metadata", "annotations", kKeepAnnotation});
+  return !keep.empty() && keep != "false";
+}
+
+bool is_kept_by_policy(const Value& object) {
+  return lower_case(trim(object.string_at({"metadata", "annotations", kResourcePolicy}))) == "keep";
+}
+
+std::string_view keeping_annotation(const Value& object) {
+  if (is_marked_kept(object)) return kKeepAnnotation;
+  return is_kept_by_policy(object) ? "helm.sh/resource-policy: keep" : std::string_view();
+}
+
 std::string_view apply_set_of(const Value& live) {
   return live.string_at({"metadata", "labels", kPartOfLabel});
 }

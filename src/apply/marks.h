@@ -41,6 +41,8 @@ inline constexpr std::string_view kVersionLabel = "mistletoe.dev/tied-to-install
 inline constexpr std::array kOwnershipLabels{kPartOfLabel, kNameLabel, kVersionLabel};
 /// Written by people on objects: pruning and uninstalling leave the object where it is.
 inline constexpr std::string_view kKeepAnnotation = "mistletoe.dev/keep";
+/// Helm's word for the same, with the value "keep".
+inline constexpr std::string_view kResourcePolicy = "helm.sh/resource-policy";
 
 // On objects of a blueprint's instance, and on blueprints (operator/reconcile.h says what they hold).
 inline constexpr std::string_view kInstanceLabel = "mistletoe.dev/instance-uid";
@@ -48,6 +50,13 @@ inline constexpr std::string_view kHashAnnotation = "mistletoe.dev/applied";
 inline constexpr std::string_view kInstanceKindAnnotation = "mistletoe.dev/kind";
 /// Of a blueprint's ConfigMap: the account with whose rights the operator does its work.
 inline constexpr std::string_view kServiceAccountAnnotation = "mistletoe.dev/service-account";
+
+/// Whether an object says by kKeepAnnotation that it stays, with any value but "" and "false".
+bool is_marked_kept(const encoding::Value& object);
+/// Whether its kResourcePolicy is "keep", as Helm reads it: without white space around it, in any case.
+bool is_kept_by_policy(const encoding::Value& object);
+/// By which annotation people say that the object stays, as "mistletoe.dev/keep"; empty: by none.
+std::string_view keeping_annotation(const encoding::Value& object);
 
 /// The ApplySet that a live object says it is part of, by its label; empty: of none.
 std::string_view apply_set_of(const encoding::Value& live);

@@ -1,5 +1,6 @@
 #include "apply/marks.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,6 +18,22 @@ std::string found(std::string_view text) {
   if (!reserved) return "nothing";
   EXPECT_NE(reserved->at, nullptr);
   return reserved->words;
+}
+
+TEST(Keeping, IsByOurAnnotationOrByHelms) {
+  const auto by = [](std::string_view annotation) {
+    return keeping_annotation(yaml(
+        fmt::format("{{apiVersion: v1, kind: ConfigMap, metadata: {{annotations: {{{}}}}}}}", annotation)));
+  };
+  EXPECT_EQ(by("mistletoe.dev/keep: 'true'"), "mistletoe.dev/keep");
+  EXPECT_EQ(by("mistletoe.dev/keep: 'false'"), "");
+  EXPECT_EQ(by("mistletoe.dev/keep: ''"), "");
+  EXPECT_EQ(by("helm.sh/resource-policy: keep"), "helm.sh/resource-policy: keep");
+  EXPECT_EQ(by("helm.sh/resource-policy: ' Keep '"), "helm.sh/resource-policy: keep");
+  EXPECT_EQ(by("helm.sh/resource-policy: delete"), "");
+  EXPECT_EQ(by("mistletoe.dev/keep: 'false', helm.sh/resource-policy: keep"),
+            "helm.sh/resource-policy: keep");
+  EXPECT_EQ(keeping_annotation(yaml("{apiVersion: v1, kind: ConfigMap}")), "");
 }
 
 TEST(Reserved, MarksOfRecordsAndOfOwnedObjectsAreFoundOnAnyObject) {

@@ -49,8 +49,8 @@ constexpr int kLongestChain = 10;
 // Why an object stays, whatever is to become of its container; empty: it may go. The record of another
 // release is as much that release's as any of its objects.
 std::string why_it_stays(const apply::Owner& id, const GroupKind& kind, const Value& object) {
-  const std::string_view keep = object.string_at({"metadata", "annotations", apply::kKeepAnnotation});
-  if (!keep.empty() && keep != "false") return "carries the annotation mistletoe.dev/keep";
+  if (const std::string_view keep = apply::keeping_annotation(object); !keep.empty())
+    return fmt::format("carries the annotation {}", keep);
   const std::string_view part_of = object.string_at({"metadata", "labels", apply::kPartOfLabel});
   const std::string_view owner = object.string_at({"metadata", "annotations", apply::kReleaseAnnotation});
   const bool ours = part_of.empty() ? owner == id.display()

@@ -19,7 +19,7 @@ struct Contents {
     std::string display;  ///< "ConfigMap shop/theirs"
     std::string uid;
   };
-  /// Other releases' objects, and what carries the annotation mistletoe.dev/keep; in words, sorted.
+  /// Other releases' objects, and what is annotated to be kept; in words, sorted.
   std::vector<std::string> staying;
   std::vector<Foreign> foreign;         ///< the rest that isn't the release's; sorted by `display`
   std::vector<std::string> unreadable;  ///< what couldn't be looked at, and why; sorted

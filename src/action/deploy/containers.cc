@@ -48,10 +48,7 @@ std::vector<std::string> owners_of(const Value& live) {
 
 bool is_kept(const LiveState& live, const ObjectKey& key) {
   const auto there = live.find(key);
-  if (there == live.end()) return false;
-  const std::string_view keep =
-      there->second.value.string_at({"metadata", "annotations", apply::kKeepAnnotation});
-  return !keep.empty() && keep != "false";
+  return there != live.end() && !apply::keeping_annotation(there->second.value).empty();
 }
 
 // Written before anything is deleted, so that the garbage collector finds no owner any more.

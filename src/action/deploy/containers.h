@@ -6,7 +6,7 @@
 // go with the ServiceAccount or the Service that their controllers make them for.
 //
 // Three things stay: what the release still wants or retains, with its record where that stays; other
-// releases' objects and records; and objects that carry mistletoe.dev/keep. An object that belongs to nobody
+// releases' objects and records; and objects that are annotated to be kept. An object that belongs to nobody
 // goes with its container where --delete-namespaces or --delete-crds says so, and is listed then; so does
 // everything that can't be looked at. Each deletion is decided twice: settle() for the plan, last_look()
 // right before the DELETE, for objects that came meanwhile. Upgrade, rollback, undoing, saved plans and

@@ -182,6 +182,14 @@ TEST_F(ContainersTest, OtherReleasesAndKeptObjectsKeepTheirDefinition) {
   EXPECT_TRUE(cluster.has("Thing.example.com", "default", "two"));
 }
 
+// As a Helm release leaves it behind.
+TEST_F(ContainersTest, HelmsResourcePolicyKeepsTheNamespaceToo) {
+  ASSERT_TRUE(install_now(text({kBase, kNamespace, kInside})).ok());
+  put("{apiVersion: v1, kind: ConfigMap, metadata: {name: left, namespace: extra, annotations: "
+      "{helm.sh/resource-policy: keep}}}");
+  expect_kept(kBase, "Namespace", "which carries the annotation helm.sh/resource-policy: keep");
+}
+
 TEST_F(ContainersTest, WhatIsNobodysGoesWithItsDefinitionAndIsListed) {
   ASSERT_TRUE(install_now(text({kBase, kDefinition})).ok());
   put("{apiVersion: example.com/v1, kind: Thing, metadata: {name: two, namespace: default}}");

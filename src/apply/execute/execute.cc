@@ -97,7 +97,7 @@ class Writer {
     const PlannedAction& action = plan_.writes[node];
     const Value& wanted = plan_.desired[action.desired].rendered.object.value();
     // Definitions and namespaces hold what others made.
-    const bool kept = !kept_because(action.key, &wanted, {.delete_pvcs = true}).empty();
+    const bool kept = !hook_kept_because(action.key, wanted, {.delete_pvcs = true}).empty();
     if (deleted_[node] != 0 || written_[node].uid.empty() || kept) return {};
 
     const kube::ObjectRef ref = written_at(node);

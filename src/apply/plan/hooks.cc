@@ -25,8 +25,6 @@ using encoding::Value;
 
 namespace {
 
-constexpr std::string_view kResourcePolicy = "helm.sh/resource-policy";
-
 // Among hooks of one weight and name Helm runs these kinds in this order, all others after them by name.
 constexpr std::array<std::string_view, 38> kKindOrder{
     "PriorityClass",
@@ -120,8 +118,7 @@ bool runs_before(const RenderedObject& a, const RenderedObject& b) {
 }
 
 void keep_if_wanted(RenderedObject& rendered) {
-  if (lower_case(trim(annotation(rendered, kResourcePolicy))) == "keep")
-    rendered.object.set_annotation(kKeepAnnotation, "true");
+  if (is_kept_by_policy(rendered.object.value())) rendered.object.set_annotation(kKeepAnnotation, "true");
 }
 
 bool is_job(const GroupKind& kind) { return kind == GroupKind{"batch", "Job"}; }

@@ -55,10 +55,9 @@ std::size_t Plan::count(ActionKind kind) const {
 }
 
 std::string_view kept_because(const ObjectKey& key, const Value* live, const PruneRules& rules) {
-  if (live != nullptr) {
-    const std::string_view keep = live->string_at({"metadata", "annotations", kKeepAnnotation});
-    if (!keep.empty() && keep != "false") return "it carries the annotation mistletoe.dev/keep";
-  }
+  if (live != nullptr && is_marked_kept(*live)) return "it carries the annotation mistletoe.dev/keep";
+  if (live != nullptr && is_kept_by_policy(*live))
+    return "it carries the annotation helm.sh/resource-policy: keep";
   if (key.group_kind == apimachinery::kNamespace && !rules.delete_namespaces)
     return "a namespace is only removed with --delete-namespaces";
   if (key.group_kind == apimachinery::kCustomResourceDefinition) {
@@ -70,6 +69,10 @@ std::string_view kept_because(const ObjectKey& key, const Value* live, const Pru
   if (key.group_kind == GroupKind{"", "PersistentVolumeClaim"} && !rules.delete_pvcs)
     return "a PersistentVolumeClaim is only removed with --delete-pvcs";
   return {};
+}
+
+std::string_view hook_kept_because(const ObjectKey& key, const Value& hook, const PruneRules& rules) {
+  return kept_because(key, is_marked_kept(hook) ? &hook : nullptr, rules);
 }
 
 std::set<GroupKind> kinds_defined_by(const Plan& plan, ActionKind planned) {

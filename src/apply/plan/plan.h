@@ -246,5 +246,8 @@ inline constexpr std::string_view kUnmarked =
 
 /// Why this object isn't removed by pruning or uninstalling; empty: it may be.
 std::string_view kept_because(const ObjectKey& key, const Value* live, const PruneRules& rules);
+/// The same for a hook that its next run, or its own delete policy, would delete: as with Helm, its
+/// helm.sh/resource-policy says nothing about that.
+std::string_view hook_kept_because(const ObjectKey& key, const Value& hook, const PruneRules& rules);
 
 }  // namespace mist::apply

@@ -215,7 +215,8 @@ class Planner {
           fmt::format("{}, begun by v{}, which this finishes", object.hook->words, action.recorded.revision);
       return;
     }
-    if (is_ours && !kept_because(object.key, &there, {}).empty()) return decide(action, object, live, item);
+    if (is_ours && !hook_kept_because(object.key, there, {}).empty())
+      return decide(action, object, live, item);
     action.kind = ActionKind::Replace;
     action.reason = fmt::format("{}; {}", object.hook->words,
                                 terminating ? "what an earlier run left is being deleted"
