@@ -34,6 +34,7 @@ std::string settings_of(const RenderJob& job, const SecretScope& scope) {
                   limits.guest_time.count(), limits.output_bytes, limits.table_elements, limits.requests);
   text += fmt::format("{}\n{}\n", scope.package, scope.install);
   for (const auto& [name, count] : scope.rotations) text += fmt::format("{}={}\n", name, count);
+  if (job.request.charts_share_seed) text += "charts share the seed\n";
   return text;
 }
 
