@@ -2,7 +2,10 @@
 //!
 //! Members find one another by the names that a headless Service gives them, also before they are ready. Each begins the
 //! cluster with the same list of members; a member that has data ignores that list, and one that lost its data is refused
-//! by the others until it is told to join (`clusterState`). So no order of starts makes two clusters of one.
+//! by the others until it is told to join (`clusterState: existing`). So no order of starts makes two clusters of one.
+//! etcd makes that check only of members that are told to begin a cluster: while they are told to join, one that loses its
+//! data comes back under its old ID with an empty log, which loses writes or ends the others. So that state is for the time
+//! of a replacement alone, and the message says so.
 
 mod credentials;
 mod flags;
@@ -74,7 +77,19 @@ pub fn generate(inputs: Inputs) -> MistResult {
         .with_exports(&exports(&inputs, &credentials))
 }
 
+/// For as long as members are told to join.
+const JOINING: &str = "Set clusterState back to new as soon as all members are ready: until then, a member that loses its \
+                       data comes back without being refused, and writes that were answered may be lost";
+
 fn message(inputs: &Inputs, credentials: &Credentials) -> String {
+    let access = access_message(inputs, credentials);
+    match inputs.cluster_state {
+        ClusterState::New => access,
+        ClusterState::Existing => format!("{access}\n{JOINING}"),
+    }
+}
+
+fn access_message(inputs: &Inputs, credentials: &Credentials) -> String {
     let address = format!("etcd answers at {}://{}:{PORT}.", flags::scheme(inputs), inputs.fqdn());
     match (&credentials.root_secret, inputs.tls.enabled) {
         (Some(secret), _) => format!("{address} Clients need a certificate; root's is in the Secret {secret}"),

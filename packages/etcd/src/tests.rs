@@ -83,6 +83,15 @@ fn without_certificates_it_says_so() {
 }
 
 #[test]
+fn while_members_join_the_message_asks_to_set_the_state_back() {
+    let asks = |state: &str| {
+        rendered(json!({ "members": 3, "clusterState": state })).message().unwrap().contains("back to new")
+    };
+    assert!(asks("existing") && !asks("new"));
+    assert!(flags(json!({ "clusterState": "existing" })).contains(&"--initial-cluster-state=existing".to_owned()));
+}
+
+#[test]
 fn users_need_an_authority_here() {
     for tls in [json!({ "enabled": false }), given()] {
         assert!(refused(json!({ "users": ["web"], "tls": tls })).contains("inputs.users need certificates"));
