@@ -53,12 +53,43 @@ pub fn generate(inputs: Inputs) -> MistResult {
         .with_object("service.yaml", &app.service("redis", PORT))?
         .with_object("network-policy.yaml", &app.server_policy(&inputs.clients, "redis"))?
         .with_object("disruption-budget.yaml", &app.disruption_budget())?
-        .with_message(format!(
-            "Redis answers at {}:{PORT}. Users' names and passwords are in the Secrets {}-user-…",
-            inputs.fqdn(),
-            inputs.name
-        ))
+        .with_message(message(&inputs))
         .with_exports(&exports(&inputs, tls.as_ref()))
+}
+
+/// How many times the data the volume should hold: the file and what was appended to it, and the next file beside them
+/// while it is written.
+const COPIES_ON_VOLUME: u32 = 3;
+
+fn message(inputs: &Inputs) -> String {
+    let access = format!(
+        "Redis answers at {}:{PORT}. Users' names and passwords are in the Secrets {}-user-…",
+        inputs.fqdn(),
+        inputs.name
+    );
+    let Persistence { enabled, size, .. } = &inputs.persistence;
+    let wanted = COPIES_ON_VOLUME * inputs.memory_mib;
+    if !enabled || mebibytes(size).is_none_or(|mib| mib >= f64::from(wanted)) {
+        return access;
+    }
+    format!(
+        "{access}\nThe volume may fill up, and then writes fail: {} MiB of data need up to {wanted}Mi of it while they are \
+         saved, and persistence.size is {size}",
+        inputs.memory_mib
+    )
+}
+
+/// A size as Kubernetes writes it, in MiB.
+fn mebibytes(size: &str) -> Option<f64> {
+    let digits = size.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(size.len());
+    let (number, unit) = size.split_at(digits);
+    let power = |letter: char| "MGTPE".find(letter).and_then(|place| i32::try_from(place + 2).ok());
+    let bytes = match (unit.chars().next(), unit.ends_with('i')) {
+        (None, _) => 1.0,
+        (Some(letter), true) => 1024_f64.powi(power(letter)?),
+        (Some(letter), false) => 1000_f64.powi(power(letter)?),
+    };
+    Some(number.parse::<f64>().ok()? * bytes / (1024.0 * 1024.0))
 }
 
 /// A user whose password is known.
@@ -173,5 +204,54 @@ mod tests {
         assert!(object(&output, "server.yaml")["spec"].get("volumeClaimTemplates").is_none());
         assert!(output.file("config.yaml").unwrap().contains("appendonly no\n"));
         assert!(rendered(Host::new(), json!({})).file("config.yaml").unwrap().contains("appendonly yes\n"));
+    }
+
+    /// What a probe makes of an answer of the server: its script, with the answer in the place of the question.
+    fn passes(probe: &Value, answer: &str) -> bool {
+        let script = probe["exec"]["command"][2].as_str().unwrap();
+        let (before, rest) = script.split_once("$(").unwrap();
+        let (_, after) = rest.split_once(')').unwrap();
+        let status = std::process::Command::new("sh").args(["-c", &format!("{before}{answer}{after}")]).status();
+        status.unwrap().success()
+    }
+
+    #[test]
+    fn a_server_that_can_not_save_is_neither_killed_nor_cut_off() {
+        let container = |values: Value| {
+            object(&rendered(Host::new(), values), "server.yaml")["spec"]["template"]["spec"]["containers"][0].clone()
+        };
+        for container in [container(json!({})), container(json!({ "tls": { "enabled": true, "secretName": "given" } }))]
+        {
+            let full = "MISCONF Errors writing to the AOF file: No space left on device";
+            for (answer, alive, ready) in [
+                ("PONG", true, true),
+                (full, true, true),
+                ("LOADING Redis is loading the dataset in memory", true, false),
+                ("BUSY Redis is busy running a script", true, false),
+                ("", false, false),
+                ("NOAUTH Authentication required.", false, false),
+            ] {
+                assert_eq!(passes(&container["startupProbe"], answer), alive, "{answer}");
+                assert_eq!(passes(&container["livenessProbe"], answer), alive, "{answer}");
+                assert_eq!(passes(&container["readinessProbe"], answer), ready, "{answer}");
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_are_read_as_kubernetes_writes_them() {
+        for (size, mib) in [("1Gi", 1024.0), ("1.5Mi", 1.5), ("1048576", 1.0), ("2Ti", 2_097_152.0)] {
+            assert_eq!(mebibytes(size), Some(mib), "{size}");
+        }
+        assert!(mebibytes("1G").is_some_and(|mib| mib > 953.0 && mib < 954.0));
+    }
+
+    #[test]
+    fn a_volume_that_the_data_can_fill_is_told() {
+        let told = |values: Value| rendered(Host::new(), values).message().unwrap().contains("may fill up");
+        assert!(!told(json!({})));
+        assert!(told(json!({ "memoryMiB": 512 })));
+        assert!(!told(json!({ "memoryMiB": 512, "persistence": { "size": "1536Mi" } })));
+        assert!(!told(json!({ "memoryMiB": 512, "persistence": { "enabled": false } })));
     }
 }

@@ -137,9 +137,11 @@ fn container(inputs: &Inputs) -> Value {
     let memory = 2 * u64::from(inputs.memory_mib) + 32;
     let server = if inputs.tls.enabled { format!("-s {SOCKET}") } else { format!("-p {PORT}") };
     let ask = format!("$(redis-cli {server} --user health --pass none --no-auth-warning ping)");
-    let answers = format!("[ \"{ask}\" = PONG ]");
-    // While it reads its data it is alive, and PING is an error.
-    let lives = format!("case \"{ask}\" in PONG | LOADING*) ;; *) exit 1 ;; esac");
+    let says = |answers: &str| format!("case \"{ask}\" in {answers}) ;; *) exit 1 ;; esac");
+    // PING is an error too while a save has failed, as on a full disk, where reads still work. A server that reads its
+    // data or runs a long script answers nobody else, but it is alive.
+    let answers = says("PONG | MISCONF*");
+    let lives = says("PONG | MISCONF* | LOADING* | BUSY*");
     let mut mounts = vec![
         json!({ "name": "data", "mountPath": DATA }),
         json!({ "name": "config", "mountPath": CONFIG, "readOnly": true }),
