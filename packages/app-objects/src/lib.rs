@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use mistletoe::secret::{Password, SecretText};
 use mistletoe::{Error, Value, json};
 
-pub use pods::{DataVolume, clients, dns, exec_probe, http_probe, merged, pods_of, resources};
+pub use pods::{ANY_TIME, DataVolume, clients, dns, exec_probe, http_probe, merged, pods_of, resources};
 
 /// One install of a package, as its objects are labelled and named.
 pub struct App<'a> {

@@ -125,6 +125,10 @@ pub fn merged(mut base: Value, own: Value) -> Value {
     base
 }
 
+/// The failures that a startup probe allows a server which repairs its data before it answers: weeks. Killed in the middle,
+/// it would begin again and never end; a process that ended by itself is started again without a probe.
+pub const ANY_TIME: u32 = 1_000_000;
+
 /// A probe that runs a program.
 pub fn exec_probe(command: &[&str], period: u32, failures: u32) -> Value {
     json!({ "exec": { "command": command }, "periodSeconds": period, "timeoutSeconds": 5, "failureThreshold": failures })

@@ -1,6 +1,6 @@
 //! The Kubernetes objects.
 
-use app_objects::{App, DataVolume, clients, dns, http_probe, pods_of, resources, restricted};
+use app_objects::{ANY_TIME, App, DataVolume, clients, dns, http_probe, pods_of, resources, restricted};
 use mistletoe::{Error, Value, json};
 
 use crate::credentials::Credentials;
@@ -89,7 +89,7 @@ pub fn members(inputs: &Inputs, credentials: &Credentials) -> Result<Value, Erro
             { "name": "peer", "containerPort": PEER_PORT, "protocol": "TCP" },
             { "name": "metrics", "containerPort": METRICS_PORT, "protocol": "TCP" },
         ],
-        "startupProbe": http_probe("metrics", "/livez", 5, 120),
+        "startupProbe": http_probe("metrics", "/livez", 5, ANY_TIME),
         "livenessProbe": http_probe("metrics", "/livez", 10, 6),
         "readinessProbe": http_probe("metrics", "/readyz", 5, 3),
         "resources": resources(&inputs.cpu, inputs.memory_mib.into()),

@@ -109,6 +109,14 @@ fn settings_replace_ours_except_those_that_others_rely_on() {
 }
 
 #[test]
+fn a_member_that_reads_its_data_is_not_killed() {
+    let members = object(&rendered(json!({})), "members.yaml");
+    let probe = &members["spec"]["template"]["spec"]["containers"][0]["startupProbe"];
+    let seconds = probe["periodSeconds"].as_u64().unwrap() * probe["failureThreshold"].as_u64().unwrap();
+    assert!(seconds > 7 * 24 * 3600, "{probe}");
+}
+
+#[test]
 fn figures_are_read_where_that_is_asked_for() {
     let rules = |values: Value| object(&rendered(values), "network-policy.yaml")["spec"]["ingress"].clone();
     assert_eq!(rules(json!({})).as_array().unwrap().len(), 1);

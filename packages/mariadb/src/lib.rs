@@ -237,6 +237,19 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_repairs_its_data_is_not_killed_and_has_time_to_end() {
+        let pod =
+            |values: Value| object(&rendered(Host::new(), values), "server.yaml")["spec"]["template"]["spec"].clone();
+        let small = pod(json!({}));
+        let probe = &small["containers"][0]["startupProbe"];
+        let seconds = probe["periodSeconds"].as_u64().unwrap() * probe["failureThreshold"].as_u64().unwrap();
+        assert!(seconds > 7 * 24 * 3600, "{probe}");
+        for (memory, grace) in [(512, 120), (16384, 1024), (1_048_576, 3600)] {
+            assert_eq!(pod(json!({ "memoryMiB": memory }))["terminationGracePeriodSeconds"], grace, "{memory}");
+        }
+    }
+
+    #[test]
     fn a_user_stands_once_in_the_inputs() {
         let twice = json!({ "name": "db", "users": [
             { "username": "web", "database": "a" }, { "username": "web", "database": "b" }] });
