@@ -5,7 +5,7 @@ mod pods;
 use std::collections::BTreeMap;
 
 use mistletoe::secret::{Password, SecretText};
-use mistletoe::{Error, Value, json};
+use mistletoe::{Context, Error, Value, ensure, json};
 
 pub use pods::{ANY_TIME, DataVolume, clients, dns, exec_probe, http_probe, merged, pods_of, resources};
 
@@ -107,6 +107,23 @@ pub fn restricted() -> Value {
     })
 }
 
+/// Checks that names and certificates, which are of the input `namespace`, lead to the objects, which go to the release's.
+/// A package checks it; a crate's caller places the objects itself.
+///
+/// # Errors
+///
+/// They are of another namespace.
+pub fn check_namespace(namespace: &str, context: &Context) -> Result<(), Error> {
+    let Some(release) = &context.release else { return Ok(()) };
+    ensure!(
+        namespace == release.namespace,
+        "inputs.namespace is `{namespace}`, but the objects go to the release's namespace `{}`: leave it unset, and \
+         install the release in `{namespace}` if they belong there",
+        release.namespace
+    );
+    Ok(())
+}
+
 /// The password that the inputs give, or the secret of that name.
 ///
 /// # Errors
@@ -116,5 +133,22 @@ pub fn given_or_drawn(given: Option<&SecretText>, secret: &str) -> Result<Secret
     match given {
         Some(password) => Ok(password.clone()),
         None => Ok(Password::new(secret).length(32).get()?.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mistletoe::Release;
+
+    use super::*;
+
+    #[test]
+    fn names_are_of_the_namespace_that_objects_go_to() {
+        let release = Release { name: "shop".into(), namespace: "prod".into(), ..Release::default() };
+        let context = Context { release: Some(release), capabilities: None };
+        assert!(check_namespace("prod", &context).is_ok());
+        let error = check_namespace("data", &context).unwrap_err().to_string();
+        assert!(error.contains("`data`") && error.contains("`prod`"), "{error}");
+        assert!(check_namespace("data", &Context::default()).is_ok());
     }
 }

@@ -1,5 +1,12 @@
 //! The package; what it does is in the library, which other crates can call without a host.
 
-use etcd::generate;
+use app_objects::check_namespace;
+use etcd::Inputs;
+use mistletoe::{Context, MistResult};
 
 mistletoe::mistletoe_package! { file = "mistletoe.yaml" }
+
+fn generate(inputs: Inputs, context: Context) -> MistResult {
+    check_namespace(&inputs.namespace, &context)?;
+    etcd::generate(inputs)
+}

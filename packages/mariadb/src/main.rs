@@ -1,5 +1,12 @@
 //! The package; what it does is in the library, which other crates can call without a host.
 
-use mariadb::generate;
+use app_objects::check_namespace;
+use mariadb::Inputs;
+use mistletoe::{Context, MistResult};
 
 mistletoe::mistletoe_package! { file = "mistletoe.yaml" }
+
+fn generate(inputs: Inputs, context: Context) -> MistResult {
+    check_namespace(&inputs.namespace, &context)?;
+    mariadb::generate(inputs)
+}

@@ -1,5 +1,12 @@
 //! The package; what it does is in the library, which other crates can call without a host.
 
-use memcached::generate;
+use app_objects::check_namespace;
+use memcached::Inputs;
+use mistletoe::{Context, MistResult};
 
 mistletoe::mistletoe_package! { file = "mistletoe.yaml" }
+
+fn generate(inputs: Inputs, context: Context) -> MistResult {
+    check_namespace(&inputs.namespace, &context)?;
+    memcached::generate(inputs)
+}

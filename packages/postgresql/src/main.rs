@@ -1,5 +1,12 @@
 //! The package; what it does is in the library, which other crates can call without a host.
 
-use postgresql::generate;
+use app_objects::check_namespace;
+use mistletoe::{Context, MistResult};
+use postgresql::Inputs;
 
 mistletoe::mistletoe_package! { file = "mistletoe.yaml" }
+
+fn generate(inputs: Inputs, context: Context) -> MistResult {
+    check_namespace(&inputs.namespace, &context)?;
+    postgresql::generate(inputs)
+}
