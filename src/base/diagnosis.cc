@@ -15,7 +15,7 @@ struct HoldsDiagnosis {
 using Change = std::function<std::string(std::string)>;
 
 void change_texts(Diagnosis& diagnosis, const Change& change) {
-  for (std::string* text : {&diagnosis.name, &diagnosis.state, &diagnosis.reason})
+  for (std::string* text : {&diagnosis.name, &diagnosis.state, &diagnosis.reason, &diagnosis.remedy})
     *text = change(std::move(*text));
   for (Diagnosis::Event& event : diagnosis.events) event.message = change(std::move(event.message));
   for (std::string& line : diagnosis.log) line = change(std::move(line));

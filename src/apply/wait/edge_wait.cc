@@ -295,6 +295,7 @@ class EdgeWaiter::Impl {
     Diagnosis tree = diagnose(client_, "Release", release, {source},
                               Context(context_.stop()).with_timeout(kDiagnosisLimit));
     if (!tree.children.empty()) failure.because = in_one_line(tree.children.front());
+    failure.hint = with_remedy(std::move(failure.hint), tree);
     failure = diagnosed(std::move(failure), std::move(tree));
   }
 

@@ -1,9 +1,15 @@
 #include "apply/wait/root_cause.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "apimachinery/conditions.h"
 #include "apply/wait/pod_trouble.h"
@@ -198,6 +204,55 @@ bool unschedulable(const Value& pod) {
   return scheduled != nullptr && scheduled->string_at("status") == "False";
 }
 
+// The number at the end of its name.
+std::optional<std::int64_t> ordinal_of(const Value& pod) {
+  const std::string_view name = pod.string_at({"metadata", "name"});
+  const std::string_view digits = name.substr(name.rfind('-') + 1);  // all of it, where there is no dash
+  std::int64_t ordinal = 0;
+  const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
+  if (wrong != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return ordinal;
+}
+
+// The revision that an ordered StatefulSet rolls its Pods to; empty: it replaces none, or waits for none.
+std::string_view rolled_to(const Value& workload) {
+  const bool ordered = workload.string_at("kind") == "StatefulSet" &&
+                       workload.string_at({"spec", "podManagementPolicy"}) != "Parallel" &&
+                       workload.string_at({"spec", "updateStrategy", "type"}) != "OnDelete";
+  const bool observed =
+      workload.int_at({"status", "observedGeneration"}) >= workload.int_at({"metadata", "generation"});
+  return ordered && observed ? workload.string_at({"status", "updateRevision"}) : std::string_view();
+}
+
+// Whether its StatefulSet waits for a Pod of an earlier revision to become ready before it replaces it. If
+// that revision is broken, this is for ever, whatever the template says since (Kubernetes' documentation of
+// StatefulSets, "Forced rollback").
+bool is_held(const Value& set, const Value& pod) {
+  const std::string_view wanted = rolled_to(set);
+  const std::string_view has = pod.string_at({"metadata", "labels", "controller-revision-hash"});
+  if (wanted.empty() || has.empty() || has == wanted) return false;
+  // Those that ended are replaced, and those that are being deleted too.
+  if (apimachinery::is_terminating(pod) || pod.string_at({"status", "phase"}) == "Failed") return false;
+  const std::int64_t first = set.int_at({"spec", "ordinals", "start"}) +
+                             set.int_at({"spec", "updateStrategy", "rollingUpdate", "partition"});
+  const std::optional<std::int64_t> ordinal = ordinal_of(pod);
+  return ordinal && *ordinal >= first;
+}
+
+// The first ones: the others are told when these are gone.
+void describe_held(std::vector<std::string> held, std::string_view ns, Diagnosis& set) {
+  if (held.empty()) return;
+  held.resize(std::min(held.size(), kPodsShown));
+  const bool one = held.size() == 1;
+  const std::string pods = fmt::format("{} {}", one ? "Pod" : "Pods", join(held, ", "));
+  const std::string held_back =
+      fmt::format("{} {} of an earlier revision, and replaced only when ready", pods, one ? "is" : "are");
+  set.state = set.state.empty() ? held_back : fmt::format("{}; {}", set.state, held_back);
+  set.remedy = fmt::format(
+      "if {} can't become ready, kubectl delete pod {} -n {}: StatefulSet {} waits for {} before it goes on",
+      pods, join(held, " "), ns, set.name, one ? "it" : "them");
+}
+
 Diagnosis pod_head(const Value& pod) {
   Diagnosis node{.kind = "Pod", .name = place_of(pod), .state = {}};
   const std::string phase = text_at(pod, {"status", "phase"});
@@ -350,7 +405,7 @@ class Examiner {
       if (unready.key.group_kind == kDeployment)
         deployment(unready.live, node);
       else
-        pods(ns, selector, uid, node);
+        pods(unready.live, selector, node);
     }
     // Events of what has children that explain it only repeat them.
     if (!explained(node)) events(ns, uid, unready.key.group_kind == kClaim, node);
@@ -397,7 +452,7 @@ class Examiner {
     const Readiness state = readiness(*newest);
     Diagnosis set{.kind = "ReplicaSet", .name = place_of(*newest), .state = state.detail};
     const std::string set_uid = text_at(*newest, {"metadata", "uid"});
-    pods(ns, selector, set_uid, set);
+    pods(*newest, selector, set);
     // Quotas and admission refuse Pods before there are any; only the ReplicaSet's events tell.
     if (!explained(set)) events(ns, set_uid, false, set);
     // The Deployment's condition is often that of its ReplicaSet.
@@ -407,13 +462,17 @@ class Examiner {
     if (says_more) node.children.push_back(std::move(set));
   }
 
-  void pods(const std::string& ns, const std::string& selector, const std::string& owner, Diagnosis& node) {
+  void pods(const Value& owner, const std::string& selector, Diagnosis& node) {
+    const std::string ns = text_at(owner, {"metadata", "namespace"}),
+                      uid = text_at(owner, {"metadata", "uid"});
     auto list = client_.list(kPods, {.ns = ns, .label_selector = selector}, context_);
     if (!usable(list, "its pods", node)) return;
     // One of those that fail alike, the newest: it is what the present template gives.
     std::map<std::string, std::pair<const Value*, std::size_t>> kinds;
+    std::vector<std::string> held;
     for (const Value& pod : list->items) {
-      if (!owned_by(pod, owner) || pod_is_fine(pod)) continue;
+      if (!owned_by(pod, uid) || pod_is_fine(pod)) continue;
+      if (is_held(owner, pod)) held.push_back(text_at(pod, {"metadata", "name"}));
       auto& [shown, count] = kinds[likeness(describe_pod(pod))];
       if (shown == nullptr || pod.string_at({"metadata", "creationTimestamp"}) >
                                   shown->string_at({"metadata", "creationTimestamp"}))
@@ -433,6 +492,7 @@ class Examiner {
     }
     if (left_out > 0)
       node.notes.push_back(fmt::format("{} are not ready either", plural(left_out, "more pod")));
+    describe_held(std::move(held), ns, node);
   }
 
   Diagnosis pod(const Value& live) {
@@ -539,6 +599,14 @@ const Diagnosis* guilty(const Diagnosis& node) {
   return own ? &node : nullptr;
 }
 
+std::string_view first_remedy(const Diagnosis& whole) {
+  if (!whole.remedy.empty()) return whole.remedy;
+  for (const Diagnosis& child : whole.children) {
+    if (const std::string_view found = first_remedy(child); !found.empty()) return found;
+  }
+  return {};
+}
+
 // The words about the object to blame, without those that the line about `object` has already.
 std::string cause_beside(const Diagnosis& object, const Diagnosis& to_blame) {
   std::vector<std::string> words;
@@ -605,6 +673,12 @@ std::string in_one_line(const Diagnosis& object) {
   if (to_blame == nullptr) return line;
   if (const std::string cause = cause_beside(object, *to_blame); !cause.empty()) line += "; " + cause;
   return line;
+}
+
+std::string with_remedy(std::string hint, const Diagnosis& whole) {
+  const std::string_view remedy = first_remedy(whole);
+  if (remedy.empty()) return hint;
+  return hint.empty() ? std::string(remedy) : fmt::format("{}; {}", hint, remedy);
 }
 
 std::string cause_in_one_line(const Diagnosis& object) {

@@ -48,6 +48,8 @@ inline constexpr int kDiagnosedLogLines = 10;
 /// A Pod and its containers as far as its own status tells, without events and logs. Pure.
 Diagnosis describe_pod(const encoding::Value& pod);
 
+/// A hint with the first remedy in the tree behind it, if there is one. Pure.
+std::string with_remedy(std::string hint, const Diagnosis& whole);
 /// One line for an object's part of the tree: "Deployment shop/api: 0 of 1 replicas are available: container
 /// main of Pod shop/api-x: CrashLoopBackOff: …". Pure.
 std::string in_one_line(const Diagnosis& object);

@@ -238,6 +238,64 @@ TEST_F(RootCause, OfAJobIsItsPod) {
   EXPECT_THAT(container.log, ElementsAre("select * from nowhere"));
 }
 
+// A StatefulSet of two whose template is of the revision api-2, with `more` in its spec.
+Value stateful_set_of_two(testing::FakeCluster& cluster, std::string_view more = "") {
+  return cluster.put(yaml(fmt::format(
+      R"({{apiVersion: apps/v1, kind: StatefulSet, metadata: {{name: api, namespace: shop}}, spec: {{replicas: 2,
+      selector: {{matchLabels: {{app: api}}}}, template: {{spec: {{containers: [{{name: main}}]}}}}{}}},
+      status: {{observedGeneration: 100, currentRevision: api-1, updateRevision: api-2}}}})",
+      more)));
+}
+
+Value pod_of_set(testing::FakeCluster& cluster, const Value& set, std::string_view name,
+                 std::string_view revision, std::string_view status = kCrashing) {
+  return cluster.put(yaml(fmt::format(
+      R"({{apiVersion: v1, kind: Pod, metadata: {{name: {}, namespace: shop, labels: {{app: api,
+      controller-revision-hash: {}}}, ownerReferences: [{{uid: {}}}]}}, status: {}}})",
+      name, revision, set.string_at({"metadata", "uid"}), status)));
+}
+
+TEST_F(RootCause, OfAnOrderedStatefulSetIsThePodThatItDoesNotReplace) {
+  const Value set = stateful_set_of_two(cluster);
+  pod_of_set(cluster, set, "api-0", "api-1");
+  pod_of_set(cluster, set, "api-1", "api-2");
+  const Diagnosis found = object(set, "0 of 2 replicas are ready");
+  EXPECT_EQ(found.state,
+            "0 of 2 replicas are ready; Pod api-0 is of an earlier revision, and replaced only when ready");
+  EXPECT_THAT(in_one_line(found), HasSubstr("CrashLoopBackOff"));
+  EXPECT_EQ(found.remedy,
+            "if Pod api-0 can't become ready, kubectl delete pod api-0 -n shop: StatefulSet shop/api waits "
+            "for it before it goes on");
+  EXPECT_EQ(with_remedy("fix the cause", {.kind = {}, .name = {}, .state = {}, .children = {found}}),
+            "fix the cause; " + found.remedy);
+  EXPECT_EQ(with_remedy({}, found), found.remedy);
+  EXPECT_EQ(with_remedy("fix the cause", {}), "fix the cause");
+}
+
+TEST_F(RootCause, AStatefulSetThatReplacesItsPodsHoldsNone) {
+  for (const std::string_view more :
+       {", podManagementPolicy: Parallel", ", updateStrategy: {type: OnDelete}",
+        ", updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}", ", ordinals: {start: 1}"}) {
+    const Value set = stateful_set_of_two(cluster, more);
+    pod_of_set(cluster, set, "api-0", "api-1");
+    EXPECT_EQ(object(set, "1 of 2").state, "1 of 2") << more;
+  }
+  const Value set = stateful_set_of_two(cluster);
+  pod_of_set(cluster, set, "api-0", "api-2");
+  EXPECT_EQ(object(set, "1 of 2").state, "1 of 2") << "it has the revision";
+  pod_of_set(cluster, set, "api-0", "api-1", "{phase: Failed}");
+  EXPECT_EQ(object(set, "1 of 2").state, "1 of 2") << "it has ended";
+}
+
+TEST_F(RootCause, WhatIsReplacedIsUnknownUntilTheControllerHasSeenTheTemplate) {
+  Value set = stateful_set_of_two(cluster);
+  pod_of_set(cluster, set, "api-0", "api-1");
+  set["metadata"].set("generation", 101);
+  EXPECT_EQ(object(set, "1 of 2").state, "1 of 2");
+  set["metadata"].set("generation", 100);
+  EXPECT_NE(object(set, "1 of 2").state, "1 of 2");
+}
+
 TEST_F(RootCause, OfAnInitContainerAndOfOneThatIsNeverReady) {
   const Diagnosis init = describe_pod(yaml(
       R"({metadata: {name: p, namespace: n}, spec: {initContainers: [{name: first}], containers: [{name: main}]},

@@ -270,6 +270,7 @@ Status wait_until_ready(kube::Client& client, const Owner& release, const std::v
   std::vector<std::string> lines;
   for (const Diagnosis& object : diagnosis.children) lines.push_back(in_one_line(object));
   failure.because = cut_list(std::move(lines));
+  failure.hint = with_remedy(std::move(failure.hint), diagnosis);
   return diagnosed(std::move(failure), std::move(diagnosis));
 }
 

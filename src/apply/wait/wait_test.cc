@@ -128,6 +128,26 @@ TEST_F(Wait, WhatPodsSayIsToldWhileTheirWorkloadIsWaitedFor) {
               ::testing::StartsWith("container main: ImagePullBackOff: no such tag (Pod api-1); "));
 }
 
+TEST_F(Wait, ThePodThatAStatefulSetWaitsForIsInTheHint) {
+  auto set = *encoding::parse_yaml(
+      "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, namespace: shop}, spec: {replicas: 1, "
+      "selector: {matchLabels: {app: db}}, template: {spec: {containers: [{name: main}]}}}, status: "
+      "{observedGeneration: 1, replicas: 1, currentRevision: db-1, updateRevision: db-2}}");
+  set["metadata"]["labels"].set(kPartOfLabel, apply_set_id(id));
+  const std::string uid(cluster.put(set).string_at({"metadata", "uid"}));
+  cluster.put(*encoding::parse_yaml(fmt::format(
+      "{{apiVersion: v1, kind: Pod, metadata: {{name: db-0, namespace: shop, labels: {{app: db, "
+      "controller-revision-hash: db-1}}, ownerReferences: [{{uid: {}}}]}}, status: {{phase: Pending}}}}",
+      uid)));
+  const AwaitedObject object{{{"apps", "StatefulSet"}, "shop", "db"},
+                             {{"apps", "v1", "StatefulSet"}, "statefulsets", true, {}}};
+  const Status done = wait({object}, 50ms, quiet);
+  ASSERT_FALSE(done.ok());
+  EXPECT_THAT(done.error().because, HasSubstr("Pod db-0 is of an earlier revision"));
+  EXPECT_THAT(done.error().hint, HasSubstr("--timeout"));
+  EXPECT_THAT(done.error().hint, HasSubstr("kubectl delete pod db-0 -n shop"));
+}
+
 TEST_F(Wait, AJobThatHasBegunIsEnoughIfThatIsSaid) {
   const auto put = [&](std::string_view name, std::string_view status) {
     auto job = *encoding::parse_yaml(fmt::format(
