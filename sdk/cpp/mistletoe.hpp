@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -68,7 +69,7 @@ inline Error in(std::string_view doing, const Error& error) {
 class Json {
  public:
   struct Number {
-    std::string digits;
+    std::string digits;  ///< or NaN, Infinity, -Infinity, which no output takes
   };
   using Array = std::vector<Json>;
   using Object = std::map<std::string, Json, std::less<>>;
@@ -127,6 +128,10 @@ class Json {
  private:
   template <typename T>
   static std::string digits(T value) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(value)) return "NaN";
+      if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+    }
     std::array<char, 64> text{};
     const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
     return {text.data(), end};
@@ -343,6 +348,33 @@ inline void Json::write(std::string& text) const {
     text += '}';
   }
 }
+
+namespace detail {
+
+/// The first number that isn't finite, in the order of dump(), as an error has it: "spec.replicas is NaN, …".
+/// Empty: there is none.
+inline std::string not_finite(const Json& value, const std::string& path = "") {
+  if (const Json::Number* const number = value.as_number()) {
+    if (!number->digits.ends_with("NaN") && !number->digits.ends_with("Infinity")) return "";
+    const std::string place = path.empty() ? "the value" : path.substr(path.front() == '.' ? 1 : 0);
+    return place + " is " + number->digits + ", which neither JSON nor YAML has";
+  }
+  if (const Json::Array* const items = value.as_array()) {
+    for (std::size_t i = 0; i < items->size(); ++i) {
+      const std::string found = not_finite((*items)[i], path + "[" + std::to_string(i) + "]");
+      if (!found.empty()) return found;
+    }
+  }
+  if (const Json::Object* const members = value.as_object()) {
+    for (const auto& [key, member] : *members) {
+      const std::string found = not_finite(member, path + "." + key);
+      if (!found.empty()) return found;
+    }
+  }
+  return "";
+}
+
+}  // namespace detail
 
 // ---- YAML
 
@@ -871,6 +903,8 @@ struct Called {
 /// Renders the package that spec.dependencies calls `name`, with `input` as its data. An error if that isn't
 /// declared, refuses the input or fails by itself: it names the path of packages.
 inline Result<Called> call(std::string_view name, Json input) {
+  if (const std::string why = detail::not_finite(input); !why.empty())
+    return Error{"can't write the input of " + std::string(name) + ": " + why};
   MISTLETOE_TRY(Json answer,
                 detail::ask({{"op", "package.call"}, {"package", name}, {"input", std::move(input)}}));
   Called called;
@@ -935,8 +969,9 @@ class Output {
     return *this;
   }
   /// Sets the file at `path` to one object. Safer than a text template: no value can change the document's
-  /// structure.
+  /// structure. A number that isn't finite fails the render.
   Output& with_object(std::string path, const Json& object) {
+    check("the file " + path, object);
     return with_file(std::move(path), to_yaml(object));
   }
   /// Declares that `object` (KIND[.GROUP]/[NAMESPACE/]NAME) comes after `target` (KIND/NAME, with @ready
@@ -950,6 +985,7 @@ class Output {
   }
   /// What packages that call this one may read.
   Output& with_exports(Json exports) {
+    check("the exports", exports);
     exports_ = std::move(exports);
     return *this;
   }
@@ -957,8 +993,14 @@ class Output {
   const std::vector<std::pair<std::string, std::string>>& files() const { return files_; }
   const std::string& message() const { return message_; }
   const Json& exports() const { return exports_; }
+  /// The first thing that couldn't be written, which is then the error of the render; mostly empty.
+  const std::string& failure() const { return failure_; }
 
  private:
+  void check(std::string_view what, const Json& value) {
+    const std::string why = detail::not_finite(value);
+    if (!why.empty() && failure_.empty()) failure_ = "can't write " + std::string(what) + ": " + why;
+  }
   Output& edge(std::string_view direction, std::string_view object, std::string_view target) {
     edges_.push_back(Json{{"object", object}, {std::string(direction), target}});
     return with_object("mist-order.yaml",
@@ -966,7 +1008,7 @@ class Output {
   }
 
   std::vector<std::pair<std::string, std::string>> files_;
-  std::string message_;
+  std::string message_, failure_;
   Json exports_;
   Json edges_ = Json::array();
 };
@@ -1042,10 +1084,14 @@ Result<Output> render(Generate generate, std::string_view text) {
   const Json* const data = document->find("data");
   if (std::string why = detail::read(data == nullptr ? Json::object() : *data, inputs, ""); !why.empty())
     return Error{why};
-  if constexpr (Signature::kWithContext)
-    return generate(inputs, detail::context_of(*document));
-  else
-    return generate(inputs);
+  Result<Output> output = [&]() -> Result<Output> {
+    if constexpr (Signature::kWithContext)
+      return generate(inputs, detail::context_of(*document));
+    else
+      return generate(inputs);
+  }();
+  if (output && !output->failure().empty()) return Error{output->failure()};
+  return output;
 }
 
 /// All that main does: the input document on standard input, the result document on standard output.

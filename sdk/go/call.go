@@ -21,8 +21,12 @@ type Called struct {
 // Call renders the package that spec.dependencies calls name, with input as its data. It is an error if that isn't declared,
 // refuses the input or fails by itself: the error names the path of packages.
 func Call(name string, input any) (*Called, error) {
+	text, err := marshal(input)
+	if err != nil {
+		return nil, fmt.Errorf("can't write the input of %s: %w", name, err)
+	}
 	called := &Called{name: name}
-	if err := ask(map[string]any{"op": "package.call", "package": name, "input": input}, called); err != nil {
+	if err := ask(map[string]any{"op": "package.call", "package": name, "input": json.RawMessage(text)}, called); err != nil {
 		return nil, err
 	}
 	return called, nil

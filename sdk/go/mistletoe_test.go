@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -83,6 +84,40 @@ func TestErrorsBecomeResults(t *testing.T) {
 	}
 	_, err := Render(func(inputs) (*Output, error) { return NewOutput().WithObject("x.yaml", make(chan int)), nil }, document(`{}`))
 	if err == nil || !strings.HasPrefix(err.Error(), "can't write the file x.yaml: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestNumbersThatAreNotFiniteAreRefusedWithTheirPath(t *testing.T) {
+	type inner struct {
+		Size float32 `json:"size"`
+	}
+	type object struct {
+		inner
+		Ports []map[string]float64 `json:"ports,omitempty"`
+		Next  *object
+	}
+	const rest = ", which neither JSON nor YAML has"
+	for want, value := range map[string]any{
+		"size is NaN":               object{inner: inner{float32(math.NaN())}},
+		"ports[1].port is Infinity": object{Ports: []map[string]float64{{"a": 1}, {"a": 2, "port": math.Inf(1)}}},
+		"Next.size is -Infinity":    &object{Next: &object{inner: inner{float32(math.Inf(-1))}}},
+		"spec.a is NaN":             map[string]any{"spec": map[string]any{"b": math.Inf(1), "a": math.NaN()}},
+		"the value is NaN":          math.NaN(),
+	} {
+		if _, err := ToYAML(value); err == nil || err.Error() != want+rest {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	nan := map[string]float64{"size": math.NaN()}
+	_, err := Render(func(inputs) (*Output, error) { return NewOutput().WithObject("x.yaml", nan), nil }, document(`{}`))
+	if err == nil || err.Error() != "can't write the file x.yaml: size is NaN"+rest {
+		t.Errorf("%v", err)
+	}
+	if text := string(resultDocument(NewOutput().WithExports(nan), nil)); !strings.Contains(text, "can't write the exports: size is NaN"+rest) {
+		t.Error(text)
+	}
+	if _, err := Call("db", nan); err == nil || err.Error() != "can't write the input of db: size is NaN"+rest {
 		t.Errorf("%v", err)
 	}
 }

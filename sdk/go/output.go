@@ -2,7 +2,12 @@ package mistletoe
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -119,6 +124,93 @@ func marshal(value any) ([]byte, error) {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(value)
-	return []byte(strings.TrimSuffix(text.String(), "\n")), err
+	if err := encoder.Encode(value); err != nil {
+		return nil, withPath(err, value)
+	}
+	return []byte(strings.TrimSuffix(text.String(), "\n")), nil
+}
+
+// withPath is the error of encoding value, with the path of the number that JSON doesn't have.
+func withPath(err error, value any) error {
+	var unsupported *json.UnsupportedValueError
+	if !errors.As(err, &unsupported) || !isFloat(unsupported.Value) {
+		return err
+	}
+	path, number := notFinite(reflect.ValueOf(value), "")
+	if number == "" {
+		return err
+	}
+	if path = strings.TrimPrefix(path, "."); path == "" {
+		path = "the value"
+	}
+	return fmt.Errorf("%s is %s, which neither JSON nor YAML has", path, number)
+}
+
+func isFloat(value reflect.Value) bool {
+	return value.Kind() == reflect.Float32 || value.Kind() == reflect.Float64
+}
+
+// notFinite is the first number that isn't finite, in the order in which encoding/json writes: its path and its name. No name:
+// there is none, but for what a type writes by itself.
+func notFinite(value reflect.Value, path string) (string, string) {
+	if value.IsValid() && value.Type().Implements(reflect.TypeFor[json.Marshaler]()) {
+		return path, ""
+	}
+	switch value.Kind() {
+	case reflect.Float32, reflect.Float64:
+		return path, nameOf(value.Float())
+	case reflect.Interface, reflect.Pointer:
+		return notFinite(value.Elem(), path) // of nil it is the zero Value, whose kind is Invalid
+	case reflect.Slice, reflect.Array:
+		for i := range value.Len() {
+			if at, number := notFinite(value.Index(i), fmt.Sprintf("%s[%d]", path, i)); number != "" {
+				return at, number
+			}
+		}
+	case reflect.Map:
+		keys := map[string]reflect.Value{}
+		for _, key := range value.MapKeys() {
+			keys[fmt.Sprint(key)] = key
+		}
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			if at, number := notFinite(value.MapIndex(keys[key]), path+"."+key); number != "" {
+				return at, number
+			}
+		}
+	case reflect.Struct:
+		return notFiniteField(value, path)
+	}
+	return path, ""
+}
+
+func notFiniteField(value reflect.Value, path string) (string, string) {
+	for i := range value.NumField() {
+		field := value.Type().Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		inner := path // the fields of an embedded struct are its own
+		switch {
+		case field.Tag.Get("json") == "-", !field.IsExported() && !field.Anonymous:
+			continue
+		case name != "":
+			inner += "." + name
+		case !field.Anonymous:
+			inner += "." + field.Name
+		}
+		if at, number := notFinite(value.Field(i), inner); number != "" {
+			return at, number
+		}
+	}
+	return path, ""
+}
+
+func nameOf(number float64) string {
+	switch {
+	case math.IsNaN(number):
+		return "NaN"
+	case math.IsInf(number, 1):
+		return "Infinity"
+	case math.IsInf(number, -1):
+		return "-Infinity"
+	}
+	return ""
 }

@@ -1,4 +1,6 @@
 // The C++ SDK's own tests, natively: g++ -std=c++20 -fno-exceptions -I.. sdk_test.cpp && ./a.out
+#include <limits>
+
 #include "mistletoe.hpp"
 
 namespace {
@@ -85,6 +87,26 @@ void writes_yaml() {
   EQUAL(to_yaml(" a\nb"), "\" a\\nb\"\n");
 }
 
+Result<Output> not_a_number(const Inputs& in) {
+  Output output;
+  const Json spec{{"a", 1.5}, {"ports", Json::array({1, Json{{"port", std::numeric_limits<float>::quiet_NaN()}}})}};
+  if (in.must) output.with_object("x.yaml", {{"kind", "K"}, {"spec", spec}}).with_object("y.yaml", {{"a", -HUGE_VAL}});
+  output.with_exports({{"size", HUGE_VAL}});
+  return output;
+}
+
+void refuses_numbers_that_are_not_finite() {
+  const auto refused = [](std::string_view must) {
+    return render(&not_a_number, R"({"kind":"MistInput","data":{"must":)" + std::string(must) + "}}").error().message;
+  };
+  const std::string rest = ", which neither JSON nor YAML has";
+  EQUAL(refused("true"), "can't write the file x.yaml: spec.ports[1].port is NaN" + rest);
+  EQUAL(refused("false"), "can't write the exports: size is Infinity" + rest);
+  EQUAL(detail::not_finite(-HUGE_VAL), "the value is -Infinity" + rest);
+  EQUAL(detail::not_finite(Json::array({1e300, "NaN"})), "");
+  EQUAL(call("db", {{"size", HUGE_VAL}}).error().message, "can't write the input of db: size is Infinity" + rest);
+}
+
 void describes_and_reads_inputs() {
   EQUAL(schema<Inputs>().dump(),
         R"({"additionalProperties":false,"properties":{"labels":{"additionalProperties":{"type":"string"},"default":{},"type":"object"},)"
@@ -118,6 +140,7 @@ void answers_with_a_result() {
 int main() {
   reads_json();
   writes_yaml();
+  refuses_numbers_that_are_not_finite();
   describes_and_reads_inputs();
   answers_with_a_result();
   std::printf("%d passed, %d failed\n", passed, failed);

@@ -1,6 +1,7 @@
 """Other packages."""
 from dataclasses import dataclass, field
 
+from ._errors import Error
 from ._host import ask
 from ._yaml import to_plain
 
@@ -19,5 +20,9 @@ class Called:
 def call(name: str, inputs: object) -> Called:
     """Renders the package that `spec.dependencies` calls `name`, with `inputs` as its data. An error if that isn't declared, refuses the
     inputs or fails by itself: the error names the path of packages."""
-    answer = ask("package.call", package=name, input=to_plain(inputs))
+    try:
+        plain = to_plain(inputs)
+    except (TypeError, ValueError) as error:
+        raise Error(f"can't write the input of {name}: {error}") from None
+    answer = ask("package.call", package=name, input=plain)
     return Called(answer.get("files") or {}, answer.get("message") or "", answer.get("exports"))

@@ -38,7 +38,8 @@ def to_plain(value: object, path: str = "") -> object:
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ValueError(f"{_at(path)} is {value}, which neither JSON nor YAML has")
+            number = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+            raise ValueError(f"{_at(path)} is {number}, which neither JSON nor YAML has")
         return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         members = ((each.metadata.get("name", each.name), getattr(value, each.name)) for each in dataclasses.fields(value))

@@ -1,6 +1,7 @@
 """The SDK without a host: python3 -m unittest discover tests, in sdk/python."""
 import enum
 import json
+import math
 import pathlib
 import sys
 import unittest
@@ -137,11 +138,15 @@ class Outputs(unittest.TestCase):
 
     def test_name_what_cannot_be_written(self):
         for thing, words in (({"a": {"b": [object()]}}, r"can't write the file x.yaml: a.b\[0\] is of object"),
-                             ({"a": {1: 2}}, "a has the key 1"), ({"a": float("nan")}, "a is nan")):
+                             ({"a": {1: 2}}, "a has the key 1"), ({"a": float("nan")}, "a is NaN"), ({"a": [-math.inf]}, r"a\[0\] is -Infinity")):
             with self.assertRaisesRegex(Error, words):
                 Output().with_object("x.yaml", thing)
         with self.assertRaisesRegex(Error, "can't write the exports: the value is of set"):
             Output().with_exports({1}).data()
+        with self.assertRaisesRegex(Error, "can't write the exports: size is Infinity, which neither JSON nor YAML has"):
+            Output().with_exports({"size": math.inf}).data()
+        with self.assertRaisesRegex(Error, "can't write the input of db: size is NaN"):
+            call("db", {"size": math.nan})
 
 
 class Yaml(unittest.TestCase):

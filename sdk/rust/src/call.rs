@@ -50,8 +50,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::host;
 use crate::output::Files;
+use crate::{finite, host};
 
 /// The answer of a called package.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -133,7 +133,7 @@ impl Files for Called {
 ///
 /// The package isn't declared; it refuses the input or fails by itself: the error names the path of packages.
 pub fn call(package: &str, input: &impl Serialize) -> anyhow::Result<Called> {
-    let input = serde_json::to_value(input).with_context(|| format!("can't write the input of {package}"))?;
+    let input = finite::to_value(input).with_context(|| format!("can't write the input of {package}"))?;
     let answer = host::ask(&json!({ "op": "package.call", "package": package, "input": input }))?;
     let mut called: Called =
         serde_json::from_value(answer).with_context(|| format!("can't read what {package} gave"))?;

@@ -40,6 +40,7 @@
 
 mod call;
 mod document;
+mod finite;
 mod handler;
 mod host;
 mod input;

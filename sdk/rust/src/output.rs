@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::yaml;
+use crate::{finite, yaml};
 
 /// The result of `generate`: an output, or any error, which becomes the message of an `Err` result.
 pub type MistResult = anyhow::Result<MistOutput>;
@@ -73,7 +73,7 @@ impl MistOutput {
     /// Sets the file at `path` to one object, written by [`yaml::to_string`].
     ///
     /// Safer than a text template: no value can change the structure of the document.
-    /// Fails when the object can't be serialised.
+    /// Fails when the object can't be serialised, or has a number that isn't finite (of which `json!` makes null before).
     ///
     /// ```
     /// use mistletoe::{MistOutput, json};
@@ -148,7 +148,7 @@ impl MistOutput {
     ///
     /// Fails when the value can't be serialised.
     pub fn with_exports(mut self, exports: &impl Serialize) -> MistResult {
-        self.exports = Some(serde_json::to_value(exports).context("can't write the exports")?);
+        self.exports = Some(finite::to_value(exports).context("can't write the exports")?);
         Ok(self)
     }
 
@@ -197,6 +197,16 @@ mod tests {
         let object = std::collections::BTreeMap::from([(vec![1], 1)]);
         let error = MistOutput::new().with_object("x.yaml", &object).unwrap_err();
         assert!(format!("{error:#}").starts_with("can't write the file x.yaml: "), "{error:#}");
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_refused() {
+        let object = std::collections::BTreeMap::from([("replicas", f64::NAN)]);
+        let error = MistOutput::new().with_object("x.yaml", &object).unwrap_err();
+        let rest = "replicas is NaN, which neither JSON nor YAML has";
+        assert_eq!(format!("{error:#}"), format!("can't write the file x.yaml: {rest}"));
+        let error = MistOutput::new().with_exports(&object).unwrap_err();
+        assert_eq!(format!("{error:#}"), format!("can't write the exports: {rest}"));
     }
 
     #[test]

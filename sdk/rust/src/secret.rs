@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::host;
+use crate::{finite, host};
 
 /// A text that no log should show: formatted with `{:?}` it is `***`, and it can't be formatted with `{}`.
 ///
@@ -101,6 +101,7 @@ impl User {
 ///
 /// The content can't be serialised.
 pub fn fingerprint(content: &impl Serialize) -> anyhow::Result<String> {
+    finite::check(content).context("can't take the fingerprint")?;
     let text = serde_json::to_vec(content).context("can't take the fingerprint")?;
     Ok(hex_of(&Sha256::digest(&text)[..16]))
 }

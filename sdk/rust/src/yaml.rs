@@ -11,6 +11,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 
 use crate::document::{YamlSafe, needs_escape};
+use crate::finite;
 
 /// Keys that come first in every mapping; order means nothing in YAML, so this serves the reader alone.
 const LEADING_KEYS: [&str; 5] = ["apiVersion", "kind", "name", "namespace", "metadata"];
@@ -20,8 +21,10 @@ const RESERVED_WORDS: [&str; 10] = ["null", "true", "false", "yes", "no", "on", 
 
 /// Writes `value` as one YAML document that ends with a line break.
 ///
-/// Fails where JSON would: on a mapping whose keys aren't strings or numbers, and on a type's own refusal.
+/// Fails where JSON would: on a mapping whose keys aren't strings or numbers, and on a type's own refusal. And on numbers that
+/// aren't finite, of which `json!` makes null before anybody could see them.
 pub fn to_string<T: Serialize + ?Sized>(value: &T) -> anyhow::Result<String> {
+    finite::check(value)?;
     // By way of JSON text, because that alone keeps the order of fields without another serialiser.
     let mut node: Node = serde_json::from_str(&serde_json::to_string(value)?)?;
     node.lead_with_identity();

@@ -1,6 +1,7 @@
 // Calling other packages: what `spec.dependencies` of mistletoe.yaml declares, rendered by the host.
 
 import { ask } from "./host.ts";
+import { toPlain } from "./yaml.ts";
 
 /** What a called package gave. */
 export interface Called<Exports = any> {
@@ -17,6 +18,6 @@ export interface Called<Exports = any> {
  * the input or fails by itself: the error names the path of packages.
  */
 export function call<Exports = any>(name: string, input: object): Called<Exports> {
-  const answer = ask({ op: "package.call", package: name, input });
+  const answer = ask({ op: "package.call", package: name, input: toPlain(input, `can't write the input of ${name}`) });
   return { files: new Map(Object.entries(answer.files)), exports: answer.exports, message: answer.message ?? "" };
 }

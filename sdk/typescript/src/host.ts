@@ -1,6 +1,8 @@
 // Requests to the host (docs/formats/abi.md). In a component the build connects the host's own function; under Node, where
 // a package's tests run, its place is taken by one that answers with values which depend on the secret's name alone.
 
+import { toJson } from "./yaml.ts";
+
 type Exchange = (request: string) => string;
 
 let exchange: Exchange = standIn;
@@ -12,7 +14,7 @@ export function setHost(host: Exchange): void {
 
 /** Asks the host; its answer, or an error with its words why not. */
 export function ask(request: { op: string; [member: string]: unknown }): any {
-  const text = exchange(JSON.stringify(request));
+  const text = exchange(toJson(request)!);
   let answer: any;
   try {
     answer = JSON.parse(text);

@@ -1,7 +1,7 @@
 // From the input document to the result document.
 
 import { Output } from "./output.ts";
-import { quoted } from "./yaml.ts";
+import { quoted, toPlain } from "./yaml.ts";
 
 /** What a host tells a package about its surroundings. */
 export interface Context {
@@ -39,7 +39,7 @@ export function run(generate: Generate<any>, document: string): string {
       result: "Ok",
       message: output.message,
       files: Object.fromEntries(output.files),
-      exports: output.exports,
+      exports: toPlain(output.exports, "can't write the exports"),
     };
   } catch (error) {
     data = { result: "Err", message: reason(error) };

@@ -15,11 +15,38 @@ type Node = null | boolean | number | string | Node[] | { [key: string]: Node };
 
 /** Writes `value` as one YAML document that ends with a line break. What JSON leaves out (`undefined`) isn't written. */
 export function toYaml(value: unknown): string {
-  const text = JSON.stringify(value);
+  const text = toJson(value);
   if (text === undefined) throw new TypeError("there is nothing to write");
   const node = JSON.parse(text) as Node;
   if (isFilled(node)) return lines(node, 0);
   return inline(node, 0);
+}
+
+/** As `JSON.stringify`; but it throws, with the path, for what that writes as something else: NaN and infinity, Map and Set. */
+export function toJson(value: unknown): string | undefined {
+  const paths = new WeakMap<object, string>();
+  return JSON.stringify(value, function (this: object, key: string, member: unknown) {
+    const above = paths.get(this);
+    // The first call is for the value itself, in an object that JSON.stringify made.
+    const path = above === undefined ? "" : Array.isArray(this) ? `${above}[${key}]` : `${above}.${key}`;
+    const place = path.replace(/^\./, "") || "the value";
+    if (typeof member === "number" && !Number.isFinite(member))
+      throw new TypeError(`${place} is ${member}, which neither JSON nor YAML has`);
+    if (member instanceof Map || member instanceof Set)
+      throw new TypeError(`${place} is of ${member instanceof Map ? "Map" : "Set"}, which YAML doesn't have`);
+    if (typeof member === "object" && member !== null) paths.set(member, path);
+    return member;
+  });
+}
+
+/** `value` as JSON has it; `doing` is what the error says before the reason. */
+export function toPlain(value: unknown, doing: string): unknown {
+  try {
+    const text = toJson(value);
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch (error) {
+    throw new Error(doing, { cause: error });
+  }
 }
 
 /** `text` as JSON that is YAML, too. */

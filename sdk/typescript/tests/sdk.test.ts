@@ -61,6 +61,23 @@ test("sorts keys as UTF-8 is sorted", () => {
   assert.equal(toYaml({ "\u{1f384}": 1, "\uff5e": 2, b: 3, 10: 4, 9: 5 }), '"10": 4\n"9": 5\nb: 3\n"～": 2\n"🎄": 1\n');
 });
 
+test("refuses what JSON would write as something else", () => {
+  const rest = ", which neither JSON nor YAML has";
+  const shared = { size: 1 };
+  assert.equal(toYaml({ a: shared, b: [shared] }), "a:\n  size: 1\nb:\n- size: 1\n");
+  assert.throws(() => toYaml({ spec: { ports: [shared, { port: NaN }] } }), { message: `spec.ports[1].port is NaN${rest}` });
+  assert.throws(() => toYaml([[-Infinity]]), { message: `[0][0] is -Infinity${rest}` });
+  assert.throws(() => toYaml(Infinity), { message: `the value is Infinity${rest}` });
+  assert.throws(() => toYaml({ data: new Map([["a", 1]]) }), { message: "data is of Map, which YAML doesn't have" });
+  assert.throws(() => toYaml({ data: new Set([1]) }), { message: "data is of Set, which YAML doesn't have" });
+  const said = (output: () => Output) => JSON.parse(run(output, document({}))).data.message;
+  assert.equal(said(() => new Output().withObject("x.yaml", { a: NaN })), `can't write the file x.yaml: a is NaN${rest}`);
+  assert.equal(said(() => new Output().withExports({ size: Infinity })), `can't write the exports: size is Infinity${rest}`);
+  const calling = () => new Output().withFilesFrom("db", call("db", { size: NaN }));
+  assert.equal(said(calling), `can't write the input of db: size is NaN${rest}`);
+  assert.throws(() => secret.hex("token", NaN), { message: `length is NaN${rest}` });
+});
+
 test("answers with a result, or with an error and its causes", () => {
   const generate = (input: { name: string }) => new Output().withMessage(`in ${input.name}`).withFile("a", "\u2028");
   assert.equal(

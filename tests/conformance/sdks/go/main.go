@@ -4,6 +4,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	mistletoe "mistletoe.dev/sdk/go"
 )
@@ -31,6 +32,12 @@ func main() { mistletoe.Run(generate) }
 
 func generate(in inputs) (*mistletoe.Output, error) {
 	mistletoe.Infof("%s is rendered", in.Name)
+	switch in.Fail {
+	case "nan":
+		return mistletoe.NewOutput().WithObject("x.yaml", object{"spec": object{"replicas": math.NaN()}}), nil
+	case "infinity":
+		return mistletoe.NewOutput().WithExports(object{"size": math.Inf(-1)}), nil
+	}
 	if err := failAsTold(in); err != nil {
 		return nil, err
 	}

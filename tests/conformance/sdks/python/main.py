@@ -26,6 +26,8 @@ class Inputs:
 
 def generate(inputs: Inputs) -> Output:
     log.info(f"{inputs.name} is rendered")
+    if inputs.fail == "infinity":
+        return Output().with_exports({"size": float("-inf")})
     fail_as_told(inputs)
     output = (Output()
               .with_object("web/deployment.yaml", deployment(inputs))
@@ -57,6 +59,8 @@ def fail_as_told(inputs: Inputs) -> None:
             call("nobody", {})
         case "called":
             call("called", {"size": -1})
+        case "nan":
+            Output().with_object("x.yaml", {"spec": {"replicas": float("nan")}})
         case words:
             raise Error(f"it fails: {words}")
 

@@ -60,6 +60,12 @@ fn fail_as_told(inputs: &Inputs) -> Result<(), Error> {
         "secret" => secret::password("not a name!").map(|_| ()),
         "undeclared" => call("nobody", &json!({})).map(|_| ()),
         "called" => call("called", &json!({ "size": -1 })).map(|_| ()),
+        "nan" => {
+            // No json!, which would make it null.
+            let object = BTreeMap::from([("spec", BTreeMap::from([("replicas", f64::NAN)]))]);
+            MistOutput::new().with_object("x.yaml", &object).map(|_| ())
+        }
+        "infinity" => MistOutput::new().with_exports(&BTreeMap::from([("size", f64::NEG_INFINITY)])).map(|_| ()),
         other => bail!("it fails: {other}"),
     }
 }

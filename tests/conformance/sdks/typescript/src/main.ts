@@ -16,6 +16,7 @@ export interface Input {
 
 export function generate(input: Input): Output {
   log.info(`${input.name} is rendered`);
+  if (input.fail === "infinity") return new Output().withExports({ size: -Infinity });
   failAsTold(input);
   const { name } = input;
   const output = new Output()
@@ -49,6 +50,9 @@ function failAsTold(input: Input): void {
       return;
     case "called":
       call("called", { size: -1 });
+      return;
+    case "nan":
+      new Output().withObject("x.yaml", { spec: { replicas: NaN } });
       return;
     default:
       throw new Error(`it fails: ${input.fail}`);
