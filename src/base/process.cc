@@ -36,13 +36,19 @@ Result<Pipe> make_pipe() {
   return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 
-std::vector<std::string> merged_environment(const Command& command) {
+std::map<std::string, std::string> our_environment() {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     if (const auto equals = text.find('='); equals != std::string_view::npos)
       variables[std::string(text.substr(0, equals))] = text.substr(equals + 1);
   }
+  return variables;
+}
+
+std::vector<std::string> merged_environment(const Command& command) {
+  std::map<std::string, std::string> variables;
+  if (command.environment == Environment::Ours) variables = our_environment();
   for (const auto& [name, value] : command.env) {
     if (value)
       variables[name] = *value;

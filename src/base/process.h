@@ -15,10 +15,16 @@
 
 namespace mist {
 
+/// What a program's environment starts from.
+enum class Environment : std::uint8_t {
+  Ours,
+  Empty,  ///< for a program that runs what strangers wrote: ours may hold credentials
+};
+
 struct Command {
-  std::string program;                                    ///< looked up in PATH when it has no slash
+  std::string program;                                    ///< looked up in our PATH when it has no slash
   std::vector<std::string> arguments;                     ///< without argv[0]
-  std::map<std::string, std::optional<std::string>> env;  ///< added to ours; nullopt removes
+  std::map<std::string, std::optional<std::string>> env;  ///< added to `environment`; nullopt removes
   Path directory;                                         ///< empty: ours
   std::string input;                                      ///< given on stdin, then closed
   bool inherit_stderr = false;                            ///< for programs that talk to the user
@@ -29,6 +35,7 @@ struct Command {
   /// Called on the calling thread with what has come on stderr while the program goes on: about a third of a
   /// second late, so not with the last words of one that ends. It stands in the result all the same.
   std::function<void(std::string_view)> on_stderr = {};
+  Environment environment = Environment::Ours;
 };
 
 struct ProcessResult {

@@ -33,6 +33,16 @@ TEST(HostProcessRunner, AddsAndRemovesVariables) {
   EXPECT_EQ(HostProcessRunner().run(command, Context())->out, "1-none\n");
 }
 
+TEST(HostProcessRunner, StartsFromAnEmptyEnvironmentWhereAsked) {
+  Command command;
+  command.program = "env";
+  command.env = {{"MIST_A", "1"}};
+  command.environment = Environment::Empty;
+  const auto result = HostProcessRunner().run(command, Context());
+  ASSERT_TRUE(result.ok()) << result.error().to_line();
+  EXPECT_EQ(result->out, "MIST_A=1\n") << "and our PATH finds the program all the same";
+}
+
 TEST(HostProcessRunner, KillsTheWholeGroupAtTheDeadline) {
   const auto result = HostProcessRunner().run(shell("sleep 1000 & sleep 1000"),
                                               Context().with_timeout(std::chrono::milliseconds(80)));

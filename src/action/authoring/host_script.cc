@@ -17,6 +17,7 @@ using package::Files;
 using package::HostScript;
 
 constexpr std::string_view kBubblewrap = "bwrap";
+constexpr const char* kSearchPath = "/usr/local/bin:/usr/bin:/bin";
 constexpr std::string_view kManifests = "manifests";
 constexpr std::chrono::minutes kLongest{5};
 constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20;
@@ -50,7 +51,7 @@ std::vector<std::string> bubblewrap(const Path& package, const Path& manifests) 
   std::vector<std::string> arguments{"--unshare-all", "--die-with-parent", "--new-session", "--cap-drop",
                                      "ALL",           "--clearenv"};
   const auto add = [&](std::initializer_list<std::string> more) { arguments.insert(arguments.end(), more); };
-  add({"--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin", "--setenv", "HOME", "/tmp", "--setenv", "LANG",
+  add({"--setenv", "PATH", kSearchPath, "--setenv", "HOME", "/tmp", "--setenv", "LANG",
        "C.UTF-8", "--setenv", "PYTHONDONTWRITEBYTECODE", "1"});
   for (const char* const each : kSystem) add({"--ro-bind-try", each, each});
   // The kernel lets root write its settings, such as the program that handles crashes, without a capability.
@@ -138,6 +139,10 @@ Result<Files> HostScripts::run_in(const HostScript& script, const Path& director
   Command command;
   command.program = kBubblewrap;
   command.arguments = bubblewrap(package, manifests);
+  // bubblewrap itself is process 1 of the sandbox, and the script can read that one's environment in /proc:
+  // --clearenv clears the script's own alone.
+  command.environment = Environment::Empty;
+  command.env = {{"PATH", kSearchPath}};
   command.input = script.input;
   command.output_limit = std::uint64_t{4} << 20;
   command.file_limit = kLargestFile;

@@ -118,6 +118,41 @@ says("nested", nested and (remount(b"/package") or remount(b"/proc/sys") or libc
     EXPECT_EQ(made->at(std::string("manifests/") + each), "refused") << each;
 }
 
+TEST_F(HostScriptTest, TheEnvironmentHereIsNotGivenToBubblewrap) {
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(bubblewrap.last.environment, Environment::Empty);
+  ASSERT_EQ(bubblewrap.last.env.size(), 1U);
+  EXPECT_EQ(bubblewrap.last.env.begin()->first, "PATH");
+}
+
+// Process 1 of the sandbox is bubblewrap, which is started here.
+TEST_F(HostScriptTest, AScriptReadsNoVariableOfThisMachine) {
+  if (std::system("bwrap --version >/dev/null 2>&1 && python3 --version >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "bubblewrap or Python isn't installed here";
+  kube["scripts/pre-install.py"] = R"(
+import glob, subprocess
+seen = b""
+for path in glob.glob("/proc/[0-9]*/environ"):
+    with open(path, "rb") as file:
+        seen += file.read() + b"\0"
+with open("manifests/seen", "wb") as file:
+    file.write(seen)
+)";
+  ASSERT_EQ(::setenv("MIST_TEST_TOKEN", "environment-secret", 1), 0);
+  HostProcessRunner real;
+  HostScripts confined{files, real, events, temp.path() / "state", temp.path() / "cache"};
+  const auto made = confined.run(
+      {"./shop", "subprocess", kube, "{}"},
+      [](const package::HostScript&, const crypto::Digest&) { return Status(); }, Context());
+  ::unsetenv("MIST_TEST_TOKEN");
+  if (!made.ok() && made.error().because.find("namespace") != std::string::npos)
+    GTEST_SKIP() << "no namespaces here: " << made.error().because;
+  ASSERT_TRUE(made.ok()) << made.error().to_line() << made.error().because;
+  const std::string& seen = made->at("manifests/seen");
+  EXPECT_THAT(seen, HasSubstr("PATH="));
+  EXPECT_THAT(seen, ::testing::Not(HasSubstr("environment-secret")));
+}
+
 TEST_F(HostScriptTest, ConsentIsForExactlyTheseBytes) {
   ASSERT_TRUE(run().ok());
   ASSERT_TRUE(run().ok());
