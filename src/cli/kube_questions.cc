@@ -34,6 +34,8 @@ std::string prompt_of(const Question& question) {
     const bool boolean = question.default_answer.is_bool();
     text += fmt::format(" [{}]", boolean ? (question.default_answer.as_bool() ? "yes" : "no")
                                          : escape_controls(as_text(question.default_answer)));
+  } else if (question.has_default) {
+    text += " [keep the default]";
   }
   return text + " ";
 }
@@ -72,6 +74,13 @@ Value nested(std::string_view name, Value answer) {
   return answer;
 }
 
+Answered answer_of(const Question& question, Value answer, bool keeps_default = false) {
+  return {.value = {package::ValuesFlag::SetJson,
+                    encoding::to_json(nested(question.name, std::move(answer))),
+                    {}},
+          .keeps_default = keeps_default};
+}
+
 Status ask_for_consent(const Invocation& invocation, World& world, const package::HostScript& script,
                        const crypto::Digest& digest) {
   const std::string flag = std::string(kAllowHostScriptsFlag.name);
@@ -107,7 +116,7 @@ bool can_ask(const Invocation& invocation, const World& world) {
   return world.in.is_terminal() && world.err.is_terminal() && invocation.text("events") != "jsonl";
 }
 
-Result<package::ValuesInput> ask_question(World& world, const Question& question) {
+Result<Answered> ask_question(World& world, const Question& question) {
   MIST_TRY_VOID(world.out.flush());
   const ScreenPause pause(world.screen);
   for (int tries = 0; tries < kMostTries; ++tries) {
@@ -120,15 +129,15 @@ Result<package::ValuesInput> ask_question(World& world, const Question& question
     if (!line)
       return error(ErrorKind::Cancelled, "nothing was installed, because {} has no answer",
                    escape_controls(question.name));
-    const std::string text(trim(*line));
-    std::optional<Value> answer;
+    // Blanks count in a password.
+    const std::string text(question.secret ? std::string_view(*line) : trim(*line));
     if (text.empty() && !question.default_answer.is_null())
-      answer = question.default_answer;
-    else if (!text.empty() || question.secret)
-      answer = parse_answer(question, text);
-    if (answer)
-      return package::ValuesInput{
-          package::ValuesFlag::SetJson, encoding::to_json(nested(question.name, *std::move(answer))), {}};
+      return answer_of(question, question.default_answer);
+    if (text.empty() && question.has_default)
+      return answer_of(question, Value::object({{package::kTakeDefault, Value(true)}}), true);
+    std::optional<Value> answer;
+    if (!text.empty()) answer = parse_answer(question, text);
+    if (answer) return answer_of(question, *std::move(answer));
     world.err.write("That doesn't fit.\n");
   }
   return error(ErrorKind::Invalid, "nothing was installed, because no answer to {} fits",

@@ -13,9 +13,16 @@ namespace mist::cli {
 /// Whether there is a person who can be asked.
 bool can_ask(const Invocation& invocation, const World& world);
 
-/// The answer as --set would give it. An empty line takes the default. Errors: Cancelled (no answer came),
-/// Timeout, Invalid (three answers that don't fit).
-Result<package::ValuesInput> ask_question(World& world, const package::Question& question);
+struct Answered {
+  package::ValuesInput value;  ///< as --set would give it
+  /// The script's own answer, which nobody sees, is to stay: `value` tells only the next asking (kTakeDefault),
+  /// and is no value of the release.
+  bool keeps_default = false;
+};
+
+/// An empty line takes the default. Errors: Cancelled (no answer came), Timeout, Invalid (three answers that
+/// don't fit).
+Result<Answered> ask_question(World& world, const package::Question& question);
 
 /// Runs a Kube's script on this machine, as --allow-host-scripts says; empty where that isn't given.
 package::RunOnHost run_on_host(const Invocation& invocation, World& world);

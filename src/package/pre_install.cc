@@ -31,6 +31,7 @@ std::optional<Question> question_of(const Value& value) {
                     .prompt = std::string(value.string_at("prompt")),
                     .type = type->type};
   if (const Value* const given = value.find("default")) question.default_answer = *given;
+  question.has_default = !question.default_answer.is_null() || value.is_true_at("hasDefault");
   if (const Value* const choices = value.find("choices"); choices != nullptr && choices->is_array())
     for (const Value& each : choices->as_array())
       if (question.choices.size() < kMostChoices) question.choices.push_back(each);

@@ -30,10 +30,14 @@ struct Question {
   std::string name = {};  ///< "domain", "tls.domain"
   std::string prompt = {};
   AnswerType type = AnswerType::Text;
-  encoding::Value default_answer = {};        ///< null: there is none
+  encoding::Value default_answer = {};        ///< null: there is none, or nobody may see it
+  bool has_default = false;                   ///< also of a secret, whose default stays the script's own
   std::vector<encoding::Value> choices = {};  ///< empty: anything of the type
   bool secret = false;                        ///< what is typed isn't shown
 };
+
+/// {this: true} as the value of a question's name, where a person is asked: they took the script's default.
+inline constexpr std::string_view kTakeDefault = "kpm.take-default";
 
 /// Of an error: nobody answered yet.
 struct Unanswered {

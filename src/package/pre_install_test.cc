@@ -57,9 +57,21 @@ TEST(PreInstall, AQuestionIsAnErrorThatSaysHowToAnswer) {
   EXPECT_THAT(failure.hint, HasSubstr("--set tls.mode="));
   ASSERT_NE(failure.detail<Unanswered>(), nullptr);
   EXPECT_EQ(failure.detail<Unanswered>()->question.default_answer, Value("a"));
+  EXPECT_TRUE(failure.detail<Unanswered>()->question.has_default);
   Question secret{.name = "pin", .prompt = "PIN", .type = AnswerType::Integer, .secret = true};
   EXPECT_THAT(unanswered(secret, "x").hint, ::testing::Not(HasSubstr("--set")))
       << "a command line is seen by every process";
+}
+
+TEST(PreInstall, ASecretQuestionHasItsDefaultUnseen) {
+  const auto result =
+      script_result({}, yaml("{question: {name: pin, type: text, secret: true, hasDefault: true}}"));
+  ASSERT_TRUE(result.ok() && result->question);
+  EXPECT_TRUE(result->question->has_default);
+  EXPECT_TRUE(result->question->default_answer.is_null());
+  const auto open = script_result({}, yaml("{question: {name: pin, type: text, secret: true}}"));
+  ASSERT_TRUE(open.ok() && open->question);
+  EXPECT_FALSE(open->question->has_default);
 }
 
 TEST(PreInstall, WhatTheSandboxLacksIsNamed) {

@@ -231,6 +231,23 @@ def kpm_asks_where_somebody_is(t):
 
 
 @test
+def kpm_keeps_a_secret_default_at_a_terminal(t):
+    scripted(t, 'import kpm\nadmin = kpm.ask("admin.password", "Password", default=kpm.password("admin"), secret=True)\n'
+             'open("manifests/secret.yaml", "w").write(kpm.to_yaml({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": kpm.release.name}, '
+             '"stringData": {"admin": admin}}))\n')
+    terminal = Terminal([t.mistctl, "kpm", "install", "scripted"], t.environment(TERM="xterm", NO_COLOR="1"), 24, 100, t.dir)
+    terminal.wait_for("Password [keep the default]")
+    terminal.type("\r")
+    equal(terminal.finish(), 0, terminal.text())
+    drawn = secret_of(t)
+    check(len(drawn["admin"]) > 8, "an empty line became an empty password")
+    check("password" not in t.run("inspect", "release", "scripted", "--only", "values").out, "the default isn't an answer")
+    t.run("upgrade", "scripted", "-p", str(t.dir / ".kpm/scripted"), "-s", "replicas=3")
+    equal(secret_of(t), drawn, "after an upgrade")
+    t.run("kpm", "uninstall", "scripted", "--yes", "--wait")
+
+
+@test
 def kpm_asks_of_dependencies_too(t):
     dependency = f"asks-{t.ns}"
     scripted(t, 'import kpm\nkpm.ask("owner", "Who owns it?")\n', dependency)

@@ -38,6 +38,9 @@ _NAME = _re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*")
 _interactive = False
 _secrets: list[str] = []
 _answered: list[str] = []
+_defaults: list[str] = []
+_TAKE_DEFAULT = {"kpm.take-default": True}
+"""In place of an answer where a person is: they took the default, which stays the script's own."""
 
 
 _open: dict | None = None
@@ -57,6 +60,21 @@ def start(document, interactive):
     _open = None
     _secrets.clear()
     _answered.clear()
+    _defaults.clear()
+    if interactive:
+        _take_out_defaults(values)
+
+
+def _take_out_defaults(found, above=""):
+    """Afterwards the values are those of the install, which has no answer there."""
+    for key, value in list(found.items()):
+        if value == _TAKE_DEFAULT:
+            _defaults.append(above + key)
+            del found[key]
+        elif isinstance(value, dict) and value:
+            _take_out_defaults(value, f"{above}{key}.")
+            if not value:
+                del found[key]
 
 
 def answers():
@@ -84,7 +102,7 @@ def ask(name: str, prompt: str | None = None, *, default=None, type: type = str,
         _secrets.append(name)
     answer = _find(name)
     if answer is None:
-        if _interactive or default is None:
+        if default is None or (_interactive and name not in _defaults):
             _open = _open or _question(name, prompt, default, type, choices, secret)
             raise Unanswered(_open["name"])
         return default
@@ -112,8 +130,8 @@ def _find(name):
 
 def _question(name, prompt, default, type, choices, secret):
     question = {"name": name, "prompt": prompt or name, "type": _KINDS[type], "secret": secret}
-    if default is not None and not secret:
-        question["default"] = default
+    if default is not None:
+        question |= {"hasDefault": True} if secret else {"default": default}
     if choices is not None:
         question["choices"] = list(choices)
     return question

@@ -105,6 +105,19 @@ class Questions(unittest.TestCase):
             kpm.ask("count", default=2, type=int)
         self.assertEqual(kpm.open_question()["default"], 2)
 
+    def test_with_a_secret_default_say_that_there_is_one(self):
+        self.start(interactive=True, port=1)
+        with self.assertRaises(kpm.Unanswered):
+            kpm.ask("admin.password", default="drawn", secret=True)
+        self.assertEqual(kpm.open_question(), {"name": "admin.password", "prompt": "admin.password", "type": "text", "secret": True,
+                                               "hasDefault": True})
+        self.start(interactive=True, port=1, admin={"password": {"kpm.take-default": True}})
+        self.assertEqual(kpm.values, {"port": 1}, "the script sees what it will see in the end")
+        self.assertEqual(kpm.ask("admin.password", default="drawn", secret=True), "drawn")
+        self.assertEqual(kpm.answers(), ([], ["admin.password"]), "it isn't kept as an answer")
+        with self.assertRaises(kpm.Unanswered):
+            kpm.ask("admin.user", default="root")
+
     def test_check_answers(self):
         self.start(port="many", yes=1, kind="c", pin="12", key=7)
         for asked, words in ((lambda: kpm.ask("port", type=int), "port has to be an integer, and 'many' is none"),

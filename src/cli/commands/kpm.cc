@@ -241,17 +241,19 @@ Status answer_questions(const Invocation& invocation, World& world, const Cluste
   constexpr int kMostQuestions = 100;
   if (!world.files.exists(kube.directory / package::kPreInstallScript) || !can_ask(invocation, world))
     return {};
+  std::vector<package::ValuesInput> known = values;
   for (int asked = 0; asked < kMostQuestions; ++asked) {
     MIST_TRY(render::WantedRelease wanted,
-             wanted_package(invocation, world, cluster, id, kube.package.string(), values, Questions::Asked));
+             wanted_package(invocation, world, cluster, id, kube.package.string(), known, Questions::Asked));
     const action::Intent intent = action::preview_intent(render_of(wanted, world));
     const auto look = action::look(cluster.environment, id, intent, options, world.context);
     if (look.ok()) return {};
     const auto* const open = look.error().detail<package::Unanswered>();
     // The deployment reports any other error.
     if (open == nullptr) return {};
-    MIST_TRY(package::ValuesInput answer, ask_question(world, open->question));
-    values.push_back(std::move(answer));
+    MIST_TRY(const Answered answer, ask_question(world, open->question));
+    known.push_back(answer.value);
+    if (!answer.keeps_default) values.push_back(answer.value);
   }
   return error(ErrorKind::Invalid, "the script of {} asks more than {} questions", kube.k3.name,
                kMostQuestions);
