@@ -85,7 +85,7 @@ Wanted parse_wanted(std::string_view text) {
   return wanted;
 }
 
-// Every version that there is. The newest is the last.
+// Every version that there is. The one that would be chosen is the last.
 Error all_yanked(const Wanted& wanted, const std::vector<const Listed*>& yanked) {
   const Listed& newest = *yanked.back();
   Error failure = yanked.size() == 1 ? error(ErrorKind::NotFound, "{} {}, its only version, was yanked",
@@ -118,7 +118,9 @@ Error not_found(const Catalog& catalog, const Wanted& wanted) {
       versions.push_back(each.k3.version.to_string());
   }
   if (versions.empty() && !yanked.empty()) {
-    std::ranges::sort(yanked, {}, [](const Listed* each) { return each->k3.version; });
+    std::ranges::sort(yanked, [](const Listed* one, const Listed* other) {
+      return is_preferred(other->k3.version, one->k3.version);
+    });
     return all_yanked(wanted, yanked);
   }
   if (!versions.empty() && !wanted.version.empty())
@@ -289,7 +291,7 @@ Result<Listed> Home::choose(const Catalog& catalog, std::string_view text) {
                    wanted.name)
           .with_hint(
               fmt::format("write {}/{} or {}/{}", found->archive, wanted.name, each.archive, wanted.name));
-    if (found == nullptr || found->k3.version < each.k3.version) found = &each;
+    if (found == nullptr || is_preferred(each.k3.version, found->k3.version)) found = &each;
   }
   if (found == nullptr) return not_found(catalog, wanted);
   return *found;

@@ -91,8 +91,9 @@ class Home {
   /// was never updated; of git.
   Result<Catalog> catalog(const Context& context) const;
 
-  /// `wanted` is [ARCHIVE/]NAME[:VERSION], the newest version without one. NotFound, with the nearest name,
-  /// or why all versions were yanked; Conflict when several archives have it.
+  /// `wanted` is [ARCHIVE/]NAME[:VERSION]; without a version the newest release, or where there is none, the
+  /// newest prerelease. NotFound, with the nearest name, or why all versions were yanked; Conflict when several
+  /// archives have it.
   static Result<Listed> choose(const Catalog& catalog, std::string_view wanted);
 
   /// The working copy of that name; nullopt: there is none. Invalid: of its K3.yaml.

@@ -42,5 +42,21 @@ TEST(Choose, TheOnlyVersionMayBeYankedWithoutAReason) {
   EXPECT_THAT(Home::choose(catalog, "other/etcd").error().message, HasSubstr("no archive has a Kube etcd"));
 }
 
+TEST(Choose, TakesAPrereleaseOnlyWhereThereIsNoRelease) {
+  const Catalog catalog{.kubes = {listed("etcd", "1.2.0"), listed("etcd", "1.10.0"),
+                                  listed("etcd", "2.0.0-rc.1"), listed("new", "1.0.0-beta1"),
+                                  listed("new", "1.0.0-beta2"), listed("gone", "1.0.0", "it loses keys"),
+                                  listed("gone", "2.0.0-rc.1")},
+                        .problems = {}};
+  const auto chosen = [&](std::string_view wanted) {
+    const auto found = Home::choose(catalog, wanted);
+    return found.ok() ? found->k3.version.to_string() : found.error().to_line();
+  };
+  EXPECT_EQ(chosen("etcd"), "1.10.0");
+  EXPECT_EQ(chosen("etcd:2.0.0-rc.1"), "2.0.0-rc.1");
+  EXPECT_EQ(chosen("new"), "1.0.0-beta2");
+  EXPECT_EQ(chosen("gone"), "2.0.0-rc.1") << "of what wasn't yanked";
+}
+
 }  // namespace
 }  // namespace mist::kpm

@@ -143,6 +143,11 @@ class Reader {
 
 }  // namespace
 
+bool is_preferred(const encoding::SemVer& version, const encoding::SemVer& over) {
+  const bool is_release = version.prerelease.empty();
+  return is_release == over.prerelease.empty() ? over < version : is_release;
+}
+
 std::string k3_text(const K3& k3) {
   Value document = Value::object({{"name", Value(k3.name)}, {"version", Value(k3.version.to_string())}});
   for (const auto& [key, text] : {std::pair("home", k3.home), std::pair("description", k3.description),

@@ -31,6 +31,10 @@ struct K3 {
   std::string full_name() const { return name + '-' + version.to_string(); }
 };
 
+/// The order in which versions are chosen where nobody names one: a release before every prerelease, then the
+/// newer.
+bool is_preferred(const encoding::SemVer& version, const encoding::SemVer& over);
+
 /// A K3.yaml that parse_k3 reads as the same. For packages that have none: modules.
 std::string k3_text(const K3& k3);
 

@@ -58,6 +58,17 @@ TEST(K3, IsWrittenSoThatItIsReadAsTheSame) {
   }
 }
 
+TEST(K3, AReleaseIsPreferredToEveryPrerelease) {
+  const auto is_preferred_to = [](std::string_view one, std::string_view other) {
+    return is_preferred(*encoding::SemVer::parse(one), *encoding::SemVer::parse(other));
+  };
+  EXPECT_TRUE(is_preferred_to("1.2.0", "2.0.0-rc.1"));
+  EXPECT_FALSE(is_preferred_to("2.0.0-rc.1", "1.2.0"));
+  EXPECT_TRUE(is_preferred_to("1.10.0", "1.9.0"));
+  EXPECT_TRUE(is_preferred_to("2.0.0-rc.2", "2.0.0-rc.1"));
+  EXPECT_FALSE(is_preferred_to("1.0.0", "1.0.0"));
+}
+
 struct Wrong {
   std::string_view text;
   std::uint32_t line;

@@ -42,7 +42,7 @@ void caution(World& world, std::string_view text) {
 }
 
 constexpr Argument kKube[] = {
-    {.name = "KUBE", .help = "[ARCHIVE/]NAME[:VERSION]; without a version the newest"}};
+    {.name = "KUBE", .help = "[ARCHIVE/]NAME[:VERSION]; without a version the newest release"}};
 
 // update
 
@@ -77,23 +77,23 @@ std::string search_line(const kpm::Listed& listed) {
 }
 
 // A Kube of an archive with its versions that aren't yanked, in the order of the archive. It is described as
-// its newest version is.
+// the version is that install would choose.
 Value kubes_value(const std::vector<const kpm::Listed*>& found) {
   Value kubes = Value::array();
   for (std::size_t i = 0; i < found.size();) {
-    const kpm::Listed* newest = found[i];
+    const kpm::Listed* chosen = found[i];
     Value versions = Value::array();
     const auto is_same = [&](const kpm::Listed& each) {
-      return each.archive == newest->archive && each.k3.name == newest->k3.name;
+      return each.archive == chosen->archive && each.k3.name == chosen->k3.name;
     };
     for (; i < found.size() && is_same(*found[i]); ++i) {
-      if (newest->k3.version < found[i]->k3.version) newest = found[i];
+      if (kpm::is_preferred(found[i]->k3.version, chosen->k3.version)) chosen = found[i];
       versions.push_back(found[i]->k3.version.to_string());
     }
-    kubes.push_back(Value::object({{"archive", newest->archive},
-                                   {"name", newest->k3.name},
-                                   {"description", text_or_null(newest->k3.description)},
-                                   {"version", newest->k3.version.to_string()},
+    kubes.push_back(Value::object({{"archive", chosen->archive},
+                                   {"name", chosen->k3.name},
+                                   {"description", text_or_null(chosen->k3.description)},
+                                   {"version", chosen->k3.version.to_string()},
                                    {"versions", std::move(versions)}}));
   }
   return kubes;
