@@ -1,16 +1,33 @@
 #include "kpm/dependencies.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "base/text.h"
 
 namespace mist::kpm {
 namespace {
 
+// Walks the dependencies, depth first. A range that is met only after a version was chosen for its name may
+// rule that version out; then all is walked again, with what was learned. Every such walk knows one range
+// more than the one before, so there is a last one. A range stays known although a later walk chooses another
+// version of the Kube that has it: a plan may be missed so, but none breaks a range.
 class Planner {
  public:
   Planner(std::span<const Installed> installed, const Find& find) : installed_(installed), find_(find) {}
 
+  Result<InstallPlan> plan(const K3& root) {
+    do {
+      plan_ = {};
+      chosen_.clear();
+      is_stale_ = false;
+      MIST_TRY_VOID(visit(root));
+    } while (is_stale_);
+    return std::move(plan_);
+  }
+
+ private:
   Status visit(const K3& k3) {
     path_.push_back(k3.name);
     for (const Dependency& dependency : k3.dependencies) MIST_TRY_VOID(need(dependency));
@@ -18,44 +35,74 @@ class Planner {
     return {};
   }
 
-  InstallPlan plan;
-
- private:
   Status need(const Dependency& dependency) {
     if (is_satisfied(dependency, installed_)) return {};
-    if (std::ranges::find(path_, dependency.name) != path_.end()) {
-      std::vector<std::string> cycle(std::ranges::find(path_, dependency.name), path_.end());
-      cycle.push_back(dependency.name);
-      return error(ErrorKind::Invalid, "the dependencies form a cycle: {}", join(cycle, " -> "))
-          .with_hint("install one of them with --force first");
-    }
-    const bool is_installed =
-        std::ranges::find(installed_, dependency.name, &Installed::package) != installed_.end();
-    auto found = find_(dependency.name);
+    MIST_TRY_VOID(check_cycle(dependency.name));
+    learn(dependency);
+    const auto chosen = chosen_.find(dependency.name);
+    if (chosen == chosen_.end()) return choose(dependency);
+    if (!chosen->second)
+      plan_.unavailable.push_back(dependency);
+    else if (!fits(dependency, *chosen->second))
+      is_stale_ = true;
+    return {};
+  }
+
+  Status check_cycle(const std::string& name) const {
+    const auto begin = std::ranges::find(path_, name);
+    if (begin == path_.end()) return {};
+    std::vector<std::string> cycle(begin, path_.end());
+    cycle.push_back(name);
+    return error(ErrorKind::Invalid, "the dependencies form a cycle: {}", join(cycle, " -> "))
+        .with_hint("install one of them with --force first");
+  }
+
+  void learn(const Dependency& dependency) {
+    std::vector<Dependency>& needs = needs_[dependency.name];
+    const bool is_known = std::ranges::any_of(needs, [&](const Dependency& each) {
+      return each.range.text() == dependency.range.text() && each.repo == dependency.repo;
+    });
+    if (!is_known) needs.push_back(dependency);
+  }
+
+  Status choose(const Dependency& dependency) {
+    const std::string& name = dependency.name;
+    std::optional<encoding::SemVer>& chosen = chosen_[name];
+    const bool is_installed = std::ranges::find(installed_, name, &Installed::package) != installed_.end();
+    auto found = is_installed ? Result<K3>(error(ErrorKind::NotFound, "{} is installed", name))
+                              : find_(name, needs_[name]);
     if (!found.ok() && found.error().kind != ErrorKind::NotFound) return std::move(found).error();
-    if (is_installed || !found.ok() || !dependency.range.contains(found->version)) {
-      plan.unavailable.push_back(dependency);
+    if (!found.ok()) {
+      plan_.unavailable.push_back(dependency);
       return {};
     }
-    if (std::ranges::find(plan.missing, dependency.name) != plan.missing.end()) return {};
+    chosen = found->version;
     MIST_TRY_VOID(visit(*found));
-    plan.missing.push_back(dependency.name);
+    plan_.missing.push_back(name);
     return {};
   }
 
   std::span<const Installed> installed_;
   const Find& find_;
-  std::vector<std::string> path_;
+  InstallPlan plan_ = {};
+  std::vector<std::string> path_ = {};
+  std::map<std::string, std::vector<Dependency>> needs_ = {};           // of all walks
+  std::map<std::string, std::optional<encoding::SemVer>> chosen_ = {};  // of this walk; nullopt: unavailable
+  bool is_stale_ = false;
 };
 
 }  // namespace
+
+bool fits(const Dependency& dependency, const encoding::SemVer& version) {
+  return dependency.range.text() == "*" || dependency.range.contains(version);
+}
 
 bool is_satisfied(const Dependency& dependency, std::span<const Installed> installed) {
   return std::ranges::any_of(installed, [&](const Installed& each) {
     if (each.package != dependency.name) return false;
     if (dependency.range.text() == "*") return true;
     const auto version = encoding::SemVer::parse_lenient(each.version);
-    return version.ok() && dependency.range.contains(*version);
+    return version.ok() && fits(dependency, *version);
   });
 }
 
@@ -68,9 +115,7 @@ std::vector<Dependency> unsatisfied(const K3& k3, std::span<const Installed> ins
 
 Result<InstallPlan> plan_dependencies(const K3& root, std::span<const Installed> installed,
                                       const Find& find) {
-  Planner planner(installed, find);
-  MIST_TRY_VOID(planner.visit(root));
-  return std::move(planner.plan);
+  return Planner(installed, find).plan(root);
 }
 
 }  // namespace mist::kpm

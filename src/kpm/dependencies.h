@@ -17,7 +17,10 @@ struct Installed {
   std::string version;  ///< as its package wrote it
 };
 
-/// True if some release of that package is within the range. A version that is not a SemVer fits only `*`.
+/// Whether it is within the range. Every version fits `*`, prereleases too.
+bool fits(const Dependency& dependency, const encoding::SemVer& version);
+
+/// True if some release of that package fits. A version that is not a SemVer fits only `*`.
 bool is_satisfied(const Dependency& dependency, std::span<const Installed> installed);
 
 /// In the order of K3.yaml.
@@ -28,11 +31,12 @@ struct InstallPlan {
   std::vector<Dependency> unavailable;  ///< no archive has it in that range, or another version is installed
 };
 
-/// The Kube that an archive has under that name. NotFound: none.
-using Find = std::function<Result<K3>(const std::string& name)>;
+/// The Kube of that name which fits all `needs`. NotFound: none.
+using Find = std::function<Result<K3>(const std::string& name, std::span<const Dependency> needs)>;
 
-/// Plans the installation of all that `root` needs, and of what that needs. Errors: Invalid for a cycle, with
-/// its path; those of `find` except NotFound.
+/// Plans the installation of all that `root` needs, and of what that needs. A Kube that several need is found
+/// again when a later one narrows its range: of each name the last one found counts. Errors: Invalid for a
+/// cycle, with its path; those of `find` except NotFound.
 Result<InstallPlan> plan_dependencies(const K3& root, std::span<const Installed> installed, const Find& find);
 
 }  // namespace mist::kpm

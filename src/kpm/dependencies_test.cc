@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <algorithm>
+#include <span>
 
 namespace mist::kpm {
 namespace {
@@ -15,12 +16,17 @@ K3 kube(std::string name, std::string_view version,
   return k3;
 }
 
+// The first that fits is the one that is found.
 Find archive(std::vector<K3> kubes) {
-  return [kubes = std::move(kubes)](const std::string& name) -> Result<K3> {
-    for (const K3& each : kubes)
-      if (each.name == name) return each;
-    return error(ErrorKind::NotFound, "none");
-  };
+  return
+      [kubes = std::move(kubes)](const std::string& name, std::span<const Dependency> needs) -> Result<K3> {
+        const auto fits_all = [&](const K3& kube) {
+          return std::ranges::all_of(needs, [&](const Dependency& each) { return fits(each, kube.version); });
+        };
+        for (const K3& each : kubes)
+          if (each.name == name && fits_all(each)) return each;
+        return error(ErrorKind::NotFound, "none");
+      };
 }
 
 TEST(Dependencies, AnInstalledVersionWithinTheRangeSatisfies) {
@@ -45,6 +51,42 @@ TEST(Dependencies, ACycleIsNamed) {
       plan_dependencies(kube("a", "1.0.0", {{"b", "*"}}), {}, archive({kube("b", "1.0.0", {{"a", "*"}})}));
   ASSERT_FALSE(plan.ok());
   EXPECT_NE(plan.error().message.find("a -> b -> a"), std::string::npos);
+}
+
+TEST(Dependencies, EveryVersionFitsTheStar) {
+  const K3 any = kube("a", "1.0.0", {{"b", "*"}});
+  const auto plan = plan_dependencies(any, {}, archive({kube("b", "2.2.0-beta3")}));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->missing, std::vector<std::string>{"b"});
+  EXPECT_TRUE(unsatisfied(any, std::vector<Installed>{{"b", "2.2.0-beta3"}}).empty());
+}
+
+TEST(Dependencies, TheVersionFitsEveryRangeHoweverLateItIsMet) {
+  const K3 root = kube("a", "1.0.0", {{"db", "^1"}, {"web", "*"}});
+  const Find all = archive({kube("db", "1.9.0"), kube("db", "1.2.0", {{"disk", "*"}}),
+                            kube("web", "1.0.0", {{"db", "<1.5"}}), kube("disk", "1.0.0")});
+  std::string chosen;
+  const auto plan = plan_dependencies(
+      root, {}, [&](const std::string& name, std::span<const Dependency> needs) -> Result<K3> {
+        auto found = all(name, needs);
+        if (found.ok() && name == "db") chosen = found->version.to_string();
+        return found;
+      });
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(chosen, "1.2.0");
+  EXPECT_EQ(plan->missing, (std::vector<std::string>{"disk", "db", "web"}));
+  EXPECT_TRUE(plan->unavailable.empty());
+}
+
+TEST(Dependencies, RangesThatNoVersionFitsTogetherAreAllNamed) {
+  const K3 root = kube("a", "1.0.0", {{"db", "^1"}, {"web", "*"}});
+  const auto plan = plan_dependencies(
+      root, {}, archive({kube("db", "1.9.0"), kube("db", "2.0.0"), kube("web", "1.0.0", {{"db", "^2"}})}));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->missing, std::vector<std::string>{"web"});
+  ASSERT_EQ(plan->unavailable.size(), 2U);
+  EXPECT_EQ(plan->unavailable[0].range.text(), "^1");
+  EXPECT_EQ(plan->unavailable[1].range.text(), "^2");
 }
 
 TEST(Dependencies, AnotherInstalledVersionIsNotInstalledTwice) {

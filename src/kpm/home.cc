@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "config/paths.h"
+#include "config/redact.h"
 #include "encoding/yaml.h"
 #include "package/module_section.h"
 #include "registry/git_url.h"
@@ -102,6 +103,38 @@ Error all_yanked(const Wanted& wanted, const std::vector<const Listed*>& yanked)
   failure.hint = fmt::format("look for another Kube, or name the version to take it all the same: {}:{}",
                              wanted.name, newest.k3.version.to_string());
   return failure;
+}
+
+Error in_two_archives(const Listed& one, const Listed& other) {
+  return error(ErrorKind::Conflict, "the archives {} and {} both have {}", one.archive, other.archive,
+               one.k3.name)
+      .with_hint(fmt::format("write {}/{} or {}/{}", one.archive, one.k3.name, other.archive, one.k3.name));
+}
+
+// A repository or service, however its address is written.
+std::string place_of(std::string_view url) {
+  const std::string bare = config::without_credentials(url);
+  std::string_view place = bare;
+  while (place.ends_with('/')) place.remove_suffix(1);
+  if (place.ends_with(".git")) place.remove_suffix(4);
+  return std::string(place);
+}
+
+bool is_named(const Archive& archive, std::span<const Dependency> needs) {
+  return std::ranges::any_of(needs, [&](const Dependency& each) {
+    return !each.repo.empty() && place_of(each.repo) == place_of(archive.url);
+  });
+}
+
+// Those of archives that a need names; where none does, all.
+std::vector<const Listed*> of_named_archives(const Catalog& catalog, std::vector<const Listed*> found,
+                                             std::span<const Dependency> needs) {
+  std::vector<const Listed*> named;
+  for (const Listed* const each : found) {
+    const auto archive = std::ranges::find(catalog.archives, each->archive, &Archive::name);
+    if (archive != catalog.archives.end() && is_named(*archive, needs)) named.push_back(each);
+  }
+  return named.empty() ? found : named;
 }
 
 Error not_found(const Catalog& catalog, const Wanted& wanted) {
@@ -275,7 +308,7 @@ Status Home::add_kubes(const Archive& archive, Catalog& catalog, const Context& 
 Result<Catalog> Home::catalog(const Context& context) const {
   MIST_TRY(const std::vector<Archive> archives, this->archives());
   if (archives.empty()) return no_archive();
-  Catalog catalog;
+  Catalog catalog{.kubes = {}, .problems = {}, .archives = archives};
   for (const Archive& each : archives) MIST_TRY_VOID(add_kubes(each, catalog, context));
   return catalog;
 }
@@ -286,15 +319,31 @@ Result<Listed> Home::choose(const Catalog& catalog, std::string_view text) {
   for (const Listed& each : catalog.kubes) {
     if (each.k3.name != wanted.name || (!wanted.archive.empty() && each.archive != wanted.archive)) continue;
     if (wanted.version.empty() ? each.yanked : each.k3.version.to_string() != wanted.version) continue;
-    if (found != nullptr && found->archive != each.archive)
-      return error(ErrorKind::Conflict, "the archives {} and {} both have {}", found->archive, each.archive,
-                   wanted.name)
-          .with_hint(
-              fmt::format("write {}/{} or {}/{}", found->archive, wanted.name, each.archive, wanted.name));
+    if (found != nullptr && found->archive != each.archive) return in_two_archives(*found, each);
     if (found == nullptr || is_preferred(each.k3.version, found->k3.version)) found = &each;
   }
   if (found == nullptr) return not_found(catalog, wanted);
   return *found;
+}
+
+Result<Listed> Home::choose_for(const Catalog& catalog, const std::string& name,
+                                std::span<const Dependency> needs) {
+  std::vector<const Listed*> fitting;
+  for (const Listed& each : catalog.kubes) {
+    const auto is_fit = [&](const Dependency& need) { return fits(need, each.k3.version); };
+    if (each.k3.name == name && !each.yanked && std::ranges::all_of(needs, is_fit)) fitting.push_back(&each);
+  }
+  if (fitting.empty()) return error(ErrorKind::NotFound, "no archive has a fitting version of {}", name);
+  const std::vector<const Listed*> found = of_named_archives(catalog, std::move(fitting), needs);
+  const Listed* chosen = found.front();
+  for (const Listed* const each : found) {
+    if (each->archive != chosen->archive)
+      return in_two_archives(*chosen, *each)
+          .with_hint(fmt::format("install it first, from one of them: kpm install {}/{}:{}", chosen->archive,
+                                 name, chosen->k3.version.to_string()));
+    if (is_preferred(each->k3.version, chosen->k3.version)) chosen = each;
+  }
+  return *chosen;
 }
 
 Result<K3> Home::read_k3(const Path& directory) const {

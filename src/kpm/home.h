@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "base/result.h"
 #include "http/transport.h"
 #include "kpm/changes.h"
+#include "kpm/dependencies.h"
 #include "kpm/k3.h"
 #include "kpm/service.h"
 #include "registry/git.h"
@@ -51,6 +53,7 @@ struct Listed {
 struct Catalog {
   std::vector<Listed> kubes;    ///< by archive, then name and version
   std::vector<Error> problems;  ///< of Kubes whose K3.yaml can't be read; they are left out
+  std::vector<Archive> archives = {};
 };
 
 struct Kube {
@@ -92,9 +95,15 @@ class Home {
   Result<Catalog> catalog(const Context& context) const;
 
   /// `wanted` is [ARCHIVE/]NAME[:VERSION]; without a version the newest release, or where there is none, the
-  /// newest prerelease. NotFound, with the nearest name, or why all versions were yanked; Conflict when several
-  /// archives have it.
+  /// newest prerelease. NotFound, with the nearest name, or why all versions were yanked; Conflict when
+  /// several archives have it.
   static Result<Listed> choose(const Catalog& catalog, std::string_view wanted);
+
+  /// The Kube that fits all `needs`, which are of that name: the newest release, as above. Where several
+  /// archives have one, that of which a need names the address (its repo). NotFound; Conflict when several
+  /// are left.
+  static Result<Listed> choose_for(const Catalog& catalog, const std::string& name,
+                                   std::span<const Dependency> needs);
 
   /// The working copy of that name; nullopt: there is none. Invalid: of its K3.yaml.
   Result<std::optional<Kube>> working_copy(const std::string& name) const;

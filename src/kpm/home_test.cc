@@ -43,11 +43,11 @@ TEST(Choose, TheOnlyVersionMayBeYankedWithoutAReason) {
 }
 
 TEST(Choose, TakesAPrereleaseOnlyWhereThereIsNoRelease) {
-  const Catalog catalog{.kubes = {listed("etcd", "1.2.0"), listed("etcd", "1.10.0"),
-                                  listed("etcd", "2.0.0-rc.1"), listed("new", "1.0.0-beta1"),
-                                  listed("new", "1.0.0-beta2"), listed("gone", "1.0.0", "it loses keys"),
-                                  listed("gone", "2.0.0-rc.1")},
-                        .problems = {}};
+  const Catalog catalog{
+      .kubes = {listed("etcd", "1.2.0"), listed("etcd", "1.10.0"), listed("etcd", "2.0.0-rc.1"),
+                listed("new", "1.0.0-beta1"), listed("new", "1.0.0-beta2"),
+                listed("gone", "1.0.0", "it loses keys"), listed("gone", "2.0.0-rc.1")},
+      .problems = {}};
   const auto chosen = [&](std::string_view wanted) {
     const auto found = Home::choose(catalog, wanted);
     return found.ok() ? found->k3.version.to_string() : found.error().to_line();
@@ -56,6 +56,47 @@ TEST(Choose, TakesAPrereleaseOnlyWhereThereIsNoRelease) {
   EXPECT_EQ(chosen("etcd:2.0.0-rc.1"), "2.0.0-rc.1");
   EXPECT_EQ(chosen("new"), "1.0.0-beta2");
   EXPECT_EQ(chosen("gone"), "2.0.0-rc.1") << "of what wasn't yanked";
+}
+
+std::vector<Dependency> needs(const std::vector<std::pair<std::string, std::string>>& ranges_and_repos) {
+  std::vector<Dependency> made;
+  for (const auto& [range, repo] : ranges_and_repos)
+    made.push_back({"nginx", *encoding::SemVerRange::parse(range), repo});
+  return made;
+}
+
+std::string chosen_for(const Catalog& catalog, const std::vector<Dependency>& dependencies) {
+  const auto found = Home::choose_for(catalog, "nginx", dependencies);
+  return found.ok() ? found->archive + '/' + found->k3.full_name() : found.error().to_line();
+}
+
+TEST(ChooseFor, TakesTheNewestVersionThatFitsAllRanges) {
+  const Catalog catalog{
+      .kubes = {listed("nginx", "1.9.0"), listed("nginx", "1.9.5"), listed("nginx", "1.10.0", "it crashes"),
+                listed("nginx", "1.12.0"), listed("nginx", "2.0.0-rc.1")},
+      .problems = {}};
+  EXPECT_EQ(chosen_for(catalog, needs({{"1.9 < x <= 1.10", ""}})), "central/nginx-1.9.5");
+  EXPECT_EQ(chosen_for(catalog, needs({{"^1", ""}, {"<1.9.5", ""}})), "central/nginx-1.9.0");
+  EXPECT_EQ(chosen_for(catalog, needs({{"*", ""}})), "central/nginx-1.12.0");
+  EXPECT_EQ(Home::choose_for(catalog, "nginx", needs({{"^3", ""}})).error().kind, ErrorKind::NotFound);
+  EXPECT_EQ(chosen_for({.kubes = {listed("nginx", "2.2.0-beta3")}, .problems = {}}, needs({{"*", ""}})),
+            "central/nginx-2.2.0-beta3");
+}
+
+TEST(ChooseFor, TakesTheArchiveThatTheDependencyNames) {
+  Catalog catalog{.kubes = {listed("nginx", "1.0.0"), listed("nginx", "1.2.0")},
+                  .problems = {},
+                  .archives = {{.name = "central", .url = "https://token@example.com/kubes.git"},
+                               {.name = "other", .url = "https://example.com/other"}}};
+  catalog.kubes[1].archive = "other";
+  EXPECT_EQ(chosen_for(catalog, needs({{"*", "https://example.com/kubes"}})), "central/nginx-1.0.0");
+  EXPECT_EQ(chosen_for(catalog, needs({{"*", "https://example.com/other/"}})), "other/nginx-1.2.0");
+  EXPECT_EQ(chosen_for(catalog, needs({{"^1.1", "https://example.com/kubes"}})), "other/nginx-1.2.0")
+      << "the named one has none that fits";
+  const auto refused = Home::choose_for(catalog, "nginx", needs({{"*", "https://example.com/unknown"}}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(refused.error().hint, HasSubstr("kpm install central/nginx:1.0.0"));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ inline constexpr std::string_view kMetadataFile = "K3.yaml";
 struct Dependency {
   std::string name;
   encoding::SemVerRange range;
-  std::string repo = {};  ///< where its author found it; for people
+  std::string repo = {};  ///< where its author found it: which of several archives
 };
 
 struct K3 {

@@ -51,8 +51,8 @@ std::vector<std::string> bubblewrap(const Path& package, const Path& manifests) 
   std::vector<std::string> arguments{"--unshare-all", "--die-with-parent", "--new-session", "--cap-drop",
                                      "ALL",           "--clearenv"};
   const auto add = [&](std::initializer_list<std::string> more) { arguments.insert(arguments.end(), more); };
-  add({"--setenv", "PATH", kSearchPath, "--setenv", "HOME", "/tmp", "--setenv", "LANG",
-       "C.UTF-8", "--setenv", "PYTHONDONTWRITEBYTECODE", "1"});
+  add({"--setenv", "PATH", kSearchPath, "--setenv", "HOME", "/tmp", "--setenv", "LANG", "C.UTF-8", "--setenv",
+       "PYTHONDONTWRITEBYTECODE", "1"});
   for (const char* const each : kSystem) add({"--ro-bind-try", each, each});
   // The kernel lets root write its settings, such as the program that handles crashes, without a capability.
   add({"--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev", "--tmpfs", "/tmp"});

@@ -5,6 +5,11 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "action/deploy/look.h"
 #include "action/run_tests.h"
@@ -214,14 +219,11 @@ constexpr Example kInstallExamples[] = {
     {"kpm install ponycorn --with-dependencies --wait", "With what it needs, and wait until all runs"},
 };
 
-Result<kpm::Kube> obtain(World& world, kpm::Home& home, const std::string& wanted, bool say) {
-  MIST_TRY(std::optional<kpm::Kube> copy, home.working_copy(wanted));
-  if (copy) {
-    if (say) step(world, fmt::format("Using your working copy {}/", copy->directory.string()));
-    return *std::move(copy);
-  }
-  MIST_TRY(const kpm::Catalog catalog, home.catalog(world.context));
-  MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
+void name_working_copy(World& world, const kpm::Kube& copy) {
+  step(world, fmt::format("Using your working copy {}/", copy.directory.string()));
+}
+
+Result<kpm::Kube> unpacked(World& world, kpm::Home& home, const kpm::Listed& listed, bool say) {
   if (listed.yanked)
     caution(world, fmt::format("WARNING: {} was yanked{}{}", listed.k3.full_name(),
                                listed.yank_reason.empty() ? "" : ": ", listed.yank_reason));
@@ -233,6 +235,51 @@ Result<kpm::Kube> obtain(World& world, kpm::Home& home, const std::string& wante
   }
   return kube;
 }
+
+Result<kpm::Kube> obtain(World& world, kpm::Home& home, const std::string& wanted, bool say) {
+  MIST_TRY(std::optional<kpm::Kube> copy, home.working_copy(wanted));
+  if (copy) {
+    if (say) name_working_copy(world, *copy);
+    return *std::move(copy);
+  }
+  MIST_TRY(const kpm::Catalog catalog, home.catalog(world.context));
+  MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
+  return unpacked(world, home, listed, say);
+}
+
+// Finds what others need: a working copy if it fits, else of the archives, which are read once. Nothing is
+// unpacked before the plan is made.
+class Dependencies {
+ public:
+  Dependencies(World& world, kpm::Home& home) : world_(world), home_(home) {}
+
+  Result<kpm::K3> find(const std::string& name, std::span<const kpm::Dependency> needs) {
+    MIST_TRY(std::optional<kpm::Kube> copy, home_.working_copy(name));
+    const auto is_fit = [&](const kpm::Dependency& need) { return kpm::fits(need, copy->k3.version); };
+    if (copy && std::ranges::all_of(needs, is_fit))
+      return std::get<kpm::Kube>(found_.insert_or_assign(name, *std::move(copy)).first->second).k3;
+    if (!catalog_) {
+      MIST_TRY(catalog_, home_.catalog(world_.context));
+    }
+    MIST_TRY(kpm::Listed listed, kpm::Home::choose_for(*catalog_, name, needs));
+    return std::get<kpm::Listed>(found_.insert_or_assign(name, std::move(listed)).first->second).k3;
+  }
+
+  Result<kpm::Kube> obtain(const std::string& name, bool say) {
+    const auto& found = found_.at(name);
+    if (const auto* const listed = std::get_if<kpm::Listed>(&found))
+      return unpacked(world_, home_, *listed, say);
+    const auto& copy = std::get<kpm::Kube>(found);
+    if (say) name_working_copy(world_, copy);
+    return copy;
+  }
+
+ private:
+  World& world_;
+  kpm::Home& home_;
+  std::optional<kpm::Catalog> catalog_ = {};
+  std::map<std::string, std::variant<kpm::Kube, kpm::Listed>> found_ = {};
+};
 
 // Lets the Kube's script ask until it has all answers; they are among the values then. Nothing is written.
 Status answer_questions(const Invocation& invocation, World& world, const Cluster& cluster,
@@ -312,33 +359,42 @@ Error of_dependency(Error failure, const std::string& name, const std::string& n
   return std::move(failure).with_frame(fmt::format("while installing {}, which {} needs", name, needed_by));
 }
 
+Status install_dependencies(const Invocation& invocation, World& world, kpm::Home& home,
+                            const Cluster& cluster, const kpm::K3& k3, bool say) {
+  if (k3.dependencies.empty()) return {};
+  release::Store store(*cluster.client);
+  MIST_TRY(const std::vector<kpm::Installed> installed,
+           kpm::installed_packages(store, cluster.client->default_namespace(), world.context));
+  kpm::InstallPlan plan{.missing = {}, .unavailable = kpm::unsatisfied(k3, installed)};
+  Dependencies dependencies(world, home);
+  if (invocation.enabled("with-dependencies")) {
+    MIST_TRY(plan, kpm::plan_dependencies(
+                       k3, installed, [&](const std::string& name, std::span<const kpm::Dependency> needs) {
+                         return dependencies.find(name, needs);
+                       }));
+  }
+  // Asked before any write, so that a no leaves the cluster as it was; so does one that can't be unpacked.
+  MIST_TRY_VOID(ask_to_go_on(invocation, world, plan.unavailable));
+  std::vector<std::pair<std::string, kpm::Kube>> kubes;
+  for (const std::string& name : plan.missing) {
+    MIST_TRY(kpm::Kube kube, dependencies.obtain(name, say));
+    kubes.emplace_back(name, std::move(kube));
+  }
+  for (const auto& [name, kube] : kubes) {
+    if (say) step(world, fmt::format("Installing the dependency {}", kube.k3.full_name()));
+    Status done = install_one(invocation, world, cluster, kube, name, {});
+    if (!done.ok()) return of_dependency(std::move(done).error(), name, k3.name);
+  }
+  return {};
+}
+
 Result<ExitCode> run_install(const Invocation& invocation, World& world) {
   MIST_TRY(kpm::Home home, open_kpm_home(world));
   const bool say = output_format(invocation) == OutputFormat::Table;
   MIST_TRY(const kpm::Kube kube, obtain(world, home, invocation.argument("KUBE"), say));
   MIST_TRY(std::vector<package::ValuesInput> values, read_values(invocation, world));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
-  if (!kube.k3.dependencies.empty()) {
-    release::Store store(*cluster.client);
-    MIST_TRY(const std::vector<kpm::Installed> installed,
-             kpm::installed_packages(store, cluster.client->default_namespace(), world.context));
-    kpm::InstallPlan plan{.missing = {}, .unavailable = kpm::unsatisfied(kube.k3, installed)};
-    std::map<std::string, kpm::Kube> kubes;
-    if (invocation.enabled("with-dependencies")) {
-      MIST_TRY(plan,
-               kpm::plan_dependencies(kube.k3, installed, [&](const std::string& name) -> Result<kpm::K3> {
-                 MIST_TRY(kpm::Kube found, obtain(world, home, name, say));
-                 return kubes.insert_or_assign(name, std::move(found)).first->second.k3;
-               }));
-    }
-    // Asked before any write, so that a no leaves the cluster as it was.
-    MIST_TRY_VOID(ask_to_go_on(invocation, world, plan.unavailable));
-    for (const std::string& name : plan.missing) {
-      if (say) step(world, fmt::format("Installing the dependency {}", kubes.at(name).k3.full_name()));
-      Status done = install_one(invocation, world, cluster, kubes.at(name), name, {});
-      if (!done.ok()) return of_dependency(std::move(done).error(), name, kube.k3.name);
-    }
-  }
+  MIST_TRY_VOID(install_dependencies(invocation, world, home, cluster, kube.k3, say));
   const std::string name = invocation.has("name") ? invocation.text("name") : kube.k3.name;
   MIST_TRY_VOID(install_one(invocation, world, cluster, kube, name, std::move(values)));
   return ExitCode::Ok;
