@@ -253,8 +253,12 @@ Status Home::update(const Archive& archive, const Context& context) {
         .update(*transport_(), context)
         .in(fmt::format("while updating the archive {}", archive.name));
   MIST_TRY(registry::SnapshotStore store, this->store(archive));
-  MIST_TRY_VOID(store.update(context, false, [](const registry::Snapshot&) { return Status(); })
-                    .in(fmt::format("while updating the archive {}", archive.name)));
+  // No other command needs the server of a git repository, which may be away when something is installed.
+  const auto fetch_all = [&](const registry::Snapshot& snapshot) {
+    return store.fetch_contents(snapshot, kPackages.substr(0, kPackages.size() - 1), context);
+  };
+  MIST_TRY_VOID(
+      store.update(context, false, fetch_all).in(fmt::format("while updating the archive {}", archive.name)));
   return {};
 }
 

@@ -88,7 +88,7 @@ class Home {
   /// And what was read from it; unpacked Kubes stay. NotFound.
   Status remove_archive(const std::string& name, const Context& context);
 
-  /// Fetches an archive. Failed or killed, its last state stays. Errors: of SnapshotStore::update.
+  /// Fetches an archive: of a git repository all Kubes, of a service its index. Failed or killed, its last state stays. Errors: of SnapshotStore::update.
   Status update(const Archive& archive, const Context& context);
   /// The packages in all archives, as of the last update. Errors: NotFound when none is configured, or one
   /// was never updated; of git.

@@ -69,12 +69,14 @@ Command command_for(const GitCall& call) {
     command.arguments.emplace_back("-c");
     command.arguments.emplace_back(setting);
   }
-  if (call.remote != nullptr) {
-    for (const std::string& setting : call.remote->settings()) {
+  const auto add_settings = [&](const std::vector<std::string>& settings) {
+    for (const std::string& setting : settings) {
       command.arguments.emplace_back("-c");
       command.arguments.push_back(setting);
     }
-  }
+  };
+  add_settings(call.settings);
+  if (call.remote != nullptr) add_settings(call.remote->settings());
   // Never the repository that the current directory may be in, or look like: its settings name programs that
   // git runs, and it may be an unpacked package. /dev/null is none, and git looks for no other.
   command.arguments.push_back(
@@ -125,7 +127,8 @@ constexpr std::string_view kTooMuchWork =
     "git needs more processor time or memory for it than it may have: use a repository with fewer and "
     "smaller "
     "files";
-constexpr std::string_view kCheckUrl = "check the URL: mistctl registry list";
+constexpr std::string_view kCheckUrl =
+    "check the address: git ls-remote <url> shows whether a repository is there";
 
 // The first that occurs wins, so the special ones stand before the general.
 constexpr std::array kSymptoms{

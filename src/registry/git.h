@@ -21,6 +21,7 @@ struct GitCall {
   const GitUrl* remote = nullptr;      ///< whom this call may talk to; null: nobody
   std::string input;
   std::uint64_t output_limit = std::uint64_t{64} << 20;
+  std::vector<std::string> settings = {};  ///< of this call: "fetch.negotiationAlgorithm=noop"
 };
 
 class Git {

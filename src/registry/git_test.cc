@@ -39,6 +39,25 @@ TEST(GitFailure, IsSafeToShow) {
   EXPECT_EQ(failure.to_line().find('\x1b'), std::string::npos);
 }
 
+TEST(Git, AFailureNamesTheSubcommandAndNoSetting) {
+  testing::WatchedRunner runner;
+  runner.before = [](const Command&) {
+    return Result<ProcessResult>(
+        ProcessResult{.exit_code = 128, .out = {}, .err = "fatal: '/r' does not exist"});
+  };
+  const GitUrl file = url("/r");
+  const auto failed = Git(runner).run({.arguments = {"fetch", "origin"},
+                                       .repository = {},
+                                       .remote = &file,
+                                       .input = {},
+                                       .settings = {"fetch.negotiationAlgorithm=noop"}},
+                                      Context());
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().message, "git could not fetch from file:///r");
+  EXPECT_THAT(failed.error().hint, HasSubstr("git ls-remote"));
+  EXPECT_TRUE(testing::WatchedRunner::has(runner.commands.back(), "fetch.negotiationAlgorithm=noop"));
+}
+
 TEST(Git, LetsEachCallTalkToItsRemoteOnly) {
   testing::WatchedRunner runner;
   runner.before = [](const Command&) { return Result<ProcessResult>(ProcessResult{}); };

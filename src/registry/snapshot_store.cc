@@ -368,18 +368,32 @@ Result<PackageTree> SnapshotStore::read_tree(const Snapshot& snapshot, const Loc
   return std::move(builder).finish();
 }
 
+Status SnapshotStore::fetch_contents(const Snapshot& snapshot, std::string_view below,
+                                     const Context& caller) const {
+  const Context context = caller.with_timeout(kNetworkTimeout);
+  MIST_TRY(const PackageIndex index, this->index(snapshot));
+  if (!index.is_directory(below)) return {};
+  MIST_TRY(const Located located, index.find_path(below));
+  std::string objects;
+  for (const TreeEntry& each : located.entries)
+    if (each.type == EntryType::File) objects += each.object + '\n';
+  if (objects.empty()) return {};
+  return fetch_missing(repository_of(snapshot.directory), objects, context);
+}
+
 // git would fetch contents that stayed away one by one, a connection each; so ask for all of them at once.
+// Where all are here, git asks nobody.
 Status SnapshotStore::fetch_missing(const Path& repository, const std::string& objects,
                                     const Context& context) const {
   MIST_TRY(const std::string settings, files_.read(repository / "config", 1 << 20));
   if (settings.find("promisor = true") == std::string::npos) return {};
   Result<std::string> fetched =
-      git_.run({.arguments = {"-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags",
-                              "--no-write-fetch-head", "--no-recurse-submodules", "--filter=blob:none",
-                              "--stdin", "origin"},
+      git_.run({.arguments = {"fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+                              "--no-recurse-submodules", "--filter=blob:none", "--stdin", "origin"},
                 .repository = repository,
                 .remote = &url_,
-                .input = objects},
+                .input = objects,
+                .settings = {"fetch.negotiationAlgorithm=noop"}},
                context);
   if (!fetched) return std::move(fetched).error();
   return {};

@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/context.h"
@@ -46,6 +47,10 @@ class SnapshotStore {
   /// anybody else; when it fails, the old one stays. Errors: of accept, of Git::run, of the lock.
   Result<Updated> update(const Context& context, bool force,
                          const std::function<Status(const Snapshot&)>& accept);
+
+  /// Fetches the contents of all files below a directory which the snapshot came without: reading them talks
+  /// to nobody afterwards. A directory that isn't there has none. Errors: of Git::run.
+  Status fetch_contents(const Snapshot& snapshot, std::string_view below, const Context& context) const;
 
   Result<PackageIndex> index(const Snapshot& snapshot) const;
   /// May talk to the remote when the snapshot came without contents. Errors: Invalid (too large, an LFS
