@@ -66,5 +66,50 @@ TEST_F(ArchivesTest, OnlyAnUpdateTalksToTheServer) {
   EXPECT_FALSE(update().ok()) << "the server is away";
 }
 
+TEST_F(ArchivesTest, BadEntriesKeepNobodyFromTheOthers) {
+  put_kube("etcd", "1.0.0");
+  upstream.link("packages/linked/K3.yaml", "../etcd/1.0.0/K3.yaml");
+  upstream.put("packages/lfs/K3.yaml", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
+  upstream.put("packages/large/K3.yaml", std::string((std::size_t{1} << 20) + 1, '#'));
+  upstream.put("packages/huge/K3.yaml", std::string(std::size_t{70} << 20, '#'));
+  upstream.put("packages/other/K3.yaml", "name: another\nversion: 1.0.0\n");
+  put_kube("nginx", "1.0.0");
+  upstream.commit();
+  add("ours", upstream.url());
+  ASSERT_TRUE(update().ok());
+  const Catalog catalog = read();
+  ASSERT_EQ(catalog.kubes.size(), 2U);
+  EXPECT_EQ(catalog.kubes[0].k3.name, "etcd");
+  EXPECT_EQ(catalog.kubes[1].k3.name, "nginx");
+  std::string problems;
+  for (const Error& each : catalog.problems) problems += each.to_line() + "\n";
+  EXPECT_EQ(catalog.problems.size(), 5U) << problems;
+  EXPECT_THAT(problems, HasSubstr("packages/linked/K3.yaml is a symbolic link"));
+  EXPECT_THAT(problems, HasSubstr("packages/lfs/K3.yaml is a pointer of Git LFS"));
+  EXPECT_THAT(problems, HasSubstr("packages/large/K3.yaml has more than 1048576 bytes"));
+  EXPECT_THAT(problems, HasSubstr("packages/huge/K3.yaml is larger than 64 MiB"));
+  EXPECT_THAT(problems, HasSubstr("packages/other/K3.yaml is of another"));
+}
+
+TEST_F(ArchivesTest, AnArchiveThatWasNeverReadKeepsNobodyFromTheOthers) {
+  add("gone", (temp.path() / "nowhere").string());
+  EXPECT_THAT(home.catalog(Context()).error().message, HasSubstr("gone was never read"))
+      << "there is nothing else";
+  put_kube("etcd", "1.0.0");
+  upstream.commit();
+  add("ours", upstream.url());
+  ASSERT_TRUE(update().ok());
+  EXPECT_FALSE(update("gone").ok());
+  const Catalog catalog = read();
+  EXPECT_THAT(catalog.problems, IsEmpty());
+  ASSERT_EQ(catalog.unread.size(), 1U);
+  EXPECT_EQ(catalog.unread[0].archive, "gone");
+  EXPECT_TRUE(Home::choose(catalog, "etcd").ok());
+  EXPECT_THAT(Home::choose(catalog, "gone/etcd").error().message, HasSubstr("gone was never read"));
+  const Error missing = Home::choose(catalog, "nginx").error();
+  EXPECT_EQ(missing.message, "no archive has a Kube nginx");
+  EXPECT_THAT(missing.because, HasSubstr("gone was never read"));
+}
+
 }  // namespace
 }  // namespace mist::kpm

@@ -48,6 +48,12 @@ Status check_place(const K3& k3, std::string_view directory) {
                kMetadataFile, k3.name);
 }
 
+Result<K3> k3_at(const Archive& archive, const std::string& directory, std::string_view text) {
+  MIST_TRY(K3 k3, parse_k3(text, fmt::format("{}/{}/{}", archive.name, directory, kMetadataFile)));
+  MIST_TRY_VOID(check_place(k3, directory));
+  return k3;
+}
+
 // A service has the module alone.
 Result<registry::PackageTree> tree_of_module(const K3& k3, const registry::PackageModule& module) {
   MIST_TRY(const auto bytes, module.bytes());
@@ -161,6 +167,9 @@ Error not_found(const Catalog& catalog, const Wanted& wanted) {
                  wanted.name)
         .with_hint(fmt::format("there is {}", join(versions, ", ")));
   Error failure = error(ErrorKind::NotFound, "no archive has a Kube {}", escape_controls(wanted.name));
+  std::vector<std::string> unread;
+  for (const Unread& each : catalog.unread) unread.push_back(each.why.to_line());
+  failure.because = join(unread, "\n");
   const std::string_view suggestion = nearest(wanted.name, names);
   failure.hint = suggestion.empty() ? "kpm search PATTERN finds Kubes; kpm update reads what is new"
                                     : fmt::format("did you mean {}?", suggestion);
@@ -291,20 +300,24 @@ Status Home::add_kubes(const Archive& archive, Catalog& catalog, const Context& 
     return error(ErrorKind::NotFound, "the archive {} was never read", archive.name)
         .with_hint("kpm update reads it");
   MIST_TRY(const registry::PackageIndex index, store.index(*snapshot));
-  registry::Located wanted{.is_tree = true, .path = {}, .entries = {}, .object = {}, .chosen = true};
+  std::vector<registry::TreeEntry> entries;
   for (const std::string& directory : index.directories_with(kMetadataFile))
     if (!name_of(directory).empty())
-      wanted.entries.push_back(*index.entry_at(fmt::format("{}/{}", directory, kMetadataFile)));
-  if (wanted.entries.empty()) return {};
-  MIST_TRY(const registry::PackageContent content, store.read(*snapshot, wanted, context));
-  for (const registry::PackageFile& file : std::get<registry::PackageTree>(content).files) {
-    const std::string directory = Path(file.path).parent_path().string();
-    auto k3 = parse_k3(file.bytes, fmt::format("{}/{}", archive.name, file.path));
-    const Status place = k3.ok() ? check_place(*k3, directory) : Status(k3.error());
-    if (!place.ok())
-      catalog.problems.push_back(place.error());
+      entries.push_back(*index.entry_at(fmt::format("{}/{}", directory, kMetadataFile)));
+  MIST_TRY(const auto texts, store.read_files(*snapshot, entries, kSmallFile, context));
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!texts[i].ok()) {
+      catalog.problems.push_back(
+          Error(texts[i].error()).with_frame(fmt::format("while reading the archive {}", archive.name)));
+      continue;
+    }
+    std::string directory = Path(entries[i].path).parent_path().string();
+    auto k3 = k3_at(archive, directory, *texts[i]);
+    if (k3.ok())
+      catalog.kubes.push_back(
+          {.archive = archive.name, .directory = std::move(directory), .k3 = *std::move(k3)});
     else
-      catalog.kubes.push_back({.archive = archive.name, .directory = directory, .k3 = *std::move(k3)});
+      catalog.problems.push_back(std::move(k3).error());
   }
   return {};
 }
@@ -313,12 +326,19 @@ Result<Catalog> Home::catalog(const Context& context) const {
   MIST_TRY(const std::vector<Archive> archives, this->archives());
   if (archives.empty()) return no_archive();
   Catalog catalog{.kubes = {}, .problems = {}, .archives = archives};
-  for (const Archive& each : archives) MIST_TRY_VOID(add_kubes(each, catalog, context));
+  for (const Archive& each : archives) {
+    Status read = add_kubes(each, catalog, context);
+    MIST_TRY_VOID(context.check());
+    if (!read.ok()) catalog.unread.push_back({each.name, std::move(read).error()});
+  }
+  if (catalog.kubes.empty() && !catalog.unread.empty()) return catalog.unread.front().why;
   return catalog;
 }
 
 Result<Listed> Home::choose(const Catalog& catalog, std::string_view text) {
   const Wanted wanted = parse_wanted(text);
+  const auto unread = std::ranges::find(catalog.unread, wanted.archive, &Unread::archive);
+  if (unread != catalog.unread.end()) return unread->why;
   const Listed* found = nullptr;
   for (const Listed& each : catalog.kubes) {
     if (each.k3.name != wanted.name || (!wanted.archive.empty() && each.archive != wanted.archive)) continue;

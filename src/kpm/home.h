@@ -50,10 +50,17 @@ struct Listed {
   std::string yank_reason = {};  ///< empty: none was given
 };
 
+/// An archive that gave nothing.
+struct Unread {
+  std::string archive;
+  Error why;
+};
+
 struct Catalog {
   std::vector<Listed> kubes;    ///< by archive, then name and version
   std::vector<Error> problems;  ///< of Kubes whose K3.yaml can't be read; they are left out
   std::vector<Archive> archives = {};
+  std::vector<Unread> unread = {};
 };
 
 struct Kube {
@@ -88,15 +95,17 @@ class Home {
   /// And what was read from it; unpacked Kubes stay. NotFound.
   Status remove_archive(const std::string& name, const Context& context);
 
-  /// Fetches an archive: of a git repository all Kubes, of a service its index. Failed or killed, its last state stays. Errors: of SnapshotStore::update.
+  /// Fetches an archive: of a git repository all Kubes, of a service its index. Failed or killed, its last
+  /// state stays. Errors: of SnapshotStore::update.
   Status update(const Archive& archive, const Context& context);
-  /// The packages in all archives, as of the last update. Errors: NotFound when none is configured, or one
-  /// was never updated; of git.
+  /// The packages in all archives, as of the last update. An archive that can't be read, or never was, keeps
+  /// nobody from the others; it is an error when those have nothing: NotFound (never updated), of git.
+  /// NotFound also when none is configured.
   Result<Catalog> catalog(const Context& context) const;
 
   /// `wanted` is [ARCHIVE/]NAME[:VERSION]; without a version the newest release, or where there is none, the
-  /// newest prerelease. NotFound, with the nearest name, or why all versions were yanked; Conflict when
-  /// several archives have it.
+  /// newest prerelease. NotFound, with the nearest name, or why all versions were yanked; the error of the
+  /// archive that it names; Conflict when several archives have it.
   static Result<Listed> choose(const Catalog& catalog, std::string_view wanted);
 
   /// The Kube that fits all `needs`, which are of that name: the newest release, as above. Where several

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <iterator>
 
 #include "base/cache_bound.h"
 #include "base/text.h"
@@ -19,6 +20,7 @@ constexpr std::string_view kIncoming = "incoming-";
 constexpr std::string_view kSnapshot = "snapshot-";
 constexpr std::string_view kLfsPointer = "version https://git-lfs.github.com/spec/";
 constexpr std::chrono::minutes kNetworkTimeout{5};
+constexpr std::size_t kBatch = 1000;            // files that one git reads
 constexpr std::size_t kMostBranchesNamed = 10;  // in an error
 // The list of files of a registry with half a million of them.
 constexpr std::uint64_t kMaxListing = std::uint64_t{64} << 20;
@@ -58,6 +60,21 @@ Status check_content(std::string_view bytes, std::string_view path) {
   if (!bytes.starts_with(kLfsPointer)) return {};
   return error(ErrorKind::Invalid, "{} is a pointer of Git LFS, not the file itself", escape_controls(path))
       .with_hint("ask the registry's owner to commit the file without LFS");
+}
+
+Status check_type(const TreeEntry& entry) {
+  if (entry.type == EntryType::File) return {};
+  return error(ErrorKind::Invalid, "{} is a {}, and those are not followed", escape_controls(entry.path),
+               entry.type == EntryType::Symlink ? "symbolic link" : "submodule")
+      .with_hint("ask the registry's owner to publish the files themselves");
+}
+
+Result<std::string> checked(const TreeEntry& entry, std::string bytes, std::uint64_t most_bytes) {
+  if (bytes.size() > most_bytes)
+    return error(ErrorKind::Invalid, "{} has more than {} bytes, the most that it may have",
+                 escape_controls(entry.path), most_bytes);
+  MIST_TRY_VOID(check_content(bytes, entry.path));
+  return bytes;
 }
 
 /// Takes the answers of `git cat-file --batch` apart: "<object> blob <size>\n<bytes>\n".
@@ -338,34 +355,102 @@ Result<PackageTree> SnapshotStore::read_tree(const Snapshot& snapshot, const Loc
     std::string_view name = entry.path;
     if (!located.path.empty()) name.remove_prefix(located.path.size() + 1);
     if (!located.chosen && is_bookkeeping(name)) continue;
-    if (entry.type != EntryType::File)
-      return error(ErrorKind::Invalid, "{} is a {}, and those are not followed", escape_controls(entry.path),
-                   entry.type == EntryType::Symlink ? "symbolic link" : "submodule")
-          .with_hint("ask the registry's owner to publish the files themselves");
+    MIST_TRY_VOID(check_type(entry));
     objects += entry.object + '\n';
     wanted.push_back(&entry);
   }
   if (wanted.empty()) return TreeBuilder(place).finish();
   const Path repository = repository_of(snapshot.directory);
   MIST_TRY_VOID(fetch_missing(repository, objects, context));
-  Result<std::string> answers = git_.run({.arguments = {"cat-file", "--batch"},
-                                          .repository = repository,
-                                          .remote = &url_,
-                                          .input = objects,
-                                          .output_limit = kMaxPackageBytes + 128 * kMaxPackageFiles},
-                                         context);
-  if (!answers && answers.error().kind == ErrorKind::Invalid)
-    return too_large(place).caused_by(std::move(answers).error());
-  if (!answers) return std::move(answers).error();
-  BatchReader reader(*answers);
+  Result<std::vector<std::string>> contents = read_objects(repository, wanted, context);
+  if (!contents && contents.error().kind == ErrorKind::Invalid)
+    return too_large(place).caused_by(std::move(contents).error());
+  if (!contents) return std::move(contents).error();
   TreeBuilder builder(place);
-  for (const TreeEntry* entry : wanted) {
-    MIST_TRY(const std::string_view bytes, reader.next(*entry));
-    MIST_TRY_VOID(check_content(bytes, entry->path));
-    MIST_TRY_VOID(builder.add(entry->path.substr(located.path.empty() ? 0 : located.path.size() + 1),
-                              std::string(bytes)));
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const std::string& path = wanted[i]->path;
+    MIST_TRY_VOID(check_content((*contents)[i], path));
+    MIST_TRY_VOID(builder.add(path.substr(located.path.empty() ? 0 : located.path.size() + 1),
+                              std::move((*contents)[i])));
   }
   return std::move(builder).finish();
+}
+
+// Invalid: together they are larger than a package may be.
+Result<std::vector<std::string>> SnapshotStore::read_objects(const Path& repository,
+                                                             std::span<const TreeEntry* const> wanted,
+                                                             const Context& context) const {
+  std::string objects;
+  for (const TreeEntry* const entry : wanted) objects += entry->object + '\n';
+  MIST_TRY(const std::string answers, git_.run({.arguments = {"cat-file", "--batch"},
+                                                .repository = repository,
+                                                .remote = &url_,
+                                                .input = objects,
+                                                .output_limit = kMaxPackageBytes + 128 * kMaxPackageFiles},
+                                               context));
+  BatchReader reader(answers);
+  std::vector<std::string> contents;
+  contents.reserve(wanted.size());
+  for (const TreeEntry* const entry : wanted) {
+    MIST_TRY(const std::string_view bytes, reader.next(*entry));
+    contents.emplace_back(bytes);
+  }
+  return contents;
+}
+
+// Too much for one answer is halved, until what is left is the one file that is too large.
+Result<std::vector<Result<std::string>>> SnapshotStore::read_batch(const Path& repository,
+                                                                   std::span<const TreeEntry* const> wanted,
+                                                                   std::uint64_t most_bytes,
+                                                                   const Context& context) const {
+  std::vector<Result<std::string>> texts;
+  auto contents = read_objects(repository, wanted, context);
+  if (contents) {
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      texts.push_back(checked(*wanted[i], std::move((*contents)[i]), most_bytes));
+    return texts;
+  }
+  if (contents.error().kind != ErrorKind::Invalid) return std::move(contents).error();
+  if (wanted.size() == 1) {
+    texts.emplace_back(too_large(wanted.front()->path).caused_by(std::move(contents).error()));
+    return texts;
+  }
+  MIST_TRY(texts, read_batch(repository, wanted.first(wanted.size() / 2), most_bytes, context));
+  MIST_TRY(auto rest, read_batch(repository, wanted.subspan(wanted.size() / 2), most_bytes, context));
+  texts.insert(texts.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
+  return texts;
+}
+
+Result<std::vector<Result<std::string>>> SnapshotStore::read_files(const Snapshot& snapshot,
+                                                                   std::span<const TreeEntry> entries,
+                                                                   std::uint64_t most_bytes,
+                                                                   const Context& caller) const {
+  const Context context = caller.with_timeout(kNetworkTimeout);
+  const Path repository = repository_of(snapshot.directory);
+  std::string objects;
+  std::vector<const TreeEntry*> wanted;
+  for (const TreeEntry& entry : entries) {
+    if (entry.type != EntryType::File) continue;
+    objects += entry.object + '\n';
+    wanted.push_back(&entry);
+  }
+  std::vector<Result<std::string>> read;
+  if (!wanted.empty()) MIST_TRY_VOID(fetch_missing(repository, objects, context));
+  for (std::span<const TreeEntry* const> rest = wanted; !rest.empty();) {
+    const std::size_t count = std::min(rest.size(), kBatch);
+    MIST_TRY(auto texts, read_batch(repository, rest.first(count), most_bytes, context));
+    read.insert(read.end(), std::make_move_iterator(texts.begin()), std::make_move_iterator(texts.end()));
+    rest = rest.subspan(count);
+  }
+  std::vector<Result<std::string>> all;
+  auto next = read.begin();
+  for (const TreeEntry& entry : entries) {
+    if (Status file = check_type(entry); !file)
+      all.emplace_back(std::move(file).error());
+    else
+      all.push_back(std::move(*next++));
+  }
+  return all;
 }
 
 Status SnapshotStore::fetch_contents(const Snapshot& snapshot, std::string_view below,

@@ -11,8 +11,10 @@
 // the last good state, and two at once are two in a row. Contents are read from git's object store by object
 // id: there is no working tree that a path or a link could leave. Any thread, many processes.
 
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +63,12 @@ class SnapshotStore {
   Result<std::string> read_file(const Snapshot& snapshot, const TreeEntry& entry,
                                 const Context& context) const;
 
+  /// Each of them, in their order, or why it can't be read: it is no file, a pointer of LFS, or larger than
+  /// `most_bytes`. However many there are. Errors: of Git::run.
+  Result<std::vector<Result<std::string>>> read_files(const Snapshot& snapshot,
+                                                      std::span<const TreeEntry> entries,
+                                                      std::uint64_t most_bytes, const Context& context) const;
+
   const GitUrl& url() const { return url_; }
 
   /// Removes the snapshots below `registries` that were used longest ago, until the rest is not larger than
@@ -78,6 +86,12 @@ class SnapshotStore {
   Result<std::string> fetch_into(const Path& incoming, const RemoteTip& tip, const Context& context) const;
   Result<PackageTree> read_tree(const Snapshot& snapshot, const Located& located,
                                 const Context& context) const;
+  Result<std::vector<std::string>> read_objects(const Path& repository,
+                                                std::span<const TreeEntry* const> wanted,
+                                                const Context& context) const;
+  Result<std::vector<Result<std::string>>> read_batch(const Path& repository,
+                                                      std::span<const TreeEntry* const> wanted,
+                                                      std::uint64_t most_bytes, const Context& context) const;
   Status fetch_missing(const Path& repository, const std::string& objects, const Context& context) const;
   void remove_leftovers(const std::optional<Snapshot>& keep, const std::string& keep_too) const;
 

@@ -46,6 +46,16 @@ void caution(World& world, std::string_view text) {
   world.err.write(fmt::format("!!-> {}\n", escape_controls(text)));
 }
 
+// With a warning for each archive that gave nothing; of no concern to somebody who names the archive.
+Result<kpm::Catalog> read_catalog(World& world, const kpm::Home& home, std::string_view wanted = {}) {
+  MIST_TRY(kpm::Catalog catalog, home.catalog(world.context));
+  if (wanted.find('/') != std::string_view::npos) return catalog;
+  for (const kpm::Unread& each : catalog.unread)
+    caution(world, fmt::format("WARNING: {}{}{}", each.why.to_line(), each.why.hint.empty() ? "" : "; ",
+                               each.why.hint));
+  return catalog;
+}
+
 constexpr Argument kKube[] = {
     {.name = "KUBE", .help = "[ARCHIVE/]NAME[:VERSION]; without a version the newest release"}};
 
@@ -65,7 +75,7 @@ Result<ExitCode> run_update(const Invocation&, World& world) {
     if (failed->kind == ErrorKind::Cancelled) break;
   }
   if (failed) return *std::move(failed);
-  MIST_TRY(const kpm::Catalog catalog, home.catalog(world.context));
+  MIST_TRY(const kpm::Catalog catalog, read_catalog(world, home));
   for (const Error& problem : catalog.problems) caution(world, fmt::format("WARNING: {}", problem.to_line()));
   step(world, "Done");
   return ExitCode::Ok;
@@ -106,7 +116,7 @@ Value kubes_value(const std::vector<const kpm::Listed*>& found) {
 
 Result<ExitCode> run_search(const Invocation& invocation, World& world) {
   MIST_TRY(const kpm::Home home, open_kpm_home(world));
-  MIST_TRY(const kpm::Catalog catalog, home.catalog(world.context));
+  MIST_TRY(const kpm::Catalog catalog, read_catalog(world, home));
   const std::string pattern = lower_case(invocation.argument("PATTERN"));
   std::vector<const kpm::Listed*> found;
   for (const kpm::Listed& each : catalog.kubes)
@@ -154,7 +164,7 @@ Result<ExitCode> run_info(const Invocation& invocation, World& world) {
     k3 = copy->k3;
     MIST_TRY(tree, registry::read_directory_tree(world.files, copy->directory));
   } else {
-    MIST_TRY(const kpm::Catalog catalog, home.catalog(world.context));
+    MIST_TRY(const kpm::Catalog catalog, read_catalog(world, home, wanted));
     MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
     k3 = listed.k3;
     if (listed.yanked) yanked = listed.yank_reason.empty() ? "no reason was given" : listed.yank_reason;
@@ -184,8 +194,9 @@ Result<ExitCode> run_info(const Invocation& invocation, World& world) {
 
 Result<ExitCode> run_get(const Invocation& invocation, World& world) {
   MIST_TRY(kpm::Home home, open_kpm_home(world));
-  MIST_TRY(const kpm::Catalog catalog, home.catalog(world.context));
-  MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, invocation.argument("KUBE")));
+  const std::string wanted = invocation.argument("KUBE");
+  MIST_TRY(const kpm::Catalog catalog, read_catalog(world, home, wanted));
+  MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
   MIST_TRY(const kpm::Kube kube, home.get(listed, world.context));
   step(world, fmt::format("Downloading {}", listed.k3.name));
   step(world, fmt::format("Cached files into {}/", kube.directory.string()));
@@ -242,7 +253,7 @@ Result<kpm::Kube> obtain(World& world, kpm::Home& home, const std::string& wante
     if (say) name_working_copy(world, *copy);
     return *std::move(copy);
   }
-  MIST_TRY(const kpm::Catalog catalog, home.catalog(world.context));
+  MIST_TRY(const kpm::Catalog catalog, read_catalog(world, home, wanted));
   MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
   return unpacked(world, home, listed, say);
 }
@@ -259,7 +270,7 @@ class Dependencies {
     if (copy && std::ranges::all_of(needs, is_fit))
       return std::get<kpm::Kube>(found_.insert_or_assign(name, *std::move(copy)).first->second).k3;
     if (!catalog_) {
-      MIST_TRY(catalog_, home_.catalog(world_.context));
+      MIST_TRY(catalog_, read_catalog(world_, home_));
     }
     MIST_TRY(kpm::Listed listed, kpm::Home::choose_for(*catalog_, name, needs));
     return std::get<kpm::Listed>(found_.insert_or_assign(name, std::move(listed)).first->second).k3;
