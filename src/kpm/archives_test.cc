@@ -5,7 +5,9 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/fs.h"
 #include "kpm/home.h"
@@ -109,6 +111,34 @@ TEST_F(ArchivesTest, AnArchiveThatWasNeverReadKeepsNobodyFromTheOthers) {
   const Error missing = Home::choose(catalog, "nginx").error();
   EXPECT_EQ(missing.message, "no archive has a Kube nginx");
   EXPECT_THAT(missing.because, HasSubstr("gone was never read"));
+}
+
+TEST_F(ArchivesTest, OfTwoGetsAtOnceTheCopyKeepsItsOwnOrigin) {
+  put_kube("etcd", "1.0.0");
+  put_kube("etcd", "2.0.0");
+  upstream.commit();
+  add("ours", upstream.url());
+  ASSERT_TRUE(update().ok());
+  HostProcessRunner unwatched;
+  Home other{files, unwatched, [] { return std::unique_ptr<http::Transport>(); }, home.root()};
+  const Listed first = *Home::choose(read(), "etcd:1.0.0");
+  const Listed second = *Home::choose(read(), "etcd:2.0.0");
+  bool is_first = true;
+  runner.before = [&](const Command&) -> std::optional<Result<ProcessResult>> {
+    // The slow one has seen that there is no copy.
+    if (std::exchange(is_first, false)) {
+      EXPECT_TRUE(other.get(first, Context()).ok());
+    }
+    return std::nullopt;
+  };
+  const auto slow = home.get(second, Context());
+  EXPECT_FALSE(is_first);
+  ASSERT_FALSE(slow.ok());
+  EXPECT_EQ(slow.error().message, "there is a working copy of etcd already");
+  const auto compared = home.compare("etcd", 3, Context());
+  ASSERT_TRUE(compared.ok()) << compared.error().to_line();
+  EXPECT_EQ(compared->original.filename(), "etcd-1.0.0");
+  EXPECT_THAT(compared->changes, IsEmpty());
 }
 
 }  // namespace

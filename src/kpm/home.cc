@@ -201,8 +201,7 @@ Result<std::vector<Archive>> Home::archives() const {
 
 Status Home::change_archives(const std::function<Status(std::vector<Archive>&)>& change,
                              const Context& context) {
-  MIST_TRY_VOID(config::make_private_directory(files_, root_));
-  MIST_TRY(const FileLock lock, FileLock::acquire(root_ / ".lock", context));
+  MIST_TRY(const FileLock lock, this->lock(context));
   MIST_TRY(std::vector<Archive> archives, this->archives());
   MIST_TRY_VOID(change(archives));
   Value list{Value::Array{}};
@@ -427,9 +426,21 @@ Status Home::write_tree(const registry::PackageTree& tree, const Path& target) {
   return mist::write_tree(files_, target, files, {.hidden = true, .durable = false});
 }
 
+Result<FileLock> Home::lock(const Context& context) const {
+  MIST_TRY_VOID(config::make_private_directory(files_, root_));
+  return FileLock::acquire(root_ / ".lock", context);
+}
+
 Result<Kube> Home::unpack(const Listed& listed, const Context& context) {
-  const Path target = root_ / listed.k3.full_name();
   MIST_TRY(const registry::PackageTree tree, tree_of(listed, context));
+  // Nothing is written then, so that `root_` may be read-only.
+  if (files_.exists(root_ / listed.k3.full_name())) return keep(listed, tree);
+  MIST_TRY(const FileLock lock, this->lock(context));
+  return keep(listed, tree);
+}
+
+Result<Kube> Home::keep(const Listed& listed, const registry::PackageTree& tree) {
+  const Path target = root_ / listed.k3.full_name();
   if (!files_.exists(target)) {
     MIST_TRY_VOID(write_tree(tree, target));
   } else {
@@ -443,17 +454,29 @@ Result<Kube> Home::unpack(const Listed& listed, const Context& context) {
   return kube_in(listed.k3, target, false);
 }
 
+Status Home::check_no_copy(const std::string& name) const {
+  const Path target = root_ / name;
+  if (!files_.exists(target)) return {};
+  return error(ErrorKind::Conflict, "there is a working copy of {} already", name)
+      .with_hint(fmt::format("it is {}; remove it to begin again", target.string()));
+}
+
 Result<Kube> Home::get(const Listed& listed, const Context& context) {
   const Path target = root_ / listed.k3.name;
-  if (files_.exists(target))
-    return error(ErrorKind::Conflict, "there is a working copy of {} already", listed.k3.name)
-        .with_hint(fmt::format("it is {}; remove it to begin again", target.string()));
-  MIST_TRY_VOID(unpack(listed, context));
+  MIST_TRY_VOID(check_no_copy(listed.k3.name));
   MIST_TRY(registry::PackageTree tree, tree_of(listed, context));
-  MIST_TRY_VOID(write_origin(listed, tree));
+  // Another kpm may have made it meanwhile.
+  MIST_TRY(const FileLock lock, this->lock(context));
+  MIST_TRY_VOID(check_no_copy(listed.k3.name));
+  MIST_TRY_VOID(keep(listed, tree));
+  const std::string digest = registry::digest_of(tree).str();
   // It is opened with editors and shells that run what they find in such files.
   std::erase_if(tree.files, [](const registry::PackageFile& file) { return is_hidden_path(file.path); });
+  // That of a copy that was removed. A get that ends before the new one is written leaves none: K3.yaml
+  // counts.
+  MIST_TRY_VOID(files_.remove(origin_file(listed.k3.name)));
   MIST_TRY_VOID(write_tree(tree, target));
+  MIST_TRY_VOID(write_origin(listed, digest));
   return kube_in(listed.k3, target, true);
 }
 
@@ -468,10 +491,10 @@ Result<std::vector<std::string>> Home::working_copies() const {
   return names;
 }
 
-Status Home::write_origin(const Listed& listed, const registry::PackageTree& tree) {
+Status Home::write_origin(const Listed& listed, const std::string& digest) {
   const Value origin = Value::object({{"archive", Value(listed.archive)},
                                       {"version", Value(listed.k3.version.to_string())},
-                                      {"digest", Value(registry::digest_of(tree).str())}});
+                                      {"digest", Value(digest)}});
   return files_.write(origin_file(listed.k3.name), encoding::to_yaml(origin), {.durable = false});
 }
 

@@ -6,6 +6,7 @@
 //   NAME-VERSION/      unpacked by install, never changed again
 //   NAME/              a working copy, made by get; only its user changes it
 //   .copies/NAME.yaml  what get made it from: {archive, version, digest}
+//   .lock              held while any of these is written; an archive's update has a lock of its own
 //
 // An archive is a git repository of packages/<name>/, and of packages/<name>/<version>/ where it keeps
 // several; or a service that collects Kubes of many repositories. A Kube has manifests/, or it has a module,
@@ -142,6 +143,11 @@ class Home {
   Status change_archives(const std::function<Status(std::vector<Archive>&)>& change, const Context& context);
   Status add_kubes(const Archive& archive, Catalog& catalog, const Context& context) const;
   Status add_kubes_of_service(const Archive& archive, Catalog& catalog) const;
+  // Of every change in `root_` but updates, which have locks of their own.
+  Result<FileLock> lock(const Context& context) const;
+  // NAME-VERSION/, which is written only under the lock.
+  Result<Kube> keep(const Listed& listed, const registry::PackageTree& tree);
+  Status check_no_copy(const std::string& name) const;
   Status write_tree(const registry::PackageTree& tree, const Path& target);
   // The version that get made a working copy from.
   struct Origin {
@@ -150,7 +156,7 @@ class Home {
     std::string digest = {};  // empty: unknown
   };
   Path origin_file(const std::string& name) const { return root_ / ".copies" / (name + ".yaml"); }
-  Status write_origin(const Listed& listed, const registry::PackageTree& tree);
+  Status write_origin(const Listed& listed, const std::string& digest);
   Result<Origin> origin_of(const std::string& name) const;
   Error no_working_copy(const std::string& name) const;
   Error no_original(const std::string& name, const std::string& version) const;
