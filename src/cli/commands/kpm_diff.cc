@@ -1,6 +1,9 @@
 // kpm diff: what somebody changed in a working copy. Its text can be given to `patch` and `git apply`.
 
 #include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -26,20 +29,75 @@ constexpr Example kKpmDiffExamples[] = {
     {"kpm diff nginx > nginx.patch", "For another machine: patch -p1 < nginx.patch, in the working copy"},
 };
 
-std::string change_text(const kpm::FileChange& change, std::string_view before, std::string_view after,
-                        bool color) {
-  const auto line = [&](view::Tone tone, std::string_view text) {
-    return view::paint(color, tone, escape_controls(text)) + "\n";
+// As git writes a name that needs quotes, for itself and for GNU patch. No path of a package has a control
+// character or a backslash (registry::path_objection).
+std::string git_quoted(std::string_view name) {
+  std::string text = "\"";
+  for (const char c : name) {
+    if (c == '"') text += '\\';
+    text += c;
+  }
+  return text + '"';
+}
+
+// In the line that names both files nothing else shows where a name with a space ends.
+std::string name_of_two(const std::string& name) {
+  return name.find_first_of("\" ") == std::string::npos ? name : git_quoted(name);
+}
+
+std::string name_alone(const std::string& name) {
+  const std::string_view end = name.find(' ') == std::string::npos ? "" : "\t";
+  return fmt::format("{}{}", name.find('"') == std::string::npos ? name : git_quoted(name), end);
+}
+
+struct Names {
+  std::string_view before, after;  // of the directories
+};
+
+std::string binary_line(const kpm::FileChange& change, const Names& names) {
+  const std::string before = fmt::format("{}/{}", names.before, change.path);
+  const std::string after = fmt::format("{}/{}", names.after, change.path);
+  return fmt::format("Binary files {} and {} differ",
+                     change.kind == kpm::ChangeKind::Added ? "/dev/null" : before,
+                     change.kind == kpm::ChangeKind::Removed ? "/dev/null" : after);
+}
+
+// An empty file has no lines that differ: what happens to it stands in the lines of git alone, and GNU patch
+// removes one only if its content is named.
+std::vector<std::string> header_lines(const kpm::FileChange& change, const Names& names) {
+  const std::string before = fmt::format("{}/{}", names.before, change.path);
+  const std::string after = fmt::format("{}/{}", names.after, change.path);
+  const bool is_added = change.kind == kpm::ChangeKind::Added;
+  const bool is_removed = change.kind == kpm::ChangeKind::Removed;
+  std::vector<std::string> lines{fmt::format("diff --git {} {}", name_of_two(before), name_of_two(after))};
+  if (is_added) lines.emplace_back("new file mode 100644");
+  if (is_removed) lines.emplace_back("deleted file mode 100644");
+  if (change.lines.empty()) {
+    lines.emplace_back(is_added ? "index 0000000..e69de29" : "index e69de29..0000000");
+    return lines;
+  }
+  lines.push_back("--- " + (is_added ? "/dev/null" : name_alone(before)));
+  lines.push_back("+++ " + (is_removed ? "/dev/null" : name_alone(after)));
+  return lines;
+}
+
+void print_changes(World& world, const kpm::Comparison& comparison) {
+  // A patch has every byte of a line; a terminal would obey some.
+  const auto print = [&](view::Tone tone, const std::string& line) {
+    const std::string shown = world.out.is_terminal() ? escape_controls(line) : line;
+    world.out.write(view::paint(world.color_out, tone, shown) + "\n");
   };
-  const std::string from =
-      change.kind == kpm::ChangeKind::Added ? "/dev/null" : fmt::format("{}/{}", before, change.path);
-  const std::string to =
-      change.kind == kpm::ChangeKind::Removed ? "/dev/null" : fmt::format("{}/{}", after, change.path);
-  if (change.is_binary)
-    return line(view::Tone::Strong, fmt::format("Binary files {} and {} differ", from, to));
-  std::string text = line(view::Tone::Strong, "--- " + from) + line(view::Tone::Strong, "+++ " + to);
-  for (const std::string& each : change.lines) text += line(view::diff_tone(each), each);
-  return text;
+  const std::string before = comparison.original.filename().string();
+  const std::string after = comparison.copy.filename().string();
+  const Names names{before, after};
+  // First: behind an empty file git would take such a line for a part of its patch.
+  for (const kpm::FileChange& each : comparison.changes)
+    if (each.is_binary) print(view::Tone::Strong, binary_line(each, names));
+  for (const kpm::FileChange& each : comparison.changes) {
+    if (each.is_binary) continue;
+    for (const std::string& line : header_lines(each, names)) print(view::Tone::Strong, line);
+    for (const std::string& line : each.lines) print(view::diff_tone(line), line);
+  }
 }
 
 encoding::Value comparison_value(const kpm::Comparison& comparison) {
@@ -80,9 +138,7 @@ Result<ExitCode> run_kpm_diff(const Invocation& invocation, World& world) {
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     print_value(world, format, comparison_value(comparison));
   } else {
-    const std::string after = comparison.copy.filename().string();
-    for (const kpm::FileChange& each : comparison.changes)
-      world.out.write(change_text(each, before, after, world.color_out));
+    print_changes(world, comparison);
     MIST_TRY_VOID(world.out.flush());
     world.events->info(comparison.changes.empty()
                            ? fmt::format("your working copy is {}, unchanged", before)
