@@ -15,7 +15,7 @@
 
 namespace mist {
 
-/// What a program's environment starts from.
+/// The variables that a program starts with, before its own are added.
 enum class Environment : std::uint8_t {
   Ours,
   Empty,  ///< for a program that runs what strangers wrote: ours may hold credentials

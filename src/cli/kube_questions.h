@@ -15,8 +15,8 @@ bool can_ask(const Invocation& invocation, const World& world);
 
 struct Answered {
   package::ValuesInput value;  ///< as --set would give it
-  /// The script's own answer, which nobody sees, is to stay: `value` tells only the next asking (kTakeDefault),
-  /// and is no value of the release.
+  /// The script's own answer, which nobody sees, is to stay: `value` tells only the next asking
+  /// (kTakeDefault), and is no value of the release.
   bool keeps_default = false;
 };
 

@@ -129,6 +129,34 @@ def kpm_warns_of_dependencies(t):
     equal(t.owned("needs"), {"ConfigMap/needs"})
 
 
+@test
+def kpm_installs_the_dependency_that_fits(t):
+    directory = t.dir / "versions"
+    dependency = f"nginx-{t.ns}"
+    for version in ("1.9.0", "1.10.0", "1.12.0", "2.0.0-rc.1"):
+        place = directory / "packages" / dependency / version
+        t.file(place / "K3.yaml", f"name: {dependency}\nversion: {version}\n")
+        t.file(place / "manifests/a.yaml.tmpl", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ name }}\n")
+    t.file(directory / "packages/needs/K3.yaml",
+           f"name: needs\nversion: 1.0.0\ndependencies:\n  - name: {dependency}\n    version: 1.9 < x <= 1.10\n")
+    t.file(directory / "packages/needs/manifests/a.yaml.tmpl", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ name }}\n")
+    git(str(directory), "init", "-q", "-b", "main")
+    git(str(directory), "config", "uploadpack.allowFilter", "true")
+    git(str(directory), "add", ".")
+    git(str(directory), "commit", "-q", "-m", "one")
+    t.run("kpm", "archive-add", "versions", str(directory))
+    t.run("kpm", "update")
+    # Only an update needs the archive's server.
+    directory.rename(t.dir / "away")
+    contains(t.run("kpm", "info", dependency).out, "\tVersion: 1.12.0\n")
+    installed = t.run("kpm", "install", "needs", "--with-dependencies")
+    contains(installed.out, f"---> Installing the dependency {dependency}-1.10.0\n")
+    check("!!->" not in installed.err, installed.err)
+    contains(t.run("kpm", "list").out, f"\t{dependency}: 1.10.0\n", "\tneeds: 1.0.0\n")
+    for each in ("needs", dependency):
+        t.run("kpm", "uninstall", each, "--yes", "--wait")
+
+
 SCRIPT = """import kpm
 
 domain = kpm.ask("domain", "Under which domain is it reached?", default="shop.example")
