@@ -48,7 +48,7 @@ std::map<std::string, std::string> our_environment() {
 
 std::vector<std::string> merged_environment(const Command& command) {
   std::map<std::string, std::string> variables;
-  if (command.environment == Environment::Ours) variables = our_environment();
+  if (command.environment == BaseEnvironment::Ours) variables = our_environment();
   for (const auto& [name, value] : command.env) {
     if (value)
       variables[name] = *value;

@@ -16,7 +16,7 @@
 namespace mist {
 
 /// The variables that a program starts with, before its own are added.
-enum class Environment : std::uint8_t {
+enum class BaseEnvironment : std::uint8_t {
   Ours,
   Empty,  ///< for a program that runs what strangers wrote: ours may hold credentials
 };
@@ -35,7 +35,7 @@ struct Command {
   /// Called on the calling thread with what has come on stderr while the program goes on: about a third of a
   /// second late, so not with the last words of one that ends. It stands in the result all the same.
   std::function<void(std::string_view)> on_stderr = {};
-  Environment environment = Environment::Ours;
+  BaseEnvironment environment = BaseEnvironment::Ours;
 };
 
 struct ProcessResult {

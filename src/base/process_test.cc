@@ -37,7 +37,7 @@ TEST(HostProcessRunner, StartsFromAnEmptyEnvironmentWhereAsked) {
   Command command;
   command.program = "env";
   command.env = {{"MIST_A", "1"}};
-  command.environment = Environment::Empty;
+  command.environment = BaseEnvironment::Empty;
   const auto result = HostProcessRunner().run(command, Context());
   ASSERT_TRUE(result.ok()) << result.error().to_line();
   EXPECT_EQ(result->out, "MIST_A=1\n") << "and our PATH finds the program all the same";

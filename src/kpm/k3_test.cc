@@ -75,7 +75,7 @@ struct Wrong {
   std::string_view message, hint;
 };
 
-class WrongK3 : public testing::TestWithParam<Wrong> {};
+class WrongK3 : public ::testing::TestWithParam<Wrong> {};
 
 TEST_P(WrongK3, IsRefusedWithItsLine) {
   const auto k3 = parse_k3(GetParam().text, "K3.yaml");
@@ -89,14 +89,14 @@ TEST_P(WrongK3, IsRefusedWithItsLine) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, WrongK3,
-    testing::Values(Wrong{"name: a\nversion: v1.0.3\n", 2, "not a SemVer 2 version", "1.0.3, without the v"},
-                    Wrong{"name: a\nversion: 1.0\n", 2, "must be text", "quotes"},
-                    Wrong{"name: a\nversion: 1.0.0\ndescripton: x\n", 3, "no member descripton",
-                          "description?"},
-                    Wrong{"version: 1.0.0\n", 1, "name is missing", ""},
-                    Wrong{"name: ../a\nversion: 1.0.0\n", 1, "lower case", ""},
-                    Wrong{"name: a\nversion: 1.0.0\ndependencies:\n  - name: b\n    version: 1.9 << 2\n", 5,
-                          "", "1.9 < x <= 1.10"}));
+    ::testing::Values(
+        Wrong{"name: a\nversion: v1.0.3\n", 2, "not a SemVer 2 version", "1.0.3, without the v"},
+        Wrong{"name: a\nversion: 1.0\n", 2, "must be text", "quotes"},
+        Wrong{"name: a\nversion: 1.0.0\ndescripton: x\n", 3, "no member descripton", "description?"},
+        Wrong{"version: 1.0.0\n", 1, "name is missing", ""},
+        Wrong{"name: ../a\nversion: 1.0.0\n", 1, "lower case", ""},
+        Wrong{"name: a\nversion: 1.0.0\ndependencies:\n  - name: b\n    version: 1.9 << 2\n", 5, "",
+              "1.9 < x <= 1.10"}));
 
 }  // namespace
 }  // namespace mist::kpm

@@ -141,7 +141,7 @@ Result<Files> HostScripts::run_in(const HostScript& script, const Path& director
   command.arguments = bubblewrap(package, manifests);
   // bubblewrap itself is process 1 of the sandbox, and the script can read that one's environment in /proc:
   // --clearenv clears the script's own alone.
-  command.environment = Environment::Empty;
+  command.environment = BaseEnvironment::Empty;
   command.env = {{"PATH", kSearchPath}};
   command.input = script.input;
   command.output_limit = std::uint64_t{4} << 20;

@@ -120,7 +120,7 @@ says("nested", nested and (remount(b"/package") or remount(b"/proc/sys") or libc
 
 TEST_F(HostScriptTest, TheEnvironmentHereIsNotGivenToBubblewrap) {
   ASSERT_TRUE(run().ok());
-  EXPECT_EQ(bubblewrap.last.environment, Environment::Empty);
+  EXPECT_EQ(bubblewrap.last.environment, BaseEnvironment::Empty);
   ASSERT_EQ(bubblewrap.last.env.size(), 1U);
   EXPECT_EQ(bubblewrap.last.env.begin()->first, "PATH");
 }
