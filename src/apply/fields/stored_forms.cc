@@ -248,15 +248,6 @@ std::string text_of(const Value& value) {
   return value.is_string() ? value.as_string() : encoding::to_json(value);
 }
 
-// Quantities are stored in the family of units in which they are written.
-enum class Units : std::uint8_t { Decimal, Binary, Exponent };
-
-Units units_of(std::string_view text) {
-  if (text.ends_with('i')) return Units::Binary;
-  const auto e = text.find_first_of("eE");
-  return e != std::string_view::npos && e + 1 < text.size() ? Units::Exponent : Units::Decimal;
-}
-
 bool same_bytes(const std::string& a, const std::string& b) {
   std::string compact = a, first, second;
   std::erase_if(compact, [](char c) { return c == '\n' || c == '\r'; });
@@ -332,12 +323,9 @@ void drop_nulls(Value& object) {
 bool stored_as(StoredForm form, const Value& wanted, const Value& stored) {
   if (!stored.is_string()) return false;
   switch (form) {
-    case StoredForm::Quantity: {
-      if (!wanted.is_string() && !wanted.is_number()) return false;
-      const std::string text = text_of(wanted);
-      return apimachinery::same_quantity(text, stored.as_string()) &&
-             units_of(text) == units_of(stored.as_string());
-    }
+    case StoredForm::Quantity:
+      return (wanted.is_string() || wanted.is_number()) &&
+             apimachinery::quantity_stored_as(text_of(wanted), stored.as_string());
     case StoredForm::Bytes:
       return wanted.is_string() && same_bytes(wanted.as_string(), stored.as_string());
     case StoredForm::Time: {

@@ -56,5 +56,15 @@ TEST(DropNulls, CustomResourcesKeepThem) {
             R"({"apiVersion":"x.dev/v1","kind":"Role","rules":null})");
 }
 
+TEST(StoredAs, AQuantityMayLoseItsUnits) {
+  const auto same = [](encoding::Value wanted, std::string_view stored) {
+    return stored_as(StoredForm::Quantity, wanted, encoding::Value(stored));
+  };
+  EXPECT_TRUE(same(encoding::Value("0.5Ki"), "512"));
+  EXPECT_TRUE(same(encoding::Value("1Ei"), "1Ei"));
+  EXPECT_TRUE(same(encoding::Value(0.5), "500m"));
+  EXPECT_FALSE(same(encoding::Value("1Gi"), "1073741824"));
+}
+
 }  // namespace
 }  // namespace mist::apply
