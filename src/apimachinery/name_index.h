@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apimachinery/object.h"
+#include "base/keyed_hash.h"
 
 namespace mist::apimachinery {
 
@@ -27,7 +28,7 @@ class NameIndex {
   std::vector<std::size_t> find(const ObjectName& name) const;
 
  private:
-  std::unordered_map<std::string, std::vector<std::size_t>> ids_;
+  std::unordered_map<std::string, std::vector<std::size_t>, KeyedHash> ids_;
 };
 
 }  // namespace mist::apimachinery

@@ -9,16 +9,13 @@ MemberFinder::MemberFinder(const Value* object) {
   members_ = &object->as_object();
   scanned_ = members_->size();
   if (scanned_ <= kScanned) return;
-  places_.reserve(members_->size());
-  for (std::size_t i = 0; i < members_->size(); ++i) places_.try_emplace((*members_)[i].key, i);
+  keys_.reserve(scanned_);
+  for (std::size_t i = 0; i < scanned_; ++i) keys_.find_or_add((*members_)[i].key, i, key_at());
 }
 
 std::optional<std::size_t> MemberFinder::place(std::string_view key) const {
   if (members_ == nullptr) return std::nullopt;
-  if (!places_.empty()) {
-    const auto found = places_.find(key);
-    return found == places_.end() ? std::nullopt : std::optional(found->second);
-  }
+  if (keys_.size() != 0) return keys_.find(key, key_at());
   // Not more than it had at first: others may have been added behind them.
   const auto end = members_->begin() + static_cast<std::ptrdiff_t>(std::min(members_->size(), scanned_));
   const auto found =

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 
+#include "encoding/key_table.h"
 #include "encoding/value.h"
 
 namespace mist::encoding {
@@ -26,9 +26,13 @@ class MemberFinder {
   std::optional<std::size_t> place(std::string_view key) const;
 
  private:
+  auto key_at() const {
+    return [this](std::size_t place) -> std::string_view { return (*members_)[place].key; };
+  }
+
   const Value::Object* members_ = nullptr;
-  std::size_t scanned_ = 0;                                   // of small ones
-  std::unordered_map<std::string_view, std::size_t> places_;  // of large objects
+  std::size_t scanned_ = 0;  // of small ones
+  KeyTable keys_;            // of large objects
 };
 
 /// `base` with the members of `over` in their places or behind its own; `existing` decides about one that

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "encoding/schema_message.h"
 
 namespace mist::encoding {
@@ -456,7 +457,7 @@ class Meter {
   Grammar& grammar_;
   const std::uint64_t limit_;
   std::uint64_t total_ = 0;
-  std::unordered_map<std::string_view, PatternCost> patterns_;
+  std::unordered_map<std::string_view, PatternCost, KeyedHash> patterns_;
 };
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "encoding/tree_builder.h"
 
-#include <bit>
-#include <functional>
 #include <iterator>
 
 namespace mist::encoding {
@@ -17,18 +15,7 @@ void TreeBuilder::open(bool is_object, std::size_t base) {
   Frame& frame = frames_[depth_++];
   frame.is_object = is_object;
   frame.base = base;
-  frame.slots.clear();
-}
-
-void TreeBuilder::index(Frame& frame) {
-  const std::size_t count = members_.size() - frame.base;
-  const std::size_t size = std::bit_ceil(count * 4);
-  frame.slots.assign(size, 0);
-  for (std::size_t i = 0; i < count; ++i) {
-    std::size_t at = std::hash<std::string_view>()(members_[frame.base + i].key) & (size - 1);
-    while (frame.slots[at] != 0) at = (at + 1) & (size - 1);
-    frame.slots[at] = static_cast<std::uint32_t>(i + 1);
-  }
+  frame.keys.clear();
 }
 
 std::size_t TreeBuilder::find(Frame& frame, std::string_view name) {
@@ -38,13 +25,10 @@ std::size_t TreeBuilder::find(Frame& frame, std::string_view name) {
       if (members_[i].key == name) return i;
     return members_.size();
   }
-  if (frame.slots.size() < count * 2) index(frame);
-  const std::size_t mask = frame.slots.size() - 1;
-  std::size_t at = std::hash<std::string_view>()(name) & mask;
-  for (; frame.slots[at] != 0; at = (at + 1) & mask)
-    if (members_[frame.base + frame.slots[at] - 1].key == name) return frame.base + frame.slots[at] - 1;
-  frame.slots[at] = static_cast<std::uint32_t>(count + 1);  // the caller appends it there
-  return members_.size();
+  const auto key_at = [&](std::size_t i) -> std::string_view { return members_[frame.base + i].key; };
+  if (frame.keys.size() == 0) frame.keys.reserve(count * 2);
+  for (std::size_t i = frame.keys.size(); i < count; ++i) frame.keys.find_or_add(key_at(i), i, key_at);
+  return frame.base + frame.keys.find_or_add(name, count, key_at);  // the caller appends it there
 }
 
 bool TreeBuilder::key(std::string_view name) {

@@ -3,12 +3,13 @@
 // stacks, and a closed one is allocated once, in its exact size. Both readers use it; it doesn't recurse.
 // Internal to encoding. One thread.
 
-#include <cstdint>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "encoding/key_table.h"
 #include "encoding/value.h"
 
 namespace mist::encoding {
@@ -54,16 +55,15 @@ class TreeBuilder {
  private:
   struct Frame {
     bool is_object = false;
-    std::size_t base = 0;              // into members_ or items_
-    std::size_t target = 0;            // the member that the next value belongs to
-    std::vector<std::uint32_t> slots;  // a hash table of members, once they are many; 0: free
+    std::size_t base = 0;    // into members_ or items_
+    std::size_t target = 0;  // the member that the next value belongs to
+    KeyTable keys;           // of members, once they are many
   };
 
   void open(bool is_object, std::size_t base);
   Frame& top() { return frames_[depth_ - 1]; }
   const Frame& top() const { return frames_[depth_ - 1]; }
   std::size_t find(Frame& frame, std::string_view name);
-  void index(Frame& frame);
 
   std::vector<Frame> frames_;  // [0, depth_) are open; the others keep their memory for the next
   std::size_t depth_ = 0;

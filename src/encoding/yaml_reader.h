@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "base/result.h"
 #include "encoding/source_text.h"
 #include "encoding/tree_builder.h"
@@ -110,7 +111,7 @@ class YamlReader {
   const YamlOptions& options_;
   TreeBuilder builder_;
   std::vector<Frame> frames_;
-  std::unordered_map<std::string, Anchor> anchors_;
+  std::unordered_map<std::string, Anchor, KeyedHash> anchors_;
   std::uint64_t operations_ = 0;  // go-yaml's decodeCount
   std::uint64_t aliased_ = 0;     // and its aliasCount
   std::uint64_t bytes_ = 0;       // of strings and nodes made so far

@@ -8,6 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/keyed_hash.h"
 #include "base/text.h"
 #include "resolve/explain.h"
 #include "resolve/partial_solution.h"
@@ -478,7 +479,7 @@ class Solver {
   Knowledge knowledge_;
   PartialSolution solution_;
   std::vector<Package> packages_;
-  std::unordered_map<std::string, PackageIndex> indices_;
+  std::unordered_map<std::string, PackageIndex, KeyedHash> indices_;
   std::uint64_t steps_ = 0;
   std::uint64_t next_check_ = 0;
 };

@@ -15,6 +15,7 @@
 #include "apply/fields/field_path.h"
 #include "apply/fields/stored_forms.h"
 #include "apply/fields/unowned_empty.h"
+#include "base/keyed_hash.h"
 #include "encoding/json.h"
 #include "encoding/member_finder.h"
 
@@ -88,7 +89,7 @@ class ItemPlaces {
   }
 
  private:
-  using Index = std::unordered_map<std::string, std::size_t>;
+  using Index = std::unordered_map<std::string, std::size_t, KeyedHash>;
 
   bool is_small() const { return list_.size() <= encoding::MemberFinder::kScanned; }
 

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "encoding/value.h"
 
 namespace mist::apply {
@@ -48,7 +49,7 @@ class LabelIndex {
 
   std::vector<std::size_t> all_;
   std::unordered_map<std::size_t, const encoding::Value*> labels_;
-  std::unordered_map<std::string, std::vector<std::size_t>> with_;  // a label: those that have it
+  std::unordered_map<std::string, std::vector<std::size_t>, KeyedHash> with_;  // a label: those that have it
 };
 
 }  // namespace mist::apply
