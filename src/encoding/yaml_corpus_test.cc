@@ -157,6 +157,25 @@ TEST(YamlCorpus, PrintedFormReadsBack) {
   }
 }
 
+/// Strings that go-yaml leaves bare because its own reader takes them for strings; others don't.
+constexpr std::string_view kOnlyWeQuote[] = {"=", "<<", "1e400"};
+
+/// Go's text with quotes around those: they stand alone after "- ", "? " or "key: ", or are keys.
+std::string with_our_quotes(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find_first_of(" \n"));
+    const std::string_view bare = word.ends_with(':') ? word.substr(0, word.size() - 1) : word;
+    const bool ours = std::ranges::find(kOnlyWeQuote, bare) != std::ranges::end(kOnlyWeQuote);
+    out += ours ? fmt::format("\"{}\"{}", bare, word.substr(bare.size())) : std::string(word);
+    text.remove_prefix(word.size());
+    const std::size_t blanks = std::min(text.size(), text.find_first_not_of(" \n"));
+    out += text.substr(0, blanks);
+    text.remove_prefix(blanks);
+  }
+  return out;
+}
+
 TEST(YamlCorpus, PrintsWhatGoPrints) {
   for (const Case& one : load()) {
     const Value* printed = one.record.find("yaml");
@@ -168,7 +187,7 @@ TEST(YamlCorpus, PrintsWhatGoPrints) {
       ADD_FAILURE() << "cannot read " << escape_controls(want, true) << ": " << value.error().to_line();
       continue;
     }
-    EXPECT_EQ(to_yaml(*value), want);
+    EXPECT_EQ(to_yaml(*value), with_our_quotes(want));
   }
 }
 

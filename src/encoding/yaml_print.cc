@@ -1,5 +1,6 @@
 // to_yaml: what go-yaml v2's emitter writes, but members keep their order. Strings are quoted where the text
-// alone would mean something else; long lines fold at 80 columns as kubectl's do.
+// alone would mean something else to any reader (yaml_bare_text.h); long lines fold at 80 columns as
+// kubectl's do.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,6 +10,7 @@
 #include "base/text.h"
 #include "encoding/go_number.h"
 #include "encoding/yaml.h"
+#include "encoding/yaml_bare_text.h"
 #include "encoding/yaml_resolve.h"
 
 namespace mist::encoding {
@@ -107,32 +109,6 @@ Analysis analyze(std::string_view text) {
   result.single_quoted_allowed = !(break_space || space_break || special);
   result.literal_allowed = !(trailing_space || space_break || special);
   return result;
-}
-
-/// go-yaml's base60float: 1:30 is a number for other YAML 1.1 readers.
-/// ^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$
-bool is_base60(std::string_view text) {
-  const auto digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
-  std::size_t i = !text.empty() && (text[0] == '+' || text[0] == '-') ? 1 : 0;
-  if (!digit(i)) return false;
-  while (digit(i) || (i < text.size() && text[i] == '_')) ++i;
-  if (i >= text.size() || text[i] != ':') return false;
-  while (i < text.size() && text[i] == ':') {
-    ++i;
-    if (!digit(i)) return false;
-    i += text[i] <= '5' && digit(i + 1) ? 2 : 1;
-  }
-  if (i < text.size() && text[i] == '.') {
-    ++i;
-    while (digit(i) || (i < text.size() && text[i] == '_')) ++i;
-  }
-  return i == text.size();
-}
-
-/// True if a reader takes the bare text as a string.
-bool means_itself(std::string_view text) {
-  Resolved ignored;
-  return !resolve_plain(text, ignored) && !looks_like_timestamp(text) && !is_base60(text);
 }
 
 /// Writes block style. `indent` is that of the collection around a node, -1 for none.
@@ -290,10 +266,8 @@ void YamlPrinter::text(std::string_view text, Place place, int indent) {
   space(place);
   if (text.find('\n') != std::string_view::npos)
     return analysis.literal_allowed && !is_key ? literal(text, below) : double_quoted(text, below, !is_key);
-  // go-yaml writes the key "<<" bare and then reads a merge.
-  const bool is_merge = text == "<<" && (is_key || place == Place::ComplexKey);
   if (!means_itself(text)) return double_quoted(text, below, !is_key);
-  if (analysis.plain_allowed && !is_merge) return plain(text, below, !is_key);
+  if (analysis.plain_allowed) return plain(text, below, !is_key);
   if (analysis.single_quoted_allowed) return single_quoted(text, below, !is_key);
   double_quoted(text, below, !is_key);
 }
