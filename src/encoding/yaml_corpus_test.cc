@@ -176,6 +176,11 @@ std::string with_our_quotes(std::string_view text) {
   return out;
 }
 
+/// Whether go-yaml writes a line break that YAML 1.2 doesn't have; we escape it.
+bool has_break_of_yaml_11(std::string_view text) {
+  return text.find("\u2028") != std::string_view::npos || text.find("\u2029") != std::string_view::npos;
+}
+
 TEST(YamlCorpus, PrintsWhatGoPrints) {
   for (const Case& one : load()) {
     const Value* printed = one.record.find("yaml");
@@ -187,7 +192,12 @@ TEST(YamlCorpus, PrintsWhatGoPrints) {
       ADD_FAILURE() << "cannot read " << escape_controls(want, true) << ": " << value.error().to_line();
       continue;
     }
-    EXPECT_EQ(to_yaml(*value), with_our_quotes(want));
+    if (has_break_of_yaml_11(want)) {
+      EXPECT_FALSE(has_break_of_yaml_11(to_yaml(*value)));
+      EXPECT_EQ(*parse_yaml(to_yaml(*value)), *value);
+    } else {
+      EXPECT_EQ(to_yaml(*value), with_our_quotes(want));
+    }
   }
 }
 

@@ -43,7 +43,9 @@ std::size_t width_at(std::string_view text, std::size_t i) {
   return lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 }
 
-/// go-yaml's is_printable for valid UTF-8: the emitter escapes everything beyond the basic plane.
+/// go-yaml's is_printable for valid UTF-8: the emitter escapes everything beyond the basic plane. U+2028 and
+/// U+2029 are escaped too: for YAML 1.1, and so for go-yaml, they break lines, for YAML 1.2 they don't, and
+/// then the indentation behind them is part of the text.
 bool is_printable(std::string_view text, std::size_t i) {
   const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[i + k]); };
   const unsigned char lead = byte(0);
@@ -52,6 +54,7 @@ bool is_printable(std::string_view text, std::size_t i) {
   if (lead == 0xef)
     return !(byte(1) == 0xbb && byte(2) == 0xbf) &&
            !(byte(1) == 0xbf && (byte(2) == 0xbe || byte(2) == 0xbf));
+  if (lead == 0xe2) return break_at(text, i) == 0;
   return lead < 0xf0;
 }
 
@@ -296,7 +299,7 @@ void YamlPrinter::plain(std::string_view text, int indent, bool fold) {
 void YamlPrinter::single_quoted(std::string_view text, int indent, bool fold) {
   out_ += '\'';
   std::size_t at = column();
-  bool spaces = false, breaks = false;
+  bool spaces = false;
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t width = width_at(text, i);
     const bool inside = i > 0 && i + 1 < text.size();
@@ -309,17 +312,7 @@ void YamlPrinter::single_quoted(std::string_view text, int indent, bool fold) {
         ++at;
       }
       spaces = true;
-    } else if (break_at(text, i) != 0) {
-      // U+2028 and U+2029: the next line's indentation is not part of the text.
-      out_ += text.substr(i, width);
-      line_ = out_.size();
-      at = 0;
-      breaks = true;
     } else {
-      if (std::exchange(breaks, false)) {
-        out_.append(static_cast<std::size_t>(indent), ' ');
-        at = static_cast<std::size_t>(indent);
-      }
       if (text[i] == '\'') {
         out_ += '\'';
         ++at;
@@ -392,24 +385,18 @@ void YamlPrinter::double_quoted(std::string_view text, int indent, bool fold) {
 
 void YamlPrinter::literal(std::string_view text, int indent) {
   out_ += '|';
-  if (text[0] == ' ' || break_at(text, 0) != 0) out_ += static_cast<char>('0' + kIndent);
+  if (text[0] == ' ' || text[0] == '\n') out_ += static_cast<char>('0' + kIndent);
   // "-": the text doesn't end in a line break; "+": it ends in more than one.
-  const auto ends_in_break = [](std::string_view rest) {
-    return rest.ends_with('\n') || rest.ends_with("\xe2\x80\xa8") || rest.ends_with("\xe2\x80\xa9");
-  };
-  if (!ends_in_break(text)) {
+  if (!text.ends_with('\n'))
     out_ += '-';
-  } else {
-    const std::string_view rest = text.substr(0, text.size() - (text.ends_with('\n') ? 1 : 3));
-    if (rest.empty() || ends_in_break(rest)) out_ += '+';
-  }
+  else if (text == "\n" || text.ends_with("\n\n"))
+    out_ += '+';
   out_ += '\n';
   line_ = out_.size();
   while (!text.empty()) {
-    std::size_t end = 0;
-    while (end < text.size() && break_at(text, end) == 0) end += width_at(text, end);
+    const std::size_t end = std::min(text.find('\n'), text.size());
     if (end != 0) out_.append(static_cast<std::size_t>(indent), ' ');
-    const std::size_t whole = end + (end < text.size() ? break_at(text, end) : 0);
+    const std::size_t whole = std::min(end + 1, text.size());
     out_ += text.substr(0, whole);
     if (whole != end) line_ = out_.size();
     text.remove_prefix(whole);

@@ -259,6 +259,15 @@ TEST(YamlPrint, RefusesNothing) {
   EXPECT_EQ(to_yaml(Value()), "null\n");
 }
 
+// YAML 1.2 has no such line breaks: it would read the indentation behind a bare one as text.
+TEST(YamlPrint, EscapesTheLineBreaksOfYaml11Alone) {
+  const Value value = Value::object({{"a", Value::object({{"b", "x\u2028'y"}, {"c", "x\u2029\ny\n"}})}});
+  EXPECT_EQ(to_yaml(value), "a:\n  b: \"x\\L'y\"\n  c: \"x\\P\\ny\\n\"\n");
+  EXPECT_EQ(*parse_yaml(to_yaml(value)), value);
+  EXPECT_EQ(to_yaml(Value::object({{"k\u2028", 1}})), "? \"k\\L\"\n: 1\n");
+  EXPECT_EQ(to_yaml(Value("\u2027\u202a")), "\u2027\u202a\n");
+}
+
 TEST(YamlPrint, SeparatesDocuments) {
   const std::vector<Value> documents = {Value::object({{"a", 1}}), Value::array({"x"}), Value("l\n")};
   const std::string text = to_yaml_documents(documents);
