@@ -88,6 +88,37 @@ std::string without_escapes(std::string_view text, std::size_t at) {
   return out.append(text.substr(at));
 }
 
+/// A "---" or "..." alone on its line, but for a comment.
+bool is_bare_marker(std::string_view line) {
+  if (!line.starts_with("---") && !line.starts_with("...")) return false;
+  line.remove_prefix(3);
+  const std::size_t blanks = line.find_first_not_of(" \t");
+  return blanks == std::string_view::npos || (blanks != 0 && line[blanks] == '#');
+}
+
+/// `text` without byte order marks that begin a later document, as YAML allows; empty: it has none. libyaml
+/// counts such a mark as a column, so that the second line of the document doesn't fit the first. kubectl and
+/// Helm split a stream at these lines and read each document for itself, without its mark. A mark at the
+/// beginning of any other line is part of the text there.
+std::string without_document_marks(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  constexpr std::string_view kBreaks = "\r\n";
+  std::string out;
+  std::size_t copied = 0;
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) return out;  // UTF-16
+  for (std::size_t at = text.find(kMark, 1); at != std::string_view::npos; at = text.find(kMark, at + 1)) {
+    std::string_view before = text.substr(0, at);
+    if (kBreaks.find(before.back()) == std::string_view::npos) continue;
+    before.remove_suffix(before.ends_with("\r\n") ? 2 : 1);
+    std::string_view line = before.substr(before.find_last_of(kBreaks) + 1);
+    if (line.size() == before.size() && line.starts_with(kMark)) line.remove_prefix(kMark.size());
+    if (!is_bare_marker(line)) continue;
+    out += text.substr(copied, at - copied);
+    copied = at + kMark.size();
+  }
+  return copied == 0 ? out : out.append(text.substr(copied));
+}
+
 /// Why reading ended: with the documents, with an error, or at an \' that has to be taken out first.
 struct Outcome {
   Result<std::vector<Value>> documents;
@@ -149,6 +180,8 @@ Result<std::vector<Value>> parse_stream(std::string_view text, const YamlOptions
                  options.max_bytes)
         .at({.file = options.file, .line = 0, .column = 0, .excerpt = {}})
         .with_hint("split it");
+  const std::string unmarked = without_document_marks(text);
+  if (!unmarked.empty()) text = unmarked;
   // Each quoted text with a \' costs another pass. Warnings of one pass aren't repeated by the next.
   constexpr std::size_t kMostBytes = std::size_t{256} << 20;
   std::size_t seen = 0, told = 0;

@@ -128,6 +128,12 @@ Error unexpected_key(const SourceText& source, yaml_mark_t mark) {
   return yaml_error_at(source, mark, std::string(other.message), std::string(other.hint));
 }
 
+/// Nobody sees it, and it makes a line that looks right a wrong one. At the beginning of the text it is taken
+/// off.
+bool begins_with_mark(const SourceText& source, yaml_mark_t mark) {
+  return source.at(mark.line + 1, 1).excerpt.starts_with("\xef\xbb\xbf");
+}
+
 }  // namespace
 
 Error yaml_error_at(const SourceText& source, yaml_mark_t mark, std::string message, std::string hint) {
@@ -156,6 +162,10 @@ Error yaml_parser_error(const SourceText& source, const yaml_parser_t& parser) {
     if (explanation != nullptr) result.hint = explanation->hint;
     return result;
   }
+  if (begins_with_mark(source, parser.problem_mark))
+    return yaml_error_at(source, parser.problem_mark,
+                         "this line begins with an invisible byte order mark (U+FEFF)",
+                         "remove it; only the first line of a document may begin with one");
   if (problem == "found character that cannot start any token")
     return cannot_start_token(source, parser.problem_mark);
   if (problem == "mapping values are not allowed in this context")

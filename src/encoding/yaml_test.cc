@@ -251,6 +251,29 @@ TEST(YamlLimits, ManyMembersAndManyDuplicatesStayQuick) {
   EXPECT_EQ(warnings, 100'000U);
 }
 
+TEST(Yaml, EachDocumentMayBeginWithAByteOrderMark) {
+  const auto read = [](std::string_view text) {
+    const auto documents = parse_yaml_documents(text);
+    return documents.ok() ? to_json(Value(Value::Array(*documents))) : documents.error().to_line();
+  };
+  EXPECT_EQ(read("\ufeffa: 1\n---\n\ufeffb: 2\nc: 3\n"), R"([{"a":1},{"b":2,"c":3}])");
+  EXPECT_EQ(read("\ufeff---\n\ufeffb:\n- 2\n"), R"([{"b":[2]}])");
+  EXPECT_EQ(read("a: 1\r\n--- # c\r\n\ufeff- b\r\n- c\r\n...\r\n\ufeff---\r\nd: 4\r\n"),
+            R"([{"a":1},["b","c"],{"d":4}])");
+  const auto duplicate = parse_yaml_documents("---\n\ufeffa: 1\na: 2\n", {.strict = true});
+  ASSERT_FALSE(duplicate.ok());
+  EXPECT_EQ(duplicate.error().where->line, 3U);
+  EXPECT_EQ(parse_yaml("---\n\ufeffa: 1\n")->find("a")->position().column, 4U);
+}
+
+TEST(Yaml, AByteOrderMarkElsewhereIsTextOrAnError) {
+  EXPECT_EQ(to_json(*parse_yaml("a: |\n  ---\n  \ufeffx\n")), "{\"a\":\"---\\n\ufeffx\\n\"}");
+  EXPECT_EQ(to_json(*parse_yaml("a: 'x\n\ufeffy'")), "{\"a\":\"x \ufeffy\"}");
+  const Error e = failure("a: 1\n\ufeffb: 2\n", {.file = "x.yaml"});
+  EXPECT_EQ(e.message, "this line begins with an invisible byte order mark (U+FEFF)");
+  EXPECT_EQ(e.where->line, 2U);
+}
+
 TEST(YamlPrint, RefusesNothing) {
   EXPECT_EQ(to_yaml(Value::object({{"x", std::nan("")}, {"i", -std::numeric_limits<double>::infinity()}})),
             "x: .nan\ni: -.inf\n");

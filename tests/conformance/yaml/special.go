@@ -10,7 +10,8 @@ import (
 func special() []string {
 	cases := []string{
 		"", " ", "\n", "\r", "\r\n", "\t", "\n\n\n", "\ufeff", "\ufeffa: 1", "\ufeff---\na: 1", "a: 1\n\ufeffb: 2",
-		"a: \ufeff", "\"\ufeff\"", "a: x\ufeffy", "---\n\ufeffa: 1",
+		"a: \ufeff", "\"\ufeff\"", "a: x\ufeffy", "---\n\ufeffa: 1", "---\n\ufeffa: 1\nb: 2", "--- # c\r\n\ufeffa:\r\n- b\r\n",
+		"a: |\n  x\n  \ufeffy\n", "--- |\n\ufeffx\n", "a: \"x\n\ufeffy\"",
 		"a: 1\r\nb:\r\n  - x\r\n  - y\r\n", "a: 1\rb: 2\r", "a: |\r\n  x\r\n  y\r\n", "a: >\r\n  x\r\n  y\r\n",
 		"a: 'x\r\n  y'", "a: \"x\r\n  y\"", "a: |\r  x\r", "a: x\u0085b: y", "a: x\u2028b: y", "a: |\n  x\u2028  y\n",
 		"a: \"x\u2028y\"", "a: 'x\u2029y'", "a: x\u2028  y", "- a\u0085- b", "a: |\n  x\u0085  y\n", "a: >\n  x\u2028  y\n",
