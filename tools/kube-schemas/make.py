@@ -104,6 +104,34 @@ def types_of(kubernetes):
     return result
 
 
+SCOPES = pathlib.Path(__file__).resolve().parents[2] / "src/apimachinery/built_in_groups.cc"
+BUILT_IN = re.compile(r'kBuiltInGroups\{(.*?)\};', re.S)
+SCOPED = re.compile(r'^    \{"([^"]*)", "([^"]+)"\},$', re.M)
+
+
+def namespaced_of(kubernetes):
+    """Of each kind that can be created, whether it belongs to a namespace."""
+    found = {}
+    for file in sorted((kubernetes / "api/openapi-spec/v3").glob("*.json")):
+        for path, operations in json.loads(file.read_text())["paths"].items():
+            create = operations.get("post", {})
+            if GROUP_KINDS in create and "{name}" not in path:
+                kind = create[GROUP_KINDS]
+                found[kind["group"], kind["kind"]] = "{namespace}" in path
+    return found
+
+
+def check_scopes(kubernetes):
+    """The programs know groups and scopes without a table, from two lists in the sources."""
+    source = SCOPES.read_text()
+    groups, listed = re.findall(r'"([^"]*)"', BUILT_IN.search(source)[1]), set(SCOPED.findall(source))
+    for kind, namespaced in sorted(namespaced_of(kubernetes).items()):
+        if kind[0] not in groups:
+            sys.exit(f"{SCOPES.name}: {kubernetes.name} has the group {kind[0]}; add it to kBuiltInGroups")
+        if namespaced == (kind in listed):
+            sys.exit(f"{SCOPES.name}: {'.'.join(reversed(kind))} is {'' if namespaced else 'not '}namespaced in {kubernetes.name}; correct kClusterScoped")
+
+
 FUNCTION = re.compile(r"^func schema_(\w+)\(ref ")
 PROPERTY = re.compile(r'^\t{5}"([^"]+)": \{$')
 CHOICES = re.compile(r"^(\t+)Enum: +\[\]interface\{\}\{(.*)\},$")
@@ -188,6 +216,7 @@ def main():
             if len(types) < 500:
                 sys.exit(f"{module}: only {len(types)} types")
             add_choices(module, types)
+            check_scopes(module)
             text = json.dumps({"kubernetes": version, "lifecycle": lifecycle, "schemas": types}, separators=(",", ":"), sort_keys=True)
             minor = ".".join(version.removeprefix("v").split(".")[:2])
             (directory / f"kubernetes-{minor}.json.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
