@@ -20,7 +20,8 @@ constexpr std::string_view kLostVersion = "request to convert CR to an invalid g
 // structured-merge-diff's typed objects: of a version in which some manager wrote, unless it is the object
 // that was sent which can't be read in its own.
 constexpr std::string_view kUndeclared = "field not declared in schema",
-                           kNotTyped = "failed to create typed patch object";
+                           kNotTyped = "failed to create typed patch object",
+                           kLiveNotTyped = "failed to create typed live object";
 // rest.DefaultUpdatedObjectInfo, of an apply that names a uid where nothing is there.
 constexpr std::string_view kOtherUid = "uid mismatch: ";
 constexpr std::string_view kUnanswered = "failed calling webhook \"";
@@ -132,7 +133,9 @@ ApiFailure read_failure(const Value& status, ErrorKind kind) {
     return std::ranges::find(kOfValues, cause.reason) != kOfValues.end();
   });
   failure.lost_version = message.starts_with(kLostVersion);
-  failure.narrow_version = message.contains(kUndeclared) && !message.starts_with(kNotTyped);
+  failure.live_unreadable = message.starts_with(kLiveNotTyped);
+  failure.narrow_version =
+      message.contains(kUndeclared) && !message.starts_with(kNotTyped) && !failure.live_unreadable;
   failure.invalid_fields = !failure.causes.empty() && std::ranges::all_of(failure.causes, is_about_a_field);
   failure.field = failure.invalid_fields ? failure.causes.front().field : escape_controls(field_in(message));
   return failure;
@@ -155,6 +158,8 @@ bool is_absent(const Error& failure) {
 bool is_lost_version(const Error& failure) { return fact(failure).lost_version; }
 
 bool is_narrow_version(const Error& failure) { return fact(failure).narrow_version; }
+
+bool is_live_unreadable(const Error& failure) { return fact(failure).live_unreadable; }
 
 bool is_field_conflict(const Error& failure) {
   return std::ranges::find(fact(failure).causes, kFieldManagerConflict, &ApiFailure::Cause::reason) !=

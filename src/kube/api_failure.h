@@ -25,6 +25,9 @@ struct ApiFailure {
   bool lost_version = false;
   /// Fields were written in a version whose schema lacks a field that the object has in another one.
   bool narrow_version = false;
+  /// The object that is there doesn't have the types of its schema, as after a change of its
+  /// CustomResourceDefinition: no apply succeeds, whatever it has. Patches and updates may.
+  bool live_unreadable = false;
   /// The write names a uid, and no object with it is there.
   bool other_object = false;
   /// It would change a field that can't be changed.
@@ -66,6 +69,8 @@ bool is_absent(const Error& failure);
 bool is_lost_version(const Error& failure);
 /// Whether an apply, or its dry run, failed for a version that has fewer fields (lost_version.h).
 bool is_narrow_version(const Error& failure);
+/// Whether an apply, or its dry run, failed for what the live object has (ApiFailure::live_unreadable).
+bool is_live_unreadable(const Error& failure);
 
 /// Whether the server refused an apply because other field managers own what it would change.
 bool is_field_conflict(const Error& failure);

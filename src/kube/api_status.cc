@@ -228,12 +228,12 @@ void correct_status(http::Response& response) {
   const bool says_so = response.status == 400 || response.status == 403 || response.status == 422;
   if (!says_so && !failure.denied_by.empty()) response.status = 403;
   if (response.status != 500) return;
-  // An object of the wrong types, one that can't be decoded (a Secret that is no base64, a Lease whose time
-  // has no fraction), or one with fields of a version that is gone or lacks others: the same request will be
-  // refused again. A conversion webhook that fails says other words.
+  // An object of the wrong types, whether it is sent or there already, one that can't be decoded (a Secret
+  // that is no base64, a Lease whose time has no fraction), or one with fields of a version that is gone or
+  // lacks others: the same request will be refused again. A conversion webhook that fails says other words.
   const std::string_view message = body->string_at("message");
   if (message.starts_with("failed to create typed patch object") || failure.lost_version ||
-      failure.narrow_version ||
+      failure.narrow_version || failure.live_unreadable ||
       (message.starts_with("failed to convert new object") &&
        message.contains("unable to convert unstructured object to ")))
     response.status = 422;

@@ -165,6 +165,15 @@ TEST(ApiStatus, SchemaErrorIsAnInputErrorAndNoOutage) {
           R"("message":"failed to prune fields: failed add back owned items: failed to convert merged object at version x.io/v1: .spec.b: field not declared in schema","code":500)"));
   correct_status(response);
   EXPECT_TRUE(is_narrow_version(decode_answer(response, kAsked).error()));
+  response = answer(
+      500,
+      status_body(
+          R"("message":"failed to create typed live object (a/b; x.io/v1, Kind=App): .status.tables: expected string, got &value.valueUnstructured{Value:3}","code":500)"));
+  correct_status(response);
+  const auto unreadable = decode_answer(response, kAsked);
+  EXPECT_EQ(unreadable.error().kind, ErrorKind::Invalid);
+  EXPECT_TRUE(is_live_unreadable(unreadable.error()));
+  EXPECT_FALSE(is_narrow_version(unreadable.error()));
   response = answer(500, status_body(R"("message":".spec.d: field not declared in schema","code":500)"));
   correct_status(response);
   EXPECT_TRUE(is_narrow_version(decode_answer(response, kAsked).error()));

@@ -142,9 +142,9 @@ class Client {
   /// Server-side apply (PATCH application/apply-patch+yaml). Repeated when the outcome is unknown.
   virtual Result<Value> apply(const ObjectRef& ref, const Value& object, const ApplyOptions& options,
                               const Context& context) = 0;
-  /// PATCH application/merge-patch+json.
+  /// PATCH application/merge-patch+json. `subresource`: as that of ApplyOptions.
   virtual Result<Value> merge_patch(const ObjectRef& ref, const Value& patch, const Context& context,
-                                    DryRun dry_run = DryRun::No) = 0;
+                                    DryRun dry_run = DryRun::No, const std::string& subresource = {}) = 0;
   virtual Result<Value> remove(const ObjectRef& ref, const DeleteOptions& options,
                                const Context& context) = 0;
 

@@ -231,6 +231,10 @@ Result<Discovery::Answer> RestClient::discover(const Discovery::Question& questi
 
 namespace {
 
+std::string path_of(const ObjectRef& ref, const std::string& subresource) {
+  return subresource.empty() ? object_path(ref) : object_path(ref) + "/" + subresource;
+}
+
 // The server reads what is applied as YAML, in which some characters of JSON's strings may not stand as they
 // are, or end a line: DEL, U+0080 to U+009F, U+2028, U+2029, U+FEFF, U+FFFE and U+FFFF. Everything else
 // stays.
@@ -451,20 +455,18 @@ Result<Value> RestClient::apply(const ObjectRef& ref, const Value& object, const
                  // Of an apply it only looks for duplicate keys, by parsing the body again; we print none.
                  {"fieldValidation", "Ignore"}};
   if (options.dry_run == DryRun::Server) query.emplace_back("dryRun", "All");
-  const std::string path =
-      options.subresource.empty() ? object_path(ref) : object_path(ref) + "/" + options.subresource;
-  return exchange_with_body("PATCH", path, query, std::string(kApplyPatch), object,
+  return exchange_with_body("PATCH", path_of(ref, options.subresource), query, std::string(kApplyPatch), object,
                             options.insist ? Repeat::Safe : Repeat::Unsafe, asked("apply", ref), context);
 }
 
 Result<Value> RestClient::merge_patch(const ObjectRef& ref, const Value& patch, const Context& context,
-                                      DryRun dry_run) {
+                                      DryRun dry_run, const std::string& subresource) {
   const bool dry = dry_run == DryRun::Server;
   const Repeat repeat = dry || has_precondition(patch) ? Repeat::Safe : Repeat::Unsafe;
   Query query = {{"fieldManager", std::string(kFieldManager)}};
   if (dry) query.emplace_back("dryRun", "All");
-  return exchange_with_body("PATCH", object_path(ref), query, std::string(kMergePatch), patch, repeat,
-                            asked("patch", ref), context);
+  return exchange_with_body("PATCH", path_of(ref, subresource), query, std::string(kMergePatch), patch,
+                            repeat, asked("patch", ref), context);
 }
 
 Result<Value> RestClient::remove(const ObjectRef& ref, const DeleteOptions& options, const Context& context) {

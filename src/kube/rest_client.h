@@ -78,7 +78,7 @@ class RestClient final : public Client, public PodLogs, public ServiceProxy, pub
   Result<Value> apply(const ObjectRef& ref, const Value& object, const ApplyOptions& options,
                       const Context& context) override;
   Result<Value> merge_patch(const ObjectRef& ref, const Value& patch, const Context& context,
-                            DryRun dry_run = DryRun::No) override;
+                            DryRun dry_run = DryRun::No, const std::string& subresource = {}) override;
   Result<Value> remove(const ObjectRef& ref, const DeleteOptions& options, const Context& context) override;
   Status watch(const ResourceInfo& resource, const ListOptions& options, const WatchHandler& handler,
                const Context& context) override;

@@ -172,6 +172,12 @@ TEST_F(RestClientTest, ApplySendsAnApplyPatch) {
   EXPECT_THAT(events.messages, ElementsAre("Deployment shop/api: spec.x is deprecated"));
 }
 
+TEST_F(RestClientTest, ASubresourceIsPatchedAtItsOwnAddress) {
+  web->reply(200, std::string(kObject));
+  ASSERT_TRUE(client.merge_patch(api, object, {}, DryRun::No, "status").ok());
+  EXPECT_THAT(last().url, HasSubstr("/deployments/api/status?"));
+}
+
 TEST_F(RestClientTest, LogsArriveInPiecesAndRefusalsAreErrors) {
   web->reply(200, "one\ntwo\n", {{"Content-Type", "text/plain"}});
   std::string text;

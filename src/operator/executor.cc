@@ -1,6 +1,7 @@
 #include "operator/executor.h"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 #include "apply/fields/empty_first.h"
@@ -13,6 +14,7 @@
 #include "kube/lost_version.h"
 #include "operator/controller.h"
 #include "operator/finalizer.h"
+#include "operator/instance_status.h"
 #include "reconcile/lost_record.h"
 #include "reconcile/marks.h"
 #include "reconcile/status.h"
@@ -99,9 +101,14 @@ Result<Executor::Outcome> Executor::carry_out(kube::Informer& instances, const V
   if (terminating && plan.finished && has_finalizer(instance)) {
     if (blueprint == nullptr && reconcile::is_record_in_doubt(instance))
       tell_what_may_be_left(instance, context);
-    MIST_TRY_VOID(traced(span, "remove finalizer", id_of(instance),
-                         [&] { return release(instances, instance, context); }));
-    return outcome;
+    const Status released = traced(span, "remove finalizer", id_of(instance),
+                                   [&] { return release(instances, instance, context); });
+    if (released.ok()) return outcome;
+    // A status that doesn't fit its CRD any more makes the server refuse every other write.
+    if (released.error().kind == ErrorKind::Invalid) {
+      MIST_TRY_VOID(write_status(instances, instance, blueprint, plan, span, context));
+    }
+    return released.error();
   }
   const bool all_well = std::ranges::none_of(
       plan.nodes, [](const NodeReport& each) { return each.state == NodeState::Failed; });
@@ -326,12 +333,8 @@ Status Executor::write_status(kube::Informer& instances, const Value& instance,
     if (!instances.resource().has_status)
       for (Value& condition : status.find("conditions")->as_array()) condition.erase("observedGeneration");
     if (reconcile::has_status(blueprint, instance, status)) return {};
-    Value object = identity(instance);
-    object.set("status", status);
-    kube::ApplyOptions options{.field_manager = fmt::format("{}-status", kManager), .force = true};
-    if (instances.resource().has_status) options.subresource = "status";
     MIST_TRY(Value answer, traced(span, "write status", id_of(instance), [&] {
-               return client_.apply(ref(instances, instance), object, options, context)
+               return put_status(client_, ref(instances, instance), identity(instance), status, context)
                    .in("while the status was written");
              }));
     notices_.of_instance(instance, *status.find("conditions"), context);
@@ -341,11 +344,17 @@ Status Executor::write_status(kube::Informer& instances, const Value& instance,
   };
   Status written = put(plan);
   if (written.ok() || written.error().kind != ErrorKind::Invalid || blueprint == nullptr) return written;
-  // The CRD can ask more than the contract. Without the values of nodes the conditions can be written.
+  // The CRD can ask more than the contract. Without the values of nodes the conditions can be written; not
+  // even the values of before fit a CRD that has changed since.
   Plan without = plan;
-  without.status = reconcile::status_before(*blueprint, instance);
   without.status_fault = words_of(written.error());
-  return without.status == plan.status ? written : put(without);
+  for (Value& values : std::array{reconcile::status_before(*blueprint, instance), Value::object()}) {
+    if (written.ok() || written.error().kind != ErrorKind::Invalid) break;
+    if (values == without.status) continue;
+    without.status = std::move(values);
+    written = put(without);
+  }
+  return written;
 }
 
 }  // namespace mist::operator_

@@ -1,6 +1,7 @@
 #include "operator/finalizer.h"
 
 #include "apply/fields/field_transfer.h"
+#include "kube/api_failure.h"
 
 namespace mist::operator_ {
 namespace {
@@ -11,8 +12,11 @@ constexpr int kMostRemovals = 5;
 
 Result<Value> remove_finalizer(kube::Client& client, const kube::ObjectRef& ref, const Value& identity,
                                std::string_view annotation, const Context& context) {
-  MIST_TRY(Value there,
-           client.apply(ref, identity, {.field_manager = std::string(kManager), .force = true}, context));
+  auto applied =
+      client.apply(ref, identity, {.field_manager = std::string(kManager), .force = true}, context);
+  // Nothing can be applied to an object that its CRD doesn't fit any more. The patch below does it all.
+  if (!applied.ok() && kube::is_live_unreadable(applied.error())) applied = client.get(ref, context);
+  MIST_TRY(Value there, std::move(applied));
   for (int i = 0; has_finalizer(there); ++i) {
     if (i == kMostRemovals)
       return error(ErrorKind::Conflict,

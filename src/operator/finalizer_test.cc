@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "testing/api_refusal.h"
 #include "testing/fake_cluster.h"
 #include "testing/yaml.h"
 
@@ -56,6 +57,21 @@ TEST_F(FinalizerTest, IsRemovedWhereAnotherManagerHasItToo) {
   const auto answer = remove();
   ASSERT_TRUE(answer.ok()) << answer.error().to_line();
   EXPECT_FALSE(has_finalizer(*answer));
+  EXPECT_EQ(*there().at_path({"metadata", "finalizers"}), Value::array({"example.com/hold"}));
+  EXPECT_EQ(there().string_at({"metadata", "annotations", kNote}), "");
+}
+
+TEST_F(FinalizerTest, IsRemovedWhereTheServerCanApplyNothing) {
+  restore();
+  cluster_.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply") return std::nullopt;
+    return testing::api_refusal(
+        ErrorKind::Invalid, "cannot apply",
+        "failed to create typed live object (default/app; v1, Kind=ConfigMap): .status.tables: expected "
+        "string, got &value.valueUnstructured{Value:3}");
+  });
+  const auto answer = remove();
+  ASSERT_TRUE(answer.ok()) << answer.error().to_line();
   EXPECT_EQ(*there().at_path({"metadata", "finalizers"}), Value::array({"example.com/hold"}));
   EXPECT_EQ(there().string_at({"metadata", "annotations", kNote}), "");
 }

@@ -83,8 +83,9 @@ class ClientWithLogs : public kube::Client, public kube::PodLogs {
     return inner_.apply(ref, object, options, context);
   }
   Result<kube::Value> merge_patch(const kube::ObjectRef& ref, const kube::Value& patch,
-                                  const Context& context, kube::DryRun dry_run = kube::DryRun::No) override {
-    return inner_.merge_patch(ref, patch, context, dry_run);
+                                  const Context& context, kube::DryRun dry_run = kube::DryRun::No,
+                                  const std::string& subresource = {}) override {
+    return inner_.merge_patch(ref, patch, context, dry_run, subresource);
   }
   Result<kube::Value> remove(const kube::ObjectRef& ref, const kube::DeleteOptions& options,
                              const Context& context) override {

@@ -426,11 +426,13 @@ Result<Value> FakeCluster::apply(const ObjectRef& ref, const Value& object, cons
 }
 
 Result<Value> FakeCluster::merge_patch(const ObjectRef& ref, const Value& patch, const Context& context,
-                                       kube::DryRun dry_run) {
+                                       kube::DryRun dry_run, const std::string& subresource) {
   const ObjectKey key = key_of(ref);
   const bool dry = dry_run == kube::DryRun::Server;
   return perform({.verb = "patch", .key = key, .dry_run = dry}, context, [&]() -> Result<Value> {
     MIST_TRY(const FakeKind* kind, served_kind(ref.resource, "patch", key));
+    if (subresource == "status")
+      return state_->store.patch_status(state_->storage(*kind), state_->stored(key), patch);
     return state_->store.merge_patch(state_->storage(*kind), state_->stored(key), patch,
                                      {.manager = user_, .dry_run = dry});
   });

@@ -123,7 +123,8 @@ class FakeCluster final : public kube::Client {
   Result<Value> apply(const kube::ObjectRef& ref, const Value& object, const kube::ApplyOptions& options,
                       const Context& context) override;
   Result<Value> merge_patch(const kube::ObjectRef& ref, const Value& patch, const Context& context,
-                            kube::DryRun dry_run = kube::DryRun::No) override;
+                            kube::DryRun dry_run = kube::DryRun::No,
+                            const std::string& subresource = {}) override;
   Result<Value> remove(const kube::ObjectRef& ref, const kube::DeleteOptions& options,
                        const Context& context) override;
   Status watch(const kube::ResourceInfo& resource, const kube::ListOptions& options,

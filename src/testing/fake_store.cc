@@ -267,6 +267,18 @@ Result<Value> FakeStore::merge_patch(const FakeKind& kind, const ObjectKey& key,
   return update(kind, key, std::move(object), writer);
 }
 
+Result<Value> FakeStore::patch_status(const FakeKind& kind, const ObjectKey& key, const Value& patch) {
+  const Value* live = find(key);
+  if (live == nullptr)
+    return fake_answer(ErrorKind::NotFound, "patch", key, qualified(kind, key.name) + " not found");
+  MIST_TRY_VOID(check_preconditions(kind, key, live, patch));
+  Value object = *live;
+  patch_value(object, patch);
+  const Value* status = object.find("status");
+  MIST_TRY_VOID(set_status(key, status == nullptr ? Value::object() : *status));
+  return *find(key);
+}
+
 Result<Value> FakeStore::apply(const FakeKind& kind, const ObjectKey& key, Value object,
                                const Writer& writer) {
   strip_nulls(object);

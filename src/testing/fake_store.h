@@ -72,6 +72,8 @@ class FakeStore {
   Result<Value> apply(const FakeKind& kind, const ObjectKey& key, Value object, const Writer& writer);
   Result<Value> merge_patch(const FakeKind& kind, const ObjectKey& key, const Value& patch,
                             const Writer& writer);
+  /// Of the status subresource: nothing else of the patch counts.
+  Result<Value> patch_status(const FakeKind& kind, const ObjectKey& key, const Value& patch);
   Result<Value> remove(const FakeKind& kind, const ObjectKey& key, const kube::DeleteOptions& options);
   Status set_status(const ObjectKey& key, Value status);
   /// Without finalizers, preconditions or collection of dependents.
