@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "base/text.h"
 #include "encoding/json.h"
@@ -26,15 +27,9 @@ constexpr std::array<Bound, 8> kBounds{{{"minimum", true},
                                         {"maxItems", false},
                                         {"maxProperties", false}}};
 // Where any other value is another meaning.
-constexpr std::array<std::string_view, 9> kExact{"pattern",
-                                                 "format",
-                                                 "multipleOf",
-                                                 "not",
-                                                 "allOf",
-                                                 "anyOf",
-                                                 "oneOf",
-                                                 "x-kubernetes-list-type",
-                                                 "x-kubernetes-list-map-keys"};
+constexpr std::array<std::string_view, 7> kExact{"pattern", "format", "multipleOf", "not",
+                                                 "allOf",   "anyOf",  "oneOf"};
+constexpr std::array<std::string_view, 2> kListType{"x-kubernetes-list-type", "x-kubernetes-list-map-keys"};
 
 bool holds(const Value* list, const Value& item) {
   return list != nullptr && list->is_array() &&
@@ -57,22 +52,41 @@ const Value* property(const Value& schema, std::string_view name) {
   return all == nullptr ? nullptr : all->find(name);
 }
 
+// Whether fields stay that it doesn't name.
+bool is_open(const Value& schema) { return schema.is_true_at(kKeepUnknown) || type_of(schema) == "anything"; }
+
+const Value* members_of(const Value& schema, std::string_view part) {
+  const Value* found = schema.find(part);
+  return found != nullptr && found->is_object() ? found : nullptr;
+}
+
+const Value& anything() {
+  static const Value kAnything = Value::object({{kKeepUnknown, true}});
+  return kAnything;
+}
+
+// How much of `before` has to be taken.
+enum class Asks : std::uint8_t {
+  All,
+  Defaults,  // and `after` gives the defaults, too
+  // The API server reads an object that is there by its schema before it applies anything to it, and fails
+  // for a value of another type; a value out of bounds is replaced, and a field that is gone is dropped.
+  Types,
+  Fields,  // types, and that every field is there: of what is written, and can be something else next time
+};
+
 class Comparer {
  public:
-  explicit Comparer(bool defaults) : defaults_(defaults) {}
+  explicit Comparer(Asks asks) : asks_(asks) {}
 
   void compare(const Value& before, const Value& after, const std::string& path) {
     const std::string was = type_of(before), is = type_of(after);
     if (!takes_type(was, is)) return say(path, fmt::format("it becomes {}, and was {}", is, was));
-    if (before.is_true_at(kKeepUnknown) && !after.is_true_at(kKeepUnknown))
-      say(path, "fields that the schema doesn't name are dropped");
-    if (before.is_true_at("nullable") && !after.is_true_at("nullable")) say(path, "it can no longer be null");
-    compare_words(before, after, path);
-    compare_bounds(before, after, path);
-    for (const std::string_view name : kExact) compare_exact(name, before, after, path);
-    compare_rules(before, after, path);
-    compare_required(before, after, path);
+    if (asks_ == Asks::All || asks_ == Asks::Defaults) compare_values(before, after, path);
+    compare_list_type(before, after, path);
+    if (asks_ != Asks::Types) compare_required(before, after, path);
     compare_fields(before, after, path);
+    compare_new_fields(before, after, path);
     if (const Value *a = before.find("items"), *b = after.find("items"); a != nullptr && b != nullptr)
       compare(*a, *b, path + "[]");
   }
@@ -80,6 +94,24 @@ class Comparer {
   std::vector<std::string> found;
 
  private:
+  void compare_values(const Value& before, const Value& after, const std::string& path) {
+    if (before.is_true_at(kKeepUnknown) && !after.is_true_at(kKeepUnknown))
+      say(path, "fields that the schema doesn't name are dropped");
+    if (before.is_true_at("nullable") && !after.is_true_at("nullable")) say(path, "it can no longer be null");
+    compare_words(before, after, path);
+    compare_bounds(before, after, path);
+    for (const std::string_view name : kExact)
+      if (after.find(name) != nullptr) compare_exact(name, before, after, path);
+    compare_rules(before, after, path);
+  }
+
+  // Any list can be an atomic one, but then appliers own it as a whole.
+  void compare_list_type(const Value& before, const Value& after, const std::string& path) {
+    const bool only_types = asks_ == Asks::Types || asks_ == Asks::Fields;
+    for (const std::string_view name : kListType)
+      if (after.find(name) != nullptr || !only_types) compare_exact(name, before, after, path);
+  }
+
   void say(const std::string& path, std::string_view what) {
     found.push_back(fmt::format("{}: {}", path, what));
   }
@@ -113,9 +145,7 @@ class Comparer {
   void compare_exact(std::string_view name, const Value& before, const Value& after,
                      const std::string& path) {
     const Value *a = before.find(name), *b = after.find(name);
-    const bool is_list_type = name.starts_with("x-kubernetes");
-    if (b == nullptr && (!is_list_type || a == nullptr)) return;
-    if (a != nullptr && b != nullptr && *a == *b) return;
+    if ((a == nullptr && b == nullptr) || (a != nullptr && b != nullptr && *a == *b)) return;
     say(path, fmt::format("its {} becomes {}", name, b == nullptr ? "atomic" : encoding::to_json(*b)));
   }
 
@@ -136,6 +166,7 @@ class Comparer {
     if (b == nullptr || !b->is_array()) return;
     for (const Value& each : b->as_array()) {
       if (holds(a, each) || !each.is_string()) continue;
+      if (asks_ == Asks::Fields && property(before, each.as_string()) != nullptr) continue;
       const Value* schema = property(after, each.as_string());
       if (schema != nullptr && schema->find("default") != nullptr) continue;
       say(path + "." + each.as_string(), "it has to be set now");
@@ -143,29 +174,41 @@ class Comparer {
   }
 
   void compare_fields(const Value& before, const Value& after, const std::string& path) {
-    const Value *others_before = before.find("additionalProperties"),
-                *others_after = after.find("additionalProperties");
-    if (const Value* fields = before.find("properties"); fields != nullptr && fields->is_object())
+    const Value *others_before = members_of(before, "additionalProperties"),
+                *others_after = members_of(after, "additionalProperties");
+    const bool is_dropped = asks_ != Asks::Types && !is_open(after);
+    if (const Value* fields = members_of(before, "properties"))
       for (const Value::Member& each : fields->as_object()) {
         const std::string inner = path + "." + each.key;
         const Value* next = property(after, each.key);
-        if (next == nullptr && others_after != nullptr && others_after->is_object()) next = others_after;
+        if (next == nullptr) next = others_after;
         if (next != nullptr)
           compare(each.value, *next, inner);
-        else if (!after.is_true_at(kKeepUnknown) && type_of(after) != "anything")
+        else if (is_dropped)
           say(inner, "the field is gone, and its values would be dropped");
-        if (defaults_ && each.value.find("default") != nullptr &&
+        if (asks_ == Asks::Defaults && each.value.find("default") != nullptr &&
             (next == nullptr || next->find("default") == nullptr))
           say(inner, "it has no default");
       }
-    if (others_before == nullptr || !others_before->is_object()) return;
-    if (others_after != nullptr && others_after->is_object())
+    if (others_before == nullptr) return;
+    if (others_after != nullptr)
       compare(*others_before, *others_after, path + ".*");
-    else if (!after.is_true_at(kKeepUnknown) && type_of(after) != "anything")
+    else if (is_dropped)
       say(path, "fields of any name are dropped");
   }
 
-  const bool defaults_;
+  // Objects may have had such a field already, with any value, or with one of any name.
+  void compare_new_fields(const Value& before, const Value& after, const std::string& path) {
+    const Value* were = members_of(before, "additionalProperties");
+    if (were == nullptr && is_open(before)) were = &anything();
+    const Value* fields = members_of(after, "properties");
+    // Nobody writes a field of the status that the contract doesn't name.
+    if (were == nullptr || fields == nullptr || asks_ == Asks::Fields) return;
+    for (const Value::Member& each : fields->as_object())
+      if (property(before, each.key) == nullptr) compare(*were, each.value, path + "." + each.key);
+  }
+
+  const Asks asks_;
 };
 
 Value without_documentation(Value schema) {
@@ -219,6 +262,35 @@ Value schema_in(const Value& version) {
   return copy;
 }
 
+// The schema of the status; null: it has no place.
+Value status_in(const Value& version) {
+  const Value* schema = version.at_path({"schema", "openAPIV3Schema"});
+  if (schema == nullptr) return {};
+  if (const Value* status = property(*schema, "status")) return *status;
+  return is_open(*schema) ? anything() : Value();
+}
+
+std::vector<std::string> compared(Asks asks, const Value& before, const Value& after, std::string_view path) {
+  Comparer comparer(asks);
+  comparer.compare(before, after, std::string(path));
+  return std::move(comparer.found);
+}
+
+// What makes a status that is there unreadable for the API server.
+std::vector<std::string> unreadable_status(const Value& live, const Value& next) {
+  const Value before = status_in(live), after = status_in(next);
+  if (before.is_null() || after.is_null()) return {};
+  return compared(Asks::Types, before, after, ".status");
+}
+
+// What the operator can't write of the status that a blueprint's CRD has.
+std::vector<std::string> unwritable_status(const Value& wanted, const Value& live) {
+  const Value written = status_in(wanted), taken = status_in(live);
+  if (written.is_null()) return {};
+  if (taken.is_null()) return {"status: the schema has no such field, so it can't be written"};
+  return compared(Asks::Fields, written, taken, ".status");
+}
+
 void compare_names(const Value& live, const Value& next, std::vector<std::string>& found) {
   for (const auto& [field, words] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
            {"group", "its group"}, {"scope", "its scope"}})
@@ -241,9 +313,7 @@ std::string of_version(std::string_view version, std::string_view difference) {
 }  // namespace
 
 std::vector<std::string> narrowings(const Value& before, const Value& after, std::string_view path) {
-  Comparer comparer(false);
-  comparer.compare(before, after, std::string(path));
-  return std::move(comparer.found);
+  return compared(Asks::All, before, after, path);
 }
 
 std::vector<std::string> schema_differences(const Value& a, const Value& b, std::string_view path) {
@@ -263,10 +333,15 @@ std::vector<std::string> breaking_changes(const Value& live, const Value& next) 
     if (after == nullptr) {
       if (holds(live.at_path({"status", "storedVersions"}), Value(name)))
         found.push_back(fmt::format("version {} is gone, and objects may be stored in it", name));
+      else if (each.is_true_at("served"))
+        found.push_back(fmt::format("version {} is gone, and clients may use it", name));
       continue;
     }
+    if (each.is_true_at("served") && !after->is_true_at("served"))
+      found.push_back(fmt::format("version {} is no longer served, and clients may use it", name));
     for (const std::string& one : narrowings(schema_in(each), schema_in(*after), ""))
       found.push_back(of_version(name, one));
+    for (const std::string& one : unreadable_status(each, *after)) found.push_back(of_version(name, one));
   }
   return found;
 }
@@ -283,9 +358,9 @@ std::vector<std::string> misfits(const Value& live, const Value& wanted) {
       if (each.is_true_at("served")) found.push_back(fmt::format("it doesn't serve version {}", name));
       continue;
     }
-    Comparer comparer(true);
-    comparer.compare(schema_in(each), schema_in(*there), "");
-    for (const std::string& one : comparer.found) found.push_back(of_version(name, one));
+    for (const std::string& one : compared(Asks::Defaults, schema_in(each), schema_in(*there), ""))
+      found.push_back(of_version(name, one));
+    for (const std::string& one : unwritable_status(each, *there)) found.push_back(of_version(name, one));
   }
   return found;
 }

@@ -34,7 +34,12 @@ TEST(SchemaChange, WhatTakesMoreBreaksNothing) {
            {"{type: object, required: [a], properties: {a: {type: string}}}",
             "{type: object, properties: {a: {type: string, nullable: true}}}"},
            {"{type: object, properties: {a: {type: string}}}",
-            "{type: object, additionalProperties: {type: string}}"}})
+            "{type: object, additionalProperties: {type: string}}"},
+           {"{type: object, additionalProperties: {type: integer}}",
+            "{type: object, additionalProperties: {type: integer}, properties: {a: {type: number}}}"},
+           {"{type: object, x-kubernetes-preserve-unknown-fields: true}",
+            "{type: object, x-kubernetes-preserve-unknown-fields: true, properties: {a: "
+            "{x-kubernetes-preserve-unknown-fields: true}}}"}})
     EXPECT_THAT(narrower(before, after), IsEmpty()) << before << " → " << after;
 }
 
@@ -69,6 +74,14 @@ TEST(SchemaChange, SaysWhereAndWhyAnObjectIsRefusedOrLosesFields) {
             "spec: its x-kubernetes-list-type becomes \"set\""},
            {"{type: object, x-kubernetes-preserve-unknown-fields: true}", "{type: object, properties: {}}",
             "spec: fields that the schema doesn't name are dropped"},
+           {"{type: object, x-kubernetes-preserve-unknown-fields: true}",
+            "{type: object, x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: string}}}",
+            "spec.a: it becomes string, and was anything"},
+           {"{type: object, additionalProperties: {type: integer}}",
+            "{type: object, additionalProperties: {type: integer}, properties: {a: {type: string}}}",
+            "spec.a: it becomes string, and was integer"},
+           {"{type: array, x-kubernetes-list-type: set, items: {type: string}}",
+            "{type: array, items: {type: string}}", "spec: its x-kubernetes-list-type becomes atomic"},
            {"{type: integer}", "{type: integer, x-kubernetes-validations: [{rule: self > 1}]}",
             "spec: it has a new rule, self > 1"}})
     EXPECT_THAT(narrower(each.before, each.after), ElementsAre(std::string(each.said))) << each.before;
@@ -108,8 +121,61 @@ TEST(SchemaChange, ACrdBreaksWithItsNamesItsStoredVersionsAndItsSpec) {
               ElementsAre("version v1beta1 is gone, and objects may be stored in it"));
   EXPECT_THAT(breaking_changes(live, yaml(crd_with("{type: integer, default", "{type: string, default"))),
               ElementsAre("version v1: spec.size: it becomes string, and was integer"));
-  EXPECT_THAT(breaking_changes(live, yaml(crd_with("{seen: {type: integer}}", "{}"))), IsEmpty())
-      << "the status is the operator's own";
+  EXPECT_THAT(breaking_changes(live, yaml(crd_with("v1beta1, served: true", "v1beta1, served: false"))),
+              ElementsAre("version v1beta1 is no longer served, and clients may use it"));
+  Value stored_in_one = live;
+  stored_in_one["status"].set("storedVersions", Value::array({"v1"}));
+  EXPECT_THAT(breaking_changes(stored_in_one, yaml(crd_with("v1beta1, served", "v1beta2, served"))),
+              ElementsAre("version v1beta1 is gone, and clients may use it"));
+}
+
+TEST(SchemaChange, OfTheStatusOnlyTypesCountForTheServerReadsByThem) {
+  const Value live = yaml(kLive);
+  for (const std::string_view harmless :
+       {"{}", "{seen: {type: integer, minimum: 5}}", "{seen: {type: integer, enum: [1]}}",
+        "{seen: {type: number}}", "{seen: {type: integer}, more: {type: string}}"})
+    EXPECT_THAT(breaking_changes(live, yaml(crd_with("{seen: {type: integer}}", harmless))), IsEmpty())
+        << harmless;
+  EXPECT_THAT(breaking_changes(live, yaml(crd_with("{seen: {type: integer}}", "{seen: {type: string}}"))),
+              ElementsAre("version v1: status.seen: it becomes string, and was integer"));
+  const Value list = yaml(crd_with("{seen: {type: integer}}", "{seen: {type: array, items: {type: string}}}"));
+  EXPECT_THAT(
+      breaking_changes(
+          list, yaml(crd_with(
+                    "{seen: {type: integer}}",
+                    "{seen: {type: array, x-kubernetes-list-type: set, items: {type: string}}}"))),
+      ElementsAre("version v1: status.seen: its x-kubernetes-list-type becomes \"set\""));
+  const Value open =
+      yaml(crd_with("properties: {seen: {type: integer}}", "x-kubernetes-preserve-unknown-fields: true"));
+  EXPECT_THAT(breaking_changes(open, live),
+              ElementsAre("version v1: status.seen: it becomes integer, and was anything"));
+}
+
+TEST(SchemaChange, AnAwaitedCrdTakesTheStatusThatTheOperatorWrites) {
+  const std::string_view seen = "properties: {seen: {type: integer}}";
+  const std::string conditions =
+      "conditions: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [type], items: {type: "
+      "object, required: [type, status], properties: {type: {type: string}, status: {type: string}}}}";
+  const Value wanted =
+      yaml(crd_with(seen, fmt::format("properties: {{seen: {{type: integer}}, {}}}", conditions)));
+  const auto apart = [&](std::string_view status) { return misfits(yaml(crd_with(seen, status)), wanted); };
+  EXPECT_THAT(apart(seen), ElementsAre("version v1: status.conditions: the field is gone, and its values "
+                                       "would be dropped"));
+  // Bounds and patterns, as controller-gen writes them, are for the values; a list may be an atomic one.
+  EXPECT_THAT(apart("properties: {seen: {type: integer, minimum: 0}, other: {type: string}, conditions: {type: "
+                    "array, items: {type: object, required: [type], properties: {type: {type: string, pattern: "
+                    "a, maxLength: 316}, status: {type: string, enum: ['True']}}}}}"),
+              IsEmpty());
+  EXPECT_THAT(apart("x-kubernetes-preserve-unknown-fields: true"), IsEmpty());
+  EXPECT_THAT(apart(fmt::format("properties: {{seen: {{type: string}}, {}}}", conditions)),
+              ElementsAre("version v1: status.seen: it becomes string, and was integer"));
+  EXPECT_THAT(apart(fmt::format("required: [phase, seen], properties: {{phase: {{type: string}}, seen: "
+                                "{{type: integer}}, {}}}",
+                                conditions)),
+              ElementsAre("version v1: status.phase: it has to be set now"));
+  EXPECT_THAT(misfits(yaml(crd_with("          status: {type: object, properties: {seen: {type: integer}}}\n", "")),
+                      wanted),
+              ElementsAre("version v1: status: the schema has no such field, so it can't be written"));
 }
 
 TEST(SchemaChange, AnAwaitedCrdServesTheVersionsTakesWhatTheContractTakesAndGivesItsDefaults) {
