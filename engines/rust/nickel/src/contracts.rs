@@ -13,15 +13,22 @@
 //! more. A schema that refuses what the contract accepts would be wrong, so an answer counts only if two things hold:
 //! applied to a text that the contracts of mistletoe.ncl all refuse, it fails with their words, [`REFUSED`]; and it accepts
 //! none of [`SAMPLES`] that the schema refuses.
+//!
+//! A default may be computed from other fields, and an instance may set these; the default of a CRD is a constant. So each
+//! field is described in a record in which the others fail, with [`UNKNOWN`], wherever an instance may set something.
 
 use guest::{Object, Value, json};
 use nickel_lang_core::cache::InputFormat;
 use nickel_lang_core::error::{EvalError, EvalErrorKind};
+use nickel_lang_core::eval::cache::Cache;
+use nickel_lang_core::eval::merge::MergeMode;
 use nickel_lang_core::eval::value::{Container, NickelValue, RecordData, ValueContentRef};
 use nickel_lang_core::eval::{Closure, Environment};
+use nickel_lang_core::identifier::LocIdent;
+use nickel_lang_core::label::Label;
 use nickel_lang_core::position::PosIdx;
 use nickel_lang_core::term::record::Field;
-use nickel_lang_core::term::{MergePriority, RuntimeContract};
+use nickel_lang_core::term::{BindingType, MergePriority, RuntimeContract, Term};
 use nickel_lang_core::typ::{EnumRowsIteratorItem, Type, TypeF};
 
 use crate::{Context, errors};
@@ -35,6 +42,8 @@ const REFUSED: &str = "mistletoe.dev/refused";
 const SCHEMA: &str = "mistletoe.dev/schema";
 const WRAPPED: &str = "mistletoe.dev/of";
 const BEYOND: &str = "mistletoe.dev/beyond";
+/// How a value fails that only an instance knows; its place follows.
+const UNKNOWN: &str = "mistletoe.dev/unknown ";
 const EITHER: &str = "x-kubernetes-int-or-string";
 /// Types and records within one another.
 const MAX_DEPTH: usize = 32;
@@ -458,6 +467,8 @@ impl Describer<'_> {
         let mut required = Vec::new();
         for (name, field) in &record.fields {
             let inner = joined(path, name.label());
+            let apart = self.apart(record, env, name.label(), path);
+            let (field, env) = apart.as_ref().map_or((field, env), |(field, env)| (field, env));
             let (mut schema, is_required) = self.of_field(field, env, &inner, depth + 1);
             if let Some(doc) = field.metadata.0.as_ref().and_then(|metadata| metadata.doc.as_ref()) {
                 schema.insert("description".into(), json!(doc.trim()));
@@ -475,6 +486,64 @@ impl Describer<'_> {
             schema.insert("x-kubernetes-preserve-unknown-fields".into(), json!(true));
         }
         schema
+    }
+
+    /// A field of the record, where what an instance may set of the others is unknown. None: there is nothing of that.
+    fn apart(
+        &mut self,
+        record: &RecordData,
+        env: &Environment,
+        name: &str,
+        path: &str,
+    ) -> Option<(Field, Environment)> {
+        let unknown = self.unknown_fields(record, env, Some(name), path, 0);
+        if unknown.is_empty() {
+            return None;
+        }
+        let others = NickelValue::record_posless(RecordData::with_field_values(unknown));
+        let whole = NickelValue::record_posless(record.clone());
+        let mode = MergeMode::Standard(Label::default().into());
+        let merged = self.context.machine().merge(whole, env.clone(), others, Environment::new(), PosIdx::NONE, mode);
+        let merged = self.eval(merged.ok()?)?;
+        Some((field_of(&merged.value, name)?, merged.env))
+    }
+
+    /// What to merge with the record, so that all fails in it that an instance may set.
+    fn unknown_fields(
+        &mut self,
+        record: &RecordData,
+        env: &Environment,
+        except: Option<&str>,
+        path: &str,
+        depth: usize,
+    ) -> Vec<(LocIdent, NickelValue)> {
+        let mut unknown = Vec::new();
+        for (name, field) in &record.fields {
+            if depth > MAX_DEPTH || except == Some(name.label()) {
+                continue;
+            }
+            let inner = joined(path, name.label());
+            let Some(value) = field.value.clone().filter(|_| !is_default(field)) else {
+                unknown.push((*name, self.unknown(&inner)));
+                continue;
+            };
+            let whole = RuntimeContract::apply_all(value, field.pending_contracts.iter().cloned(), PosIdx::NONE);
+            let Some(evaluated) = self.eval(Closure { value: whole, env: env.clone() }) else { continue };
+            let Some(Container::Alloc(nested)) = evaluated.value.as_record() else { continue };
+            let fields = self.unknown_fields(nested, &evaluated.env, None, &inner, depth + 1);
+            if !fields.is_empty() {
+                let nested = NickelValue::record_posless(RecordData::with_field_values(fields));
+                unknown.push((*name, self.context.vm.cache.add(nested.into(), BindingType::Normal).into()));
+            }
+        }
+        unknown
+    }
+
+    /// A value that fails. Merging wants values that are not constants in the cache.
+    fn unknown(&mut self, path: &str) -> NickelValue {
+        let failure = EvalErrorKind::Other(format!("{UNKNOWN}{path}"), PosIdx::NONE);
+        let value = NickelValue::from(Term::RuntimeError(Box::new(failure)));
+        self.context.vm.cache.add(value.into(), BindingType::Normal).into()
     }
 
     /// Its schema, and whether it has to be there.
@@ -497,16 +566,18 @@ impl Describer<'_> {
         let evaluated = self.context.machine().eval_full_for_export_closure(Closure { value: whole, env: env.clone() });
         match evaluated.map(|value| serde_json::to_value(&value)) {
             Ok(Ok(value)) => {
-                let priority = field.metadata.0.as_ref().map(|metadata| &metadata.priority);
-                if !matches!(priority, Some(MergePriority::Bottom)) {
+                if !is_default(field) {
                     schema.insert("enum".into(), json!([value]));
                 }
                 schema.insert("default".into(), value);
             }
             Ok(Err(error)) => self.told.faults.push(json!({ "path": path, "what": error.to_string() })),
             Err(error) => {
-                let failure = errors::failure(self.context, error.into());
-                self.told.faults.push(json!({ "path": path, "what": failure.message }));
+                let what = match unknown_place(&error) {
+                    Some(place) => computed(field, place),
+                    None => errors::failure(self.context, error.into()).message,
+                };
+                self.told.faults.push(json!({ "path": path, "what": what }));
             }
         }
         (schema, false)
@@ -595,6 +666,26 @@ impl Describer<'_> {
             }
         }
     }
+}
+
+/// Whether an instance may give it another value.
+fn is_default(field: &Field) -> bool {
+    field.metadata.0.as_ref().is_some_and(|metadata| matches!(metadata.priority, MergePriority::Bottom))
+}
+
+/// The place of the unknown value that an evaluation needed.
+fn unknown_place(error: &EvalError) -> Option<&str> {
+    match &error.error {
+        EvalErrorKind::Other(words, _) => words.strip_prefix(UNKNOWN),
+        _ => None,
+    }
+}
+
+fn computed(field: &Field, from: &str) -> String {
+    let value = if is_default(field) { "default" } else { "value" };
+    format!(
+        "its {value} is computed from {from}, and a CRD can't compute anything: make it optional, and compute it in the node"
+    )
 }
 
 fn is_refusal(evaluated: Result<Closure, EvalError>) -> bool {

@@ -131,6 +131,52 @@ fn a_default_that_breaks_its_own_contract_is_a_fault() {
     assert!(said["faults"][0]["what"].as_str().unwrap().contains("size"), "{said}");
 }
 
+/// The default of a CRD is a constant, and an instance may set what it was computed from.
+#[test]
+fn a_default_that_is_computed_from_what_an_instance_may_set_is_a_fault() {
+    let said = described(
+        r#"{
+          host | String | default = "shop.local",
+          url | String | default = "https://%{host}/",
+          part = { path | String | default = "/", whole | String | default = "%{path}?", away | String | default = host },
+          name | String | optional,
+          title | String | default = name,
+          about | String | default = part.path,
+          items | Array { a | String, b | String | default = a },
+          fixed = 2,
+          twice | Number | default = fixed * 2,
+        }"#,
+    );
+    let mut faults: Vec<_> = said["faults"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|each| {
+            let what = each["what"].as_str().unwrap();
+            let from = what.strip_prefix("its default is computed from ").and_then(|rest| rest.split(',').next());
+            (each["path"].as_str().unwrap(), from.unwrap_or(what))
+        })
+        .collect();
+    faults.sort_unstable();
+    assert_eq!(
+        faults,
+        [
+            ("about", "part.path"),
+            ("items[].b", "items[].a"),
+            ("part.away", "host"),
+            ("part.whole", "part.path"),
+            ("title", "name"),
+            ("url", "host"),
+        ],
+        "{said}"
+    );
+    let fields = &said["schema"]["properties"];
+    assert_eq!(fields["url"], json!({ "type": "string" }));
+    assert_eq!(fields["host"]["default"], "shop.local");
+    assert_eq!(fields["part"]["properties"]["path"]["default"], "/");
+    assert_eq!(fields["twice"], json!({ "type": "number", "default": 4 }));
+}
+
 /// A schema of one of its parts would refuse what the others accept.
 #[test]
 fn a_contract_that_accepts_more_than_the_one_that_answers_is_opaque() {
