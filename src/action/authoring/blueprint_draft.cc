@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 
+#include "action/authoring/live_fields.h"
 #include "apply/fields/server_fields.h"
 #include "apply/order/order.h"
 #include "apply/order/references.h"
@@ -220,6 +221,9 @@ class Draft {
     std::set<std::string> namespaces;
     for (Object& object : objects_) {
       apply::take_server_fields(object, true);
+      if (const std::vector<std::string> taken = take_live_fields(object); !taken.empty())
+        warn("{} is drafted without {}: a cluster gave it that; add back what every instance shall have",
+             object.key().display(), join(taken, ", "));
       Value& metadata = object.mutable_value()["metadata"];
       if (Value* const annotations = metadata.find("annotations")) {
         annotations->erase("kubectl.kubernetes.io/last-applied-configuration");
