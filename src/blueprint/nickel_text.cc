@@ -11,14 +11,19 @@ namespace {
 
 using encoding::Value;
 
-constexpr std::array<std::string_view, 20> kReserved = {
-    "let",    "in",     "fun", "if",      "then", "else",     "match",    "null",  "true",    "false",
-    "import", "forall", "rec", "default", "doc",  "optional", "priority", "force", "include", "or"};
+// Its lexer's tokens (nickel-lang-parser, lexer.rs), those that a later version may make reserved too.
+constexpr auto kReserved = std::to_array<std::string_view>(
+    {"Array",  "Bool", "Dyn",    "Number", "String", "as",      "default", "doc",          "else",
+     "false",  "force", "forall", "fun",   "if",     "import",  "in",      "include",      "let",
+     "match",  "merge", "null",   "or",    "optional", "priority", "rec",  "not_exported", "then",
+     "true"});
 
+// _*[a-zA-Z][_a-zA-Z0-9-']*
 bool is_identifier(std::string_view name) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  const auto is_part = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-'; };
-  return !name.empty() && is_letter(name.front()) && std::ranges::all_of(name, is_part) &&
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto is_part = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_'; };
+  const auto first = std::ranges::find_if(name, [](char c) { return c != '_'; });
+  return first != name.end() && is_letter(*first) && std::ranges::all_of(name, is_part) &&
          std::ranges::find(kReserved, name) == kReserved.end();
 }
 

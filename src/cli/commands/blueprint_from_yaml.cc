@@ -1,10 +1,14 @@
 // mistctl blueprint from-yaml.
 
+#include "action/authoring/blueprint_cases.h"
 #include "action/authoring/blueprint_draft.h"
+#include "action/authoring/blueprint_source.h"
 #include "base/text.h"
+#include "blueprint/evaluator.h"
 #include "cli/blueprint_flags.h"
 #include "cli/commands.h"
 #include "cli/new_files.h"
+#include "cli/package_flags.h"
 #include "cli/parse/invocation.h"
 #include "cli/templates.h"
 #include "encoding/json.h"
@@ -24,7 +28,7 @@ constexpr Flag kFlags[] = {
      .help = "Manifests: a file, a directory (its *.yaml, *.yml and *.json), or - for standard input",
      .completion = Completion::File},
     kBlueprintGroupFlag};
-constexpr FlagGroup kGroups[] = {{"Flags", kFlags}};
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kSandboxFlags};
 constexpr Example kExamples[] = {
     {"mistctl blueprint from-yaml web-app -f deploy/", "A draft from the manifests in a directory"},
     {"kubectl get deploy,svc -o yaml | mistctl blueprint from-yaml web -f -",
@@ -57,6 +61,21 @@ Status read_into(World& world, const std::string& name, std::map<std::string, st
       .with_hint("*.yaml, *.yml and *.json of the directory itself are read");
 }
 
+// A field that Nickel reads as something else would make a draft of which nothing works.
+Status check_draft(const Invocation& invocation, const std::string& name, const Path& directory,
+                   const action::BlueprintDraft& draft, World& world) {
+  action::BlueprintSource source{.name = name, .path = directory, .files = {}};
+  source.files.emplace(blueprint::kEntry, draft.files.at(std::string(blueprint::kEntry)));
+  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+  MIST_TRY(blueprint::Evaluator evaluator, blueprint::Evaluator::of(name, source.files, *renderer));
+  const auto described = evaluator.describe(world.context);
+  if (described.ok()) return {};
+  return action::shown_error(source, described.error())
+      .with_frame("while evaluating the draft")
+      .with_hint(fmt::format("this is a defect of mistctl; the draft is in {}, for you to fix it",
+                             escape_controls(directory.string())));
+}
+
 void report(const action::BlueprintDraft& draft, const Path& directory, World& world) {
   for (const action::DraftedField& field : draft.fields)
     world.events->info(fmt::format("spec.{} is {} of {} in the manifests", field.name,
@@ -85,6 +104,7 @@ Result<ExitCode> run_from_yaml(const Invocation& invocation, World& world) {
   Path directory = invocation.argument("DIR");
   if (directory.empty()) directory = name;
   MIST_TRY_VOID(write_new_files(world, directory, draft.files));
+  MIST_TRY_VOID(check_draft(invocation, name, directory, draft, world));
   world.out.write(directory.string() + "\n");
   report(draft, directory, world);
   return ExitCode::Ok;
