@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "base/text.h"
 #include "blueprint/schema_change.h"
+#include "blueprint/structural_schema.h"
 
 namespace mist::blueprint {
 namespace {
 
 constexpr std::string_view kPreserve = "x-kubernetes-preserve-unknown-fields";
-constexpr std::string_view kIntOrString = "x-kubernetes-int-or-string";
 
 struct ModeWord {
   std::string_view word;
@@ -21,25 +22,6 @@ constexpr std::array<ModeWord, 3> kModes{
 
 Value texts_value(const std::vector<std::string>& texts) {
   return Value(Value::Array(texts.begin(), texts.end()));
-}
-
-// A structural schema has a type everywhere, or says that anything goes.
-void complete(Value& schema) {
-  if (!schema.is_object()) return;
-  const std::string type(schema.string_at("type"));
-  const bool has_fields =
-      schema.find("properties") != nullptr || schema.find("additionalProperties") != nullptr;
-  if ((type.empty() && !schema.is_true_at(kIntOrString)) || (type == "object" && !has_fields))
-    schema.set(kPreserve, true);
-  if (type == "array" && schema.find("items") == nullptr)
-    schema.set("items", Value::object({{kPreserve, true}}));
-  // Its words are all that the schema takes, and null is none of them.
-  if (Value* words = schema.find("enum"); words != nullptr && schema.is_true_at("nullable"))
-    words->push_back(nullptr);
-  for (const std::string_view part : {"items", "additionalProperties"})
-    if (Value* inner = schema.find(part)) complete(*inner);
-  if (Value* properties = schema.find("properties"); properties != nullptr && properties->is_object())
-    for (Value::Member& each : properties->as_object()) complete(each.value);
 }
 
 Value any_object() { return Value::object({{"type", "object"}, {kPreserve, true}}); }
@@ -92,6 +74,7 @@ class ResourceReader {
                               .deprecated = std::string(each.value.string_at("deprecated"))};
       version.spec = schema_of("spec", each.key);
       version.status = schema_of("status", each.key);
+      version.spec_required = is_spec_required(version.spec, each.key);
       if (kind_.is_true_at("has_spec") && each.key == kind_.string_at("version") && version.spec.is_null())
         refuse(fmt::format("the contract of the spec in version {} could not be described", each.key));
       resource_.versions.push_back(std::move(version));
@@ -115,8 +98,33 @@ class ResourceReader {
       refuse(fmt::format(
           "the contract of the {} in version {} is one of a {}, and a custom resource has a record there",
           part, version, schema.string_at("type")));
-    complete(schema);
+    const auto placed = [&](std::string_view path) { return fmt::format("{}{}", part, path); };
+    if (part == "status") make_room_for_conditions(schema, version);
+    for (const SchemaPlace& each : make_structural(schema))
+      resource_.unsaid.push_back({version, placed(each.path), each.what});
+    for (const SchemaPlace& each : refused_by_server(schema))
+      refuse(fmt::format("the contract of {} in version {}: {}", placed(each.path), version, each.what));
     return schema;
+  }
+
+  // Beside fields with names the server takes no schema of all others.
+  void make_room_for_conditions(Value& schema, const std::string& version) {
+    if (!schema.erase("additionalProperties")) return;
+    schema.set(kPreserve, true);
+    resource_.unsaid.push_back({version, "status", "a contract of each of its fields"});
+  }
+
+  // Where the contract refuses a spec in which nothing is set, there is no default for a missing one.
+  bool is_spec_required(const Value& spec, const std::string& version) const {
+    if (spec.is_null()) return false;
+    if (spec.find("required") != nullptr) return true;
+    if (!asks_of_empty(spec)) return false;
+    Value whole = Value::object();
+    fill_defaults(spec, whole);
+    const Value* const takes_empty =
+        contracts_->at_path({fmt::format("spec/{}", version), "takes_empty"});
+    return static_cast<std::int64_t>(whole.size()) < spec.int_at("minProperties") ||
+           (takes_empty != nullptr && *takes_empty == Value(false));
   }
 
   static void take_notes(const Value& said, std::string_view list, std::string_view part,
@@ -241,11 +249,14 @@ Value version_of(const CustomResource& resource, const ResourceVersion& version)
   properties.set("spec", version.spec.is_null() ? any_object() : version.spec);
   properties.set("status", status_schema(version.status));
   Value root = Value::object({{"type", "object"}});
-  if (version.spec.find("required") != nullptr) {
+  if (version.spec_required) {
     root.set("required", Value::array({"spec"}));
   } else {
-    // Nothing has to be set, so the spec may be missing, and its fields get their defaults all the same.
-    properties["spec"].set("default", Value::object());
+    // Nothing has to be set, so the spec may be missing, and its fields get their defaults all the same. The
+    // server holds the default against rules as it stands here.
+    Value missing = Value::object();
+    if (asks_of_empty(version.spec)) fill_defaults(version.spec, missing);
+    properties["spec"].set("default", std::move(missing));
   }
   root.set("properties", std::move(properties));
   Value made = Value::object({{"name", version.name},

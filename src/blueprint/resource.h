@@ -34,6 +34,7 @@ struct ResourceVersion {
   bool served = true;
   std::string deprecated = {};   ///< a warning for clients; empty: it isn't
   Value spec = {}, status = {};  ///< structural schemas; null: no contract
+  bool spec_required = false;    ///< else one that is missing counts as one in which nothing is set
 };
 
 struct ResourceColumn {

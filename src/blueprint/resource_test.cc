@@ -104,6 +104,62 @@ TEST(Resource, ASpecInWhichNothingHasToBeSetMayBeMissing) {
   EXPECT_EQ(*root.at_path({"properties", "spec", "default"}), Value::object());
 }
 
+// The root of the CRD's only version, with this spec.
+Value root_of(std::string_view spec, std::string_view more = "") {
+  const Read found = read(yaml(fmt::format(
+      "kind: {{group: example.com, version: v1, kind: K, crd: {{mode: manage, stored: v1, versions: {{v1: "
+      "{{served: true}}}}}}}}\ncontracts: {{spec/v1: {{schema: {}{}}}}}",
+      spec, more)));
+  EXPECT_THAT(found.faults, IsEmpty());
+  return *crd_of({"example.com", "v1", "K"}, *found.resource)
+              .at_path({"spec", "versions"})
+              ->as_array()
+              .front()
+              .at_path({"schema", "openAPIV3Schema"});
+}
+
+TEST(Resource, ADefaultSpecIsWholeWhereRulesAreHeldAgainstIt) {
+  const Value root = root_of(
+      "{type: object, properties: {a: {type: integer, default: 1}, b: {type: object, default: {}, properties: {c: "
+      "{type: string, default: x}}}}, x-kubernetes-validations: [{rule: self.a > 0}]}");
+  EXPECT_EQ(root.find("required"), nullptr);
+  EXPECT_EQ(*root.at_path({"properties", "spec", "default"}), yaml("{a: 1, b: {c: x}}"));
+}
+
+TEST(Resource, ASpecOfWhichTheContractRefusesAnEmptyOneHasToBeThere) {
+  const std::string_view one_of =
+      "{type: object, properties: {a: {type: string}, b: {type: string}}, x-kubernetes-validations: [{rule: "
+      "has(self.a) != has(self.b)}]}";
+  const Value ruled = root_of(one_of, ", takes_empty: false");
+  EXPECT_EQ(*ruled.find("required"), yaml("[spec]"));
+  EXPECT_EQ(ruled.at_path({"properties", "spec", "default"}), nullptr);
+  const Value few = root_of("{type: object, minProperties: 1, additionalProperties: {type: string}}");
+  EXPECT_EQ(*few.find("required"), yaml("[spec]"));
+}
+
+TEST(Resource, AStatusThatIsAMapHasRoomForConditions) {
+  const Read found = read(yaml(changed("schema: {type: object, required: [address], properties: {address: {type: "
+                                       "string}}}",
+                                       "schema: {type: object, additionalProperties: {type: string}}")));
+  EXPECT_THAT(found.faults, IsEmpty());
+  const Value crd = crd_of({"example.com", "v1", "Gateway"}, *found.resource);
+  const Value& status = *crd.at_path({"spec", "versions"})
+                             ->as_array()
+                             .front()
+                             .at_path({"schema", "openAPIV3Schema", "properties", "status"});
+  EXPECT_EQ(status.find("additionalProperties"), nullptr);
+  EXPECT_TRUE(status.is_true_at("x-kubernetes-preserve-unknown-fields"));
+  EXPECT_NE(status.at_path({"properties", "conditions"}), nullptr);
+  EXPECT_EQ(found.resource->unsaid.back().path, "status");
+}
+
+TEST(Resource, WhatTheServerWouldRefuseIsAFault) {
+  EXPECT_THAT(read(yaml(changed("hosts: {type: array}", "hosts: {type: array, x-kubernetes-list-type: set, items: "
+                                                        "{type: string, nullable: true}}")))
+                  .faults,
+              ElementsAre("the contract of spec.hosts in version v1: items of a list with Unique can't be null"));
+}
+
 TEST(Resource, RefusesWhatCannotBecomeACrd) {
   EXPECT_THAT(read(yaml(changed("group: example.com", "group: example"))).faults,
               Contains(HasSubstr("can't be the API group")));

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/text.h"
+#include "blueprint/structural_schema.h"
 #include "encoding/json.h"
 
 namespace mist::blueprint {
@@ -153,6 +154,7 @@ class Comparer {
     const Value *a = before.find("x-kubernetes-validations"), *b = after.find("x-kubernetes-validations");
     if (b == nullptr || !b->is_array()) return;
     for (const Value& each : b->as_array()) {
+      if (keeps_unchanged(each)) continue;
       const bool is_known =
           a != nullptr && a->is_array() && std::ranges::any_of(a->as_array(), [&](const Value& one) {
             return one.string_at("rule") == each.string_at("rule");

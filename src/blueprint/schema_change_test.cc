@@ -37,6 +37,9 @@ TEST(SchemaChange, WhatTakesMoreBreaksNothing) {
             "{type: object, additionalProperties: {type: string}}"},
            {"{type: object, additionalProperties: {type: integer}}",
             "{type: object, additionalProperties: {type: integer}, properties: {a: {type: number}}}"},
+           {"{type: object, properties: {a: {type: string}}}",
+            "{type: object, properties: {a: {type: string}}, x-kubernetes-validations: [{rule: '!has(oldSelf.a) || "
+            "has(self.a)'}]}"},
            {"{type: object, x-kubernetes-preserve-unknown-fields: true}",
             "{type: object, x-kubernetes-preserve-unknown-fields: true, properties: {a: "
             "{x-kubernetes-preserve-unknown-fields: true}}}"}})

@@ -6,6 +6,7 @@
 #include "apply/marks.h"
 #include "base/text.h"
 #include "blueprint/evaluator.h"
+#include "blueprint/structural_schema.h"
 #include "encoding/yaml.h"
 
 namespace mist::action {
@@ -28,24 +29,6 @@ std::string name_of(const Path& directory) {
 void take_definitions(const std::vector<Value>& documents, std::vector<Value>& definitions) {
   for (const Value& each : documents)
     if (each.string_at("kind") == "CustomResourceDefinition") definitions.push_back(each);
-}
-
-// Structural defaulting: what is missing gets the default of its property, and that the ones within it.
-void add_defaults(const Value& schema, Value& value) {
-  if (const Value* const items = schema.find("items"); items != nullptr && value.is_array())
-    for (Value& each : value.as_array()) add_defaults(*items, each);
-  if (!value.is_object()) return;
-  if (const Value* const properties = schema.find("properties");
-      properties != nullptr && properties->is_object())
-    for (const Value::Member& property : properties->as_object()) {
-      if (const Value* const fallback = property.value.find("default");
-          fallback != nullptr && value.find(property.key) == nullptr)
-        value.set(property.key, *fallback);
-      if (Value* const there = value.find(property.key)) add_defaults(property.value, *there);
-    }
-  if (const Value* const others = schema.find("additionalProperties");
-      others != nullptr && others->is_object())
-    for (Value::Member& member : value.as_object()) add_defaults(*others, member.value);
 }
 
 // `entry`: what is its blueprint.ncl.
@@ -124,7 +107,7 @@ void BlueprintSource::fill_defaults(const blueprint::Blueprint& blueprint, Value
     for (const Value& one : versions->as_array())
       if (version == fmt::format("{}/{}", each.string_at({"spec", "group"}), one.string_at("name")))
         if (const Value* const schema = one.at_path({"schema", "openAPIV3Schema"}))
-          add_defaults(*schema, instance);
+          blueprint::fill_defaults(*schema, instance);
   }
 }
 

@@ -90,11 +90,21 @@ pub fn described(context: &mut Context, program: &NickelValue) -> Option<Value> 
             };
             let schema = describer.of_field_contracts(field, &contracts.env, "", 0);
             let Told { unsaid, beyond, faults } = describer.told;
-            let said = json!({ "schema": schema, "unsaid": unsaid, "beyond": beyond, "faults": faults });
+            let takes_empty = takes_empty(context, field, &contracts.env);
+            let said = json!({
+                "schema": schema, "unsaid": unsaid, "beyond": beyond, "faults": faults, "takes_empty": takes_empty,
+            });
             found.insert(name.label().to_owned(), said);
         }
     }
     Some(Value::Object(found))
+}
+
+/// Whether the contracts of a field accept a record in which nothing is set, with all their defaults.
+fn takes_empty(context: &mut Context, field: &Field, env: &Environment) -> bool {
+    let contracts = field.pending_contracts.iter().cloned();
+    let value = RuntimeContract::apply_all(NickelValue::empty_record(), contracts, PosIdx::NONE);
+    exported(context, Closure { value, env: env.clone() }).is_some()
 }
 
 fn field_of(value: &NickelValue, name: &str) -> Option<Field> {

@@ -131,6 +131,15 @@ fn a_default_that_breaks_its_own_contract_is_a_fault() {
     assert!(said["faults"][0]["what"].as_str().unwrap().contains("size"), "{said}");
 }
 
+#[test]
+fn whether_nothing_may_be_set_is_said() {
+    assert_eq!(described(r#"{ a | Number | default = 1, b | String | optional }"#)["takes_empty"], true);
+    assert_eq!(described("{ a | String }")["takes_empty"], false);
+    let one_of = "std.contract.all_of [{ a | String | optional }, std.contract.from_predicate (fun r => \
+                  std.record.has_field \"a\" r)]";
+    assert_eq!(described(one_of)["takes_empty"], false);
+}
+
 /// The default of a CRD is a constant, and an instance may set what it was computed from.
 #[test]
 fn a_default_that_is_computed_from_what_an_instance_may_set_is_a_fault() {

@@ -1,0 +1,273 @@
+#include "blueprint/structural_schema.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace mist::blueprint {
+namespace {
+
+constexpr std::string_view kKeepsUnknown = "x-kubernetes-preserve-unknown-fields",
+                           kEitherType = "x-kubernetes-int-or-string",
+                           kRules = "x-kubernetes-validations", kListKind = "x-kubernetes-list-type",
+                           kMapKeys = "x-kubernetes-list-map-keys", kBefore = "oldSelf";
+// Of mistletoe-contracts.ncl.
+constexpr std::string_view kUnchangedRule = "self == oldSelf";
+constexpr std::array<std::string_view, 4> kCombined{"allOf", "anyOf", "oneOf", "not"};
+// Identifiers that CEL reserves; a field of that name is written __name__ (KEP-2876).
+constexpr std::array<std::string_view, 21> kCelWords{
+    "true",     "false",     "null", "in", "as",  "break", "const",   "continue", "else",   "for", "function", "if",
+    "import",   "let",       "loop", "package", "namespace", "return", "var", "void", "while"};
+
+using FieldSteps = std::vector<std::string>;
+
+Value::Array rules_of(const Value& schema) {
+  const Value* rules = schema.find(kRules);
+  return rules != nullptr && rules->is_array() ? rules->as_array() : Value::Array();
+}
+
+Value* fields_of(Value& schema) {
+  Value* fields = schema.find("properties");
+  return fields != nullptr && fields->is_object() ? fields : nullptr;
+}
+
+const Value* fields_of(const Value& schema) {
+  const Value* fields = schema.find("properties");
+  return fields != nullptr && fields->is_object() ? fields : nullptr;
+}
+
+bool is_required(const Value& schema, const std::string& name) {
+  const Value* all = schema.find("required");
+  return all != nullptr && all->is_array() &&
+         std::ranges::find(all->as_array(), Value(name)) != all->as_array().end();
+}
+
+bool is_always_there(const Value& schema, const Value::Member& field) {
+  return is_required(schema, field.key) || field.value.find("default") != nullptr;
+}
+
+void give_types(Value& schema) {
+  const std::string type(schema.string_at("type"));
+  const bool has_fields =
+      schema.find("properties") != nullptr || schema.find("additionalProperties") != nullptr;
+  if ((type.empty() && !schema.is_true_at(kEitherType)) || (type == "object" && !has_fields))
+    schema.set(kKeepsUnknown, true);
+  if (type == "array" && schema.find("items") == nullptr)
+    schema.set("items", Value::object({{kKeepsUnknown, true}}));
+  // Its words are all that the schema takes, and null is none of them.
+  if (Value* words = schema.find("enum"); words != nullptr && schema.is_true_at("nullable"))
+    words->push_back(nullptr);
+}
+
+// Of fields with names, and of each field; and of what is a number or a text, and anything.
+void choose_keywords(Value& schema, const std::string& path, std::vector<SchemaPlace>& unasked) {
+  if (schema.is_true_at(kEitherType)) schema.erase(kKeepsUnknown);
+  if (schema.find("properties") == nullptr || !schema.erase("additionalProperties")) return;
+  unasked.push_back({path, "a contract of each of its fields, beside that of fields with names"});
+}
+
+std::string_view cel_escape(char c) {
+  switch (c) {
+    case '.':
+      return "__dot__";
+    case '-':
+      return "__dash__";
+    case '/':
+      return "__slash__";
+    default:
+      return {};
+  }
+}
+
+// As rules name a field (KEP-2876); empty: no rule can.
+std::string cel_name(std::string_view name) {
+  if (std::ranges::find(kCelWords, name) != kCelWords.end()) return fmt::format("__{}__", name);
+  std::string escaped;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    const bool is_digit = c >= '0' && c <= '9';
+    if (name.substr(i, 2) == "__") {
+      escaped += "__underscores__";
+      ++i;
+    } else if (const std::string_view word = cel_escape(c); !word.empty()) {
+      escaped += word;
+    } else if (c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (is_digit && i > 0)) {
+      escaped += c;
+    } else {
+      return {};
+    }
+  }
+  return escaped;
+}
+
+// "has(self.a) && has(self.a.b)"; empty: no rule can say it.
+std::string has_all(std::string_view from, const FieldSteps& path) {
+  std::string words, place(from);
+  for (const std::string& each : path) {
+    const std::string name = cel_name(each);
+    if (name.empty()) return {};
+    place += "." + name;
+    words += fmt::format("{}has({})", words.empty() ? "" : " && ", place);
+  }
+  return words;
+}
+
+// The fields within `schema` that can't be changed, as far as rules of it can name them.
+std::vector<FieldSteps> unchanged_in(const Value& schema) {
+  std::vector<FieldSteps> found;
+  const auto is_unchanged = [](const Value& rule) { return rule.string_at("rule") == kUnchangedRule; };
+  if (std::ranges::any_of(rules_of(schema), is_unchanged)) found.emplace_back();
+  const Value* fields = fields_of(schema);
+  if (!found.empty() || fields == nullptr || schema.is_true_at("nullable")) return found;
+  for (const Value::Member& each : fields->as_object())
+    for (const FieldSteps& rest : unchanged_in(each.value)) {
+      FieldSteps path{each.key};
+      path.insert(path.end(), rest.begin(), rest.end());
+      found.push_back(std::move(path));
+    }
+  return found;
+}
+
+// The server skips a rule about the value before where there is none, or none any more: a field that was
+// removed could be set anew. So the record around it, and each around that, has to see to it.
+void keep_unchanged(Value& schema, const std::string& path, std::vector<SchemaPlace>& unasked) {
+  const Value* fields = fields_of(schema);
+  if (fields == nullptr) return;
+  Value::Array rules = rules_of(schema);
+  const std::size_t before = rules.size();
+  for (const Value::Member& each : fields->as_object()) {
+    if (is_always_there(schema, each)) continue;
+    for (const FieldSteps& rest : unchanged_in(each.value)) {
+      FieldSteps place{each.key};
+      place.insert(place.end(), rest.begin(), rest.end());
+      const std::string was = has_all("oldSelf", place), is = has_all("self", place);
+      const std::string shown = join(place, ".");
+      if (was.empty()) {
+        unasked.push_back({path + "." + shown, "that it can't be removed"});
+        continue;
+      }
+      rules.push_back(Value::object(
+          {{"rule", place.size() == 1 ? fmt::format("!{} || {}", was, is) : fmt::format("!({}) || ({})", was, is)},
+           {"message", fmt::format("{} can't be removed once it is set", shown)}}));
+    }
+  }
+  if (rules.size() > before) schema.set(kRules, Value(std::move(rules)));
+}
+
+void fill_default(Value& schema) {
+  if (Value* given = schema.find("default"); given != nullptr && given->is_object() && asks_of_empty(schema)) {
+    Value whole = *given;
+    fill_defaults(schema, whole);
+    *given = std::move(whole);
+  }
+}
+
+// Those within it before it.
+void structure(Value& schema, const std::string& path, std::vector<SchemaPlace>& unasked) {
+  if (!schema.is_object()) return;
+  give_types(schema);
+  choose_keywords(schema, path, unasked);
+  if (Value* items = schema.find("items")) structure(*items, path + "[]", unasked);
+  if (Value* others = schema.find("additionalProperties")) structure(*others, path + ".*", unasked);
+  if (Value* fields = fields_of(schema))
+    for (Value::Member& each : fields->as_object())
+      structure(each.value, path + "." + each.key, unasked);
+  keep_unchanged(schema, path, unasked);
+  fill_default(schema);
+}
+
+class Refusals {
+ public:
+  // `correlated`: the server can tell which value of before this one was.
+  void look_at(const Value& schema, const std::string& path, bool correlated) {
+    if (!schema.is_object()) return;
+    if (!correlated && std::ranges::any_of(rules_of(schema), [](const Value& rule) {
+          return rule.string_at("rule").contains(kBefore);
+        }))
+      say(path, "a rule about the value before, as Unchanged is, can't be within a list without KeyedBy: "
+                "nothing says which item was which");
+    const std::string_view list = schema.string_at(kListKind);
+    if (const Value* items = schema.find("items")) {
+      look_at_items(schema, *items, list, path);
+      look_at(*items, path + "[]", correlated && list == "map");
+    }
+    if (const Value* others = schema.find("additionalProperties"))
+      look_at(*others, path + ".*", correlated);
+    if (const Value* fields = fields_of(schema))
+      for (const Value::Member& each : fields->as_object())
+        look_at(each.value, path + "." + each.key, correlated);
+  }
+
+  std::vector<SchemaPlace> found;
+
+ private:
+  void say(const std::string& path, std::string what) { found.push_back({path, std::move(what)}); }
+
+  void look_at_items(const Value& schema, const Value& items, std::string_view list, const std::string& path) {
+    if (list != "set" && list != "map") return;
+    const std::string_view name = list == "set" ? "Unique" : "KeyedBy", type = items.string_at("type");
+    if (items.is_true_at("nullable")) say(path, fmt::format("items of a list with {} can't be null", name));
+    if (list == "set" && (type == "object" || type == "array"))
+      say(path, "items of a list with Unique are texts, numbers or booleans; for records there is KeyedBy");
+    if (list == "map")
+      for (const std::string& key : schema.texts_at(kMapKeys)) look_at_key(items, key, path);
+  }
+
+  void look_at_key(const Value& items, const std::string& key, const std::string& path) {
+    const Value* const fields = fields_of(items);
+    const Value* const field = fields == nullptr ? nullptr : fields->find(key);
+    if (field == nullptr) return say(path, fmt::format("its items have no field {}, the key of KeyedBy", key));
+    const std::string_view type = field->string_at("type");
+    if (type == "object" || type == "array")
+      say(path, fmt::format("{}, the key of KeyedBy, has to be a text, a number or a boolean", key));
+    if (field->is_true_at("nullable"))
+      say(path, fmt::format("{}, the key of KeyedBy, can't be null", key));
+    if (!is_required(items, key) && field->find("default") == nullptr)
+      say(path, fmt::format("{}, the key of KeyedBy, has to be required or have a default", key));
+  }
+};
+
+}  // namespace
+
+std::vector<SchemaPlace> make_structural(Value& schema) {
+  std::vector<SchemaPlace> unasked;
+  structure(schema, "", unasked);
+  return unasked;
+}
+
+std::vector<SchemaPlace> refused_by_server(const Value& schema) {
+  Refusals refusals;
+  refusals.look_at(schema, "", true);
+  return std::move(refusals.found);
+}
+
+bool asks_of_empty(const Value& schema) {
+  const auto is_about_now = [](const Value& rule) { return !rule.string_at("rule").contains(kBefore); };
+  return schema.int_at("minProperties") > 0 || std::ranges::any_of(rules_of(schema), is_about_now) ||
+         std::ranges::any_of(kCombined, [&](std::string_view each) { return schema.find(each) != nullptr; });
+}
+
+bool keeps_unchanged(const Value& rule) {
+  const std::string_view words = rule.string_at("rule");
+  return words.starts_with("!has(oldSelf.") || words.starts_with("!(has(oldSelf.");
+}
+
+void fill_defaults(const Value& schema, Value& value) {
+  if (const Value* const items = schema.find("items"); items != nullptr && value.is_array())
+    for (Value& each : value.as_array()) fill_defaults(*items, each);
+  if (!value.is_object()) return;
+  if (const Value* const properties = fields_of(schema))
+    for (const Value::Member& property : properties->as_object()) {
+      if (const Value* const fallback = property.value.find("default");
+          fallback != nullptr && value.find(property.key) == nullptr)
+        value.set(property.key, *fallback);
+      if (Value* const there = value.find(property.key)) fill_defaults(property.value, *there);
+    }
+  if (const Value* const others = schema.find("additionalProperties");
+      others != nullptr && others->is_object())
+    for (Value::Member& member : value.as_object()) fill_defaults(*others, member.value);
+}
+
+}  // namespace mist::blueprint

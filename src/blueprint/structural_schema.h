@@ -1,0 +1,40 @@
+#pragma once
+// Structural schemas, which is what the API server takes in a CustomResourceDefinition: a described contract
+// is made one, as far as a schema can ask the same, and what the server would refuse is found before it is
+// asked. The rules are those of apiextensions-apiserver (pkg/apiserver/schema, and validation of
+// CustomResourceDefinitions). Pure; any thread.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "encoding/value.h"
+
+namespace mist::blueprint {
+
+using encoding::Value;
+
+/// A place in a schema, from its root (".hosts[].name"; "" is the root), and something about it.
+struct SchemaPlace {
+  std::string path, what;
+};
+
+/// Gives it a type everywhere, or lets it keep what it doesn't name; makes one of two keywords where the
+/// server takes only one; keeps fields that can't be changed from being removed, which no rule of their own
+/// sees; fills defaults in where the server holds them against rules. Returns what it can no longer ask.
+std::vector<SchemaPlace> make_structural(Value& schema);
+
+/// What the server would refuse, whatever is done about it.
+std::vector<SchemaPlace> refused_by_server(const Value& schema);
+
+/// Whether an empty record can be one that it refuses although nothing in it is required. The server holds a
+/// default against these, and doesn't fill in the defaults of its fields before.
+bool asks_of_empty(const Value& schema);
+
+/// Whether make_structural() wrote the rule, so that a schema has it which asked the same before without it.
+bool keeps_unchanged(const Value& rule);
+
+/// Fills defaults in, as the API server does, into what is there and into defaults.
+void fill_defaults(const Value& schema, Value& value);
+
+}  // namespace mist::blueprint
