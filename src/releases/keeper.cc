@@ -355,10 +355,7 @@ class Visit {
     const bool upgrade = state.deployed.has_value();
     Attempt attempt = attempt_of(object_);
     if (attempt.inputs != inputs) attempt = {inputs, 0};
-    if (upgrade && attempt.failures > spec_.retries && !asked_again()) {
-      // As it says already; another package or other values of the same names are noticed.
-      return Look{.again = spec_.interval};
-    }
+    if (upgrade && attempt.failures > spec_.retries && !asked_again()) return stays_given_up(attempt);
     if (asked_again()) attempt.failures = 0;
     const action::Render render = [&](const action::ReleaseState& now) -> Result<render::RenderedRelease> {
       MIST_TRY(render::RenderedRelease rendered, rendered_now(now, values_, masked_));
@@ -388,6 +385,24 @@ class Visit {
                  .deployed = Deployed{done->package.reference, done->package.digest, done->revision,
                                       generation_of(object_), exports_},
                  .attempt = Attempt{}});
+  }
+
+  // Another package or other values of the same names are noticed. What came between, as a registry that
+  // didn't answer, is over: it says again why it was given up.
+  Look stays_given_up(const Attempt& attempt) {
+    // An operator of an older version kept no words.
+    if (attempt.message.empty()) return Look{.again = spec_.interval};
+    return says({.ready = "False",
+                 .reason = attempt.reason,
+                 .message = attempt.message,
+                 .stalled = given_up_words(attempt.failures)});
+  }
+
+  static std::string given_up_words(int failures) {
+    return fmt::format(
+        "{}; it is tried again when spec, package or values change, or the annotation {} does",
+        failures == 1 ? "the upgrade failed" : fmt::format("the upgrade failed {} times", failures),
+        kReconcileAnnotation);
   }
 
   // `events` outlives what is rendered: it can be rendered again.
@@ -430,18 +445,13 @@ class Visit {
     // The release as it is now: it may have been rolled back.
     const auto now = action::read_release(here, spec_.release, context_, action::LostRevision::Allowed);
     const bool back = upgrade && wrote_ && now.ok() && now->deployed && now->unfinished.empty();
-    if (upgrade && wrote_) ++attempt.failures;
-    const bool over = upgrade && wrote_ && attempt.failures > spec_.retries;
     const std::string_view reason = back ? reason::kRolledBack : reason::kFailed;
+    if (upgrade && wrote_) attempt = {attempt.inputs, attempt.failures + 1, std::string(reason), words};
+    const bool over = upgrade && wrote_ && attempt.failures > spec_.retries;
     tell_once(reason, words);
     events_.warn(words);
     Report report{.ready = "False", .reason = reason, .message = words, .attempt = attempt};
-    if (over)
-      report.stalled =
-          fmt::format("{}; it is tried again when spec, package or values change, or the annotation {} does",
-                      attempt.failures == 1 ? "the upgrade failed"
-                                            : fmt::format("the upgrade failed {} times", attempt.failures),
-                      kReconcileAnnotation);
+    if (over) report.stalled = given_up_words(attempt.failures);
     if (now.ok() && now->deployed) {
       report.deployed = deployed_of(*now->deployed, 0);
       // Those of the status are another revision's: an operator died before it wrote the next ones.

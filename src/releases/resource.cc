@@ -488,6 +488,8 @@ spec:
                   properties:
                     inputs: {type: string}
                     failures: {type: integer, format: int32}
+                    reason: {type: string}
+                    message: {type: string}
                 conditions:
                   type: array
                   x-kubernetes-list-type: map

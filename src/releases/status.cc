@@ -14,18 +14,27 @@ using reconcile::condition;
 
 // The server's limit, with room for what is appended.
 constexpr std::size_t kLongestMessage = 8192;
+constexpr std::string_view kCut = " …";
 
+// One that was shortened before stays as it is.
 std::string shortened(std::string message) {
-  if (message.size() <= kLongestMessage) return message;
+  if (message.size() <= kLongestMessage + kCut.size()) return message;
   std::size_t end = kLongestMessage;
   // Not in the middle of a character.
   while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0U) == 0x80U) --end;
   message.resize(end);
-  return message + " …";
+  return message.append(kCut);
 }
 
 void keep(Value& status, const Value& object, std::string_view key) {
   if (const Value* const kept = object.at_path({"status", key})) status.set(key, *kept);
+}
+
+Value attempt_value(const Attempt& attempt) {
+  Value value = Value::object({{"inputs", attempt.inputs}, {"failures", attempt.failures}});
+  if (!attempt.reason.empty()) value.set("reason", attempt.reason);
+  if (!attempt.message.empty()) value.set("message", shortened(attempt.message));
+  return value;
 }
 
 void set_exports(Value& status, const Value& object, const std::optional<render::PublicExports>& exports) {
@@ -43,7 +52,9 @@ void set_exports(Value& status, const Value& object, const std::optional<render:
 
 Attempt attempt_of(const Value& object) {
   return {std::string(object.string_at({"status", "attempt", "inputs"})),
-          static_cast<int>(object.int_at({"status", "attempt", "failures"}))};
+          static_cast<int>(object.int_at({"status", "attempt", "failures"})),
+          std::string(object.string_at({"status", "attempt", "reason"})),
+          std::string(object.string_at({"status", "attempt", "message"}))};
 }
 
 std::int64_t applied_generation(const Value& object) {
@@ -87,8 +98,7 @@ Value status_of(const Value& object, const Report& report, const std::string& no
       keep(status, object, key);
   }
   const Attempt attempt = report.attempt.value_or(attempt_of(object));
-  if (attempt.failures > 0)
-    status.set("attempt", Value::object({{"inputs", attempt.inputs}, {"failures", attempt.failures}}));
+  if (attempt.failures > 0) status.set("attempt", attempt_value(attempt));
   if (const std::string_view asked = object.string_at({"metadata", "annotations", kReconcileAnnotation});
       !asked.empty())
     status.set("handledReconcileAt", asked);

@@ -28,6 +28,7 @@ inline constexpr std::string_view kDeployed = "Deployed", kProgressing = "Progre
 struct Attempt {
   std::string inputs;  ///< digest of what it was made from; tells nothing of it
   int failures = 0;
+  std::string reason = {}, message = {};  ///< of the last failure, as the condition Ready had them
   friend bool operator==(const Attempt&, const Attempt&) = default;
 };
 

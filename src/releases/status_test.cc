@@ -98,6 +98,27 @@ TEST(ReleaseStatus, CountsFailuresUntilOneTryGoesWell) {
   EXPECT_EQ(attempt_of(failed), Attempt{});
 }
 
+TEST(ReleaseStatus, KnowsWhyTheLastTryFailedAfterAnotherFault) {
+  const Attempt given_up{"sha256:2", 2, std::string(reason::kRolledBack), std::string(9000, 'x')};
+  const Report report{.ready = "False",
+                      .reason = reason::kRolledBack,
+                      .message = given_up.message,
+                      .stalled = "the upgrade failed 2 times",
+                      .attempt = given_up};
+  Value object = with_status(report);
+  const Value before = *object.find("status");
+  object.set("status", status_of(object, {.ready = "False", .reason = reason::kPackage, .message = "no answer"},
+                                 std::string(kBefore)));
+  EXPECT_EQ(apimachinery::condition_of(object, "Stalled"), nullptr);
+  const Attempt kept = attempt_of(object);
+  EXPECT_EQ(kept.reason, reason::kRolledBack);
+  // As the keeper says it again: the very same status, so that it is not written each time.
+  EXPECT_EQ(status_of(object,
+                      {.ready = "False", .reason = kept.reason, .message = kept.message, .stalled = report.stalled},
+                      std::string(kBefore)),
+            before);
+}
+
 TEST(ReleaseStatus, RestsWithWhatWasSaidBefore) {
   Value done = with_status(kDone);
   done.set("status", status_of(done, {.suspended = true}, std::string(kNow)));

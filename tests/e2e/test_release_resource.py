@@ -421,6 +421,30 @@ def an_upgrade_that_fails_goes_back_and_is_given_up(t):
 
 
 @test
+def a_release_that_was_given_up_says_so_again_after_another_fault(t):
+    serve(t)
+    registry(t)
+    publish(t, "db", "1.0.0", config_map("db"))
+    publish(t, "app", "1.0.0", config_map("app", {"a": "1"}))
+    publish(t, "app", "2.0.0", config_map("app", {"a": "2"}), workload("Deployment", "web", state="crash"))
+    operator = Operator(t, "--releases", "own")
+    make(t, "db", package="team/db:1.0.0")
+    make(t, "app", package="team/app:1.0.0", timeout="3s", retries=0, interval="10s", dependsOn=[{"name": "db"}])
+    wait_for(t, "Deployed", "app")
+    change(t, "app", package="team/app:2.0.0")
+    message = wait_for(t, "RolledBack", "app", seconds=180)
+    equal(condition(t, "Stalled", "app").get("status"), "True")
+    remove(t, "db")
+    wait_for(t, "DependencyNotReady", "app", seconds=60)
+    make(t, "db", package="team/db:1.0.0")
+    equal(wait_for(t, "RolledBack", "app", seconds=60), message, "why it was given up")
+    equal(condition(t, "Stalled", "app").get("status"), "True")
+    for name in ("app", "db"):
+        remove(t, name)
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
 def a_release_resource_does_what_its_account_may(t):
     serve(t)
     registry(t)
