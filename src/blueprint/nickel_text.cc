@@ -13,10 +13,9 @@ using encoding::Value;
 
 // Its lexer's tokens (nickel-lang-parser, lexer.rs), those that a later version may make reserved too.
 constexpr auto kReserved = std::to_array<std::string_view>(
-    {"Array",  "Bool", "Dyn",    "Number", "String", "as",      "default", "doc",          "else",
-     "false",  "force", "forall", "fun",   "if",     "import",  "in",      "include",      "let",
-     "match",  "merge", "null",   "or",    "optional", "priority", "rec",  "not_exported", "then",
-     "true"});
+    {"Array", "Bool",   "Dyn",      "Number",   "String", "as",           "default", "doc", "else",  "false",
+     "force", "forall", "fun",      "if",       "import", "in",           "include", "let", "match", "merge",
+     "null",  "or",     "optional", "priority", "rec",    "not_exported", "then",    "true"});
 
 // _*[a-zA-Z][_a-zA-Z0-9-']*
 bool is_identifier(std::string_view name) {

@@ -11,8 +11,8 @@ TEST(NickelText, AFieldIsQuotedUnlessItIsAnIdentifier) {
   for (const std::string_view plain : {"a", "A1", "_a", "__a-b", "string", "Strings", "to_json"})
     EXPECT_EQ(nickel_field(plain), plain);
   // Nickel reads these as types, keywords, patterns or numbers.
-  for (const std::string_view word : {"String", "Number", "Bool", "Dyn", "Array", "as", "include", "not_exported",
-                                      "merge", "_", "__", "_1", "1", "-a", "a.b", "a b", ""})
+  for (const std::string_view word : {"String", "Number", "Bool", "Dyn", "Array", "as", "include",
+                                      "not_exported", "merge", "_", "__", "_1", "1", "-a", "a.b", "a b", ""})
     EXPECT_EQ(nickel_field(word), fmt::format("\"{}\"", word));
 }
 

@@ -121,8 +121,7 @@ class ResourceReader {
     if (!asks_of_empty(spec)) return false;
     Value whole = Value::object();
     fill_defaults(spec, whole);
-    const Value* const takes_empty =
-        contracts_->at_path({fmt::format("spec/{}", version), "takes_empty"});
+    const Value* const takes_empty = contracts_->at_path({fmt::format("spec/{}", version), "takes_empty"});
     return static_cast<std::int64_t>(whole.size()) < spec.int_at("minProperties") ||
            (takes_empty != nullptr && *takes_empty == Value(false));
   }

@@ -120,7 +120,8 @@ Value root_of(std::string_view spec, std::string_view more = "") {
 
 TEST(Resource, ADefaultSpecIsWholeWhereRulesAreHeldAgainstIt) {
   const Value root = root_of(
-      "{type: object, properties: {a: {type: integer, default: 1}, b: {type: object, default: {}, properties: {c: "
+      "{type: object, properties: {a: {type: integer, default: 1}, b: {type: object, default: {}, "
+      "properties: {c: "
       "{type: string, default: x}}}}, x-kubernetes-validations: [{rule: self.a > 0}]}");
   EXPECT_EQ(root.find("required"), nullptr);
   EXPECT_EQ(*root.at_path({"properties", "spec", "default"}), yaml("{a: 1, b: {c: x}}"));
@@ -138,9 +139,10 @@ TEST(Resource, ASpecOfWhichTheContractRefusesAnEmptyOneHasToBeThere) {
 }
 
 TEST(Resource, AStatusThatIsAMapHasRoomForConditions) {
-  const Read found = read(yaml(changed("schema: {type: object, required: [address], properties: {address: {type: "
-                                       "string}}}",
-                                       "schema: {type: object, additionalProperties: {type: string}}")));
+  const Read found =
+      read(yaml(changed("schema: {type: object, required: [address], properties: {address: {type: "
+                        "string}}}",
+                        "schema: {type: object, additionalProperties: {type: string}}")));
   EXPECT_THAT(found.faults, IsEmpty());
   const Value crd = crd_of({"example.com", "v1", "Gateway"}, *found.resource);
   const Value& status = *crd.at_path({"spec", "versions"})
@@ -154,10 +156,12 @@ TEST(Resource, AStatusThatIsAMapHasRoomForConditions) {
 }
 
 TEST(Resource, WhatTheServerWouldRefuseIsAFault) {
-  EXPECT_THAT(read(yaml(changed("hosts: {type: array}", "hosts: {type: array, x-kubernetes-list-type: set, items: "
-                                                        "{type: string, nullable: true}}")))
-                  .faults,
-              ElementsAre("the contract of spec.hosts in version v1: items of a list with Unique can't be null"));
+  EXPECT_THAT(
+      read(yaml(changed("hosts: {type: array}",
+                        "hosts: {type: array, x-kubernetes-list-type: set, items: "
+                        "{type: string, nullable: true}}")))
+          .faults,
+      ElementsAre("the contract of spec.hosts in version v1: items of a list with Unique can't be null"));
 }
 
 TEST(Resource, RefusesWhatCannotBecomeACrd) {

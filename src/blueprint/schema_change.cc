@@ -278,14 +278,14 @@ std::vector<std::string> compared(Asks asks, const Value& before, const Value& a
   return std::move(comparer.found);
 }
 
-// What makes a status that is there unreadable for the API server.
+// Why the API server can no longer read a status that is there.
 std::vector<std::string> unreadable_status(const Value& live, const Value& next) {
   const Value before = status_in(live), after = status_in(next);
   if (before.is_null() || after.is_null()) return {};
   return compared(Asks::Types, before, after, ".status");
 }
 
-// What the operator can't write of the status that a blueprint's CRD has.
+// Why the operator can't write the status that a blueprint's CRD has.
 std::vector<std::string> unwritable_status(const Value& wanted, const Value& live) {
   const Value written = status_in(wanted), taken = status_in(live);
   if (written.is_null()) return {};

@@ -21,8 +21,8 @@ std::vector<std::string> narrowings(const Value& before, const Value& after, std
 std::vector<std::string> schema_differences(const Value& a, const Value& b, std::string_view path);
 
 /// Why `next` can't take the place of a live CRD without breaking objects or clients: another scope or other
-/// names, a version that is gone or no longer served, a schema of the spec that is narrower. The status is the
-/// operator's own, so only types count there: it couldn't change an object whose status has others.
+/// names, a version that is gone or no longer served, a schema of the spec that is narrower. The status is
+/// the operator's own, so only types count there: it couldn't change an object whose status has others.
 std::vector<std::string> breaking_changes(const Value& live, const Value& next);
 
 /// Why a live CRD doesn't do for a blueprint that would have `wanted`: names, versions, and what of the

@@ -38,7 +38,8 @@ TEST(SchemaChange, WhatTakesMoreBreaksNothing) {
            {"{type: object, additionalProperties: {type: integer}}",
             "{type: object, additionalProperties: {type: integer}, properties: {a: {type: number}}}"},
            {"{type: object, properties: {a: {type: string}}}",
-            "{type: object, properties: {a: {type: string}}, x-kubernetes-validations: [{rule: '!has(oldSelf.a) || "
+            "{type: object, properties: {a: {type: string}}, x-kubernetes-validations: [{rule: "
+            "'!has(oldSelf.a) || "
             "has(self.a)'}]}"},
            {"{type: object, x-kubernetes-preserve-unknown-fields: true}",
             "{type: object, x-kubernetes-preserve-unknown-fields: true, properties: {a: "
@@ -141,12 +142,12 @@ TEST(SchemaChange, OfTheStatusOnlyTypesCountForTheServerReadsByThem) {
         << harmless;
   EXPECT_THAT(breaking_changes(live, yaml(crd_with("{seen: {type: integer}}", "{seen: {type: string}}"))),
               ElementsAre("version v1: status.seen: it becomes string, and was integer"));
-  const Value list = yaml(crd_with("{seen: {type: integer}}", "{seen: {type: array, items: {type: string}}}"));
+  const Value list =
+      yaml(crd_with("{seen: {type: integer}}", "{seen: {type: array, items: {type: string}}}"));
   EXPECT_THAT(
       breaking_changes(
-          list, yaml(crd_with(
-                    "{seen: {type: integer}}",
-                    "{seen: {type: array, x-kubernetes-list-type: set, items: {type: string}}}"))),
+          list, yaml(crd_with("{seen: {type: integer}}",
+                              "{seen: {type: array, x-kubernetes-list-type: set, items: {type: string}}}"))),
       ElementsAre("version v1: status.seen: its x-kubernetes-list-type becomes \"set\""));
   const Value open =
       yaml(crd_with("properties: {seen: {type: integer}}", "x-kubernetes-preserve-unknown-fields: true"));
@@ -157,7 +158,8 @@ TEST(SchemaChange, OfTheStatusOnlyTypesCountForTheServerReadsByThem) {
 TEST(SchemaChange, AnAwaitedCrdTakesTheStatusThatTheOperatorWrites) {
   const std::string_view seen = "properties: {seen: {type: integer}}";
   const std::string conditions =
-      "conditions: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [type], items: {type: "
+      "conditions: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [type], items: "
+      "{type: "
       "object, required: [type, status], properties: {type: {type: string}, status: {type: string}}}}";
   const Value wanted =
       yaml(crd_with(seen, fmt::format("properties: {{seen: {{type: integer}}, {}}}", conditions)));
@@ -165,10 +167,11 @@ TEST(SchemaChange, AnAwaitedCrdTakesTheStatusThatTheOperatorWrites) {
   EXPECT_THAT(apart(seen), ElementsAre("version v1: status.conditions: the field is gone, and its values "
                                        "would be dropped"));
   // Bounds and patterns, as controller-gen writes them, are for the values; a list may be an atomic one.
-  EXPECT_THAT(apart("properties: {seen: {type: integer, minimum: 0}, other: {type: string}, conditions: {type: "
-                    "array, items: {type: object, required: [type], properties: {type: {type: string, pattern: "
-                    "a, maxLength: 316}, status: {type: string, enum: ['True']}}}}}"),
-              IsEmpty());
+  EXPECT_THAT(
+      apart("properties: {seen: {type: integer, minimum: 0}, other: {type: string}, conditions: {type: "
+            "array, items: {type: object, required: [type], properties: {type: {type: string, pattern: "
+            "a, maxLength: 316}, status: {type: string, enum: ['True']}}}}}"),
+      IsEmpty());
   EXPECT_THAT(apart("x-kubernetes-preserve-unknown-fields: true"), IsEmpty());
   EXPECT_THAT(apart(fmt::format("properties: {{seen: {{type: string}}, {}}}", conditions)),
               ElementsAre("version v1: status.seen: it becomes string, and was integer"));
@@ -176,9 +179,10 @@ TEST(SchemaChange, AnAwaitedCrdTakesTheStatusThatTheOperatorWrites) {
                                 "{{type: integer}}, {}}}",
                                 conditions)),
               ElementsAre("version v1: status.phase: it has to be set now"));
-  EXPECT_THAT(misfits(yaml(crd_with("          status: {type: object, properties: {seen: {type: integer}}}\n", "")),
-                      wanted),
-              ElementsAre("version v1: status: the schema has no such field, so it can't be written"));
+  EXPECT_THAT(
+      misfits(yaml(crd_with("          status: {type: object, properties: {seen: {type: integer}}}\n", "")),
+              wanted),
+      ElementsAre("version v1: status: the schema has no such field, so it can't be written"));
 }
 
 TEST(SchemaChange, AnAwaitedCrdServesTheVersionsTakesWhatTheContractTakesAndGivesItsDefaults) {

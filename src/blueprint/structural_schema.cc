@@ -10,16 +10,17 @@ namespace mist::blueprint {
 namespace {
 
 constexpr std::string_view kKeepsUnknown = "x-kubernetes-preserve-unknown-fields",
-                           kEitherType = "x-kubernetes-int-or-string",
-                           kRules = "x-kubernetes-validations", kListKind = "x-kubernetes-list-type",
-                           kMapKeys = "x-kubernetes-list-map-keys", kBefore = "oldSelf";
+                           kEitherType = "x-kubernetes-int-or-string", kRules = "x-kubernetes-validations",
+                           kListKind = "x-kubernetes-list-type", kMapKeys = "x-kubernetes-list-map-keys",
+                           kBefore = "oldSelf";
 // Of mistletoe-contracts.ncl.
 constexpr std::string_view kUnchangedRule = "self == oldSelf";
 constexpr std::array<std::string_view, 4> kCombined{"allOf", "anyOf", "oneOf", "not"};
 // Identifiers that CEL reserves; a field of that name is written __name__ (KEP-2876).
 constexpr std::array<std::string_view, 21> kCelWords{
-    "true",     "false",     "null", "in", "as",  "break", "const",   "continue", "else",   "for", "function", "if",
-    "import",   "let",       "loop", "package", "namespace", "return", "var", "void", "while"};
+    "true",     "false",   "null",      "in",       "as",  "break",  "const",
+    "continue", "else",    "for",       "function", "if",  "import", "let",
+    "loop",     "package", "namespace", "return",   "var", "void",   "while"};
 
 using FieldSteps = std::vector<std::string>;
 
@@ -148,16 +149,17 @@ void keep_unchanged(Value& schema, const std::string& path, std::vector<SchemaPl
         unasked.push_back({path + "." + shown, "that it can't be removed"});
         continue;
       }
-      rules.push_back(Value::object(
-          {{"rule", place.size() == 1 ? fmt::format("!{} || {}", was, is) : fmt::format("!({}) || ({})", was, is)},
-           {"message", fmt::format("{} can't be removed once it is set", shown)}}));
+      rules.push_back(Value::object({{"rule", place.size() == 1 ? fmt::format("!{} || {}", was, is)
+                                                                : fmt::format("!({}) || ({})", was, is)},
+                                     {"message", fmt::format("{} can't be removed once it is set", shown)}}));
     }
   }
   if (rules.size() > before) schema.set(kRules, Value(std::move(rules)));
 }
 
 void fill_default(Value& schema) {
-  if (Value* given = schema.find("default"); given != nullptr && given->is_object() && asks_of_empty(schema)) {
+  if (Value* given = schema.find("default");
+      given != nullptr && given->is_object() && asks_of_empty(schema)) {
     Value whole = *given;
     fill_defaults(schema, whole);
     *given = std::move(whole);
@@ -172,8 +174,7 @@ void structure(Value& schema, const std::string& path, std::vector<SchemaPlace>&
   if (Value* items = schema.find("items")) structure(*items, path + "[]", unasked);
   if (Value* others = schema.find("additionalProperties")) structure(*others, path + ".*", unasked);
   if (Value* fields = fields_of(schema))
-    for (Value::Member& each : fields->as_object())
-      structure(each.value, path + "." + each.key, unasked);
+    for (Value::Member& each : fields->as_object()) structure(each.value, path + "." + each.key, unasked);
   keep_unchanged(schema, path, unasked);
   fill_default(schema);
 }
@@ -186,15 +187,15 @@ class Refusals {
     if (!correlated && std::ranges::any_of(rules_of(schema), [](const Value& rule) {
           return rule.string_at("rule").contains(kBefore);
         }))
-      say(path, "a rule about the value before, as Unchanged is, can't be within a list without KeyedBy: "
-                "nothing says which item was which");
+      say(path,
+          "a rule about the value before, as Unchanged is, can't be within a list without KeyedBy: "
+          "nothing says which item was which");
     const std::string_view list = schema.string_at(kListKind);
     if (const Value* items = schema.find("items")) {
       look_at_items(schema, *items, list, path);
       look_at(*items, path + "[]", correlated && list == "map");
     }
-    if (const Value* others = schema.find("additionalProperties"))
-      look_at(*others, path + ".*", correlated);
+    if (const Value* others = schema.find("additionalProperties")) look_at(*others, path + ".*", correlated);
     if (const Value* fields = fields_of(schema))
       for (const Value::Member& each : fields->as_object())
         look_at(each.value, path + "." + each.key, correlated);
@@ -205,7 +206,8 @@ class Refusals {
  private:
   void say(const std::string& path, std::string what) { found.push_back({path, std::move(what)}); }
 
-  void look_at_items(const Value& schema, const Value& items, std::string_view list, const std::string& path) {
+  void look_at_items(const Value& schema, const Value& items, std::string_view list,
+                     const std::string& path) {
     if (list != "set" && list != "map") return;
     const std::string_view name = list == "set" ? "Unique" : "KeyedBy", type = items.string_at("type");
     if (items.is_true_at("nullable")) say(path, fmt::format("items of a list with {} can't be null", name));
@@ -218,12 +220,12 @@ class Refusals {
   void look_at_key(const Value& items, const std::string& key, const std::string& path) {
     const Value* const fields = fields_of(items);
     const Value* const field = fields == nullptr ? nullptr : fields->find(key);
-    if (field == nullptr) return say(path, fmt::format("its items have no field {}, the key of KeyedBy", key));
+    if (field == nullptr)
+      return say(path, fmt::format("its items have no field {}, the key of KeyedBy", key));
     const std::string_view type = field->string_at("type");
     if (type == "object" || type == "array")
       say(path, fmt::format("{}, the key of KeyedBy, has to be a text, a number or a boolean", key));
-    if (field->is_true_at("nullable"))
-      say(path, fmt::format("{}, the key of KeyedBy, can't be null", key));
+    if (field->is_true_at("nullable")) say(path, fmt::format("{}, the key of KeyedBy, can't be null", key));
     if (!is_required(items, key) && field->find("default") == nullptr)
       say(path, fmt::format("{}, the key of KeyedBy, has to be required or have a default", key));
   }

@@ -24,7 +24,7 @@ struct SchemaPlace {
 /// sees; fills defaults in where the server holds them against rules. Returns what it can no longer ask.
 std::vector<SchemaPlace> make_structural(Value& schema);
 
-/// What the server would refuse, whatever is done about it.
+/// The places that the server would refuse, whatever is done about them.
 std::vector<SchemaPlace> refused_by_server(const Value& schema);
 
 /// Whether an empty record can be one that it refuses although nothing in it is required. The server holds a

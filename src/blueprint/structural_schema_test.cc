@@ -37,9 +37,9 @@ properties:
 }
 
 TEST(StructuralSchema, OfAMapAndARecordOnlyTheRecordIsAsked) {
-  Value schema =
-      yaml("{type: object, properties: {m: {type: object, properties: {a: {type: string}}, additionalProperties: "
-           "{type: string}}}}");
+  Value schema = yaml(
+      "{type: object, properties: {m: {type: object, properties: {a: {type: string}}, additionalProperties: "
+      "{type: string}}}}");
   const std::vector<SchemaPlace> unasked = make_structural(schema);
   ASSERT_EQ(unasked.size(), 1U);
   EXPECT_EQ(unasked.front().path, ".m");
@@ -64,7 +64,8 @@ properties:
 - rule: '!(has(oldSelf.disk) && has(oldSelf.disk.class)) || (has(self.disk) && has(self.disk.class))'
   message: disk.class can't be removed once it is set
 )"));
-  EXPECT_EQ(schema.at_path({"properties", "disk", "x-kubernetes-validations"}), nullptr) << "class is required";
+  EXPECT_EQ(schema.at_path({"properties", "disk", "x-kubernetes-validations"}), nullptr)
+      << "class is required";
   for (const Value& each : schema.find("x-kubernetes-validations")->as_array())
     EXPECT_TRUE(keeps_unchanged(each));
   EXPECT_FALSE(asks_of_empty(schema)) << "there is no value before a default";
@@ -86,7 +87,8 @@ properties:
 }
 
 TEST(StructuralSchema, SaysWhatTheServerRefuses) {
-  const std::string_view map = "{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: ";
+  const std::string_view map =
+      "{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: ";
   for (const auto& [items, said] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
            {"{type: object, properties: {k: {type: string}}}}",
             ": k, the key of KeyedBy, has to be required or have a default"},
@@ -99,25 +101,32 @@ TEST(StructuralSchema, SaysWhatTheServerRefuses) {
            {"{type: object, nullable: true, required: [k], properties: {k: {type: string}}}}",
             ": items of a list with KeyedBy can't be null"}})
     EXPECT_THAT(refused_words(std::string(map) + std::string(items)), ElementsAre(std::string(said)));
-  EXPECT_THAT(refused_words("{type: array, x-kubernetes-list-type: set, items: {type: string, nullable: true}}"),
-              ElementsAre(": items of a list with Unique can't be null"));
-  EXPECT_THAT(refused_words("{type: array, x-kubernetes-list-type: set, items: {type: object, properties: {}}}"),
-              ElementsAre(": items of a list with Unique are texts, numbers or booleans; for records there is "
-                          "KeyedBy"));
+  EXPECT_THAT(
+      refused_words("{type: array, x-kubernetes-list-type: set, items: {type: string, nullable: true}}"),
+      ElementsAre(": items of a list with Unique can't be null"));
+  EXPECT_THAT(
+      refused_words("{type: array, x-kubernetes-list-type: set, items: {type: object, properties: {}}}"),
+      ElementsAre(": items of a list with Unique are texts, numbers or booleans; for records there is "
+                  "KeyedBy"));
   const std::string_view fixed = "{type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}";
-  EXPECT_THAT(refused_words(fmt::format("{{type: array, items: {{type: object, properties: {{a: {}}}}}}}", fixed)),
-              ElementsAre("[].a: a rule about the value before, as Unchanged is, can't be within a list without "
-                          "KeyedBy: nothing says which item was which"));
+  EXPECT_THAT(
+      refused_words(fmt::format("{{type: array, items: {{type: object, properties: {{a: {}}}}}}}", fixed)),
+      ElementsAre("[].a: a rule about the value before, as Unchanged is, can't be within a list without "
+                  "KeyedBy: nothing says which item was which"));
 }
 
 TEST(StructuralSchema, NothingElseIsRefused) {
-  EXPECT_THAT(refused_words("{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k, l], items: {type: "
-                      "object, required: [k], properties: {k: {type: string}, l: {type: integer, default: 1}, v: "
-                      "{type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}}"),
-              IsEmpty());
-  EXPECT_THAT(refused_words("{type: object, additionalProperties: {type: string, x-kubernetes-validations: [{rule: self "
-                      "== oldSelf}]}}"),
-              IsEmpty());
+  EXPECT_THAT(
+      refused_words(
+          "{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k, l], items: {type: "
+          "object, required: [k], properties: {k: {type: string}, l: {type: integer, default: 1}, v: "
+          "{type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}}}"),
+      IsEmpty());
+  EXPECT_THAT(
+      refused_words(
+          "{type: object, additionalProperties: {type: string, x-kubernetes-validations: [{rule: self "
+          "== oldSelf}]}}"),
+      IsEmpty());
 }
 
 }  // namespace

@@ -455,8 +455,9 @@ Result<Value> RestClient::apply(const ObjectRef& ref, const Value& object, const
                  // Of an apply it only looks for duplicate keys, by parsing the body again; we print none.
                  {"fieldValidation", "Ignore"}};
   if (options.dry_run == DryRun::Server) query.emplace_back("dryRun", "All");
-  return exchange_with_body("PATCH", path_of(ref, options.subresource), query, std::string(kApplyPatch), object,
-                            options.insist ? Repeat::Safe : Repeat::Unsafe, asked("apply", ref), context);
+  return exchange_with_body("PATCH", path_of(ref, options.subresource), query, std::string(kApplyPatch),
+                            object, options.insist ? Repeat::Safe : Repeat::Unsafe, asked("apply", ref),
+                            context);
 }
 
 Result<Value> RestClient::merge_patch(const ObjectRef& ref, const Value& patch, const Context& context,

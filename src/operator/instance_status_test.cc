@@ -15,8 +15,9 @@ class InstanceStatusTest : public ::testing::Test {
   void make(bool has_status) {
     app_.has_status = has_status;
     cluster_.register_kind(app_);
-    cluster_.put(testing::yaml(
-        "{apiVersion: example.com/v1, kind: App, metadata: {name: web, namespace: default}, spec: {size: 1}}"));
+    cluster_.put(
+        testing::yaml("{apiVersion: example.com/v1, kind: App, metadata: {name: web, namespace: default}, "
+                      "spec: {size: 1}}"));
     cluster_.set_status({{"example.com", "App"}, "default", "web"},
                         testing::yaml("{tables: 3, gone: x, conditions: [{type: Ready, status: 'True'}]}"));
     cluster_.set_before([this](const testing::FakeCall& call) -> std::optional<Error> {
@@ -26,8 +27,8 @@ class InstanceStatusTest : public ::testing::Test {
                                   "Kind=App): .status.tables: expected string, got "
                                   "&value.valueUnstructured{Value:3}");
     });
-    identity_ = testing::yaml(
-        "{apiVersion: example.com/v1, kind: App, metadata: {name: web, namespace: default}}");
+    identity_ =
+        testing::yaml("{apiVersion: example.com/v1, kind: App, metadata: {name: web, namespace: default}}");
     identity_["metadata"].set("uid", there().string_at({"metadata", "uid"}));
   }
   Value there() const { return *cluster_.find("App.example.com", "default", "web"); }

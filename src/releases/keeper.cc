@@ -387,8 +387,8 @@ class Visit {
                  .attempt = Attempt{}});
   }
 
-  // Another package or other values of the same names are noticed. What came between, as a registry that
-  // didn't answer, is over: it says again why it was given up.
+  // Another package or other values of the same names are noticed. A fault that came between, as a registry
+  // that didn't answer, is over: it says again why it was given up.
   Look stays_given_up(const Attempt& attempt) {
     // An operator of an older version kept no words.
     if (attempt.message.empty()) return Look{.again = spec_.interval};

@@ -107,16 +107,18 @@ TEST(ReleaseStatus, KnowsWhyTheLastTryFailedAfterAnotherFault) {
                       .attempt = given_up};
   Value object = with_status(report);
   const Value before = *object.find("status");
-  object.set("status", status_of(object, {.ready = "False", .reason = reason::kPackage, .message = "no answer"},
-                                 std::string(kBefore)));
+  object.set("status",
+             status_of(object, {.ready = "False", .reason = reason::kPackage, .message = "no answer"},
+                       std::string(kBefore)));
   EXPECT_EQ(apimachinery::condition_of(object, "Stalled"), nullptr);
   const Attempt kept = attempt_of(object);
   EXPECT_EQ(kept.reason, reason::kRolledBack);
   // As the keeper says it again: the very same status, so that it is not written each time.
-  EXPECT_EQ(status_of(object,
-                      {.ready = "False", .reason = kept.reason, .message = kept.message, .stalled = report.stalled},
-                      std::string(kBefore)),
-            before);
+  EXPECT_EQ(
+      status_of(object,
+                {.ready = "False", .reason = kept.reason, .message = kept.message, .stalled = report.stalled},
+                std::string(kBefore)),
+      before);
 }
 
 TEST(ReleaseStatus, RestsWithWhatWasSaidBefore) {

@@ -21,8 +21,9 @@ struct LiveField {
   std::array<std::string_view, kMostLiveSteps> steps;
 };
 
-const apimachinery::GroupKind kOfAnyKind, kLiveService{"", "Service"}, kLiveClaim{"", "PersistentVolumeClaim"},
-    kLiveAccount{"", "ServiceAccount"}, kLivePod{"", "Pod"}, kLiveJob{"batch", "Job"};
+const apimachinery::GroupKind kOfAnyKind, kLiveService{"", "Service"},
+    kLiveClaim{"", "PersistentVolumeClaim"}, kLiveAccount{"", "ServiceAccount"}, kLivePod{"", "Pod"},
+    kLiveJob{"batch", "Job"};
 
 const std::array kLiveFields{
     LiveField{kOfAnyKind, {"metadata", "ownerReferences"}},

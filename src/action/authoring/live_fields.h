@@ -10,8 +10,8 @@
 
 namespace mist::action {
 
-/// Takes them out; returns their places: "spec.clusterIP", "spec.ports[].nodePort". What only the server sets
-/// is apply::take_server_fields()'s.
+/// Takes them out; returns their places: "spec.clusterIP", "spec.ports[].nodePort". Fields that only the
+/// server sets are for apply::take_server_fields().
 std::vector<std::string> take_live_fields(apimachinery::Object& object);
 
 }  // namespace mist::action

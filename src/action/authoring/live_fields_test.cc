@@ -44,22 +44,26 @@ metadata: {name: web}
 spec: {ports: [{port: 80}, {port: 81}]}
 )"));
   EXPECT_THAT(service.taken,
-              ElementsAre("metadata.ownerReferences", "metadata.finalizers", "spec.clusterIP", "spec.clusterIPs",
-                          "spec.healthCheckNodePort", "spec.ports[].nodePort"));
+              ElementsAre("metadata.ownerReferences", "metadata.finalizers", "spec.clusterIP",
+                          "spec.clusterIPs", "spec.healthCheckNodePort", "spec.ports[].nodePort"));
 
   const WithoutLiveFields claim = without_live_fields(
       "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, annotations: "
-      "{pv.kubernetes.io/bind-completed: 'yes', volume.kubernetes.io/selected-node: n}}, spec: {volumeName: pv}}");
+      "{pv.kubernetes.io/bind-completed: 'yes', volume.kubernetes.io/selected-node: n}}, spec: {volumeName: "
+      "pv}}");
   EXPECT_EQ(claim.value.at_path({"metadata", "annotations"}), nullptr);
-  EXPECT_THAT(claim.taken, ElementsAre("spec.volumeName", "metadata.annotations[pv.kubernetes.io/bind-completed]",
-                                       "metadata.annotations[volume.kubernetes.io/selected-node]"));
+  EXPECT_THAT(claim.taken,
+              ElementsAre("spec.volumeName", "metadata.annotations[pv.kubernetes.io/bind-completed]",
+                          "metadata.annotations[volume.kubernetes.io/selected-node]"));
 
-  EXPECT_THAT(without_live_fields("{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}, secrets: [{name: "
-                                  "a-token}]}")
-                  .taken,
-              ElementsAre("secrets"));
-  EXPECT_THAT(without_live_fields("{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {nodeName: n}}").taken,
-              ElementsAre("spec.nodeName"));
+  EXPECT_THAT(
+      without_live_fields("{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}, secrets: [{name: "
+                          "a-token}]}")
+          .taken,
+      ElementsAre("secrets"));
+  EXPECT_THAT(
+      without_live_fields("{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {nodeName: n}}").taken,
+      ElementsAre("spec.nodeName"));
 
   const WithoutLiveFields job = without_live_fields(R"(
 apiVersion: batch/v1
@@ -78,30 +82,33 @@ spec: {template: {metadata: {labels: {app: once}}, spec: {}}}
 }
 
 TEST(LiveFields, WhatAnAuthorMeansStays) {
-  EXPECT_THAT(without_live_fields(
-                  "{apiVersion: v1, kind: Service, metadata: {name: db}, spec: {clusterIP: None}}")
-                  .taken,
-              IsEmpty());
-  EXPECT_THAT(without_live_fields("{apiVersion: batch/v1, kind: Job, metadata: {name: once, labels: {job-name: x}}, "
-                                  "spec: {manualSelector: true, selector: {matchLabels: {a: b}}}}")
-                  .taken,
-              IsEmpty());
-  EXPECT_THAT(without_live_fields("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: "
-                                  "{matchLabels: {a: b}}}}")
-                  .taken,
-              IsEmpty());
+  EXPECT_THAT(
+      without_live_fields("{apiVersion: v1, kind: Service, metadata: {name: db}, spec: {clusterIP: None}}")
+          .taken,
+      IsEmpty());
+  EXPECT_THAT(
+      without_live_fields("{apiVersion: batch/v1, kind: Job, metadata: {name: once, labels: {job-name: x}}, "
+                          "spec: {manualSelector: true, selector: {matchLabels: {a: b}}}}")
+          .taken,
+      IsEmpty());
+  EXPECT_THAT(
+      without_live_fields("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: "
+                          "{matchLabels: {a: b}}}}")
+          .taken,
+      IsEmpty());
 }
 
 TEST(LiveFields, AreNotDraftedAndTheDraftSaysWhich) {
-  const auto objects = objects_of_manifests(
-      {{"web.yaml",
-        "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: 10.0.0.1, selector: {a: b}, "
-        "ports: [{port: 80}]}}"}});
+  const auto objects = objects_of_manifests({{"web.yaml",
+                                              "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: "
+                                              "{clusterIP: 10.0.0.1, selector: {a: b}, "
+                                              "ports: [{port: 80}]}}"}});
   ASSERT_TRUE(objects.ok());
   const auto draft = draft_blueprint(*objects, {"web", "example.com", "Web"});
   ASSERT_TRUE(draft.ok()) << draft.error().to_line();
   EXPECT_THAT(draft->files.at("blueprint.ncl"), Not(HasSubstr("10.0.0.1")));
-  EXPECT_THAT(draft->warnings, ::testing::Contains(HasSubstr("Service web is drafted without spec.clusterIP")));
+  EXPECT_THAT(draft->warnings,
+              ::testing::Contains(HasSubstr("Service web is drafted without spec.clusterIP")));
 }
 
 }  // namespace
