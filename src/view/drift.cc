@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "action/query/secret_data.h"
 #include "base/text.h"
 #include "encoding/json.h"
 #include "release/command_text.h"
@@ -17,11 +18,6 @@ using action::ObjectDrift;
 using encoding::Value;
 
 namespace {
-
-bool is_secret_data(const ObjectDrift& object, std::string_view path) {
-  return object.key.group_kind == apimachinery::kSecret &&
-         (apply::paths_touch(path, ".data") || apply::paths_touch(path, ".stringData"));
-}
 
 class DriftPrinter {
  public:
@@ -95,7 +91,7 @@ class DriftPrinter {
   // Short values in one line; others as JSON, cut off.
   std::string text(const ObjectDrift& object, std::string_view path, const Value& value) const {
     if (value.is_null()) return "nothing";
-    if (!options_.show_secrets && is_secret_data(object, path)) return "***";
+    if (!options_.show_secrets && action::holds_secret_data(object.key.group_kind, path)) return "***";
     if (hides(value)) return "***";
     constexpr std::size_t kShown = 80;
     std::string json = encoding::to_json(value);
@@ -149,9 +145,9 @@ class DriftPrinter {
   }
 
   Value masked(const ObjectDrift& object, std::string_view path, const Value& value) const {
-    return value.is_null() || options_.show_secrets || (!is_secret_data(object, path) && !hides(value))
-               ? value
-               : Value("***");
+    if (value.is_null() || options_.show_secrets) return value;
+    const bool hidden = action::holds_secret_data(object.key.group_kind, path) || hides(value);
+    return hidden ? Value(render::HiddenValues::kMask) : value;
   }
 
   Value object_value(const ObjectDrift& object, const DriftOutcome& outcome) const {

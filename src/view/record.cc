@@ -1,5 +1,6 @@
 #include "view/record.h"
 
+#include "action/query/secret_data.h"
 #include "view/values.h"
 
 namespace mist::view {
@@ -9,12 +10,10 @@ using encoding::Value;
 namespace {
 
 // A Secret's data is for its readers in the cluster, not for a terminal or a log of CI.
-Value masked(Value object, bool show) {
-  if (show || object.string_at("kind") != "Secret" || object.string_at("apiVersion") != "v1") return object;
-  if (Value* data = object.find("data"); data != nullptr && data->is_object()) {
-    for (Value::Member& member : data->as_object()) member.value = Value("***");
-  }
-  return object;
+Value masked(const apimachinery::Object& object, bool show) {
+  Value value = object.value();
+  if (!show) action::mask_secret_data(object.gvk().group_kind(), value);
+  return value;
 }
 
 Value revision_value(const release::Revision& revision, bool show) {
@@ -23,7 +22,7 @@ Value revision_value(const release::Revision& revision, bool show) {
     objects.push_back(Value::object({{"file", rendered.source_file()},
                                      {"line", rendered.line},
                                      {"package", text_or_null(rendered.package)},
-                                     {"object", masked(rendered.object.value(), show)}}));
+                                     {"object", masked(rendered.object, show)}}));
   return Value::object(
       {{"revision", revision.number},
        {"action", revision.action},
@@ -60,7 +59,7 @@ Value record_value(const release::Anchor& anchor, const std::vector<release::Rev
 std::vector<Value> manifest(const release::Revision& revision, bool show) {
   std::vector<Value> objects;
   for (const release::RenderedObject& rendered : revision.objects)
-    objects.push_back(masked(rendered.object.value(), show));
+    objects.push_back(masked(rendered.object, show));
   return objects;
 }
 

@@ -5,10 +5,12 @@
 #include <map>
 #include <span>
 
+#include "action/query/secret_data.h"
+#include "apply/fields/field_transfer.h"
 #include "apply/marks.h"
 #include "base/text.h"
-#include "encoding/member_finder.h"
 #include "encoding/yaml.h"
+#include "render/hidden_values.h"
 
 namespace mist::action {
 namespace {
@@ -18,11 +20,8 @@ using apply::FieldDifference;
 using apply::PlannedAction;
 using encoding::Value;
 
-constexpr std::string_view kMask = "***";
-constexpr std::string_view kMaskBefore = "*** (before)";
-constexpr std::string_view kMaskAfter = "*** (after)";
-// kubectl's copy of everything that was applied.
-constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+constexpr std::string_view kMaskBefore = render::HiddenValues::kMaskBefore;
+constexpr std::string_view kMaskAfter = render::HiddenValues::kMaskAfter;
 
 // Removes the server's own fields, and the marks, which are the same for all objects.
 void strip(Value& object) {
@@ -51,51 +50,12 @@ void forget_positions(Value& value) {
   }
 }
 
-// Members of one map, so that equal values stay equal and changed ones differ, whatever they are.
-void mask_members(Value* before, Value* after) {
-  const auto set = [](Value& value, std::string_view text) {
-    const encoding::Position position = value.position();
-    value = Value(text);
-    value.set_position(position);
-  };
-  const auto mask = [&](Value* map, const Value* other, std::string_view changed) {
-    if (map == nullptr || !map->is_object()) return;
-    const encoding::MemberFinder others(other);
-    for (Value::Member& member : map->as_object()) {
-      const Value* same = others.find(member.key);
-      set(member.value, same == nullptr || *same == member.value ? kMask : changed);
-    }
-  };
-  const Value old = before == nullptr ? Value() : *before;
-  mask(before, after, kMaskBefore);
-  mask(after, &old, kMaskAfter);
-}
-
-void mask_secret(Value& before, Value& after) {
-  for (const std::string_view name : {"data", "stringData"})
-    mask_members(before.find(name), after.find(name));
-  for (Value* object : {&before, &after}) {
-    Value* metadata = object->find("metadata");
-    Value* annotations = metadata == nullptr ? nullptr : metadata->find("annotations");
-    if (annotations != nullptr && annotations->find(kLastApplied) != nullptr)
-      annotations->set(kLastApplied, kMask);
-  }
-}
-
 void mask_all(Value& value, std::string_view text) {
   if (value.is_object()) {
     for (Value::Member& member : value.as_object()) mask_all(member.value, text);
   } else if (!value.is_null()) {
     value = Value(text);
   }
-}
-
-bool holds_secret(const FieldDifference& difference) {
-  if (difference.steps.empty()) return true;
-  const std::string& first = difference.steps.front().name;
-  return first == "data" || first == "stringData" ||
-         (first == "metadata" &&
-          (difference.steps.size() < 3 || difference.steps.back().name == kLastApplied));
 }
 
 struct Line {
@@ -240,11 +200,12 @@ class Differ {
   static std::optional<FieldDifference> last_applied_goes(const PlannedAction& action, const Value& object) {
     const bool writes = action.kind == ActionKind::Adopt || action.kind == ActionKind::Update;
     if (!writes || !action.transfer || !action.transfer->last_applied) return std::nullopt;
-    const Value* text = object.at_path({"metadata", "annotations", kLastApplied});
+    const Value* text = object.at_path({"metadata", "annotations", apply::kLastAppliedAnnotation});
     if (text == nullptr) return std::nullopt;
-    FieldDifference goes{.path = fmt::format(".metadata.annotations[\"{}\"]", kLastApplied), .before = *text};
+    FieldDifference goes{.path = fmt::format(".metadata.annotations[\"{}\"]", apply::kLastAppliedAnnotation),
+                         .before = *text};
     for (const std::string_view name :
-         {std::string_view("metadata"), std::string_view("annotations"), kLastApplied})
+         {std::string_view("metadata"), std::string_view("annotations"), apply::kLastAppliedAnnotation})
       goes.steps.push_back({.kind = apply::PathStep::Kind::Field, .name = std::string(name)});
     return goes;
   }
@@ -258,18 +219,18 @@ class Differ {
   }
 
   void finish(ObjectDiff& result, Value before, Value after) const {
-    const bool secret = result.action->key.group_kind == apimachinery::kSecret && !options_.show_secrets;
+    const apimachinery::GroupKind& kind = result.action->key.group_kind;
     strip(before);
     strip(after);
-    if (secret) mask_secret(before, after);
+    if (!options_.show_secrets) mask_secret_data(kind, before, after);
     const render::HiddenValues* const hidden = options_.show_secrets ? nullptr : options_.hidden;
     if (hidden != nullptr) hidden->mask(before, after);
     result.hunks = hunks_of(before, after, options_.context);
     if (hidden != nullptr)
       for (FieldDifference& difference : result.fields) hidden->mask(difference.before, difference.after);
-    if (!secret) return;
+    if (options_.show_secrets) return;
     for (FieldDifference& difference : result.fields) {
-      if (!holds_secret(difference)) continue;
+      if (!holds_secret_data(kind, difference.path)) continue;
       mask_all(difference.before, kMaskBefore);
       mask_all(difference.after, kMaskAfter);
     }
@@ -302,7 +263,7 @@ std::vector<RecordedDiff> diff_of_recorded(const std::vector<release::RenderedOb
   const auto old_places = places(before, new_tests), new_places = places(after, old_tests);
   const auto hunks = [&](const apimachinery::ObjectKey& key, Value old_value, Value new_value) {
     forget_positions(old_value);
-    if (key.group_kind == apimachinery::kSecret && !options.show_secrets) mask_secret(old_value, new_value);
+    if (!options.show_secrets) mask_secret_data(key.group_kind, old_value, new_value);
     if (options.hidden != nullptr && !options.show_secrets) options.hidden->mask(old_value, new_value);
     return hunks_of(old_value, new_value, options.context);
   };
