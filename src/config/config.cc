@@ -361,6 +361,25 @@ const Remote& Registry::remote() const {
   return *found;
 }
 
+namespace {
+
+// As configured.
+const std::string& place_of(const Remote& remote) {
+  if (const auto* git = std::get_if<GitSource>(&remote.source)) return git->url;
+  if (const auto* oci = std::get_if<OciSource>(&remote.source)) return oci->url;
+  if (const auto* helm = std::get_if<HelmSource>(&remote.source)) return helm->url;
+  return std::get<DirectorySource>(remote.source).path;
+}
+
+bool has_login(const std::string& place) { return redact_urls(place) != place; }
+
+}  // namespace
+
+std::string display(const Remote& remote) {
+  const std::string& place = place_of(remote);
+  return std::holds_alternative<DirectorySource>(remote.source) ? place : redact_urls(place);
+}
+
 bool is_registry_name(std::string_view name) {
   const auto alphanumeric = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -409,6 +428,17 @@ Result<Config> Config::parse(std::string_view text, const std::string& file,
 std::string Config::serialize() const { return encoding::to_yaml(document_); }
 
 Value Config::view() const { return redact(document_); }
+
+bool Config::has_credentials() const {
+  const auto in_remote = [](const Remote& remote) {
+    return !std::holds_alternative<DirectorySource>(remote.source) && has_login(place_of(remote));
+  };
+  return std::ranges::any_of(
+             registries_,
+             [&](const Registry& each) { return std::ranges::any_of(each.remotes, in_remote); }) ||
+         std::ranges::any_of(mirrors_,
+                             [](const Mirror& each) { return std::ranges::any_of(each.places, has_login); });
+}
 
 const Registry* Config::find_registry(std::string_view name) const {
   const auto found = std::ranges::find(registries_, name, &Registry::name);

@@ -26,7 +26,7 @@ namespace mist::config {
 inline constexpr std::string_view kDefaultRegistry = "mistletoe";
 
 struct GitSource {
-  std::string url;  ///< may carry credentials: pass it through redact_urls before anybody sees it
+  std::string url;  ///< may carry credentials: print it through display()
   friend bool operator==(const GitSource&, const GitSource&) = default;
 };
 struct DirectorySource {
@@ -35,13 +35,15 @@ struct DirectorySource {
 };
 /// Repositories of an OCI registry that begin alike.
 struct OciSource {
-  std::string url;  ///< "oci://registry.example/team", or the host alone
+  std::string url;  ///< "oci://registry.example/team", or the host alone; print it through display()
   friend bool operator==(const OciSource&, const OciSource&) = default;
 };
 
 /// A chart repository of Helm's: an index.yaml and archives.
 struct HelmSource {
-  std::string url;  ///< "https://charts.example.com", without credentials
+  /// "https://charts.example.com". `registry add` takes none with credentials, but the file may be edited by
+  /// hand: print it through display().
+  std::string url;
   friend bool operator==(const HelmSource&, const HelmSource&) = default;
 };
 
@@ -60,6 +62,9 @@ struct Registry {
   const Remote& remote() const;  ///< the default one
   friend bool operator==(const Registry&, const Registry&) = default;
 };
+
+/// Where a remote is, for people and logs: its URL without credentials, or its directory as it is written.
+std::string display(const Remote& remote);
 
 /// How large caches may become before what was used longest ago is removed, in bytes.
 struct CacheLimits {
@@ -104,6 +109,8 @@ class Config {
   const CacheLimits& cache_limits() const { return cache_limits_; }
   RemoteBases remote_bases() const { return remote_bases_; }
   const std::vector<Mirror>& mirrors() const { return mirrors_; }
+  /// Whether a remote or a mirror has a URL with some in it, which display() and redact_urls hide.
+  bool has_credentials() const;
 
   /// Errors: Conflict (the name is taken), Invalid (the name is none, no remote, names twice).
   Status add_registry(Registry registry);

@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::string_view kOriginal = R"(apiVersion: mistletoe.dev/v1alpha1
 kind: MistletoeConfig
@@ -298,6 +299,33 @@ TEST_F(ConfigFile, ConcurrentWritersLoseNothing) {
   const auto config = Config::load(files_, paths_, events_);
   ASSERT_TRUE(config.ok()) << config.error().to_line();
   EXPECT_EQ(config->registries().size(), 13u);
+}
+
+TEST(ConfigDisplay, NoKindOfRemoteShowsCredentials) {
+  const Remote remotes[] = {{"d", GitSource{"https://me:hidden@h/r.git"}},
+                            {"d", OciSource{"oci://me:hidden@h/team"}},
+                            {"d", HelmSource{"https://me:hidden@h/charts?token=hidden"}}};
+  for (const Remote& remote : remotes) {
+    EXPECT_THAT(display(remote), Not(HasSubstr("hidden")));
+    EXPECT_THAT(display(remote), HasSubstr("@h/"));
+  }
+  EXPECT_EQ(display({"d", DirectorySource{"./packages"}}), "./packages");
+}
+
+TEST(ConfigDisplay, CredentialsAreFoundInEveryKindOfPlace) {
+  const auto has = [](std::string_view spec) {
+    const auto config = Config::parse(
+        fmt::format("apiVersion: mistletoe.dev/v1alpha1\nkind: MistletoeConfig\nspec: {}\n", spec), "c.yaml");
+    EXPECT_TRUE(config.ok()) << config.error().to_line();
+    return config.ok() && config->has_credentials();
+  };
+  const auto one = [](std::string_view source) {
+    return fmt::format("{{registries: [{{name: a, defaultRemote: d, remotes: [{{name: d, {}}}]}}]}}", source);
+  };
+  EXPECT_TRUE(has(one("git: {url: 'https://me:pw@h/r.git'}")));
+  EXPECT_TRUE(has(one("oci: {url: 'oci://me:pw@h/team'}")));
+  EXPECT_TRUE(has(one("helm: {url: 'https://me:pw@h/charts'}")));
+  EXPECT_FALSE(has(one("helm: {url: 'https://h/charts'}")));
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "config/config.h"
-#include "config/redact.h"
 #include "registry/git.h"
 #include "registry/git_url.h"
 #include "wasm/runtime.h"
@@ -64,13 +63,6 @@ std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{} GiB", bytes >> 30);
 }
 
-bool carries_credentials(const config::Registry& registry) {
-  return std::ranges::any_of(registry.remotes, [](const config::Remote& remote) {
-    const auto* git = std::get_if<config::GitSource>(&remote.source);
-    return git != nullptr && config::redact_urls(git->url) != git->url;
-  });
-}
-
 Check check_config_file(const DoctorWorld& world) {
   const Path& path = world.paths.config_file;
   Check check{"configuration", "file", CheckState::Ok, {}};
@@ -91,8 +83,7 @@ Check check_config_file(const DoctorWorld& world) {
     check.state = CheckState::Fail;
     check.detail += fmt::format(", but others may write it (mode {:04o})", facts->mode);
     check.hint = fmt::format("chmod 600 {}", path.string());
-  } else if (facts && (facts->mode & 044) != 0 &&
-             std::ranges::any_of(config->registries(), carries_credentials)) {
+  } else if (facts && (facts->mode & 044) != 0 && config->has_credentials()) {
     check.state = CheckState::Warn;
     check.detail += fmt::format(", with credentials that others may read (mode {:04o})", facts->mode);
     check.hint = fmt::format("chmod 600 {}", path.string());
@@ -204,10 +195,9 @@ Check check_registry(const DoctorWorld& world, const config::Registry& registry,
             fmt::format("{} is not a directory", path.string()),
             fmt::format("make it, or mistctl registry remove {}", registry.name)};
   }
-  if (const auto* oci = std::get_if<config::OciSource>(&remote.source))
-    return {"registries", registry.name, CheckState::Skipped, fmt::format("{}: not asked", oci->url)};
-  if (const auto* helm = std::get_if<config::HelmSource>(&remote.source))
-    return {"registries", registry.name, CheckState::Skipped, fmt::format("{}: not asked", helm->url)};
+  if (!std::holds_alternative<config::GitSource>(remote.source))
+    return {"registries", registry.name, CheckState::Skipped,
+            fmt::format("{}: not asked", config::display(remote))};
   const auto url = registry::GitUrl::parse(std::get<config::GitSource>(remote.source).url, base);
   const std::string forget = fmt::format("mistctl registry remove {} forgets it", registry.name);
   if (!url.ok()) return failed("registries", registry.name, url.error(), forget);

@@ -70,6 +70,16 @@ TEST_F(Doctor, WhatOthersMayWriteOrReadIsSaid) {
   EXPECT_EQ(find(check_configuration(world), "seed").state, CheckState::Fail);
 }
 
+TEST_F(Doctor, RegistriesAreShownWithoutCredentials) {
+  config(
+      "[{name: a, defaultRemote: d, remotes: [{name: d, helm: {url: 'https://me:hidden@h/charts'}}]}, "
+      "{name: b, defaultRemote: d, remotes: [{name: d, oci: {url: 'oci://me:hidden@h/team'}}]}]",
+      0644);
+  EXPECT_EQ(find(check_configuration(world), "file").state, CheckState::Warn);
+  for (const Check& check : check_registries(world, Network::Offline, Context()))
+    EXPECT_EQ(check.detail.find("hidden"), std::string::npos) << check.detail;
+}
+
 TEST_F(Doctor, CachesTellTheirSizeAndWhoMayWriteThem) {
   ASSERT_TRUE(files.write(world.paths.packages() / "one", std::string(3 << 20, 'x')).ok());
   std::filesystem::permissions(world.paths.packages(), std::filesystem::perms(0700));

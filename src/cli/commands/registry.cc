@@ -8,7 +8,6 @@
 #include "cli/parse/flags.h"
 #include "cli/places.h"
 #include "cli/registry_access.h"
-#include "config/redact.h"
 
 namespace mist::cli {
 namespace {
@@ -94,17 +93,11 @@ Result<ExitCode> run_add(const Invocation& invocation, World& world) {
 
 constexpr FlagGroup kOutputGroups[] = {kOutputFlags};
 
-struct Place {
-  std::string_view kind;
-  std::string text;
-};
-
-Place place_of(const config::Remote& remote) {
-  if (const auto* git = std::get_if<config::GitSource>(&remote.source))
-    return {"git", config::redact_urls(git->url)};
-  if (const auto* oci = std::get_if<config::OciSource>(&remote.source)) return {"oci", oci->url};
-  if (const auto* helm = std::get_if<config::HelmSource>(&remote.source)) return {"helm", helm->url};
-  return {"directory", std::get<config::DirectorySource>(remote.source).path};
+std::string_view kind_of(const config::Remote& remote) {
+  if (std::holds_alternative<config::GitSource>(remote.source)) return "git";
+  if (std::holds_alternative<config::OciSource>(remote.source)) return "oci";
+  if (std::holds_alternative<config::HelmSource>(remote.source)) return "helm";
+  return "directory";
 }
 
 Result<ExitCode> run_list(const Invocation& invocation, World& world) {
@@ -114,10 +107,11 @@ Result<ExitCode> run_list(const Invocation& invocation, World& world) {
   Table table({"NAME", "KIND", "PLACE"});
   Value items{Value::Array{}};
   for (const config::Registry& each : list) {
-    const Place place = place_of(each.remote());
-    table.add({{each.name}, {std::string(place.kind)}, {place.text}});
-    items.push_back(Value::object(
-        {{"name", Value(each.name)}, {"kind", Value(place.kind)}, {"place", Value(place.text)}}));
+    const std::string_view kind = kind_of(each.remote());
+    const std::string place = config::display(each.remote());
+    table.add({{each.name}, {std::string(kind)}, {place}});
+    items.push_back(
+        Value::object({{"name", Value(each.name)}, {"kind", Value(kind)}, {"place", Value(place)}}));
   }
   if (format != OutputFormat::Table)
     print_value(world, format, Value::object({{"registries", std::move(items)}}));
