@@ -538,6 +538,27 @@ TEST_F(ClusterCommands, RecoverTellsWhatItFoundAndDid) {
   EXPECT_THAT(fake.out.take(), HasSubstr("nothing to recover"));
 }
 
+TEST_F(ClusterCommands, AnEmptyVariableNamesNoRevisionAndNoRelease) {
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  manifest("{apiVersion: v1, kind: ConfigMap, metadata: {name: two}}");
+  ASSERT_EQ(run({"upgrade", "web"}), ExitCode::Ok) << fake.err.take();
+  cluster.clear_calls();
+  for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
+           {"rollback", "web", ""},
+           {"inspect", "release", "web", "--revision", ""},
+           {"diff", "web", "--from", ""},
+           {"diff", "web", "--from", "0", "--to", ""},
+           {"upgrade", "web", "-p", package.string(), "--take-over-from", ""}})
+    EXPECT_EQ(run(args), ExitCode::Usage) << join(args, " ");
+  EXPECT_EQ(cluster.writes(), 0u);
+  fake.err.take();
+  EXPECT_EQ(run({"inspect", "release", "web", "--revision="}), ExitCode::Usage);
+  EXPECT_THAT(fake.err.take(), HasSubstr("\"\" is not a revision"));
+  // Of a namespace helm and kubectl, too, take that for none.
+  EXPECT_EQ(run({"status", "web", "-n", ""}), ExitCode::Ok) << fake.err.take();
+  EXPECT_EQ(run({"generate", "web", "-n", "", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+}
+
 TEST_F(ClusterCommands, TakingOverFromOneselfIsAMistake) {
   ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
   for (const std::string_view verb : {"install", "upgrade", "diff", "plan"}) {

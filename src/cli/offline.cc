@@ -9,11 +9,16 @@
 
 namespace mist::cli {
 
+std::string offline_namespace(const Invocation& invocation) {
+  std::string ns = invocation.text("namespace");
+  return ns.empty() ? "default" : ns;
+}
+
 Result<render::ReleaseFacts> offline_release(const Invocation& invocation, World& world,
                                              const std::string& text) {
   MIST_TRY(const release::ReleaseName name, release::ReleaseName::parse(text));
   render::ReleaseFacts release;
-  release.id = {invocation.has("namespace") ? invocation.text("namespace") : "default", name.str()};
+  release.id = {offline_namespace(invocation), name.str()};
   if (!is_dns1123_label(release.id.ns))
     return error(ErrorKind::Usage, "\"{}\" is not a namespace name", escape_controls(release.id.ns));
   MIST_TRY(const config::Paths paths, paths_of(world));

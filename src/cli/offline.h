@@ -33,6 +33,10 @@ inline constexpr Flag kOfflineFlagList[] = {
 };
 inline constexpr FlagGroup kOfflineFlags{"Flags in place of a cluster", kOfflineFlagList};
 
+/// --namespace, else "default"; given as "" it counts as not given, as everywhere, and as in helm and
+/// kubectl.
+std::string offline_namespace(const Invocation& invocation);
+
 /// A release of that name which isn't installed anywhere, with seed and clock kept on this machine.
 Result<render::ReleaseFacts> offline_release(const Invocation& invocation, World& world,
                                              const std::string& name);

@@ -154,14 +154,19 @@ std::optional<Error> failure_of_several(std::vector<ReleaseFailure> failures) {
   return first;
 }
 
-Result<std::optional<int>> revision_number(const std::string& text) {
-  if (text.empty()) return std::optional<int>();
-  const std::string_view digits = std::string_view(text).substr(text.front() == 'v' ? 1 : 0);
+Result<int> revision_number(const std::string& text) {
+  const std::string_view digits = std::string_view(text).substr(text.starts_with('v') ? 1 : 0);
   int number = 0;
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (failure != std::errc() || end != digits.data() + digits.size() || number < 0 || digits.empty())
     return error(ErrorKind::Usage, "\"{}\" is not a revision", escape_controls(text))
         .with_hint("give its number, as mistctl history shows it: v3 or 3");
+  return number;
+}
+
+Result<std::optional<int>> revision_of(const Invocation& invocation, std::string_view flag) {
+  if (!invocation.has(flag)) return std::optional<int>();
+  MIST_TRY(const int number, revision_number(invocation.text(flag)).in(fmt::format("in --{}", flag)));
   return std::optional<int>(number);
 }
 
@@ -214,14 +219,14 @@ Result<std::set<std::string>> adopt_from(const Invocation& invocation) {
 
 Result<std::optional<release::ReleaseId>> take_over_from(const Invocation& invocation,
                                                          const release::ReleaseId& ours) {
-  const std::string other = invocation.text("take-over-from");
-  if (other.empty()) return std::optional<release::ReleaseId>();
+  if (!invocation.has(kTakeOverFlag.name)) return std::optional<release::ReleaseId>();
+  const std::string other = invocation.text(kTakeOverFlag.name);
   auto id = release::ReleaseId::parse(other.contains('/') ? other : fmt::format("{}/{}", ours.ns, other));
   if (id && *id == ours)
     return error(ErrorKind::Usage, "--take-over-from {} is the release itself", other)
         .with_hint("name the release that has the objects now; see " + release::list_text(ours));
   if (id) return id;
-  return error(ErrorKind::Usage, "--take-over-from {} is no [NAMESPACE/]NAME", escape_controls(other))
+  return error(ErrorKind::Usage, "--take-over-from \"{}\" is no [NAMESPACE/]NAME", escape_controls(other))
       .with_hint("see " + release::list_text(ours));
 }
 

@@ -233,8 +233,10 @@ struct ReleaseFailure {
 /// The first failure, naming its release and how many others there are; none of none.
 std::optional<Error> failure_of_several(std::vector<ReleaseFailure> failures);
 
-/// "3" and "v3" are the same revision; nothing for an empty text. Usage: it is not a number.
-Result<std::optional<int>> revision_number(const std::string& text);
+/// "3" and "v3" are the same revision. Usage: it is not a number; an empty text is none.
+Result<int> revision_number(const std::string& text);
+/// Of a flag; nothing: it isn't given.
+Result<std::optional<int>> revision_of(const Invocation& invocation, std::string_view flag);
 
 action::DeployOptions deploy_options(const Invocation& invocation);
 /// Those of them that say how it is carried out, not what: waiting, rolling back, how much history is kept.

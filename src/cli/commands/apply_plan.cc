@@ -28,12 +28,10 @@ Result<ExitCode> run_apply_plan(const Invocation& invocation, World& world) {
   }
   MIST_TRY(action::SavedPlan plan, action::saved_plan_from(*text, file));
   plan.id.cluster_words = cluster_words(invocation);
-  if (invocation.has("namespace") && invocation.text("namespace") != plan.id.ns)
-    return error(ErrorKind::Usage, "the plan is for release {}, and -n says {}", plan.id.display(),
-                 invocation.text("namespace"))
+  if (const std::string ns = invocation.text("namespace"); !ns.empty() && ns != plan.id.ns)
+    return error(ErrorKind::Usage, "the plan is for release {}, and -n says {}", plan.id.display(), ns)
         .with_hint("leave -n out, or make a plan for that namespace with " +
-                   command_hint(invocation, "plan", {shell_word(invocation.text("namespace")), plan.id.name},
-                                "-o FILE"));
+                   command_hint(invocation, "plan", {shell_word(ns), plan.id.name}, "-o FILE"));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   action::DeployOptions options = plan.options;
   options.allow_empty = true;  // or there would be no such plan

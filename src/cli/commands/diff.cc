@@ -65,9 +65,8 @@ Result<ExitCode> compare_revisions(const Invocation& invocation, World& world, c
     return error(ErrorKind::Usage,
                  "--from compares recorded revisions: it takes neither a package nor values")
         .with_hint("leave --from out to see what an upgrade would change");
-  MIST_TRY(const std::optional<int> from, revision_number(invocation.text("from")));
-  MIST_TRY(const std::optional<int> to, revision_number(invocation.text("to")));
-  if (!from) return error(ErrorKind::Usage, "--from names no revision");
+  MIST_TRY(const std::optional<int> from, revision_of(invocation, "from"));
+  MIST_TRY(const std::optional<int> to, revision_of(invocation, "to"));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   MIST_TRY(const action::RevisionDiff diff,
            action::diff_revisions(cluster.environment, id, *from, to, options_of(invocation), world.context));
@@ -91,7 +90,7 @@ Result<ExitCode> compare_published(const Invocation& invocation, World& world) {
   const std::string name = invocation.argument("NAME");
   MIST_TRY(render::RenderedRelease rendered,
            render_offline(invocation, world, invocation.text("package"), name));
-  const release::ReleaseId id{invocation.has("namespace") ? invocation.text("namespace") : "default", name};
+  const release::ReleaseId id{offline_namespace(invocation), name};
   MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
   registry::Registries registries(std::move(access));
   MIST_TRY(registry::OciClient* const client, registries.oci_client());

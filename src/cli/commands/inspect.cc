@@ -146,7 +146,7 @@ constexpr Example kReleaseExamples[] = {
 };
 
 Result<ExitCode> run_release(const Invocation& invocation, World& world) {
-  MIST_TRY(const std::optional<int> number, revision_number(invocation.text("revision")));
+  MIST_TRY(const std::optional<int> number, revision_of(invocation, "revision"));
   const std::string only = invocation.text("only");
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));

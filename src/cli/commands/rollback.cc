@@ -1,5 +1,8 @@
 #include "action/recover/rollback.h"
 
+#include <optional>
+#include <string>
+
 #include "apply/marks.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -30,7 +33,10 @@ constexpr Example kExamples[] = {
 };
 
 Result<ExitCode> run_rollback(const Invocation& invocation, World& world) {
-  MIST_TRY(const std::optional<int> to, revision_number(invocation.argument("REVISION")));
+  std::optional<int> to;
+  if (const std::string given = invocation.argument("REVISION"); !given.empty()) {
+    MIST_TRY(to, revision_number(given));
+  }
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   MIST_TRY(

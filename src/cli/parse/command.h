@@ -78,6 +78,8 @@ struct FlagGroup {
   std::span<const Flag> flags;
 };
 
+/// An Optional argument is never empty: given as "" it is refused, so that absent and empty can't be mixed
+/// up.
 enum class Arity : std::uint8_t { Required, Optional, OneOrMore, Any };
 
 /// A positional argument. Only the last one of a command may be OneOrMore or Any.

@@ -300,6 +300,13 @@ Status add_flags(Invocation& into, const CommandTable& table, const std::vector<
   return {};
 }
 
+// Left out, such an argument means something else: an empty variable of a script must not.
+Error empty_argument(const Command& command, const Argument& argument) {
+  return error(ErrorKind::Usage, "mistctl {} can't use an empty {}", command.path, argument.name)
+      .with_because("a variable that is not set gives an empty argument too")
+      .with_hint(fmt::format("give {0} a value, or leave it out: {1}", argument.name, usage_line(command)));
+}
+
 Status add_arguments(Invocation& into, std::span<const std::string> words) {
   const Command& command = into.command();
   std::size_t next = 0;
@@ -310,6 +317,7 @@ Status add_arguments(Invocation& into, std::span<const std::string> words) {
       return error(ErrorKind::Usage, "mistctl {} needs {}", command.path, argument.name)
           .with_hint(usage_line(command));
     while (next < words.size()) {
+      if (argument.arity == Arity::Optional && words[next].empty()) return empty_argument(command, argument);
       into.add_argument(argument, words[next++]);
       if (!many) break;
     }

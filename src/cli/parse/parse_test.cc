@@ -35,10 +35,13 @@ constexpr Command kInstall{
 constexpr Command kStatus{.path = "status", .run = nothing, .arguments = kNamesArgument};
 constexpr Command kRelease{
     .path = "inspect release", .run = nothing, .arguments = kNameArgument, .alias = "inspect install"};
+constexpr Argument kOptionalArgument[] = {{.name = "NAME"}, {.name = "REVISION", .arity = Arity::Optional}};
+constexpr Command kRollback{.path = "rollback", .run = nothing, .arguments = kOptionalArgument};
 constexpr Command kPackage{.path = "inspect package", .run = nothing};
 constexpr Command kDeep{.path = "inspect deep one", .run = nothing, .arguments = kNameArgument};
 constexpr Command kDeeper{.path = "inspect deep two", .run = nothing};
-constexpr const Command* kCommands[] = {&kInstall, &kStatus, &kRelease, &kPackage, &kDeep, &kDeeper};
+constexpr const Command* kCommands[] = {&kInstall, &kStatus, &kRelease, &kPackage,
+                                        &kDeep,    &kDeeper, &kRollback};
 constexpr CommandGroup kGroups[] = {{"inspect", "Look"}, {"inspect deep", "Look deep"}};
 constexpr CommandTable kTable{kCommands, kGroups};
 
@@ -73,6 +76,15 @@ TEST(Parse, ReadsEveryFormOfAFlag) {
     EXPECT_EQ(invocation.text("namespace"), "a") << line;
     EXPECT_EQ(invocation.argument("NAME"), "shop") << line;
   }
+}
+
+TEST(Parse, AnEmptyOptionalArgumentIsNotOneThatIsLeftOut) {
+  EXPECT_EQ(parsed("rollback shop").argument("REVISION"), "");
+  EXPECT_EQ(parsed("rollback shop 3").argument("REVISION"), "3");
+  const auto result = parse(std::vector<std::string>{"rollback", "shop", ""}, kTable);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().kind, ErrorKind::Usage);
+  EXPECT_EQ(result.error().message, "mistctl rollback can't use an empty REVISION");
 }
 
 TEST(Parse, FlagsOfACommandMayStandBeforeIt) {
