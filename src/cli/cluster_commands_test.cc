@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <stop_token>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -792,6 +794,36 @@ TEST_F(ClusterCommands, StatusIsWatchedUntilItIsDecided) {
   EXPECT_TRUE(encoding::parse_json(fake.out.take()).ok());
   EXPECT_EQ(run({"status", "web", "--watch", "--notes"}), ExitCode::Usage);
   EXPECT_EQ(run({"status", "none", "--watch"}), ExitCode::Failed);
+}
+
+TEST_F(ClusterCommands, AWatchEndsWhenNobodyReadsItAnyMore) {
+  manifest(
+      "{apiVersion: v1, kind: Pod, metadata: {name: api}, spec: {containers: [{name: main, image: i}]}}");
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  const auto watched = [&](std::vector<std::string> args, const std::function<void()>& breaks) {
+    std::stop_source stop;
+    fake.world.context = Context(stop.get_token());
+    int looks = 0;
+    cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+      if (call.verb != "list" || call.key.group_kind.kind != "Pod") return std::nullopt;
+      if (++looks >= 3) breaks();
+      if (looks > 40) stop.request_stop();  // or it would never end
+      return std::nullopt;
+    });
+    args.insert(args.begin(), {"status", "web", "--watch"});
+    const ExitCode code = run(args);
+    EXPECT_GE(looks, 3);
+    cluster.set_before({});
+    fake.out.unread = false;
+    fake.out.failure.reset();
+    return code;
+  };
+  EXPECT_EQ(watched({}, [&] { fake.out.unread = true; }), ExitCode::Ok);
+  EXPECT_EQ(watched({"--exit-code"}, [&] { fake.out.unread = true; }), ExitCode::Differences)
+      << "it is not healthy";
+  EXPECT_EQ(watched({}, [&] { fake.out.failure = error(ErrorKind::Retryable, "no room"); }),
+            ExitCode::Failed);
+  EXPECT_THAT(fake.err.take(), HasSubstr("no room"));
 }
 
 TEST_F(ClusterCommands, DiffOfTwoRevisionsIsOfWhatWasRecorded) {

@@ -167,6 +167,14 @@ Status HostOutput::flush() {
   return failure;
 }
 
+bool HostOutput::broken() {
+  const std::lock_guard lock(mutex_);
+  if (failed_ != 0) return true;
+  // Of a pipe, whose other end may be closed while nothing is written.
+  pollfd reader{fd_, 0, 0};
+  return ::poll(&reader, 1, 0) > 0 && (reader.revents & (POLLERR | POLLHUP)) != 0;
+}
+
 bool HostOutput::is_terminal() const { return ::isatty(fd_) == 1; }
 
 int HostOutput::columns() const {

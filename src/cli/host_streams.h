@@ -38,6 +38,7 @@ class HostOutput final : public Output {
       : fd_(fd), name_(std::move(name)), buffering_(buffering), drawing_(drawing) {}
   void write(std::string_view text) override;
   Status flush() override;
+  bool broken() override;
   void share(Screen* screen) override;
   bool is_terminal() const override;
   int columns() const override;

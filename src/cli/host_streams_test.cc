@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/handle.h"
@@ -53,6 +54,30 @@ TEST_F(SharedOutput, WholeLinesOnlyAboveWhatIsDrawn) {
   out.share(nullptr);
   EXPECT_TRUE(out.flush().ok());
   EXPECT_EQ(screen.text(), all + "half");
+}
+
+TEST(HostOutputs, AreBrokenOnceTheirReaderIsGone) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  UniqueFd reader(ends[0]), writer(ends[1]);
+  HostOutput out(writer.get(), "standard output", Buffering::Blocks);
+  EXPECT_FALSE(out.broken());
+  out.write("one");
+  EXPECT_TRUE(out.flush().ok());
+  EXPECT_FALSE(out.broken());
+  reader = UniqueFd();
+  EXPECT_TRUE(out.broken()) << "nothing has to be written for it";
+}
+
+TEST(HostOutputs, AreBrokenOnceAWriteFailed) {
+  const UniqueFd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  ASSERT_TRUE(full);
+  HostOutput out(full.get(), "standard output", Buffering::Blocks);
+  EXPECT_FALSE(out.broken());
+  out.write("one");
+  EXPECT_FALSE(out.flush().ok());
+  EXPECT_TRUE(out.broken());
+  EXPECT_FALSE(out.flush().ok()) << "it is told again";
 }
 
 TEST_F(SharedOutput, NothingToWriteLeavesTheScreenAlone) {

@@ -80,6 +80,8 @@ class Output {
   /// Errors: Retryable (no space), Internal. A reader that went away (EPIPE) is no error: the rest is
   /// dropped.
   virtual Status flush() = 0;
+  /// Nothing more arrives: a write failed, or the reader went away. For what would print forever.
+  virtual bool broken() = 0;
   /// Whole lines only, above what `screen` draws on the same terminal; null: nobody draws there.
   virtual void share(Screen* /*screen*/) {}
   virtual bool is_terminal() const = 0;

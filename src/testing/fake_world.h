@@ -31,6 +31,7 @@ class FakeOutput final : public cli::Output {
     flushed.push_back(text_);
     return failure ? Status(*failure) : Status();
   }
+  bool broken() override { return failure.has_value() || unread; }
   bool is_terminal() const override { return terminal; }
   int columns() const override { return width; }
   int rows() const override { return height; }
@@ -49,6 +50,7 @@ class FakeOutput final : public cli::Output {
   int width = 80;
   int height = 24;
   std::optional<Error> failure;      ///< what flush returns
+  bool unread = false;               ///< its reader went away
   std::vector<std::string> flushed;  ///< of each flush: what was there and not taken
 
  private:

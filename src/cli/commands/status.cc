@@ -77,11 +77,15 @@ class Watching {
         if (invocation_.enabled("exit-code") && (status->is_healthy() || status->is_stuck()))
           return status->is_healthy() ? ExitCode::Ok : ExitCode::Differences;
       }
+      if (world_.out.broken()) return unread();
       if (!world_.clock.sleep(kPause, world_.context.stop())) return ExitCode::Interrupted;
     }
   }
 
  private:
+  // Nobody sees any more of it. What else is wrong with the output, run() tells.
+  ExitCode unread() const { return invocation_.enabled("exit-code") ? ExitCode::Differences : ExitCode::Ok; }
+
   // Events that go on while somebody looks at the result are no news after the first time.
   Result<ReleaseStatus> look(bool first) {
     NullEventSink nobody;
