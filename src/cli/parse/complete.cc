@@ -350,6 +350,9 @@ class Completer {
   CompletionReply reply_;
 };
 
+// Signs that stand in words of ours beside letters and digits, and need no quotes.
+bool is_plain_sign(char c) { return std::string_view("-_./:@=+,%~").find(c) != std::string_view::npos; }
+
 }  // namespace
 
 CompletionReply complete(std::string_view line, const CommandTable& table, const NameSource& names) {
@@ -359,8 +362,7 @@ CompletionReply complete(std::string_view line, const CommandTable& table, const
   std::erase_if(reply.words, [](std::string_view word) {
     return word.starts_with('~') || std::ranges::any_of(word, [](unsigned char c) {
              const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-             return !letter && c < 0x80 &&
-                    std::string_view("-_./:@=+,%~").find(static_cast<char>(c)) == std::string_view::npos;
+             return !letter && c < 0x80 && !is_plain_sign(static_cast<char>(c));
            });
   });
   return reply;
@@ -368,11 +370,12 @@ CompletionReply complete(std::string_view line, const CommandTable& table, const
 
 void strip_to_last_break(CompletionReply& reply, std::string_view line, std::string_view breaks) {
   const std::string current = shell_words(line).back();
-  // Only these two stand inside our words; bash breaks at them although they need no quotes.
+  // bash breaks at them although they need no quotes. An '@' begins the word that is replaced; the others end
+  // the one before (rl_special_prefixes of readline, which bash sets to "$@" for names of hosts).
   std::size_t keep = 0;
   for (std::size_t i = 0; i < current.size(); ++i)
-    if ((current[i] == '=' || current[i] == ':') && breaks.find(current[i]) != std::string_view::npos)
-      keep = i + 1;
+    if (is_plain_sign(current[i]) && breaks.find(current[i]) != std::string_view::npos)
+      keep = current[i] == '@' ? i : i + 1;
   std::map<std::string, std::string> descriptions;
   for (std::string& word : reply.words) {
     const auto described = reply.descriptions.find(word);

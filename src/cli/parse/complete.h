@@ -43,8 +43,8 @@ using NameSource = std::function<std::vector<KnownName>(const NameQuery& query)>
 /// `line` up to the cursor, the program's name included, as typed: quotes and backslashes are understood.
 CompletionReply complete(std::string_view line, const CommandTable& table, const NameSource& names);
 
-/// bash replaces only what follows the last of `breaks` in the word at the cursor: takes the rest off all
-/// words.
+/// bash replaces only what follows the last of `breaks` in the word at the cursor, or begins with it where
+/// that is an '@': takes the rest off all words.
 void strip_to_last_break(CompletionReply& reply, std::string_view line, std::string_view breaks);
 
 }  // namespace mist::cli

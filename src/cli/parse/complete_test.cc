@@ -180,6 +180,20 @@ TEST(Complete, BashSeesOnlyWhatFollowsItsWordBreak) {
   EXPECT_EQ(reply.words, (Words{"--output=yaml"}));
 }
 
+TEST(Complete, BashReplacesAWordFromItsAtSignOn) {
+  constexpr std::string_view kBreaks = " \t\n\"'@><=;|&(:";  // as bash begins
+  const auto left = [&](std::string_view line) {
+    CompletionReply reply = at(line);
+    strip_to_last_break(reply, line, kBreaks);
+    return reply.words;
+  };
+  EXPECT_EQ(left("mistctl --context alice@"), (Words{"@h"}));
+  EXPECT_EQ(left("mistctl --context=alice@h"), (Words{"@h"}));
+  EXPECT_EQ(left("mistctl --context=al"), (Words{"alice@h"}));
+  EXPECT_EQ(left("mistctl --context al"), (Words{"alice@h"}));
+  EXPECT_EQ(left("mistctl --context arn:aws:"), (Words{"eks:1/c"}));
+}
+
 TEST(Complete, KeysOfValuesAreThoseOfThePackageOrOfTheReleasesOwn) {
   EXPECT_EQ(at("mistctl upgrade web -s ").words, (Words{"image.", "replicas="}));
   EXPECT_TRUE(at("mistctl upgrade web -s ").no_space);
