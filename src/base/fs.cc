@@ -48,6 +48,33 @@ Path temporary_beside(const Path& path) {
   return path.parent_path() / fmt::format(".{}.{}.{}.tmp", path.filename().string(), ::getpid(), ++counter);
 }
 
+// Of the file at `path`, which is replaced; nothing: none is there.
+std::optional<struct stat> replaced_file(const Path& path) {
+  struct stat info{};
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  return info;
+}
+
+// The permission bits of `old`. Its group's are only for that group.
+Status keep_permissions(int fd, const struct stat& old, const Path& path) {
+  struct stat info{};
+  if (::fstat(fd, &info) != 0) return errno_error("look at", path, errno);
+  mode_t bits = old.st_mode & 0777U;
+  if (info.st_gid != old.st_gid && ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) != 0)
+    bits &= ~mode_t{070};
+  if (::fchmod(fd, bits) != 0) return errno_error("set the mode of", path, errno);
+  return {};
+}
+
+// `old`: of a file of the user that is replaced. Of a new one the system took the umask's bits off.
+Status set_permissions(int fd, const std::optional<struct stat>& old, const WriteOptions& options,
+                       const Path& path) {
+  if (old) return keep_permissions(fd, *old, path);
+  if (options.permissions == Permissions::Fixed && ::fchmod(fd, options.mode) != 0)
+    return errno_error("set the mode of", path, errno);
+  return {};
+}
+
 }  // namespace
 
 Status write_all(int fd, std::string_view bytes, const Path& path) {
@@ -111,14 +138,18 @@ Result<std::uint64_t> HostFileSystem::size(const Path& path) const {
 Status HostFileSystem::write(const Path& path, std::string_view bytes, const WriteOptions& options) {
   if (path.has_parent_path()) MIST_TRY_VOID(make_directories(path.parent_path(), 0755));
   const Path temporary = temporary_beside(path);
-  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const bool is_users = options.permissions == Permissions::Users;
+  const std::optional<struct stat> old = is_users ? replaced_file(path) : std::nullopt;
+  const unsigned created = is_users && !old ? options.mode : 0600U;
+  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, created));
   if (!fd) return errno_error("create", path, errno);
   const auto abandon = [&](Error failure) {
     ::unlink(temporary.c_str());
     return failure;
   };
   if (Status written = write_all(fd.get(), bytes, path); !written) return abandon(std::move(written).error());
-  if (::fchmod(fd.get(), options.mode) != 0) return abandon(errno_error("set the mode of", path, errno));
+  if (Status set = set_permissions(fd.get(), old, options, path); !set)
+    return abandon(std::move(set).error());
   if (options.durable && ::fsync(fd.get()) != 0) return abandon(errno_error("flush", path, errno));
   if (options.exclusive) {
     if (::link(temporary.c_str(), path.c_str()) != 0) return abandon(errno_error("create", path, errno));

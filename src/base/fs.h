@@ -26,11 +26,21 @@ struct DirectoryEntry {
   bool is_symlink = false;
 };
 
+/// Which permission bits a written file gets.
+enum class Permissions : std::uint8_t {
+  Fixed,  ///< `mode`, whatever the umask is and whatever was there: for caches and state
+  Users,  ///< `mode` but for the umask, or those of the file that is replaced: as other programs do it
+};
+
 struct WriteOptions {
-  unsigned mode = 0644;    ///< permission bits of the new file, whatever the umask
+  unsigned mode = 0644;    ///< permission bits of the new file
   bool durable = true;     ///< fsync file and directory; false for caches
   bool exclusive = false;  ///< Conflict if the file exists already
+  Permissions permissions = Permissions::Fixed;
 };
+
+/// Of a file that the user asked for.
+inline constexpr WriteOptions kUsersFile{.mode = 0666, .permissions = Permissions::Users};
 
 class FileSystem {
  public:

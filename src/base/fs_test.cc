@@ -6,6 +6,7 @@
 
 #include "base/context.h"
 #include "testing/temp_dir.h"
+#include "testing/umask.h"
 
 namespace mist {
 namespace {
@@ -19,6 +20,27 @@ TEST(HostFileSystem, WritesWholeFilesWithTheirMode) {
   ASSERT_EQ(::stat((dir.path() / "a/b/file").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
   EXPECT_EQ(fs.list(dir.path() / "a/b")->size(), 1u) << "no temporary file stays behind";
+}
+
+TEST(HostFileSystem, FilesOfTheUserObeyTheUmaskAndKeepTheirMode) {
+  testing::TempDir dir;
+  HostFileSystem fs;
+  const Path file = dir.path() / "f", program = dir.path() / "run.sh", state = dir.path() / "state";
+  const testing::Umask mask(077);
+  ASSERT_TRUE(fs.write(file, "1", kUsersFile).ok());
+  EXPECT_EQ(testing::mode_of(file), 0600U);
+  ASSERT_TRUE(
+      fs.write(program, "1", {.mode = 0777, .exclusive = true, .permissions = Permissions::Users}).ok());
+  EXPECT_EQ(testing::mode_of(program), 0700U);
+  ASSERT_EQ(::chmod(file.c_str(), 0640), 0);
+  ASSERT_EQ(::chmod(program.c_str(), 0755), 0);
+  ASSERT_TRUE(fs.write(file, "2", kUsersFile).ok());
+  ASSERT_TRUE(fs.write(program, "2", kUsersFile).ok());
+  EXPECT_EQ(testing::mode_of(file), 0640U);
+  EXPECT_EQ(testing::mode_of(program), 0755U);
+  EXPECT_EQ(*fs.read(program), "2");
+  ASSERT_TRUE(fs.write(state, "1", {.mode = 0644}).ok());
+  EXPECT_EQ(testing::mode_of(state), 0644U) << "caches don't";
 }
 
 TEST(HostFileSystem, ExclusiveWriteRefusesAnExistingFile) {

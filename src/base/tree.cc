@@ -68,20 +68,24 @@ Status check_way(const FileSystem& files, const Path& directory, std::string_vie
   return {};
 }
 
-Status write_all(FileSystem& files, const Path& directory, std::span<const TreeFile> tree, bool durable) {
+Status write_all(FileSystem& files, const Path& directory, std::span<const TreeFile> tree,
+                 const TreeRules& rules) {
+  WriteOptions options = rules.permissions == Permissions::Users ? kUsersFile : WriteOptions();
+  options.durable = rules.durable;
   for (const TreeFile& file : tree)
-    MIST_TRY_VOID(files.write(directory / Path(file.path), file.bytes, {.durable = durable}));
+    MIST_TRY_VOID(files.write(directory / Path(file.path), file.bytes, options));
   return {};
 }
 
 // Beside, then renamed.
-Status write_new(FileSystem& files, const Path& directory, std::span<const TreeFile> tree, bool durable) {
+Status write_new(FileSystem& files, const Path& directory, std::span<const TreeFile> tree,
+                 const TreeRules& rules) {
   const Path target = directory.has_filename() ? directory : directory.parent_path();
   Path beside = target;
   beside += fmt::format(".incoming-{}", ::getpid());
   MIST_TRY_VOID(files.remove_all(beside));
   Status written = files.make_directories(beside);
-  if (written.ok()) written = write_all(files, beside, tree, durable);
+  if (written.ok()) written = write_all(files, beside, tree, rules);
   if (written.ok()) written = files.rename(beside, target);
   if (!written.ok()) (void)files.remove_all(beside);
   return written;
@@ -116,14 +120,14 @@ Status write_tree(FileSystem& files, const Path& directory, std::span<const Tree
   if (const auto both = file_as_directory(paths))
     return refused(both->second,
                    fmt::format("can't be written: there is also a file {}", escape_controls(both->first)));
-  if (!files.exists(directory)) return write_new(files, directory, tree, rules.durable);
+  if (!files.exists(directory)) return write_new(files, directory, tree, rules);
   if (!files.is_directory(directory))
     return error(ErrorKind::Invalid, "{} is not a directory", directory.string());
   MIST_TRY(const std::vector<DirectoryEntry> entries, files.list(directory));
   if (!entries.empty() && !rules.existing)
     return error(ErrorKind::Conflict, "the directory {} isn't empty", directory.string());
   for (const TreeFile& file : tree) MIST_TRY_VOID(check_way(files, directory, file.path));
-  Status written = write_all(files, directory, tree, rules.durable);
+  Status written = write_all(files, directory, tree, rules);
   if (!written.ok() && entries.empty())
     for (const TreeFile& file : tree) (void)files.remove_all(directory / *Path(file.path).begin());
   return written;

@@ -22,6 +22,7 @@ struct TreeRules {
   bool hidden = false;    ///< names that begin with a dot may stand in it, but for .git
   bool existing = false;  ///< into a directory that isn't empty, over files that are there
   bool durable = true;
+  Permissions permissions = Permissions::Fixed;  ///< Users: of a tree that the user asked for
 };
 
 /// Two of the paths of which one is a file in a directory that the other one is as a file: "a", "a/b".

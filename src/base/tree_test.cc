@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "testing/temp_dir.h"
+#include "testing/umask.h"
 
 namespace mist {
 namespace {
@@ -36,6 +37,18 @@ TEST_F(TreeTest, IsWrittenWhole) {
   EXPECT_EQ(read("a.yaml"), "1");
   EXPECT_EQ(read("b/c.yaml"), "2");
   EXPECT_THAT(around(), ::testing::ElementsAre("out"));
+}
+
+TEST_F(TreeTest, OfTheUserObeysTheUmaskAndKeepsModes) {
+  const testing::Umask mask(077);
+  const TreeRules rules{.existing = true, .permissions = Permissions::Users};
+  ASSERT_TRUE(write({{"secret.yaml", "1"}, {"run.sh", "1"}}, rules).ok());
+  EXPECT_EQ(testing::mode_of(target_ / "secret.yaml"), 0600U);
+  std::filesystem::permissions(target_ / "run.sh", std::filesystem::perms(0755));
+  ASSERT_TRUE(write({{"secret.yaml", "2"}, {"run.sh", "2"}}, rules).ok());
+  EXPECT_EQ(testing::mode_of(target_ / "secret.yaml"), 0600U);
+  EXPECT_EQ(testing::mode_of(target_ / "run.sh"), 0755U);
+  EXPECT_EQ(read("run.sh"), "2");
 }
 
 TEST_F(TreeTest, GoesIntoAnEmptyDirectory) {

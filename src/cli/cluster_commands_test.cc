@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <stop_token>
 
@@ -17,6 +18,7 @@
 #include "testing/fake_cluster.h"
 #include "testing/fake_world.h"
 #include "testing/source_dir.h"
+#include "testing/umask.h"
 #include "testing/yaml.h"
 
 namespace mist::cli {
@@ -559,6 +561,24 @@ TEST_F(ClusterCommands, AnEmptyVariableNamesNoRevisionAndNoRelease) {
   // Of a namespace helm and kubectl, too, take that for none.
   EXPECT_EQ(run({"status", "web", "-n", ""}), ExitCode::Ok) << fake.err.take();
   EXPECT_EQ(run({"generate", "web", "-n", "", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+}
+
+TEST_F(ClusterCommands, FilesForTheUserObeyTheUmask) {
+  const testing::Umask mask(077);
+  const Path out = fake.home.path() / "out", mine = fake.home.path() / "mine";
+  const std::vector<std::string> generate{"generate",       "web", "-p",
+                                          package.string(), "-o",  "dir=" + out.string()};
+  ASSERT_EQ(run(generate), ExitCode::Ok) << fake.err.take();
+  const Path file = out / "all.yaml";
+  EXPECT_EQ(testing::mode_of(file), 0600U) << "it holds a Secret";
+  std::filesystem::permissions(file, std::filesystem::perms(0640));
+  std::vector<std::string> again = generate;
+  again.emplace_back("--force");
+  ASSERT_EQ(run(again), ExitCode::Ok) << fake.err.take();
+  EXPECT_EQ(testing::mode_of(file), 0640U);
+  ASSERT_EQ(run({"blueprint", "init", "web", mine.string()}), ExitCode::Ok) << fake.err.take();
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(mine))
+    EXPECT_EQ(testing::mode_of(entry.path()) & 0077U, 0U) << entry.path();
 }
 
 TEST_F(ClusterCommands, TakingOverFromOneselfIsAMistake) {

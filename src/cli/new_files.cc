@@ -17,9 +17,9 @@ Status write_new_files(World& world, const Path& directory, const std::map<std::
         .with_because(join(there, "\n"))
         .with_hint("nothing was written; choose another directory, or move them away");
   for (const auto& [path, text] : files) {
-    WriteOptions options;
+    WriteOptions options = kUsersFile;
     options.exclusive = true;
-    if (path.ends_with(".sh")) options.mode = 0755;
+    if (path.ends_with(".sh")) options.mode = 0777;
     MIST_TRY_VOID(world.files.write(directory / path, text, options).in("while writing the template"));
   }
   return {};

@@ -95,7 +95,8 @@ Status write_directory(FileSystem& files, const PackageTree& tree, SavedPackage&
       saved.left_out.push_back(file.path);
     else
       shown.push_back({file.path, file.bytes});
-  Status written = write_tree(files, saved.path, shown, {.hidden = true, .durable = false});
+  Status written = write_tree(files, saved.path, shown,
+                              {.hidden = true, .durable = false, .permissions = Permissions::Users});
   if (!written && written.error().kind == ErrorKind::Conflict)
     return std::move(written).error().with_hint("name another directory with -o, or remove it");
   return written;

@@ -100,7 +100,9 @@ Status write_directory(World& world, const Path& directory, const std::map<std::
   std::vector<TreeFile> tree;
   tree.reserve(files.size());
   for (const auto& [path, text] : files) tree.push_back({path, text});
-  if (Status written = write_tree(world.files, directory, tree, {.existing = force}); !written.ok()) {
+  if (Status written =
+          write_tree(world.files, directory, tree, {.existing = force, .permissions = Permissions::Users});
+      !written.ok()) {
     Error failure = std::move(written).error().with_frame("while the package's files were written");
     if (failure.kind == ErrorKind::Conflict)
       return std::move(failure).with_hint(
