@@ -51,6 +51,7 @@ Result<std::string> read_file_part(const Path& path, std::uint64_t offset, std::
 }
 
 Status write_file_in_parts(const Path& path, const std::function<Status(const ByteSink&)>& produce) {
+  MIST_TRY_VOID(refuse_special_file(path));
   // Recognisable as ours when kill -9 leaves it behind; whoever writes the same file again replaces it.
   const Path temporary = path.parent_path() / fmt::format(".{}.tmp", path.filename().string());
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));

@@ -22,8 +22,8 @@ Result<std::string> read_file_part(const Path& path, std::uint64_t offset, std::
 /// Takes bytes as they come.
 using ByteSink = std::function<Status(std::string_view)>;
 
-/// `produce` hands the content on piece by piece. Atomic and flushed, mode 0644: when anything fails, the
-/// file stays as it was.
+/// `produce` hands the content on piece by piece. Invalid: refuse_special_file(). Atomic and flushed, mode
+/// 0644: when anything fails, the file stays as it was.
 Status write_file_in_parts(const Path& path, const std::function<Status(const ByteSink&)>& produce);
 
 }  // namespace mist

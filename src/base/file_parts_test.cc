@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+
 #include "testing/temp_dir.h"
 
 namespace mist {
@@ -24,6 +26,9 @@ TEST(FileParts, OfPipesThereAreNone) {
   const Path pipe = dir.path() / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(read_file_part(pipe, 0, 1).error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(write_file_in_parts(pipe, [](const ByteSink&) { return Status(); }).error().kind,
+            ErrorKind::Invalid);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe)) << "it isn't replaced";
   EXPECT_FALSE(refuse_special_file("/dev/zero").ok());
   EXPECT_TRUE(refuse_special_file(dir.path()).ok());
   EXPECT_TRUE(refuse_special_file(dir.path() / "nothing").ok());

@@ -1,14 +1,18 @@
 // The commands on clusters, whole, against a cluster in memory: what they print, and that it is as
 // schemas/cli says.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <stop_token>
 
+#include "base/handle.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "encoding/json.h"
@@ -561,6 +565,26 @@ TEST_F(ClusterCommands, AnEmptyVariableNamesNoRevisionAndNoRelease) {
   // Of a namespace helm and kubectl, too, take that for none.
   EXPECT_EQ(run({"status", "web", "-n", ""}), ExitCode::Ok) << fake.err.take();
   EXPECT_EQ(run({"generate", "web", "-n", "", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+}
+
+TEST_F(ClusterCommands, APlanGoesWhereALinkOrAPipeLeads) {
+  const Path link = fake.home.path() / "link", file = fake.home.path() / "web.plan";
+  std::filesystem::create_symlink("web.plan", link);
+  ASSERT_EQ(run({"plan", "web", "-p", package.string(), "-o", link.string()}), ExitCode::Ok)
+      << fake.err.take();
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(testing::mode_of(file), 0600U);
+  const Path pipe = fake.home.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const UniqueFd reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_TRUE(reader);
+  ASSERT_GT(::fcntl(reader.get(), F_SETPIPE_SZ, 1 << 20), 0) << "all of it has room there";
+  ASSERT_EQ(run({"plan", "web", "-p", package.string(), "-o", pipe.string()}), ExitCode::Ok)
+      << fake.err.take();
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  char first = 0;
+  EXPECT_EQ(::read(reader.get(), &first, 1), 1);
+  EXPECT_EQ(run({"apply-plan", link.string()}), ExitCode::Ok) << fake.err.take();
 }
 
 TEST_F(ClusterCommands, FilesForTheUserObeyTheUmask) {

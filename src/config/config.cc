@@ -5,6 +5,7 @@
 #include <charconv>
 #include <set>
 
+#include "base/output_file.h"
 #include "base/text.h"
 #include "config/redact.h"
 #include "encoding/yaml.h"
@@ -327,13 +328,6 @@ Value registry_document(const Registry& registry) {
       {{"name", registry.name}, {"defaultRemote", registry.default_remote}, {"remotes", std::move(remotes)}});
 }
 
-// People link their configuration into a repository; replacing the link would cut it off.
-Path link_target(const Path& path) {
-  std::error_code failed;
-  Path target = std::filesystem::canonical(path, failed);
-  return failed ? path : target;
-}
-
 Value empty_document() {
   return Value::object({{"apiVersion", kApiVersion},
                         {"kind", kKind},
@@ -528,8 +522,9 @@ Status edit(FileSystem& files, const Paths& paths, EventSink& events, const Cont
   MIST_TRY_VOID(change(config));
   std::string after = config.serialize();
   if (after == before && files.exists(paths.config_file)) return {};
-  return files
-      .write(link_target(paths.config_file), after, {.mode = 0600, .durable = true, .exclusive = false})
+  // People link their configuration into a repository; replacing the link would cut it off.
+  MIST_TRY(const Path target, link_target(paths.config_file));
+  return files.write(target, after, {.mode = 0600, .durable = true, .exclusive = false})
       .in("while writing the configuration");
 }
 

@@ -282,6 +282,10 @@ TEST_F(ConfigFile, ALinkStaysALink) {
   ASSERT_TRUE(add("mine").ok());
   EXPECT_TRUE(std::filesystem::is_symlink(paths_.config_file));
   EXPECT_THAT(*files_.read(target), HasSubstr("mine"));
+  std::filesystem::remove(target);
+  ASSERT_TRUE(add("mine").ok()) << "before there is a file";
+  EXPECT_TRUE(std::filesystem::is_symlink(paths_.config_file));
+  EXPECT_THAT(*files_.read(target), HasSubstr("mine"));
 }
 
 TEST_F(ConfigFile, ConcurrentWritersLoseNothing) {

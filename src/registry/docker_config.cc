@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/output_file.h"
 #include "base/text.h"
 #include "encoding/json.h"
 
@@ -207,15 +208,10 @@ Result<std::optional<std::string>> part_with_login(const FileSystem& files, cons
 }
 
 // As written there: a link stays one.
-Path real_place(const Path& file) {
-  std::error_code failed;
-  Path real = std::filesystem::weakly_canonical(file, failed);
-  return failed ? file : real;
-}
-
 Status write(FileSystem& files, const Stored& stored) {
-  return files.write(real_place(stored.file),
-                     encoding::to_json(stored.document, encoding::JsonStyle::Pretty) + '\n', {.mode = 0600});
+  MIST_TRY(const Path target, link_target(stored.file));
+  return files.write(target, encoding::to_json(stored.document, encoding::JsonStyle::Pretty) + '\n',
+                     {.mode = 0600});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/file_parts.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "encoding/json.h"
 #include "encoding/tar.h"
@@ -642,7 +643,8 @@ Status write_layout_archive(const LayoutReader& layout, const Path& archive, con
     }
     return sink(encoding::tar_end());
   };
-  return write_file_in_parts(archive, produce);
+  MIST_TRY(const Path target, link_target(archive));
+  return write_file_in_parts(target, produce);
 }
 
 Status unpack_layout_archive(FileSystem& files, const Path& archive, const Path& directory,

@@ -1,5 +1,6 @@
 #include "action/authoring/push_package.h"
 
+#include "base/output_file.h"
 #include "base/text.h"
 #include "base/tree.h"
 #include "oci/tags.h"
@@ -121,9 +122,9 @@ Result<SavedPackage> save_package(FileSystem& files, const registry::Fetched& pa
   SavedPackage saved{std::move(target), {}};
   if (module != nullptr) {
     MIST_TRY(const auto bytes, module->bytes());
-    MIST_TRY_VOID(files.write(saved.path, *bytes));
+    MIST_TRY_VOID(write_output(files, saved.path, *bytes));
   } else if (is_chart) {
-    MIST_TRY_VOID(files.write(saved.path, tree->files.front().bytes));
+    MIST_TRY_VOID(write_output(files, saved.path, tree->files.front().bytes));
   } else {
     MIST_TRY_VOID(write_directory(files, *tree, saved));
   }

@@ -1,5 +1,6 @@
 #include "abi/abi.h"
 #include "action/authoring/build_program.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/package_flags.h"
@@ -185,7 +186,7 @@ Result<ExitCode> run_build(const Invocation& invocation, World& world) {
              fmt::format("{}-{}.mist-pack.wasm", inspection.metadata.name, inspection.metadata.version);
   }
   MIST_TRY(const auto bytes, std::get<wasm::ModuleBytes>(source.content).bytes());
-  MIST_TRY_VOID(world.files.write(target, *bytes));
+  MIST_TRY_VOID(write_output(world.files, target, *bytes));
   world.out.write(target.string() + "\n");
   return ExitCode::Ok;
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "action/deploy/saved_plan.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "cli/command_hint.h"
 #include "cli/commands.h"
@@ -55,7 +56,7 @@ Result<ExitCode> run_plan(const Invocation& invocation, World& world) {
   MIST_TRY_VOID(action::refuse_conflicts(look));
   if (!invocation.has("out")) return ExitCode::Ok;
   MIST_TRY(const action::SavedPlan plan, action::save_plan(cluster.environment, look, world.context));
-  MIST_TRY_VOID(world.files.write(invocation.text("out"), action::to_text(plan), {.mode = 0600})
+  MIST_TRY_VOID(write_output(world.files, invocation.text("out"), action::to_text(plan), {.mode = 0600})
                     .in("while saving the plan"));
   world.events->info(fmt::format("saved; carry it out with mistctl apply-plan {}{}",
                                  shell_word(invocation.text("out")), cluster_words(invocation)));

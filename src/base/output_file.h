@@ -1,0 +1,23 @@
+#pragma once
+// Files that the user names for a result: -o FILE. Unlike the files of caches and state, they may be there
+// already as something else than a file, which a rename would destroy. Any thread.
+
+#include <string_view>
+
+#include "base/fs.h"
+#include "base/result.h"
+
+namespace mist {
+
+/// Where a write to `path` has to go: the end of a chain of links, whether anything is there or not. Invalid:
+/// the links lead in a circle.
+Result<Path> link_target(const Path& path);
+
+/// Writes `bytes` where the user said. A device, a pipe or a descriptor of this process (/dev/stdout,
+/// /dev/fd/3) gets them as they are, and stays what it is; of a link the target is written. A file is
+/// replaced as FileSystem::write() does it. Invalid: a directory, no name. Waits for the reader of a named
+/// pipe.
+Status write_output(FileSystem& files, const Path& path, std::string_view bytes,
+                    const WriteOptions& options = kUsersFile);
+
+}  // namespace mist
