@@ -1,6 +1,7 @@
 #include "cli/keyless.h"
 
 #include "base/event.h"
+#include "cli/named_file.h"
 #include "cli/places.h"
 #include "cli/registry_access.h"
 #include "sigstore/device_login.h"
@@ -59,10 +60,8 @@ Result<sigstore::IdentityToken> token_for(const Invocation& invocation,
                                           const std::optional<sigstore::Service>& issuer, World& world) {
   if (invocation.has("identity-token")) {
     const std::string file = invocation.text("identity-token");
-    const bool is_input = file == "-";
-    MIST_TRY(const std::string text, is_input ? world.in.read_all(sigstore::kMaxTokenBytes, world.context)
-                                              : world.files.read(file, sigstore::kMaxTokenBytes));
-    return sigstore::IdentityToken::parse(text, is_input ? "standard input" : file);
+    MIST_TRY(const std::string text, read_named_file(world, file, sigstore::kMaxTokenBytes));
+    return sigstore::IdentityToken::parse(text, file == kStandardInput ? "standard input" : file);
   }
   const std::unique_ptr<http::Transport> transport = web_transport(world, "the issuer");
   const sigstore::TokenPlaces places{

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/keyring.h"
+#include "cli/named_file.h"
 #include "cli/places.h"
 #include "cli/registry_access.h"
 #include "encoding/set_path.h"
@@ -19,13 +20,6 @@ constexpr Duration kEngineTime = std::chrono::seconds(60);
 constexpr std::uint64_t kEngineMemory = std::uint64_t{512} << 20;
 
 constexpr std::uint64_t kValuesLimit = std::uint64_t{100} << 20;
-
-Result<std::string> read_file(World& world, const std::string& path, bool& stdin_used) {
-  if (path != "-") return world.files.read(path, kValuesLimit);
-  if (std::exchange(stdin_used, true))
-    return error(ErrorKind::Usage, "standard input can be read only once, and \"-\" is there twice");
-  return world.in.read_all(kValuesLimit, world.context);
-}
 
 // Those whose value says it all.
 struct SetFlag {
@@ -47,10 +41,9 @@ std::vector<std::string> files_of(const std::string& value, World& world) {
 
 // --set-file a=FILE,b=FILE and a={FILE,FILE}, as in Helm; a=FILE alone may be a file with a comma in its
 // name.
-Status add_set_file(const std::string& value, World& world, bool& stdin_used,
-                    std::vector<package::ValuesInput>& inputs) {
+Status add_set_file(const std::string& value, World& world, std::vector<package::ValuesInput>& inputs) {
   const auto add = [&](std::string key, const std::string& path) -> Status {
-    MIST_TRY(std::string content, read_file(world, path, stdin_used));
+    MIST_TRY(std::string content, read_named_file(world, path, kValuesLimit));
     inputs.push_back({package::ValuesFlag::SetFile, std::move(key), std::move(content)});
     return {};
   };
@@ -108,18 +101,17 @@ bool has_values(const Invocation& invocation) {
 
 Result<std::vector<package::ValuesInput>> read_values(const Invocation& invocation, World& world) {
   std::vector<package::ValuesInput> inputs;
-  bool stdin_used = false;
   for (const Invocation::Given& given : invocation.given()) {
     if (!is_values_flag(*given.flag)) continue;
     if (given.flag->name == kValuesFlagList[0].name) {
       for (const std::string& path : files_of(given.value, world)) {
-        MIST_TRY(std::string content, read_file(world, path, stdin_used));
+        MIST_TRY(std::string content, read_named_file(world, path, kValuesLimit));
         inputs.push_back({package::ValuesFlag::File, path, std::move(content)});
       }
       continue;
     }
     if (given.flag->name == "set-file") {
-      MIST_TRY_VOID(add_set_file(given.value, world, stdin_used, inputs));
+      MIST_TRY_VOID(add_set_file(given.value, world, inputs));
     } else {
       inputs.push_back(input_of(given));
     }

@@ -60,6 +60,7 @@ ExitCode run(std::span<const std::string> args, World& world, const CommandTable
   const std::vector<std::string> version{"version"};
   if (args.size() == 1 && args[0] == "--version") args = version;
   world.began = world.clock.steady_now();
+  world.input_taken = false;
   auto result = parse_and_call(args, world, table);
   // Also after a failure: what was printed before it still has to arrive, or the user must know.
   Status flushed = world.out.flush();

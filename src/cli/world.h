@@ -119,9 +119,10 @@ struct World {
   Clock& clock;
   Random& random;
   std::function<std::optional<std::string>(std::string_view name)> environment;
-  Pulse* pulse = nullptr;  ///< null: who needs one has a thread of its own
-  Context context = {};    ///< stops at Ctrl-C and SIGTERM
-  SteadyTime began = {};   ///< when run() began, for "in 4.2s"
+  Pulse* pulse = nullptr;    ///< null: who needs one has a thread of its own
+  Context context = {};      ///< stops at Ctrl-C and SIGTERM
+  SteadyTime began = {};     ///< when run() began, for "in 4.2s"
+  bool input_taken = false;  ///< read_named_file() read all of `in`; run() begins with false
 
   /// Where progress goes; run() puts the sink that the flags ask for here before a handler starts. Never null
   /// in a handler.

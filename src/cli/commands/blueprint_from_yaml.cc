@@ -7,6 +7,7 @@
 #include "blueprint/evaluator.h"
 #include "cli/blueprint_flags.h"
 #include "cli/commands.h"
+#include "cli/named_file.h"
 #include "cli/new_files.h"
 #include "cli/package_flags.h"
 #include "cli/parse/invocation.h"
@@ -17,7 +18,6 @@ namespace mist::cli {
 namespace {
 
 constexpr std::uint64_t kMostManifests = std::uint64_t{16} << 20;
-constexpr std::string_view kStandardInput = "-";
 
 constexpr Argument kArguments[] = {kNewBlueprintName, kNewBlueprintDirectory};
 constexpr Flag kFlags[] = {
@@ -41,7 +41,7 @@ bool is_manifest(const std::string& name) {
 
 Status read_into(World& world, const std::string& name, std::map<std::string, std::string>& texts) {
   if (name == kStandardInput) {
-    MIST_TRY(texts["standard input"], world.in.read_all(kMostManifests, world.context));
+    MIST_TRY(texts["standard input"], read_named_file(world, name, kMostManifests));
     return {};
   }
   if (!world.files.is_directory(name)) {

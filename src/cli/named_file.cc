@@ -1,0 +1,15 @@
+#include "cli/named_file.h"
+
+#include <utility>
+
+namespace mist::cli {
+
+Result<std::string> read_named_file(World& world, const std::string& name, std::uint64_t limit) {
+  if (name != kStandardInput) return world.files.read(name, limit);
+  if (std::exchange(world.input_taken, true))
+    return error(ErrorKind::Usage, "standard input can be read only once, and \"-\" is there twice")
+        .with_hint("leave one \"-\" out, or name a file in its place");
+  return world.in.read_all(limit, world.context);
+}
+
+}  // namespace mist::cli

@@ -1,0 +1,45 @@
+#include "cli/named_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/commands.h"
+#include "testing/fake_world.h"
+
+namespace mist::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(NamedFile, StandardInputIsReadOnce) {
+  testing::FakeWorld fake;
+  fake.in.lines = {"typed"};
+  ASSERT_TRUE(fake.files.write(fake.home.path() / "file", "written").ok());
+  const std::string file = (fake.home.path() / "file").string();
+  EXPECT_EQ(*read_named_file(fake.world, "-", 100), "typed\n");
+  const auto again = read_named_file(fake.world, "-", 100);
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().kind, ErrorKind::Usage);
+  EXPECT_EQ(*read_named_file(fake.world, file, 100), "written");
+  EXPECT_EQ(*read_named_file(fake.world, file, 100), "written");
+  EXPECT_EQ(read_named_file(fake.world, file, 3).error().kind, ErrorKind::Invalid);
+}
+
+TEST(NamedFile, NoCommandTakesAnEmptyInputForWhatWasReadBefore) {
+  testing::FakeWorld fake;
+  const std::string directory = (fake.home.path() / "draft").string();
+  const std::string pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: []}}";
+  for (int run = 0; run < 2; ++run) {
+    fake.in.lines = {pod};
+    EXPECT_EQ(fake.run({"blueprint", "from-yaml", "web", directory, "-f", "-", "-f", "-"}, command_table()),
+              ExitCode::Usage);
+    EXPECT_THAT(fake.err.take(), HasSubstr("standard input can be read only once"));
+    EXPECT_FALSE(fake.files.exists(directory));
+  }
+  fake.in.lines = {pod};
+  EXPECT_EQ(fake.run({"blueprint", "from-yaml", "web", directory, "-f", "-"}, command_table()), ExitCode::Ok)
+      << fake.err.take();
+}
+
+}  // namespace
+}  // namespace mist::cli
