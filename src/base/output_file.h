@@ -10,7 +10,7 @@
 namespace mist {
 
 /// Where a write to `path` has to go: the end of a chain of links, whether anything is there or not. Invalid:
-/// the links lead in a circle.
+/// the links lead in a cycle.
 Result<Path> link_target(const Path& path);
 
 /// Writes `bytes` where the user said. A device, a pipe or a descriptor of this process (/dev/stdout,

@@ -51,7 +51,7 @@ TEST_F(OutputFile, LinksStayLinks) {
   EXPECT_THAT(names(), ElementsAre("file", "first", "second"));
   std::filesystem::remove(file);
   std::filesystem::create_symlink("first", file);
-  EXPECT_EQ(write_output(files, first, "3").error().kind, ErrorKind::Invalid) << "a circle";
+  EXPECT_EQ(write_output(files, first, "3").error().kind, ErrorKind::Invalid) << "a cycle";
 }
 
 TEST_F(OutputFile, APipeStaysOneAndGetsTheBytes) {

@@ -57,7 +57,8 @@ Status build(FileSystem& files, const Path& directory, const Path& next, std::sp
       if (!goes) MIST_TRY_VOID(keep(directory / entry.name, next / entry.name));
     }
   }
-  for (const TreeFile& file : written) MIST_TRY_VOID(files.write(next / Path(file.path), file.bytes, kUsersFile));
+  for (const TreeFile& file : written)
+    MIST_TRY_VOID(files.write(next / Path(file.path), file.bytes, kUsersFile));
   return {};
 }
 

@@ -83,7 +83,7 @@ class Watching {
   }
 
  private:
-  // Nobody sees any more of it. What else is wrong with the output, run() tells.
+  // Nobody sees any more of it. An output that can't be written is an error of run(), which flushes it.
   ExitCode unread() const { return invocation_.enabled("exit-code") ? ExitCode::Differences : ExitCode::Ok; }
 
   // Events that go on while somebody looks at the result are no news after the first time.
