@@ -8,7 +8,7 @@
 namespace mist::kube {
 namespace {
 
-constexpr std::string_view kHeading = "mistletoe-discovery-2";
+constexpr std::string_view kHeading = "mistletoe-discovery-3";
 constexpr std::string_view kStatus = "status";
 constexpr std::string_view kEnd = "end";
 
@@ -78,33 +78,57 @@ std::vector<ResourceInfo> ApiCatalog::preferred() const {
   return result;
 }
 
+ServedApis ApiCatalog::served() const {
+  std::set<std::string> kinds = subresource_kinds;
+  for (const ApiResource& entry : resources) {
+    const std::string group_version = entry.info.gvk.api_version();
+    if (group_versions.contains(group_version)) kinds.insert(group_version + "/" + entry.info.gvk.kind);
+  }
+  return {{group_versions.begin(), group_versions.end()}, {kinds.begin(), kinds.end()}};
+}
+
+// A scale is of the group autoscaling, and stands with the version of what it scales, as client-go has it.
+void ApiCatalog::add_subresources(const std::string& group_version, const Value& resource) {
+  const Value* const subresources = resource.find("subresources");
+  if (subresources == nullptr || !subresources->is_array()) return;
+  for (const Value& each : subresources->as_array())
+    if (const std::string_view kind = each.string_at({"responseKind", "kind"}); !kind.empty() && plain(kind))
+      subresource_kinds.insert(fmt::format("{}/{}", group_version, kind));
+}
+
+void ApiCatalog::add_aggregated_version(const std::string& group, const Value& version) {
+  const std::string name(version.string_at("version"));
+  const std::string group_version = GroupVersionKind{group, name, ""}.api_version();
+  const bool answers = version.string_at("freshness") != "Stale";
+  if (!answers)
+    stale.push_back(fmt::format("{}/{}", group, name));
+  else if (plain(group_version) && !name.empty())
+    group_versions.insert(group_version);
+  const Value* const served = version.find("resources");
+  if (served == nullptr || !served->is_array()) return;
+  for (const Value& resource : served->as_array()) {
+    ApiResource entry;
+    entry.info.gvk = {group, name, std::string(resource.string_at({"responseKind", "kind"}))};
+    entry.info.resource = resource.string_at("resource");
+    entry.info.namespaced = resource.string_at("scope") == "Namespaced";
+    entry.info.verbs = resource.texts_at("verbs");
+    entry.info.has_status = has_status(resource);
+    entry.singular = resource.string_at("singularResource");
+    entry.short_names = resource.texts_at("shortNames");
+    if (plain(entry)) resources.push_back(std::move(entry));
+    if (answers) add_subresources(group_version, resource);
+  }
+}
+
 Status ApiCatalog::add_aggregated(const Value& list) {
   const Value* groups = list.find("items");
   if (list.string_at("kind") != "APIGroupDiscoveryList" || groups == nullptr || !groups->is_array())
     return error(ErrorKind::Invalid, "the server's answer is no APIGroupDiscoveryList");
   for (const Value& group : groups->as_array()) {
-    const std::string_view group_name = group.string_at({"metadata", "name"});
+    const std::string group_name(group.string_at({"metadata", "name"}));
     const Value* versions = group.find("versions");
     if (versions == nullptr || !versions->is_array()) continue;
-    for (const Value& version : versions->as_array()) {
-      const std::string_view version_name = version.string_at("version");
-      if (version.string_at("freshness") == "Stale")
-        stale.push_back(fmt::format("{}/{}", group_name, version_name));
-      const Value* served = version.find("resources");
-      if (served == nullptr || !served->is_array()) continue;
-      for (const Value& resource : served->as_array()) {
-        ApiResource entry;
-        entry.info.gvk = {std::string(group_name), std::string(version_name),
-                          std::string(resource.string_at({"responseKind", "kind"}))};
-        entry.info.resource = resource.string_at("resource");
-        entry.info.namespaced = resource.string_at("scope") == "Namespaced";
-        entry.info.verbs = resource.texts_at("verbs");
-        entry.info.has_status = has_status(resource);
-        entry.singular = resource.string_at("singularResource");
-        entry.short_names = resource.texts_at("shortNames");
-        if (plain(entry)) resources.push_back(std::move(entry));
-      }
-    }
+    for (const Value& version : versions->as_array()) add_aggregated_version(group_name, version);
   }
   return {};
 }
@@ -114,14 +138,20 @@ Status ApiCatalog::add_group_version(const Value& list) {
   const auto gv = apimachinery::GroupVersionKind::parse(list.string_at("groupVersion"), "APIResourceList");
   if (list.string_at("kind") != "APIResourceList" || served == nullptr || !served->is_array() || !gv)
     return error(ErrorKind::Invalid, "the server's answer is no APIResourceList");
+  const std::string group_version(list.string_at("groupVersion"));
+  if (plain(group_version)) group_versions.insert(group_version);
   std::set<std::string_view> names;
   for (const Value& resource : served->as_array()) names.insert(resource.string_at("name"));
   for (const Value& resource : served->as_array()) {
     ApiResource entry;
     entry.info.resource = resource.string_at("name");
     entry.info.has_status = names.contains(fmt::format("{}/{}", entry.info.resource, kStatus));
-    if (entry.info.resource.find('/') != std::string::npos) continue;  // a subresource
     entry.info.gvk = {gv->group, gv->version, std::string(resource.string_at("kind"))};
+    if (entry.info.resource.find('/') != std::string::npos) {  // a subresource
+      const std::string& kind = entry.info.gvk.kind;
+      if (!kind.empty() && plain(kind)) subresource_kinds.insert(fmt::format("{}/{}", group_version, kind));
+      continue;
+    }
     entry.info.namespaced = resource.is_true_at("namespaced");
     entry.info.verbs = resource.texts_at("verbs");
     entry.singular = resource.string_at("singularName");
@@ -136,6 +166,8 @@ std::string ApiCatalog::to_text() const {
   text += '\n';
   for (const std::string& name : stale)
     if (plain(name)) text += fmt::format("stale\t{}\n", name);
+  for (const std::string& name : group_versions) text += fmt::format("version\t{}\n", name);
+  for (const std::string& name : subresource_kinds) text += fmt::format("subresource\t{}\n", name);
   for (const ApiResource& entry : resources)
     text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", entry.info.gvk.group, entry.info.gvk.version,
                         entry.info.gvk.kind, entry.info.resource,
@@ -147,6 +179,18 @@ std::string ApiCatalog::to_text() const {
   return text;
 }
 
+bool ApiCatalog::take_name(std::string_view of, std::string_view name) {
+  if (of == "stale")
+    stale.emplace_back(name);
+  else if (of == "version")
+    group_versions.emplace(name);
+  else if (of == "subresource")
+    subresource_kinds.emplace(name);
+  else
+    return false;
+  return true;
+}
+
 std::optional<ApiCatalog> ApiCatalog::parse(std::string_view text) {
   ApiCatalog catalog;
   std::vector<std::string_view> lines = split(text, '\n');
@@ -156,8 +200,8 @@ std::optional<ApiCatalog> ApiCatalog::parse(std::string_view text) {
     return std::nullopt;
   for (std::size_t i = 1; i + 2 < lines.size(); ++i) {
     const std::vector<std::string_view> fields = split(lines[i], '\t');
-    if (fields.size() == 2 && fields[0] == "stale") {
-      catalog.stale.emplace_back(fields[1]);
+    if (fields.size() == 2) {
+      if (!catalog.take_name(fields[0], fields[1])) return std::nullopt;
       continue;
     }
     if (fields.size() != 9) return std::nullopt;

@@ -3,6 +3,7 @@
 // documents, and how it is kept in a file. Plain values and pure functions; any thread for const use.
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,10 @@ class ApiCatalog {
   std::vector<ApiResource> resources;
   /// "group/version" whose aggregated API server didn't answer.
   std::vector<std::string> stale;
+  /// "v1", "apps/v1": those that answer, also when they have no resource.
+  std::set<std::string> group_versions;
+  /// "apps/v1/Scale": the group version of the resource, and the kind of its subresource.
+  std::set<std::string> subresource_kinds;
 
   /// An empty version: the preferred one that has the kind.
   const ApiResource* find(const GroupKind& kind, const std::string& version) const;
@@ -41,6 +46,8 @@ class ApiCatalog {
   const ApiResource* find_alias(std::string_view word) const;
   /// One entry for each group and resource, in its preferred version.
   std::vector<ResourceInfo> preferred() const;
+  /// In all versions; without those of `stale`.
+  ServedApis served() const;
 
   /// Adds an APIGroupDiscoveryList (v2 or v2beta1). Invalid if it isn't one.
   Status add_aggregated(const encoding::Value& list);
@@ -50,6 +57,11 @@ class ApiCatalog {
   /// A text of lines with tabs; parse gives nothing if it isn't that, whole.
   std::string to_text() const;
   static std::optional<ApiCatalog> parse(std::string_view text);
+
+ private:
+  void add_aggregated_version(const std::string& group, const encoding::Value& version);
+  bool take_name(std::string_view of, std::string_view name);
+  void add_subresources(const std::string& group_version, const encoding::Value& resource);
 };
 
 }  // namespace mist::kube

@@ -49,6 +49,12 @@ struct DownApi {
   std::string service() const { return version + "." + group; }
 };
 
+/// Everything that the server answers to, in each of its versions; sorted.
+struct ServedApis {
+  std::vector<std::string> group_versions;  ///< "v1", "apps/v1"; those without any resource too
+  std::vector<std::string> kinds;  ///< "v1/Pod", "apps/v1/Deployment"; of subresources "apps/v1/Scale"
+};
+
 enum class DryRun : bool { No, Server };
 
 /// How old what is known of a server's schemas may be.
@@ -116,8 +122,11 @@ class Client {
                                             const Context& context) = 0;
   /// Forgets what discovery said (a CRD was just established).
   virtual void invalidate_discovery() = 0;
-  /// Every kind that the server serves in its preferred version (for capabilities and for pruning).
+  /// Every resource that the server serves, each in its preferred version only (for pruning).
   virtual Result<std::vector<ResourceInfo>> all_resources(const Context& context) = 0;
+  /// Every version of every group and kind (for capabilities), as Helm's GetVersionSet has them. Without the
+  /// aggregated APIs that don't answer now.
+  virtual Result<ServedApis> served_apis(const Context& context) = 0;
   /// The aggregated APIs that don't answer now, so that all_resources() may lack kinds of theirs.
   virtual Result<std::vector<DownApi>> apis_down(const Context& context) = 0;
   /// The schemas of a group version's kinds and of what these are made of, by name, as the `components` of

@@ -78,6 +78,11 @@ Result<std::vector<ResourceInfo>> Discovery::all_resources(const Context& contex
   return loaded.catalog->preferred();
 }
 
+Result<ServedApis> Discovery::served_apis(const Context& context) {
+  MIST_TRY(const Loaded loaded, load(context));
+  return loaded.catalog->served();
+}
+
 Result<std::vector<DownApi>> Discovery::apis_down(const Context& context) {
   MIST_TRY(const Loaded loaded, load(context));
   std::vector<DownApi> down;

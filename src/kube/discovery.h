@@ -55,6 +55,7 @@ class Discovery {
   /// By kind, plural, singular or short name, optionally with .group.
   Result<ResourceInfo> resource_for_alias(std::string_view word, const Context& context);
   Result<std::vector<ResourceInfo>> all_resources(const Context& context);
+  Result<ServedApis> served_apis(const Context& context);
   /// Each with its condition, which is a request.
   Result<std::vector<DownApi>> apis_down(const Context& context);
   /// The next question goes to the server.

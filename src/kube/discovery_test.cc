@@ -14,6 +14,7 @@ namespace mist::kube {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr std::string_view kCore =
@@ -93,6 +94,31 @@ TEST_F(DiscoveryTest, PrefersTheFirstVersionAndKnowsTheOthers) {
   EXPECT_EQ(missing.error().message,
             "the cluster serves HorizontalPodAutoscaler.autoscaling in v2, v1, not in v3");
   EXPECT_EQ(discovery->all_resources({})->size(), 3u);
+}
+
+TEST_F(DiscoveryTest, ServedAreAllVersionsAndTheKindsOfSubresources) {
+  // policy has no resource; metrics.k8s.io doesn't answer, and the aggregator repeats what it knew of it.
+  serve(kCore, R"({"kind":"APIGroupDiscoveryList","items":[
+ {"metadata":{"name":"apps"},"versions":[
+  {"version":"v1","resources":[{"resource":"deployments","responseKind":{"kind":"Deployment"},"scope":"Namespaced",
+    "verbs":["get"],"subresources":[
+     {"subresource":"scale","responseKind":{"group":"autoscaling","version":"v1","kind":"Scale"}},
+     {"subresource":"status","responseKind":{"group":"apps","version":"v1","kind":"Deployment"}},
+     {"subresource":"nothing"}]}]},
+  {"version":"v1beta1","resources":[{"resource":"deployments","responseKind":{"kind":"Deployment"},
+    "scope":"Namespaced","verbs":["get"]}]}]},
+ {"metadata":{"name":"policy"},"versions":[{"version":"v1"}]},
+ {"metadata":{"name":"metrics.k8s.io"},"versions":[{"version":"v1beta1","freshness":"Stale","resources":[
+  {"resource":"pods","responseKind":{"kind":"PodMetrics"},"scope":"Namespaced","verbs":["get"],"subresources":[
+   {"subresource":"x","responseKind":{"kind":"Y"}}]}]}]}]})");
+  for (const std::string_view from : {"the server", "the file"}) {
+    const auto served = make()->served_apis({});
+    ASSERT_TRUE(served.ok()) << from << ": " << served.error().to_line();
+    EXPECT_THAT(served->group_versions, ElementsAre("apps/v1", "apps/v1beta1", "policy/v1", "v1")) << from;
+    EXPECT_THAT(served->kinds, ElementsAre("apps/v1/Deployment", "apps/v1/Scale", "apps/v1beta1/Deployment",
+                                           "v1/ConfigMap", "v1/Namespace"))
+        << from;
+  }
 }
 
 TEST_F(DiscoveryTest, OfAnApiThatDoesNotAnswerNothingIsKnown) {
@@ -229,7 +255,8 @@ TEST_F(DiscoveryTest, FallsBackToTheOldWay) {
            {"name":"broken","versions":[{"groupVersion":"broken/v1"}]}]})");
   answers["/api/v1"] = *encoding::parse_json(R"({"kind":"APIResourceList","groupVersion":"v1","resources":[
     {"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["get"]},
-    {"name":"pods/log","namespaced":true,"kind":"Pod","verbs":["get"]}]})");
+    {"name":"pods/log","namespaced":true,"kind":"Pod","verbs":["get"]},
+    {"name":"pods/eviction","namespaced":true,"kind":"Eviction","verbs":["create"]}]})");
   for (const std::string_view version : {"v1", "v1beta1"})
     answers[fmt::format("/apis/apps/{}", version)] = *encoding::parse_json(fmt::format(
         R"({{"kind":"APIResourceList","groupVersion":"apps/{}","resources":[
@@ -240,6 +267,9 @@ TEST_F(DiscoveryTest, FallsBackToTheOldWay) {
   EXPECT_EQ(discovery->resource_for({"apps", "Deployment"}, "", {})->gvk.version, "v1");
   EXPECT_THAT(discovery->resource_for({"broken", "X"}, "", {}).error().message,
               HasSubstr("v1.broken doesn't answer"));
+  EXPECT_THAT(discovery->served_apis({})->group_versions, ElementsAre("apps/v1", "apps/v1beta1", "v1"));
+  EXPECT_THAT(discovery->served_apis({})->kinds,
+              ElementsAre("apps/v1/Deployment", "apps/v1beta1/Deployment", "v1/Eviction", "v1/Pod"));
 }
 
 }  // namespace

@@ -331,6 +331,8 @@ Result<std::vector<ResourceInfo>> RestClient::all_resources(const Context& conte
   return discovery_.all_resources(context);
 }
 
+Result<ServedApis> RestClient::served_apis(const Context& context) { return discovery_.served_apis(context); }
+
 Result<std::vector<DownApi>> RestClient::apis_down(const Context& context) {
   return discovery_.apis_down(context);
 }

@@ -61,6 +61,7 @@ class RestClient final : public Client, public PodLogs, public ServiceProxy, pub
   Result<ResourceInfo> resource_for_alias(std::string_view word, const Context& context);
   void invalidate_discovery() override { discovery_.invalidate(); }
   Result<std::vector<ResourceInfo>> all_resources(const Context& context) override;
+  Result<ServedApis> served_apis(const Context& context) override;
   Result<std::vector<DownApi>> apis_down(const Context& context) override;
   Result<std::shared_ptr<const Value>> schemas_of(const std::string& group, const std::string& version,
                                                   SchemaAge age, const Context& context) override {

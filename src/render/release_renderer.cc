@@ -20,18 +20,12 @@ using package::RenderRequest;
 
 namespace {
 
-// Kubernetes tells which API versions it serves through what discovery found.
 Result<package::Capabilities> capabilities_of(kube::Client& client, const Context& context) {
   MIST_TRY(const Value version, client.server_version(context));
-  MIST_TRY(const std::vector<kube::ResourceInfo> resources, client.all_resources(context));
-  std::set<std::string> versions, kinds;
-  for (const kube::ResourceInfo& resource : resources) {
-    versions.insert(resource.gvk.api_version());
-    kinds.insert(resource.gvk.api_version() + "/" + resource.gvk.kind);
-  }
+  MIST_TRY(kube::ServedApis served, client.served_apis(context));
   return package::Capabilities{.kube_version = std::string(version.string_at("gitVersion")),
-                               .api_versions = {versions.begin(), versions.end()},
-                               .kinds = {kinds.begin(), kinds.end()}};
+                               .api_versions = std::move(served.group_versions),
+                               .kinds = std::move(served.kinds)};
 }
 
 // A seed for nothing else, to see what depends on the seed.

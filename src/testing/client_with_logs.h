@@ -51,6 +51,9 @@ class ClientWithLogs : public kube::Client, public kube::PodLogs {
   Result<std::vector<kube::ResourceInfo>> all_resources(const Context& context) override {
     return inner_.all_resources(context);
   }
+  Result<kube::ServedApis> served_apis(const Context& context) override {
+    return inner_.served_apis(context);
+  }
   Result<std::vector<kube::DownApi>> apis_down(const Context& context) override {
     return inner_.apis_down(context);
   }

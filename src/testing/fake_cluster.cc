@@ -4,6 +4,8 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <set>
+#include <string>
 
 #include "kube/api_down.h"
 #include "kube/api_failure.h"
@@ -311,6 +313,21 @@ Result<std::vector<ResourceInfo>> FakeCluster::all_resources(const Context& cont
     if (!kind.versions.empty() && (state_->down.empty() || kind.kind.group != state_->down))
       all.push_back(kind.info(kind.versions.front()));
   return all;
+}
+
+Result<kube::ServedApis> FakeCluster::served_apis(const Context& context) {
+  MIST_TRY_VOID(context.check());
+  const std::lock_guard lock(state_->mutex);
+  std::set<std::string> group_versions, kinds;
+  for (const auto& [name, kind] : state_->store.kinds()) {
+    if (!state_->down.empty() && kind.kind.group == state_->down) continue;
+    for (const std::string& version : kind.versions) {
+      const std::string group_version = kind.info(version).gvk.api_version();
+      group_versions.insert(group_version);
+      kinds.insert(group_version + "/" + kind.kind.kind);
+    }
+  }
+  return kube::ServedApis{{group_versions.begin(), group_versions.end()}, {kinds.begin(), kinds.end()}};
 }
 
 Result<std::vector<kube::DownApi>> FakeCluster::apis_down(const Context& context) {

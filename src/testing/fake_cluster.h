@@ -110,6 +110,7 @@ class FakeCluster final : public kube::Client {
                                           const Context& context) override;
   void invalidate_discovery() override;
   Result<std::vector<kube::ResourceInfo>> all_resources(const Context& context) override;
+  Result<kube::ServedApis> served_apis(const Context& context) override;
   Result<std::vector<kube::DownApi>> apis_down(const Context& context) override;
   Result<std::shared_ptr<const Value>> schemas_of(const std::string& group, const std::string& version,
                                                   kube::SchemaAge age, const Context& context) override;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
 #include <thread>
 
 namespace mist::testing {
@@ -172,12 +174,18 @@ TEST_F(FakeClusterTest, CustomResourceDefinitionServesItsKind) {
   crd["spec"] = Value::object({{"group", "example.com"}, {"scope", "Namespaced"}});
   crd["spec"]["names"] = Value::object({{"kind", "Toy"}, {"plural", "toys"}});
   crd["spec"]["versions"] =
-      Value::array({Value::object({{"name", "v1"}, {"served", true}, {"storage", true}})});
+      Value::array({Value::object({{"name", "v1"}, {"served", true}, {"storage", true}}),
+                    Value::object({{"name", "v1beta1"}, {"served", true}, {"storage", false}})});
   EXPECT_EQ(cluster.resource_for({"example.com", "Toy"}, "", context).error().kind, ErrorKind::NotFound);
   ASSERT_TRUE(apply(crd).ok());
   const auto toy = cluster.resource_for({"example.com", "Toy"}, "v1", context);
   ASSERT_TRUE(toy.ok());
   EXPECT_EQ(toy->resource, "toys");
+  const auto served = cluster.served_apis(context);
+  for (const std::string version : {"example.com/v1", "example.com/v1beta1"}) {
+    EXPECT_EQ(std::ranges::count(served->group_versions, version), 1) << version;
+    EXPECT_EQ(std::ranges::count(served->kinds, version + "/Toy"), 1) << version;
+  }
   EXPECT_EQ(cluster.find("CustomResourceDefinition.apiextensions.k8s.io", "", "toys.example.com")
                 ->at_path({"status", "conditions"})
                 ->as_array()[1]

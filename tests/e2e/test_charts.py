@@ -429,6 +429,7 @@ metadata: {name: told}
 data:
   values: {{ tpl .Values.told . | quote }}
   served: '{{ .Capabilities.APIVersions.Has "batch/v1/CronJob" }} {{ .Capabilities.APIVersions.Has "batch/v1" }}'
+  others: '{{ .Capabilities.APIVersions.Has "autoscaling/v1/HorizontalPodAutoscaler" }} {{ .Capabilities.APIVersions.Has "apps/v1/Scale" }}'
   not: '{{ .Capabilities.APIVersions.Has "batch/v1/Nothing" }} {{ .Capabilities.APIVersions.Has "batch/v9" }}'
 """
     told = "{{ .Release.Revision }} {{ .Release.IsInstall }} {{ .Release.IsUpgrade }}"
@@ -438,7 +439,7 @@ data:
     def told_now():
         return t.kube.get("ConfigMap", t.ns, "told")["data"]
 
-    equal(told_now(), {"values": "1 true false", "served": "true true", "not": "false false"})
+    equal(told_now(), {"values": "1 true false", "served": "true true", "others": "true true", "not": "false false"})
     contains(t.run("diff", "shop").out, "2 false true")
     t.run("upgrade", "shop")
     equal(told_now()["values"], "2 false true")
