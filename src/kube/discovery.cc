@@ -14,8 +14,10 @@
 namespace mist::kube {
 namespace {
 
+// In the file and in memory, of kinds that only another version of the server replaces.
 constexpr auto kMaxCatalogAge = std::chrono::minutes(10);
-// So long what the server said of a kind that may be replaced counts, without asking whether it still does.
+// So long what the server said of a kind that may be replaced, or of all kinds, counts without asking whether
+// it still does.
 constexpr auto kConfirmedFor = std::chrono::seconds(5);
 constexpr std::uint64_t kLargestCatalog = 16 << 20;
 constexpr std::size_t kParallelGroups = 16;
@@ -74,17 +76,17 @@ Result<ResourceInfo> Discovery::resource_for_alias(std::string_view word, const 
 }
 
 Result<std::vector<ResourceInfo>> Discovery::all_resources(const Context& context) {
-  MIST_TRY(const Loaded loaded, load(context));
+  MIST_TRY(const Loaded loaded, current(context));
   return loaded.catalog->preferred();
 }
 
 Result<ServedApis> Discovery::served_apis(const Context& context) {
-  MIST_TRY(const Loaded loaded, load(context));
+  MIST_TRY(const Loaded loaded, current(context));
   return loaded.catalog->served();
 }
 
 Result<std::vector<DownApi>> Discovery::apis_down(const Context& context) {
-  MIST_TRY(const Loaded loaded, load(context));
+  MIST_TRY(const Loaded loaded, current(context));
   std::vector<DownApi> down;
   for (const std::string& stale : loaded.catalog->stale) {
     const auto slash = stale.find('/');
@@ -99,7 +101,10 @@ Result<std::vector<DownApi>> Discovery::apis_down(const Context& context) {
 // new enough.
 Result<Discovery::Loaded> Discovery::load(const Context& context, const ApiCatalog* outdated) {
   const std::lock_guard lock(mutex_);
-  if (known_.catalog && known_.catalog.get() != outdated) return Loaded{known_.catalog, outdated != nullptr};
+  if (known_.catalog && known_.catalog.get() != outdated) {
+    if (outdated == nullptr && !is_younger_than(kMaxCatalogAge)) return confirm(context);
+    return Loaded{known_.catalog, outdated != nullptr};
+  }
   if (outdated == nullptr && !distrust_file_) {
     if (auto kept = read_cache()) {
       known_ = *std::move(kept);
@@ -109,12 +114,29 @@ Result<Discovery::Loaded> Discovery::load(const Context& context, const ApiCatal
   return keep(ask(context));
 }
 
-// One small request where nothing changed.
 Result<Discovery::Loaded> Discovery::load_current(const Context& context) {
   const std::lock_guard lock(mutex_);
+  if (known_.catalog && confirmed_ && is_younger_than(kConfirmedFor)) return Loaded{known_.catalog, false};
+  return confirm(context);
+}
+
+// A list of all kinds has no kind that is missing from it, which would make us ask again.
+Result<Discovery::Loaded> Discovery::current(const Context& context) {
+  MIST_TRY(Loaded loaded, load(context));
+  if (loaded.fresh) return loaded;
+  return load_current(context);
+}
+
+// Of a clock that went back nothing follows.
+bool Discovery::is_younger_than(Duration age) const {
+  const WallTime asked = confirmed_.value_or(known_.asked);
   const WallTime now = world_.clock.now();
-  const bool confirmed = confirmed_ && now >= *confirmed_ && now - *confirmed_ < kConfirmedFor;
-  if (known_.catalog && confirmed) return Loaded{known_.catalog, false};
+  return now >= asked && now - asked < age;
+}
+
+// One small request where nothing changed.
+Result<Discovery::Loaded> Discovery::confirm(const Context& context) {
+  const WallTime now = world_.clock.now();
   if (!known_.catalog || known_.etag.empty()) return keep(ask(context));
   auto groups = world_.get({.path = "/apis", .accept = kAggregated, .known = known_.etag}, context);
   if (!groups) return keep(std::move(groups).error());
@@ -126,7 +148,8 @@ Result<Discovery::Loaded> Discovery::load_current(const Context& context) {
 Result<Discovery::Loaded> Discovery::keep(Result<Asked> asked) {
   if (!asked) return std::move(asked).error().with_frame("while asking the cluster which kinds it serves");
   known_ = *std::move(asked);
-  confirmed_ = world_.clock.now();
+  known_.asked = world_.clock.now();
+  confirmed_ = known_.asked;
   distrust_file_ = false;
   write_cache(known_);
   return Loaded{known_.catalog, true};
@@ -145,10 +168,10 @@ Result<Discovery::Asked> Discovery::ask(const Context& context, std::optional<An
   ApiCatalog catalog;
   if (!is_aggregated(answers[0].value) || !is_aggregated(answers[1].value)) {
     MIST_TRY_VOID(ask_group_versions(answers[0].value, answers[1].value, catalog, context));
-    return Asked{std::make_shared<const ApiCatalog>(std::move(catalog)), {}};
+    return Asked{std::make_shared<const ApiCatalog>(std::move(catalog)), {}, {}};
   }
   for (const Answer& list : answers) MIST_TRY_VOID(catalog.add_aggregated(list.value));
-  return Asked{std::make_shared<const ApiCatalog>(std::move(catalog)), std::move(answers[1].etag)};
+  return Asked{std::make_shared<const ApiCatalog>(std::move(catalog)), std::move(answers[1].etag), {}};
 }
 
 Result<Value> Discovery::get(const std::string& path, const std::string& accept,
@@ -225,7 +248,8 @@ std::optional<Discovery::Asked> Discovery::read_cache() const {
   if (age < 0 || age >= std::chrono::seconds(kMaxCatalogAge).count()) return std::nullopt;
   auto catalog = ApiCatalog::parse(std::string_view(*text).substr(newline + 1));
   if (!catalog) return std::nullopt;
-  return Asked{std::make_shared<const ApiCatalog>(*std::move(catalog)), std::string(etag)};
+  return Asked{std::make_shared<const ApiCatalog>(*std::move(catalog)), std::string(etag),
+               WallTime(std::chrono::seconds(asked))};
 }
 
 void Discovery::write_cache(const Asked& asked) const {

@@ -1,10 +1,10 @@
 #pragma once
 // Which kinds a cluster serves, and how. Asked by the aggregated API (KEP-3352: two requests, sent together),
-// by the old one where the server has no other; kept in memory and, for ten minutes as kubectl does, in a
+// by the old one where the server has no other; kept for ten minutes, as kubectl does, in memory and in a
 // file. An unknown kind makes it ask again. A kind that isn't compiled into the server may have been replaced
-// by one of another scope or plural meanwhile: what is kept of it counts only if the server says, in an
-// answer without a body, that nothing changed. Any thread; threads that come while it asks wait for the
-// answer.
+// by one of another scope or plural meanwhile, and a list of all kinds may lack one that is new: what is kept
+// counts for these only if the server says, in an answer without a body, that nothing changed. Any thread;
+// threads that come while it asks wait for the answer.
 
 #include <functional>
 #include <memory>
@@ -54,6 +54,7 @@ class Discovery {
                                     const Context& context);
   /// By kind, plural, singular or short name, optionally with .group.
   Result<ResourceInfo> resource_for_alias(std::string_view word, const Context& context);
+  /// These three are as the server has it now, or had it some seconds ago.
   Result<std::vector<ResourceInfo>> all_resources(const Context& context);
   Result<ServedApis> served_apis(const Context& context);
   /// Each with its condition, which is a request.
@@ -65,6 +66,7 @@ class Discovery {
   struct Asked {
     std::shared_ptr<const ApiCatalog> catalog;
     std::string etag;  // of /apis; empty: the server has none
+    WallTime asked{};
   };
   struct Loaded {
     std::shared_ptr<const ApiCatalog> catalog;
@@ -72,6 +74,9 @@ class Discovery {
   };
   Result<Loaded> load(const Context& context, const ApiCatalog* outdated = nullptr);
   Result<Loaded> load_current(const Context& context);
+  Result<Loaded> current(const Context& context);
+  Result<Loaded> confirm(const Context& context);  // mutex_ is held, as for is_younger_than
+  bool is_younger_than(Duration age) const;
   Result<Loaded> keep(Result<Asked> asked);
   Result<Asked> ask(const Context& context, std::optional<Answer> groups = {}) const;
   Result<Value> get(const std::string& path, const std::string& accept, const Context& context) const;

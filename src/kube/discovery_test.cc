@@ -111,6 +111,7 @@ TEST_F(DiscoveryTest, ServedAreAllVersionsAndTheKindsOfSubresources) {
  {"metadata":{"name":"metrics.k8s.io"},"versions":[{"version":"v1beta1","freshness":"Stale","resources":[
   {"resource":"pods","responseKind":{"kind":"PodMetrics"},"scope":"Namespaced","verbs":["get"],"subresources":[
    {"subresource":"x","responseKind":{"kind":"Y"}}]}]}]}]})");
+  etags["/apis"] = "\"one\"";
   for (const std::string_view from : {"the server", "the file"}) {
     const auto served = make()->served_apis({});
     ASSERT_TRUE(served.ok()) << from << ": " << served.error().to_line();
@@ -119,6 +120,7 @@ TEST_F(DiscoveryTest, ServedAreAllVersionsAndTheKindsOfSubresources) {
                                            "v1/ConfigMap", "v1/Namespace"))
         << from;
   }
+  EXPECT_EQ(requests, 3) << "the second only confirms";
 }
 
 TEST_F(DiscoveryTest, OfAnApiThatDoesNotAnswerNothingIsKnown) {
@@ -196,6 +198,47 @@ TEST_F(DiscoveryTest, AKindThatMayBeReplacedIsAskedForAgainInEachCommand) {
   EXPECT_EQ(requests, 6) << "what was learned is in the file, with its tag";
   clock.advance(6s);
   EXPECT_FALSE(unchanged->resource_for(toy, "v1", {})->namespaced) << "one that lives long asks, too";
+}
+
+TEST_F(DiscoveryTest, ListsOfAllKindsAreAsTheServerHasThemNow) {
+  etags["/apis"] = "\"one\"";
+  const auto lasting = make();
+  EXPECT_EQ(lasting->all_resources({})->size(), 3u);
+  EXPECT_EQ(lasting->served_apis({})->group_versions.size(), 3u);
+  EXPECT_EQ(lasting->apis_down({})->size(), 1u);
+  EXPECT_EQ(requests, 3) << "the third asks for the condition of what is down";
+  EXPECT_EQ(make()->all_resources({})->size(), 3u);
+  EXPECT_EQ(requests, 4) << "another command asks whether its file is still right";
+
+  serve(kCore, toys("Namespaced"));
+  etags["/apis"] = "\"two\"";
+  EXPECT_EQ(make()->all_resources({})->back().resource, "toys") << "a file isn't trusted";
+  clock.advance(6s);
+  EXPECT_EQ(lasting->all_resources({})->back().resource, "toys") << "memory neither";
+  serve(kCore, kGroups);
+  etags["/apis"] = "\"three\"";
+  clock.advance(6s);
+  EXPECT_EQ(lasting->served_apis({})->group_versions.size(), 3u);
+  serve(kCore, toys("Namespaced"));
+  etags["/apis"] = "\"four\"";
+  clock.advance(6s);
+  EXPECT_TRUE(lasting->apis_down({})->empty());
+}
+
+TEST_F(DiscoveryTest, InMemoryBuiltInKindsGetTooOldAsInTheFile) {
+  const GroupKind autoscaler{"autoscaling", "HorizontalPodAutoscaler"};
+  etags["/apis"] = "\"one\"";
+  const auto discovery = make();
+  EXPECT_EQ(discovery->resource_for(autoscaler, "", {})->gvk.version, "v2");
+  serve(kCore, R"({"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"autoscaling"},"versions":[
+    {"version":"v3","resources":[{"resource":"horizontalpodautoscalers",
+      "responseKind":{"kind":"HorizontalPodAutoscaler"},"scope":"Namespaced","verbs":["get"]}]}]}]})");
+  etags["/apis"] = "\"two\"";
+  clock.advance(9min);
+  EXPECT_EQ(discovery->resource_for(autoscaler, "", {})->gvk.version, "v2");
+  EXPECT_EQ(requests, 2);
+  clock.advance(1min);
+  EXPECT_EQ(discovery->resource_for(autoscaler, "", {})->gvk.version, "v3") << "the server was upgraded";
 }
 
 TEST_F(DiscoveryTest, AServerWithoutTagsIsAskedForAllOfIt) {

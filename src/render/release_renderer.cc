@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 
+#include "base/parallel.h"
 #include "base/text.h"
 #include "crypto/hkdf.h"
 #include "crypto/random_stream.h"
@@ -21,8 +22,16 @@ using package::RenderRequest;
 namespace {
 
 Result<package::Capabilities> capabilities_of(kube::Client& client, const Context& context) {
-  MIST_TRY(const Value version, client.server_version(context));
-  MIST_TRY(kube::ServedApis served, client.served_apis(context));
+  Value version;
+  kube::ServedApis served;
+  MIST_TRY_VOID(parallel_for(2, 2, [&](std::size_t i) -> Status {
+    if (i == 0) {
+      MIST_TRY(version, client.server_version(context));
+    } else {
+      MIST_TRY(served, client.served_apis(context));
+    }
+    return {};
+  }));
   return package::Capabilities{.kube_version = std::string(version.string_at("gitVersion")),
                                .api_versions = std::move(served.group_versions),
                                .kinds = std::move(served.kinds)};
