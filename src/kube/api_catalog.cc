@@ -1,7 +1,9 @@
 #include "kube/api_catalog.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 
@@ -39,6 +41,24 @@ std::vector<std::string> list_of(std::string_view joined) {
   return result;
 }
 
+bool keeps_objects(const ApiResource& entry) {
+  const std::vector<std::string>& verbs = entry.info.verbs;
+  return std::ranges::find(verbs, "get") != verbs.end() && std::ranges::find(verbs, "patch") != verbs.end();
+}
+
+// Of the resources of one version, which begin at `from`, several may answer to one kind, as OpenShift's
+// processedtemplates and templates. The one that keeps the objects comes first, where all look for it; if
+// none does, or more than one, the last of them, as in client-go's restmapper.
+void put_first_what_a_kind_means(std::vector<ApiResource>& resources, std::size_t from) {
+  std::map<std::string, std::size_t> first_of;
+  for (std::size_t i = from; i < resources.size(); ++i) {
+    const auto [known, is_first] = first_of.emplace(resources[i].info.gvk.kind, i);
+    if (is_first) continue;
+    ApiResource& first = resources[known->second];
+    if (keeps_objects(resources[i]) || !keeps_objects(first)) std::swap(first, resources[i]);
+  }
+}
+
 }  // namespace
 
 const ApiResource* ApiCatalog::find(const GroupKind& kind, const std::string& version) const {
@@ -52,7 +72,9 @@ const ApiResource* ApiCatalog::find(const GroupKind& kind, const std::string& ve
 std::vector<std::string> ApiCatalog::versions_of(const GroupKind& kind) const {
   std::vector<std::string> versions;
   for (const ApiResource& entry : resources)
-    if (entry.info.gvk.group_kind() == kind) versions.push_back(entry.info.gvk.version);
+    if (entry.info.gvk.group_kind() == kind &&
+        std::ranges::find(versions, entry.info.gvk.version) == versions.end())
+      versions.push_back(entry.info.gvk.version);
   return versions;
 }
 
@@ -106,6 +128,7 @@ void ApiCatalog::add_aggregated_version(const std::string& group, const Value& v
     group_versions.insert(group_version);
   const Value* const served = version.find("resources");
   if (served == nullptr || !served->is_array()) return;
+  const std::size_t before = resources.size();
   for (const Value& resource : served->as_array()) {
     ApiResource entry;
     entry.info.gvk = {group, name, std::string(resource.string_at({"responseKind", "kind"}))};
@@ -118,6 +141,7 @@ void ApiCatalog::add_aggregated_version(const std::string& group, const Value& v
     if (plain(entry)) resources.push_back(std::move(entry));
     if (answers) add_subresources(group_version, resource);
   }
+  put_first_what_a_kind_means(resources, before);
 }
 
 Status ApiCatalog::add_aggregated(const Value& list) {
@@ -140,6 +164,7 @@ Status ApiCatalog::add_group_version(const Value& list) {
     return error(ErrorKind::Invalid, "the server's answer is no APIResourceList");
   const std::string group_version(list.string_at("groupVersion"));
   if (plain(group_version)) group_versions.insert(group_version);
+  const std::size_t before = resources.size();
   std::set<std::string_view> names;
   for (const Value& resource : served->as_array()) names.insert(resource.string_at("name"));
   for (const Value& resource : served->as_array()) {
@@ -158,6 +183,7 @@ Status ApiCatalog::add_group_version(const Value& list) {
     entry.short_names = resource.texts_at("shortNames");
     if (plain(entry)) resources.push_back(std::move(entry));
   }
+  put_first_what_a_kind_means(resources, before);
   return {};
 }
 

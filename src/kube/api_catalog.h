@@ -28,7 +28,8 @@ struct ApiResource {
 
 class ApiCatalog {
  public:
-  /// Resources of one group stand with its preferred version first.
+  /// Resources of one group stand with its preferred version first, and of those of one kind and version the
+  /// one that is meant by the kind.
   std::vector<ApiResource> resources;
   /// "group/version" whose aggregated API server didn't answer.
   std::vector<std::string> stale;

@@ -200,6 +200,31 @@ TEST_F(DiscoveryTest, AKindThatMayBeReplacedIsAskedForAgainInEachCommand) {
   EXPECT_FALSE(unchanged->resource_for(toy, "v1", {})->namespaced) << "one that lives long asks, too";
 }
 
+TEST_F(DiscoveryTest, AKindOfTwoResourcesIsTheOneThatKeepsObjects) {
+  const std::string text = R"({"kind":"APIGroupDiscoveryList","items":[
+ {"metadata":{"name":"template.openshift.io"},"versions":[{"version":"v1","resources":[
+  {"resource":"processedtemplates","responseKind":{"kind":"Template"},"scope":"Namespaced","verbs":["create"]},
+  {"resource":"templates","responseKind":{"kind":"Template"},"scope":"Namespaced","verbs":["get","list","patch"]},
+  {"resource":"undertemplates","responseKind":{"kind":"Template"},"scope":"Namespaced","verbs":["create"]}]}]},
+ {"metadata":{"name":"reviews.example.com"},"versions":[{"version":"v1","resources":[
+  {"resource":"localreviews","responseKind":{"kind":"Review"},"scope":"Namespaced","verbs":["create"]},
+  {"resource":"reviews","responseKind":{"kind":"Review"},"scope":"Cluster","verbs":["create"]}]}]}]})";
+  serve(kCore, text);
+  etags["/apis"] = "\"one\"";
+  const GroupKind kind{"template.openshift.io", "Template"};
+  for (const std::string_view from : {"the server", "the file"}) {
+    const auto discovery = make();
+    EXPECT_EQ(discovery->resource_for(kind, "v1", {})->resource, "templates") << from;
+    EXPECT_EQ(discovery->resource_for(kind, "", {})->resource, "templates") << from;
+    EXPECT_EQ(discovery->resource_for_alias("template", {})->resource, "templates") << from;
+    EXPECT_EQ(discovery->resource_for({"reviews.example.com", "Review"}, "v1", {})->resource, "reviews")
+        << from;
+    EXPECT_EQ(discovery->all_resources({})->size(), 7u) << from << ": pruning looks at each resource";
+    EXPECT_THAT(discovery->resource_for(kind, "v2", {}).error().message, HasSubstr("in v1, not in v2"))
+        << from;
+  }
+}
+
 TEST_F(DiscoveryTest, ListsOfAllKindsAreAsTheServerHasThemNow) {
   etags["/apis"] = "\"one\"";
   const auto lasting = make();
@@ -297,6 +322,7 @@ TEST_F(DiscoveryTest, FallsBackToTheOldWay) {
            {"groupVersion":"apps/v1"}],"preferredVersion":{"groupVersion":"apps/v1"}},
            {"name":"broken","versions":[{"groupVersion":"broken/v1"}]}]})");
   answers["/api/v1"] = *encoding::parse_json(R"({"kind":"APIResourceList","groupVersion":"v1","resources":[
+    {"name":"podproofs","namespaced":true,"kind":"Pod","verbs":["create"]},
     {"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["get"]},
     {"name":"pods/log","namespaced":true,"kind":"Pod","verbs":["get"]},
     {"name":"pods/eviction","namespaced":true,"kind":"Eviction","verbs":["create"]}]})");
