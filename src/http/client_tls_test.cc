@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "http/client.h"
+#include "http/untrusted.h"
 #include "testing/certificates.h"
 #include "testing/http_server.h"
 #include "testing/temp_dir.h"
@@ -72,6 +73,7 @@ TEST_F(ClientTls, SaysWhoseCertificateNobodyTrusts) {
   EXPECT_THAT(refused.message, HasSubstr("issued by CN=Mistletoe test CA"));
   EXPECT_THAT(refused.hint, HasSubstr("certificate-authority"));
   EXPECT_THAT(refused.hint, HasSubstr("insecure-skip-tls-verify"));
+  EXPECT_TRUE(is_untrusted(refused));
   EXPECT_TRUE(server.requests().empty());
 }
 
@@ -95,8 +97,10 @@ TEST_F(ClientTls, SaysWhenACertificateBegins) {
 
 TEST_F(ClientTls, ListsTheNamesOfACertificateForAnotherHost) {
   HttpServer server(answer, server_tls({.names = {"kubernetes.default.svc", "10.0.0.1"}}));
-  EXPECT_THAT(refusal(trusting(), server.url()).message,
+  const Error refused = refusal(trusting(), server.url());
+  EXPECT_THAT(refused.message,
               HasSubstr("it is good for kubernetes.default.svc, 10.0.0.1 but not for 127.0.0.1"));
+  EXPECT_FALSE(is_untrusted(refused)) << "other roots don't change that";
 }
 
 TEST_F(ClientTls, ServerNameReplacesTheHostInTlsOnly) {

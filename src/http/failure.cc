@@ -5,9 +5,11 @@
 
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include "base/text.h"
 #include "http/transport.h"
+#include "http/untrusted.h"
 
 namespace mist::http {
 namespace {
@@ -116,7 +118,7 @@ Error wrong_name(const Failure& failure) {
       .with_hint("use one of these names in the address, or name one as tls-server-name");
 }
 
-Error untrusted(const Failure& failure, WallTime now) {
+Error why_untrusted(const Failure& failure, WallTime now) {
   const TlsReport& tls = failure.tls;
   if (tls.failed) {
     switch (trust_problem(tls)) {
@@ -133,6 +135,14 @@ Error untrusted(const Failure& failure, WallTime now) {
   }
   if (tls.leaf) return wrong_name(failure);
   return forbidden(failure, because_of(failure));
+}
+
+// A new authority may have the name of the old one, so other problems than an unknown authority are of the
+// roots, too.
+Error untrusted(const Failure& failure, WallTime now) {
+  Error why = why_untrusted(failure, now);
+  if (at_proxy(failure) || !failure.tls.failed) return why;
+  return std::move(why).with_detail(Untrusted());
 }
 
 /// The server broke the handshake off because of our certificate, or of its absence.

@@ -90,8 +90,8 @@ class Transport {
   virtual ~Transport() = default;
 
   /// Sends once; any HTTP status is a Response. Errors: Retryable (connection refused, reset, cut, garbage;
-  /// the message says whether anything had been sent), Forbidden (TLS: untrusted, expired, wrong name;
-  /// public_only), Invalid (URL, body over the limit), Timeout, Cancelled.
+  /// the message says whether anything had been sent), Forbidden (TLS: untrusted (untrusted.h), expired,
+  /// wrong name; public_only), Invalid (URL, body over the limit), Timeout, Cancelled.
   virtual Result<Response> send(const Request& request, const Context& context) = 0;
 
   /// The same with a body that is handed on while it arrives (watches). The Response has no body when its

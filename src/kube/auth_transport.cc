@@ -1,10 +1,12 @@
 #include "kube/auth_transport.h"
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "crypto/certificate.h"
+#include "http/untrusted.h"
 #include "http/url.h"
 
 namespace mist::kube {
@@ -26,9 +28,9 @@ std::optional<Error> expired(const Credential& credential, WallTime now) {
 
 }  // namespace
 
-AuthTransport::AuthTransport(std::unique_ptr<CredentialSource> credentials, Factory factory,
-                             const Impersonation& impersonation, const Clock& clock)
-    : credentials_(std::move(credentials)), factory_(std::move(factory)), clock_(clock) {
+AuthTransport::AuthTransport(std::unique_ptr<CredentialSource> credentials, std::unique_ptr<ClusterCa> ca,
+                             Factory factory, const Impersonation& impersonation, const Clock& clock)
+    : credentials_(std::move(credentials)), ca_(std::move(ca)), factory_(std::move(factory)), clock_(clock) {
   if (impersonation.user.empty()) return;
   headers_.push_back({"Impersonate-User", impersonation.user});
   if (!impersonation.uid.empty()) headers_.push_back({"Impersonate-Uid", impersonation.uid});
@@ -37,11 +39,11 @@ AuthTransport::AuthTransport(std::unique_ptr<CredentialSource> credentials, Fact
     headers_.push_back({"Impersonate-Extra-" + http::escape_segment(key), value});
 }
 
-std::shared_ptr<http::Transport> AuthTransport::transport_for(const Credential& credential) {
+std::shared_ptr<http::Transport> AuthTransport::transport_for(Identity identity) {
   const std::lock_guard lock(mutex_);
-  if (!transport_ || certificate_pem_ != credential.client_certificate_pem) {
-    transport_ = factory_(credential.client_certificate_pem, credential.client_key_pem);
-    certificate_pem_ = credential.client_certificate_pem;
+  if (!transport_ || identity_ != identity) {
+    transport_ = factory_(identity);
+    identity_ = std::move(identity);
   }
   return transport_;
 }
@@ -51,16 +53,25 @@ Result<http::Response> AuthTransport::exchange(const http::Request& request, con
                                                Exchange&& exchange) {
   http::Request authorized = request;
   authorized.headers.insert(authorized.headers.end(), headers_.begin(), headers_.end());
-  for (bool again = false;; again = true) {
+  bool renewed = false, distrusted = false;
+  while (true) {
     // The limit of a request is the server's: a person may have to log in first.
     MIST_TRY(const Credential credential, credentials_->get(context));
     authorized.authorization = credential.authorization;
     // A caller that stops waiting is handled elsewhere; only its right to write counts here.
     authorized.may_be_sent = [held = context.with_stop({})] { return held.check(); };
     const Context bounded = request.time_limit ? context.with_timeout(*request.time_limit) : context;
-    auto response = exchange(*transport_for(credential), authorized, bounded);
-    if (!response || response->status != 401) return response;
-    if (!again && credentials_->refresh(credential)) continue;
+    const std::string ca = ca_->pem();
+    auto response =
+        exchange(*transport_for({ca, credential.client_certificate_pem, credential.client_key_pem}),
+                 authorized, bounded);
+    if (!response) {
+      if (!http::is_untrusted(response.error()) || std::exchange(distrusted, true) || !ca_->refresh(ca))
+        return response;
+      continue;
+    }
+    if (response->status != 401) return response;
+    if (!std::exchange(renewed, true) && credentials_->refresh(credential)) continue;
     if (auto because = expired(credential, clock_.now())) return *std::move(because);
     return response;
   }

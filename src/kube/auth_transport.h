@@ -1,7 +1,7 @@
 #pragma once
 // A Transport that says who asks: it adds the credentials and the impersonation headers, asks for new
 // credentials once when the server answers 401, and changes the client certificate when the credentials bring
-// another. Any thread.
+// another, and the trusted roots when the cluster's CA is another. Any thread.
 
 #include <functional>
 #include <memory>
@@ -11,17 +11,24 @@
 #include "base/clock.h"
 #include "http/transport.h"
 #include "kube/auth.h"
+#include "kube/cluster_ca.h"
 
 namespace mist::kube {
 
 class AuthTransport final : public http::Transport {
  public:
-  /// Makes the transport below for a client certificate (both empty: none).
-  using Factory = std::function<std::shared_ptr<http::Transport>(const std::string& certificate_pem,
-                                                                 const SecretString& key_pem)>;
+  /// What a connection is made with, and stays as long as it lives.
+  struct Identity {
+    std::string ca_pem;  ///< empty: the system's roots
+    std::string certificate_pem;
+    SecretString key_pem;  ///< both empty: no client certificate
+    friend bool operator==(const Identity&, const Identity&) = default;
+  };
+  /// Makes the transport below.
+  using Factory = std::function<std::shared_ptr<http::Transport>(const Identity&)>;
 
   /// `clock` tells whether a refused certificate has expired; it outlives this.
-  AuthTransport(std::unique_ptr<CredentialSource> credentials, Factory factory,
+  AuthTransport(std::unique_ptr<CredentialSource> credentials, std::unique_ptr<ClusterCa> ca, Factory factory,
                 const Impersonation& impersonation, const Clock& clock);
 
   /// Errors: those of the transport below and of the credentials; Forbidden when the server answers 401 to a
@@ -34,15 +41,16 @@ class AuthTransport final : public http::Transport {
  private:
   template <typename Exchange>
   Result<http::Response> exchange(const http::Request& request, const Context& context, Exchange&& exchange);
-  std::shared_ptr<http::Transport> transport_for(const Credential& credential);
+  std::shared_ptr<http::Transport> transport_for(Identity identity);
 
   const std::unique_ptr<CredentialSource> credentials_;
+  const std::unique_ptr<ClusterCa> ca_;
   const Factory factory_;
   const Clock& clock_;
   http::Headers headers_;
   std::mutex mutex_;
-  std::shared_ptr<http::Transport> transport_;
-  std::string certificate_pem_;
+  std::shared_ptr<http::Transport> transport_;  // guarded by mutex_
+  Identity identity_;                           // guarded by mutex_; of transport_
 };
 
 }  // namespace mist::kube

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "http/untrusted.h"
 #include "testing/certificates.h"
 #include "testing/fake_clock.h"
 #include "testing/fake_transport.h"
@@ -35,15 +36,21 @@ class AuthTransportTest : public ::testing::Test {
   AuthTransport make(std::vector<Credential> credentials, const Impersonation& impersonation = {}) {
     return AuthTransport(
         std::make_unique<Rotating>(std::move(credentials)),
-        [this](const std::string& certificate, const SecretString&) {
-          certificates.push_back(certificate);
+        std::make_unique<ClusterCa>([this]() -> Result<std::string> { return ca_file; }, ca_file, clock),
+        [this](const AuthTransport::Identity& identity) {
+          identities.push_back(identity.ca_pem + "|" + identity.certificate_pem + "|" +
+                               identity.key_pem.reveal());
           return web;
         },
         impersonation, clock);
   }
+  static Error untrusted() {
+    return error(ErrorKind::Forbidden, "no trusted authority").with_detail(http::Untrusted());
+  }
   mist::testing::FakeClock clock;
   std::shared_ptr<FakeTransport> web = std::make_shared<FakeTransport>();
-  std::vector<std::string> certificates;
+  std::string ca_file = "ca";
+  std::vector<std::string> identities;  // one for each transport that was made
 };
 
 TEST_F(AuthTransportTest, AsksForNewCredentialsOnceAfterARefusal) {
@@ -82,7 +89,40 @@ TEST_F(AuthTransportTest, NewClientCertificateMeansANewConnection) {
   AuthTransport transport = make({{{}, "one", {}}, {{}, "two", {}}});
   EXPECT_EQ(transport.send({}, {})->status, 200);
   EXPECT_EQ(transport.send({}, {})->status, 200);
-  EXPECT_THAT(certificates, ::testing::ElementsAre("one", "two"));
+  EXPECT_THAT(identities, ::testing::ElementsAre("ca|one|", "ca|two|"));
+}
+
+TEST_F(AuthTransportTest, AKeyAloneMayBeRenewed) {
+  web->reply(401).reply(200);
+  AuthTransport transport = make({{{}, "one", SecretString("1")}, {{}, "one", SecretString("2")}});
+  EXPECT_EQ(transport.send({}, {})->status, 200);
+  EXPECT_THAT(identities, ::testing::ElementsAre("ca|one|1", "ca|one|2"));
+}
+
+TEST_F(AuthTransportTest, ANewAuthorityIsTrustedWithinAMinuteAndAtOnceWhereTheOldOneFails) {
+  web->reply(200).reply(200);
+  AuthTransport transport = make({token("one")});
+  EXPECT_EQ(transport.send({}, {})->status, 200);
+  ca_file = "new ca";
+  clock.advance(std::chrono::minutes(1));
+  EXPECT_EQ(transport.send({}, {})->status, 200);
+  EXPECT_THAT(identities, ::testing::ElementsAre("ca||", "new ca||"));
+
+  ca_file = "newest ca";
+  web->fail(untrusted()).reply(200);
+  EXPECT_EQ(transport.send({}, {})->status, 200);
+  EXPECT_EQ(identities.back(), "newest ca||");
+}
+
+TEST_F(AuthTransportTest, AServerThatNobodyTrustsIsAskedOnce) {
+  web->fail(untrusted());
+  AuthTransport transport = make({token("one")});
+  EXPECT_TRUE(http::is_untrusted(transport.send({}, {}).error()));
+  EXPECT_EQ(web->count(), 1u);
+  ca_file = "another ca";
+  web->fail(untrusted()).fail(untrusted());
+  EXPECT_TRUE(http::is_untrusted(transport.send({}, {}).error()));
+  EXPECT_EQ(web->count(), 3u);
 }
 
 TEST_F(AuthTransportTest, ARefusedCertificateThatHasExpiredIsNamed) {

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "http/url.h"
 #include "kube/auth_transport.h"
+#include "kube/cluster_ca.h"
 #include "kube/credentials.h"
 #include "kube/in_cluster.h"
 
@@ -91,6 +92,13 @@ std::string identity_of(const ResolvedContext& context, const std::string& serve
                      context.cluster.proxy_url, user.name, user.impersonation.user, ca_pem);
 }
 
+std::unique_ptr<ClusterCa> ca_of(const ClusterEntry& cluster, const std::string& pem, const World& world) {
+  const bool is_in_file = cluster.ca_pem.empty() && !cluster.certificate_authority.empty();
+  if (!is_in_file) return std::make_unique<ClusterCa>(pem);
+  return std::make_unique<ClusterCa>([cluster, &fs = world.fs] { return read_ca(cluster, fs); }, pem,
+                                     world.clock);
+}
+
 // Nobody can be impersonated by somebody who is impersonated.
 Result<ResolvedContext> impersonating(ResolvedContext context, const std::string& user) {
   if (user.empty()) return context;
@@ -152,7 +160,6 @@ Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options, const
                                                         .events = world.events,
                                                         .interactive_terminal = world.interactive_terminal}));
   http::ClientOptions client = options.http;
-  client.tls.ca_pem = ca_pem;
   client.tls.server_name = context.cluster.tls_server_name;
   client.tls.insecure_skip_verify = context.cluster.insecure_skip_tls_verify;
   client.proxy_url = context.cluster.proxy_url;
@@ -164,15 +171,16 @@ Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options, const
     return found ? (proxy_variables[name] = *std::move(found)).c_str() : nullptr;
   });
 
-  auto make = [client, retry = options.retry, world](const std::string& certificate,
-                                                     const SecretString& key) {
-    http::ClientOptions with_certificate = client;
-    with_certificate.tls.client_certificate_pem = certificate;
-    with_certificate.tls.client_key_pem = key;
-    return std::make_shared<RetryingClient>(std::move(with_certificate), retry, world);
+  auto make = [client, retry = options.retry, world](const AuthTransport::Identity& identity) {
+    http::ClientOptions identified = client;
+    identified.tls.ca_pem = identity.ca_pem;
+    identified.tls.client_certificate_pem = identity.certificate_pem;
+    identified.tls.client_key_pem = identity.key_pem;
+    return std::make_shared<RetryingClient>(std::move(identified), retry, world);
   };
-  auto transport = std::make_shared<AuthTransport>(std::move(credentials), std::move(make),
-                                                   context.user.impersonation, world.clock);
+  auto transport =
+      std::make_shared<AuthTransport>(std::move(credentials), ca_of(context.cluster, ca_pem, world),
+                                      std::move(make), context.user.impersonation, world.clock);
 
   std::string server = url.str();
   while (server.ends_with('/')) server.pop_back();

@@ -5,7 +5,9 @@
 
 #include "base/text.h"
 #include "kube/connect.h"
+#include "testing/certificates.h"
 #include "testing/fake_clock.h"
+#include "testing/http_server.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
@@ -299,6 +301,32 @@ TEST_F(ConnectTest, MissingCredentialFileNamesEntryAndFile) {
   const auto wrong = connect(options, world(getenv_of({})));
   EXPECT_THAT(wrong.error().message, HasSubstr("holds no certificate in PEM form"));
   EXPECT_THAT(wrong.error().to_line(), Not(HasSubstr("s3cret")));
+}
+
+TEST_F(ConnectTest, FollowsTheFileOfTheClustersAuthority) {
+  const mist::testing::TestAuthority old_authority("old"), authority("new");
+  const mist::testing::CertifiedKey pair = authority.issue();
+  mist::testing::HttpServer server(
+      [](const mist::testing::ServerRequest&, mist::testing::ServerReply& reply) {
+        reply.respond(200, R"({"gitVersion":"v1.36.0"})");
+      },
+      mist::testing::ServerTls{
+          .certificate_pem = pair.certificate_pem, .key_pem = pair.key_pem, .client_ca_pem = {}});
+  write("ca.crt", old_authority.certificate_pem());
+  ConnectOptions options;
+  options.kubeconfig =
+      write("config", fmt::format("current-context: c\ncontexts: [{{name: c, context: {{cluster: k}}}}]\n"
+                                  "clusters: [{{name: k, cluster: {{server: 'https://127.0.0.1:{}', "
+                                  "certificate-authority: ca.crt}}}}]\n",
+                                  server.port()));
+  const auto client = connect(options, world(getenv_of({})));
+  ASSERT_TRUE(client.ok()) << client.error().to_line();
+  const auto distrusted = (*client)->server_version(Context());
+  ASSERT_FALSE(distrusted.ok());
+  EXPECT_THAT(distrusted.error().to_line(), HasSubstr("no trusted authority signed"));
+  write("ca.crt", authority.certificate_pem());
+  const auto trusted = (*client)->server_version(Context());
+  EXPECT_TRUE(trusted.ok()) << trusted.error().to_line();
 }
 
 TEST_F(ConnectTest, WarnsOfCredentialsOverPlainHttp) {
