@@ -1,6 +1,9 @@
 #include "http/listening.h"
 
+#include <boost/asio/error.hpp>
 #include <boost/asio/ip/v6_only.hpp>
+#include <boost/system/errc.hpp>
+#include <boost/system/error_code.hpp>
 #include <charconv>
 #include <cstdint>
 
@@ -31,10 +34,7 @@ Result<tcp::endpoint> endpoint_of(std::string_view address) {
   return tcp::endpoint(ip, port);
 }
 
-}  // namespace
-
-Status listen_on(tcp::acceptor& acceptor, std::string_view address) {
-  MIST_TRY(const tcp::endpoint endpoint, endpoint_of(address));
+boost::system::error_code listen_at(tcp::acceptor& acceptor, const tcp::endpoint& endpoint) {
   boost::system::error_code failed;
   acceptor.open(endpoint.protocol(), failed);
   if (!failed) acceptor.set_option(boost::asio::socket_base::reuse_address(true), failed);
@@ -43,6 +43,27 @@ Status listen_on(tcp::acceptor& acceptor, std::string_view address) {
     acceptor.set_option(boost::asio::ip::v6_only(false), failed);
   if (!failed) acceptor.bind(endpoint, failed);
   if (!failed) acceptor.listen(boost::asio::socket_base::max_listen_connections, failed);
+  if (failed) {
+    boost::system::error_code not_open;
+    acceptor.close(not_open);
+  }
+  return failed;
+}
+
+// As where it was started with ipv6.disable=1, and in containers that have IPv4 addresses only.
+bool is_without_ipv6(const boost::system::error_code& failed) {
+  return failed == boost::asio::error::address_family_not_supported ||
+         failed == boost::system::errc::address_not_available;
+}
+
+}  // namespace
+
+Status listen_on(tcp::acceptor& acceptor, std::string_view address) {
+  MIST_TRY(const tcp::endpoint endpoint, endpoint_of(address));
+  boost::system::error_code failed = listen_at(acceptor, endpoint);
+  const bool names_no_host = address.rfind(':') == 0;
+  if (names_no_host && is_without_ipv6(failed))
+    failed = listen_at(acceptor, tcp::endpoint(tcp::v4(), endpoint.port()));
   if (!failed) return {};
   return error(failed == boost::asio::error::address_in_use ? ErrorKind::Conflict : ErrorKind::Internal,
                "can't listen on {}", address)

@@ -2,8 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 
+#include <cerrno>
+#include <cstddef>
+#include <iterator>
 #include <string>
+#include <thread>
 
 #include "base/text.h"
 #include "testing/raw_connection.h"
@@ -87,6 +96,37 @@ TEST(Server, SaysWhatIsWrongWithAnAddress) {
 TEST(Server, ListensOnEveryAddress) {
   const auto server = server_on(":0");
   EXPECT_THAT(said(*server, "GET /there HTTP/1.0\r\n\r\n"), HasSubstr("yes"));
+}
+
+// From now on, this thread and those that it starts live on a kernel without IPv6.
+bool lose_ipv6() {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{std::size(program), program};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+TEST(Server, ListensOnEveryAddressOfAMachineWithoutIpv6) {
+  bool without = false;
+  std::string answer;
+  std::string refused;
+  std::thread([&] {
+    without = lose_ipv6();
+    if (!without) return;
+    if (const auto server = server_on(":0")) answer = said(*server, "GET /there HTTP/1.0\r\n\r\n");
+    const auto named = Server::listen("[::]:0", [](std::string_view) { return Answer{}; });
+    if (!named.ok()) refused = named.error().to_line();
+  }).join();
+  if (!without) GTEST_SKIP() << "this kernel has no seccomp filters";
+  EXPECT_THAT(answer, HasSubstr("yes"));
+  EXPECT_THAT(refused, HasSubstr("can't listen on [::]:0")) << "it was asked for by name";
 }
 
 }  // namespace
