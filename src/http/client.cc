@@ -7,6 +7,7 @@
 
 #include "http/exchange.h"
 #include "http/io_thread.h"
+#include "http/unanswered.h"
 
 namespace mist::http {
 
@@ -66,7 +67,9 @@ Result<Response> Client::Impl::perform(IoThread& io, const Request& request, con
   const Delivery delivery = piece == nullptr ? Delivery::Whole : Delivery::Pieces;
   MIST_TRY(const auto exchange, Exchange::create(request, delivery, settings));
   io.submit(exchange);
-  return follow(exchange, io, piece, context).in(exchange->frame());
+  auto response = follow(exchange, io, piece, context).in(exchange->frame());
+  if (response.ok() || exchange->is_answered()) return response;
+  return std::move(response).error().with_detail(Unanswered());
 }
 
 Result<Response> Client::Impl::follow(const std::shared_ptr<Exchange>& exchange, IoThread& io,

@@ -38,6 +38,11 @@ struct ClientOptions {
   std::size_t streams_per_connection = 100;
   bool http2 = true;        ///< where the server offers it
   bool compression = true;  ///< accept gzip in answers to send()
+  /// An HTTP/2 connection that is in use is pinged this often (after client-go's ReadIdleTimeout), and is
+  /// closed if nothing at all comes within `ping_timeout`: a load balancer on the way may acknowledge what
+  /// nobody gets any more.
+  Duration ping_after = std::chrono::seconds(30);
+  Duration ping_timeout = std::chrono::seconds(15);
 };
 
 class Client final : public Transport {

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <string>
 #include <thread>
 
 #include "http/client.h"
+#include "http/unanswered.h"
 #include "testing/certificates.h"
 #include "testing/h2_server.h"
 
@@ -17,6 +20,7 @@ using mist::testing::H2Server;
 using mist::testing::ServerTls;
 using mist::testing::TestAuthority;
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
 
 class ClientH2 : public ::testing::Test {
  protected:
@@ -151,6 +155,56 @@ TEST_F(ClientH2, AnAnswerThatStopsInTheMiddleEndsAtTheIdleTimeout) {
   const auto response = client.send(part, Context());
   ASSERT_FALSE(response.ok());
   EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
+}
+
+// As behind a load balancer that acknowledges everything, and passes on nothing any more.
+TEST_F(ClientH2, AConnectionThatHangsIsGivenUpWithAllThatIsOnIt) {
+  ClientOptions pinging = options();
+  pinging.ping_after = std::chrono::milliseconds(30);
+  pinging.ping_timeout = std::chrono::milliseconds(200);
+  Client client(pinging);
+  Result<Response> watch = Response{};
+  std::string got;
+  std::jthread watching([&] {
+    watch = client.stream(
+        request("part"),
+        [&](std::string_view piece) {
+          got += piece;
+          return true;
+        },
+        Context());
+  });
+  while (server_.requests() < 1) std::this_thread::yield();
+  const auto swallowed = client.send(request("swallow"), Context());
+  watching.join();
+  ASSERT_FALSE(swallowed.ok());
+  EXPECT_EQ(swallowed.error().kind, ErrorKind::Retryable);
+  EXPECT_THAT(swallowed.error().message, HasSubstr("not even the answer to a ping"));
+  EXPECT_TRUE(maybe_acted_on(swallowed.error()));
+  EXPECT_TRUE(is_unanswered(swallowed.error()));
+  ASSERT_FALSE(watch.ok());
+  EXPECT_EQ(watch.error().kind, ErrorKind::Retryable);
+  EXPECT_FALSE(is_unanswered(watch.error())) << "it had begun";
+  EXPECT_TRUE(client.send(request("echo"), Context()).ok());
+  EXPECT_GT(server_.connections(), 1u);
+}
+
+TEST_F(ClientH2, AQuietConnectionThatAnswersPingsIsKept) {
+  ClientOptions pinging = options();
+  pinging.ping_after = std::chrono::milliseconds(1);
+  pinging.ping_timeout = std::chrono::seconds(1);
+  Client client(pinging);
+  std::stop_source stop;
+  Result<Response> quiet = Response{};
+  std::jthread thread([&] { quiet = client.send(request("hang"), Context(stop.get_token())); });
+  // With the third one, two were judged.
+  while (server_.pings() < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(client.send(request("echo"), Context()).ok());
+  stop.request_stop();
+  thread.join();
+  ASSERT_FALSE(quiet.ok());
+  EXPECT_EQ(quiet.error().kind, ErrorKind::Cancelled) << quiet.error().to_line();
+  EXPECT_EQ(server_.connections(), 1u);
 }
 
 TEST_F(ClientH2, StreamsPiecesAndStopsWhenToldTo) {

@@ -125,6 +125,8 @@ struct Exchange::Callbacks {
     // It may have waited for its connection for long, or the process was stopped meanwhile.
     if (!exchange->may_go_on() || !exchange->begin_sending()) return CURL_PREREQFUNC_ABORT;
     exchange->sent_now_ = true;
+    exchange->by_http2_ = exchange->is_on_http2();
+    exchange->hung_for_.reset();
     ++exchange->sendings_;
     exchange->touch();
     return CURL_PREREQFUNC_OK;
@@ -171,6 +173,8 @@ Status Exchange::prepare() {
   curl_easy_setopt(easy_, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(easy_, CURLOPT_TCP_KEEPIDLE, 15L);
   curl_easy_setopt(easy_, CURLOPT_TCP_KEEPINTVL, 15L);
+  // Whenever the I/O thread says so.
+  curl_easy_setopt(easy_, CURLOPT_UPKEEP_INTERVAL_MS, 1L);
   curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION,
                    static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
   // Rather wait for a connection that is being opened than open one more.
@@ -365,10 +369,28 @@ void Exchange::reset_connection() {
   ::connect(fd, &nowhere, sizeof nowhere);
 }
 
+bool Exchange::is_on_http2() const {
+  curl_tlssessioninfo* session = nullptr;
+  if (curl_easy_getinfo(easy_, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || session == nullptr)
+    return false;
+  return session->backend == CURLSSLBACKEND_OPENSSL && has_chosen_http2(session->internals);
+}
+
+std::optional<Exchange::Link> Exchange::http2_link() const {
+  if (!by_http2_) return std::nullopt;
+  curl_off_t id = -1;
+  curl_socket_t fd = CURL_SOCKET_BAD;
+  if (curl_easy_getinfo(easy_, CURLINFO_ACTIVESOCKET, &fd) != CURLE_OK || fd == CURL_SOCKET_BAD ||
+      curl_easy_getinfo(easy_, CURLINFO_CONN_ID, &id) != CURLE_OK)
+    return std::nullopt;
+  return Link{id, fd};
+}
+
 void Exchange::touch() { last_activity_.store(steady_nanoseconds(), std::memory_order_relaxed); }
 
 std::size_t Exchange::take_header(std::string_view line) {
   touch();
+  answered_.store(true, std::memory_order_relaxed);
   if (line.starts_with("HTTP/")) {
     // A new status line: what came before was 100 Continue or the like.
     response_.headers.clear();
@@ -532,6 +554,7 @@ Result<Response> Exchange::result() {
     return error(ErrorKind::Invalid, "the answer of {} is larger than the {} bytes allowed", server,
                  request_.response_limit)
         .with_detail(OverLimit());
+  if (hung_for_) return hung_error(*hung_for_);
   if (would_repeat_)
     return undelivered(Sent::Maybe, fmt::format("the connection to {} broke before an answer came", server));
   return describe_failure(failure(), std::chrono::system_clock::now());
@@ -541,6 +564,14 @@ Error Exchange::idle_error() const {
   const Duration idle = request_.idle_timeout.value_or(settings_.options.idle_timeout);
   return undelivered(Sent::Maybe, fmt::format("{} sent nothing for {:g} s", url_.authority(), seconds(idle)))
       .with_hint("the server hangs or is overloaded; look at its logs");
+}
+
+Error Exchange::hung_error(Duration silence) const {
+  return undelivered(
+             Sent::Maybe,
+             fmt::format("the connection to {} hangs: nothing came for {:g} s, not even the answer to a ping",
+                         url_.authority(), seconds(silence)))
+      .with_hint("a load balancer, VPN or NAT on the way may have lost the connection; a new one is made");
 }
 
 Error Exchange::unstarted_error() const {

@@ -65,6 +65,8 @@ class Exchange {
   /// thread.
   void abandon();
 
+  /// Whether anything of an answer came.
+  bool is_answered() const { return answered_.load(std::memory_order_relaxed); }
   Error idle_error() const;
   Error unstarted_error() const;
   const std::string& frame() const { return frame_; }
@@ -85,6 +87,14 @@ class Exchange {
   /// Unless only the caller's time is over: ends its connection so that nothing of what the kernel still
   /// holds is sent, if it has one.
   void reset_connection();
+  /// The HTTP/2 connection by which it was sent; nullopt: none, or it is gone.
+  struct Link {
+    std::int64_t id = 0;  ///< libcurl's
+    int fd = -1;
+  };
+  std::optional<Link> http2_link() const;
+  /// Its connection is being closed, as nothing came after a ping for so long.
+  void note_hung(Duration silence) { hung_for_ = silence; }
 
  private:
   Exchange(const Request& request, Delivery delivery, const ExchangeSettings& settings)
@@ -105,6 +115,8 @@ class Exchange {
   Error not_public(std::string_view address) const;
   bool may_reach(const std::string& address);
   bool begin_sending();
+  bool is_on_http2() const;
+  Error hung_error(Duration silence) const;
 
   Duration connect_timeout() const {
     return request_.connect_timeout.value_or(settings_.options.connect_timeout);
@@ -130,9 +142,12 @@ class Exchange {
   bool would_repeat_ = false;
   int sendings_ = 0;
   bool sent_now_ = false;
+  bool by_http2_ = false;
+  std::optional<Duration> hung_for_;
   long long uploaded_ = 0;
 
   std::atomic<bool> abandoned_{false};
+  std::atomic<bool> answered_{false};
   std::atomic<std::int64_t> last_activity_{0};  // steady nanoseconds; 0: not yet on a connection
 
   // The objects that may_be_sent_ reads live as long as a caller waits here.

@@ -1,11 +1,17 @@
 #include "http/io_thread.h"
 
 #include <curl/curl.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <utility>
 
 namespace mist::http {
@@ -19,6 +25,10 @@ constexpr int kPollMilliseconds = 60'000;
 // processors are what a server nearby and we share.
 constexpr std::size_t kMany = 16;
 constexpr std::chrono::milliseconds kGathering{1};
+
+// The kernel counts a connection's silence in ticks, of 10 ms at most: the answer to a ping may seem older
+// than the ping.
+constexpr std::chrono::milliseconds kKernelTick{20};
 
 // Less than what a lock leaves to who takes it over (release/lock.h), also where its term is a short one.
 constexpr std::chrono::milliseconds kSleep{100};
@@ -39,6 +49,18 @@ class BlockedSignals {
   sigset_t before_{};
 };
 
+// For how long a TCP connection has brought nothing; nullopt: not known, or it isn't the peer's silence: we
+// have not read what came, or the peer has not yet got what we sent.
+std::optional<Duration> silence_of(int fd) {
+  int unread = 0, unacknowledged = 0;
+  if (::ioctl(fd, FIONREAD, &unread) != 0 || unread > 0) return std::nullopt;
+  if (::ioctl(fd, SIOCOUTQ, &unacknowledged) != 0 || unacknowledged > 0) return std::nullopt;
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
+  return std::chrono::milliseconds(info.tcpi_last_data_recv);
+}
+
 bool initialise_libcurl() {
   static const bool ok = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
   return ok;
@@ -52,6 +74,8 @@ Result<std::unique_ptr<IoThread>> IoThread::start(const ClientOptions& options) 
   io->multi_ = curl_multi_init();
   if (io->multi_ == nullptr) return error(ErrorKind::Internal, "the HTTP library can't start: no memory");
   const long connections = static_cast<long>(std::max<std::size_t>(options.max_connections, 1));
+  io->ping_after_ = options.ping_after;
+  io->ping_timeout_ = options.ping_timeout;
   curl_multi_setopt(io->multi_, CURLMOPT_MAX_HOST_CONNECTIONS, connections);
   curl_multi_setopt(io->multi_, CURLMOPT_MAXCONNECTS, connections);
   curl_multi_setopt(io->multi_, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_MULTIPLEX));
@@ -111,7 +135,8 @@ void IoThread::run() {
     // Between the question and the bytes this process may have been stopped.
     end_forbidden([](Exchange& exchange) { return exchange.take_sent(); });
     collect();
-    const CURLMcode polled = curl_multi_poll(multi_, nullptr, 0, kPollMilliseconds, nullptr);
+    check_connections();
+    const CURLMcode polled = curl_multi_poll(multi_, nullptr, 0, poll_milliseconds(), nullptr);
     // Without the pause, what can't be waited for would be asked about all the time.
     if (running_.size() >= kMany || polled != CURLM_OK) std::this_thread::sleep_for(kGathering);
   }
@@ -176,6 +201,59 @@ std::shared_ptr<Exchange> IoThread::remove(Exchange* exchange) {
   if (node.empty()) return nullptr;
   curl_multi_remove_handle(multi_, exchange->easy());
   return std::move(node.mapped());
+}
+
+// --- connections that hang
+//
+// TCP notices a peer that is gone, but not one on the way that acknowledges everything and passes on nothing.
+// Each HTTP/2 server answers a ping. libcurl sends pings, but doesn't look at the answers; when the last byte
+// came, the kernel knows of each connection.
+
+void IoThread::check_connections() {
+  if (running_.empty()) return;
+  const SteadyTime now = std::chrono::steady_clock::now();
+  if (now < next_check_) return;
+  if (pinged_at_)
+    end_hung();
+  else if (ping())
+    return;
+  pinged_.clear();
+  pinged_at_.reset();
+  next_check_ = now + ping_after_;
+}
+
+// Of a connection that no exchange uses, libcurl keeps the ping to itself until one does, so nothing follows
+// from the silence there.
+bool IoThread::ping() {
+  for (const auto& [key, exchange] : running_)
+    if (const auto link = exchange->http2_link()) pinged_.insert(link->id);
+  if (pinged_.empty()) return false;
+  curl_easy_upkeep(running_.begin()->first->easy());
+  pinged_at_ = std::chrono::steady_clock::now();
+  next_check_ = *pinged_at_ + ping_timeout_;
+  return true;
+}
+
+void IoThread::end_hung() {
+  const Duration since_ping = std::chrono::steady_clock::now() - *pinged_at_;
+  std::set<int> hung;
+  for (const auto& [key, exchange] : running_) {
+    const auto link = exchange->http2_link();
+    if (!link || !pinged_.contains(link->id)) continue;
+    const std::optional<Duration> silence = silence_of(link->fd);
+    if (!silence || *silence <= since_ping + kKernelTick) continue;
+    exchange->note_hung(*silence);
+    hung.insert(link->fd);
+  }
+  // libcurl sees the end, fails what is left on it, and never uses it again.
+  for (const int fd : hung) ::shutdown(fd, SHUT_RDWR);
+}
+
+int IoThread::poll_milliseconds() const {
+  if (running_.empty()) return kPollMilliseconds;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(next_check_ - std::chrono::steady_clock::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kPollMilliseconds));
 }
 
 }  // namespace mist::http

@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -44,17 +46,26 @@ class IoThread {
   void execute(const Command& command);
   void collect();
   bool slept();
+  /// Pings the connections that are in use, and ends those from which nothing came after the last ping.
+  void check_connections();
+  bool ping();
+  void end_hung();
+  int poll_milliseconds() const;
   /// Ends those of `which` whose caller's context says no by now, and their connections.
   void end_forbidden(const std::function<bool(Exchange&)>& which);
   /// Takes it out of libcurl; null if it isn't running.
   std::shared_ptr<Exchange> remove(Exchange* exchange);
 
   void* multi_ = nullptr;  // CURLM*
+  Duration ping_after_{}, ping_timeout_{};
   std::mutex mutex_;
   std::vector<Command> commands_;                                     // guarded by mutex_
   bool stopping_ = false;                                             // guarded by mutex_
   std::unordered_map<Exchange*, std::shared_ptr<Exchange>> running_;  // the I/O thread's own
   BootTime looked_{};                                                 // the I/O thread's own
+  std::set<std::int64_t> pinged_;        // the I/O thread's own; Exchange::Link::id
+  std::optional<SteadyTime> pinged_at_;  // the I/O thread's own
+  SteadyTime next_check_{};              // the I/O thread's own
   std::thread thread_;
 };
 

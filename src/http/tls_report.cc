@@ -136,6 +136,14 @@ void watch_handshake(void* ssl_ctx, std::shared_ptr<TlsReport> report) {
   SSL_CTX_set_cert_cb(context, &on_certificate_asked, nullptr);
 }
 
+bool has_chosen_http2(const void* ssl) {
+  if (ssl == nullptr) return false;
+  const unsigned char* name = nullptr;
+  unsigned size = 0;
+  SSL_get0_alpn_selected(static_cast<const SSL*>(ssl), &name, &size);
+  return std::string_view(reinterpret_cast<const char*>(name), size) == "h2";
+}
+
 std::optional<CertificateFacts> read_certificate(const std::string& pem) {
   const Handle<BIO, &BIO_free_all> in(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   if (!in) return std::nullopt;

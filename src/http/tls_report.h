@@ -34,6 +34,9 @@ TrustProblem trust_problem(const TlsReport& report);
 /// Makes every handshake of `ssl_ctx` (an SSL_CTX*) fill `report`, and keeps libcurl's decision as it is.
 void watch_handshake(void* ssl_ctx, std::shared_ptr<TlsReport> report);
 
+/// Whether an SSL* has agreed on HTTP/2 (ALPN). False for null.
+bool has_chosen_http2(const void* ssl);
+
 /// The facts of the first certificate in a PEM text; nullopt when there is none.
 std::optional<CertificateFacts> read_certificate(const std::string& pem);
 

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "encoding/json.h"
+#include "http/unanswered.h"
 #include "kube/line_framer.h"
 
 namespace mist::kube {
@@ -175,7 +176,9 @@ Status Watcher::run(const WatchHandler& handler, const Context& context) {
       connection = connect(handler, context);
       if (connection.handler_ended) return {};
       // A stream that the server ends at once, again and again, must not make us ask without pause.
-      const bool useful = connection.progressed || world_.clock.steady_now() - began > 1s;
+      // Nor must one that hangs before it answers anything count as a quiet watch, however long it took.
+      const bool answered = !connection.broken || !http::is_unanswered(*connection.broken);
+      const bool useful = connection.progressed || (answered && world_.clock.steady_now() - began > 1s);
       if (useful) failures = 0;
       relist = connection.relist;
       if (!connection.broken && !connection.fatal && useful) continue;

@@ -5,6 +5,7 @@
 
 #include <deque>
 
+#include "http/unanswered.h"
 #include "testing/fake_clock.h"
 
 namespace mist::kube {
@@ -170,6 +171,25 @@ TEST_F(WatchTest, DoesNotSpinOnAServerThatEndsWatchesAtOnce) {
   connections.push_back({{line("ADDED", "a", 11)}});
   ASSERT_TRUE(run(2).ok());
   EXPECT_EQ(clock.sleeps().size(), 5u);
+}
+
+TEST_F(WatchTest, ATryThatIsNeverAnsweredFailsHoweverLongItTakes) {
+  listing({}, "10");
+  for (int i = 0; i < 2; ++i)
+    connections.push_back(
+        {{}, error(ErrorKind::Retryable, "the connection hangs").with_detail(http::Unanswered()), 45s});
+  listing({pod("a", "20")}, "21");
+  ASSERT_TRUE(run(2).ok());
+  EXPECT_THAT(seen, ElementsAre("complete ", "added a")) << "it lists again";
+  EXPECT_EQ(clock.sleeps().size(), 2u);
+}
+
+TEST_F(WatchTest, AQuietWatchThatIsCutIsNoFailure) {
+  listing({}, "10");
+  for (int i = 0; i < 5; ++i) connections.push_back({{}, error(ErrorKind::Retryable, "cut"), 60s});
+  connections.push_back({{line("ADDED", "a", 11)}});
+  ASSERT_TRUE(run(2).ok());
+  EXPECT_EQ(opened.size(), 6u);
 }
 
 TEST_F(WatchTest, GarbageIsACutAndNoCrash) {

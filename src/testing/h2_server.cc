@@ -83,8 +83,12 @@ class H2Server::Session {
   }
 
   void take(unsigned char type, unsigned char flags, std::uint32_t stream, std::string_view payload) {
+    if (swallows_) return;
     if (type == kSettings && (flags & kAck) == 0) socket_.send(frame(kSettings, kAck, 0, ""));
-    if (type == kPing && (flags & kAck) == 0) socket_.send(frame(kPing, kAck, 0, payload));
+    if (type == kPing && (flags & kAck) == 0) {
+      socket_.send(frame(kPing, kAck, 0, payload));
+      ++server_.pings_;
+    }
     if (type == kReset) ++server_.cancelled_, std::erase(gathered_, stream);
     if (type == kData && !payload.empty()) {
       if ((flags & kPadded) == 0) bodies_[stream] += payload;
@@ -98,6 +102,7 @@ class H2Server::Session {
     ++server_.requests_;
     if (body.empty()) return ok(stream, "ok");
     if (body.starts_with("echo")) return ok(stream, body);
+    if (body == "swallow") swallows_ = true;
     if (body == "reset") socket_.send(frame(kReset, 0, stream, number(kInternalError)));
     if (body == "refuse") socket_.send(frame(kReset, 0, stream, number(kRefusedStream)));
     if (body == "part")
@@ -123,6 +128,7 @@ class H2Server::Session {
   std::map<std::uint32_t, std::string> bodies_;
   std::vector<std::uint32_t> gathered_;
   bool ended_ = false;
+  bool swallows_ = false;
 };
 
 H2Server::H2Server(const ServerTls& tls) : context_(make_context(tls)), listener_(bound_socket(port_)) {

@@ -6,6 +6,7 @@
 //   "gather N"   200 once N requests of this connection wait together
 //   "hang"       no answer
 //   "part"       200, half of an answer, then silence
+//   "swallow"    from now on everything of this connection is read, and nothing answered, not even a ping
 //   "reset"      RST_STREAM
 //   "refuse"     RST_STREAM with REFUSED_STREAM: surely not acted on
 //   "goaway"     GOAWAY that excludes this request, then the connection ends
@@ -38,6 +39,8 @@ class H2Server {
   std::size_t requests() const { return requests_.load(); }
   /// Streams that the client gave up.
   std::size_t cancelled() const { return cancelled_.load(); }
+  /// Pings that were answered.
+  std::size_t pings() const { return pings_.load(); }
 
  private:
   class Session;
@@ -47,7 +50,7 @@ class H2Server {
   std::uint16_t port_ = 0;
   UniqueFd listener_;
   std::atomic<bool> stopping_{false};
-  std::atomic<std::size_t> accepted_{0}, requests_{0}, cancelled_{0};
+  std::atomic<std::size_t> accepted_{0}, requests_{0}, cancelled_{0}, pings_{0};
   std::mutex mutex_;
   std::vector<std::unique_ptr<ServerSocket>> sockets_;  // guarded by mutex_
   std::vector<std::thread> threads_;                    // the accepting thread's own
