@@ -100,7 +100,7 @@ Result<Response> Client::Impl::follow(const std::shared_ptr<Exchange>& exchange,
         only_answer = context.with_stop({}).with_timeout(exchange->await_answer());
         break;
       case Exchange::Woken::Deadline: {
-        Error why = context.check().error();
+        Error why = exchange->deadline_error(context.check().error());
         if (only_answer || exchange->hold_back()) why = as_maybe_sent(std::move(why));
         return give_up(std::move(why));
       }

@@ -33,7 +33,9 @@ struct ClientOptions {
   std::string user_agent = "mistletoe";
   Duration connect_timeout = std::chrono::seconds(15);  ///< name, connection, proxy and TLS together
   Duration idle_timeout = std::chrono::seconds(60);     ///< for requests that name none
-  std::size_t max_connections = 64;                     ///< to one host; more requests wait for a free one
+  /// To one host, for send(); more requests wait for a free one. What stream() holds for as long as somebody
+  /// reads isn't counted: with HTTP/1.1, each watch has a connection.
+  std::size_t max_connections = 64;
   /// With HTTP/2: requests that share one connection before another is opened. README.md has the measurement.
   std::size_t streams_per_connection = 100;
   bool http2 = true;        ///< where the server offers it

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
+#include <vector>
 
 #include "http/client.h"
 #include "testing/http_server.h"
@@ -172,6 +174,30 @@ TEST(ClientStream, ASlowReaderHoldsTheServerBack) {
   ASSERT_TRUE(response.ok()) << response.error().to_line();
   EXPECT_EQ(total, kChunks << 20);
   EXPECT_LT(largest, std::size_t{2} << 20);
+}
+
+TEST(ClientStream, StreamsTakeNoConnectionFromOtherRequests) {
+  std::atomic<int> open{0};
+  HttpServer server([&](const ServerRequest& request, ServerReply& reply) {
+    if (request.target != "/watch") return reply.respond(200, "ok");
+    reply.begin_chunks();
+    reply.chunk("line\n");
+    reply.hang();
+  });
+  Client client({.max_connections = 2});
+  std::stop_source stop;
+  std::vector<std::jthread> watches;
+  for (int i = 0; i < 2; ++i)
+    watches.emplace_back([&] {
+      (void)client.stream(
+          get(server.url("/watch")), [&](std::string_view) { return ++open, true; },
+          Context(stop.get_token()));
+    });
+  while (open < 2) std::this_thread::yield();
+  const auto response =
+      client.send(get(server.url("/other")), Context().with_timeout(std::chrono::seconds(20)));
+  EXPECT_TRUE(response.ok()) << response.error().to_line();
+  stop.request_stop();
 }
 
 TEST(ClientStream, ManyStreamsAtOnce) {

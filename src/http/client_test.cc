@@ -407,6 +407,25 @@ TEST(Client, WhatWasNotSentBeforeAStopIsNotWaitedFor) {
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
+TEST(Client, ADeadlineInTheQueueSaysThatNoConnectionBecameFree) {
+  std::latch held(1);
+  HttpServer server([&](const ServerRequest&, ServerReply& reply) {
+    held.wait();
+    reply.respond(200, "done");
+  });
+  Client client({.max_connections = 1});
+  auto first =
+      std::async(std::launch::async, [&] { return client.send(post(server.url("/first"), "1"), Context()); });
+  while (server.requests().empty()) std::this_thread::yield();
+  const auto late =
+      client.send(post(server.url("/second"), "2"), Context().with_timeout(std::chrono::milliseconds(50)));
+  held.count_down();
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().kind, ErrorKind::Timeout);
+  EXPECT_THAT(late.error().because, HasSubstr("became free"));
+  EXPECT_TRUE(first.get().ok());
+}
+
 TEST(Client, StoppedBeforeItBeganSendsNothing) {
   HttpServer server(hang);
   Client client({});

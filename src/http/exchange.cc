@@ -574,6 +574,12 @@ Error Exchange::hung_error(Duration silence) const {
       .with_hint("a load balancer, VPN or NAT on the way may have lost the connection; a new one is made");
 }
 
+Error Exchange::deadline_error(Error why) const {
+  if (last_activity_.load(std::memory_order_relaxed) != 0) return why;
+  return std::move(why).with_because(
+      fmt::format("no connection to {} became free, or came about, before that", url_.authority()));
+}
+
 Error Exchange::unstarted_error() const {
   return undelivered(Sent::Nothing,
                      fmt::format("no connection to {} became free within {:g} s", url_.authority(),

@@ -68,6 +68,8 @@ class Exchange {
   /// Whether anything of an answer came.
   bool is_answered() const { return answered_.load(std::memory_order_relaxed); }
   Error idle_error() const;
+  /// `why`, and that it never began, if so.
+  Error deadline_error(Error why) const;
   Error unstarted_error() const;
   const std::string& frame() const { return frame_; }
 
@@ -95,6 +97,7 @@ class Exchange {
   std::optional<Link> http2_link() const;
   /// Its connection is being closed, as nothing came after a ping for so long.
   void note_hung(Duration silence) { hung_for_ = silence; }
+  bool is_stream() const { return delivery_ == Delivery::Pieces; }
 
  private:
   Exchange(const Request& request, Delivery delivery, const ExchangeSettings& settings)

@@ -73,11 +73,10 @@ Result<std::unique_ptr<IoThread>> IoThread::start(const ClientOptions& options) 
   std::unique_ptr<IoThread> io(new IoThread);
   io->multi_ = curl_multi_init();
   if (io->multi_ == nullptr) return error(ErrorKind::Internal, "the HTTP library can't start: no memory");
-  const long connections = static_cast<long>(std::max<std::size_t>(options.max_connections, 1));
+  io->max_connections_ = std::max<std::size_t>(options.max_connections, 1);
   io->ping_after_ = options.ping_after;
   io->ping_timeout_ = options.ping_timeout;
-  curl_multi_setopt(io->multi_, CURLMOPT_MAX_HOST_CONNECTIONS, connections);
-  curl_multi_setopt(io->multi_, CURLMOPT_MAXCONNECTS, connections);
+  io->limit_connections();
   curl_multi_setopt(io->multi_, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_MULTIPLEX));
   curl_multi_setopt(io->multi_, CURLMOPT_MAX_CONCURRENT_STREAMS,
                     static_cast<long>(std::max<std::size_t>(options.streams_per_connection, 1)));
@@ -170,10 +169,14 @@ void IoThread::execute(const Command& command) {
   const std::shared_ptr<Exchange>& exchange = command.exchange;
   switch (command.verb) {
     case Verb::Begin:
-      if (const CURLMcode code = curl_multi_add_handle(multi_, exchange->easy()); code != CURLM_OK)
+      // Before libcurl may decide that it has to wait.
+      if (exchange->is_stream()) ++streams_, limit_connections();
+      if (const CURLMcode code = curl_multi_add_handle(multi_, exchange->easy()); code != CURLM_OK) {
+        if (exchange->is_stream()) --streams_, limit_connections();
         exchange->finish(CURLE_FAILED_INIT);
-      else
+      } else {
         running_.emplace(exchange.get(), exchange);
+      }
       break;
     case Verb::Resume:
       if (running_.contains(exchange.get())) curl_easy_pause(exchange->easy(), CURLPAUSE_CONT);
@@ -200,7 +203,15 @@ std::shared_ptr<Exchange> IoThread::remove(Exchange* exchange) {
   auto node = running_.extract(exchange);
   if (node.empty()) return nullptr;
   curl_multi_remove_handle(multi_, exchange->easy());
+  if (exchange->is_stream()) --streams_, limit_connections();
   return std::move(node.mapped());
+}
+
+// With HTTP/1.1 each stream has a connection for itself, which leaves requests as many as without it.
+void IoThread::limit_connections() {
+  const long connections = static_cast<long>(max_connections_ + streams_);
+  curl_multi_setopt(multi_, CURLMOPT_MAX_HOST_CONNECTIONS, connections);
+  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, connections);
 }
 
 // --- connections that hang

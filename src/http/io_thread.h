@@ -46,6 +46,7 @@ class IoThread {
   void execute(const Command& command);
   void collect();
   bool slept();
+  void limit_connections();
   /// Pings the connections that are in use, and ends those from which nothing came after the last ping.
   void check_connections();
   bool ping();
@@ -57,12 +58,14 @@ class IoThread {
   std::shared_ptr<Exchange> remove(Exchange* exchange);
 
   void* multi_ = nullptr;  // CURLM*
+  std::size_t max_connections_ = 0;
   Duration ping_after_{}, ping_timeout_{};
   std::mutex mutex_;
   std::vector<Command> commands_;                                     // guarded by mutex_
   bool stopping_ = false;                                             // guarded by mutex_
   std::unordered_map<Exchange*, std::shared_ptr<Exchange>> running_;  // the I/O thread's own
   BootTime looked_{};                                                 // the I/O thread's own
+  std::size_t streams_ = 0;                                           // the I/O thread's own; of running_
   std::set<std::int64_t> pinged_;        // the I/O thread's own; Exchange::Link::id
   std::optional<SteadyTime> pinged_at_;  // the I/O thread's own
   SteadyTime next_check_{};              // the I/O thread's own
