@@ -33,8 +33,8 @@ struct ClientOptions {
   std::string user_agent = "mistletoe";
   Duration connect_timeout = std::chrono::seconds(15);  ///< name, connection, proxy and TLS together
   Duration idle_timeout = std::chrono::seconds(60);     ///< for requests that name none
-  /// To one host, for send(); more requests wait for a free one. What stream() holds for as long as somebody
-  /// reads isn't counted: with HTTP/1.1, each watch has a connection.
+  /// To one host, for send(); more requests wait for a free one. Those of stream() don't count: with
+  /// HTTP/1.1, each watch keeps one for as long as it lasts.
   std::size_t max_connections = 64;
   /// With HTTP/2: requests that share one connection before another is opened. README.md has the measurement.
   std::size_t streams_per_connection = 100;

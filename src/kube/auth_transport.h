@@ -17,7 +17,7 @@ namespace mist::kube {
 
 class AuthTransport final : public http::Transport {
  public:
-  /// What a connection is made with, and stays as long as it lives.
+  /// The two sides of TLS, which are the same for as long as a connection lives.
   struct Identity {
     std::string ca_pem;  ///< empty: the system's roots
     std::string certificate_pem;
