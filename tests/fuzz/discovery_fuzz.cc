@@ -9,7 +9,9 @@ namespace {
 void check_catalog(const kube::ApiCatalog& catalog) {
   const auto again = kube::ApiCatalog::parse(catalog.to_text());
   if (!again) fail("what is kept can't be read", catalog.to_text());
-  if (again->resources != catalog.resources) fail("something else is kept", catalog.to_text());
+  if (again->resources != catalog.resources || again->group_versions != catalog.group_versions ||
+      again->subresource_kinds != catalog.subresource_kinds)
+    fail("something else is kept", catalog.to_text());
   for (const kube::ApiResource& each : catalog.resources) {
     const kube::ApiResource* const found = catalog.find(each.info.gvk.group_kind(), each.info.gvk.version);
     if (found == nullptr) fail("a kind that isn't found", each.info.gvk.kind);
@@ -17,6 +19,7 @@ void check_catalog(const kube::ApiCatalog& catalog) {
     (void)catalog.versions_of(each.info.gvk.group_kind());
   }
   (void)catalog.preferred();
+  (void)catalog.served();
 }
 
 }  // namespace
