@@ -77,16 +77,23 @@ pub fn generate(inputs: Inputs) -> MistResult {
         .with_exports(&exports(&inputs, &credentials))
 }
 
-/// For as long as members are told to join.
-const JOINING: &str = "Set clusterState back to new as soon as all members are ready: until then, a member that loses its \
-                       data comes back without being refused, and writes that were answered may be lost";
-
 fn message(inputs: &Inputs, credentials: &Credentials) -> String {
     let access = access_message(inputs, credentials);
     match inputs.cluster_state {
         ClusterState::New => access,
-        ClusterState::Existing => format!("{access}\n{JOINING}"),
+        ClusterState::Existing => format!("{access}\n{}", joining_message(inputs)),
     }
+}
+
+/// For as long as members are told to join. The command keeps the other values, `members` among them.
+fn joining_message(inputs: &Inputs) -> String {
+    format!(
+        "Set clusterState back to new as soon as all members are ready: until then, a member that loses its data comes back \
+         without being refused, and writes that were answered may be lost. If {name} is a release of its own: mistctl \
+         upgrade {name} -n {namespace} --reuse-values --set clusterState=new --wait",
+        name = inputs.name,
+        namespace = inputs.namespace
+    )
 }
 
 fn access_message(inputs: &Inputs, credentials: &Credentials) -> String {

@@ -84,11 +84,21 @@ fn without_certificates_it_says_so() {
 
 #[test]
 fn while_members_join_the_message_asks_to_set_the_state_back() {
-    let asks = |state: &str| {
-        rendered(json!({ "members": 3, "clusterState": state })).message().unwrap().contains("back to new")
-    };
-    assert!(asks("existing") && !asks("new"));
+    let message = |state: &str| rendered(json!({ "members": 3, "clusterState": state })).message().unwrap().to_owned();
+    assert!(message("existing").contains("mistctl upgrade store -n prod --reuse-values --set clusterState=new --wait"));
+    assert!(!message("new").contains("clusterState"));
     assert!(flags(json!({ "clusterState": "existing" })).contains(&"--initial-cluster-state=existing".to_owned()));
+}
+
+#[test]
+fn the_steps_that_replace_a_member_keep_the_other_values() {
+    let readme = include_str!("../README.md");
+    let commands: Vec<&str> = readme.split('`').filter(|code| code.starts_with("mistctl upgrade")).collect();
+    let steps = commands.iter().filter(|command| command.contains("--set"));
+    assert_eq!(steps.clone().count(), 2);
+    for command in steps {
+        assert!(command.contains("--reuse-values"), "{command}");
+    }
 }
 
 #[test]
