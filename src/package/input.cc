@@ -15,6 +15,12 @@ bool declares(const Value& schema, std::string_view property) {
   return schema.at_path({"properties", property}) != nullptr;
 }
 
+// Null takes a value back, as for every other key.
+bool gives(const Value& values, std::string_view key) {
+  const Value* const given = values.find(key);
+  return given != nullptr && !given->is_null();
+}
+
 // Without what `other` has too: where it has an object, only that object's keys go.
 void remove_keys_of(const Value& other, Value& value) {
   const encoding::MemberFinder others(&other);
@@ -56,7 +62,7 @@ Result<Value> data_without_name(const Metadata& metadata, const RenderRequest& r
   }
   encoding::merge_into(data, request.user_values);
   if (metadata.inputs.is_object() && declares(metadata.inputs, "namespace") &&
-      request.user_values.find("namespace") == nullptr)
+      !gives(request.user_values, "namespace"))
     data.set("namespace", request.release_namespace);
   return data;
 }

@@ -27,8 +27,8 @@ Result<std::string> engine_input(const EngineKind& engine, const Metadata& metad
 Value engine_data(const Metadata& metadata, const RenderRequest& request, const Value& data);
 
 /// The `data` of an input document: the schema's defaults, over them the user's values (null removes),
-/// `name`, and `namespace` where the schema declares it and the user didn't set it. Invalid if the values set
-/// another name.
+/// `name`, and `namespace` where the schema declares it and the user didn't set it, or set
+/// null. Invalid if the values set another name.
 Result<Value> input_data(const Metadata& metadata, const RenderRequest& request);
 /// Invalid when the schema refuses that data, or is none. Compiling a schema takes longer than a known
 /// render.

@@ -234,6 +234,11 @@ TEST(InputData, HasDefaultsNameAndNamespace) {
   request.release_namespace = "shop";
   request.user_values = yaml("{image: nginx}");
   EXPECT_EQ(*input_data(metadata, request), yaml("{replicas: 2, image: nginx, namespace: shop, name: web}"));
+  for (const auto& [given, expected] : {std::pair("{namespace: data}", "data"), {"{namespace: null}", "shop"}}) {
+    request.user_values = yaml(given);
+    EXPECT_EQ(input_data(metadata, request)->string_at("namespace"), expected) << given;
+  }
+  request.user_values = yaml("{image: nginx}");
   EXPECT_TRUE(check_input(metadata, request).ok())
       << "its name, which the schema doesn't declare, isn't checked";
   request.user_values = yaml("{replicas: three, colour: red}");

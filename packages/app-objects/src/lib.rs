@@ -108,17 +108,19 @@ pub fn restricted() -> Value {
 }
 
 /// Checks that names and certificates, which are of the input `namespace`, lead to the objects, which go to the release's.
-/// A package checks it; a crate's caller places the objects itself.
+/// A package checks it of its own release. Another package that calls it places the objects itself, as a crate's caller does;
+/// in such a call, the install has another name than the release, which never happens else.
 ///
 /// # Errors
 ///
 /// They are of another namespace.
-pub fn check_namespace(namespace: &str, context: &Context) -> Result<(), Error> {
-    let Some(release) = &context.release else { return Ok(()) };
+pub fn check_namespace(install: &str, namespace: &str, context: &Context) -> Result<(), Error> {
+    let Some(release) = context.release.as_ref().filter(|release| release.name == install) else { return Ok(()) };
     ensure!(
         namespace == release.namespace,
         "inputs.namespace is `{namespace}`, but the objects go to the release's namespace `{}`: leave it unset, and \
-         install the release in `{namespace}` if they belong there",
+         install the release in `{namespace}` if they belong there. An upgrade forgets a value that was given before with \
+         --reuse-values --set namespace=null",
         release.namespace
     );
     Ok(())
@@ -142,13 +144,23 @@ mod tests {
 
     use super::*;
 
+    fn in_prod() -> Context {
+        let release = Release { name: "shop".into(), namespace: "prod".into(), ..Release::default() };
+        Context { release: Some(release), capabilities: None }
+    }
+
     #[test]
     fn names_are_of_the_namespace_that_objects_go_to() {
-        let release = Release { name: "shop".into(), namespace: "prod".into(), ..Release::default() };
-        let context = Context { release: Some(release), capabilities: None };
-        assert!(check_namespace("prod", &context).is_ok());
-        let error = check_namespace("data", &context).unwrap_err().to_string();
+        assert!(check_namespace("shop", "prod", &in_prod()).is_ok());
+        let error = check_namespace("shop", "data", &in_prod()).unwrap_err().to_string();
         assert!(error.contains("`data`") && error.contains("`prod`"), "{error}");
-        assert!(check_namespace("data", &Context::default()).is_ok());
+        assert!(error.contains("--reuse-values --set namespace=null"), "{error}");
+        assert!(check_namespace("shop", "data", &Context::default()).is_ok());
+    }
+
+    #[test]
+    fn a_package_that_calls_another_places_its_objects() {
+        assert!(check_namespace("shop-db", "data", &in_prod()).is_ok());
+        assert!(check_namespace("shop-db", "prod", &in_prod()).is_ok());
     }
 }

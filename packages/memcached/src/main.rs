@@ -7,6 +7,6 @@ use mistletoe::{Context, MistResult};
 mistletoe::mistletoe_package! { file = "mistletoe.yaml" }
 
 fn generate(inputs: Inputs, context: Context) -> MistResult {
-    check_namespace(&inputs.namespace, &context)?;
+    check_namespace(&inputs.name, &inputs.namespace, &context)?;
     memcached::generate(inputs)
 }
