@@ -234,7 +234,8 @@ TEST(InputData, HasDefaultsNameAndNamespace) {
   request.release_namespace = "shop";
   request.user_values = yaml("{image: nginx}");
   EXPECT_EQ(*input_data(metadata, request), yaml("{replicas: 2, image: nginx, namespace: shop, name: web}"));
-  for (const auto& [given, expected] : {std::pair("{namespace: data}", "data"), {"{namespace: null}", "shop"}}) {
+  for (const auto& [given, expected] :
+       {std::pair("{namespace: data}", "data"), {"{namespace: null}", "shop"}}) {
     request.user_values = yaml(given);
     EXPECT_EQ(input_data(metadata, request)->string_at("namespace"), expected) << given;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -59,7 +60,7 @@ class Said {
 
 class Tree {
  public:
-  Tree(const Diagnosis& root, bool color) : said_(root), color_(color) {}
+  Tree(const Diagnosis& root, bool color, std::string_view hint) : said_(root), color_(color), hint_(hint) {}
 
   void draw(const Diagnosis& node, const std::string& before, const std::string& below) {
     std::string head = fmt::format("{} {}", node.kind, paint(color_, Tone::Name, one_line(node.name)));
@@ -84,6 +85,9 @@ class Tree {
           fmt::format("{}{} {}", detail, paint(color_, Tone::Faint, label), escape_controls(line)));
     for (const std::string& note : node.notes)
       lines_.push_back(fmt::format("{}{}", detail, paint(color_, Tone::Faint, "(" + one_line(note) + ")")));
+    if (!node.remedy.empty() && hint_.find(node.remedy) == std::string_view::npos)
+      lines_.push_back(
+          fmt::format("{}{} {}", detail, paint(color_, Tone::Good, "try:"), one_line(node.remedy)));
     for (std::size_t i = 0; i < node.children.size(); ++i) {
       const bool last = i + 1 == node.children.size();
       draw(node.children[i], below + (last ? "└─ " : "├─ "), below + (last ? "   " : "│  "));
@@ -101,13 +105,14 @@ class Tree {
   std::set<std::pair<std::string, std::string>> drawn_;
   const Said said_;
   const bool color_;
+  const std::string_view hint_;
   std::vector<std::string> lines_;
 };
 
 }  // namespace
 
-std::vector<std::string> diagnosis_lines(const Diagnosis& diagnosis, bool color) {
-  Tree tree(diagnosis, color);
+std::vector<std::string> diagnosis_lines(const Diagnosis& diagnosis, bool color, std::string_view hint) {
+  Tree tree(diagnosis, color, hint);
   tree.draw(diagnosis, "", "");
   return tree.take();
 }
@@ -131,6 +136,7 @@ Value diagnosis_to_value(const Diagnosis& node) {
                         {"log", Value(std::move(log))},
                         {"logIsPrevious", node.log_is_previous},
                         {"notes", Value(std::move(notes))},
+                        {"remedy", text_or_null(node.remedy)},
                         {"children", Value(std::move(children))}});
 }
 

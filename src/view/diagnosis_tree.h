@@ -13,6 +13,7 @@
 // any thread.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/diagnosis.h"
@@ -20,7 +21,8 @@
 
 namespace mist::view {
 
-std::vector<std::string> diagnosis_lines(const Diagnosis& diagnosis, bool color);
+/// `hint` is drawn below the tree: a remedy that it has is left out of the tree.
+std::vector<std::string> diagnosis_lines(const Diagnosis& diagnosis, bool color, std::string_view hint = {});
 encoding::Value diagnosis_to_value(const Diagnosis& diagnosis);
 
 }  // namespace mist::view

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "encoding/value.h"
+
 namespace mist::view {
 namespace {
 
@@ -38,6 +40,26 @@ TEST(DiagnosisTree, ContainersOfTwoPodsMayHaveOneName) {
               ElementsAre("ReplicaSet shop/web: 0 of 2 replicas are ready", "├─ Pod shop/web-1: Running",
                           "│  └─ container main: ended with exit code 1", "└─ Pod shop/web-2: Running",
                           "   └─ container main: ended with exit code 1"));
+}
+
+Diagnosis held_set() {
+  Diagnosis set{.kind = "StatefulSet", .name = "shop/db", .state = "0 of 1", .remedy = "delete the Pod"};
+  set.children.push_back({.kind = "Pod", .name = "shop/db-0", .state = "Running, not ready"});
+  return set;
+}
+
+TEST(DiagnosisTree, ShowsARemedyUnlessTheHintBelowHasIt) {
+  EXPECT_THAT(diagnosis_lines(held_set(), false),
+              ElementsAre("StatefulSet shop/db: 0 of 1", "│  try: delete the Pod",
+                          "└─ Pod shop/db-0: Running, not ready"));
+  EXPECT_THAT(diagnosis_lines(held_set(), false, "fix the cause; delete the Pod"),
+              ElementsAre("StatefulSet shop/db: 0 of 1", "└─ Pod shop/db-0: Running, not ready"));
+}
+
+TEST(DiagnosisTree, ARemedyIsAMemberForPrograms) {
+  encoding::Value value = diagnosis_to_value(held_set());
+  EXPECT_EQ(value.string_at("remedy"), "delete the Pod");
+  EXPECT_TRUE(value["children"].as_array()[0]["remedy"].is_null());
 }
 
 }  // namespace

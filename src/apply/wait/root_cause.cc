@@ -682,8 +682,16 @@ std::string with_remedy(std::string hint, const Diagnosis& whole) {
 }
 
 std::string cause_in_one_line(const Diagnosis& object) {
-  if (const Diagnosis* const to_blame = guilty(object)) return cause_beside(object, *to_blame);
-  return object.notes.empty() ? std::string() : object.notes.front();
+  std::vector<std::string> words;
+  // First, since the part to blame may be repaired already.
+  if (const std::string_view remedy = first_remedy(object); !remedy.empty()) words.emplace_back(remedy);
+  if (const Diagnosis* const to_blame = guilty(object)) {
+    if (std::string cause = cause_beside(object, *to_blame); !cause.empty())
+      words.push_back(std::move(cause));
+  } else if (words.empty() && !object.notes.empty()) {
+    words.push_back(object.notes.front());
+  }
+  return join(words, "; ");
 }
 
 }  // namespace mist::apply

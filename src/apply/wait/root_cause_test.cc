@@ -15,6 +15,7 @@ using encoding::Value;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 using testing::yaml;
 
 struct RootCause : ::testing::Test {
@@ -270,6 +271,7 @@ TEST_F(RootCause, OfAnOrderedStatefulSetIsThePodThatItDoesNotReplace) {
             "fix the cause; " + found.remedy);
   EXPECT_EQ(with_remedy({}, found), found.remedy);
   EXPECT_EQ(with_remedy("fix the cause", {}), "fix the cause");
+  EXPECT_THAT(cause_in_one_line(found), StartsWith(found.remedy + "; container main: CrashLoopBackOff"));
 }
 
 TEST_F(RootCause, AStatefulSetThatReplacesItsPodsHoldsNone) {

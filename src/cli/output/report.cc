@@ -40,7 +40,8 @@ class Painter {
     // The tree says the same and more.
     if (diagnosis == nullptr) block("because: ", Tone::Strong, error.because, depth + 1);
     if (diagnosis != nullptr) {
-      for (const std::string& text : view::diagnosis_lines(*diagnosis, color_)) line(depth + 1, text);
+      for (const std::string& text : view::diagnosis_lines(*diagnosis, color_, error.hint))
+        line(depth + 1, text);
     }
     for (const std::string& frame : error.frames) line(depth + 1, one_line(frame));
     if (error.cause && diagnosis == nullptr) cause(*error.cause, depth + 1);

@@ -71,6 +71,15 @@ TEST(Report, DrawsADiagnosisAsATreeWithHarmlessText) {
   EXPECT_NE(render_error(diagnosed_error(), true).find("\x1b["), std::string::npos);
 }
 
+TEST(Report, SaysARemedyOnce) {
+  Diagnosis set{.kind = "StatefulSet", .name = "shop/db", .state = "0 of 1", .remedy = "delete the Pod"};
+  Error failure = error(ErrorKind::Timeout, "not ready").with_hint("fix the cause; delete the Pod");
+  EXPECT_EQ(render_error(diagnosed(std::move(failure), std::move(set)), false),
+            "error: not ready\n"
+            "  StatefulSet shop/db: 0 of 1\n"
+            "  try: fix the cause; delete the Pod\n");
+}
+
 TEST(Report, ColorsOnlyAddSequences) {
   std::string colored = render_error(deep_error(), true);
   EXPECT_NE(colored.find("\x1b[1;31merror:"), std::string::npos);
