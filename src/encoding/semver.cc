@@ -8,11 +8,11 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "encoding/digit.h"
 
 namespace mist::encoding {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_identifier(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';

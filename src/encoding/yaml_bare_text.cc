@@ -50,22 +50,23 @@ bool is_base60(std::string_view text) {
   return parts != 0 && pattern.at_end();
 }
 
-/// Digits of another base than 10, however many: ^[-+]?0(b[01_]+|o[0-7_]+|x[0-9a-f_]+)$, upper case too.
+/// Digits of another base than 10, however many: ^[-+]?0(b[01_,]+|o[0-7_,]+|x[0-9a-f_,]+)$, upper case too.
 bool has_base_prefix(std::string_view text) {
   Pattern pattern(text);
   pattern.take("+-");
   if (!pattern.take("0")) return false;
-  const std::string_view digits = pattern.take("bB")   ? "01_"
-                                  : pattern.take("oO") ? "01234567_"
-                                  : pattern.take("xX") ? "0123456789abcdefABCDEF_"
+  const std::string_view digits = pattern.take("bB")   ? "01_,"
+                                  : pattern.take("oO") ? "01234567_,"
+                                  : pattern.take("xX") ? "0123456789abcdefABCDEF_,"
                                                        : "";
   return pattern.take_all(digits) != 0 && pattern.at_end();
 }
 
-/// ^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$, with underscores wherever some reader has them.
+/// ^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$, with underscores and commas wherever some reader
+/// has them: Ruby's reads 80,443 as a number.
 bool is_decimal(std::string_view text) {
   std::string digits(text);
-  std::erase(digits, '_');
+  std::erase_if(digits, [](char c) { return c == '_' || c == ','; });
   Pattern pattern(digits);
   pattern.take("+-");
   std::size_t count = pattern.take_all(kDigits);
@@ -79,8 +80,10 @@ bool is_decimal(std::string_view text) {
 }
 
 /// YAML 1.1's pattern, which asks for no real day: 2024-02-30, 2024-01-01T10:00:00, "2024-01-01 10:00:00 Z".
+/// Ruby has years before 0, too.
 bool is_timestamp(std::string_view text) {
   Pattern pattern(text);
+  pattern.take("-");
   if (!pattern.take_digits(4, 4) || !pattern.take("-") || !pattern.take_digits(1, 2) || !pattern.take("-") ||
       !pattern.take_digits(1, 2))
     return false;
@@ -104,7 +107,8 @@ bool is_timestamp(std::string_view text) {
 }  // namespace
 
 bool means_itself(std::string_view text) {
-  if (text == "=" || text == "<<") return false;  // YAML 1.1's default value, and its merge
+  if (text == "=" || text == "<<") return false;        // YAML 1.1's default value, and its merge
+  if (text.size() > 1 && text[0] == ':') return false;  // Ruby's symbols
   Resolved ignored;
   if (resolve_plain(text, ignored)) return false;
   const bool may_be_number =

@@ -44,6 +44,17 @@ constexpr const char* kOfOtherTypes[] = {
     "190:20:30",
     "-1:59",
     "1:30.5",
+    // Ruby: numbers with commas, symbols, years before 0
+    "80,443",
+    "1,000",
+    "-1,000.5",
+    "1,0e3",
+    "0x1,f",
+    "0b1,0",
+    ":name",
+    "::1",
+    ":8080",
+    "-2024-01-01 10:00:00",
 };
 
 TEST(YamlBareText, NoReaderTakesATextForSomethingElse) {
@@ -82,6 +93,10 @@ TEST(YamlBareText, WhatIsNearlyOneOfTheseStaysBare) {
                                  "-a",
                                  "1-2",
                                  "v1",
+                                 "a,b",
+                                 "1,a",
+                                 "80,443/tcp",
+                                 "a:b",
                                  "10.0.0.0/8"}) {
     EXPECT_TRUE(means_itself(text)) << text;
     EXPECT_EQ(to_yaml(Value(text)), fmt::format("{}\n", text));

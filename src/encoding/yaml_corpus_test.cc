@@ -160,7 +160,7 @@ TEST(YamlCorpus, PrintedFormReadsBack) {
 }
 
 /// Strings that go-yaml leaves bare because its own reader takes them for strings; others don't.
-constexpr std::string_view kOnlyWeQuote[] = {"=", "<<", "1e400"};
+constexpr std::string_view kOnlyWeQuote[] = {"=", "<<", "1e400", ":a", ":e", "::1"};
 
 /// Go's text with quotes around those: they stand alone after "- ", "? " or "key: ", or are keys.
 std::string with_our_quotes(std::string_view text) {

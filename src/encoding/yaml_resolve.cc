@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "encoding/digit.h"
 #include "encoding/go_number.h"
 
 namespace mist::encoding {
@@ -109,8 +110,6 @@ Meaning of_word(Word word) {
   }
   return {};
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// strconv.ParseInt and ParseUint with base 0 and no underscores left: 0x, 0b, 0o and plain 0 prefixes.
 std::optional<Meaning> parse_go_integer(std::string_view text) {
