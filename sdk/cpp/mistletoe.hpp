@@ -118,12 +118,8 @@ class Json {
   }
 
   static Result<Json> parse(std::string_view text);
-  /// As one line.
-  std::string dump() const {
-    std::string text;
-    write(text);
-    return text;
-  }
+  /// As one line. A number that isn't finite fails the render.
+  std::string dump() const;
 
  private:
   template <typename T>
@@ -374,7 +370,35 @@ inline std::string not_finite(const Json& value, const std::string& path = "") {
   return "";
 }
 
+/// For functions that give a text and no Result: the first number that they couldn't write while this object lives.
+class Unwritable {
+ public:
+  Unwritable() : outer_(std::exchange(current, this)) {}
+  ~Unwritable() { current = outer_; }
+  Unwritable(const Unwritable&) = delete;
+  Unwritable& operator=(const Unwritable&) = delete;
+
+  static void note(const Json& value) {
+    if (current != nullptr && current->why_.empty()) current->why_ = not_finite(value);
+  }
+  const std::string& why() const { return why_; }
+
+ private:
+  // Without a destructor, which modules for a sandbox may have no way to register.
+  inline static constinit thread_local Unwritable* current = nullptr;
+
+  Unwritable* outer_;
+  std::string why_;
+};
+
 }  // namespace detail
+
+inline std::string Json::dump() const {
+  detail::Unwritable::note(*this);
+  std::string text;
+  write(text);
+  return text;
+}
 
 // ---- YAML
 
@@ -519,8 +543,11 @@ class YamlWriter {
 
 }  // namespace detail
 
-/// One YAML document that ends with a line break.
-inline std::string to_yaml(const Json& value) { return detail::YamlWriter().document(value); }
+/// One YAML document that ends with a line break. A number that isn't finite fails the render.
+inline std::string to_yaml(const Json& value) {
+  detail::Unwritable::note(value);
+  return detail::YamlWriter().document(value);
+}
 
 // ---- Typed inputs
 
@@ -1084,6 +1111,7 @@ Result<Output> render(Generate generate, std::string_view text) {
   const Json* const data = document->find("data");
   if (std::string why = detail::read(data == nullptr ? Json::object() : *data, inputs, ""); !why.empty())
     return Error{why};
+  const detail::Unwritable unwritable;
   Result<Output> output = [&]() -> Result<Output> {
     if constexpr (Signature::kWithContext)
       return generate(inputs, detail::context_of(*document));
@@ -1091,6 +1119,7 @@ Result<Output> render(Generate generate, std::string_view text) {
       return generate(inputs);
   }();
   if (output && !output->failure().empty()) return Error{output->failure()};
+  if (output && !unwritable.why().empty()) return Error{unwritable.why()};
   return output;
 }
 

@@ -97,7 +97,7 @@ Result<Output> not_a_number(const Inputs& in) {
 
 void refuses_numbers_that_are_not_finite() {
   const auto refused = [](std::string_view must) {
-    return render(&not_a_number, R"({"kind":"MistInput","data":{"must":)" + std::string(must) + "}}").error().message;
+    return render(&not_a_number, R"({"kind":"MistInput","data":{"name":"a","must":)" + std::string(must) + "}}").error().message;
   };
   const std::string rest = ", which neither JSON nor YAML has";
   EQUAL(refused("true"), "can't write the file x.yaml: spec.ports[1].port is NaN" + rest);
@@ -105,6 +105,27 @@ void refuses_numbers_that_are_not_finite() {
   EQUAL(detail::not_finite(-HUGE_VAL), "the value is -Infinity" + rest);
   EQUAL(detail::not_finite(Json::array({1e300, "NaN"})), "");
   EQUAL(call("db", {{"size", HUGE_VAL}}).error().message, "can't write the input of db: size is Infinity" + rest);
+}
+
+Result<Output> not_a_number_in_a_text(const Inputs& in) {
+  const Json config{{"size", std::numeric_limits<float>::quiet_NaN()}};
+  static_cast<void>(to_yaml(-HUGE_VAL).size() + to_yaml(config).size());
+  if (in.must) return Error{"no port"};
+  return Output().with_file("x.yaml", to_yaml(config));
+}
+
+Result<Output> not_a_number_in_json(const Inputs& in) {
+  return Output().with_file("x.json", Json{{"spec", {{"must", in.must}, {"size", HUGE_VAL}}}}.dump());
+}
+
+void refuses_texts_with_such_numbers() {
+  const std::string document = R"({"kind":"MistInput","data":{"name":"a","must":)";
+  const std::string rest = ", which neither JSON nor YAML has";
+  static_cast<void>(to_yaml(HUGE_VAL));
+  EQUAL(render(&not_a_number_in_a_text, document + "false}}").error().message, "the value is -Infinity" + rest);
+  EQUAL(render(&not_a_number_in_a_text, document + "true}}").error().message, "no port");
+  EQUAL(render(&not_a_number_in_json, document + "true}}").error().message, "spec.size is Infinity" + rest);
+  EQUAL(reason(R"({"name":"a","must":true})"), "none");
 }
 
 void describes_and_reads_inputs() {
@@ -141,6 +162,7 @@ int main() {
   reads_json();
   writes_yaml();
   refuses_numbers_that_are_not_finite();
+  refuses_texts_with_such_numbers();
   describes_and_reads_inputs();
   answers_with_a_result();
   std::printf("%d passed, %d failed\n", passed, failed);

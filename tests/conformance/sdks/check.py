@@ -44,6 +44,7 @@ CASES = {
     "an error with its cause": (["-s", "fail=cause"], "can't make the Service: no port"),
     "a number that no file can have": (["-s", "fail=nan"], "can't write the file x.yaml: spec.replicas is NaN, which neither JSON nor YAML has"),
     "a number that no exports can have": (["-s", "fail=infinity"], "can't write the exports: size is -Infinity, which neither JSON nor YAML has"),
+    "a number that no text of YAML can have": (["-s", "fail=yaml"], "spec.replicas is NaN, which neither JSON nor YAML has"),
     "a secret without a name": (["-s", "fail=secret"], "1 to 128 letters"),
     "a call of what isn't declared": (["-s", "fail=undeclared"], "nobody"),
     "a called package that refuses": (["-s", "fail=called"], "size"),

@@ -111,6 +111,8 @@ Result<Json> secrets(const Inputs& in) {
 Result<Output> generate(const Inputs& in) {
   mistletoe::log::info(in.name + " is rendered");
   if (in.fail == "nan") return Output().with_object("x.yaml", {{"spec", {{"replicas", std::nan("")}}}});
+  if (in.fail == "yaml")
+    return Output().with_file("x.yaml", mistletoe::to_yaml({{"spec", {{"replicas", std::nan("")}}}}));
   if (in.fail == "infinity") return Output().with_exports({{"size", -HUGE_VAL}});
   if (const std::string why = failure(in); !why.empty()) return Error{why};
   MISTLETOE_TRY(const auto secret, secrets(in));

@@ -35,6 +35,9 @@ func generate(in inputs) (*mistletoe.Output, error) {
 	switch in.Fail {
 	case "nan":
 		return mistletoe.NewOutput().WithObject("x.yaml", object{"spec": object{"replicas": math.NaN()}}), nil
+	case "yaml":
+		content, err := mistletoe.ToYAML(object{"spec": object{"replicas": math.NaN()}})
+		return mistletoe.NewOutput().WithFile("x.yaml", content), err
 	case "infinity":
 		return mistletoe.NewOutput().WithExports(object{"size": math.Inf(-1)}), nil
 	}

@@ -2,7 +2,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mistletoe import Error, Output, call, log, secret, value
+from mistletoe import Error, Output, call, log, secret, to_yaml, value
 
 
 @dataclass
@@ -61,6 +61,11 @@ def fail_as_told(inputs: Inputs) -> None:
             call("called", {"size": -1})
         case "nan":
             Output().with_object("x.yaml", {"spec": {"replicas": float("nan")}})
+        case "yaml":
+            try:
+                to_yaml({"spec": {"replicas": float("nan")}})
+            except ValueError as error:
+                raise Error(str(error)) from None
         case words:
             raise Error(f"it fails: {words}")
 

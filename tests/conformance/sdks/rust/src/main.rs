@@ -65,6 +65,10 @@ fn fail_as_told(inputs: &Inputs) -> Result<(), Error> {
             let object = BTreeMap::from([("spec", BTreeMap::from([("replicas", f64::NAN)]))]);
             MistOutput::new().with_object("x.yaml", &object).map(|_| ())
         }
+        "yaml" => {
+            let object = BTreeMap::from([("spec", BTreeMap::from([("replicas", f64::NAN)]))]);
+            mistletoe::yaml::to_string(&object).map(|_| ())
+        }
         "infinity" => MistOutput::new().with_exports(&BTreeMap::from([("size", f64::NEG_INFINITY)])).map(|_| ()),
         other => bail!("it fails: {other}"),
     }

@@ -1,6 +1,6 @@
 // The package of the conformance table, in TypeScript; its siblings are in the other languages.
 
-import { call, log, Output, secret } from "mistletoe";
+import { call, log, Output, secret, toYaml } from "mistletoe";
 
 export interface Input {
   name: string;
@@ -53,6 +53,9 @@ function failAsTold(input: Input): void {
       return;
     case "nan":
       new Output().withObject("x.yaml", { spec: { replicas: NaN } });
+      return;
+    case "yaml":
+      toYaml({ spec: { replicas: NaN } });
       return;
     default:
       throw new Error(`it fails: ${input.fail}`);
