@@ -138,7 +138,7 @@ fn grace_seconds(inputs: &Inputs) -> u32 {
     (inputs.memory_mib / 2 / 8).clamp(120, 3600)
 }
 
-/// Without a certificate, what it was before there could be one: no Pod rolls for a newer version of the package.
+/// Without a certificate, what it was before there could be one: this alone rolls no Pod.
 fn content(inputs: &Inputs, users_file: &str, tls: Option<&ServerTls>) -> Value {
     match tls {
         None => json!([my_cnf(inputs), users_file]),

@@ -124,7 +124,7 @@ pub fn server(inputs: &Inputs, acl_file: &str, tls: Option<&ServerTls>) -> Resul
     Ok(app(inputs).stateful_set(&inputs.name, 1, template, Some(&data)))
 }
 
-/// Without a certificate, what it was before there could be one: no Pod rolls for a newer version of the package.
+/// Without a certificate, what it was before there could be one: this alone rolls no Pod.
 fn content(inputs: &Inputs, acl_file: &str, tls: Option<&ServerTls>) -> Value {
     match tls {
         None => json!([redis_conf(inputs), acl_file]),
