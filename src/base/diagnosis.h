@@ -31,7 +31,7 @@ struct Diagnosis {
   std::vector<std::string> log = {};    ///< last lines, without newline
   bool log_is_previous = false;         ///< of the run before the present one
   std::vector<std::string> notes = {};  ///< what could not be looked at, what was left out
-  std::string remedy = {};  ///< what helps whatever the cause is, as a hint has it; mostly empty
+  std::string remedy = {};              ///< what helps whatever the cause is, as a hint has it; mostly empty
   std::vector<Diagnosis> children = {};
 };
 
