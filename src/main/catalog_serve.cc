@@ -133,8 +133,7 @@ Status serve(const CommandLine& line, Machine& machine, const DataPlace& place) 
                       .behind_proxy = line.has("--behind-proxy"),
                       .reads_per_second = static_cast<double>(asked.reads_per_second),
                       .registration = asked.registration});
-  const std::jthread domains(
-      [&](const std::stop_token& stop) { keep_domains_checked(site, machine, stop); });
+  const std::jthread domains([&](const std::stop_token& stop) { keep_domains_checked(site, machine, stop); });
   std::optional<catalog::TrialWorld> world;
   if (line.has("--kubeconfig")) {
     MIST_TRY(catalog::TrialWorld made, trial_world(line, machine, place, data, git));

@@ -458,8 +458,8 @@ class Controller::State {
     if (served.ok()) return {.served = ObjectId{served->gvk.api_version(), id.kind, id.ns, id.name}};
     if (served.error().kind != ErrorKind::NotFound) return {};
     const auto down = actor.client.apis_down(context);
-    return {.is_nowhere = down.ok() && std::ranges::find(*down, id.gvk().group, &kube::DownApi::group) ==
-                                           down->end()};
+    return {.is_nowhere =
+                down.ok() && std::ranges::find(*down, id.gvk().group, &kube::DownApi::group) == down->end()};
   }
 
   static constexpr Duration kUnseenPause = std::chrono::seconds(1);

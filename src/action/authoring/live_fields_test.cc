@@ -21,7 +21,7 @@ struct WithoutLiveFields {
 
 WithoutLiveFields without_live_fields(std::string_view text) {
   auto object = apimachinery::Object::from_value(testing::yaml(text));
-  EXPECT_TRUE(object.ok());
+  EXPECT_TRUE(object.ok()) << object.error().message;
   std::vector<std::string> taken = take_live_fields(*object);
   return {object->value(), std::move(taken)};
 }
@@ -49,7 +49,8 @@ spec: {ports: [{port: 80}, {port: 81}]}
 
   const WithoutLiveFields claim = without_live_fields(
       "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, annotations: "
-      "{pv.kubernetes.io/bind-completed: 'yes', volume.kubernetes.io/selected-node: n}}, spec: {volumeName: "
+      "{pv.kubernetes.io/bind-completed: 'yes', volume.kubernetes.io/selected-node: node-1}}, spec: "
+      "{volumeName: "
       "pv}}");
   EXPECT_EQ(claim.value.at_path({"metadata", "annotations"}), nullptr);
   EXPECT_THAT(claim.taken,
@@ -62,7 +63,7 @@ spec: {ports: [{port: 80}, {port: 81}]}
           .taken,
       ElementsAre("secrets"));
   EXPECT_THAT(
-      without_live_fields("{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {nodeName: n}}").taken,
+      without_live_fields("{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {nodeName: node-1}}").taken,
       ElementsAre("spec.nodeName"));
 
   const WithoutLiveFields job = without_live_fields(R"(

@@ -60,8 +60,8 @@ Value with_transfer(Value live, const FieldTransfer& transfer);
 Value transfer_patch(const Value& live, const FieldTransfer& transfer);
 
 /// Names in `patch` the uid and the version of `live`: the server changes that object as it was read, or
-/// answers with a conflict. Merge patches write lists as a whole, so whatever computes one from an object that
-/// others write needs it.
+/// answers with a conflict. Merge patches write lists as a whole, so whatever computes one from an object
+/// that others write needs it.
 void pin(Value& patch, const Value& live);
 
 /// The merge patch (RFC 7386) that makes `after` of `before`; {}: they are equal.

@@ -240,7 +240,8 @@ bool is_held(const Value& set, const Value& pod) {
 }
 
 // The first ones: the others are told when these are gone.
-void describe_held(std::vector<std::string> held, std::string_view ns, Diagnosis& set) {
+void describe_held(std::vector<std::string> held, std::string_view ns, const std::string& kubectl,
+                   Diagnosis& set) {
   if (held.empty()) return;
   held.resize(std::min(held.size(), kPodsShown));
   const bool one = held.size() == 1;
@@ -249,8 +250,8 @@ void describe_held(std::vector<std::string> held, std::string_view ns, Diagnosis
       fmt::format("{} {} of an earlier revision, and replaced only when ready", pods, one ? "is" : "are");
   set.state = set.state.empty() ? held_back : fmt::format("{}; {}", set.state, held_back);
   set.remedy = fmt::format(
-      "if {} can't become ready, kubectl delete pod {} -n {}: StatefulSet {} waits for {} before it goes on",
-      pods, join(held, " "), ns, set.name, one ? "it" : "them");
+      "if {} can't become ready, {} delete pod {} -n {}: StatefulSet {} waits for {} before it goes on", pods,
+      kubectl, join(held, " "), ns, set.name, one ? "it" : "them");
 }
 
 Diagnosis pod_head(const Value& pod) {
@@ -492,7 +493,7 @@ class Examiner {
     }
     if (left_out > 0)
       node.notes.push_back(fmt::format("{} are not ready either", plural(left_out, "more pod")));
-    describe_held(std::move(held), ns, node);
+    describe_held(std::move(held), ns, client_.kubectl(), node);
   }
 
   Diagnosis pod(const Value& live) {
