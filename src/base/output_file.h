@@ -1,6 +1,8 @@
 #pragma once
 // Files that the user names for a result: -o FILE. Unlike the files of caches and state, they may be there
-// already as something else than a file, which a rename would destroy. Any thread.
+// already as something else than a file, which a rename would destroy. Not for names that follow from a
+// directory, as Chart.lock or NAME.golden.yaml do: whoever made the directory may have put a link there, to a
+// file of the user. FileSystem::write() replaces such a link. Any thread.
 
 #include <string_view>
 

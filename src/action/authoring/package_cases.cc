@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/output_file.h"
 #include "base/text.h"
 #include "base/text_diff.h"
 #include "package/capabilities.h"
@@ -91,7 +90,7 @@ Status compare_with_golden(FileSystem& files, Golden golden, std::uint64_t most_
   if (before.ok() && *before == now) return {};
   if (!before.ok() && before.error().kind != ErrorKind::NotFound) return std::move(before).error();
   if (golden == Golden::Accept) {
-    MIST_TRY_VOID(write_output(files, result.golden, now));
+    MIST_TRY_VOID(files.write(result.golden, now, kUsersFile));
     result.state = CaseState::Accepted;
     return {};
   }

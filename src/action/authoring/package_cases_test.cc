@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "action/authoring/lint_package.h"
 #include "base/event.h"
 #include "encoding/json.h"
@@ -50,6 +52,16 @@ struct PackageCasesTest : ::testing::Test {
   PackageCases cases;
   package::TypeStore types;
 };
+
+TEST_F(PackageCasesTest, AGoldenFileThatIsALinkIsReplaced) {
+  write("x.yaml", "");
+  const Path mine = directory.path() / "mine";
+  ASSERT_TRUE(files.write(mine, "text of the user").ok());
+  std::filesystem::create_symlink(mine, cases.folder / "x.golden.yaml");
+  EXPECT_THAT(run(Golden::Accept), ElementsAre(Field(&CaseResult::state, CaseState::Accepted)));
+  EXPECT_EQ(*files.read(mine), "text of the user") << "the package's author put the link there, not the user";
+  EXPECT_FALSE(std::filesystem::is_symlink(cases.folder / "x.golden.yaml"));
+}
 
 TEST_F(PackageCasesTest, AGoldenFileIsWrittenOnlyWhenThatIsAskedFor) {
   write("x.yaml", "");

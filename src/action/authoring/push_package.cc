@@ -111,7 +111,8 @@ Result<SavedPackage> save_package(FileSystem& files, const registry::Fetched& pa
   const auto* tree = std::get_if<PackageTree>(&package.content);
   const bool is_chart =
       tree != nullptr && tree->files.size() == 1 && tree->files.front().path.ends_with(".tgz");
-  if (target.empty()) {
+  const bool is_named = !target.empty();
+  if (!is_named) {
     const std::string version =
         reference.tag.empty() ? reference.digest->hex().substr(0, 12) : oci::version_of_tag(reference.tag);
     target = fmt::format("{}-{}{}", reference.repository.name(), version,
@@ -120,11 +121,14 @@ Result<SavedPackage> save_package(FileSystem& files, const registry::Fetched& pa
                                            : "");
   }
   SavedPackage saved{std::move(target), {}};
+  const auto write = [&](std::string_view bytes) {
+    return is_named ? write_output(files, saved.path, bytes) : files.write(saved.path, bytes, kUsersFile);
+  };
   if (module != nullptr) {
     MIST_TRY(const auto bytes, module->bytes());
-    MIST_TRY_VOID(write_output(files, saved.path, *bytes));
+    MIST_TRY_VOID(write(*bytes));
   } else if (is_chart) {
-    MIST_TRY_VOID(write_output(files, saved.path, tree->files.front().bytes));
+    MIST_TRY_VOID(write(tree->files.front().bytes));
   } else {
     MIST_TRY_VOID(write_directory(files, *tree, saved));
   }

@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "base/output_file.h"
 #include "base/parallel.h"
 #include "base/replace_entries.h"
 #include "base/text.h"
@@ -203,7 +202,7 @@ Result<SubchartReport> update(const SubchartWorld& world, const ChartHome& home,
   MIST_TRY(SubchartReport report, fetch_all(world, home, source, locked, context));
   const ChartLock lock = registry::lock_of(wanted, std::move(locked), world.clock.now());
   if (home.lock && home.lock->digest == lock.digest) return report;
-  MIST_TRY_VOID(write_output(world.files, home.lock_file(), lock.to_text()));
+  MIST_TRY_VOID(world.files.write(home.lock_file(), lock.to_text(), kUsersFile));
   report.lock_written = true;
   return report;
 }

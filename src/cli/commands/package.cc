@@ -177,7 +177,8 @@ Result<ExitCode> run_build(const Invocation& invocation, World& world) {
   source.content = std::move(module);
   MIST_TRY(const package::Inspection inspection, renderer->inspect(source, world.context));
   Path target = invocation.text("output");
-  if (target.empty()) {
+  const bool is_named = !target.empty();
+  if (!is_named) {
     if (inspection.metadata.version.empty())
       return error(ErrorKind::Usage, "{} has no version, so the package has no file name",
                    source_path.string())
@@ -186,7 +187,8 @@ Result<ExitCode> run_build(const Invocation& invocation, World& world) {
              fmt::format("{}-{}.mist-pack.wasm", inspection.metadata.name, inspection.metadata.version);
   }
   MIST_TRY(const auto bytes, std::get<wasm::ModuleBytes>(source.content).bytes());
-  MIST_TRY_VOID(write_output(world.files, target, *bytes));
+  MIST_TRY_VOID(is_named ? write_output(world.files, target, *bytes)
+                         : world.files.write(target, *bytes, kUsersFile));
   world.out.write(target.string() + "\n");
   return ExitCode::Ok;
 }

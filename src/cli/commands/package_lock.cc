@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/output_file.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/output/output.h"
@@ -64,7 +63,7 @@ Result<ExitCode> run_package_lock(const Invocation& invocation, World& world) {
   MIST_TRY(const action::LockReport report, action::resolve_lock(source, choices, *packages, world.context));
   const std::string text = report.lock.to_text();
   const bool written = !source.lock || source.lock->to_text() != text;
-  if (written && !choices.locked) MIST_TRY_VOID(write_output(world.files, source.lock_file, text));
+  if (written && !choices.locked) MIST_TRY_VOID(world.files.write(source.lock_file, text, kUsersFile));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     print_value(world, format,
                 Value::object({{"file", source.lock_file.string()},

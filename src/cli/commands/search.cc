@@ -4,7 +4,6 @@
 
 #include "action/authoring/build_index.h"
 #include "action/authoring/index_artifact.h"
-#include "base/output_file.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/output/output.h"
@@ -184,7 +183,7 @@ Result<ExitCode> run_index(const Invocation& invocation, World& world) {
       if (!place.is_oci) {
         MIST_TRY(built, action::index_directory(index_world, place.text, before, world.context));
         written = file.string();
-        return write_output(world.files, file, search::to_index(built.entries));
+        return world.files.write(file, search::to_index(built.entries), kUsersFile);
       }
       MIST_TRY(registry::OciClient* const client, registries.oci_client());
       MIST_TRY(built, action::index_oci(index_world, *client, place.text, invocation.texts("package"), before,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/output_file.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/keyless.h"
@@ -128,7 +127,7 @@ Result<ExitCode> sign_local(const Invocation& invocation, World& world) {
   MIST_TRY(const trust::MinisignKey key,
            read_minisign_key(invocation, world, invocation.texts("key").front()));
   MIST_TRY_VOID(
-      write_output(world.files, local.signature, key.sign(local.bytes, local.name, world.clock.now())));
+      world.files.write(local.signature, key.sign(local.bytes, local.name, world.clock.now()), kUsersFile));
   const std::string fingerprint = key.public_key().fingerprint().str();
   const OutputFormat format = output_format(invocation);
   if (format != OutputFormat::Table) {
