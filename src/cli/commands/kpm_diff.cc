@@ -62,23 +62,25 @@ std::string binary_line(const kpm::FileChange& change, const Names& names) {
                      change.kind == kpm::ChangeKind::Removed ? "/dev/null" : after);
 }
 
-// An empty file has no lines that differ: what happens to it stands in the lines of git alone, and GNU patch
+// An empty file that was added or removed: no lines differ, so git's own header has to say it. GNU patch
 // removes one only if its content is named.
-std::vector<std::string> header_lines(const kpm::FileChange& change, const Names& names) {
+std::vector<std::string> empty_file_lines(const kpm::FileChange& change, const Names& names) {
   const std::string before = fmt::format("{}/{}", names.before, change.path);
   const std::string after = fmt::format("{}/{}", names.after, change.path);
   const bool is_added = change.kind == kpm::ChangeKind::Added;
-  const bool is_removed = change.kind == kpm::ChangeKind::Removed;
-  std::vector<std::string> lines{fmt::format("diff --git {} {}", name_of_two(before), name_of_two(after))};
-  if (is_added) lines.emplace_back("new file mode 100644");
-  if (is_removed) lines.emplace_back("deleted file mode 100644");
-  if (change.lines.empty()) {
-    lines.emplace_back(is_added ? "index 0000000..e69de29" : "index e69de29..0000000");
-    return lines;
-  }
-  lines.push_back("--- " + (is_added ? "/dev/null" : name_alone(before)));
-  lines.push_back("+++ " + (is_removed ? "/dev/null" : name_alone(after)));
-  return lines;
+  return {fmt::format("diff --git {} {}", name_of_two(before), name_of_two(after)),
+          is_added ? "new file mode 100644" : "deleted file mode 100644",
+          is_added ? "index 0000000..e69de29" : "index e69de29..0000000"};
+}
+
+// Without git's own header: with one, names count from the top of the repository, and `git apply` in a
+// working copy below it would pass over the file without a word.
+std::vector<std::string> header_lines(const kpm::FileChange& change, const Names& names) {
+  if (change.lines.empty()) return empty_file_lines(change, names);
+  const std::string before = name_alone(fmt::format("{}/{}", names.before, change.path));
+  const std::string after = name_alone(fmt::format("{}/{}", names.after, change.path));
+  return {"--- " + (change.kind == kpm::ChangeKind::Added ? "/dev/null" : before),
+          "+++ " + (change.kind == kpm::ChangeKind::Removed ? "/dev/null" : after)};
 }
 
 void print_changes(World& world, const kpm::Comparison& comparison) {
@@ -90,14 +92,17 @@ void print_changes(World& world, const kpm::Comparison& comparison) {
   const std::string before = comparison.original.filename().string();
   const std::string after = comparison.copy.filename().string();
   const Names names{before, after};
-  // First: behind an empty file git would take such a line for a part of its patch.
+  const auto print_text = [&](const kpm::FileChange& change) {
+    for (const std::string& line : header_lines(change, names)) print(view::Tone::Strong, line);
+    for (const std::string& line : change.lines) print(view::diff_tone(line), line);
+  };
   for (const kpm::FileChange& each : comparison.changes)
     if (each.is_binary) print(view::Tone::Strong, binary_line(each, names));
-  for (const kpm::FileChange& each : comparison.changes) {
-    if (each.is_binary) continue;
-    for (const std::string& line : header_lines(each, names)) print(view::Tone::Strong, line);
-    for (const std::string& line : each.lines) print(view::diff_tone(line), line);
-  }
+  for (const kpm::FileChange& each : comparison.changes)
+    if (!each.lines.empty()) print_text(each);
+  // Last: git would take the other lines that follow one for a part of its patch.
+  for (const kpm::FileChange& each : comparison.changes)
+    if (!each.is_binary && each.lines.empty()) print_text(each);
 }
 
 encoding::Value comparison_value(const kpm::Comparison& comparison) {
