@@ -1,7 +1,9 @@
 #include "base/output_file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -38,20 +40,57 @@ std::optional<int> descriptor_of(const Path& path) {
   return std::nullopt;
 }
 
-Status write_to_device(const Path& path, std::string_view bytes) {
-  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+Path directory_of(const Path& path) { return path.has_parent_path() ? path.parent_path() : Path("."); }
+
+// That `path`, which is `entry`, was put there by somebody to follow.
+Status refuse_planted(const Path& path, const struct stat& entry) {
+  struct stat directory{};
+  if (::stat(directory_of(path).c_str(), &directory) != 0) return errno_error("write", path, errno);
+  if (!is_planted(entry, directory, ::geteuid())) return {};
+  return error(ErrorKind::Forbidden, "cannot write {}", path.string())
+      .with_because(fmt::format("it is a {} of another user, in a directory that others may write to",
+                                S_ISLNK(entry.st_mode) ? "link" : "special file"))
+      .with_hint("name a file in a directory of your own, or remove it");
+}
+
+// Such a link of /proc is opened, not read: its text is no path ("pipe:[4711]").
+bool leads_to_special_file(const Path& link) {
+  struct statfs system{};
+  struct stat info{};
+  return ::statfs(directory_of(link).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC &&
+         ::stat(link.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+// `seen` isn't a link, except one of /proc. Looks again at what was opened: it may be another by now.
+Status write_to_special_file(const Path& path, const struct stat& seen, std::string_view bytes) {
+  const bool is_link = S_ISLNK(seen.st_mode);
+  MIST_TRY_VOID(refuse_planted(path, seen));
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | (is_link ? 0 : O_NOFOLLOW)));
   if (!fd) return errno_error("open", path, errno);
+  struct stat opened{};
+  if (::fstat(fd.get(), &opened) != 0) return errno_error("look at", path, errno);
+  if (!is_link) MIST_TRY_VOID(refuse_planted(path, opened));
+  if (S_ISREG(opened.st_mode)) return errno_error("write", path, EEXIST);
   return write_all(fd.get(), bytes, path);
 }
 
 }  // namespace
 
+bool is_planted(const struct stat& entry, const struct stat& directory, uid_t user) {
+  const bool is_shared = (directory.st_mode & S_ISVTX) != 0 && (directory.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  return is_shared && entry.st_uid != user && entry.st_uid != directory.st_uid;
+}
+
 Result<Path> link_target(const Path& path) {
   Path at = path;
   for (int links = 0; links < kMostOutputLinks; ++links) {
+    struct stat info{};
+    if (::lstat(at.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return at;
+    if (descriptor_of(at) || leads_to_special_file(at)) return at;
+    MIST_TRY_VOID(refuse_planted(at, info));
     std::error_code failed;
     const Path next = std::filesystem::read_symlink(at, failed);
-    if (failed) return at;
+    if (failed) return errno_error("read the link", at, failed.value());
     at = next.is_absolute() ? next : at.parent_path() / next;
   }
   return errno_error("write", path, ELOOP);
@@ -60,13 +99,13 @@ Result<Path> link_target(const Path& path) {
 Status write_output(FileSystem& files, const Path& path, std::string_view bytes,
                     const WriteOptions& options) {
   if (path.empty()) return error(ErrorKind::Invalid, "the output has no file name").with_hint("give -o FILE");
-  if (const std::optional<int> descriptor = descriptor_of(path)) return write_all(*descriptor, bytes, path);
-  struct stat info{};
-  if (::stat(path.c_str(), &info) == 0) {
-    if (S_ISDIR(info.st_mode)) return errno_error("write", path, EISDIR);
-    if (!S_ISREG(info.st_mode)) return write_to_device(path, bytes);
-  }
   MIST_TRY(const Path target, link_target(path));
+  if (const std::optional<int> descriptor = descriptor_of(target)) return write_all(*descriptor, bytes, path);
+  struct stat info{};
+  if (::lstat(target.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return errno_error("write", path, EISDIR);
+    if (!S_ISREG(info.st_mode)) return write_to_special_file(target, info, bytes);
+  }
   return files.write(target, bytes, options);
 }
 

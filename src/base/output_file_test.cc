@@ -87,6 +87,74 @@ TEST_F(OutputFile, ADescriptorIsWrittenWhereItStands) {
   EXPECT_EQ(*files.read(file), "abc");
 }
 
+TEST_F(OutputFile, AnotherUsersEntryInASharedDirectoryIsPlanted) {
+  constexpr uid_t kMe = 1000, kOther = 1001, kRoot = 0;
+  const auto entry = [](uid_t owner) {
+    struct stat info{};
+    info.st_uid = owner;
+    return info;
+  };
+  const auto directory = [](mode_t mode, uid_t owner) {
+    struct stat info{};
+    info.st_mode = S_IFDIR | mode;
+    info.st_uid = owner;
+    return info;
+  };
+  EXPECT_TRUE(is_planted(entry(kOther), directory(01777, kRoot), kMe));
+  EXPECT_TRUE(is_planted(entry(kOther), directory(01777, kRoot), kRoot)) << "root is told, too";
+  EXPECT_TRUE(is_planted(entry(kOther), directory(01770, kRoot), kMe));
+  EXPECT_FALSE(is_planted(entry(kMe), directory(01777, kRoot), kMe));
+  EXPECT_FALSE(is_planted(entry(kRoot), directory(01777, kRoot), kMe)) << "the owner of the directory";
+  EXPECT_FALSE(is_planted(entry(kOther), directory(0777, kRoot), kMe)) << "anybody could rename it anyway";
+  EXPECT_FALSE(is_planted(entry(kOther), directory(01755, kRoot), kMe));
+}
+
+TEST_F(OutputFile, WhatAnotherUserPlantedIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  constexpr uid_t kOther = 12345;
+  const Path shared = dir.path() / "shared", mine = dir.path() / "mine";
+  const Path link = shared / "link", pipe = shared / "pipe", by_way = dir.path() / "by-way";
+  ASSERT_TRUE(files.write(mine, "text of the user").ok());
+  ASSERT_TRUE(files.make_directories(shared).ok());
+  ASSERT_EQ(::chmod(shared.c_str(), 01777), 0);
+  std::filesystem::create_symlink(mine, link);
+  std::filesystem::create_symlink(link, by_way);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const UniqueFd reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_TRUE(reader);
+  EXPECT_TRUE(write_output(files, link, "1").ok());
+  EXPECT_TRUE(write_output(files, pipe, "1").ok());
+  for (const Path& each : {link, pipe}) ASSERT_EQ(::lchown(each.c_str(), kOther, kOther), 0);
+  for (const Path& each : {link, pipe, by_way}) {
+    const Status written = write_output(files, each, "secret");
+    ASSERT_FALSE(written.ok()) << each;
+    EXPECT_EQ(written.error().kind, ErrorKind::Forbidden) << each;
+  }
+  EXPECT_EQ(*files.read(mine), "1");
+  std::array<char, 16> read{};
+  EXPECT_EQ(::read(reader.get(), read.data(), read.size()), 1) << "nothing but what was written before";
+}
+
+TEST_F(OutputFile, ALinkToADescriptorIsOne) {
+  const Path file = dir.path() / "file", link = dir.path() / "link";
+  const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_TRUE(fd);
+  std::filesystem::create_symlink(fmt::format("/dev/fd/{}", fd.get()), link);
+  ASSERT_EQ(::write(fd.get(), "a", 1), 1);
+  ASSERT_TRUE(write_output(files, link, "b").ok());
+  ASSERT_EQ(::write(fd.get(), "c", 1), 1);
+  EXPECT_EQ(*files.read(file), "abc");
+}
+
+TEST_F(OutputFile, APipeOfAnotherProcessIsOpened) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const UniqueFd reader(ends[0]), writer(ends[1]);
+  ASSERT_TRUE(write_output(files, fmt::format("/proc/{}/fd/{}", ::getpid(), writer.get()), "bytes").ok());
+  std::array<char, 16> read{};
+  EXPECT_EQ(::read(reader.get(), read.data(), read.size()), 5);
+}
+
 TEST_F(OutputFile, IsNoDirectory) {
   EXPECT_EQ(write_output(files, dir.path(), "1").error().kind, ErrorKind::Invalid);
   EXPECT_EQ(write_output(files, "", "1").error().kind, ErrorKind::Invalid);
