@@ -12,7 +12,8 @@ namespace {
 // Walks the dependencies, depth first. A range that is met only after a version was chosen for its name may
 // rule that version out; then all is walked again, with what was learned. Every such walk knows one range
 // more than the one before, so there is a last one. A range stays known although a later walk chooses another
-// version of the Kube that has it: a plan may be missed so, but none breaks a range.
+// version of the Kube that has it: a plan may be missed so, but none breaks a range. In the same way a Kube
+// that several archives have is a conflict only if no need that is met later names one of them.
 class Planner {
  public:
   Planner(std::span<const Installed> installed, const Find& find) : installed_(installed), find_(find) {}
@@ -21,9 +22,11 @@ class Planner {
     do {
       plan_ = {};
       chosen_.clear();
-      is_stale_ = false;
+      conflict_.reset();
+      is_stale_ = has_learned_ = false;
       MIST_TRY_VOID(visit(root));
-    } while (is_stale_);
+    } while (is_stale_ || (conflict_ && has_learned_));
+    if (conflict_) return *std::move(conflict_);
     return std::move(plan_);
   }
 
@@ -62,7 +65,9 @@ class Planner {
     const bool is_known = std::ranges::any_of(needs, [&](const Dependency& each) {
       return each.range.text() == dependency.range.text() && each.repo == dependency.repo;
     });
-    if (!is_known) needs.push_back(dependency);
+    if (is_known) return;
+    needs.push_back(dependency);
+    has_learned_ = true;
   }
 
   Status choose(const Dependency& dependency) {
@@ -71,14 +76,20 @@ class Planner {
     const bool is_installed = std::ranges::find(installed_, name, &Installed::package) != installed_.end();
     auto found = is_installed ? Result<K3>(error(ErrorKind::NotFound, "{} is installed", name))
                               : find_(name, needs_[name]);
-    if (!found.ok() && found.error().kind != ErrorKind::NotFound) return std::move(found).error();
-    if (!found.ok()) {
-      plan_.unavailable.push_back(dependency);
-      return {};
-    }
+    if (!found.ok()) return give_up(dependency, std::move(found).error());
     chosen = found->version;
     MIST_TRY_VOID(visit(*found));
     plan_.missing.push_back(name);
+    return {};
+  }
+
+  Status give_up(const Dependency& dependency, Error why) {
+    if (why.kind == ErrorKind::NotFound) {
+      plan_.unavailable.push_back(dependency);
+      return {};
+    }
+    if (why.kind != ErrorKind::Conflict) return why;
+    if (!conflict_) conflict_ = std::move(why);
     return {};
   }
 
@@ -88,7 +99,8 @@ class Planner {
   std::vector<std::string> path_ = {};
   std::map<std::string, std::vector<Dependency>> needs_ = {};           // of all walks
   std::map<std::string, std::optional<encoding::SemVer>> chosen_ = {};  // of this walk; nullopt: unavailable
-  bool is_stale_ = false;
+  std::optional<Error> conflict_ = {};                                  // the first of this walk
+  bool is_stale_ = false, has_learned_ = false;                         // of this walk
 };
 
 }  // namespace

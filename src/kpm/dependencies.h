@@ -31,7 +31,8 @@ struct InstallPlan {
   std::vector<Dependency> unavailable;  ///< no archive has it in that range, or another version is installed
 };
 
-/// The Kube of that name which fits all `needs`. NotFound: none.
+/// The Kube of that name which fits all `needs`. NotFound: none. Conflict: several, of which another need may
+/// choose one.
 using Find = std::function<Result<K3>(const std::string& name, std::span<const Dependency> needs)>;
 
 /// Plans the installation of all that `root` needs, and of what that needs. A Kube that several need is found

@@ -89,6 +89,36 @@ TEST(Dependencies, RangesThatNoVersionFitsTogetherAreAllNamed) {
   EXPECT_EQ(plan->unavailable[1].range.text(), "^2");
 }
 
+TEST(Dependencies, ANeedThatIsMetLaterMayNameTheArchive) {
+  K3 web = kube("web", "1.0.0", {{"db", "*"}});
+  const Find find = [&](const std::string& name, std::span<const Dependency> needs) -> Result<K3> {
+    if (name == "web") return web;
+    const auto names_archive = [](const Dependency& each) { return !each.repo.empty(); };
+    if (std::ranges::any_of(needs, names_archive)) return kube("db", "1.0.0");
+    return error(ErrorKind::Conflict, "two archives have it");
+  };
+  const K3 root = kube("a", "1.0.0", {{"db", "^1"}, {"web", "*"}});
+  const auto conflict = plan_dependencies(root, {}, find);
+  ASSERT_FALSE(conflict.ok()) << "nothing names one";
+  EXPECT_EQ(conflict.error().message, "two archives have it");
+  web.dependencies[0].repo = "https://example.com/kubes";
+  const auto plan = plan_dependencies(root, {}, find);
+  ASSERT_TRUE(plan.ok()) << plan.error().to_line();
+  EXPECT_EQ(plan->missing, (std::vector<std::string>{"db", "web"}));
+}
+
+TEST(Dependencies, AnyOtherFailureEndsThePlan) {
+  int asked = 0;
+  const auto plan = plan_dependencies(kube("a", "1.0.0", {{"b", "*"}, {"c", "*"}}), {},
+                                      [&](const std::string&, std::span<const Dependency>) -> Result<K3> {
+                                        ++asked;
+                                        return error(ErrorKind::Cancelled, "stopped");
+                                      });
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().kind, ErrorKind::Cancelled);
+  EXPECT_EQ(asked, 1);
+}
+
 TEST(Dependencies, AnotherInstalledVersionIsNotInstalledTwice) {
   const auto plan = plan_dependencies(kube("a", "1.0.0", {{"b", "^2"}}),
                                       std::vector<Installed>{{"b", "1.0.0"}}, archive({kube("b", "2.0.0")}));

@@ -132,6 +132,18 @@ bool is_named(const Archive& archive, std::span<const Dependency> needs) {
   });
 }
 
+Status refuse_unread(const Catalog& catalog, const std::string& name, std::span<const Dependency> needs) {
+  for (const Unread& each : catalog.unread) {
+    const auto archive = std::ranges::find(catalog.archives, each.archive, &Archive::name);
+    if (archive == catalog.archives.end() || !is_named(*archive, needs)) continue;
+    return error(ErrorKind::Invalid, "{} is to come from the archive {}, which can't be read", name,
+                 each.archive)
+        .with_because(each.why.to_line())
+        .with_hint(each.why.hint.empty() ? "kpm update reads it again" : each.why.hint);
+  }
+  return {};
+}
+
 // Those of archives that a need names; where none does, all.
 std::vector<const Listed*> of_named_archives(const Catalog& catalog, std::vector<const Listed*> found,
                                              std::span<const Dependency> needs) {
@@ -351,6 +363,7 @@ Result<Listed> Home::choose(const Catalog& catalog, std::string_view text) {
 
 Result<Listed> Home::choose_for(const Catalog& catalog, const std::string& name,
                                 std::span<const Dependency> needs) {
+  MIST_TRY_VOID(refuse_unread(catalog, name, needs));
   std::vector<const Listed*> fitting;
   for (const Listed& each : catalog.kubes) {
     const auto is_fit = [&](const Dependency& need) { return fits(need, each.k3.version); };

@@ -111,7 +111,8 @@ class Home {
 
   /// The Kube that fits all `needs`, which are of that name: the newest release, as above. Where several
   /// archives have one, that of which a need names the address (its repo). NotFound; Conflict when several
-  /// are left.
+  /// are left; Invalid when an archive that a need names couldn't be read: what another one has under that
+  /// name may be something else.
   static Result<Listed> choose_for(const Catalog& catalog, const std::string& name,
                                    std::span<const Dependency> needs);
 

@@ -99,5 +99,22 @@ TEST(ChooseFor, TakesTheArchiveThatTheDependencyNames) {
   EXPECT_THAT(refused.error().hint, HasSubstr("kpm install central/nginx:1.0.0"));
 }
 
+TEST(ChooseFor, TakesNothingFromAnotherArchiveWhileTheNamedOneIsUnread) {
+  Catalog catalog{.kubes = {listed("nginx", "1.0.0")},
+                  .problems = {},
+                  .archives = {{.name = "central", .url = "https://example.com/kubes"},
+                               {.name = "ours", .url = "https://token@example.com/ours.git"}},
+                  .unread = {{"ours", error(ErrorKind::NotFound, "the archive ours was never read")
+                                          .with_hint("kpm update reads it")}}};
+  const auto refused =
+      Home::choose_for(catalog, "nginx", needs({{"*", ""}, {"*", "https://example.com/ours"}}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Invalid) << "NotFound would be a missing dependency";
+  EXPECT_THAT(refused.error().because, HasSubstr("never read"));
+  EXPECT_EQ(refused.error().hint, "kpm update reads it");
+  EXPECT_EQ(chosen_for(catalog, needs({{"*", ""}})), "central/nginx-1.0.0");
+  EXPECT_EQ(chosen_for(catalog, needs({{"*", "https://example.com/kubes"}})), "central/nginx-1.0.0");
+}
+
 }  // namespace
 }  // namespace mist::kpm
