@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -33,7 +34,10 @@ class ArchivesTest : public ::testing::Test {
   }
   Status update(const std::string& name = "ours") {
     for (const Archive& each : home.archives().value_or({}))
-      if (each.name == name) return home.update(each, Context());
+      if (each.name == name) {
+        MIST_TRY(incomplete, home.update(each, Context()));
+        return {};
+      }
     return error(ErrorKind::NotFound, "no such archive");
   }
   Catalog read() {
@@ -51,6 +55,7 @@ class ArchivesTest : public ::testing::Test {
   registry::testing::Upstream upstream{temp.path() / "upstream"};
   HostFileSystem files;
   registry::testing::WatchedRunner runner;
+  std::optional<Error> incomplete;  // of the last update
   Home home{files, runner, [] { return std::unique_ptr<http::Transport>(); }, temp.path() / "home"};
 };
 
@@ -66,6 +71,81 @@ TEST_F(ArchivesTest, OnlyAnUpdateTalksToTheServer) {
   ASSERT_TRUE(copy.ok()) << copy.error().to_line();
   EXPECT_EQ(*files.read(copy->directory / "manifests/a.yaml", 1000), "kind: etcd\n");
   EXPECT_FALSE(update().ok()) << "the server is away";
+}
+
+// The objects that a command asks the server for, one a line.
+std::optional<std::string> asked_for(const Command& command) {
+  const bool is_fetch = registry::testing::WatchedRunner::has(command, "fetch") &&
+                        registry::testing::WatchedRunner::has(command, "--stdin");
+  return is_fetch ? std::optional(command.input) : std::nullopt;
+}
+
+TEST_F(ArchivesTest, AnUpdateAsksOnlyForContentsThatChanged) {
+  upstream.allow_filters();
+  put_kube("etcd", "1.0.0");
+  put_kube("nginx", "1.0.0");
+  upstream.commit();
+  add("ours", upstream.url());
+  ASSERT_TRUE(update().ok());
+  put_kube("nginx", "1.1.0");
+  upstream.commit();
+  runner.commands.clear();
+  ASSERT_TRUE(update().ok());
+  std::string asked;
+  for (const Command& each : runner.commands) asked += asked_for(each).value_or("");
+  EXPECT_EQ(asked, upstream.git({"rev-parse", "HEAD:packages/nginx/1.1.0/K3.yaml"}))
+      << "the other is the same";
+  runner.commands.clear();
+  ASSERT_TRUE(update().ok());
+  for (const Command& each : runner.commands) EXPECT_FALSE(asked_for(each)) << "all is here";
+  std::filesystem::rename(upstream.path(), temp.path() / "away");
+  EXPECT_TRUE(get("etcd").ok());
+  EXPECT_TRUE(get("nginx").ok());
+}
+
+TEST_F(ArchivesTest, ContentsThatTakeTooLongTogetherComeInParts) {
+  upstream.allow_filters();
+  for (int i = 0; i < 10; ++i) put_kube(fmt::format("kube{}", i), "1.0.0");
+  upstream.commit();
+  add("ours", upstream.url());
+  int refused = 0;
+  runner.before = [&](const Command& command) -> std::optional<Result<ProcessResult>> {
+    const std::string asked = asked_for(command).value_or("");
+    if (std::ranges::count(asked, '\n') < 3) return std::nullopt;
+    ++refused;
+    return Result<ProcessResult>(error(ErrorKind::Timeout, "too slow"));
+  };
+  ASSERT_TRUE(update().ok());
+  EXPECT_FALSE(incomplete);
+  EXPECT_GT(refused, 0);
+  std::filesystem::rename(upstream.path(), temp.path() / "away");
+  EXPECT_TRUE(get("kube7").ok());
+}
+
+TEST_F(ArchivesTest, AStateCountsWithAllMetadataAndTheRestIsFetchedLater) {
+  upstream.allow_filters();
+  put_kube("etcd", "1.0.0");
+  upstream.commit();
+  add("ours", upstream.url());
+  ASSERT_TRUE(update().ok());
+  put_kube("nginx", "1.0.0");
+  upstream.commit();
+  std::string away = upstream.git({"rev-parse", "HEAD:packages/nginx/1.0.0/K3.yaml"});
+  runner.before = [&](const Command& command) -> std::optional<Result<ProcessResult>> {
+    if (asked_for(command).value_or("").find(away) == std::string::npos) return std::nullopt;
+    return Result<ProcessResult>(error(ErrorKind::Retryable, "the server went away"));
+  };
+  EXPECT_EQ(update().error().kind, ErrorKind::Retryable);
+  EXPECT_EQ(read().kubes.size(), 1U) << "the state before";
+  away = upstream.git({"rev-parse", "HEAD:packages/nginx/1.0.0/manifests/a.yaml"});
+  ASSERT_TRUE(update().ok());
+  ASSERT_TRUE(incomplete);
+  EXPECT_EQ(incomplete->message, "the server went away");
+  EXPECT_EQ(read().kubes.size(), 2U);
+  runner.before = nullptr;
+  EXPECT_TRUE(get("nginx").ok()) << "fetched when it is read";
+  ASSERT_TRUE(update().ok());
+  EXPECT_FALSE(incomplete);
 }
 
 TEST_F(ArchivesTest, BadEntriesKeepNobodyFromTheOthers) {

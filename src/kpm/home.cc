@@ -42,6 +42,15 @@ std::string_view name_of(std::string_view directory) {
   return parts.size() <= 2 ? parts[0] : std::string_view();
 }
 
+// Of all Kubes.
+std::vector<registry::TreeEntry> metadata_files(const registry::PackageIndex& index) {
+  std::vector<registry::TreeEntry> entries;
+  for (const std::string& directory : index.directories_with(kMetadataFile))
+    if (!name_of(directory).empty())
+      entries.push_back(*index.entry_at(fmt::format("{}/{}", directory, kMetadataFile)));
+  return entries;
+}
+
 Status check_place(const K3& k3, std::string_view directory) {
   if (k3.name == name_of(directory)) return {};
   return error(ErrorKind::Invalid, "{}/{} is of {}, and stands in the directory of another", directory,
@@ -266,20 +275,29 @@ Result<registry::SnapshotStore> Home::store(const Archive& archive) const {
   return registry::SnapshotStore(files_, git_, root_ / ".archives" / archive.name, std::move(url), "");
 }
 
-Status Home::update(const Archive& archive, const Context& context) {
+Result<std::optional<Error>> Home::update(const Archive& archive, const Context& context) {
+  const std::string doing = fmt::format("while updating the archive {}", archive.name);
   MIST_TRY_VOID(config::make_private_directory(files_, root_ / ".archives" / archive.name));
-  if (archive.is_service)
-    return service(archive)
-        .update(*transport_(), context)
-        .in(fmt::format("while updating the archive {}", archive.name));
+  if (archive.is_service) {
+    MIST_TRY_VOID(service(archive).update(*transport_(), context).in(doing));
+    return std::optional<Error>();
+  }
   MIST_TRY(registry::SnapshotStore store, this->store(archive));
-  // No other command needs the server of a git repository, which may be away when something is installed.
-  const auto fetch_all = [&](const registry::Snapshot& snapshot) {
-    return store.fetch_contents(snapshot, kPackages.substr(0, kPackages.size() - 1), context);
+  // No other command needs the server of a git repository, which may be away when something is installed. A
+  // state without all K3.yaml would hide Kubes, so it doesn't count; a large module may come later.
+  std::optional<Error> incomplete;
+  const auto fetch_all = [&](const registry::Snapshot& snapshot) -> Status {
+    MIST_TRY(const registry::PackageIndex index, store.index(snapshot));
+    MIST_TRY_VOID(store.fetch_contents(snapshot, metadata_files(index), context));
+    if (!index.is_directory(kPackages.substr(0, kPackages.size() - 1))) return {};
+    MIST_TRY(const registry::Located all, index.find_path(kPackages.substr(0, kPackages.size() - 1)));
+    Status fetched = store.fetch_contents(snapshot, all.entries, context);
+    MIST_TRY_VOID(context.check());
+    if (!fetched.ok()) incomplete = std::move(fetched).error();
+    return {};
   };
-  MIST_TRY_VOID(
-      store.update(context, false, fetch_all).in(fmt::format("while updating the archive {}", archive.name)));
-  return {};
+  MIST_TRY_VOID(store.update(context, false, fetch_all).in(doing));
+  return incomplete;
 }
 
 Service Home::service(const Archive& archive) const {
@@ -311,10 +329,7 @@ Status Home::add_kubes(const Archive& archive, Catalog& catalog, const Context& 
     return error(ErrorKind::NotFound, "the archive {} was never read", archive.name)
         .with_hint("kpm update reads it");
   MIST_TRY(const registry::PackageIndex index, store.index(*snapshot));
-  std::vector<registry::TreeEntry> entries;
-  for (const std::string& directory : index.directories_with(kMetadataFile))
-    if (!name_of(directory).empty())
-      entries.push_back(*index.entry_at(fmt::format("{}/{}", directory, kMetadataFile)));
+  const std::vector<registry::TreeEntry> entries = metadata_files(index);
   MIST_TRY(const auto texts, store.read_files(*snapshot, entries, kSmallFile, context));
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (!texts[i].ok()) {

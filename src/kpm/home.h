@@ -97,8 +97,9 @@ class Home {
   Status remove_archive(const std::string& name, const Context& context);
 
   /// Fetches an archive: of a git repository all Kubes, of a service its index. Failed or killed, its last
-  /// state stays. Errors: of SnapshotStore::update.
-  Status update(const Archive& archive, const Context& context);
+  /// state stays. The result is why contents of some Kubes are missing, if they are: the next update
+  /// continues there, and reading one fetches it. Errors: of SnapshotStore::update.
+  Result<std::optional<Error>> update(const Archive& archive, const Context& context);
   /// The packages in all archives, as of the last update. An archive that can't be read, or never was, keeps
   /// nobody from the others; it is an error when those have nothing: NotFound (never updated), of git.
   /// NotFound also when none is configured.

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <chrono>
 #include <iterator>
+#include <utility>
 
 #include "base/cache_bound.h"
 #include "base/text.h"
@@ -21,6 +22,8 @@ constexpr std::string_view kSnapshot = "snapshot-";
 constexpr std::string_view kLfsPointer = "version https://git-lfs.github.com/spec/";
 constexpr std::chrono::minutes kNetworkTimeout{5};
 constexpr std::size_t kBatch = 1000;            // files that one git reads
+constexpr std::size_t kFetchBatch = 500;        // contents that one fetch brings
+constexpr std::size_t kSplit = 8;               // of a batch that is too much
 constexpr std::size_t kMostBranchesNamed = 10;  // in an error
 // The list of files of a registry with half a million of them.
 constexpr std::uint64_t kMaxListing = std::uint64_t{64} << 20;
@@ -349,19 +352,19 @@ Result<PackageTree> SnapshotStore::read_tree(const Snapshot& snapshot, const Loc
   if (located.entries.size() > kMaxPackageFiles)
     return error(ErrorKind::Invalid, "{} has more than {} files", place, kMaxPackageFiles)
         .with_hint("name the directory of one package, after '//'");
-  std::string objects;
+  std::vector<std::string> objects;
   std::vector<const TreeEntry*> wanted;
   for (const TreeEntry& entry : located.entries) {
     std::string_view name = entry.path;
     if (!located.path.empty()) name.remove_prefix(located.path.size() + 1);
     if (!located.chosen && is_bookkeeping(name)) continue;
     MIST_TRY_VOID(check_type(entry));
-    objects += entry.object + '\n';
+    objects.push_back(entry.object);
     wanted.push_back(&entry);
   }
   if (wanted.empty()) return TreeBuilder(place).finish();
   const Path repository = repository_of(snapshot.directory);
-  MIST_TRY_VOID(fetch_missing(repository, objects, context));
+  MIST_TRY_VOID(fetch_missing(repository, std::move(objects), context));
   Result<std::vector<std::string>> contents = read_objects(repository, wanted, context);
   if (!contents && contents.error().kind == ErrorKind::Invalid)
     return too_large(place).caused_by(std::move(contents).error());
@@ -427,15 +430,15 @@ Result<std::vector<Result<std::string>>> SnapshotStore::read_files(const Snapsho
                                                                    const Context& caller) const {
   const Context context = caller.with_timeout(kNetworkTimeout);
   const Path repository = repository_of(snapshot.directory);
-  std::string objects;
+  std::vector<std::string> objects;
   std::vector<const TreeEntry*> wanted;
   for (const TreeEntry& entry : entries) {
     if (entry.type != EntryType::File) continue;
-    objects += entry.object + '\n';
+    objects.push_back(entry.object);
     wanted.push_back(&entry);
   }
   std::vector<Result<std::string>> read;
-  if (!wanted.empty()) MIST_TRY_VOID(fetch_missing(repository, objects, context));
+  if (!wanted.empty()) MIST_TRY_VOID(fetch_missing(repository, std::move(objects), context));
   for (std::span<const TreeEntry* const> rest = wanted; !rest.empty();) {
     const std::size_t count = std::min(rest.size(), kBatch);
     MIST_TRY(auto texts, read_batch(repository, rest.first(count), most_bytes, context));
@@ -453,34 +456,108 @@ Result<std::vector<Result<std::string>>> SnapshotStore::read_files(const Snapsho
   return all;
 }
 
-Status SnapshotStore::fetch_contents(const Snapshot& snapshot, std::string_view below,
-                                     const Context& caller) const {
-  const Context context = caller.with_timeout(kNetworkTimeout);
-  MIST_TRY(const PackageIndex index, this->index(snapshot));
-  if (!index.is_directory(below)) return {};
-  MIST_TRY(const Located located, index.find_path(below));
-  std::string objects;
-  for (const TreeEntry& each : located.entries)
-    if (each.type == EntryType::File) objects += each.object + '\n';
-  if (objects.empty()) return {};
-  return fetch_missing(repository_of(snapshot.directory), objects, context);
+Status SnapshotStore::fetch_contents(const Snapshot& snapshot, std::span<const TreeEntry> entries,
+                                     const Context& context) const {
+  const Path repository = repository_of(snapshot.directory);
+  MIST_TRY(const bool partial, is_partial(repository));
+  if (!partial) return {};
+  std::vector<std::string> objects;
+  for (const TreeEntry& each : entries)
+    if (each.type == EntryType::File) objects.push_back(each.object);
+  keep_missing(objects, repository, context);
+  reuse_contents(repository, objects, context);
+  return fetch_missing(repository, std::move(objects), context);
 }
 
-// git would fetch contents that stayed away one by one, a connection each; so ask for all of them at once.
-// Where all are here, git asks nobody.
-Status SnapshotStore::fetch_missing(const Path& repository, const std::string& objects,
-                                    const Context& context) const {
+// Copied into one pack, not shared: the snapshot before goes, and what nobody needs any more goes with it.
+// A failure doesn't count, since contents that aren't here are fetched.
+void SnapshotStore::reuse_contents(const Path& repository, std::span<const std::string> objects,
+                                   const Context& context) const {
+  const Result<std::optional<Snapshot>> before = current();
+  if (!before || !*before || repository_of((*before)->directory) == repository) return;
+  const Path old = repository_of((*before)->directory);
+  const Result<std::set<std::string>> there = objects_in(old, context);
+  if (!there) return;
+  std::string reused;
+  for (const std::string& each : objects)
+    if (there->contains(each)) reused += each + '\n';
+  if (reused.empty()) return;
+  // Without a search for deltas, which takes long and saves little.
+  (void)git_.run(
+      {.arguments = {"pack-objects", "--quiet", "--window=0", (repository / "objects/pack/pack").string()},
+       .repository = old,
+       .remote = nullptr,
+       .input = reused},
+      context.with_timeout(kNetworkTimeout));
+}
+
+// Whether contents stayed away.
+Result<bool> SnapshotStore::is_partial(const Path& repository) const {
   MIST_TRY(const std::string settings, files_.read(repository / "config", 1 << 20));
-  if (settings.find("promisor = true") == std::string::npos) return {};
+  return settings.find("promisor = true") != std::string::npos;
+}
+
+// Git would fetch what it is asked for by name; listing fetches nothing.
+Result<std::set<std::string>> SnapshotStore::objects_in(const Path& repository,
+                                                        const Context& context) const {
+  MIST_TRY(const std::string listing, git_.run({.arguments = {"cat-file", "--batch-all-objects",
+                                                              "--unordered", "--batch-check=%(objectname)"},
+                                                .repository = repository,
+                                                .remote = nullptr,
+                                                .input = {},
+                                                .output_limit = kMaxListing},
+                                               context.with_timeout(kNetworkTimeout)));
+  std::set<std::string> objects;
+  for (const std::string_view line : split(listing, '\n')) objects.emplace(line);
+  return objects;
+}
+
+// Each once. Where the repository can't be listed, all count as missing.
+void SnapshotStore::keep_missing(std::vector<std::string>& objects, const Path& repository,
+                                 const Context& context) const {
+  std::ranges::sort(objects);
+  const auto repeated = std::ranges::unique(objects);
+  objects.erase(repeated.begin(), repeated.end());
+  if (const Result<std::set<std::string>> here = objects_in(repository, context); here.ok())
+    std::erase_if(objects, [&](const std::string& each) { return here->contains(each); });
+}
+
+// git would fetch contents that stayed away one by one, a connection each; so ask for many of them at once,
+// and for none that is here.
+Status SnapshotStore::fetch_missing(const Path& repository, std::vector<std::string> objects,
+                                    const Context& context) const {
+  MIST_TRY(const bool partial, is_partial(repository));
+  if (!partial) return {};
+  keep_missing(objects, repository, context);
+  for (std::span<const std::string> rest = objects; !rest.empty();) {
+    const std::size_t count = std::min(rest.size(), kFetchBatch);
+    MIST_TRY_VOID(fetch_batch(repository, rest.first(count), context));
+    rest = rest.subspan(count);
+  }
+  return {};
+}
+
+// A batch that takes too long, or is larger than a pack may be, is fetched in parts.
+Status SnapshotStore::fetch_batch(const Path& repository, std::span<const std::string> objects,
+                                  const Context& context) const {
   Result<std::string> fetched =
       git_.run({.arguments = {"fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
                               "--no-recurse-submodules", "--filter=blob:none", "--stdin", "origin"},
                 .repository = repository,
                 .remote = &url_,
-                .input = objects,
+                .input = join(objects, "\n") + '\n',
                 .settings = {"fetch.negotiationAlgorithm=noop"}},
-               context);
-  if (!fetched) return std::move(fetched).error();
+               context.with_timeout(kNetworkTimeout));
+  if (fetched) return {};
+  const ErrorKind kind = fetched.error().kind;
+  const bool is_too_much = kind == ErrorKind::Timeout || kind == ErrorKind::Invalid;
+  if (!is_too_much || objects.size() == 1 || !context.check().ok()) return std::move(fetched).error();
+  const std::size_t part = (objects.size() + kSplit - 1) / kSplit;
+  for (std::span<const std::string> rest = objects; !rest.empty();) {
+    const std::size_t count = std::min(rest.size(), part);
+    MIST_TRY_VOID(fetch_batch(repository, rest.first(count), context));
+    rest = rest.subspan(count);
+  }
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,9 +51,11 @@ class SnapshotStore {
   Result<Updated> update(const Context& context, bool force,
                          const std::function<Status(const Snapshot&)>& accept);
 
-  /// Fetches the contents of all files below a directory which the snapshot came without: reading them talks
-  /// to nobody afterwards. A directory that isn't there has none. Errors: of Git::run.
-  Status fetch_contents(const Snapshot& snapshot, std::string_view below, const Context& context) const;
+  /// Fetches the contents of those files which the snapshot came without: reading them talks to nobody
+  /// afterwards. Those that the current snapshot has are copied from there. In batches, each with a deadline
+  /// of its own; after a failure the batches before it stay. Errors: of Git::run.
+  Status fetch_contents(const Snapshot& snapshot, std::span<const TreeEntry> entries,
+                        const Context& context) const;
 
   Result<PackageIndex> index(const Snapshot& snapshot) const;
   /// May talk to the remote when the snapshot came without contents. Errors: Invalid (too large, an LFS
@@ -92,7 +95,15 @@ class SnapshotStore {
   Result<std::vector<Result<std::string>>> read_batch(const Path& repository,
                                                       std::span<const TreeEntry* const> wanted,
                                                       std::uint64_t most_bytes, const Context& context) const;
-  Status fetch_missing(const Path& repository, const std::string& objects, const Context& context) const;
+  Result<bool> is_partial(const Path& repository) const;
+  Result<std::set<std::string>> objects_in(const Path& repository, const Context& context) const;
+  void keep_missing(std::vector<std::string>& objects, const Path& repository, const Context& context) const;
+  void reuse_contents(const Path& repository, std::span<const std::string> objects,
+                      const Context& context) const;
+  Status fetch_missing(const Path& repository, std::vector<std::string> objects,
+                       const Context& context) const;
+  Status fetch_batch(const Path& repository, std::span<const std::string> objects,
+                     const Context& context) const;
   void remove_leftovers(const std::optional<Snapshot>& keep, const std::string& keep_too) const;
 
   FileSystem& files_;

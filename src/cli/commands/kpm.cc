@@ -61,6 +61,12 @@ constexpr Argument kKube[] = {
 
 // update
 
+void warn_incomplete(World& world, const kpm::Archive& archive, const Error& why) {
+  caution(world, fmt::format("WARNING: The contents of some Kubes of {} are missing: {}", archive.name,
+                             why.to_line()));
+  caution(world, "Installing one of them asks its server; kpm update fetches what is missing.");
+}
+
 Result<ExitCode> run_update(const Invocation&, World& world) {
   MIST_TRY(kpm::Home home, open_kpm_home(world));
   MIST_TRY(const std::vector<kpm::Archive> archives, home.archives());
@@ -68,8 +74,11 @@ Result<ExitCode> run_update(const Invocation&, World& world) {
   step(world, "Fetching updates...");
   std::optional<Error> failed;
   for (const kpm::Archive& each : archives) {
-    Status updated = home.update(each, world.context);
-    if (updated.ok()) continue;
+    Result<std::optional<Error>> updated = home.update(each, world.context);
+    if (updated.ok()) {
+      if (*updated) warn_incomplete(world, each, **updated);
+      continue;
+    }
     if (failed) caution(world, failed->to_line());
     failed = std::move(updated).error();
     if (failed->kind == ErrorKind::Cancelled) break;
