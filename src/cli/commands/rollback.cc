@@ -17,7 +17,8 @@ constexpr Argument kArguments[] = {
     {.name = "REVISION",
      .help = "Which revision to go back to, as mistctl history shows it; without it the last good one before",
      .arity = Arity::Optional,
-     .completion = Completion::Revision},
+     .completion = Completion::Revision,
+     .refuses_empty = true},
 };
 constexpr Flag kFlags[] = {
     {.name = "adopt",

@@ -78,8 +78,6 @@ struct FlagGroup {
   std::span<const Flag> flags;
 };
 
-/// An Optional argument is never empty: given as "" it is refused, so that absent and empty can't be mixed
-/// up.
 enum class Arity : std::uint8_t { Required, Optional, OneOrMore, Any };
 
 /// A positional argument. Only the last one of a command may be OneOrMore or Any.
@@ -88,6 +86,9 @@ struct Argument {
   std::string_view help = {};
   Arity arity = Arity::Required;
   Completion completion = Completion::None;
+  /// Of an Optional one whose absence means something else than nothing: "" is refused. Elsewhere it is the
+  /// same as left out.
+  bool refuses_empty = false;
 };
 
 struct Example {

@@ -317,7 +317,7 @@ Status add_arguments(Invocation& into, std::span<const std::string> words) {
       return error(ErrorKind::Usage, "mistctl {} needs {}", command.path, argument.name)
           .with_hint(usage_line(command));
     while (next < words.size()) {
-      if (argument.arity == Arity::Optional && words[next].empty()) return empty_argument(command, argument);
+      if (argument.refuses_empty && words[next].empty()) return empty_argument(command, argument);
       into.add_argument(argument, words[next++]);
       if (!many) break;
     }

@@ -35,13 +35,16 @@ constexpr Command kInstall{
 constexpr Command kStatus{.path = "status", .run = nothing, .arguments = kNamesArgument};
 constexpr Command kRelease{
     .path = "inspect release", .run = nothing, .arguments = kNameArgument, .alias = "inspect install"};
-constexpr Argument kOptionalArgument[] = {{.name = "NAME"}, {.name = "REVISION", .arity = Arity::Optional}};
+constexpr Argument kOptionalArgument[] = {
+    {.name = "NAME"}, {.name = "REVISION", .arity = Arity::Optional, .refuses_empty = true}};
+constexpr Argument kPatternArgument[] = {{.name = "PATTERN", .arity = Arity::Optional}};
+constexpr Command kFind{.path = "find", .run = nothing, .arguments = kPatternArgument};
 constexpr Command kRollback{.path = "rollback", .run = nothing, .arguments = kOptionalArgument};
 constexpr Command kPackage{.path = "inspect package", .run = nothing};
 constexpr Command kDeep{.path = "inspect deep one", .run = nothing, .arguments = kNameArgument};
 constexpr Command kDeeper{.path = "inspect deep two", .run = nothing};
-constexpr const Command* kCommands[] = {&kInstall, &kStatus, &kRelease, &kPackage,
-                                        &kDeep,    &kDeeper, &kRollback};
+constexpr const Command* kCommands[] = {&kInstall, &kStatus, &kRelease,  &kPackage,
+                                        &kDeep,    &kDeeper, &kRollback, &kFind};
 constexpr CommandGroup kGroups[] = {{"inspect", "Look"}, {"inspect deep", "Look deep"}};
 constexpr CommandTable kTable{kCommands, kGroups};
 
@@ -78,7 +81,10 @@ TEST(Parse, ReadsEveryFormOfAFlag) {
   }
 }
 
-TEST(Parse, AnEmptyOptionalArgumentIsNotOneThatIsLeftOut) {
+TEST(Parse, AnEmptyOptionalArgumentIsNotOneThatIsLeftOutWhereThatMeansSomethingElse) {
+  const auto found = parse(std::vector<std::string>{"find", ""}, kTable);
+  ASSERT_TRUE(found.ok()) << found.error().to_line();
+  EXPECT_EQ(std::get<Invocation>(*found).argument("PATTERN"), "");
   EXPECT_EQ(parsed("rollback shop").argument("REVISION"), "");
   EXPECT_EQ(parsed("rollback shop 3").argument("REVISION"), "3");
   const auto result = parse(std::vector<std::string>{"rollback", "shop", ""}, kTable);
