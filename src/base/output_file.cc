@@ -96,6 +96,20 @@ Result<Path> link_target(const Path& path) {
   return errno_error("write", path, ELOOP);
 }
 
+bool is_standard_output(const Path& path) {
+  const Result<Path> target = link_target(path);
+  if (!target) return false;
+  const std::optional<int> descriptor = descriptor_of(*target);
+  if (descriptor == STDOUT_FILENO) return true;
+  struct stat info{}, standard{};
+  const int failed = descriptor ? ::fstat(*descriptor, &info) : ::stat(target->c_str(), &info);
+  if (failed != 0 || ::fstat(STDOUT_FILENO, &standard) != 0) return false;
+  if (info.st_dev != standard.st_dev || info.st_ino != standard.st_ino) return false;
+  // A file that is named is replaced, not written to; nobody reads /dev/null.
+  if (S_ISREG(info.st_mode)) return descriptor.has_value();
+  return !S_ISCHR(info.st_mode) || ::isatty(STDOUT_FILENO) == 1;
+}
+
 Status write_output(FileSystem& files, const Path& path, std::string_view bytes,
                     const WriteOptions& options) {
   if (path.empty()) return error(ErrorKind::Invalid, "the output has no file name").with_hint("give -o FILE");

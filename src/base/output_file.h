@@ -22,6 +22,10 @@ bool is_planted(const struct stat& entry, const struct stat& directory, uid_t us
 /// /dev/stdout and the like, that itself. Invalid: the links lead in a cycle. Forbidden: one is_planted().
 Result<Path> link_target(const Path& path);
 
+/// Whether write_output() to `path` writes where standard output leads: /dev/stdout, another descriptor of
+/// the same file, the terminal's or pipe's own name. Text printed there would stand within the file.
+bool is_standard_output(const Path& path);
+
 /// Writes `bytes` where the user said. A device, a pipe or a descriptor of this process (/dev/stdout,
 /// /dev/fd/3) gets them as they are, and stays what it is; of a link the target is written. A file is
 /// replaced as FileSystem::write() does it. Invalid: a directory, no name. Forbidden: a link or a pipe

@@ -155,6 +155,16 @@ TEST_F(OutputFile, APipeOfAnotherProcessIsOpened) {
   EXPECT_EQ(::read(reader.get(), read.data(), read.size()), 5);
 }
 
+TEST_F(OutputFile, KnowsStandardOutput) {
+  const Path link = dir.path() / "link", file = dir.path() / "file";
+  std::filesystem::create_symlink("/dev/stdout", link);
+  for (const Path& each : {Path("/dev/stdout"), Path("/dev/fd/1"), Path("/proc/self/fd/1"), link})
+    EXPECT_TRUE(is_standard_output(each)) << each;
+  ASSERT_TRUE(files.write(file, "").ok());
+  for (const Path& each : {file, Path("/dev/null"), dir.path() / "nothing", Path()})
+    EXPECT_FALSE(is_standard_output(each)) << each;
+}
+
 TEST_F(OutputFile, IsNoDirectory) {
   EXPECT_EQ(write_output(files, dir.path(), "1").error().kind, ErrorKind::Invalid);
   EXPECT_EQ(write_output(files, "", "1").error().kind, ErrorKind::Invalid);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <stop_token>
@@ -585,6 +586,33 @@ TEST_F(ClusterCommands, APlanGoesWhereALinkOrAPipeLeads) {
   char first = 0;
   EXPECT_EQ(::read(reader.get(), &first, 1), 1);
   EXPECT_EQ(run({"apply-plan", link.string()}), ExitCode::Ok) << fake.err.take();
+}
+
+// Standard output of this process goes into a file while it lives.
+class StdoutInto {
+ public:
+  explicit StdoutInto(const Path& file) : before_(::dup(STDOUT_FILENO)) {
+    std::fflush(stdout);
+    const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    EXPECT_EQ(::dup2(fd.get(), STDOUT_FILENO), STDOUT_FILENO);
+  }
+  StdoutInto(const StdoutInto&) = delete;
+  StdoutInto& operator=(const StdoutInto&) = delete;
+  ~StdoutInto() { ::dup2(before_.get(), STDOUT_FILENO); }
+
+ private:
+  UniqueFd before_;
+};
+
+TEST_F(ClusterCommands, APlanOnStandardOutputIsThereAlone) {
+  const Path file = fake.home.path() / "web.plan";
+  {
+    const StdoutInto redirected(file);
+    EXPECT_EQ(run({"plan", "web", "-p", package.string(), "-o", "/dev/stdout"}), ExitCode::Ok);
+  }
+  EXPECT_EQ(fake.out.take(), "");
+  EXPECT_NE(fake.err.take(), "") << "for the person who looks at it";
+  EXPECT_EQ(run({"apply-plan", file.string()}), ExitCode::Ok) << fake.err.take();
 }
 
 TEST_F(ClusterCommands, FilesForTheUserObeyTheUmask) {

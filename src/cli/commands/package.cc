@@ -3,6 +3,7 @@
 #include "base/output_file.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/output/output.h"
 #include "cli/package_flags.h"
 #include "cli/parse/flags.h"
 #include "cli/places.h"
@@ -187,9 +188,10 @@ Result<ExitCode> run_build(const Invocation& invocation, World& world) {
              fmt::format("{}-{}.mist-pack.wasm", inspection.metadata.name, inspection.metadata.version);
   }
   MIST_TRY(const auto bytes, std::get<wasm::ModuleBytes>(source.content).bytes());
+  MIST_TRY(const bool to_stdout, takes_stdout(world, target));
   MIST_TRY_VOID(is_named ? write_output(world.files, target, *bytes)
                          : world.files.write(target, *bytes, kUsersFile));
-  world.out.write(target.string() + "\n");
+  if (!to_stdout) world.out.write(target.string() + "\n");
   return ExitCode::Ok;
 }
 

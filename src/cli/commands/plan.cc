@@ -44,22 +44,31 @@ Status refuse_format_as_file(const std::string& file) {
           fmt::format("--output {} prints the plan like that; -o ./{} is a file of that name", file, file));
 }
 
+void print_plan(const Invocation& invocation, World& world, const action::Look& look, bool to_stderr) {
+  const ScreenPause pause(to_stderr ? world.screen : nullptr);
+  Output& output = to_stderr ? world.err : world.out;
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
+    print_value(output, format, view::diff_value(look, {.show_secrets = invocation.enabled("show-secrets")}));
+  else
+    output.write(view::plan_text(look, to_stderr ? world.color_err : world.color_out));
+}
+
 Result<ExitCode> run_plan(const Invocation& invocation, World& world) {
-  MIST_TRY_VOID(refuse_format_as_file(invocation.text("out")));
+  const std::string file = invocation.text("out");
+  MIST_TRY_VOID(refuse_format_as_file(file));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const action::Look look, preview(invocation, world, cluster));
   MIST_TRY_VOID(action::check_look(cluster.environment, look, world.context));
-  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(world, format, view::diff_value(look, {.show_secrets = invocation.enabled("show-secrets")}));
-  else
-    world.out.write(view::plan_text(look, world.color_out));
+  MIST_TRY(const bool to_stdout, takes_stdout(world, file));
+  print_plan(invocation, world, look, to_stdout);
   MIST_TRY_VOID(action::refuse_conflicts(look));
   if (!invocation.has("out")) return ExitCode::Ok;
   MIST_TRY(const action::SavedPlan plan, action::save_plan(cluster.environment, look, world.context));
-  MIST_TRY_VOID(write_output(world.files, invocation.text("out"), action::to_text(plan), {.mode = 0600})
-                    .in("while saving the plan"));
-  world.events->info(fmt::format("saved; carry it out with mistctl apply-plan {}{}",
-                                 shell_word(invocation.text("out")), cluster_words(invocation)));
+  MIST_TRY_VOID(
+      write_output(world.files, file, action::to_text(plan), {.mode = 0600}).in("while saving the plan"));
+  if (!to_stdout)
+    world.events->info(fmt::format("saved; carry it out with mistctl apply-plan {}{}", shell_word(file),
+                                   cluster_words(invocation)));
   return ExitCode::Ok;
 }
 

@@ -295,9 +295,10 @@ Result<ExitCode> run_pull(const Invocation& invocation, World& world) {
     world.events->info(fmt::format("signed by {}", trust::signers_text(verdict.proofs)));
   }
   const auto& reference = std::get<oci::Reference>(package.resolved.form());
-  MIST_TRY(const action::SavedPackage saved,
-           action::save_package(world.files, package, reference, Path(invocation.text("output"))));
-  world.out.write(saved.path.string() + "\n");
+  const Path file = invocation.text("output");
+  MIST_TRY(const bool to_stdout, takes_stdout(world, file));
+  MIST_TRY(const action::SavedPackage saved, action::save_package(world.files, package, reference, file));
+  if (!to_stdout) world.out.write(saved.path.string() + "\n");
   if (!saved.left_out.empty())
     world.events->warn(fmt::format("left out, because other programs would read them as configuration: {}",
                                    join(saved.left_out, ", ")));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/output_file.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"
 
@@ -18,11 +19,21 @@ OutputFormat output_format(const Invocation& invocation) {
 }
 
 void print_value(World& world, OutputFormat format, const encoding::Value& value) {
+  print_value(world.out, format, value);
+}
+
+void print_value(Output& output, OutputFormat format, const encoding::Value& value) {
   MIST_CHECK(format != OutputFormat::Table);
   if (format == OutputFormat::Json)
-    world.out.write(encoding::to_json(value, encoding::JsonStyle::Pretty) + "\n");
+    output.write(encoding::to_json(value, encoding::JsonStyle::Pretty) + "\n");
   else
-    world.out.write(encoding::to_yaml(value));
+    output.write(encoding::to_yaml(value));
+}
+
+Result<bool> takes_stdout(World& world, const Path& file) {
+  if (!is_standard_output(file)) return false;
+  MIST_TRY_VOID(world.out.flush());
+  return true;
 }
 
 }  // namespace mist::cli

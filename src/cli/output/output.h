@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "base/fs.h"
+#include "base/result.h"
 #include "cli/output/style.h"
 #include "cli/parse/invocation.h"
 #include "cli/world.h"
@@ -26,5 +28,10 @@ std::size_t context_lines(const Invocation& invocation);
 
 /// JSON (pretty, a newline at the end) or YAML. Table is a defect: the command draws that itself.
 void print_value(World& world, OutputFormat format, const encoding::Value& value);
+void print_value(Output& output, OutputFormat format, const encoding::Value& value);
+
+/// Whether a result that goes into `file`, which the user named, takes standard output: nothing else may be
+/// printed there. Text printed before is flushed then.
+Result<bool> takes_stdout(World& world, const Path& file);
 
 }  // namespace mist::cli
