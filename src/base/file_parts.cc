@@ -54,7 +54,9 @@ Status write_file_in_parts(const Path& path, const std::function<Status(const By
   MIST_TRY_VOID(refuse_special_file(path));
   // Recognisable as ours when kill -9 leaves it behind; whoever writes the same file again replaces it.
   const Path temporary = path.parent_path() / fmt::format(".{}.tmp", path.filename().string());
-  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
+  // Never opened: in a shared directory another user may have put a file or a pipe there, which then is his.
+  ::unlink(temporary.c_str());
+  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (!fd) return errno_error("create", path, errno);
   const auto write = [&]() -> Status {
     MIST_TRY_VOID(produce([&](std::string_view piece) { return write_all(fd.get(), piece, path); }));

@@ -34,6 +34,18 @@ TEST(FileParts, OfPipesThereAreNone) {
   EXPECT_TRUE(refuse_special_file(dir.path() / "nothing").ok());
 }
 
+TEST(FileParts, AnEntryUnderTheTemporaryNameIsNeverWrittenTo) {
+  testing::TempDir dir;
+  HostFileSystem fs;
+  const Path left = dir.path() / ".a.tmp", other = dir.path() / "other";
+  ASSERT_TRUE(fs.write(left, "left by kill -9").ok());
+  std::filesystem::create_hard_link(left, other);
+  ASSERT_TRUE(write_file_in_parts(dir.path() / "a", [](const ByteSink& sink) { return sink("new"); }).ok());
+  EXPECT_EQ(*fs.read(dir.path() / "a"), "new");
+  EXPECT_EQ(*fs.read(other), "left by kill -9");
+  EXPECT_FALSE(fs.exists(left));
+}
+
 TEST(FileParts, AFileWhosePartsFailStaysAsItWas) {
   testing::TempDir dir;
   HostFileSystem fs;
