@@ -134,8 +134,9 @@ ApiFailure read_failure(const Value& status, ErrorKind kind) {
   });
   failure.lost_version = message.starts_with(kLostVersion);
   failure.live_unreadable = message.starts_with(kLiveNotTyped);
+  failure.sent_undeclared = message.contains(kUndeclared) && message.starts_with(kNotTyped);
   failure.narrow_version =
-      message.contains(kUndeclared) && !message.starts_with(kNotTyped) && !failure.live_unreadable;
+      message.contains(kUndeclared) && !failure.sent_undeclared && !failure.live_unreadable;
   failure.invalid_fields = !failure.causes.empty() && std::ranges::all_of(failure.causes, is_about_a_field);
   failure.field = failure.invalid_fields ? failure.causes.front().field : escape_controls(field_in(message));
   return failure;
@@ -160,6 +161,8 @@ bool is_lost_version(const Error& failure) { return fact(failure).lost_version; 
 bool is_narrow_version(const Error& failure) { return fact(failure).narrow_version; }
 
 bool is_live_unreadable(const Error& failure) { return fact(failure).live_unreadable; }
+
+bool is_sent_undeclared(const Error& failure) { return fact(failure).sent_undeclared; }
 
 bool is_field_conflict(const Error& failure) {
   return std::ranges::find(fact(failure).causes, kFieldManagerConflict, &ApiFailure::Cause::reason) !=

@@ -28,6 +28,9 @@ struct ApiFailure {
   /// The object that is there doesn't have the types of its schema, as after a change of its
   /// CustomResourceDefinition: no apply succeeds, whatever it has. Patches and updates may.
   bool live_unreadable = false;
+  /// The object that was sent has a field that its schema doesn't, as where the program is newer than the
+  /// CustomResourceDefinition: a write without it may succeed.
+  bool sent_undeclared = false;
   /// The write names a uid, and no object with it is there.
   bool other_object = false;
   /// It would change a field that can't be changed.
@@ -71,6 +74,9 @@ bool is_lost_version(const Error& failure);
 bool is_narrow_version(const Error& failure);
 /// Whether an apply, or its dry run, failed for what the live object has (ApiFailure::live_unreadable).
 bool is_live_unreadable(const Error& failure);
+/// Whether an apply, or its dry run, failed for a field that was sent and isn't in the schema
+/// (ApiFailure::sent_undeclared).
+bool is_sent_undeclared(const Error& failure);
 
 /// Whether the server refused an apply because other field managers own what it would change.
 bool is_field_conflict(const Error& failure);

@@ -147,6 +147,7 @@ TEST(ApiStatus, SchemaErrorIsAnInputErrorAndNoOutage) {
   correct_status(response);
   const auto failed = decode_answer(response, kAsked);
   EXPECT_EQ(failed.error().kind, ErrorKind::Invalid);
+  EXPECT_TRUE(is_sent_undeclared(failed.error()));
   response = answer(
       500,
       status_body(
@@ -174,6 +175,7 @@ TEST(ApiStatus, SchemaErrorIsAnInputErrorAndNoOutage) {
   EXPECT_EQ(unreadable.error().kind, ErrorKind::Invalid);
   EXPECT_TRUE(is_live_unreadable(unreadable.error()));
   EXPECT_FALSE(is_narrow_version(unreadable.error()));
+  EXPECT_FALSE(is_sent_undeclared(unreadable.error()));
   response = answer(500, status_body(R"("message":".spec.d: field not declared in schema","code":500)"));
   correct_status(response);
   EXPECT_TRUE(is_narrow_version(decode_answer(response, kAsked).error()));

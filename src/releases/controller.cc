@@ -1,6 +1,7 @@
 #include "releases/controller.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -12,8 +13,8 @@
 #include "kube/informer.h"
 #include "operator/executor.h"
 #include "operator/work_queue.h"
-#include "reconcile/world.h"
 #include "releases/pause.h"
+#include "releases/status_write.h"
 
 namespace mist::releases {
 namespace {
@@ -290,21 +291,26 @@ class Controller::State {
   }
 
   void write(const Value& object, const Value& status, const Context& context) {
-    Value applied = operator_::identity(object);
-    applied.set("status", status);
     const kube::ObjectRef ref{informer_->resource(), std::string(object.string_at({"metadata", "namespace"})),
                               std::string(object.string_at({"metadata", "name"}))};
-    auto written = world_.client.apply(ref, applied,
-                                       {.field_manager = fmt::format("{}-status", reconcile::kManager),
-                                        .force = true,
-                                        .subresource = "status"},
-                                       context);
-    if (written.ok()) return informer_->put(*std::move(written));
+    auto written = write_status(world_.client, ref, operator_::identity(object), status, context);
+    if (written.ok()) {
+      if (written->is_crd_older) tell_of_older_crd();
+      return informer_->put(std::move(written->object));
+    }
     const ErrorKind kind = written.error().kind;
     // Gone meanwhile, or made again under its name.
     if (kind == ErrorKind::NotFound || kind == ErrorKind::Conflict || kind == ErrorKind::Cancelled) return;
     world_.events.warn(fmt::format("Release {}/{}: its status can't be written: {}", ref.ns, ref.name,
                                    written.error().to_line()));
+  }
+
+  void tell_of_older_crd() {
+    if (!is_crd_told_.exchange(true))
+      world_.events.warn(
+          "the CRD of Releases is of an older operator, so their status says less: mistletoe-operator --crds "
+          "| "
+          "kubectl apply -f -");
   }
 
   const World world_;
@@ -313,6 +319,7 @@ class Controller::State {
   const int looks_;
   operator_::WorkQueue<Key> queue_;
   const Keeper keeper_;
+  std::atomic<bool> is_crd_told_ = false;
   std::mutex mutex_;  // of what follows
   std::condition_variable_any synced_;
   bool is_synced_ = false;

@@ -122,4 +122,10 @@ Value status_of(const Value& object, const Report& report, const std::string& no
   return status;
 }
 
+Value status_of_first_crd(Value status) {
+  if (Value* const attempt = status.find("attempt"))
+    for (const std::string_view added : {"reason", "message"}) attempt->erase(added);
+  return status;
+}
+
 }  // namespace mist::releases

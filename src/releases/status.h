@@ -56,6 +56,9 @@ struct Report {
 /// `object`: the Release, with the status that it has. `now`: RFC 3339, for conditions that change.
 Value status_of(const Value& object, const Report& report, const std::string& now);
 
+/// Without the fields that the first CRD of Releases lacks: the status that a server with an older CRD takes.
+Value status_of_first_crd(Value status);
+
 /// The values in the status; defaults where it has none.
 Attempt attempt_of(const Value& object);
 std::int64_t applied_generation(const Value& object);
