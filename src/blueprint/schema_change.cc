@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "base/text.h"
 #include "blueprint/structural_schema.h"
@@ -30,7 +31,8 @@ constexpr std::array<Bound, 8> kBounds{{{"minimum", true},
 // Where any other value is another meaning.
 constexpr std::array<std::string_view, 7> kExact{"pattern", "format", "multipleOf", "not",
                                                  "allOf",   "anyOf",  "oneOf"};
-constexpr std::array<std::string_view, 2> kListType{"x-kubernetes-list-type", "x-kubernetes-list-map-keys"};
+constexpr std::string_view kListType = "x-kubernetes-list-type", kMapKeys = "x-kubernetes-list-map-keys";
+constexpr std::string_view kAtomic = "atomic";
 
 bool holds(const Value* list, const Value& item) {
   return list != nullptr && list->is_array() &&
@@ -61,6 +63,12 @@ const Value* members_of(const Value& schema, std::string_view part) {
   return found != nullptr && found->is_object() ? found : nullptr;
 }
 
+// A list whose schema doesn't say is an atomic one.
+Value list_type_of(const Value& schema) {
+  const Value* said = schema.find(kListType);
+  return said == nullptr || said->is_null() ? Value(kAtomic) : *said;
+}
+
 const Value& anything() {
   static const Value kAnything = Value::object({{kKeepUnknown, true}});
   return kAnything;
@@ -75,6 +83,17 @@ enum class Asks : std::uint8_t {
   Types,
   Fields,  // types, and that every field is there: of what is written, and can be something else next time
 };
+
+struct Difference {
+  std::string words;
+  bool is_late = false;  // operators before this one didn't look for it
+};
+
+std::vector<std::string> words_of(const std::vector<Difference>& differences) {
+  std::vector<std::string> words;
+  for (const Difference& each : differences) words.push_back(each.words);
+  return words;
+}
 
 class Comparer {
  public:
@@ -92,7 +111,7 @@ class Comparer {
       compare(*a, *b, path + "[]");
   }
 
-  std::vector<std::string> found;
+  std::vector<Difference> found;
 
  private:
   void compare_values(const Value& before, const Value& after, const std::string& path) {
@@ -108,13 +127,17 @@ class Comparer {
 
   // Any list can be an atomic one, but then appliers own it as a whole.
   void compare_list_type(const Value& before, const Value& after, const std::string& path) {
-    const bool only_types = asks_ == Asks::Types || asks_ == Asks::Fields;
-    for (const std::string_view name : kListType)
-      if (after.find(name) != nullptr || !only_types) compare_exact(name, before, after, path);
+    const Value was = list_type_of(before), is = list_type_of(after);
+    const bool is_atomic = is == Value(kAtomic);
+    if (is_atomic && (asks_ == Asks::Types || asks_ == Asks::Fields)) return;
+    if (was == is) return compare_exact(kMapKeys, before, after, path);
+    const bool was_late = std::exchange(is_late_, is_late_ || after.find(kListType) == nullptr);
+    say(path, fmt::format("its {} becomes {}", kListType, is_atomic ? kAtomic : encoding::to_json(is)));
+    is_late_ = was_late;
   }
 
   void say(const std::string& path, std::string_view what) {
-    found.push_back(fmt::format("{}: {}", path, what));
+    found.push_back({fmt::format("{}: {}", path, what), is_late_});
   }
 
   void compare_words(const Value& before, const Value& after, const std::string& path) {
@@ -147,7 +170,7 @@ class Comparer {
                      const std::string& path) {
     const Value *a = before.find(name), *b = after.find(name);
     if ((a == nullptr && b == nullptr) || (a != nullptr && b != nullptr && *a == *b)) return;
-    say(path, fmt::format("its {} becomes {}", name, b == nullptr ? "atomic" : encoding::to_json(*b)));
+    say(path, fmt::format("its {} becomes {}", name, b == nullptr ? "none" : encoding::to_json(*b)));
   }
 
   void compare_rules(const Value& before, const Value& after, const std::string& path) {
@@ -206,11 +229,14 @@ class Comparer {
     const Value* fields = members_of(after, "properties");
     // Nobody writes a field of the status that the contract doesn't name.
     if (were == nullptr || fields == nullptr || asks_ == Asks::Fields) return;
+    const bool was_late = std::exchange(is_late_, true);
     for (const Value::Member& each : fields->as_object())
       if (property(before, each.key) == nullptr) compare(*were, each.value, path + "." + each.key);
+    is_late_ = was_late;
   }
 
   const Asks asks_;
+  bool is_late_ = false;
 };
 
 Value without_documentation(Value schema) {
@@ -272,7 +298,7 @@ Value status_in(const Value& version) {
   return is_open(*schema) ? anything() : Value();
 }
 
-std::vector<std::string> compared(Asks asks, const Value& before, const Value& after, std::string_view path) {
+std::vector<Difference> compared(Asks asks, const Value& before, const Value& after, std::string_view path) {
   Comparer comparer(asks);
   comparer.compare(before, after, std::string(path));
   return std::move(comparer.found);
@@ -282,15 +308,17 @@ std::vector<std::string> compared(Asks asks, const Value& before, const Value& a
 std::vector<std::string> unreadable_status(const Value& live, const Value& next) {
   const Value before = status_in(live), after = status_in(next);
   if (before.is_null() || after.is_null()) return {};
-  return compared(Asks::Types, before, after, ".status");
+  return words_of(compared(Asks::Types, before, after, ".status"));
 }
 
 // Why the operator can't write the status that a blueprint's CRD has.
-std::vector<std::string> unwritable_status(const Value& wanted, const Value& live) {
+std::vector<Difference> unwritable_status(const Value& wanted, const Value& live) {
   const Value written = status_in(wanted), taken = status_in(live);
   if (written.is_null()) return {};
-  if (taken.is_null()) return {"status: the schema has no such field, so it can't be written"};
-  return compared(Asks::Fields, written, taken, ".status");
+  if (taken.is_null()) return {{"status: the schema has no such field, so it can't be written", true}};
+  std::vector<Difference> found = compared(Asks::Fields, written, taken, ".status");
+  for (Difference& each : found) each.is_late = true;
+  return found;
 }
 
 void compare_names(const Value& live, const Value& next, std::vector<std::string>& found) {
@@ -312,10 +340,37 @@ std::string of_version(std::string_view version, std::string_view difference) {
   return fmt::format("version {}: {}", version, difference);
 }
 
+// Of a version that both have.
+std::vector<Difference> version_misfits(const Value& live, const Value& wanted) {
+  std::vector<Difference> found = compared(Asks::Defaults, schema_in(wanted), schema_in(live), "");
+  for (Difference& each : unwritable_status(wanted, live)) found.push_back(std::move(each));
+  for (Difference& each : found) each.words = of_version(wanted.string_at("name"), each.words);
+  return found;
+}
+
+std::vector<Difference> all_misfits(const Value& live, const Value& wanted) {
+  std::vector<std::string> names;
+  compare_names(live, wanted, names);
+  std::vector<Difference> found;
+  for (std::string& each : names) found.push_back({std::move(each)});
+  const Value* versions = wanted.at_path({"spec", "versions"});
+  if (versions == nullptr || !versions->is_array()) return found;
+  for (const Value& each : versions->as_array()) {
+    const std::string_view name = each.string_at("name");
+    const Value* const there = version_named(live, name);
+    if (there == nullptr || !there->is_true_at("served")) {
+      if (each.is_true_at("served")) found.push_back({fmt::format("it doesn't serve version {}", name)});
+      continue;
+    }
+    for (Difference& one : version_misfits(*there, each)) found.push_back(std::move(one));
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<std::string> narrowings(const Value& before, const Value& after, std::string_view path) {
-  return compared(Asks::All, before, after, path);
+  return words_of(compared(Asks::All, before, after, path));
 }
 
 std::vector<std::string> schema_differences(const Value& a, const Value& b, std::string_view path) {
@@ -349,21 +404,14 @@ std::vector<std::string> breaking_changes(const Value& live, const Value& next) 
 }
 
 std::vector<std::string> misfits(const Value& live, const Value& wanted) {
+  return words_of(all_misfits(live, wanted));
+}
+
+std::vector<std::string> misfits_in_force(const Value& live, const Value& wanted,
+                                          std::vector<std::string>& tolerated) {
   std::vector<std::string> found;
-  compare_names(live, wanted, found);
-  const Value* versions = wanted.at_path({"spec", "versions"});
-  if (versions == nullptr || !versions->is_array()) return found;
-  for (const Value& each : versions->as_array()) {
-    const std::string_view name = each.string_at("name");
-    const Value* const there = version_named(live, name);
-    if (there == nullptr || !there->is_true_at("served")) {
-      if (each.is_true_at("served")) found.push_back(fmt::format("it doesn't serve version {}", name));
-      continue;
-    }
-    for (const std::string& one : compared(Asks::Defaults, schema_in(each), schema_in(*there), ""))
-      found.push_back(of_version(name, one));
-    for (const std::string& one : unwritable_status(each, *there)) found.push_back(of_version(name, one));
-  }
+  for (Difference& each : all_misfits(live, wanted))
+    (each.is_late ? tolerated : found).push_back(std::move(each.words));
   return found;
 }
 

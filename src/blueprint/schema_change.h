@@ -30,4 +30,9 @@ std::vector<std::string> breaking_changes(const Value& live, const Value& next);
 /// which the operator writes.
 std::vector<std::string> misfits(const Value& live, const Value& wanted);
 
+/// The same for a blueprint that is in force with that CRD. `tolerated` gets what older operators took, and
+/// is no reason to stop serving its instances.
+std::vector<std::string> misfits_in_force(const Value& live, const Value& wanted,
+                                          std::vector<std::string>& tolerated);
+
 }  // namespace mist::blueprint

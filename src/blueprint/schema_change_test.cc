@@ -33,6 +33,10 @@ TEST(SchemaChange, WhatTakesMoreBreaksNothing) {
             "{type: object, required: [b], properties: {a: {type: string}, b: {type: string, default: x}}}"},
            {"{type: object, required: [a], properties: {a: {type: string}}}",
             "{type: object, properties: {a: {type: string, nullable: true}}}"},
+           {"{type: array, items: {type: string}}",
+            "{type: array, x-kubernetes-list-type: atomic, items: {type: string}}"},
+           {"{type: array, x-kubernetes-list-type: atomic, items: {type: string}}",
+            "{type: array, items: {type: string}}"},
            {"{type: object, properties: {a: {type: string}}}",
             "{type: object, additionalProperties: {type: string}}"},
            {"{type: object, additionalProperties: {type: integer}}",
@@ -84,6 +88,14 @@ TEST(SchemaChange, SaysWhereAndWhyAnObjectIsRefusedOrLosesFields) {
            {"{type: object, additionalProperties: {type: integer}}",
             "{type: object, additionalProperties: {type: integer}, properties: {a: {type: string}}}",
             "spec.a: it becomes string, and was integer"},
+           {"{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [a], items: {type: "
+            "object}}",
+            "{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [b], items: {type: "
+            "object}}",
+            "spec: its x-kubernetes-list-map-keys becomes [\"b\"]"},
+           {"{type: array, x-kubernetes-list-type: set, items: {type: string}}",
+            "{type: array, x-kubernetes-list-type: atomic, items: {type: string}}",
+            "spec: its x-kubernetes-list-type becomes atomic"},
            {"{type: array, x-kubernetes-list-type: set, items: {type: string}}",
             "{type: array, items: {type: string}}", "spec: its x-kubernetes-list-type becomes atomic"},
            {"{type: integer}", "{type: integer, x-kubernetes-validations: [{rule: self > 1}]}",
@@ -172,6 +184,10 @@ TEST(SchemaChange, AnAwaitedCrdTakesTheStatusThatTheOperatorWrites) {
             "array, items: {type: object, required: [type], properties: {type: {type: string, pattern: "
             "a, maxLength: 316}, status: {type: string, enum: ['True']}}}}}"),
       IsEmpty());
+  EXPECT_THAT(
+      apart("properties: {seen: {type: integer}, conditions: {type: array, x-kubernetes-list-type: atomic, "
+            "items: {type: object, properties: {type: {type: string}, status: {type: string}}}}}"),
+      IsEmpty());
   EXPECT_THAT(apart("x-kubernetes-preserve-unknown-fields: true"), IsEmpty());
   EXPECT_THAT(apart(fmt::format("properties: {{seen: {{type: string}}, {}}}", conditions)),
               ElementsAre("version v1: status.seen: it becomes string, and was integer"));
@@ -198,6 +214,27 @@ TEST(SchemaChange, AnAwaitedCrdServesTheVersionsTakesWhatTheContractTakesAndGive
   EXPECT_THAT(
       misfits(yaml(crd_with("properties: {size", "properties: {other: {type: string}, size")), wanted),
       IsEmpty());
+}
+
+TEST(SchemaChange, AnAwaitedCrdThatIsInUseMayLackWhatOlderOperatorsDidNotAskFor) {
+  const std::string_view size = "{type: integer, default: 1}", seen = "properties: {seen: {type: integer}}";
+  const Value wanted = yaml(
+      crd_with(size,
+               "{type: integer, default: 1}, tags: {type: array, x-kubernetes-list-type: set, items: {type: "
+               "string}}, open: {type: object, x-kubernetes-preserve-unknown-fields: true}"));
+  std::string live =
+      crd_with(size,
+               "{type: integer}, tags: {type: array, items: {type: string}}, open: {type: object, "
+               "x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: string}}}");
+  live.replace(live.find(seen), seen.size(), "properties: {}");
+  std::vector<std::string> tolerated;
+  EXPECT_THAT(misfits_in_force(yaml(live), wanted, tolerated),
+              ElementsAre("version v1: spec.size: it has no default"));
+  EXPECT_THAT(tolerated,
+              ElementsAre("version v1: spec.tags: its x-kubernetes-list-type becomes atomic",
+                          "version v1: spec.open.a: it becomes string, and was anything",
+                          "version v1: status.seen: the field is gone, and its values would be dropped"));
+  EXPECT_EQ(misfits(yaml(live), wanted).size(), 4U);
 }
 
 TEST(SchemaChange, VersionsDifferByAllButTheirDocumentation) {
