@@ -115,14 +115,14 @@ graph::Truth truth(const Value* value) {
   return value->is_bool() && !value->as_bool() ? graph::Truth::False : graph::Truth::True;
 }
 
-Result<Blueprint> Blueprint::parse(const Value& description) {
+Result<Blueprint> Blueprint::parse(const Value& description, Standing standing) {
   std::vector<Error> faults;
-  Blueprint blueprint = read(description, faults);
+  Blueprint blueprint = read(description, faults, standing);
   if (!faults.empty()) return std::move(faults.front());
   return blueprint;
 }
 
-Blueprint Blueprint::read(const Value& description, std::vector<Error>& faults) {
+Blueprint Blueprint::read(const Value& description, std::vector<Error>& faults, Standing standing) {
   Blueprint blueprint;
   if (const Value* kind = description.find("kind"); kind != nullptr && kind->is_object())
     blueprint.instances_ = {std::string(kind->string_at("group")), std::string(kind->string_at("version")),
@@ -131,7 +131,7 @@ Blueprint Blueprint::read(const Value& description, std::vector<Error>& faults) 
     faults.push_back(error(ErrorKind::Invalid, "the blueprint names no kind of instances"));
   if (const Value* kind = description.find("kind")) blueprint.checks_spec_ = kind->is_true_at("has_spec");
   if (const Value* kind = description.find("kind")) blueprint.checks_status_ = kind->is_true_at("has_status");
-  blueprint.resource_ = read_resource(description, faults);
+  blueprint.resource_ = read_resource(description, faults, standing);
   blueprint.read_nodes(description, faults);
   blueprint.read_also(description, faults);
   blueprint.read_sequence(description, faults);
@@ -393,7 +393,7 @@ std::optional<graph::Node> Blueprint::guarding_value(const graph::AlsoEdge& edge
 }
 
 std::vector<std::string> Blueprint::warnings() const {
-  std::vector<std::string> found;
+  std::vector<std::string> found = resource_ ? resource_->tolerated : std::vector<std::string>();
   // Nodes whose values may reach a node, along edges of either strength.
   const auto sources_of = [this](graph::Node node) {
     std::vector<bool> seen(nodes_.size());

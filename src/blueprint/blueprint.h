@@ -100,10 +100,11 @@ class Blueprint {
   /// Reads what describe() of the Nickel library gives. Invalid, naming the place: an edge of a node that
   /// isn't there, two values of one name for one node, a node that no Also edge leads to, a condition that
   /// its node can't have, a cycle of hard edges in Sequence (with its path).
-  static Result<Blueprint> parse(const Value& description);
+  static Result<Blueprint> parse(const Value& description, Standing standing = Standing::New);
   /// The same, of a description that may be wrong: `faults` gets all that parse() would refuse, and what
   /// comes back lacks it. Not to be decided with unless there is no fault.
-  static Blueprint read(const Value& description, std::vector<Error>& faults);
+  static Blueprint read(const Value& description, std::vector<Error>& faults,
+                        Standing standing = Standing::New);
 
   const apimachinery::GroupVersionKind& instances() const { return instances_; }
   /// The CRD of its kind; nullopt: others see to that.

@@ -146,9 +146,9 @@ Result<Value> Evaluator::document(Value::Array inputs, const Context& context) c
   return encoding::parse_yaml(rendered.files.begin()->second);
 }
 
-Result<Blueprint> Evaluator::describe(const Context& context) {
+Result<Blueprint> Evaluator::describe(const Context& context, Standing standing) {
   MIST_TRY(const Value described, description(context));
-  return Blueprint::parse(described);
+  return Blueprint::parse(described, standing);
 }
 
 Value Evaluator::to_make(const std::string& node, const Value& environment) {

@@ -27,7 +27,7 @@ class Evaluator {
   static Result<Evaluator> of(std::string name, package::Files files, package::Renderer& renderer);
 
   /// Invalid with Nickel's own diagnostic, or as Blueprint::parse().
-  Result<Blueprint> describe(const Context& context);
+  Result<Blueprint> describe(const Context& context, Standing standing = Standing::New);
   /// Questions for answer(): what make(), check(), identities() and kinds() ask.
   static Value to_make(const std::string& node, const Value& environment);
   static Value to_check(const std::string& node, const Value& object);

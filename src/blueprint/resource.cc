@@ -28,8 +28,10 @@ Value any_object() { return Value::object({{"type", "object"}, {kPreserve, true}
 
 class ResourceReader {
  public:
-  ResourceReader(const Value& description, std::vector<Error>& faults)
-      : kind_(*description.find("kind")), contracts_(description.find("contracts")), faults_(faults) {}
+  ResourceReader(const Value& description, std::vector<Error>& faults, Standing standing)
+      : kind_(*description.find("kind")), contracts_(description.find("contracts")), faults_(faults) {
+    resource_.standing = standing;
+  }
 
   std::optional<CustomResource> read() {
     const Value* crd = kind_.find("crd");
@@ -55,6 +57,16 @@ class ResourceReader {
   void refuse(std::string message, std::string hint = {}) {
     faults_.push_back(error(ErrorKind::Invalid, "{}", message));
     faults_.back().hint = std::move(hint);
+  }
+
+  bool is_in_force() const { return resource_.standing == Standing::InForce; }
+
+  // Of a fault that operators before this one didn't look for.
+  void refuse_if_new(const SchemaNote& note) {
+    std::string words =
+        fmt::format("the contract of {} in version {}: {}", note.path, note.version, note.what);
+    if (is_in_force()) return resource_.tolerated.push_back(std::move(words));
+    refuse(std::move(words));
   }
 
   void read_columns(const Value& crd) {
@@ -86,13 +98,12 @@ class ResourceReader {
     const Value* said =
         contracts_ == nullptr ? nullptr : contracts_->find(fmt::format("{}/{}", part, version));
     if (said == nullptr || said->find("schema") == nullptr) return {};
-    Value schema = *said->find("schema");
+    const Value* const frozen = said->find("frozen");
+    const bool is_frozen = is_in_force() && frozen != nullptr && frozen->is_object();
+    Value schema = is_frozen ? *frozen : *said->find("schema");
     take_notes(*said, "unsaid", part, version, resource_.unsaid);
     take_notes(*said, "beyond", part, version, resource_.beyond);
-    std::vector<SchemaNote> wrong;
-    take_notes(*said, "faults", part, version, wrong);
-    for (const SchemaNote& each : wrong)
-      refuse(fmt::format("the contract of {} in version {}: {}", each.path, version, each.what));
+    take_faults(*said, part, version);
     if (schema.string_at("type").empty()) schema.set("type", "object");
     if (schema.string_at("type") != "object")
       refuse(fmt::format(
@@ -102,8 +113,10 @@ class ResourceReader {
     if (part == "status") make_room_for_conditions(schema, version);
     for (const SchemaPlace& each : make_structural(schema))
       resource_.unsaid.push_back({version, placed(each.path), each.what});
-    for (const SchemaPlace& each : refused_by_server(schema))
-      refuse(fmt::format("the contract of {} in version {}: {}", placed(each.path), version, each.what));
+    // One that others write asks in its own words.
+    if (resource_.mode != CrdMode::Await)
+      for (const SchemaPlace& each : refused_by_server(schema))
+        refuse_if_new({version, placed(each.path), each.what});
     return schema;
   }
 
@@ -118,7 +131,7 @@ class ResourceReader {
   bool is_spec_required(const Value& spec, const std::string& version) const {
     if (spec.is_null()) return false;
     if (spec.find("required") != nullptr) return true;
-    if (!asks_of_empty(spec)) return false;
+    if (!asks_of_empty(spec) || is_in_force()) return false;
     Value whole = Value::object();
     fill_defaults(spec, whole);
     const Value* const takes_empty = contracts_->at_path({fmt::format("spec/{}", version), "takes_empty"});
@@ -126,15 +139,29 @@ class ResourceReader {
            (takes_empty != nullptr && *takes_empty == Value(false));
   }
 
+  void take_faults(const Value& said, std::string_view part, const std::string& version) {
+    const Value* all = said.find("faults");
+    if (all == nullptr || !all->is_array()) return;
+    for (const Value& each : all->as_array()) {
+      const SchemaNote note = note_of(each, part, version);
+      if (each.is_true_at("computed"))
+        refuse_if_new(note);
+      else
+        refuse(fmt::format("the contract of {} in version {}: {}", note.path, version, note.what));
+    }
+  }
+
   static void take_notes(const Value& said, std::string_view list, std::string_view part,
                          const std::string& version, std::vector<SchemaNote>& notes) {
     const Value* all = said.find(list);
     if (all == nullptr || !all->is_array()) return;
-    for (const Value& each : all->as_array()) {
-      const std::string_view path = each.string_at("path");
-      const std::string_view dot = path.empty() || path.starts_with("[") ? "" : ".";
-      notes.push_back({version, fmt::format("{}{}{}", part, dot, path), std::string(each.string_at("what"))});
-    }
+    for (const Value& each : all->as_array()) notes.push_back(note_of(each, part, version));
+  }
+
+  static SchemaNote note_of(const Value& told, std::string_view part, const std::string& version) {
+    const std::string_view path = told.string_at("path");
+    const std::string_view dot = path.empty() || path.starts_with("[") ? "" : ".";
+    return {version, fmt::format("{}{}{}", part, dot, path), std::string(told.string_at("what"))};
   }
 
   void check_names() {
@@ -273,10 +300,11 @@ Value version_of(const CustomResource& resource, const ResourceVersion& version)
 
 }  // namespace
 
-std::optional<CustomResource> read_resource(const Value& description, std::vector<Error>& faults) {
+std::optional<CustomResource> read_resource(const Value& description, std::vector<Error>& faults,
+                                            Standing standing) {
   const Value* kind = description.find("kind");
   if (kind == nullptr || !kind->is_object()) return std::nullopt;
-  return ResourceReader(description, faults).read();
+  return ResourceReader(description, faults, standing).read();
 }
 
 Value crd_of(const apimachinery::GroupVersionKind& kind, const CustomResource& resource) {

@@ -24,6 +24,12 @@ enum class CrdMode : std::uint8_t {
   Publish,  ///< a person, from the ConfigMap that the operator writes
 };
 
+/// What is known of a blueprint's revision beside its text.
+enum class Standing : std::uint8_t {
+  New,
+  InForce,  ///< instances are served by it: what older operators took is no reason to stop that
+};
+
 /// A place in a custom resource, and something about it: "spec.size", "std.number.Nat".
 struct SchemaNote {
   std::string version, path, what;
@@ -52,6 +58,8 @@ struct CustomResource {
   std::vector<ResourceVersion> versions = {};  ///< by name
   std::vector<SchemaNote> unsaid = {};         ///< of contracts, and not of the CRD: the operator checks it
   std::vector<SchemaNote> beyond = {};         ///< of the CRD, and not of contracts
+  Standing standing = Standing::New;
+  std::vector<std::string> tolerated = {};  ///< faults of a new revision, in one that is in force
 
   /// "widgets.example.com".
   std::string crd_name(std::string_view group) const { return plural + "." + std::string(group); }
@@ -59,8 +67,10 @@ struct CustomResource {
 
 /// Of a description (Evaluator::description). nullopt: the blueprint leaves its CRD to others. `faults` gets
 /// what no CRD can be made of, or what would lose data: names, defaults that break their own contract,
-/// versions of which one can't be read as the other.
-std::optional<CustomResource> read_resource(const Value& description, std::vector<Error>& faults);
+/// versions of which one can't be read as the other. One that is in force gets the CRD that older operators
+/// made of it.
+std::optional<CustomResource> read_resource(const Value& description, std::vector<Error>& faults,
+                                            Standing standing = Standing::New);
 
 /// The CRD, as it is applied.
 Value crd_of(const apimachinery::GroupVersionKind& kind, const CustomResource& resource);

@@ -46,9 +46,9 @@ struct Read {
   std::vector<std::string> faults;
 };
 
-Read read(const Value& description) {
+Read read(const Value& description, Standing standing = Standing::New) {
   std::vector<Error> faults;
-  Read found{read_resource(description, faults), {}};
+  Read found{read_resource(description, faults, standing), {}};
   for (const Error& each : faults) found.faults.push_back(each.message);
   return found;
 }
@@ -162,6 +162,54 @@ TEST(Resource, WhatTheServerWouldRefuseIsAFault) {
                         "{type: string, nullable: true}}")))
           .faults,
       ElementsAre("the contract of spec.hosts in version v1: items of a list with Unique can't be null"));
+}
+
+std::string set_with_null(std::string_view mode) {
+  std::string text =
+      changed("hosts: {type: array}",
+              "hosts: {type: array, x-kubernetes-list-type: set, items: {type: string, nullable: "
+              "true}}");
+  const std::string_view manage = "mode: manage";
+  return text.replace(text.find(manage), manage.size(), fmt::format("mode: {}", mode));
+}
+
+TEST(Resource, WhatTheServerWouldRefuseIsNoFaultWhereOthersWriteTheCrd) {
+  EXPECT_THAT(read(yaml(set_with_null("await"))).faults, IsEmpty());
+  EXPECT_EQ(read(yaml(set_with_null("publish"))).faults.size(), 1U);
+}
+
+// A default that its contract computes: the CRD that is in use has it as a constant.
+constexpr std::string_view kComputed = R"(
+kind: {group: a.b, version: v1, kind: K, has_spec: true, crd: {mode: manage, stored: v1, versions: {v1: {served: true}}}}
+contracts:
+  spec/v1:
+    takes_empty: false
+    schema: {type: object, properties: {url: {type: string}}, x-kubernetes-validations: [{rule: has(self.url)}]}
+    frozen:
+      type: object
+      properties: {url: {type: string, default: "https://shop.local/"}}
+      x-kubernetes-validations: [{rule: has(self.url)}]
+    faults: [{path: url, what: its default is computed from host, computed: true}]
+)";
+
+TEST(Resource, ARevisionInForceKeepsTheCrdThatOlderOperatorsMadeOfIt) {
+  const Read found = read(yaml(kComputed));
+  EXPECT_THAT(found.faults,
+              ElementsAre("the contract of spec.url in version v1: its default is computed from host"));
+  EXPECT_EQ(found.resource->versions.front().spec.at_path({"properties", "url", "default"}), nullptr);
+
+  const Read kept = read(yaml(kComputed), Standing::InForce);
+  EXPECT_THAT(kept.faults, IsEmpty());
+  EXPECT_EQ(kept.resource->tolerated, found.faults);
+  EXPECT_EQ(kept.resource->versions.front().spec.string_at({"properties", "url", "default"}),
+            "https://shop.local/");
+  EXPECT_FALSE(kept.resource->versions.front().spec_required) << "that would break objects without a spec";
+
+  const Read set = read(yaml(set_with_null("manage")), Standing::InForce);
+  EXPECT_THAT(set.faults, IsEmpty());
+  EXPECT_THAT(set.resource->tolerated, ElementsAre(HasSubstr("items of a list with Unique can't be null")));
+  EXPECT_THAT(read(yaml(changed("unsaid:", "faults:")), Standing::InForce).faults, ::testing::SizeIs(1))
+      << "older operators refused it too";
 }
 
 TEST(Resource, RefusesWhatCannotBecomeACrd) {

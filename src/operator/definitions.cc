@@ -59,7 +59,7 @@ Result<std::string> Definitions::see_to(const std::string& blueprint, const blue
   if (!crds->synced()) return fmt::format("CustomResourceDefinition {} is being looked up", name_in(wanted));
   return resource.mode == CrdMode::Manage
              ? manage(blueprint, resource, std::move(wanted), breaking, *crds, context)
-             : await(wanted, *crds);
+             : await(wanted, resource.standing, watched_[blueprint]);
 }
 
 Result<kube::Informer*> Definitions::informer(const std::string& blueprint, const std::string& crd,
@@ -148,13 +148,18 @@ Status Definitions::write(const Value& wanted, bool create, kube::Informer& crds
   return {};
 }
 
-Result<std::string> Definitions::await(const Value& wanted, const kube::Informer& crds) const {
+Result<std::string> Definitions::await(const Value& wanted, blueprint::Standing standing,
+                                       Watched& watched) const {
   const std::string name = name_in(wanted);
-  const auto live = crds.get({"", name});
+  const auto live = watched.informer->get({"", name});
   if (!live) return fmt::format("CustomResourceDefinition {} isn't there yet", name);
   if (apimachinery::is_terminating(*live))
     return fmt::format("CustomResourceDefinition {} is being deleted", name);
-  if (const std::vector<std::string> apart = blueprint::misfits(*live, wanted); !apart.empty())
+  watched.tolerated.clear();
+  const std::vector<std::string> apart = standing == blueprint::Standing::InForce
+                                             ? blueprint::misfits_in_force(*live, wanted, watched.tolerated)
+                                             : blueprint::misfits(*live, wanted);
+  if (!apart.empty())
     return error(ErrorKind::Invalid, "CustomResourceDefinition {} doesn't fit the contract of the blueprint",
                  name)
         .with_because(join(apart, "\n"))

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/event.h"
@@ -47,15 +48,25 @@ class Definitions {
     const auto watched = watched_.find(blueprint);
     return watched != watched_.end() && watched->second.informer && watched->second.informer->synced();
   }
+  /// Why the CRD of a blueprint that is in force wouldn't do for a new one, as see_to() found last.
+  std::vector<std::string> tolerated(const std::string& blueprint) const {
+    const auto watched = watched_.find(blueprint);
+    return watched == watched_.end() ? std::vector<std::string>() : watched->second.tolerated;
+  }
   /// The blueprint is gone. Its CRD stays: with it all instances would go.
   void forget(const std::string& blueprint) { watched_.erase(blueprint); }
 
  private:
+  struct Watched {
+    std::string crd;
+    std::unique_ptr<kube::Informer> informer;
+    std::vector<std::string> tolerated = {};
+  };
   Result<kube::Informer*> informer(const std::string& blueprint, const std::string& crd,
                                    const Context& context);
   Result<std::string> manage(const std::string& blueprint, const blueprint::CustomResource& resource,
                              Value wanted, Breaking breaking, kube::Informer& crds, const Context& context);
-  Result<std::string> await(const Value& wanted, const kube::Informer& crds) const;
+  Result<std::string> await(const Value& wanted, blueprint::Standing standing, Watched& watched) const;
   Status publish(const std::string& blueprint, const Value& wanted, const Context& context);
   Status may_change(const std::string& blueprint, const blueprint::CustomResource& resource,
                     const Value& live, const Value& wanted, Breaking breaking) const;
@@ -65,10 +76,6 @@ class Definitions {
   World world_;
   const std::string ns_;
   const Observer::Wake wake_;
-  struct Watched {
-    std::string crd;
-    std::unique_ptr<kube::Informer> informer;
-  };
   std::map<std::string, Watched> watched_;  // by blueprint
 };
 

@@ -101,6 +101,7 @@ Status Revisions::load_without(const std::string& name, Loaded& loaded, const Co
     world_.events.warn(
         fmt::format("blueprint {}/{} was deleted; its instances are only torn down", ns_, name));
     unlabelled_.erase(name);
+    loaded.files_in_force.reset();
     leave_account(name, loaded);
     try_rejected_again();
     return {};
@@ -152,6 +153,7 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
     world_.events.warn(
         fmt::format("blueprint {} is being deleted; it stays until its instances are gone", name));
   package::Files files = blueprint::files_of(*map);
+  const blueprint::Standing standing = standing_of(loaded, *map, files);
   Account account = account_of(*map);
   const bool same_account = loaded.account == account;
   const bool was_refused =
@@ -178,7 +180,7 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
   loaded.for_its_crd = false;
   const ObjectId kept = kind_from(map->string_at({"metadata", "annotations", kKindAnnotation}));
   lock.unlock();
-  auto revision = revision_of(name, files, has_finalizer(*map) ? kept : ObjectId(), context);
+  auto revision = revision_of(name, files, has_finalizer(*map) ? kept : ObjectId(), standing, context);
   lock.lock();
   // Nothing else that evaluating needs may be missing.
   const bool lacks_engine = !revision.ok() && revision.error().kind == ErrorKind::NotFound;
@@ -236,6 +238,7 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
       return watched;
     }
   }
+  loaded.files_in_force = files;
   loaded.files = std::move(files);
   loaded.rejected = false;
   loaded.evaluator = std::make_shared<blueprint::Evaluator>(std::move(evaluator));
@@ -243,8 +246,10 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
   loaded.answers.clear();
   take_instances_from_others(name, kind.group_kind());
   world_.events.info(fmt::format("blueprint {} is in force for {}", name, kind.kind));
+  std::vector<std::string> found = loaded.blueprint->warnings();
+  for (std::string& each : actor->definitions.tolerated(name)) found.push_back(std::move(each));
   std::string warnings;
-  for (const std::string& each : loaded.blueprint->warnings()) {
+  for (const std::string& each : found) {
     world_.events.warn(fmt::format("blueprint {}: {}", name, each));
     warnings += fmt::format("{}warning: {}", warnings.empty() ? "" : "\n", each);
   }
@@ -252,6 +257,19 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
   for (const kube::Informer::Key& key : loaded.instances->keys()) wake_({name, key});
   if (leaves_kind) try_rejected_again();
   return {};
+}
+
+// A new operator may look for faults that the one before it took, in a CRD that is there and serves: to
+// reject such a revision at the start would leave its instances to nobody.
+blueprint::Standing Revisions::standing_of(Loaded& loaded, const Value& map, const package::Files& files) {
+  const Value* const notes = map.at_path({"metadata", "annotations"});
+  const auto has = [&](std::string_view annotation) {
+    return notes == nullptr ? std::string_view() : notes->string_at(annotation);
+  };
+  const bool has_served =
+      has_finalizer(map) && !has(kKindAnnotation).empty() && has(apply::kStatusAnnotation) != kRejected;
+  if (!std::exchange(loaded.is_known, true) && has_served) loaded.files_in_force = files;
+  return loaded.files_in_force == files ? blueprint::Standing::InForce : blueprint::Standing::New;
 }
 
 // Whether the server no longer lets the account see the instances. When it does again, the informer tells.
@@ -385,9 +403,10 @@ void Revisions::say(const Value& map, std::string_view status, const std::string
 
 // `kept`: the kind of instances that are there, whose finalizers nobody would remove if it were another.
 Result<Revisions::Revision> Revisions::revision_of(const std::string& name, const package::Files& files,
-                                                   const ObjectId& kept, const Context& context) {
+                                                   const ObjectId& kept, blueprint::Standing standing,
+                                                   const Context& context) {
   MIST_TRY(blueprint::Evaluator evaluator, blueprint::Evaluator::of(name, files, world_.renderer));
-  MIST_TRY(blueprint::Blueprint described, evaluator.describe(context));
+  MIST_TRY(blueprint::Blueprint described, evaluator.describe(context, standing));
   const GroupVersionKind& kind = described.instances();
   if (!kept.kind.empty() && kept.gvk().group_kind() != kind.group_kind())
     return error(ErrorKind::Invalid, "its kind became {} {}, and there are instances of {} {}",

@@ -24,9 +24,12 @@ namespace mist::operator_ {
 /// A blueprint, as it is in force.
 struct Loaded {
   std::optional<package::Files> files;  // as they were last read
-  bool rejected = false;                // those files
-  bool for_its_crd = false;             // rejected, and a change of the CRD may make it good
-  Account account;                      // as which its work is done
+  // Of the last good revision; after a start, of the one by which instances were served before.
+  std::optional<package::Files> files_in_force;
+  bool is_known = false;     // whether it was read since the start
+  bool rejected = false;     // those files
+  bool for_its_crd = false;  // rejected, and a change of the CRD may make it good
+  Account account;           // as which its work is done
   std::shared_ptr<blueprint::Evaluator> evaluator;
   // The last good one, and its instances; whoever works with them keeps them meanwhile.
   std::shared_ptr<const blueprint::Blueprint> blueprint;
@@ -65,7 +68,8 @@ class Revisions {
  private:
   using Revision = std::pair<blueprint::Evaluator, blueprint::Blueprint>;
   Result<Revision> revision_of(const std::string& name, const package::Files& files, const ObjectId& kept,
-                               const Context& context);
+                               blueprint::Standing standing, const Context& context);
+  static blueprint::Standing standing_of(Loaded& loaded, const Value& map, const package::Files& files);
   Account account_of(const Value& map) const;
   std::optional<std::string> keeper_beside(const std::string& name, const Value& map,
                                            const apimachinery::GroupKind& kind) const;

@@ -211,6 +211,34 @@ def a_change_of_the_contract_that_breaks_something_is_refused_with_reasons(t):
 
 
 @test
+def an_operator_that_finds_more_faults_than_the_one_before_keeps_what_is_in_force(t):
+    group = f"{t.ns}.example.com"
+    address = f"/apis/{group}/v1/namespaces/{t.ns}/apps"
+    remove_crd(t, group)
+    publish(t, blueprint(group))
+    operator = Operator(t)
+    wait_told(t, "InForce")
+    create(t, address)
+    wait_condition(t, address, "Ready", "True")
+    operator.stop()
+    # Older operators took a default that is computed, and said that it is in force.
+    computed = SPEC.replace("name |", 'title | String | default = "mode %{mode}",\n      name |')
+    fault = "the contract of spec.title in version v1: its default is computed from mode"
+    publish(t, blueprint(group, spec=computed))
+    operator.start()
+    wait_told(t, "InForce", f"warning: {fault}")
+    crd = t.kube.checked("GET", f"{CRDS}/apps.{group}")
+    fields = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    equal(fields["title"], {"type": "string", "default": "mode safe"}, "as they wrote it")
+    t.kube.delete("ConfigMap", t.ns, "web")
+    t.kube.wait("its instances are served", lambda: t.kube.get("ConfigMap", t.ns, "web") is not None)
+    publish(t, blueprint(group, spec=computed.replace("m.Max 9", "m.Max 12")))
+    wait_told(t, "Rejected", fault)
+    t.kube.checked("DELETE", f"{address}/web")
+    wait_gone(t, address)
+
+
+@test
 def a_crd_is_awaited_or_published_for_a_person(t):
     group = f"{t.ns}.example.com"
     address = f"/apis/{group}/v1/namespaces/{t.ns}/apps"

@@ -25,7 +25,11 @@ Result<LiveBlueprint> evaluated(const Value& map, package::Renderer& renderer, c
   std::string name(map.string_at({"metadata", "name"}));
   MIST_TRY(blueprint::Evaluator evaluator,
            blueprint::Evaluator::of(name, blueprint::files_of(map), renderer));
-  MIST_TRY(blueprint::Blueprint blueprint, evaluator.describe(context));
+  // As the operator reads it: one that it rejected serves nobody.
+  const bool is_rejected = map.string_at({"metadata", "annotations", apply::kStatusAnnotation}) == "Rejected";
+  MIST_TRY(
+      blueprint::Blueprint blueprint,
+      evaluator.describe(context, is_rejected ? blueprint::Standing::New : blueprint::Standing::InForce));
   return LiveBlueprint{
       std::move(name), std::string(map.string_at({"metadata", "namespace"})), std::move(evaluator),
       std::move(blueprint),

@@ -15,7 +15,8 @@
 //! none of [`SAMPLES`] that the schema refuses.
 //!
 //! A default may be computed from other fields, and an instance may set these; the default of a CRD is a constant. So each
-//! field is described in a record in which the others fail, with [`UNKNOWN`], wherever an instance may set something.
+//! field is described in a record in which the others fail, with [`UNKNOWN`], wherever an instance may set something. Where
+//! that finds such a default, the schema with the constants that it came to once is told too: CRDs in use have them.
 
 use guest::{Object, Value, json};
 use nickel_lang_core::cache::InputFormat;
@@ -71,8 +72,9 @@ const KNOWN: &str = r#"
 ]
 "#;
 
-/// Of an evaluation with a field `contracts`: by name `{ schema, unsaid, beyond, faults }`, each of the latter a list of
-/// `{ path, what }`. None: it has no such field.
+/// Of an evaluation with a field `contracts`: by name `{ schema, unsaid, beyond, faults, takes_empty, frozen }`, where
+/// `unsaid`, `beyond` and `faults` are lists of `{ path, what }`; a fault with `computed` is a default that is computed from
+/// what an instance may set. `frozen`: with such a fault, the schema with all defaults as constants. None: it has no such field.
 pub fn described(context: &mut Context, program: &NickelValue) -> Option<Value> {
     let whole = context.machine().eval_closure(Closure::from(program.clone())).ok()?;
     let value = field_of(&whole.value, FIELD)?.value?;
@@ -81,23 +83,35 @@ pub fn described(context: &mut Context, program: &NickelValue) -> Option<Value> 
     if let Some(Container::Alloc(record)) = contracts.value.as_record() {
         let mut skeletons = Skeletons::new(context)?;
         for (name, field) in &record.fields {
-            let mut describer = Describer {
-                context: &mut *context,
-                skeletons: &mut skeletons,
-                told: Told::default(),
-                within: Vec::new(),
-                seen: 0,
+            let (schema, told) = of_contracts(context, &mut skeletons, field, &contracts.env, Others::Unknown);
+            let Told { unsaid, beyond, faults } = told;
+            let frozen = if faults.iter().any(|fault| fault["computed"] == true) {
+                Some(of_contracts(context, &mut skeletons, field, &contracts.env, Others::Known).0)
+            } else {
+                None
             };
-            let schema = describer.of_field_contracts(field, &contracts.env, "", 0);
-            let Told { unsaid, beyond, faults } = describer.told;
             let takes_empty = takes_empty(context, field, &contracts.env);
             let said = json!({
                 "schema": schema, "unsaid": unsaid, "beyond": beyond, "faults": faults, "takes_empty": takes_empty,
+                "frozen": frozen,
             });
             found.insert(name.label().to_owned(), said);
         }
     }
     Some(Value::Object(found))
+}
+
+/// The schema of the contracts of a field, and what there is to tell beside it.
+fn of_contracts(
+    context: &mut Context,
+    skeletons: &mut Skeletons,
+    field: &Field,
+    env: &Environment,
+    others: Others,
+) -> (Object, Told) {
+    let mut describer = Describer { context, skeletons, others, told: Told::default(), within: Vec::new(), seen: 0 };
+    let schema = describer.of_field_contracts(field, env, "", 0);
+    (schema, describer.told)
 }
 
 /// Whether the contracts of a field accept a record in which nothing is set, with all their defaults.
@@ -209,9 +223,18 @@ struct Told {
     faults: Vec<Value>,
 }
 
+/// What a default sees of the other fields that an instance may set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Others {
+    Unknown,
+    /// Their own defaults.
+    Known,
+}
+
 struct Describer<'a> {
     context: &'a mut Context,
     skeletons: &'a mut Skeletons,
+    others: Others,
     told: Told,
     /// The record contracts that the present place is in.
     within: Vec<NickelValue>,
@@ -506,6 +529,9 @@ impl Describer<'_> {
         name: &str,
         path: &str,
     ) -> Option<(Field, Environment)> {
+        if self.others == Others::Known {
+            return None;
+        }
         let unknown = self.unknown_fields(record, env, Some(name), path, 0);
         if unknown.is_empty() {
             return None;
@@ -583,11 +609,11 @@ impl Describer<'_> {
             }
             Ok(Err(error)) => self.told.faults.push(json!({ "path": path, "what": error.to_string() })),
             Err(error) => {
-                let what = match unknown_place(&error) {
-                    Some(place) => computed(field, place),
-                    None => errors::failure(self.context, error.into()).message,
+                let fault = match unknown_place(&error) {
+                    Some(place) => json!({ "path": path, "what": computed(field, place), "computed": true }),
+                    None => json!({ "path": path, "what": errors::failure(self.context, error.into()).message }),
                 };
-                self.told.faults.push(json!({ "path": path, "what": what }));
+                self.told.faults.push(fault);
             }
         }
         (schema, false)

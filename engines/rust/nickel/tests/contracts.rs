@@ -184,6 +184,20 @@ fn a_default_that_is_computed_from_what_an_instance_may_set_is_a_fault() {
     assert_eq!(fields["host"]["default"], "shop.local");
     assert_eq!(fields["part"]["properties"]["path"]["default"], "/");
     assert_eq!(fields["twice"], json!({ "type": "number", "default": 4 }));
+    // As the CRDs of blueprints that are in use have it.
+    let frozen = &said["frozen"]["properties"];
+    assert_eq!(frozen["url"], json!({ "type": "string", "default": "https://shop.local/" }));
+    assert_eq!(frozen["part"]["properties"]["away"]["default"], "shop.local");
+    assert_eq!(frozen["title"], json!({ "type": "string" }), "name has no value");
+    assert!(said["faults"].as_array().unwrap().iter().all(|fault| fault["computed"] == true), "{said}");
+}
+
+#[test]
+fn without_computed_defaults_nothing_is_frozen() {
+    assert_eq!(described("{ host | String | default = \"a\" }")["frozen"], json!(null));
+    let said = described("{ host | String | default = 3 }");
+    assert_eq!(said["frozen"], json!(null), "another fault: {said}");
+    assert_eq!(said["faults"][0]["computed"], json!(null), "{said}");
 }
 
 /// A schema of one of its parts would refuse what the others accept.
