@@ -1,21 +1,45 @@
 #include "operator/instance_status.h"
 
+#include <string_view>
+#include <utility>
+
 #include "apply/fields/field_transfer.h"
 #include "kube/api_failure.h"
 
 namespace mist::operator_ {
 namespace {
 
-// A merge patch keeps fields that it doesn't name, so it names those that have to go.
-Result<Value> replace_status(kube::Client& client, const kube::ObjectRef& ref, const Value& identity,
-                             const Value& status, const std::string& subresource, const Context& context) {
+// Those of everything but the status. null: nobody owns anything else.
+Value other_owners(const Value& object) {
+  Value others = Value::array();
+  const Value* const all = object.at_path({"metadata", "managedFields"});
+  if (all == nullptr || !all->is_array()) return {};
+  for (Value each : all->as_array()) {
+    if (!each.string_at("subresource").empty()) continue;
+    if (Value* const fields = each.find("fieldsV1")) fields->erase("f:status");
+    others.push_back(std::move(each));
+  }
+  return others.size() == 0 ? Value() : others;
+}
+
+// The server can't tell who owned which fields of such an object either, and forgets it in this write: then
+// nobody who applied something could remove it any more. So the owners are given back. The status isn't
+// replaced at once, since a patch that writes a field owns it, and the next apply couldn't remove that.
+Status remove_status(kube::Client& client, const kube::ObjectRef& ref, const Value& identity,
+                     const std::string& subresource, const Context& context) {
   MIST_TRY(const Value there, client.get(ref, context));
-  const Value* const old = there.find("status");
   Value patch = Value::object();
   for (const std::string_view guard : {"uid", "resourceVersion"})
     patch["metadata"].set(guard, (guard == "uid" ? identity : there).string_at({"metadata", guard}));
-  patch.set("status", old == nullptr ? status : apply::merge_patch_between(*old, status));
-  return client.merge_patch(ref, patch, context, kube::DryRun::No, subresource);
+  patch.set("status", nullptr);
+  MIST_TRY(const Value bare, client.merge_patch(ref, patch, context, kube::DryRun::No, subresource));
+  Value owners = other_owners(there);
+  if (owners.is_null()) return {};
+  Value back = Value::object();
+  back["metadata"].set("managedFields", std::move(owners));
+  apply::pin(back, bare);
+  MIST_TRY_VOID(client.merge_patch(ref, back, context));
+  return {};
 }
 
 }  // namespace
@@ -25,12 +49,16 @@ Result<Value> put_status(kube::Client& client, const kube::ObjectRef& ref, const
   Value object = identity;
   object.set("status", status);
   const std::string subresource = ref.resource.has_status ? "status" : "";
-  auto applied = client.apply(
-      ref, object,
-      {.field_manager = fmt::format("{}-status", kManager), .force = true, .subresource = subresource},
-      context);
+  const auto apply = [&] {
+    return client.apply(
+        ref, object,
+        {.field_manager = fmt::format("{}-status", kManager), .force = true, .subresource = subresource},
+        context);
+  };
+  auto applied = apply();
   if (applied.ok() || !kube::is_live_unreadable(applied.error())) return applied;
-  return replace_status(client, ref, identity, status, subresource, context);
+  MIST_TRY_VOID(remove_status(client, ref, identity, subresource, context));
+  return apply();
 }
 
 }  // namespace mist::operator_

@@ -10,9 +10,9 @@
 
 namespace mist::operator_ {
 
-/// Applies `status`; where what is there is unreadable (kube::is_live_unreadable()), a merge patch puts
-/// `status` in its place. `identity`: apiVersion, kind, name and uid. Returns the answer. Errors: of the
-/// requests.
+/// Applies `status`; where what is there is unreadable (kube::is_live_unreadable()), a merge patch removes
+/// that before, so that for a moment there is none. `identity`: apiVersion, kind, name and uid. Returns the
+/// answer. Errors: of the requests.
 Result<Value> put_status(kube::Client& client, const kube::ObjectRef& ref, const Value& identity,
                          const Value& status, const Context& context);
 

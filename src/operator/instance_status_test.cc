@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "testing/api_refusal.h"
 #include "testing/fake_cluster.h"
 #include "testing/yaml.h"
 
@@ -20,16 +19,16 @@ class InstanceStatusTest : public ::testing::Test {
                       "spec: {size: 1}}"));
     cluster_.set_status({{"example.com", "App"}, "default", "web"},
                         testing::yaml("{tables: 3, gone: x, conditions: [{type: Ready, status: 'True'}]}"));
-    cluster_.set_before([this](const testing::FakeCall& call) -> std::optional<Error> {
-      if (call.verb != "apply" || !there().at_path({"status", "tables"})->is_number()) return std::nullopt;
-      return testing::api_refusal(ErrorKind::Invalid, "cannot apply",
-                                  "failed to create typed live object (default/web; example.com/v1, "
-                                  "Kind=App): .status.tables: expected string, got "
-                                  "&value.valueUnstructured{Value:3}");
-    });
+    refuse_numbers();
     identity_ =
         testing::yaml("{apiVersion: example.com/v1, kind: App, metadata: {name: web, namespace: default}}");
     identity_["metadata"].set("uid", there().string_at({"metadata", "uid"}));
+  }
+  void refuse_numbers() {
+    cluster_.set_unreadable([](const Value& live) {
+      const Value* const tables = live.at_path({"status", "tables"});
+      return tables != nullptr && tables->is_number();
+    });
   }
   Value there() const { return *cluster_.find("App.example.com", "default", "web"); }
   Result<Value> put(const Value& status) {
@@ -49,8 +48,26 @@ TEST_F(InstanceStatusTest, IsReplacedWhereTheOneThatIsThereDoesNotFitTheCrdAnyMo
     ASSERT_TRUE(answer.ok()) << answer.error().to_line();
     EXPECT_EQ(*there().find("status"), status) << has_status;
     EXPECT_EQ(*there().at_path({"spec", "size"}), Value(1));
+    // It is applied, so that what isn't said any more goes.
+    ASSERT_TRUE(put(testing::yaml("{tables: three}")).ok());
+    EXPECT_EQ(*there().find("status"), testing::yaml("{tables: three}")) << has_status;
     cluster_.drop({{"example.com", "App"}, "default", "web"});
   }
+}
+
+// Others who applied the object's fields can still remove them.
+TEST_F(InstanceStatusTest, IsReplacedWithoutTakingFieldsFromTheirOwners) {
+  make(true);
+  Value app = testing::yaml(
+      "{apiVersion: example.com/v1, kind: App, metadata: {name: web, namespace: default}, "
+      "spec: {color: red}}");
+  cluster_.set_unreadable({});
+  ASSERT_TRUE(cluster_.apply({app_, "default", "web"}, app, {.field_manager = "argocd"}, Context()).ok());
+  refuse_numbers();
+  ASSERT_TRUE(put(testing::yaml("{tables: three}")).ok());
+  app.erase("spec");
+  ASSERT_TRUE(cluster_.apply({app_, "default", "web"}, app, {.field_manager = "argocd"}, Context()).ok());
+  EXPECT_EQ(*there().find("spec"), testing::yaml("{size: 1}"));
 }
 
 TEST_F(InstanceStatusTest, OfAnotherObjectOfThatNameStays) {

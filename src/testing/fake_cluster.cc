@@ -156,6 +156,10 @@ void FakeCluster::set_instant_controllers(bool on) {
   const std::lock_guard lock(state_->mutex);
   state_->store.instant_controllers = on;
 }
+void FakeCluster::set_unreadable(std::function<bool(const Value& live)> unreadable) {
+  const std::lock_guard lock(state_->mutex);
+  state_->store.unreadable = std::move(unreadable);
+}
 void FakeCluster::set_establish_crds(bool on) {
   const std::lock_guard lock(state_->mutex);
   state_->store.establish_crds = on;
@@ -437,7 +441,8 @@ Result<Value> FakeCluster::apply(const ObjectRef& ref, const Value& object, cons
                                                               {.manager = options.field_manager,
                                                                .operation = "Apply",
                                                                .force = options.force,
-                                                               .dry_run = dry_run}));
+                                                               .dry_run = dry_run,
+                                                               .subresource = options.subresource}));
                    return state_->twins.empty() ? stored : in_version(std::move(stored), ref.resource);
                  });
 }
@@ -449,7 +454,8 @@ Result<Value> FakeCluster::merge_patch(const ObjectRef& ref, const Value& patch,
   return perform({.verb = "patch", .key = key, .dry_run = dry}, context, [&]() -> Result<Value> {
     MIST_TRY(const FakeKind* kind, served_kind(ref.resource, "patch", key));
     if (subresource == "status")
-      return state_->store.patch_status(state_->storage(*kind), state_->stored(key), patch);
+      return state_->store.patch_status(state_->storage(*kind), state_->stored(key), patch,
+                                        {.manager = user_, .dry_run = dry});
     return state_->store.merge_patch(state_->storage(*kind), state_->stored(key), patch,
                                      {.manager = user_, .dry_run = dry});
   });

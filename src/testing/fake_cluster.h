@@ -75,6 +75,9 @@ class FakeCluster final : public kube::Client {
   /// A deleted Namespace stays Terminating until finish_namespaces(). Off at first.
   void set_hold_namespaces(bool on);
 
+  /// FakeStore::unreadable. None at first.
+  void set_unreadable(std::function<bool(const Value& live)> unreadable);
+
   // Behind the API's back: not logged, no faults, no preconditions.
   /// Creates or replaces; `manager` owns what changes. Returns what is stored. A defect if the kind is
   /// unknown or the server would refuse the body.

@@ -64,6 +64,16 @@ std::string qualified(const FakeKind& kind, std::string_view name) {
                      name);
 }
 
+// The part of an object that counts when its status is written.
+Value status_alone(const Value& object) {
+  Value part = Value::object();
+  for (const std::string_view field : {"apiVersion", "kind", "status"})
+    if (const Value* there = object.find(field)) part.set(field, *there);
+  for (const std::string_view field : {"name", "namespace"})
+    if (const Value* there = object.at_path({"metadata", field})) part["metadata"].set(field, *there);
+  return part;
+}
+
 Value without_metadata_and_status(Value object) {
   object.erase("metadata");
   object.erase("status");
@@ -248,7 +258,7 @@ Result<Value> FakeStore::update(const FakeKind& kind, const ObjectKey& key, Valu
   const auto given = managers_of(object);
   if (!given.empty()) set_managers(before, given);
   const bool forgets = given.size() == 1 && given[0].name.empty();  // managedFields: [{}]
-  if (forgets)
+  if (forgets || is_unreadable(*live))
     object["metadata"].erase("managedFields");
   else
     take_ownership(before, object, writer.manager, "", timestamp());
@@ -267,16 +277,22 @@ Result<Value> FakeStore::merge_patch(const FakeKind& kind, const ObjectKey& key,
   return update(kind, key, std::move(object), writer);
 }
 
-Result<Value> FakeStore::patch_status(const FakeKind& kind, const ObjectKey& key, const Value& patch) {
+Result<Value> FakeStore::patch_status(const FakeKind& kind, const ObjectKey& key, const Value& patch,
+                                      const Writer& writer) {
   const Value* live = find(key);
   if (live == nullptr)
     return fake_answer(ErrorKind::NotFound, "patch", key, qualified(kind, key.name) + " not found");
   MIST_TRY_VOID(check_preconditions(kind, key, live, patch));
+  Value patched = *live;
+  patch_value(patched, patch);
   Value object = *live;
-  patch_value(object, patch);
-  const Value* status = object.find("status");
-  MIST_TRY_VOID(set_status(key, status == nullptr ? Value::object() : *status));
-  return *find(key);
+  object.erase("status");
+  if (const Value* status = patched.find("status")) object.set("status", *status);
+  if (is_unreadable(*live))
+    object["metadata"].erase("managedFields");
+  else
+    take_ownership(*live, object, writer.manager, "status", timestamp());
+  return commit_change(kind, key, std::move(object), writer.dry_run);
 }
 
 Result<Value> FakeStore::apply(const FakeKind& kind, const ObjectKey& key, Value object,
@@ -287,7 +303,16 @@ Result<Value> FakeStore::apply(const FakeKind& kind, const ObjectKey& key, Value
     return fake_answer(ErrorKind::Invalid, "apply", key, "metadata.managedFields must be nil");
   const Value* live = find(key);
   MIST_TRY_VOID(check_preconditions(kind, key, live, object));
-  if (kind.status_subresource) object.erase("status");
+  if (live != nullptr && is_unreadable(*live))
+    return fake_answer(ErrorKind::Invalid, "apply", key,
+                       "failed to create typed live object: .status: it doesn't have the type of the schema");
+  const bool is_of_status = writer.subresource == "status";
+  if (is_of_status && live == nullptr)
+    return fake_answer(ErrorKind::NotFound, "apply", key, qualified(kind, key.name) + " not found");
+  if (is_of_status)
+    object = status_alone(object);
+  else if (kind.status_subresource)
+    object.erase("status");
   for (const std::string_view field : {"resourceVersion", "uid", "generation", "creationTimestamp"})
     object["metadata"].erase(field);
 
@@ -309,7 +334,7 @@ Result<Value> FakeStore::apply(const FakeKind& kind, const ObjectKey& key, Value
     take_ownership(Value::object(), owned, "before-first-apply", "", timestamp());
     managers = managers_of(owned);
   }
-  Manager& own = manager_named(managers, writer.manager, "Apply", "");
+  Manager& own = manager_named(managers, writer.manager, "Apply", writer.subresource);
   std::vector<std::pair<const Manager*, FieldSet>> conflicts;
   FieldSet kept = applied;
   for (Manager& other : managers) {

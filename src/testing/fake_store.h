@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -44,8 +45,11 @@ class FakeStore {
   FakeStore();
 
   // Settings, read at each write.
-  bool establish_crds = true;        ///< CRDs become Established, and served, at once
-  bool hold_namespaces = false;      ///< deleted namespaces stay Terminating until finish_namespaces()
+  bool establish_crds = true;    ///< CRDs become Established, and served, at once
+  bool hold_namespaces = false;  ///< deleted namespaces stay Terminating until finish_namespaces()
+  /// Objects that don't have the types of their schema any more. As the server does, an apply fails then, and
+  /// other writes forget who owns which fields.
+  std::function<bool(const Value&)> unreadable = {};
   bool instant_controllers = false;  ///< workloads become ready, Jobs complete, as soon as they are written
 
   const FakeKind* find_kind(const GroupKind& kind) const;
@@ -66,6 +70,7 @@ class FakeStore {
     std::string operation = "Update";  ///< or "Apply"
     bool force = false;
     bool dry_run = false;
+    std::string subresource = {};  ///< of an apply: "status", or empty
   };
   Result<Value> create(const FakeKind& kind, const ObjectKey& key, Value object, const Writer& writer);
   Result<Value> update(const FakeKind& kind, const ObjectKey& key, Value object, const Writer& writer);
@@ -73,7 +78,8 @@ class FakeStore {
   Result<Value> merge_patch(const FakeKind& kind, const ObjectKey& key, const Value& patch,
                             const Writer& writer);
   /// Of the status subresource: nothing else of the patch counts.
-  Result<Value> patch_status(const FakeKind& kind, const ObjectKey& key, const Value& patch);
+  Result<Value> patch_status(const FakeKind& kind, const ObjectKey& key, const Value& patch,
+                             const Writer& writer);
   Result<Value> remove(const FakeKind& kind, const ObjectKey& key, const kube::DeleteOptions& options);
   Status set_status(const ObjectKey& key, Value status);
   /// Without finalizers, preconditions or collection of dependents.
@@ -81,6 +87,7 @@ class FakeStore {
   void finish_namespaces();
 
  private:
+  bool is_unreadable(const Value& live) const { return unreadable && unreadable(live); }
   Status check_body(const FakeKind& kind, const ObjectKey& key, Value& object) const;
   Status check_namespace(const FakeKind& kind, const ObjectKey& key) const;
   Status check_size(const ObjectKey& key, const Value& object) const;
