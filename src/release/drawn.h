@@ -42,8 +42,8 @@ struct Drawn {
   /// Fields that hold what a Secret held that the package looked up in the cluster.
   std::vector<DrawnField> looked_up = {};
   std::vector<Asked> asked = {};
-  /// Each chart of a kustomization drew from a seed of its own, and not from the package's, as in older
-  /// records. Only where `unnamed`.
+  /// Each chart of a kustomization draws from a seed of its own, and not from the package's, as in the
+  /// records of an older mistctl. Also where nothing was drawn: the next revision draws in the same way.
   bool own_chart_seeds = false;
 
   /// Nothing worth recording.

@@ -134,11 +134,12 @@ LookupGrants granted(const RenderChoices& choices, const release::Revision* stor
   return grants;
 }
 
-// As the release's values were drawn: they are in the cluster. One that drew nothing yet has none to keep.
+// As the release's values were drawn: they are in the cluster. The last revision alone doesn't say whether
+// one before it drew something, so how it would have drawn counts.
 bool charts_share_seed(const ReleaseFacts& release) {
   const release::Revision* const before = release.deployed != nullptr ? release.deployed : release.stored;
   if (before == nullptr) return release.birth.charts_share_seed;
-  return before->drawn.unnamed && !before->drawn.own_chart_seeds;
+  return !before->drawn.own_chart_seeds;
 }
 
 }  // namespace
@@ -211,7 +212,7 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
   result.objects = std::move(rendered.objects);
   result.message = std::move(rendered.message);
   result.drawn.unnamed = rendered.drawn != 0;
-  result.drawn.own_chart_seeds = result.drawn.unnamed && !job->request.charts_share_seed;
+  result.drawn.own_chart_seeds = !job->request.charts_share_seed;
   for (const auto& [name, secret] : rendered.secrets) result.drawn.secrets.push_back(name);
   for (const package::Exchange& each : rendered.asked)
     result.drawn.asked.push_back({each.operation, each.digest.str()});

@@ -74,13 +74,27 @@ TEST(RenderRequests, ChartsDrawAsTheyDidForTheRelease) {
   facts.birth.charts_share_seed = true;
   EXPECT_TRUE(shared()) << "a new release of an older seed file";
   facts.deployed = facts.stored = &before;
-  EXPECT_FALSE(shared()) << "it drew nothing that could change";
+  EXPECT_TRUE(shared()) << "it drew nothing, and a revision before it may have";
   before.drawn.unnamed = true;
   EXPECT_TRUE(shared()) << "of an older mistctl";
   facts.deployed = nullptr;
   EXPECT_TRUE(shared()) << "its first install failed";
   before.drawn.own_chart_seeds = true;
   EXPECT_FALSE(shared());
+  before.drawn.unnamed = false;
+  EXPECT_FALSE(shared()) << "it drew nothing";
+}
+
+TEST_F(ReleaseRenderers, ChartsDrawInOneWayAlsoAfterARevisionThatDrewNothing) {
+  const ReleaseRenderer once(renderer(), AssumedCluster{});
+  facts.deployed = facts.stored = &deployed;
+  for (const bool shared : {true, false}) {
+    deployed.drawn.own_chart_seeds = !shared;
+    const auto next = once.render(one_config_map(), Value::object(), {}, facts, Context());
+    ASSERT_TRUE(next.ok()) << next.error().to_line();
+    EXPECT_FALSE(next->drawn.anything());
+    EXPECT_EQ(next->drawn.own_chart_seeds, !shared);
+  }
 }
 
 TEST(RenderRequests, SayWhatTheReleaseIs) {

@@ -241,6 +241,22 @@ def charts_of_a_kustomization_have_passwords_of_their_own(t):
 
 
 @test
+def charts_draw_as_before_after_a_revision_that_drew_nothing(t):
+    package = drawing_charts(t)
+    quiet = t.files("quiet", {"kustomization.yaml": "resources: [map.yaml]\n",
+                              "map.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: quiet}}\n"})
+    # As of an older mistctl, and as of this one.
+    for release, flags, different in (("old", ["--seed-file", t.file("seed", SEED)], 1), ("new", [], 3)):
+        t.run("install", release, "-p", package, *flags)
+        before = [data(t, name)["password"] for name in ("one", "two", "three")]
+        equal(len(set(before)), different, f"passwords of {release}")
+        t.run("upgrade", release, "-p", quiet)
+        t.run("upgrade", release, "-p", package)
+        equal([data(t, name)["password"] for name in ("one", "two", "three")], before, f"passwords of {release} again")
+        t.run("uninstall", release, "--yes")
+
+
+@test
 def rotation_gives_the_charts_of_an_older_release_seeds_of_their_own(t):
     package = drawing_charts(t)
     names = ("one", "two", "three")

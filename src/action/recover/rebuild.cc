@@ -70,6 +70,21 @@ std::vector<release::RenderedObject> applied_objects(const Labelled& labelled) {
   return objects;
 }
 
+// Whether each chart draws from a seed of its own from here on. `good`: what is recorded again. Where no
+// revision tells, a release of a time without seals is an older mistctl's, which let them share one.
+bool own_chart_seeds(const Environment& environment, const ReleaseState& state,
+                     const std::optional<Revision>& good, const std::vector<RevisionSummary>& kept,
+                     const Context& context) {
+  if (!state.anchor) return true;
+  if (good) return good->drawn.own_chart_seeds;
+  release::Store store(environment.client);
+  for (const RevisionSummary& summary : kept | std::views::reverse) {
+    const auto revision = store.read_revision(*state.anchor, summary.number, context);
+    if (revision.ok() && *revision) return (*revision)->drawn.own_chart_seeds;
+  }
+  return state.anchor->seals.needed();
+}
+
 // The objects may outlive the namespace of the record. A caller that may not look at it may still write.
 Status check_namespace(const Environment& environment, const ReleaseId& id, const Context& context) {
   const kube::ResourceInfo namespaces{{"", "v1", "Namespace"}, "namespaces", false, {}};
@@ -145,6 +160,9 @@ Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState st
   plan.revision.description =
       fmt::format("recorded from the labels of {}", plural(labelled.items.size(), "object"));
   plan.new_seed = !seen.anchor || seen.anchor->seed.reveal().empty();
+  // With a new seed everything is drawn anew.
+  plan.revision.drawn.own_chart_seeds =
+      plan.new_seed || own_chart_seeds(environment, seen, good, kept, context);
   plan.new_key = !seen.anchor || (seen.anchor->seals.needed() && !seen.anchor->seals.has_key());
   plan.needed = plan.new_seed || plan.new_key || seen.deployed_lost || !seen.damaged.empty() ||
                 !plan.discovered.empty() || !seen.anchor->damage.empty();

@@ -251,6 +251,30 @@ TEST_F(RebuildTest, ALostSeedIsDrawnAnewOnlyWhenThatIsAskedFor) {
   EXPECT_THAT(now().anchor->damage, IsEmpty());
 }
 
+TEST_F(RebuildTest, FromLabelsKeepsHowChartsDrewWhereARevisionTells) {
+  install();
+  ASSERT_TRUE(upgrade_now(map("one")).ok());
+  damage("mistletoe.web.v1");
+  ASSERT_TRUE(from_labels().ok());
+  EXPECT_FALSE(now().deployed->drawn.own_chart_seeds) << "as v0 says";
+}
+
+TEST_F(RebuildTest, FromLabelsLetsEachChartDrawFromItsOwnSeedWhereNoneTells) {
+  install();
+  damage("mistletoe.web.v0");
+  ASSERT_TRUE(from_labels().ok());
+  EXPECT_TRUE(now().deployed->drawn.own_chart_seeds);
+}
+
+TEST_F(RebuildTest, WithANewSeedEachChartDrawsFromItsOwn) {
+  install();
+  Value anchor = secret("mistletoe.web");
+  anchor["data"].erase("seed");
+  cluster.put(anchor);
+  ASSERT_TRUE(from_labels().ok());
+  EXPECT_TRUE(now().deployed->drawn.own_chart_seeds);
+}
+
 // An object that a stopped process sent too late, or that somebody copied with its marks.
 TEST_F(RebuildTest, WhatNoRecordNamesIsReportedAndTakenUp) {
   install();
