@@ -22,7 +22,11 @@ constexpr std::array<std::string_view, 21> kCelWords{
     "continue", "else",    "for",       "function", "if",  "import", "let",
     "loop",     "package", "namespace", "return",   "var", "void",   "while"};
 
-using FieldSteps = std::vector<std::string>;
+struct FieldStep {
+  std::string name;
+  bool is_nullable = false;
+};
+using FieldSteps = std::vector<FieldStep>;
 
 Value::Array rules_of(const Value& schema) {
   const Value* rules = schema.find(kRules);
@@ -103,58 +107,85 @@ std::string cel_name(std::string_view name) {
   return escaped;
 }
 
-// "has(self.a) && has(self.a.b)"; empty: no rule can say it.
+// "has(self.a) && dyn(self.a) != null && has(self.a.b)"; empty: no rule can say it. CEL compares only what
+// may be null by its type with null, and a schema that says nullable doesn't tell it that.
 std::string has_all(std::string_view from, const FieldSteps& path) {
   std::string words, place(from);
-  for (const std::string& each : path) {
-    const std::string name = cel_name(each);
+  for (const FieldStep& each : path) {
+    const std::string name = cel_name(each.name);
     if (name.empty()) return {};
     place += "." + name;
     words += fmt::format("{}has({})", words.empty() ? "" : " && ", place);
+    if (each.is_nullable) words += fmt::format(" && dyn({}) != null", place);
   }
   return words;
 }
 
+std::string shown(const FieldSteps& path) {
+  std::string words;
+  for (const FieldStep& each : path) words += (words.empty() ? "" : ".") + each.name;
+  return words;
+}
+
+bool is_unchanged(const Value& schema) {
+  const Value::Array rules = rules_of(schema);
+  return std::ranges::any_of(rules,
+                             [](const Value& rule) { return rule.string_at("rule") == kUnchangedRule; });
+}
+
 // The fields within `schema` that can't be changed, as far as rules of it can name them.
 std::vector<FieldSteps> unchanged_in(const Value& schema) {
+  if (is_unchanged(schema)) return {FieldSteps()};
   std::vector<FieldSteps> found;
-  const auto is_unchanged = [](const Value& rule) { return rule.string_at("rule") == kUnchangedRule; };
-  if (std::ranges::any_of(rules_of(schema), is_unchanged)) found.emplace_back();
   const Value* fields = fields_of(schema);
-  if (!found.empty() || fields == nullptr || schema.is_true_at("nullable")) return found;
+  if (fields == nullptr) return found;
   for (const Value::Member& each : fields->as_object())
     for (const FieldSteps& rest : unchanged_in(each.value)) {
-      FieldSteps path{each.key};
+      FieldSteps path{{each.key, each.value.is_true_at("nullable")}};
       path.insert(path.end(), rest.begin(), rest.end());
       found.push_back(std::move(path));
     }
   return found;
 }
 
-// The server skips a rule about the value before where there is none, or none any more: a field that was
-// removed could be set anew. So the record around it, and each around that, has to see to it.
+// The server skips a rule about the value before where there is none, or none any more, or null: a field that
+// was removed could be set anew. So the record around it, and each around that, has to see to it.
 void keep_unchanged(Value& schema, const std::string& path, std::vector<SchemaPlace>& unasked) {
   const Value* fields = fields_of(schema);
   if (fields == nullptr) return;
   Value::Array rules = rules_of(schema);
   const std::size_t before = rules.size();
   for (const Value::Member& each : fields->as_object()) {
-    if (is_always_there(schema, each)) continue;
+    const bool is_nullable = each.value.is_true_at("nullable");
+    if (is_always_there(schema, each) && !is_nullable) continue;
     for (const FieldSteps& rest : unchanged_in(each.value)) {
-      FieldSteps place{each.key};
+      FieldSteps place{{each.key, is_nullable}};
       place.insert(place.end(), rest.begin(), rest.end());
       const std::string was = has_all("oldSelf", place), is = has_all("self", place);
-      const std::string shown = join(place, ".");
+      const bool is_one = place.size() == 1 && !is_nullable;
       if (was.empty()) {
-        unasked.push_back({path + "." + shown, "that it can't be removed"});
+        unasked.push_back(
+            {path + "." + shown(place), "that it can't be removed; the operator can't check that either"});
         continue;
       }
-      rules.push_back(Value::object({{"rule", place.size() == 1 ? fmt::format("!{} || {}", was, is)
-                                                                : fmt::format("!({}) || ({})", was, is)},
-                                     {"message", fmt::format("{} can't be removed once it is set", shown)}}));
+      rules.push_back(Value::object(
+          {{"rule", is_one ? fmt::format("!{} || {}", was, is) : fmt::format("!({}) || ({})", was, is)},
+           {"message", fmt::format("{} can't be removed once it is set", shown(place))}}));
     }
   }
   if (rules.size() > before) schema.set(kRules, Value(std::move(rules)));
+}
+
+// No rule can go through the entries of before: one that is gone may come again with other values.
+void note_unkept_entries(const Value& schema, const std::string& path, std::vector<SchemaPlace>& unasked) {
+  const auto note = [&](const Value* entry, std::string_view step) {
+    if (entry != nullptr && entry->is_object() && !unchanged_in(*entry).empty())
+      unasked.push_back(
+          {fmt::format("{}{}", path, step),
+           "that an entry can't be removed and made anew; the operator can't check that either"});
+  };
+  note(schema.find("additionalProperties"), ".*");
+  if (schema.string_at(kListKind) == "map") note(schema.find("items"), "[]");
 }
 
 void fill_default(Value& schema) {
@@ -166,16 +197,19 @@ void fill_default(Value& schema) {
   }
 }
 
-// Those within it before it.
-void structure(Value& schema, const std::string& path, std::vector<SchemaPlace>& unasked) {
+// Those within it before it. `is_kept`: something around it can't be changed as a whole.
+void structure(Value& schema, const std::string& path, bool is_kept, std::vector<SchemaPlace>& unasked) {
   if (!schema.is_object()) return;
+  is_kept = is_kept || is_unchanged(schema);
   give_types(schema);
   choose_keywords(schema, path, unasked);
-  if (Value* items = schema.find("items")) structure(*items, path + "[]", unasked);
-  if (Value* others = schema.find("additionalProperties")) structure(*others, path + ".*", unasked);
+  if (Value* items = schema.find("items")) structure(*items, path + "[]", is_kept, unasked);
+  if (Value* others = schema.find("additionalProperties")) structure(*others, path + ".*", is_kept, unasked);
   if (Value* fields = fields_of(schema))
-    for (Value::Member& each : fields->as_object()) structure(each.value, path + "." + each.key, unasked);
+    for (Value::Member& each : fields->as_object())
+      structure(each.value, path + "." + each.key, is_kept, unasked);
   keep_unchanged(schema, path, unasked);
+  if (!is_kept) note_unkept_entries(schema, path, unasked);
   fill_default(schema);
 }
 
@@ -235,7 +269,7 @@ class Refusals {
 
 std::vector<SchemaPlace> make_structural(Value& schema) {
   std::vector<SchemaPlace> unasked;
-  structure(schema, "", unasked);
+  structure(schema, "", false, unasked);
   return unasked;
 }
 

@@ -9,6 +9,7 @@ namespace mist::blueprint {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::yaml;
 
@@ -69,6 +70,58 @@ properties:
   for (const Value& each : schema.find("x-kubernetes-validations")->as_array())
     EXPECT_TRUE(keeps_unchanged(each));
   EXPECT_FALSE(asks_of_empty(schema)) << "there is no value before a default";
+}
+
+// The server skips the rule of a value that is null.
+TEST(StructuralSchema, NullIsNoWayToChangeAFieldThatCannotBeChanged) {
+  const Value schema = structural(R"(
+type: object
+required: [name]
+properties:
+  name: {type: string, nullable: true, x-kubernetes-validations: [{rule: self == oldSelf}]}
+  disk:
+    type: object
+    nullable: true
+    properties: {class: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}}
+)");
+  EXPECT_EQ(*schema.find("x-kubernetes-validations"), yaml(R"(
+- rule: '!(has(oldSelf.name) && dyn(oldSelf.name) != null) || (has(self.name) && dyn(self.name) != null)'
+  message: name can't be removed once it is set
+- rule: '!(has(oldSelf.disk) && dyn(oldSelf.disk) != null && has(oldSelf.disk.class)) || (has(self.disk) && dyn(self.disk) != null && has(self.disk.class))'
+  message: disk.class can't be removed once it is set
+)"));
+  for (const Value& each : schema.find("x-kubernetes-validations")->as_array())
+    EXPECT_TRUE(keeps_unchanged(each));
+}
+
+TEST(StructuralSchema, SaysThatEntriesWhichCannotBeChangedCanBeMadeAnew) {
+  constexpr std::string_view kFixed = "{type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}";
+  const auto places = [](const std::string& text) {
+    Value schema = yaml(text);
+    std::vector<std::string> found;
+    for (const SchemaPlace& each : make_structural(schema)) {
+      EXPECT_THAT(each.what, HasSubstr("an entry can't be removed and made anew"));
+      found.push_back(each.path);
+    }
+    return found;
+  };
+  EXPECT_THAT(
+      places(fmt::format("{{type: object, properties: {{m: {{type: object, additionalProperties: {{type: "
+                         "object, properties: {{a: {}}}}}}}}}}}",
+                         kFixed)),
+      ElementsAre(".m.*"));
+  const std::string list = fmt::format(
+      "type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {{type: object, "
+      "required: "
+      "[k], properties: {{k: {{type: string}}, v: {}}}}}",
+      kFixed);
+  EXPECT_THAT(places(fmt::format("{{type: object, properties: {{l: {{{}}}}}}}", list)), ElementsAre(".l[]"));
+  EXPECT_THAT(
+      places(fmt::format("{{type: object, required: [l], properties: {{l: {{{}, x-kubernetes-validations: "
+                         "[{{rule: self == oldSelf}}]}}}}}}",
+                         list)),
+      IsEmpty())
+      << "the list can't be changed at all";
 }
 
 TEST(StructuralSchema, ADefaultThatRulesAreHeldAgainstIsWhole) {
