@@ -24,7 +24,7 @@ enum class CrdMode : std::uint8_t {
   Publish,  ///< a person, from the ConfigMap that the operator writes
 };
 
-/// What is known of a blueprint's revision beside its text.
+/// Whether a blueprint's revision is used already.
 enum class Standing : std::uint8_t {
   New,
   InForce,  ///< instances are served by it: what older operators took is no reason to stop that
