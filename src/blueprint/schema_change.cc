@@ -31,7 +31,7 @@ constexpr std::array<Bound, 8> kBounds{{{"minimum", true},
 // Where any other value is another meaning.
 constexpr std::array<std::string_view, 7> kExact{"pattern", "format", "multipleOf", "not",
                                                  "allOf",   "anyOf",  "oneOf"};
-constexpr std::string_view kListType = "x-kubernetes-list-type", kMapKeys = "x-kubernetes-list-map-keys";
+constexpr std::string_view kListType = "x-kubernetes-list-type", kListKeys = "x-kubernetes-list-map-keys";
 constexpr std::string_view kAtomic = "atomic";
 
 bool holds(const Value* list, const Value& item) {
@@ -89,7 +89,7 @@ struct Difference {
   bool is_late = false;  // operators before this one didn't look for it
 };
 
-std::vector<std::string> words_of(const std::vector<Difference>& differences) {
+std::vector<std::string> in_words(const std::vector<Difference>& differences) {
   std::vector<std::string> words;
   for (const Difference& each : differences) words.push_back(each.words);
   return words;
@@ -130,7 +130,7 @@ class Comparer {
     const Value was = list_type_of(before), is = list_type_of(after);
     const bool is_atomic = is == Value(kAtomic);
     if (is_atomic && (asks_ == Asks::Types || asks_ == Asks::Fields)) return;
-    if (was == is) return compare_exact(kMapKeys, before, after, path);
+    if (was == is) return compare_exact(kListKeys, before, after, path);
     const bool was_late = std::exchange(is_late_, is_late_ || after.find(kListType) == nullptr);
     say(path, fmt::format("its {} becomes {}", kListType, is_atomic ? kAtomic : encoding::to_json(is)));
     is_late_ = was_late;
@@ -308,7 +308,7 @@ std::vector<Difference> compared(Asks asks, const Value& before, const Value& af
 std::vector<std::string> unreadable_status(const Value& live, const Value& next) {
   const Value before = status_in(live), after = status_in(next);
   if (before.is_null() || after.is_null()) return {};
-  return words_of(compared(Asks::Types, before, after, ".status"));
+  return in_words(compared(Asks::Types, before, after, ".status"));
 }
 
 // Why the operator can't write the status that a blueprint's CRD has.
@@ -370,7 +370,7 @@ std::vector<Difference> all_misfits(const Value& live, const Value& wanted) {
 }  // namespace
 
 std::vector<std::string> narrowings(const Value& before, const Value& after, std::string_view path) {
-  return words_of(compared(Asks::All, before, after, path));
+  return in_words(compared(Asks::All, before, after, path));
 }
 
 std::vector<std::string> schema_differences(const Value& a, const Value& b, std::string_view path) {
@@ -404,7 +404,7 @@ std::vector<std::string> breaking_changes(const Value& live, const Value& next) 
 }
 
 std::vector<std::string> misfits(const Value& live, const Value& wanted) {
-  return words_of(all_misfits(live, wanted));
+  return in_words(all_misfits(live, wanted));
 }
 
 std::vector<std::string> misfits_in_force(const Value& live, const Value& wanted,

@@ -121,7 +121,7 @@ std::string has_all(std::string_view from, const FieldSteps& path) {
   return words;
 }
 
-std::string shown(const FieldSteps& path) {
+std::string as_path(const FieldSteps& path) {
   std::string words;
   for (const FieldStep& each : path) words += (words.empty() ? "" : ".") + each.name;
   return words;
@@ -165,12 +165,12 @@ void keep_unchanged(Value& schema, const std::string& path, std::vector<SchemaPl
       const bool is_one = place.size() == 1 && !is_nullable;
       if (was.empty()) {
         unasked.push_back(
-            {path + "." + shown(place), "that it can't be removed; the operator can't check that either"});
+            {path + "." + as_path(place), "that it can't be removed; the operator can't check that either"});
         continue;
       }
       rules.push_back(Value::object(
           {{"rule", is_one ? fmt::format("!{} || {}", was, is) : fmt::format("!({}) || ({})", was, is)},
-           {"message", fmt::format("{} can't be removed once it is set", shown(place))}}));
+           {"message", fmt::format("{} can't be removed once it is set", as_path(place))}}));
     }
   }
   if (rules.size() > before) schema.set(kRules, Value(std::move(rules)));
