@@ -5,7 +5,9 @@
 #include <regex>
 
 #include "apimachinery/object.h"
+#include "base/fs.h"
 #include "encoding/yaml.h"
+#include "testing/source_dir.h"
 #include "testing/yaml.h"
 
 namespace mist::releases {
@@ -184,6 +186,14 @@ TEST(ReleaseResource, DefinitionRefusesWhatTheReaderRefuses) {
   }
   EXPECT_TRUE(admits("allowLookupSecrets", "shop/db") && admits("allowLookupSecrets", "."));
   EXPECT_FALSE(admits("allowLookupSecrets", "shop/db/x") || admits("allowLookupSecrets", "A"));
+}
+
+// Else an operator that the package installs can't write its status.
+TEST(ReleaseResource, ThePackageOfTheOperatorHasTheSameDefinition) {
+  const auto packaged =
+      HostFileSystem().read(testing::source_dir() / "packages/mistletoe-operator/src/release.crd.yaml");
+  ASSERT_TRUE(packaged.ok()) << packaged.error().to_line();
+  EXPECT_EQ(*packaged, definition_text());
 }
 
 // The definition's text and the reader agree about defaults and words.
