@@ -6,6 +6,7 @@
 
 #include "base/context.h"
 #include "base/error.h"
+#include "base/utc_time.h"
 
 namespace mist {
 namespace {
@@ -68,8 +69,9 @@ std::optional<WallTime> parse_time(std::string_view text) {
                                          std::chrono::day(static_cast<unsigned>(number(8, 2)))};
   const int hour = number(11, 2), minute = number(14, 2), second = number(17, 2);
   if (!date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
-  return std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
-         std::chrono::seconds(second) + std::chrono::nanoseconds(nanos);
+  const std::chrono::sys_seconds at = std::chrono::sys_days(date) + std::chrono::hours(hour) +
+                                      std::chrono::minutes(minute) + std::chrono::seconds(second);
+  return nearest_time(at.time_since_epoch().count(), nanos);
 }
 
 std::string format_micro_time(WallTime time) {

@@ -28,6 +28,13 @@ TEST(Time, ReadsWhatItPrints) {
     EXPECT_EQ(parse_time(bad), std::nullopt) << bad;
 }
 
+// A trust root, a certificate or a token without an end has the year 9999, and Go's zero time is the year 1.
+TEST(Time, OutsideOfWhatAClockHoldsIsTheNearest) {
+  EXPECT_GT(parse_time("9999-12-31T23:59:59.999999999Z"), WallTime::max() - 1s);
+  EXPECT_GT(parse_time("2262-04-11T23:47:16.9Z"), WallTime::max() - 1s);
+  EXPECT_EQ(parse_time("0001-01-01T00:00:00Z"), WallTime());
+}
+
 TEST(Contexts, EndWhenOneOfTheirGuardsSaysSo) {
   bool mine = true, theirs = true;
   const auto guard = [](const bool& holds) {

@@ -291,6 +291,7 @@ TEST(ParseRfc3339, KnowsZonesAndFractions) {
   ASSERT_TRUE(expected);
   EXPECT_EQ(format_time(*expected), "2026-03-01T09:30:00Z");
   EXPECT_EQ(parse_rfc3339("2026-03-01T10:30:00+01:00"), expected);
+  EXPECT_GT(parse_rfc3339("9999-12-31T23:59:59Z"), expected) << "never";
   EXPECT_EQ(parse_rfc3339("2026-03-01t08:00:00.123456-01:30"), expected);
   for (const std::string_view bad :
        {"", "2026-03-01", "2026-02-30T00:00:00Z", "2026-03-01T09:30:00", "2026-03-01T09:30:00.Z",
