@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
 
 #include "releases/resource.h"
@@ -26,8 +27,9 @@ class ReleaseStatusWrite : public ::testing::Test {
   }
   // As the server answers an apply with a field that the schema lacks.
   void refuse(int times) {
-    cluster_.set_before([times](const testing::FakeCall& call) mutable -> std::optional<Error> {
-      if (call.verb != "apply" || times-- <= 0) return std::nullopt;
+    cluster_.set_before([left = std::make_shared<int>(times)](
+                            const testing::FakeCall& call) -> std::optional<Error> {
+      if (call.verb != "apply" || (*left)-- <= 0) return std::nullopt;
       return testing::api_refusal(ErrorKind::Invalid, "cannot apply",
                                   "failed to create typed patch object (default/web; mistletoe.dev/v1alpha1, "
                                   "Kind=Release): errors:\n  .status.attempt.message: field not declared in "
