@@ -252,7 +252,7 @@ class AccountGallery:
         for action, fields in forms:
             for name, value in fields.items():
                 browser.value(f"document.querySelector('form[action=\"{action}\"] [name={name}]').value = {value!r}")
-            browser.value(f"window.before = true; document.querySelector('form[action=\"{action}\"]').submit()")
+            browser.is_true(f"window.before = true; document.querySelector('form[action=\"{action}\"]').submit()")
             browser.wait("!window.before && document.readyState === 'complete'")
 
 

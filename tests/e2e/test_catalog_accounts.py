@@ -232,13 +232,13 @@ def a_real_browser_signs_in_at_a_catalog_and_its_pages_can_be_read_by_everybody(
 
     def arrives(heading):
         """At another page with that heading; on the way there may be none."""
-        t.kube.wait(f"the page {heading}", lambda: browser.value(
+        t.kube.wait(f"the page {heading}", lambda: browser.is_true(
             f"!window.before && document.readyState === 'complete' && document.querySelector('h1')?.textContent === {heading!r}"))
 
     def send(action, then, **fields):
         for name, value in fields.items():
             browser.value(f"document.querySelector('form[action=\"{action}\"] [name={name}]').value = {value!r}")
-        browser.value(f"window.before = true; document.querySelector('form[action=\"{action}\"] button').click()")
+        browser.is_true(f"window.before = true; document.querySelector('form[action=\"{action}\"] button').click()")
         arrives(then)
 
     def is_readable(what):

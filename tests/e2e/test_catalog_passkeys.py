@@ -56,7 +56,7 @@ class PasskeyCatalog:
         form = f"document.querySelector('form[action=\"{action}\"]')"
         for name, value in fields.items():
             self.browser.value(f"{form}.querySelector('[name={name}]').value = {value!r}")
-        self.browser.value(f"window.before = true; {form}.querySelector('{button}').click()")
+        self.browser.is_true(f"window.before = true; {form}.querySelector('{button}').click()")
 
     def sign_in(self, then):
         self.open("/login")
