@@ -173,8 +173,8 @@ Status Exchange::prepare() {
   curl_easy_setopt(easy_, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(easy_, CURLOPT_TCP_KEEPIDLE, 15L);
   curl_easy_setopt(easy_, CURLOPT_TCP_KEEPINTVL, 15L);
-  // Whenever the I/O thread says so.
-  curl_easy_setopt(easy_, CURLOPT_UPKEEP_INTERVAL_MS, 1L);
+  // Whenever the I/O thread says so: of a connection that is younger than this, libcurl sends no ping.
+  curl_easy_setopt(easy_, CURLOPT_UPKEEP_INTERVAL_MS, 0L);
   curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION,
                    static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
   // Rather wait for a connection that is being opened than open one more.
@@ -414,6 +414,7 @@ std::size_t Exchange::take_body(std::string_view piece) {
     const std::scoped_lock lock(mutex_);
     if (pieces_.size() >= kWindow) {
       paused_ = true;
+      held_ = true;
       return CURL_WRITEFUNC_PAUSE;
     }
     if (received_ == 0) head_ = response_;

@@ -97,6 +97,10 @@ class Exchange {
   std::optional<Link> http2_link() const;
   /// Its connection is being closed, as nothing came after a ping for so long.
   void note_hung(Duration silence) { hung_for_ = silence; }
+  /// libcurl reads nothing more for it until it is resumed, and sends nothing meanwhile, not even a ping.
+  bool is_held() const { return held_; }
+  void note_resumed() { held_ = false; }
+  bool went_by_http2() const { return by_http2_; }
   bool is_stream() const { return delivery_ == Delivery::Pieces; }
 
  private:
@@ -146,6 +150,7 @@ class Exchange {
   int sendings_ = 0;
   bool sent_now_ = false;
   bool by_http2_ = false;
+  bool held_ = false;
   std::optional<Duration> hung_for_;
   long long uploaded_ = 0;
 

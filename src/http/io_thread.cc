@@ -12,6 +12,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <map>
 #include <utility>
 
 namespace mist::http {
@@ -60,6 +61,14 @@ std::optional<Duration> silence_of(int fd) {
   if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
   return std::chrono::milliseconds(info.tcpi_last_data_recv);
 }
+
+// The connection of an exchange through which a queued ping gets out.
+std::optional<Exchange::Link> pingable_link(const Exchange& exchange) {
+  return exchange.is_held() ? std::nullopt : exchange.http2_link();
+}
+
+// Not only the exchange ended, but the connection.
+bool has_broken(CURLcode code) { return code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR; }
 
 bool initialise_libcurl() {
   static const bool ok = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
@@ -179,7 +188,9 @@ void IoThread::execute(const Command& command) {
       }
       break;
     case Verb::Resume:
-      if (running_.contains(exchange.get())) curl_easy_pause(exchange->easy(), CURLPAUSE_CONT);
+      if (!running_.contains(exchange.get())) break;
+      exchange->note_resumed();
+      curl_easy_pause(exchange->easy(), CURLPAUSE_CONT);
       break;
     case Verb::Drop:
       remove(exchange.get());
@@ -195,7 +206,10 @@ void IoThread::collect() {
     const CURLcode code = message->data.result;
     Exchange* exchange = nullptr;
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &exchange);
-    if (const std::shared_ptr<Exchange> owner = remove(exchange)) owner->finish(code);
+    if (const std::shared_ptr<Exchange> owner = remove(exchange)) {
+      if (owner->went_by_http2() && has_broken(code)) open_new_connections();
+      owner->finish(code);
+    }
   }
 }
 
@@ -214,6 +228,12 @@ void IoThread::limit_connections() {
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, connections);
 }
 
+// What is begun from now on is put on none of the connections that there are. libcurl itself keeps an HTTP/2
+// connection that broke, and takes it for a good one for another second.
+void IoThread::open_new_connections() {
+  curl_multi_setopt(multi_, CURLMOPT_NETWORK_CHANGED, static_cast<long>(CURLMNWC_CLEAR_CONNS));
+}
+
 // --- connections that hang
 //
 // TCP notices a peer that is gone, but not one on the way that acknowledges everything and passes on nothing.
@@ -224,6 +244,10 @@ void IoThread::check_connections() {
   if (running_.empty()) return;
   const SteadyTime now = std::chrono::steady_clock::now();
   if (now < next_check_) return;
+  if (std::exchange(ping_queued_, false)) {
+    next_check_ = now + ping_timeout_;
+    return;
+  }
   if (pinged_at_)
     end_hung();
   else if (ping())
@@ -233,31 +257,36 @@ void IoThread::check_connections() {
   next_check_ = now + ping_after_;
 }
 
-// Of a connection that no exchange uses, libcurl keeps the ping to itself until one does, so nothing follows
-// from the silence there.
+// libcurl only queues the ping. It goes out when libcurl next looks at an exchange on that connection that
+// isn't held, so that is done at once; without such an exchange, nothing follows from the silence.
 bool IoThread::ping() {
   for (const auto& [key, exchange] : running_)
-    if (const auto link = exchange->http2_link()) pinged_.insert(link->id);
+    if (const auto link = pingable_link(*exchange)) pinged_.insert(link->id);
   if (pinged_.empty()) return false;
   curl_easy_upkeep(running_.begin()->first->easy());
   pinged_at_ = std::chrono::steady_clock::now();
-  next_check_ = *pinged_at_ + ping_timeout_;
+  next_check_ = *pinged_at_;
+  ping_queued_ = true;
   return true;
 }
 
 void IoThread::end_hung() {
   const Duration since_ping = std::chrono::steady_clock::now() - *pinged_at_;
-  std::set<int> hung;
+  std::map<int, Duration> hung;
   for (const auto& [key, exchange] : running_) {
-    const auto link = exchange->http2_link();
+    const auto link = pingable_link(*exchange);
     if (!link || !pinged_.contains(link->id)) continue;
     const std::optional<Duration> silence = silence_of(link->fd);
-    if (!silence || *silence <= since_ping + kKernelTick) continue;
-    exchange->note_hung(*silence);
-    hung.insert(link->fd);
+    if (silence && *silence > since_ping + kKernelTick) hung.emplace(link->fd, *silence);
   }
-  // libcurl sees the end, fails what is left on it, and never uses it again.
-  for (const int fd : hung) ::shutdown(fd, SHUT_RDWR);
+  if (hung.empty()) return;
+  for (const auto& [key, exchange] : running_) {
+    const auto link = exchange->http2_link();
+    if (link && hung.contains(link->fd)) exchange->note_hung(hung.at(link->fd));
+  }
+  // libcurl sees the end, and fails what is left on it.
+  for (const auto& [fd, silence] : hung) ::shutdown(fd, SHUT_RDWR);
+  open_new_connections();
 }
 
 int IoThread::poll_milliseconds() const {

@@ -47,6 +47,7 @@ class IoThread {
   void collect();
   bool slept();
   void limit_connections();
+  void open_new_connections();
   /// Pings the connections that are in use, and ends those from which nothing came after the last ping.
   void check_connections();
   bool ping();
@@ -68,6 +69,7 @@ class IoThread {
   std::size_t streams_ = 0;                                           // the I/O thread's own; of running_
   std::set<std::int64_t> pinged_;        // the I/O thread's own; Exchange::Link::id
   std::optional<SteadyTime> pinged_at_;  // the I/O thread's own
+  bool ping_queued_ = false;             // the I/O thread's own; libcurl has the ping, the network not yet
   SteadyTime next_check_{};              // the I/O thread's own
   std::thread thread_;
 };

@@ -25,6 +25,9 @@ enum FrameType : unsigned char {
 };
 constexpr unsigned char kEndStream = 1, kAck = 1, kEndHeaders = 4, kPadded = 8;
 constexpr std::uint32_t kInternalError = 2, kRefusedStream = 7;
+// Both sides' frames are of this size at most, unless they agree on more.
+constexpr std::size_t kFrame = 16384;
+constexpr std::size_t kFilling = (std::size_t{1} << 20) + 4 * kFrame;
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 // HPACK: entry 8 of the static table is ":status: 200".
 constexpr std::string_view kStatus200 = "\x88";
@@ -103,10 +106,18 @@ class H2Server::Session {
     if (body.empty()) return ok(stream, "ok");
     if (body.starts_with("echo")) return ok(stream, body);
     if (body == "swallow") swallows_ = true;
+    if (body == "break") socket_.reset(), ended_ = true;
     if (body == "reset") socket_.send(frame(kReset, 0, stream, number(kInternalError)));
     if (body == "refuse") socket_.send(frame(kReset, 0, stream, number(kRefusedStream)));
-    if (body == "part")
+    if (body == "part") {
       socket_.send(frame(kHeaders, kEndHeaders, stream, kStatus200) + frame(kData, 0, stream, "part"));
+      part_ = stream;
+    }
+    if (body == "fill") {
+      for (std::size_t sent = 0; sent < kFilling; sent += kFrame)
+        socket_.send(frame(kData, 0, part_, std::string(kFrame, 'x')));
+      ok(stream, "filled");
+    }
     if (body == "goaway") {
       socket_.send(frame(kGoAway, 0, 0, number(stream - 2) + number(0)));
       ended_ = true;
@@ -127,6 +138,7 @@ class H2Server::Session {
   H2Server& server_;
   std::map<std::uint32_t, std::string> bodies_;
   std::vector<std::uint32_t> gathered_;
+  std::uint32_t part_ = 0;  // the last stream of a "part"
   bool ended_ = false;
   bool swallows_ = false;
 };

@@ -6,8 +6,10 @@
 //   "gather N"   200 once N requests of this connection wait together
 //   "hang"       no answer
 //   "part"       200, half of an answer, then silence
+//   "fill"       200, and more than a megabyte of the answer to "part"
 //   "swallow"    from now on everything of this connection is read, and nothing answered, not even a ping
 //   "reset"      RST_STREAM
+//   "break"      the TCP connection is reset
 //   "refuse"     RST_STREAM with REFUSED_STREAM: surely not acted on
 //   "goaway"     GOAWAY that excludes this request, then the connection ends
 //   ""           200 "ok"
