@@ -4,10 +4,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
+#include <stop_token>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "http/client.h"
+#include "testing/certificates.h"
 #include "testing/http_server.h"
 
 namespace mist::http {
@@ -176,28 +180,46 @@ TEST(ClientStream, ASlowReaderHoldsTheServerBack) {
   EXPECT_LT(largest, std::size_t{2} << 20);
 }
 
-TEST(ClientStream, StreamsTakeNoConnectionFromOtherRequests) {
-  std::atomic<int> open{0};
-  HttpServer server([&](const ServerRequest& request, ServerReply& reply) {
-    if (request.target != "/watch") return reply.respond(200, "ok");
-    reply.begin_chunks();
-    reply.chunk("line\n");
-    reply.hang();
-  });
-  Client client({.max_connections = 2});
+// Two streams on a server of HTTP/1.1, and a request beside them.
+void expect_three_at_once(std::optional<mist::testing::ServerTls> tls, ClientOptions options) {
+  HttpServer server(
+      [&](const ServerRequest& request, ServerReply& reply) {
+        if (request.target != "/watch") return reply.respond(200, "ok");
+        reply.begin_chunks();
+        reply.chunk("line\n");
+        reply.hang();
+      },
+      std::move(tls));
+  options.max_connections = 2;
+  Client client(std::move(options));
   std::stop_source stop;
+  std::atomic<int> begun{0}, open{0};
   std::vector<std::jthread> watches;
   for (int i = 0; i < 2; ++i)
     watches.emplace_back([&] {
-      (void)client.stream(
-          get(server.url("/watch")), [&](std::string_view) { return ++open, true; },
+      const auto watch = client.stream(
+          get(server.url("/watch")), [&](std::string_view) { return ++open, ++begun, true; },
           Context(stop.get_token()));
+      if (!watch.ok() && watch.error().kind != ErrorKind::Cancelled) ++begun;
     });
-  while (open < 2) std::this_thread::yield();
+  while (begun < 2) std::this_thread::yield();
+  EXPECT_EQ(open, 2);
   const auto response =
       client.send(get(server.url("/other")), Context().with_timeout(std::chrono::seconds(20)));
   EXPECT_TRUE(response.ok()) << response.error().to_line();
   stop.request_stop();
+}
+
+TEST(ClientStream, StreamsTakeNoConnectionFromOtherRequests) { expect_three_at_once(std::nullopt, {}); }
+
+// They wait for the first connection, which could have been one for all.
+TEST(ClientStream, RequestsThatWaitedForHttp2GoOnWithoutIt) {
+  const mist::testing::TestAuthority authority;
+  const mist::testing::CertifiedKey pair = authority.issue();
+  ClientOptions options;
+  options.tls.ca_pem = authority.certificate_pem();
+  for (int i = 0; i < 10; ++i)
+    expect_three_at_once(mist::testing::ServerTls{pair.certificate_pem, pair.key_pem, {}}, options);
 }
 
 TEST(ClientStream, ManyStreamsAtOnce) {

@@ -175,10 +175,11 @@ Status Exchange::prepare() {
   curl_easy_setopt(easy_, CURLOPT_TCP_KEEPINTVL, 15L);
   // Whenever the I/O thread says so: of a connection that is younger than this, libcurl sends no ping.
   curl_easy_setopt(easy_, CURLOPT_UPKEEP_INTERVAL_MS, 0L);
+  const bool http2 = options.http2 && url_.scheme == "https";
   curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION,
-                   static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+                   static_cast<long>(http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
   // Rather wait for a connection that is being opened than open one more.
-  curl_easy_setopt(easy_, CURLOPT_PIPEWAIT, options.http2 ? 1L : 0L);
+  curl_easy_setopt(easy_, CURLOPT_PIPEWAIT, http2 ? 1L : 0L);
   if (options.compression && delivery_ == Delivery::Whole)
     curl_easy_setopt(easy_, CURLOPT_ACCEPT_ENCODING, "gzip");
   prepare_method();
@@ -384,6 +385,12 @@ std::optional<Exchange::Link> Exchange::http2_link() const {
       curl_easy_getinfo(easy_, CURLINFO_CONN_ID, &id) != CURLE_OK)
     return std::nullopt;
   return Link{id, fd};
+}
+
+bool Exchange::opened_http1() const {
+  long opened = 0;
+  return sendings_ > 0 && !by_http2_ &&
+         curl_easy_getinfo(easy_, CURLINFO_NUM_CONNECTS, &opened) == CURLE_OK && opened > 0;
 }
 
 void Exchange::touch() { last_activity_.store(steady_nanoseconds(), std::memory_order_relaxed); }

@@ -97,6 +97,8 @@ class Exchange {
   std::optional<Link> http2_link() const;
   /// Its connection is being closed, as nothing came after a ping for so long.
   void note_hung(Duration silence) { hung_for_ = silence; }
+  /// Its connection was opened for it, and speaks HTTP/1.1.
+  bool opened_http1() const;
   /// libcurl reads nothing more for it until it is resumed, and sends nothing meanwhile, not even a ping.
   bool is_held() const { return held_; }
   void note_resumed() { held_ = false; }

@@ -141,8 +141,14 @@ void IoThread::run() {
     int running = 0;
     curl_multi_perform(multi_, &running);
     // Between the question and the bytes this process may have been stopped.
-    end_forbidden([](Exchange& exchange) { return exchange.take_sent(); });
+    bool opened_http1 = false;
+    end_forbidden([&](Exchange& exchange) {
+      const bool sent = exchange.take_sent();
+      opened_http1 = opened_http1 || (sent && exchange.opened_http1());
+      return sent;
+    });
     collect();
+    if (opened_http1) look_for_connections();
     check_connections();
     const CURLMcode polled = curl_multi_poll(multi_, nullptr, 0, poll_milliseconds(), nullptr);
     // Without the pause, what can't be waited for would be asked about all the time.
@@ -226,6 +232,18 @@ void IoThread::limit_connections() {
   const long connections = static_cast<long>(max_connections_ + streams_);
   curl_multi_setopt(multi_, CURLMOPT_MAX_HOST_CONNECTIONS, connections);
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, connections);
+}
+
+// Requests wait while a connection is being opened, as it may turn out to be one for all. libcurl forgets
+// them where it speaks HTTP/1.1; whenever a transfer is removed, it lets one of them look again, and that one
+// the next.
+void IoThread::look_for_connections() {
+  curl_off_t waiting = 0;
+  if (curl_multi_get_offt(multi_, CURLMINFO_XFERS_PENDING, &waiting) != CURLM_OK || waiting == 0) return;
+  CURL* const nothing = curl_easy_init();
+  if (nothing == nullptr) return;
+  if (curl_multi_add_handle(multi_, nothing) == CURLM_OK) curl_multi_remove_handle(multi_, nothing);
+  curl_easy_cleanup(nothing);
 }
 
 // What is begun from now on is put on none of the connections that there are. libcurl itself keeps an HTTP/2

@@ -47,6 +47,7 @@ class IoThread {
   void collect();
   bool slept();
   void limit_connections();
+  void look_for_connections();
   void open_new_connections();
   /// Pings the connections that are in use, and ends those from which nothing came after the last ping.
   void check_connections();
