@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 
@@ -75,6 +76,34 @@ TEST_F(ClientTls, SaysWhoseCertificateNobodyTrusts) {
   EXPECT_THAT(refused.hint, HasSubstr("insecure-skip-tls-verify"));
   EXPECT_TRUE(is_untrusted(refused));
   EXPECT_TRUE(server.requests().empty());
+}
+
+// libcurl repeats the request by itself when the kept connection ends, here by one to another server.
+TEST_F(ClientTls, ARequestThatWasSentBeforeTheAuthorityChangedMayHaveArrived) {
+  const TestAuthority new_authority("New CA");
+  const CertifiedKey pair = new_authority.issue();
+  HttpServer old_server(
+      [](const ServerRequest& request, ServerReply& reply) {
+        if (request.target == "/first") reply.respond(200, "hello");
+      },
+      server_tls());
+  HttpServer new_server(answer, ServerTls{pair.certificate_pem, pair.key_pem, {}});
+  std::atomic<int> tunnels{0};
+  HttpServer proxy([&](const ServerRequest&, ServerReply& reply) {
+    reply.tunnel(++tunnels == 1 ? old_server.port() : new_server.port());
+  });
+  ClientOptions options = trusting();
+  options.proxy_url = proxy.url();
+  Client client(options);
+  ASSERT_TRUE(client.send({.url = old_server.url("/first")}, Context()).ok());
+  const auto write =
+      client.send({.method = "POST", .url = old_server.url("/second"), .body = "x"}, Context());
+  ASSERT_FALSE(write.ok());
+  EXPECT_TRUE(is_untrusted(write.error())) << write.error().to_line();
+  EXPECT_TRUE(maybe_acted_on(write.error())) << write.error().to_line();
+  EXPECT_THAT(write.error().message, HasSubstr("the server may have got the request"));
+  EXPECT_EQ(old_server.requests().size(), 2u);
+  EXPECT_TRUE(new_server.requests().empty());
 }
 
 TEST_F(ClientTls, TrustsOnlyTheSystemWhenNothingIsGiven) {

@@ -257,9 +257,13 @@ Error garbage(const Failure& failure) {
                      : "check the address and the port");
 }
 
-}  // namespace
+// A server that refuses our certificate by an alert of TLS 1.3 reads nothing of the request before it.
+bool refused_unread(const Failure& failure) {
+  const bool after_handshake = failure.code == CURLE_RECV_ERROR || failure.code == CURLE_SEND_ERROR;
+  return after_handshake && is_client_certificate_alert(failure.detail);
+}
 
-Error describe_failure(const Failure& failure, WallTime now) {
+Error described(const Failure& failure, WallTime now) {
   switch (failure.code) {
     case CURLE_COULDNT_RESOLVE_HOST:
       return no_such_host(failure);
@@ -307,6 +311,16 @@ Error describe_failure(const Failure& failure, WallTime now) {
       return retryable(failure, fmt::format("the request to {} failed", failure.url.authority()))
           .with_because(because_of(failure));
   }
+}
+
+}  // namespace
+
+// When a kept connection ends without an answer, libcurl repeats the request on a new one by itself. Even if
+// that one fails before anything is sent, the request was sent by the first.
+Error describe_failure(const Failure& failure, WallTime now) {
+  Error what = described(failure, now);
+  if (!failure.sent || maybe_acted_on(what) || refused_unread(failure)) return what;
+  return as_maybe_sent(std::move(what));
 }
 
 }  // namespace mist::http

@@ -29,7 +29,8 @@ struct Failure {
   TlsReport tls;
 };
 
-/// Kinds as transport.h promises them. A Retryable one is undelivered().
+/// Kinds as transport.h promises them. A Retryable one is undelivered(); of the others, too, maybe_acted_on()
+/// is true if the server may have got the request by an earlier connection.
 Error describe_failure(const Failure& failure, WallTime now);
 
 }  // namespace mist::http

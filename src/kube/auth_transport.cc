@@ -26,6 +26,12 @@ std::optional<Error> expired(const Credential& credential, WallTime now) {
       .with_hint("get a new client certificate (log in again), or choose another context with --context");
 }
 
+// With another CA, the server may be trusted, and get the request for the first time.
+bool may_repeat(const http::Request& request, const Error& failure) {
+  return http::is_untrusted(failure) &&
+         (request.repeat == http::Repeat::Safe || !http::maybe_acted_on(failure));
+}
+
 }  // namespace
 
 AuthTransport::AuthTransport(std::unique_ptr<CredentialSource> credentials, std::unique_ptr<ClusterCa> ca,
@@ -66,7 +72,7 @@ Result<http::Response> AuthTransport::exchange(const http::Request& request, con
         exchange(*transport_for({ca, credential.client_certificate_pem, credential.client_key_pem}),
                  authorized, bounded);
     if (!response) {
-      if (!http::is_untrusted(response.error()) || std::exchange(distrusted, true) || !ca_->refresh(ca))
+      if (!may_repeat(request, response.error()) || std::exchange(distrusted, true) || !ca_->refresh(ca))
         return response;
       continue;
     }

@@ -125,6 +125,18 @@ TEST_F(AuthTransportTest, AServerThatNobodyTrustsIsAskedOnce) {
   EXPECT_EQ(web->count(), 3u);
 }
 
+TEST_F(AuthTransportTest, AWriteThatTheServerMayHaveIsNotRepeatedWithANewAuthority) {
+  AuthTransport transport = make({token("one")});
+  ca_file = "new ca";
+  web->fail(http::as_maybe_sent(untrusted()));
+  const auto write = transport.send({.method = "POST"}, {});
+  EXPECT_TRUE(http::maybe_acted_on(write.error()));
+  EXPECT_EQ(web->count(), 1u);
+  web->fail(http::as_maybe_sent(untrusted())).reply(200);
+  EXPECT_EQ(transport.send({.repeat = http::Repeat::Safe}, {})->status, 200);
+  EXPECT_EQ(web->count(), 3u);
+}
+
 TEST_F(AuthTransportTest, ARefusedCertificateThatHasExpiredIsNamed) {
   using std::chrono::seconds;
   const mist::testing::TestAuthority authority;
