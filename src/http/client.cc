@@ -100,9 +100,9 @@ Result<Response> Client::Impl::follow(const std::shared_ptr<Exchange>& exchange,
         only_answer = context.with_stop({}).with_timeout(exchange->await_answer());
         break;
       case Exchange::Woken::Deadline: {
+        const bool may_have_arrived = only_answer || exchange->hold_back();
         Error why = exchange->deadline_error(context.check().error());
-        if (only_answer || exchange->hold_back()) why = as_maybe_sent(std::move(why));
-        return give_up(std::move(why));
+        return give_up(may_have_arrived ? as_maybe_sent(std::move(why)) : std::move(why));
       }
       case Exchange::Woken::Idle:
         return give_up(exchange->idle_error());

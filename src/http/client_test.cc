@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "http/unstarted.h"
 #include "testing/http_server.h"
 #include "testing/server_socket.h"
 
@@ -423,6 +424,7 @@ TEST(Client, ADeadlineInTheQueueSaysThatNoConnectionBecameFree) {
   ASSERT_FALSE(late.ok());
   EXPECT_EQ(late.error().kind, ErrorKind::Timeout);
   EXPECT_THAT(late.error().because, HasSubstr("became free"));
+  EXPECT_TRUE(is_unstarted(late.error()));
   EXPECT_TRUE(first.get().ok());
 }
 

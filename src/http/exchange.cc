@@ -18,6 +18,7 @@
 #include "base/text_mask.h"
 #include "http/over_limit.h"
 #include "http/public_address.h"
+#include "http/unstarted.h"
 
 namespace mist::http {
 namespace {
@@ -582,10 +583,13 @@ Error Exchange::hung_error(Duration silence) const {
       .with_hint("a load balancer, VPN or NAT on the way may have lost the connection; a new one is made");
 }
 
-Error Exchange::deadline_error(Error why) const {
-  if (last_activity_.load(std::memory_order_relaxed) != 0) return why;
-  return std::move(why).with_because(
-      fmt::format("no connection to {} became free, or came about, before that", url_.authority()));
+Error Exchange::deadline_error(Error why) {
+  const std::scoped_lock lock(asking_);
+  if (sent_) return why;
+  return std::move(why)
+      .with_because(fmt::format("no connection to {} became free, or came about, before that", url_.authority()))
+      .with_hint("the connections that are allowed at once may all be busy, or the network lets none through")
+      .with_detail(Unstarted());
 }
 
 Error Exchange::unstarted_error() const {

@@ -68,8 +68,8 @@ class Exchange {
   /// Whether anything of an answer came.
   bool is_answered() const { return answered_.load(std::memory_order_relaxed); }
   Error idle_error() const;
-  /// `why`, and that it never began, if so.
-  Error deadline_error(Error why) const;
+  /// After hold_back(): `why`, and that nothing was sent, if so (unstarted.h).
+  Error deadline_error(Error why);
   Error unstarted_error() const;
   const std::string& frame() const { return frame_; }
 

@@ -7,6 +7,7 @@
 #include "encoding/json.h"
 #include "http/over_limit.h"
 #include "http/retry.h"
+#include "http/unstarted.h"
 #include "http/url.h"
 #include "kube/api_failure.h"
 #include "kube/api_path.h"
@@ -177,6 +178,19 @@ http::Request RestClient::request(std::string method, const std::string& path, c
   return request;
 }
 
+// The error of a request that had all its time, and ends with `failure`.
+Error RestClient::over_request_timeout(Error failure) const {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.request_timeout).count();
+  if (http::is_unstarted(failure))
+    return http::undelivered(http::Sent::Nothing, fmt::format("no request to {} could begin within {} s",
+                                                              options_.server, seconds))
+        .with_because(std::move(failure.because))
+        .with_hint(std::move(failure.hint));
+  return http::undelivered(http::Sent::Maybe,
+                           fmt::format("{} did not answer within {} s", options_.server, seconds))
+      .with_hint("the API server, or a proxy on the way, hangs or is overloaded: try again later");
+}
+
 Result<Value> RestClient::exchange(http::Request request, const Asked& asked, const Context& context,
                                    const Value& sent, Transfer* transfer) {
   request.time_limit = options_.request_timeout;
@@ -195,18 +209,12 @@ Result<Value> RestClient::exchange(http::Request request, const Asked& asked, co
     const bool given_up = failure.kind == ErrorKind::Cancelled || failure.kind == ErrorKind::Timeout;
     if (writes && given_up && http::maybe_acted_on(failure)) ++unanswered_;
     // Our own limit for one request isn't the end of the caller's time.
-    const bool too_slow = failure.kind == ErrorKind::Timeout && context.check().ok();
+    const bool too_late = failure.kind == ErrorKind::Timeout && context.check().ok();
     if (transfer != nullptr) {
-      transfer->too_slow = too_slow;
+      transfer->too_slow = too_late && !http::is_unstarted(failure);
       transfer->too_large = http::is_over_limit(failure);
     }
-    if (too_slow)
-      failure =
-          http::undelivered(
-              http::Sent::Maybe,
-              fmt::format("{} did not answer within {} s", asked.server,
-                          std::chrono::duration_cast<std::chrono::seconds>(options_.request_timeout).count()))
-              .with_hint("the API server, or a proxy on the way, hangs or is overloaded: try again later");
+    if (too_late) failure = over_request_timeout(std::move(failure));
     return std::move(failure).with_frame(
         fmt::format("while trying to {} {} on {}", asked.verb, asked.object, describe()));
   }

@@ -113,6 +113,7 @@ class RestClient final : public Client, public PodLogs, public ServiceProxy, pub
   /// Sends, hands on warnings, decodes; errors say what was asked. `sent`: what the request's body says.
   Result<Value> exchange(http::Request request, const Asked& asked, const Context& context,
                          const Value& sent = {}, Transfer* transfer = nullptr);
+  Error over_request_timeout(Error failure) const;
   Result<Discovery::Answer> discover(const Discovery::Question& question, const Context& context);
   Result<Value> exchange_with_body(std::string method, const std::string& path, const Query& query,
                                    std::string content_type, const Value& body, http::Repeat repeat,

@@ -5,6 +5,7 @@
 
 #include "encoding/json.h"
 #include "http/over_limit.h"
+#include "http/unstarted.h"
 #include "testing/fake_clock.h"
 #include "testing/fake_transport.h"
 #include "testing/recorded_events.h"
@@ -380,6 +381,20 @@ TEST_F(RestClientTest, SilentServerIsSaidToBeSilent) {
   web->fail(error(ErrorKind::Timeout, "the time allowed is over"));
   EXPECT_EQ(client.get(api, Context().with_timeout(Duration::zero())).error().kind, ErrorKind::Timeout)
       << "the caller's own time is over";
+}
+
+TEST_F(RestClientTest, ARequestThatNeverBeganIsNotBlamedOnTheServer) {
+  web->fail(error(ErrorKind::Timeout, "the time allowed is over")
+                .with_because("no connection to h:6443 became free")
+                .with_hint("all are busy")
+                .with_detail(http::Unstarted()));
+  const auto failed = client.get(api, {});
+  EXPECT_EQ(failed.error().kind, ErrorKind::Retryable);
+  EXPECT_THAT(failed.error().message,
+              HasSubstr("no request to https://h:6443/base could begin within 60 s; nothing was sent"));
+  EXPECT_EQ(failed.error().because, "no connection to h:6443 became free");
+  EXPECT_EQ(failed.error().hint, "all are busy");
+  EXPECT_TRUE(http::surely_not_sent(failed.error()));
 }
 
 TEST_F(RestClientTest, WatchAsksFromTheListedVersion) {
