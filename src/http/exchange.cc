@@ -587,7 +587,8 @@ Error Exchange::deadline_error(Error why) {
   const std::scoped_lock lock(asking_);
   if (sent_) return why;
   return std::move(why)
-      .with_because(fmt::format("no connection to {} became free, or came about, before that", url_.authority()))
+      .with_because(
+          fmt::format("no connection to {} became free, or came about, before that", url_.authority()))
       .with_hint("the connections that are allowed at once may all be busy, or the network lets none through")
       .with_detail(Unstarted());
 }

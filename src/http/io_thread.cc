@@ -246,7 +246,7 @@ void IoThread::look_for_connections() {
   curl_easy_cleanup(nothing);
 }
 
-// What is begun from now on is put on none of the connections that there are. libcurl itself keeps an HTTP/2
+// Requests that begin from now on are put on none of the connections that there are. libcurl keeps an HTTP/2
 // connection that broke, and takes it for a good one for another second.
 void IoThread::open_new_connections() {
   curl_multi_setopt(multi_, CURLMOPT_NETWORK_CHANGED, static_cast<long>(CURLMNWC_CLEAR_CONNS));

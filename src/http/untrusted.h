@@ -1,7 +1,7 @@
 #pragma once
 // The error of a server whose TLS certificate isn't trusted: with other roots, it may be. Nothing was sent to
-// it by the connection that failed; if an earlier one may have brought it the request, maybe_acted_on() the error
-// (transport.h). Any thread.
+// it by the connection that failed; if an earlier one may have brought it the request, maybe_acted_on() the
+// error (transport.h). Any thread.
 
 #include "base/error.h"
 
