@@ -20,11 +20,12 @@ SteadyTime steady_after(Duration duration) {
 
 }  // namespace
 
-ExecCredentials::ExecCredentials(ExecEntry exec, std::string user, ClusterEntry cluster, Credential base,
-                                 World world)
+ExecCredentials::ExecCredentials(ExecEntry exec, std::string user, ClusterEntry cluster,
+                                 std::shared_ptr<ClusterCa> ca, Credential base, World world)
     : exec_(std::move(exec)),
       user_(std::move(user)),
       cluster_(std::move(cluster)),
+      ca_(std::move(ca)),
       base_(std::move(base)),
       world_(world) {}
 
@@ -105,7 +106,9 @@ std::string ExecCredentials::exec_info(bool interactive) const {
     cluster.set("server", cluster_.server);
     if (!cluster_.tls_server_name.empty()) cluster.set("tls-server-name", cluster_.tls_server_name);
     if (cluster_.insecure_skip_tls_verify) cluster.set("insecure-skip-tls-verify", true);
-    if (!cluster_.ca_pem.empty()) cluster.set("certificate-authority-data", base64_encode(cluster_.ca_pem));
+    // As data, wherever it came from.
+    if (const std::string pem = ca_->pem(); !pem.empty())
+      cluster.set("certificate-authority-data", base64_encode(pem));
     if (!cluster_.proxy_url.empty()) cluster.set("proxy-url", cluster_.proxy_url);
     if (cluster_.disable_compression) cluster.set("disable-compression", true);
     if (!cluster_.exec_extension.is_null()) cluster.set("config", cluster_.exec_extension);

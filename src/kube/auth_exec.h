@@ -16,6 +16,7 @@
 #include "base/event.h"
 #include "base/process.h"
 #include "kube/auth.h"
+#include "kube/cluster_ca.h"
 
 namespace mist::kube {
 
@@ -34,7 +35,8 @@ class ExecCredentials final : public CredentialSource {
   };
 
   /// `base` holds what the user has beside the plugin.
-  ExecCredentials(ExecEntry exec, std::string user, ClusterEntry cluster, Credential base, World world);
+  ExecCredentials(ExecEntry exec, std::string user, ClusterEntry cluster, std::shared_ptr<ClusterCa> ca,
+                  Credential base, World world);
 
   /// The Context bounds the waiting. Forbidden also when the plugin took too long.
   Result<Credential> get(const Context& context) override;
@@ -64,6 +66,7 @@ class ExecCredentials final : public CredentialSource {
   const ExecEntry exec_;
   const std::string user_;
   const ClusterEntry cluster_;
+  const std::shared_ptr<ClusterCa> ca_;
   const Credential base_;
   const World world_;
   std::mutex mutex_;

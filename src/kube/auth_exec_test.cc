@@ -63,7 +63,6 @@ class ExecTest : public ::testing::Test {
     exec.arguments = {"get-token"};
     exec.env = {{"REGION", "eu"}};
     cluster.server = "https://h:6443";
-    cluster.ca_pem = "CA";
   }
   void says(std::string_view status) {
     runner.answer = ProcessResult{
@@ -74,14 +73,17 @@ class ExecTest : public ::testing::Test {
         .err = {}};
   }
   ExecCredentials source(bool terminal = false) {
-    return ExecCredentials(exec, "alice", cluster, {}, {runner, clock, events, terminal});
+    return ExecCredentials(exec, "alice", cluster, ca, {}, {runner, clock, events, terminal});
   }
 
   ExecEntry exec;
   ClusterEntry cluster;
+  std::string ca_file = "CA";
   ScriptedRunner runner;
   testing::FakeClock clock;  // 2026-03-01T09:30:00Z
   testing::RecordedEvents events;
+  std::shared_ptr<ClusterCa> ca =
+      std::make_shared<ClusterCa>([this]() -> Result<std::string> { return ca_file; }, ca_file, clock);
 };
 
 TEST_F(ExecTest, RunsOnceUntilTheTokenExpires) {
@@ -129,6 +131,21 @@ TEST_F(ExecTest, TellsThePluginWhatItMayKnow) {
   EXPECT_EQ(info->string_at({"spec", "cluster", "certificate-authority-data"}), "Q0E=");
   EXPECT_EQ(info->string_at({"spec", "cluster", "config", "audience"}), "x");
   EXPECT_TRUE(runner.commands[1].inherit_stderr);
+}
+
+TEST_F(ExecTest, APluginThatRunsAgainGetsTheAuthorityOfNow) {
+  exec.provide_cluster_info = true;
+  says(R"({"token":"one"})");
+  ExecCredentials credentials = source();
+  const auto first = credentials.get({});
+  ASSERT_TRUE(first.ok());
+  ca_file = "new CA";
+  EXPECT_TRUE(ca->refresh("CA")) << "the transport met a server that it doesn't trust";
+  EXPECT_TRUE(credentials.refresh(*first));
+  ASSERT_TRUE(credentials.get({}).ok());
+  ASSERT_EQ(runner.commands.size(), 2u);
+  const auto info = encoding::parse_json(*runner.commands[1].env.at("KUBERNETES_EXEC_INFO"));
+  EXPECT_EQ(info->string_at({"spec", "cluster", "certificate-authority-data"}), "bmV3IENB");
 }
 
 TEST_F(ExecTest, GivesClientCertificates) {
@@ -205,7 +222,7 @@ TEST_F(ExecTest, WordsThatNobodySawAreInTheError) {
   NullEventSink nowhere;
   runner.said_early = "open the page\n";
   runner.answer = ProcessResult{.exit_code = 3, .out = {}, .err = "open the page\nnobody came\n"};
-  ExecCredentials credentials(exec, "alice", cluster, {}, {runner, clock, nowhere});
+  ExecCredentials credentials(exec, "alice", cluster, ca, {}, {runner, clock, nowhere});
   EXPECT_EQ(credentials.get({}).error().because, "open the page\nnobody came");
   runner.answer = error(ErrorKind::Timeout, "the time is up");
   EXPECT_EQ(credentials.get({}).error().because, "open the page");
@@ -216,7 +233,7 @@ TEST_F(ExecTest, APluginThatHangsIsNamedAndEnded) {
   exec.command = "sleep";
   exec.arguments = {"1000"};
   ExecCredentials credentials(
-      exec, "alice", cluster, {},
+      exec, "alice", cluster, ca, {},
       {.processes = processes, .clock = clock, .events = events, .limit = 1s, .announce_after = 50ms});
   const auto failed = credentials.get(Context().with_timeout(1min));
   ASSERT_FALSE(failed.ok());
@@ -235,7 +252,7 @@ TEST_F(ExecTest, APluginThatIsQuickIsNotAnnounced) {
 
 TEST_F(ExecTest, WhoGivesUpDoesNotEndALoginThatOthersWaitFor) {
   SlowRunner slow;
-  ExecCredentials credentials(exec, "alice", cluster, {}, {slow, clock, events});
+  ExecCredentials credentials(exec, "alice", cluster, ca, {}, {slow, clock, events});
   const auto gave_up = credentials.get(Context().with_timeout(50ms));
   ASSERT_FALSE(gave_up.ok());
   EXPECT_EQ(gave_up.error().kind, ErrorKind::Timeout);
@@ -271,7 +288,7 @@ TEST_F(ExecTest, APersonHasAllTimeButMayStop) {
   std::stop_source ctrl_c;
   {
     ExecCredentials credentials(
-        exec, "alice", cluster, {},
+        exec, "alice", cluster, ca, {},
         {slow, clock, seen, /*interactive_terminal=*/true, /*limit=*/1ms, /*announce_after=*/1ms});
     std::jthread person([&] {
       slow.begun.wait();

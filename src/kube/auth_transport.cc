@@ -34,7 +34,7 @@ bool may_repeat(const http::Request& request, const Error& failure) {
 
 }  // namespace
 
-AuthTransport::AuthTransport(std::unique_ptr<CredentialSource> credentials, std::unique_ptr<ClusterCa> ca,
+AuthTransport::AuthTransport(std::unique_ptr<CredentialSource> credentials, std::shared_ptr<ClusterCa> ca,
                              Factory factory, const Impersonation& impersonation, const Clock& clock)
     : credentials_(std::move(credentials)), ca_(std::move(ca)), factory_(std::move(factory)), clock_(clock) {
   if (impersonation.user.empty()) return;

@@ -28,7 +28,7 @@ class AuthTransport final : public http::Transport {
   using Factory = std::function<std::shared_ptr<http::Transport>(const Identity&)>;
 
   /// `clock` tells whether a refused certificate has expired; it outlives this.
-  AuthTransport(std::unique_ptr<CredentialSource> credentials, std::unique_ptr<ClusterCa> ca, Factory factory,
+  AuthTransport(std::unique_ptr<CredentialSource> credentials, std::shared_ptr<ClusterCa> ca, Factory factory,
                 const Impersonation& impersonation, const Clock& clock);
 
   /// Errors: those of the transport below and of the credentials; Forbidden when the server answers 401 to a
@@ -44,7 +44,7 @@ class AuthTransport final : public http::Transport {
   std::shared_ptr<http::Transport> transport_for(Identity identity);
 
   const std::unique_ptr<CredentialSource> credentials_;
-  const std::unique_ptr<ClusterCa> ca_;
+  const std::shared_ptr<ClusterCa> ca_;
   const Factory factory_;
   const Clock& clock_;
   http::Headers headers_;

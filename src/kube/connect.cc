@@ -92,10 +92,10 @@ std::string identity_of(const ResolvedContext& context, const std::string& serve
                      context.cluster.proxy_url, user.name, user.impersonation.user, ca_pem);
 }
 
-std::unique_ptr<ClusterCa> ca_of(const ClusterEntry& cluster, const std::string& pem, const World& world) {
+std::shared_ptr<ClusterCa> ca_of(const ClusterEntry& cluster, const std::string& pem, const World& world) {
   const bool is_in_file = cluster.ca_pem.empty() && !cluster.certificate_authority.empty();
-  if (!is_in_file) return std::make_unique<ClusterCa>(pem);
-  return std::make_unique<ClusterCa>([cluster, &fs = world.fs] { return read_ca(cluster, fs); }, pem,
+  if (!is_in_file) return std::make_shared<ClusterCa>(pem);
+  return std::make_shared<ClusterCa>([cluster, &fs = world.fs] { return read_ca(cluster, fs); }, pem,
                                      world.clock);
 }
 
@@ -154,11 +154,13 @@ Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options, const
   MIST_TRY(const http::Url url, server_url(context));
   warn_of_plain_credentials(context, url, world.events);
   MIST_TRY(const std::string ca_pem, read_ca(context.cluster, world.fs));
-  MIST_TRY(auto credentials, make_credentials(context, {.fs = world.fs,
-                                                        .processes = world.processes,
-                                                        .clock = world.clock,
-                                                        .events = world.events,
-                                                        .interactive_terminal = world.interactive_terminal}));
+  const std::shared_ptr<ClusterCa> ca = ca_of(context.cluster, ca_pem, world);
+  MIST_TRY(auto credentials, make_credentials(context, ca,
+                                              {.fs = world.fs,
+                                               .processes = world.processes,
+                                               .clock = world.clock,
+                                               .events = world.events,
+                                               .interactive_terminal = world.interactive_terminal}));
   http::ClientOptions client = options.http;
   client.tls.server_name = context.cluster.tls_server_name;
   client.tls.insecure_skip_verify = context.cluster.insecure_skip_tls_verify;
@@ -178,9 +180,8 @@ Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options, const
     identified.tls.client_key_pem = identity.key_pem;
     return std::make_shared<RetryingClient>(std::move(identified), retry, world);
   };
-  auto transport =
-      std::make_shared<AuthTransport>(std::move(credentials), ca_of(context.cluster, ca_pem, world),
-                                      std::move(make), context.user.impersonation, world.clock);
+  auto transport = std::make_shared<AuthTransport>(std::move(credentials), ca, std::move(make),
+                                                   context.user.impersonation, world.clock);
 
   std::string server = url.str();
   while (server.ends_with('/')) server.pop_back();

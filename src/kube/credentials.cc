@@ -55,7 +55,8 @@ Result<std::pair<std::string, SecretString>> read_pair(const UserEntry& user, co
   return std::pair{std::move(certificate), SecretString(std::move(key))};
 }
 
-Result<std::unique_ptr<CredentialSource>> source_of(const ResolvedContext& context, Credential base,
+Result<std::unique_ptr<CredentialSource>> source_of(const ResolvedContext& context,
+                                                    std::shared_ptr<ClusterCa> ca, Credential base,
                                                     const CredentialWorld& world) {
   const UserEntry& user = context.user;
   const std::string owner = fmt::format("the user \"{}\"", user.name);
@@ -72,11 +73,8 @@ Result<std::unique_ptr<CredentialSource>> source_of(const ResolvedContext& conte
     base.authorization =
         SecretString("Basic " + base64_encode(fmt::format("{}:{}", user.username, user.password.reveal())));
   } else if (user.exec) {
-    // Plugins that are told of the cluster get its CA as data, wherever it came from.
-    ClusterEntry cluster = context.cluster;
-    MIST_TRY(cluster.ca_pem, read_ca(context.cluster, world.fs));
     source = std::make_unique<ExecCredentials>(
-        *user.exec, user.name, std::move(cluster), std::move(base),
+        *user.exec, user.name, context.cluster, std::move(ca), std::move(base),
         ExecCredentials::World{world.processes, world.clock, world.events, world.interactive_terminal});
     return source;
   }
@@ -87,13 +85,14 @@ Result<std::unique_ptr<CredentialSource>> source_of(const ResolvedContext& conte
 }  // namespace
 
 Result<std::unique_ptr<CredentialSource>> make_credentials(const ResolvedContext& context,
+                                                           std::shared_ptr<ClusterCa> ca,
                                                            const CredentialWorld& world) {
   const UserEntry& user = context.user;
   MIST_TRY(auto pair, read_pair(user, world.fs));
   Credential base;
   base.client_certificate_pem = pair.first;
   base.client_key_pem = pair.second;
-  MIST_TRY(auto source, source_of(context, std::move(base), world));
+  MIST_TRY(auto source, source_of(context, std::move(ca), std::move(base), world));
   const bool rotates = user.client_certificate_pem.empty() && !user.client_certificate.empty();
   if (!rotates) return source;
   source = std::make_unique<CertificateFileCredentials>(

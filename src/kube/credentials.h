@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "base/result.h"
 #include "kube/auth.h"
+#include "kube/cluster_ca.h"
 #include "kube/kubeconfig.h"
 
 namespace mist::kube {
@@ -23,7 +24,9 @@ struct CredentialWorld {
 
 /// The references in `world` must outlive the result. Errors: NotFound, Forbidden, Invalid, with the entry
 /// and the file; never with what is in it.
+/// Plugins get to know `ca` as it is when they run.
 Result<std::unique_ptr<CredentialSource>> make_credentials(const ResolvedContext& context,
+                                                           std::shared_ptr<ClusterCa> ca,
                                                            const CredentialWorld& world);
 
 /// The PEM text of the cluster's CA; empty: the system's roots.
