@@ -121,10 +121,11 @@ void ApiCatalog::add_subresources(const std::string& group_version, const Value&
 void ApiCatalog::add_aggregated_version(const std::string& group, const Value& version) {
   const std::string name(version.string_at("version"));
   const std::string group_version = GroupVersionKind{group, name, ""}.api_version();
+  const bool is_name = plain(group_version) && !name.empty();
   const bool answers = version.string_at("freshness") != "Stale";
   if (!answers)
     stale.push_back(fmt::format("{}/{}", group, name));
-  else if (plain(group_version) && !name.empty())
+  else if (is_name)
     group_versions.insert(group_version);
   const Value* const served = version.find("resources");
   if (served == nullptr || !served->is_array()) return;
@@ -139,7 +140,7 @@ void ApiCatalog::add_aggregated_version(const std::string& group, const Value& v
     entry.singular = resource.string_at("singularResource");
     entry.short_names = resource.texts_at("shortNames");
     if (plain(entry)) resources.push_back(std::move(entry));
-    if (answers) add_subresources(group_version, resource);
+    if (answers && is_name) add_subresources(group_version, resource);
   }
   put_first_what_a_kind_means(resources, before);
 }
@@ -163,7 +164,8 @@ Status ApiCatalog::add_group_version(const Value& list) {
   if (list.string_at("kind") != "APIResourceList" || served == nullptr || !served->is_array() || !gv)
     return error(ErrorKind::Invalid, "the server's answer is no APIResourceList");
   const std::string group_version(list.string_at("groupVersion"));
-  if (plain(group_version)) group_versions.insert(group_version);
+  const bool is_name = plain(group_version) && !gv->version.empty();
+  if (is_name) group_versions.insert(group_version);
   const std::size_t before = resources.size();
   std::set<std::string_view> names;
   for (const Value& resource : served->as_array()) names.insert(resource.string_at("name"));
@@ -174,7 +176,7 @@ Status ApiCatalog::add_group_version(const Value& list) {
     entry.info.gvk = {gv->group, gv->version, std::string(resource.string_at("kind"))};
     if (entry.info.resource.find('/') != std::string::npos) {  // a subresource
       const std::string& kind = entry.info.gvk.kind;
-      if (!kind.empty() && plain(kind)) subresource_kinds.insert(fmt::format("{}/{}", group_version, kind));
+      if (is_name && !kind.empty() && plain(kind)) subresource_kinds.insert(fmt::format("{}/{}", group_version, kind));
       continue;
     }
     entry.info.namespaced = resource.is_true_at("namespaced");

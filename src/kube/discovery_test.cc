@@ -123,6 +123,26 @@ TEST_F(DiscoveryTest, ServedAreAllVersionsAndTheKindsOfSubresources) {
   EXPECT_EQ(requests, 3) << "the second only confirms";
 }
 
+// They would break the file in which it is kept.
+TEST(ApiCatalogs, NamesWithSeparatorsAreLeftOut) {
+  ApiCatalog catalog;
+  ASSERT_TRUE(catalog
+                  .add_aggregated(*encoding::parse_json(R"({"kind":"APIGroupDiscoveryList","items":[
+    {"metadata":{"name":"a\tb"},"versions":[{"version":"v1","resources":[{"resource":"x",
+      "responseKind":{"kind":"X"},"subresources":[{"subresource":"s","responseKind":{"kind":"S"}}]}]}]},
+    {"metadata":{"name":"c"},"versions":[{"version":"","resources":[{"resource":"x",
+      "responseKind":{"kind":"X"},"subresources":[{"subresource":"s","responseKind":{"kind":"S"}}]}]}]}]})"))
+                  .ok());
+  ASSERT_TRUE(
+      catalog
+          .add_group_version(*encoding::parse_json(R"({"kind":"APIResourceList","groupVersion":"d\n/v1",
+    "resources":[{"name":"x/s","kind":"S"}]})"))
+          .ok());
+  EXPECT_THAT(catalog.group_versions, ::testing::IsEmpty());
+  EXPECT_THAT(catalog.subresource_kinds, ::testing::IsEmpty());
+  EXPECT_TRUE(ApiCatalog::parse(catalog.to_text()).has_value());
+}
+
 TEST_F(DiscoveryTest, OfAnApiThatDoesNotAnswerNothingIsKnown) {
   const auto discovery = make();
   const GroupKind metrics{"metrics.k8s.io", "PodMetrics"};
