@@ -403,7 +403,7 @@ class Trial {
   Result<action::DeployReport> deploy(const Path& package, MakeIntent intent, action::DryRun dry,
                                       const Context& context) {
     render::Wanted wanted{.package = package.string(), .values = std::vector<package::ValuesInput>()};
-    const render::LiveCluster live{*client_, action::cluster_lookup};
+    const render::LiveCluster live{*client_, action::cluster_lookup, &log_};
     render::WantedRelease release(packages(),
                                   {std::make_shared<package::Renderer>(world_.engines, log_), live},
                                   std::move(wanted), log_);

@@ -12,7 +12,7 @@ Result<render::WantedRelease> prepared(const Invocation& invocation, World& worl
                                        render::Wanted wanted) {
   MIST_TRY(auto packages, open_packages(invocation, world));
   MIST_TRY(auto renderer, open_renderer(invocation, world));
-  const render::LiveCluster live{*cluster.client, action::cluster_lookup};
+  const render::LiveCluster live{*cluster.client, action::cluster_lookup, world.events};
   render::WantedRelease release(std::move(packages), {std::move(renderer), live}, std::move(wanted),
                                 *world.events);
   MIST_TRY_VOID(release.prepare(world.context));

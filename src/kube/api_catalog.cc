@@ -10,7 +10,7 @@
 namespace mist::kube {
 namespace {
 
-constexpr std::string_view kHeading = "mistletoe-discovery-3";
+constexpr std::string_view kHeading = "mistletoe-discovery-4";
 constexpr std::string_view kStatus = "status";
 constexpr std::string_view kEnd = "end";
 
@@ -102,10 +102,8 @@ std::vector<ResourceInfo> ApiCatalog::preferred() const {
 
 ServedApis ApiCatalog::served() const {
   std::set<std::string> kinds = subresource_kinds;
-  for (const ApiResource& entry : resources) {
-    const std::string group_version = entry.info.gvk.api_version();
-    if (group_versions.contains(group_version)) kinds.insert(group_version + "/" + entry.info.gvk.kind);
-  }
+  for (const ApiResource& entry : resources)
+    kinds.insert(entry.info.gvk.api_version() + "/" + entry.info.gvk.kind);
   return {{group_versions.begin(), group_versions.end()}, {kinds.begin(), kinds.end()}};
 }
 
@@ -122,11 +120,8 @@ void ApiCatalog::add_aggregated_version(const std::string& group, const Value& v
   const std::string name(version.string_at("version"));
   const std::string group_version = GroupVersionKind{group, name, ""}.api_version();
   const bool is_name = plain(group_version) && !name.empty();
-  const bool answers = version.string_at("freshness") != "Stale";
-  if (!answers)
-    stale.push_back(fmt::format("{}/{}", group, name));
-  else if (is_name)
-    group_versions.insert(group_version);
+  if (version.string_at("freshness") == "Stale") stale.push_back(fmt::format("{}/{}", group, name));
+  if (is_name) group_versions.insert(group_version);
   const Value* const served = version.find("resources");
   if (served == nullptr || !served->is_array()) return;
   const std::size_t before = resources.size();
@@ -140,7 +135,7 @@ void ApiCatalog::add_aggregated_version(const std::string& group, const Value& v
     entry.singular = resource.string_at("singularResource");
     entry.short_names = resource.texts_at("shortNames");
     if (plain(entry)) resources.push_back(std::move(entry));
-    if (answers && is_name) add_subresources(group_version, resource);
+    if (is_name) add_subresources(group_version, resource);
   }
   put_first_what_a_kind_means(resources, before);
 }
@@ -156,6 +151,11 @@ Status ApiCatalog::add_aggregated(const Value& list) {
     for (const Value& version : versions->as_array()) add_aggregated_version(group_name, version);
   }
   return {};
+}
+
+void ApiCatalog::add_stale(const std::string& group_version) {
+  stale.push_back(group_version);
+  if (plain(group_version) && !group_version.empty()) group_versions.insert(group_version);
 }
 
 Status ApiCatalog::add_group_version(const Value& list) {
@@ -176,7 +176,8 @@ Status ApiCatalog::add_group_version(const Value& list) {
     entry.info.gvk = {gv->group, gv->version, std::string(resource.string_at("kind"))};
     if (entry.info.resource.find('/') != std::string::npos) {  // a subresource
       const std::string& kind = entry.info.gvk.kind;
-      if (is_name && !kind.empty() && plain(kind)) subresource_kinds.insert(fmt::format("{}/{}", group_version, kind));
+      if (is_name && !kind.empty() && plain(kind))
+        subresource_kinds.insert(fmt::format("{}/{}", group_version, kind));
       continue;
     }
     entry.info.namespaced = resource.is_true_at("namespaced");

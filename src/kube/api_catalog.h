@@ -33,7 +33,7 @@ class ApiCatalog {
   std::vector<ApiResource> resources;
   /// "group/version" whose aggregated API server didn't answer.
   std::vector<std::string> stale;
-  /// "v1", "apps/v1": those that answer, also when they have no resource.
+  /// "v1", "apps/v1": those that are listed, also without any resource, and those of `stale`.
   std::set<std::string> group_versions;
   /// "apps/v1/Scale": the group version of the resource, and the kind of its subresource.
   std::set<std::string> subresource_kinds;
@@ -47,11 +47,13 @@ class ApiCatalog {
   const ApiResource* find_alias(std::string_view word) const;
   /// One entry for each group and resource, in its preferred version.
   std::vector<ResourceInfo> preferred() const;
-  /// In all versions; without those of `stale`.
+  /// In all versions. Of those of `stale`, what the aggregator still lists.
   ServedApis served() const;
 
   /// Adds an APIGroupDiscoveryList (v2 or v2beta1). Invalid if it isn't one.
   Status add_aggregated(const encoding::Value& list);
+  /// Adds "group/version", which is registered and doesn't answer.
+  void add_stale(const std::string& group_version);
   /// Adds an APIResourceList of one group version, as servers before 1.26 have it.
   Status add_group_version(const encoding::Value& list);
 

@@ -124,8 +124,8 @@ class Client {
   virtual void invalidate_discovery() = 0;
   /// Every resource that the server serves, each in its preferred version only (for pruning).
   virtual Result<std::vector<ResourceInfo>> all_resources(const Context& context) = 0;
-  /// Every version of every group and kind (for capabilities), as Helm's GetVersionSet has them. Without the
-  /// aggregated APIs that don't answer now.
+  /// Every version of every group and kind (for capabilities), as Helm's GetVersionSet has them. An
+  /// aggregated API that doesn't answer now is there with what the API server still lists of it.
   virtual Result<ServedApis> served_apis(const Context& context) = 0;
   /// The aggregated APIs that don't answer now, so that all_resources() may lack kinds of theirs.
   virtual Result<std::vector<DownApi>> apis_down(const Context& context) = 0;

@@ -221,7 +221,7 @@ Status Discovery::ask_group_versions(const Value& core, const Value& groups, Api
   }));
   for (const GroupVersion& one : wanted) {
     if (one.stale)
-      into.stale.push_back(one.name);
+      into.add_stale(one.name);
     else
       MIST_TRY_VOID(into.add_group_version(one.resources));
   }

@@ -97,7 +97,8 @@ TEST_F(DiscoveryTest, PrefersTheFirstVersionAndKnowsTheOthers) {
 }
 
 TEST_F(DiscoveryTest, ServedAreAllVersionsAndTheKindsOfSubresources) {
-  // policy has no resource; metrics.k8s.io doesn't answer, and the aggregator repeats what it knew of it.
+  // policy has no resource; metrics.k8s.io and cold.example.com don't answer, and the aggregator repeats what
+  // it knew of them.
   serve(kCore, R"({"kind":"APIGroupDiscoveryList","items":[
  {"metadata":{"name":"apps"},"versions":[
   {"version":"v1","resources":[{"resource":"deployments","responseKind":{"kind":"Deployment"},"scope":"Namespaced",
@@ -110,13 +111,17 @@ TEST_F(DiscoveryTest, ServedAreAllVersionsAndTheKindsOfSubresources) {
  {"metadata":{"name":"policy"},"versions":[{"version":"v1"}]},
  {"metadata":{"name":"metrics.k8s.io"},"versions":[{"version":"v1beta1","freshness":"Stale","resources":[
   {"resource":"pods","responseKind":{"kind":"PodMetrics"},"scope":"Namespaced","verbs":["get"],"subresources":[
-   {"subresource":"x","responseKind":{"kind":"Y"}}]}]}]}]})");
+   {"subresource":"x","responseKind":{"kind":"Y"}}]}]}]},
+ {"metadata":{"name":"cold.example.com"},"versions":[{"version":"v1","freshness":"Stale"}]}]})");
   etags["/apis"] = "\"one\"";
   for (const std::string_view from : {"the server", "the file"}) {
     const auto served = make()->served_apis({});
     ASSERT_TRUE(served.ok()) << from << ": " << served.error().to_line();
-    EXPECT_THAT(served->group_versions, ElementsAre("apps/v1", "apps/v1beta1", "policy/v1", "v1")) << from;
+    EXPECT_THAT(served->group_versions, ElementsAre("apps/v1", "apps/v1beta1", "cold.example.com/v1",
+                                                    "metrics.k8s.io/v1beta1", "policy/v1", "v1"))
+        << from;
     EXPECT_THAT(served->kinds, ElementsAre("apps/v1/Deployment", "apps/v1/Scale", "apps/v1beta1/Deployment",
+                                           "metrics.k8s.io/v1beta1/PodMetrics", "metrics.k8s.io/v1beta1/Y",
                                            "v1/ConfigMap", "v1/Namespace"))
         << from;
   }
@@ -249,7 +254,7 @@ TEST_F(DiscoveryTest, ListsOfAllKindsAreAsTheServerHasThemNow) {
   etags["/apis"] = "\"one\"";
   const auto lasting = make();
   EXPECT_EQ(lasting->all_resources({})->size(), 3u);
-  EXPECT_EQ(lasting->served_apis({})->group_versions.size(), 3u);
+  EXPECT_EQ(lasting->served_apis({})->group_versions.size(), 4u);
   EXPECT_EQ(lasting->apis_down({})->size(), 1u);
   EXPECT_EQ(requests, 3) << "the third asks for the condition of what is down";
   EXPECT_EQ(make()->all_resources({})->size(), 3u);
@@ -263,7 +268,7 @@ TEST_F(DiscoveryTest, ListsOfAllKindsAreAsTheServerHasThemNow) {
   serve(kCore, kGroups);
   etags["/apis"] = "\"three\"";
   clock.advance(6s);
-  EXPECT_EQ(lasting->served_apis({})->group_versions.size(), 3u);
+  EXPECT_EQ(lasting->served_apis({})->group_versions.size(), 4u);
   serve(kCore, toys("Namespaced"));
   etags["/apis"] = "\"four\"";
   clock.advance(6s);
@@ -356,7 +361,8 @@ TEST_F(DiscoveryTest, FallsBackToTheOldWay) {
   EXPECT_EQ(discovery->resource_for({"apps", "Deployment"}, "", {})->gvk.version, "v1");
   EXPECT_THAT(discovery->resource_for({"broken", "X"}, "", {}).error().message,
               HasSubstr("v1.broken doesn't answer"));
-  EXPECT_THAT(discovery->served_apis({})->group_versions, ElementsAre("apps/v1", "apps/v1beta1", "v1"));
+  EXPECT_THAT(discovery->served_apis({})->group_versions,
+              ElementsAre("apps/v1", "apps/v1beta1", "broken/v1", "v1"));
   EXPECT_THAT(discovery->served_apis({})->kinds,
               ElementsAre("apps/v1/Deployment", "apps/v1beta1/Deployment", "v1/Eviction", "v1/Pod"));
 }

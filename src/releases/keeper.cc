@@ -409,7 +409,7 @@ class Visit {
   Result<render::RenderedRelease> rendered_now(const action::ReleaseState& state, const Value& values,
                                                EventSink& events) {
     const render::ReleaseRenderer renderer(std::make_shared<package::Renderer>(world_.engines, events),
-                                           render::LiveCluster{*client_, action::cluster_lookup});
+                                           render::LiveCluster{*client_, action::cluster_lookup, &events});
     const render::RenderChoices choices{
         .allow_lookup = spec_.lookups, .revoke_lookup = true, .adopt = spec_.adopt, .exports = true};
     return renderer.render(source_, values, choices, state.facts(), context_);

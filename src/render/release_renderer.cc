@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 
+#include "base/event.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "crypto/hkdf.h"
@@ -21,20 +22,18 @@ using package::RenderRequest;
 
 namespace {
 
-Result<package::Capabilities> capabilities_of(kube::Client& client, const Context& context) {
-  Value version;
-  kube::ServedApis served;
-  MIST_TRY_VOID(parallel_for(2, 2, [&](std::size_t i) -> Status {
-    if (i == 0) {
-      MIST_TRY(version, client.server_version(context));
-    } else {
-      MIST_TRY(served, client.served_apis(context));
-    }
-    return {};
-  }));
-  return package::Capabilities{.kube_version = std::string(version.string_at("gitVersion")),
-                               .api_versions = std::move(served.group_versions),
-                               .kinds = std::move(served.kinds)};
+// Nothing vanishes silently from what a chart renders: kinds of such an API may be missing, where it didn't
+// answer since the API server began.
+Status warn_of_apis_down(const LiveCluster& live, const Context& context) {
+  if (live.events == nullptr) return {};
+  MIST_TRY(const std::vector<kube::DownApi> down, live.client.apis_down(context));
+  for (const kube::DownApi& api : down)
+    live.events->message(
+        {EventLevel::Warning,
+         fmt::format("the API service {} doesn't answer ({}): a package that asks for its kinds may render "
+                     "without the objects that need them",
+                     api.service(), api.because)});
+  return {};
 }
 
 // A seed for nothing else, to see what depends on the seed.
@@ -72,7 +71,7 @@ struct Job {
     if (live == nullptr) return asking;
     asking.capabilities = [this, live, &context]() -> Result<package::Capabilities> {
       if (!capabilities) {
-        MIST_TRY(capabilities, capabilities_of(live->client, context));
+        MIST_TRY(capabilities, capabilities_of(*live, context));
       }
       return *capabilities;
     };
@@ -143,6 +142,24 @@ bool charts_share_seed(const ReleaseFacts& release) {
 }
 
 }  // namespace
+
+Result<package::Capabilities> capabilities_of(const LiveCluster& live, const Context& context) {
+  kube::Client& client = live.client;
+  Value version;
+  kube::ServedApis served;
+  MIST_TRY_VOID(parallel_for(2, 2, [&](std::size_t i) -> Status {
+    if (i == 0) {
+      MIST_TRY(version, client.server_version(context));
+    } else {
+      MIST_TRY(served, client.served_apis(context));
+    }
+    return {};
+  }));
+  MIST_TRY_VOID(warn_of_apis_down(live, context));
+  return package::Capabilities{.kube_version = std::string(version.string_at("gitVersion")),
+                               .api_versions = std::move(served.group_versions),
+                               .kinds = std::move(served.kinds)};
+}
 
 Result<RenderRequest> render_request(const ReleaseFacts& release, Value values) {
   RenderRequest request;

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/event.h"
 #include "kube/client.h"
 #include "package/renderer.h"
 #include "render/drawn.h"
@@ -24,6 +25,9 @@ struct LiveCluster {
   std::function<Result<LookupAnswer>(kube::Client&, const LookupScope&, const package::LookupAsker&,
                                      const encoding::Value& question, const Context&)>
       lookup;
+  /// Gets to know which API services don't answer, if a package asks what is served; null: nobody does. It
+  /// outlives all that is rendered.
+  EventSink* events = nullptr;
 };
 /// No cluster is asked; package::assume_cluster.
 struct AssumedCluster {
@@ -31,6 +35,9 @@ struct AssumedCluster {
   std::vector<std::string> api_versions = {};
 };
 using Cluster = std::variant<LiveCluster, AssumedCluster>;
+
+/// The answer to a package that asks what the cluster is and serves.
+Result<package::Capabilities> capabilities_of(const LiveCluster& live, const Context& context);
 
 /// The user's choices for a render; the default chooses nothing.
 struct RenderChoices {

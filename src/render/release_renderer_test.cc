@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "testing/fake_cluster.h"
+#include "testing/recorded_events.h"
 
 namespace mist::render {
 namespace {
@@ -63,6 +64,22 @@ TEST_F(ReleaseRenderers, ClockAndRotationsGoOnFromTheDeployedRevision) {
   const auto reborn = once.render(one_config_map(), Value::object(), {.clock = ""}, facts, Context());
   ASSERT_TRUE(reborn.ok()) << reborn.error().to_line();
   EXPECT_EQ(reborn->drawn.clock, "");
+}
+
+TEST_F(ReleaseRenderers, AnApiThatDoesNotAnswerStaysServedAndIsNamed) {
+  cluster.register_kind({{"toys.example.com", "v1", "Toy"}, "toys", true, {}});
+  testing::RecordedEvents told;
+  const LiveCluster live{cluster, {}, &told};
+  const auto whole = capabilities_of(live, Context());
+  ASSERT_TRUE(whole.ok()) << whole.error().to_line();
+  EXPECT_THAT(whole->kinds, ::testing::Contains("toys.example.com/v1/Toy"));
+  EXPECT_THAT(told.messages, ::testing::IsEmpty());
+  cluster.set_api_down("toys.example.com");
+  const auto down = capabilities_of(live, Context());
+  ASSERT_TRUE(down.ok()) << down.error().to_line();
+  EXPECT_EQ(down->api_versions, whole->api_versions);
+  EXPECT_EQ(down->kinds, whole->kinds);
+  EXPECT_TRUE(told.has("the API service v1.toys.example.com doesn't answer (FailedDiscoveryCheck"));
 }
 
 TEST(RenderRequests, ChartsDrawAsTheyDidForTheRelease) {

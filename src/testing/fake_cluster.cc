@@ -324,7 +324,6 @@ Result<kube::ServedApis> FakeCluster::served_apis(const Context& context) {
   const std::lock_guard lock(state_->mutex);
   std::set<std::string> group_versions, kinds;
   for (const auto& [name, kind] : state_->store.kinds()) {
-    if (!state_->down.empty() && kind.kind.group == state_->down) continue;
     for (const std::string& version : kind.versions) {
       const std::string group_version = kind.info(version).gvk.api_version();
       group_versions.insert(group_version);
