@@ -199,6 +199,8 @@ def an_operator_that_is_killed_goes_on_where_it_was(t):
     operator.stop(signal.SIGKILL)
     t.kube.delete("Service", t.ns, "web")
     operator.start()
+    # It may have said that it is ready before it was killed.
+    t.kube.wait("the Service is there again", lambda: t.kube.get("Service", t.ns, "web") is not None)
     wait_ready(t, address)
     ip = t.kube.get("Service", t.ns, "web")["spec"]["clusterIP"]
     t.kube.wait("the new address is published", lambda: data(t)["address"] == f"{ip}:80")
