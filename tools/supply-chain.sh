@@ -25,7 +25,7 @@ deny() {
   local workspace status=0
   for workspace in "${WORKSPACES[@]}"; do
     echo "== $workspace"
-    cargo_deny --locked --manifest-path "$workspace/Cargo.toml" check --config "$PWD/deny.toml" --hide-inclusion-graph "$@" 2>&1 ||
+    cargo_deny --locked --manifest-path "$workspace/Cargo.toml" --config "$PWD/deny.toml" check --hide-inclusion-graph "$@" 2>&1 ||
       status=1
   done
   return $status

@@ -154,7 +154,7 @@ Status refuse_unread(const Catalog& catalog, const std::string& name, std::span<
 }
 
 // Those of archives that a need names; where none does, all.
-std::vector<const Listed*> of_named_archives(const Catalog& catalog, std::vector<const Listed*> found,
+std::vector<const Listed*> of_named_archives(const Catalog& catalog, const std::vector<const Listed*>& found,
                                              std::span<const Dependency> needs) {
   std::vector<const Listed*> named;
   for (const Listed* const each : found) {
@@ -385,7 +385,7 @@ Result<Listed> Home::choose_for(const Catalog& catalog, const std::string& name,
     if (each.k3.name == name && !each.yanked && std::ranges::all_of(needs, is_fit)) fitting.push_back(&each);
   }
   if (fitting.empty()) return error(ErrorKind::NotFound, "no archive has a fitting version of {}", name);
-  const std::vector<const Listed*> found = of_named_archives(catalog, std::move(fitting), needs);
+  const std::vector<const Listed*> found = of_named_archives(catalog, fitting, needs);
   const Listed* chosen = found.front();
   for (const Listed* const each : found) {
     if (each->archive != chosen->archive)
