@@ -347,30 +347,37 @@ inline void Json::write(std::string& text) const {
 
 namespace detail {
 
-/// The first number that isn't finite, in the order of dump(), as an error has it: "spec.replicas is NaN, …".
-/// Empty: there is none.
-inline std::string not_finite(const Json& value, const std::string& path = "") {
+/// The first number that isn't finite, in the order of dump(), behind the path to it: ".spec.replicas is NaN,
+/// …". Empty: there is none. The path is put together on the way back, since most values have none.
+inline std::string not_finite_below(const Json& value) {
   if (const Json::Number* const number = value.as_number()) {
     if (!number->digits.ends_with("NaN") && !number->digits.ends_with("Infinity")) return "";
-    const std::string place = path.empty() ? "the value" : path.substr(path.front() == '.' ? 1 : 0);
-    return place + " is " + number->digits + ", which neither JSON nor YAML has";
+    return " is " + number->digits + ", which neither JSON nor YAML has";
   }
   if (const Json::Array* const items = value.as_array()) {
     for (std::size_t i = 0; i < items->size(); ++i) {
-      const std::string found = not_finite((*items)[i], path + "[" + std::to_string(i) + "]");
-      if (!found.empty()) return found;
+      const std::string found = not_finite_below((*items)[i]);
+      if (!found.empty()) return "[" + std::to_string(i) + "]" + found;
     }
   }
   if (const Json::Object* const members = value.as_object()) {
     for (const auto& [key, member] : *members) {
-      const std::string found = not_finite(member, path + "." + key);
-      if (!found.empty()) return found;
+      const std::string found = not_finite_below(member);
+      if (!found.empty()) return "." + key + found;
     }
   }
   return "";
 }
 
-/// For functions that give a text and no Result: the first number that they couldn't write while this object lives.
+/// The same as an error has it: "spec.replicas is NaN, …".
+inline std::string not_finite(const Json& value) {
+  const std::string found = not_finite_below(value);
+  if (found.starts_with(' ')) return "the value" + found;
+  return found.starts_with('.') ? found.substr(1) : found;
+}
+
+/// For functions that give a text and no Result: the first number that they couldn't write while this object
+/// lives.
 class Unwritable {
  public:
   Unwritable() : outer_(std::exchange(current, this)) {}
@@ -956,9 +963,9 @@ inline Result<Json> lookup(std::string_view api_version, std::string_view kind, 
 }  // namespace detail
 
 /// The object of the cluster; null if there is none of that name. `ns` is empty for kinds that have none. The
-/// package may read the objects of its own release, and those that spec.needs.clusterRead of mistletoe.yaml declares
-/// and its user grants with --allow-lookup; any other object is an error, and the render fails whatever the package
-/// does with it. Without a cluster, in `mistctl generate` and in tests, there is none.
+/// package may read the objects of its own release, and those that spec.needs.clusterRead of mistletoe.yaml
+/// declares and its user grants with --allow-lookup; any other object is an error, and the render fails
+/// whatever the package does with it. Without a cluster, in `mistctl generate` and in tests, there is none.
 inline Result<Json> lookup(std::string_view api_version, std::string_view kind, std::string_view ns,
                            std::string_view name) {
   if (name.empty())

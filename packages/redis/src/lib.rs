@@ -206,7 +206,7 @@ mod tests {
         assert!(rendered(Host::new(), json!({})).file("config.yaml").unwrap().contains("appendonly yes\n"));
     }
 
-    /// What a probe makes of an answer of the server: its script, with the answer in the place of the question.
+    /// Whether a probe accepts an answer of the server: runs its script with the answer in place of the question.
     fn passes(probe: &Value, answer: &str) -> bool {
         let script = probe["exec"]["command"][2].as_str().unwrap();
         let (before, rest) = script.split_once("$(").unwrap();

@@ -14,7 +14,7 @@ use serde_json::Value;
 pub(crate) fn check<T: Serialize + ?Sized>(value: &T) -> anyhow::Result<()> {
     match value.serialize(Place(String::new())) {
         Err(Refusal::NotFinite(words)) => Err(anyhow::Error::msg(words)),
-        // What else can't be written, the writer says.
+        // The writer reports whatever else can't be written.
         Err(Refusal::Other) | Ok(()) => Ok(()),
     }
 }
@@ -81,6 +81,14 @@ impl Place {
     }
 }
 
+macro_rules! never_refused {
+    ($($method:ident: $type:ty,)*) => {$(
+        fn $method(self, _: $type) -> Result<(), Refusal> {
+            Ok(())
+        }
+    )*};
+}
+
 impl Serializer for Place {
     type Ok = ();
     type Error = Refusal;
@@ -100,60 +108,21 @@ impl Serializer for Place {
         self.number(value)
     }
 
-    fn serialize_bool(self, _: bool) -> Result<(), Refusal> {
-        Ok(())
-    }
-
-    fn serialize_i8(self, _: i8) -> Result<(), Refusal> {
-        Ok(())
-    }
-
-    fn serialize_i16(self, _: i16) -> Result<(), Refusal> {
-        Ok(())
-    }
-
-    fn serialize_i32(self, _: i32) -> Result<(), Refusal> {
-        Ok(())
-    }
-
-    fn serialize_i64(self, _: i64) -> Result<(), Refusal> {
-        Ok(())
-    }
-
-    fn serialize_i128(self, _: i128) -> Result<(), Refusal> {
-        Ok(())
-    }
-
-    fn serialize_u8(self, _: u8) -> Result<(), Refusal> {
-        Ok(())
-    }
-
-    fn serialize_u16(self, _: u16) -> Result<(), Refusal> {
-        Ok(())
-    }
-
-    fn serialize_u32(self, _: u32) -> Result<(), Refusal> {
-        Ok(())
-    }
-
-    fn serialize_u64(self, _: u64) -> Result<(), Refusal> {
-        Ok(())
-    }
-
-    fn serialize_u128(self, _: u128) -> Result<(), Refusal> {
-        Ok(())
-    }
-
-    fn serialize_char(self, _: char) -> Result<(), Refusal> {
-        Ok(())
-    }
-
-    fn serialize_str(self, _: &str) -> Result<(), Refusal> {
-        Ok(())
-    }
-
-    fn serialize_bytes(self, _: &[u8]) -> Result<(), Refusal> {
-        Ok(())
+    never_refused! {
+        serialize_bool: bool,
+        serialize_i8: i8,
+        serialize_i16: i16,
+        serialize_i32: i32,
+        serialize_i64: i64,
+        serialize_i128: i128,
+        serialize_u8: u8,
+        serialize_u16: u16,
+        serialize_u32: u32,
+        serialize_u64: u64,
+        serialize_u128: u128,
+        serialize_char: char,
+        serialize_str: &str,
+        serialize_bytes: &[u8],
     }
 
     fn serialize_none(self) -> Result<(), Refusal> {
@@ -231,7 +200,7 @@ impl Serializer for Place {
     }
 }
 
-/// What a list, a map or a struct has.
+/// The members of a list, a map or a struct.
 struct Members {
     place: Place,
     key: String,
@@ -244,58 +213,37 @@ impl Members {
         self.items += 1;
         value.serialize(place)
     }
-}
 
-impl SerializeSeq for Members {
-    type Ok = ();
-    type Error = Refusal;
-
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refusal> {
-        self.check_item(value)
-    }
-
-    fn end(self) -> Result<(), Refusal> {
-        Ok(())
+    fn check_member<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), Refusal> {
+        value.serialize(self.place.member(name))
     }
 }
 
-impl SerializeTuple for Members {
-    type Ok = ();
-    type Error = Refusal;
+/// Serde has several traits for lists and for structs; each kind is checked in one way.
+macro_rules! checked {
+    ($($trait:ident { $method:ident($($name:ident: $type:ty)?) => $check:ident })*) => {$(
+        impl $trait for Members {
+            type Ok = ();
+            type Error = Refusal;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refusal> {
-        self.check_item(value)
-    }
+            fn $method<T: Serialize + ?Sized>(&mut self, $($name: $type,)? value: &T) -> Result<(), Refusal> {
+                self.$check($($name,)? value)
+            }
 
-    fn end(self) -> Result<(), Refusal> {
-        Ok(())
-    }
+            fn end(self) -> Result<(), Refusal> {
+                Ok(())
+            }
+        }
+    )*};
 }
 
-impl SerializeTupleStruct for Members {
-    type Ok = ();
-    type Error = Refusal;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refusal> {
-        self.check_item(value)
-    }
-
-    fn end(self) -> Result<(), Refusal> {
-        Ok(())
-    }
-}
-
-impl SerializeTupleVariant for Members {
-    type Ok = ();
-    type Error = Refusal;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refusal> {
-        self.check_item(value)
-    }
-
-    fn end(self) -> Result<(), Refusal> {
-        Ok(())
-    }
+checked! {
+    SerializeSeq { serialize_element() => check_item }
+    SerializeTuple { serialize_element() => check_item }
+    SerializeTupleStruct { serialize_field() => check_item }
+    SerializeTupleVariant { serialize_field() => check_item }
+    SerializeStruct { serialize_field(name: &'static str) => check_member }
+    SerializeStructVariant { serialize_field(name: &'static str) => check_member }
 }
 
 impl SerializeMap for Members {
@@ -313,32 +261,6 @@ impl SerializeMap for Members {
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refusal> {
         value.serialize(self.place.member(&self.key))
-    }
-
-    fn end(self) -> Result<(), Refusal> {
-        Ok(())
-    }
-}
-
-impl SerializeStruct for Members {
-    type Ok = ();
-    type Error = Refusal;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Refusal> {
-        value.serialize(self.place.member(name))
-    }
-
-    fn end(self) -> Result<(), Refusal> {
-        Ok(())
-    }
-}
-
-impl SerializeStructVariant for Members {
-    type Ok = ();
-    type Error = Refusal;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Refusal> {
-        value.serialize(self.place.member(name))
     }
 
     fn end(self) -> Result<(), Refusal> {

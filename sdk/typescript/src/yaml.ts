@@ -29,11 +29,11 @@ export function toJson(value: unknown): string | undefined {
     const above = paths.get(this);
     // The first call is for the value itself, in an object that JSON.stringify made.
     const path = above === undefined ? "" : Array.isArray(this) ? `${above}[${key}]` : `${above}.${key}`;
-    const place = path.replace(/^\./, "") || "the value";
+    const place = () => path.replace(/^\./, "") || "the value";
     if (typeof member === "number" && !Number.isFinite(member))
-      throw new TypeError(`${place} is ${member}, which neither JSON nor YAML has`);
+      throw new TypeError(`${place()} is ${member}, which neither JSON nor YAML has`);
     if (member instanceof Map || member instanceof Set)
-      throw new TypeError(`${place} is of ${member instanceof Map ? "Map" : "Set"}, which YAML doesn't have`);
+      throw new TypeError(`${place()} is of ${member instanceof Map ? "Map" : "Set"}, which YAML doesn't have`);
     if (typeof member === "object" && member !== null) paths.set(member, path);
     return member;
   });

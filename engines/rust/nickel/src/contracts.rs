@@ -223,7 +223,7 @@ struct Told {
     faults: Vec<Value>,
 }
 
-/// What a default sees of the other fields that an instance may set.
+/// How a default sees the other fields that an instance may set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Others {
     Unknown,
@@ -544,7 +544,7 @@ impl Describer<'_> {
         Some((field_of(&merged.value, name)?, merged.env))
     }
 
-    /// What to merge with the record, so that all fails in it that an instance may set.
+    /// A record to merge with this one, in which every field that an instance may set fails.
     fn unknown_fields(
         &mut self,
         record: &RecordData,
