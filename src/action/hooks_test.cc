@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "action/deploy/look.h"
 #include "action/deploy/saved_plan.h"
 #include "action/query/drift.h"
@@ -483,50 +485,41 @@ TEST_F(HooksTest, TheGraphSaysWhy) {
   EXPECT_EQ(apply::predicate_of(graph->order.graph.edges()[0]), apply::EdgePredicate::Done);
 }
 
-TEST_F(HooksTest, ComeAfterTheDefinitionsOfTheChartAndTheirNamespace) {
-  const std::string crd =
+// Installs the objects that a chart's files give, and returns what was written.
+struct ChartHooksTest : HooksTest {
+  std::vector<std::string> writes_of(const std::map<std::string, std::string>& files) {
+    const auto render = [&](const ReleaseState&) -> Result<RenderedRelease> {
+      MIST_TRY(auto objects, package::parse_objects(files, events));
+      return RenderedRelease{.package = {"test:1", "test", "1", "sha256:1", "helm"},
+                             .user_values = encoding::Value::object(),
+                             .objects = std::move(objects)};
+    };
+    const auto report = deploy(environment(), id, install_intent(render), {}, Context());
+    EXPECT_TRUE(report.ok()) << report.error().to_line();
+    return writes();
+  }
+
+  const std::string definition =
       "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: "
-      "things.example.com}, "
-      "spec: {group: example.com, scope: Namespaced, names: {kind: Thing, plural: things}, versions: [{name: "
-      "v1, "
-      "served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}";
-  const auto render = [&](const ReleaseState&) -> Result<RenderedRelease> {
-    MIST_TRY(auto objects,
-             package::parse_objects(
-                 {{"chart/crds/thing.yaml", crd},
-                  {"chart/templates/x.yaml",
-                   config_map("a") + job("pre", "pre-install") +
-                       "---\n{apiVersion: example.com/v1, kind: Thing, metadata: {name: t, "
-                       "annotations: {helm.sh/hook: pre-install, helm.sh/hook-weight: '-1'}}}\n"}},
-                 events));
-    return RenderedRelease{.package = {"test:1", "test", "1", "sha256:1", "helm"},
-                           .user_values = encoding::Value::object(),
-                           .objects = std::move(objects)};
-  };
-  const auto report = deploy(environment(), id, install_intent(render), {}, Context());
-  ASSERT_TRUE(report.ok()) << report.error().to_line();
-  EXPECT_THAT(writes(), ElementsAre("+things.example.com", "+t", "+pre", "+a"));
+      "things.example.com}, spec: {group: example.com, scope: Namespaced, names: {kind: Thing, plural: "
+      "things}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: "
+      "object}}}]}}";
+};
+
+TEST_F(ChartHooksTest, ComeAfterTheDefinitionsOfTheChartAndTheirNamespace) {
+  EXPECT_THAT(writes_of({{"chart/crds/thing.yaml", definition},
+                         {"chart/templates/x.yaml",
+                          config_map("a") + job("pre", "pre-install") +
+                              "---\n{apiVersion: example.com/v1, kind: Thing, metadata: {name: t, "
+                              "annotations: {helm.sh/hook: pre-install, helm.sh/hook-weight: '-1'}}}\n"}}),
+              ElementsAre("+things.example.com", "+t", "+pre", "+a"));
 }
 
 // As with Helm: only crds/ comes first, and a template may be in a directory of that name.
-TEST_F(HooksTest, ComeBeforeTheDefinitionsOfTemplates) {
-  const auto render = [&](const ReleaseState&) -> Result<RenderedRelease> {
-    MIST_TRY(auto objects,
-             package::parse_objects(
-                 {{"chart/templates/crds/thing.yaml",
-                   "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: "
-                   "things.example.com}, spec: {group: example.com, scope: Namespaced, names: {kind: Thing, "
-                   "plural: things}, versions: [{name: v1, served: true, storage: true, schema: "
-                   "{openAPIV3Schema: {type: object}}}]}}"},
-                  {"chart/templates/x.yaml", job("pre", "pre-install")}},
-                 events));
-    return RenderedRelease{.package = {"test:1", "test", "1", "sha256:1", "helm"},
-                           .user_values = encoding::Value::object(),
-                           .objects = std::move(objects)};
-  };
-  const auto report = deploy(environment(), id, install_intent(render), {}, Context());
-  ASSERT_TRUE(report.ok()) << report.error().to_line();
-  EXPECT_THAT(writes(), ElementsAre("+pre", "+things.example.com"));
+TEST_F(ChartHooksTest, ComeBeforeTheDefinitionsOfTemplates) {
+  EXPECT_THAT(writes_of({{"chart/templates/crds/thing.yaml", definition},
+                         {"chart/templates/x.yaml", job("pre", "pre-install")}}),
+              ElementsAre("+pre", "+things.example.com"));
 }
 
 }  // namespace

@@ -384,16 +384,23 @@ TEST(Client, TheAnswerToWhatWasSentIsWaitedForAfterAStop) {
   EXPECT_TRUE(maybe_acted_on(late.error())) << late.error().to_line();
 }
 
-TEST(Client, WhatWasNotSentBeforeAStopIsNotWaitedFor) {
-  std::latch held(1);
-  HttpServer server([&](const ServerRequest&, ServerReply& reply) {
+// Its only connection belongs to a request that isn't answered before `held` is counted down.
+struct ClientInUse : ::testing::Test {
+  ClientInUse() {
+    while (server.requests().empty()) std::this_thread::yield();
+  }
+
+  std::latch held{1};
+  HttpServer server{[this](const ServerRequest&, ServerReply& reply) {
     held.wait();
     reply.respond(200, "done");
-  });
-  Client client({.max_connections = 1});
-  auto first =
-      std::async(std::launch::async, [&] { return client.send(post(server.url("/first"), "1"), Context()); });
-  while (server.requests().empty()) std::this_thread::yield();
+  }};
+  Client client{{.max_connections = 1}};
+  std::future<Result<Response>> first = std::async(
+      std::launch::async, [this] { return client.send(post(server.url("/first"), "1"), Context()); });
+};
+
+TEST_F(ClientInUse, WhatWasNotSentBeforeAStopIsNotWaitedFor) {
   std::stop_source stop;
   Request write = post(server.url("/second"), "2");
   write.await_answer = std::chrono::minutes(5);
@@ -408,16 +415,7 @@ TEST(Client, WhatWasNotSentBeforeAStopIsNotWaitedFor) {
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
-TEST(Client, ADeadlineInTheQueueSaysThatNoConnectionBecameFree) {
-  std::latch held(1);
-  HttpServer server([&](const ServerRequest&, ServerReply& reply) {
-    held.wait();
-    reply.respond(200, "done");
-  });
-  Client client({.max_connections = 1});
-  auto first =
-      std::async(std::launch::async, [&] { return client.send(post(server.url("/first"), "1"), Context()); });
-  while (server.requests().empty()) std::this_thread::yield();
+TEST_F(ClientInUse, ADeadlineInTheQueueSaysThatNoConnectionBecameFree) {
   const auto late =
       client.send(post(server.url("/second"), "2"), Context().with_timeout(std::chrono::milliseconds(50)));
   held.count_down();

@@ -265,29 +265,31 @@ Result<Value> FakeStore::update(const FakeKind& kind, const ObjectKey& key, Valu
   return commit_change(kind, key, std::move(object), writer.dry_run);
 }
 
-Result<Value> FakeStore::merge_patch(const FakeKind& kind, const ObjectKey& key, const Value& patch,
-                                     const Writer& writer) {
+// The object as the patch makes it.
+Result<Value> FakeStore::patched(const FakeKind& kind, const ObjectKey& key, const Value& patch) const {
   const Value* live = find(key);
   if (live == nullptr)
     return fake_answer(ErrorKind::NotFound, "patch", key, qualified(kind, key.name) + " not found");
   MIST_TRY_VOID(check_preconditions(kind, key, live, patch));
   Value object = *live;
   patch_value(object, patch);
+  return object;
+}
+
+Result<Value> FakeStore::merge_patch(const FakeKind& kind, const ObjectKey& key, const Value& patch,
+                                     const Writer& writer) {
+  MIST_TRY(Value object, patched(kind, key, patch));
   object["metadata"].erase("resourceVersion");
   return update(kind, key, std::move(object), writer);
 }
 
 Result<Value> FakeStore::patch_status(const FakeKind& kind, const ObjectKey& key, const Value& patch,
                                       const Writer& writer) {
+  MIST_TRY(const Value whole, patched(kind, key, patch));
   const Value* live = find(key);
-  if (live == nullptr)
-    return fake_answer(ErrorKind::NotFound, "patch", key, qualified(kind, key.name) + " not found");
-  MIST_TRY_VOID(check_preconditions(kind, key, live, patch));
-  Value patched = *live;
-  patch_value(patched, patch);
   Value object = *live;
   object.erase("status");
-  if (const Value* status = patched.find("status")) object.set("status", *status);
+  if (const Value* status = whole.find("status")) object.set("status", *status);
   if (is_unreadable(*live))
     object["metadata"].erase("managedFields");
   else

@@ -91,6 +91,7 @@ class FakeStore {
   Status check_body(const FakeKind& kind, const ObjectKey& key, Value& object) const;
   Status check_namespace(const FakeKind& kind, const ObjectKey& key) const;
   Status check_size(const ObjectKey& key, const Value& object) const;
+  Result<Value> patched(const FakeKind& kind, const ObjectKey& key, const Value& patch) const;
   Status check_preconditions(const FakeKind& kind, const ObjectKey& key, const Value* live,
                              const Value& object) const;
   Result<Value> commit_new(const FakeKind& kind, const ObjectKey& key, Value object, const Writer& writer);
