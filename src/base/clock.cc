@@ -71,7 +71,7 @@ std::optional<WallTime> parse_time(std::string_view text) {
   if (!date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
   const std::chrono::sys_seconds at = std::chrono::sys_days(date) + std::chrono::hours(hour) +
                                       std::chrono::minutes(minute) + std::chrono::seconds(second);
-  return nearest_time(at.time_since_epoch().count(), nanos);
+  return nearest_time(at, nanos);
 }
 
 std::string format_micro_time(WallTime time) {

@@ -15,15 +15,18 @@ namespace mist {
 inline constexpr std::int64_t kLastSecond =
     std::chrono::floor<std::chrono::seconds>(WallTime::max()).time_since_epoch().count();
 
-/// Seconds since 1970, and nanoseconds of the next one. Before 1970 and after the last second: those, so that
+/// That second, and nanoseconds of the next one. Before 1970 and after the last second: those, so that
 /// the time between any two is a Duration too.
-inline WallTime nearest_time(std::int64_t seconds, std::int64_t nanoseconds = 0) {
+inline WallTime nearest_time(std::chrono::sys_seconds at, std::int64_t nanoseconds = 0) {
+  const std::int64_t seconds = at.time_since_epoch().count();
   if (seconds < 0 || seconds >= kLastSecond)
     return WallTime(std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, kLastSecond)));
   return WallTime(std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanoseconds));
 }
 
 /// Broken-down UTC, as nearest_time.
-inline WallTime utc_time(std::tm parts) { return nearest_time(::timegm(&parts)); }
+inline WallTime utc_time(std::tm parts) {
+  return nearest_time(std::chrono::sys_seconds(std::chrono::seconds(::timegm(&parts))));
+}
 
 }  // namespace mist

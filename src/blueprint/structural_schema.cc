@@ -28,9 +28,17 @@ struct FieldStep {
 };
 using FieldSteps = std::vector<FieldStep>;
 
-Value::Array rules_of(const Value& schema) {
+// `rest`, from the record that has `field`.
+FieldSteps steps_through(const Value::Member& field, const FieldSteps& rest) {
+  FieldSteps steps{{field.key, field.value.is_true_at("nullable")}};
+  steps.insert(steps.end(), rest.begin(), rest.end());
+  return steps;
+}
+
+const Value::Array& rules_of(const Value& schema) {
+  static const Value::Array kNone;
   const Value* rules = schema.find(kRules);
-  return rules != nullptr && rules->is_array() ? rules->as_array() : Value::Array();
+  return rules != nullptr && rules->is_array() ? rules->as_array() : kNone;
 }
 
 Value* fields_of(Value& schema) {
@@ -128,7 +136,7 @@ std::string as_path(const FieldSteps& path) {
 }
 
 bool is_unchanged(const Value& schema) {
-  const Value::Array rules = rules_of(schema);
+  const Value::Array& rules = rules_of(schema);
   return std::ranges::any_of(rules,
                              [](const Value& rule) { return rule.string_at("rule") == kUnchangedRule; });
 }
@@ -140,11 +148,7 @@ std::vector<FieldSteps> unchanged_in(const Value& schema) {
   const Value* fields = fields_of(schema);
   if (fields == nullptr) return found;
   for (const Value::Member& each : fields->as_object())
-    for (const FieldSteps& rest : unchanged_in(each.value)) {
-      FieldSteps path{{each.key, each.value.is_true_at("nullable")}};
-      path.insert(path.end(), rest.begin(), rest.end());
-      found.push_back(std::move(path));
-    }
+    for (const FieldSteps& rest : unchanged_in(each.value)) found.push_back(steps_through(each, rest));
   return found;
 }
 
@@ -159,8 +163,7 @@ void keep_unchanged(Value& schema, const std::string& path, std::vector<SchemaPl
     const bool is_nullable = each.value.is_true_at("nullable");
     if (is_always_there(schema, each) && !is_nullable) continue;
     for (const FieldSteps& rest : unchanged_in(each.value)) {
-      FieldSteps place{{each.key, is_nullable}};
-      place.insert(place.end(), rest.begin(), rest.end());
+      const FieldSteps place = steps_through(each, rest);
       const std::string was = has_all("oldSelf", place), is = has_all("self", place);
       const bool is_one = place.size() == 1 && !is_nullable;
       if (was.empty()) {
@@ -189,12 +192,8 @@ void note_unkept_entries(const Value& schema, const std::string& path, std::vect
 }
 
 void fill_default(Value& schema) {
-  if (Value* given = schema.find("default");
-      given != nullptr && given->is_object() && asks_of_empty(schema)) {
-    Value whole = *given;
-    fill_defaults(schema, whole);
-    *given = std::move(whole);
-  }
+  if (Value* given = schema.find("default"); given != nullptr && given->is_object() && asks_of_empty(schema))
+    fill_defaults(schema, *given);
 }
 
 // Those within it before it. `is_kept`: something around it can't be changed as a whole.

@@ -8,6 +8,12 @@
 
 namespace mist::crypto {
 
+Seed derived_seed(const Seed& from, std::string_view info) {
+  Seed seed{};
+  std::ranges::copy(hkdf_sha256(from, {}, as_bytes(info), seed.size()), seed.begin());
+  return seed;
+}
+
 RandomStream::RandomStream(const Seed& seed, std::string_view name) {
   std::string info = "mistletoe/random-stream/v1/";
   info += name;

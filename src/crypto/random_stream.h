@@ -6,6 +6,8 @@
 // and the stream is block(0) | block(1) | …, used up byte by byte. Its test holds vectors. One owner at a
 // time.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -15,6 +17,10 @@
 namespace mist::crypto {
 
 using Seed = std::array<std::byte, 32>;
+
+/// HKDF-SHA256(seed, no salt, info, 32): another seed, which says nothing about this one. Each use has an
+/// info of its own. Pure; any thread.
+Seed derived_seed(const Seed& from, std::string_view info);
 
 class RandomStream {
  public:

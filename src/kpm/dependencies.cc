@@ -73,9 +73,11 @@ class Planner {
   Status choose(const Dependency& dependency) {
     const std::string& name = dependency.name;
     std::optional<encoding::SemVer>& chosen = chosen_[name];
-    const bool is_installed = std::ranges::find(installed_, name, &Installed::package) != installed_.end();
-    auto found = is_installed ? Result<K3>(error(ErrorKind::NotFound, "{} is installed", name))
-                              : find_(name, needs_[name]);
+    if (std::ranges::find(installed_, name, &Installed::package) != installed_.end()) {
+      plan_.unavailable.push_back(dependency);
+      return {};
+    }
+    auto found = find_(name, needs_[name]);
     if (!found.ok()) return give_up(dependency, std::move(found).error());
     chosen = found->version;
     MIST_TRY_VOID(visit(*found));

@@ -227,9 +227,6 @@ std::optional<WallTime> parse_rfc3339(std::string_view text) {
   if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
   const std::chrono::sys_seconds time = std::chrono::sys_days(date) + std::chrono::hours(*hour) +
                                         std::chrono::minutes(*minute) + std::chrono::seconds(*second);
-  const auto nearest = [](std::chrono::sys_seconds at) {
-    return nearest_time(at.time_since_epoch().count());
-  };
 
   std::size_t zone = 19;
   if (zone < text.size() && text[zone] == '.') {
@@ -237,12 +234,12 @@ std::optional<WallTime> parse_rfc3339(std::string_view text) {
     for (++zone; zone < text.size() && text[zone] >= '0' && text[zone] <= '9';) ++zone;
     if (zone == digits) return std::nullopt;
   }
-  if (is(zone, 'Z') && text.size() == zone + 1) return nearest(time);
+  if (is(zone, 'Z') && text.size() == zone + 1) return nearest_time(time);
   const auto offset_hour = number(zone + 1, 2), offset_minute = number(zone + 4, 2);
   if (text.size() != zone + 6 || !is(zone + 3, ':') || !offset_hour || !offset_minute) return std::nullopt;
   const auto offset = std::chrono::hours(*offset_hour) + std::chrono::minutes(*offset_minute);
-  if (text[zone] == '+') return nearest(time - offset);
-  if (text[zone] == '-') return nearest(time + offset);
+  if (text[zone] == '+') return nearest_time(time - offset);
+  if (text[zone] == '-') return nearest_time(time + offset);
   return std::nullopt;
 }
 

@@ -255,8 +255,7 @@ std::optional<Discovery::Asked> Discovery::read_cache() const {
 void Discovery::write_cache(const Asked& asked) const {
   if (file_.empty()) return;
   const std::string etag = asked.etag.empty() ? std::string() : " " + asked.etag;
-  const std::string text =
-      fmt::format("{}{}\n{}", seconds_of(world_.clock.now()), etag, asked.catalog->to_text());
+  const std::string text = fmt::format("{}{}\n{}", seconds_of(asked.asked), etag, asked.catalog->to_text());
   Status made = world_.fs.make_directories(file_.parent_path(), 0700);
   if (made) made = world_.fs.write(file_, text, {.mode = 0600, .durable = false, .exclusive = false});
   if (!made) world_.events.debug("the discovery cache can't be written: " + made.error().to_line());

@@ -1,8 +1,8 @@
 #include "operator/instance_status.h"
 
-#include <string_view>
 #include <utility>
 
+#include "apimachinery/managed_fields.h"
 #include "apply/fields/field_transfer.h"
 #include "kube/api_failure.h"
 
@@ -12,9 +12,7 @@ namespace {
 // Those of everything but the status. null: nobody owns anything else.
 Value other_owners(const Value& object) {
   Value others = Value::array();
-  const Value* const all = object.at_path({"metadata", "managedFields"});
-  if (all == nullptr || !all->is_array()) return {};
-  for (Value each : all->as_array()) {
+  for (Value each : apimachinery::managed_fields(object)) {
     if (!each.string_at("subresource").empty()) continue;
     if (Value* const fields = each.find("fieldsV1")) fields->erase("f:status");
     others.push_back(std::move(each));
@@ -29,8 +27,8 @@ Status remove_status(kube::Client& client, const kube::ObjectRef& ref, const Val
                      const std::string& subresource, const Context& context) {
   MIST_TRY(const Value there, client.get(ref, context));
   Value patch = Value::object();
-  for (const std::string_view guard : {"uid", "resourceVersion"})
-    patch["metadata"].set(guard, (guard == "uid" ? identity : there).string_at({"metadata", guard}));
+  apply::pin(patch, there);
+  patch["metadata"].set("uid", identity.string_at({"metadata", "uid"}));
   patch.set("status", nullptr);
   MIST_TRY(const Value bare, client.merge_patch(ref, patch, context, kube::DryRun::No, subresource));
   Value owners = other_owners(there);

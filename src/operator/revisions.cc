@@ -262,9 +262,8 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
 // A new operator may look for faults that the one before it took, in a CRD that is there and serves: to
 // reject such a revision at the start would leave its instances to nobody.
 blueprint::Standing Revisions::standing_of(Loaded& loaded, const Value& map, const package::Files& files) {
-  const Value* const notes = map.at_path({"metadata", "annotations"});
   const auto has = [&](std::string_view annotation) {
-    return notes == nullptr ? std::string_view() : notes->string_at(annotation);
+    return map.string_at({"metadata", "annotations", annotation});
   };
   const bool has_served =
       has_finalizer(map) && !has(kKindAnnotation).empty() && has(apply::kStatusAnnotation) != kRejected;

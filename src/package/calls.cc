@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "crypto/hkdf.h"
+#include "crypto/random_stream.h"
 #include "encoding/json.h"
 #include "package/input.h"
 #include "package/own_stack.h"
@@ -27,11 +27,8 @@ std::string secret_prefix(const CalledAs& called) {
 
 // The unnamed randomness of a called package, and of its charts: neither its caller's nor another's.
 crypto::Seed seed_of(const crypto::Seed& release, std::string_view id, std::string_view install) {
-  const std::string info =
-      fmt::format("mistletoe/called-package/v1/{}:{},{}:{},", id.size(), id, install.size(), install);
-  crypto::Seed seed{};
-  std::ranges::copy(crypto::hkdf_sha256(release, {}, crypto::as_bytes(info), seed.size()), seed.begin());
-  return seed;
+  return crypto::derived_seed(release, fmt::format("mistletoe/called-package/v1/{}:{},{}:{},", id.size(), id,
+                                                   install.size(), install));
 }
 
 // The least memory of any guest: a page.

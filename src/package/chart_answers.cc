@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "crypto/digest.h"
-#include "crypto/hkdf.h"
+#include "crypto/random_stream.h"
 #include "encoding/json.h"
 #include "package/calls.h"
 #include "package/capabilities.h"
@@ -86,10 +86,7 @@ std::string in_order(std::initializer_list<std::string_view> texts) {
 
 // docs/internals/secret-derivation.md.
 crypto::Seed seed_of_chart(const crypto::Seed& package, const std::string& identity) {
-  const std::string info = "mistletoe/kustomize-chart/v1/" + identity;
-  crypto::Seed seed{};
-  std::ranges::copy(crypto::hkdf_sha256(package, {}, crypto::as_bytes(info), seed.size()), seed.begin());
-  return seed;
+  return crypto::derived_seed(package, "mistletoe/kustomize-chart/v1/" + identity);
 }
 
 // Mistakes of the chart's author go back to the guest, which knows who named the chart.
@@ -123,7 +120,7 @@ Result<Value> ChartAnswers::answer(const Value& request, std::uint64_t waiting_m
       return failure_of(rendered.error(), request.string_at("directory"));
     return std::move(rendered).error();
   }
-  if (rendered->drawn != 0)
+  if (rendered->drawn != 0 && request_.charts_share_seed)
     drawing_.emplace(identity(request, *wanted),
                      escape_controls(fmt::format("{}{} (release {})", request.string_at("directory"),
                                                  request.string_at("archive"), wanted->release_name)));

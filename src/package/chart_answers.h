@@ -37,7 +37,8 @@ class ChartAnswers {
   /// asking guest has while it waits.
   Result<Value> answer(const Value& request, std::uint64_t waiting_memory);
 
-  /// The answered charts that drew random bytes, each with its release: "charts/web (release shop)".
+  /// The answered charts that drew random bytes from a seed that they share
+  /// (RenderRequest::charts_share_seed), each with its release: "charts/web (release shop)".
   std::vector<std::string> drawing() const;
 
  private:

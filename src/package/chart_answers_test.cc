@@ -126,7 +126,8 @@ TEST_F(ChartAnswersTest, OfAnOlderReleaseDrawFromThePackagesSeed) {
   EXPECT_EQ(seen_request.seed, request.seed);
 }
 
-TEST_F(ChartAnswersTest, SayWhichOfThemDrew) {
+TEST_F(ChartAnswersTest, SayWhichOfThemDrewFromTheSeedThatTheyShare) {
+  request.charts_share_seed = true;
   Rendered drawing;
   ChartAnswers answers(package, request, {std::chrono::seconds(1), kStack},
                        [&](const Source&, const RenderRequest&) { return Result<Rendered>(drawing); });

@@ -65,7 +65,7 @@ Result<Rendered> EngineRenderer::render(const SourceTree& tree, Metadata metadat
 void EngineRenderer::warn_of_shared_seed(const ChartAnswers& charts, const Source& source,
                                          const RenderRequest& request) {
   constexpr std::size_t kShown = 5;
-  if (!request.charts_share_seed || request.quiet) return;
+  if (request.quiet) return;
   std::vector<std::string> drawing = charts.drawing();
   if (drawing.size() < 2) return;
   EventSink& audience = request.called ? request.called->tree->events() : events_;

@@ -238,10 +238,7 @@ Result<Secret> derive_secret(const SecretScope& scope, const SecretRequest& requ
 crypto::Seed unnamed_seed(const SecretScope& scope) {
   const std::uint32_t rotation = rotation_of(scope, kUnnamed);
   if (rotation == 0) return scope.seed;
-  const std::string info = "mistletoe/rotated-seed/v1/" + std::to_string(rotation);
-  crypto::Seed seed{};
-  std::ranges::copy(crypto::hkdf_sha256(scope.seed, {}, crypto::as_bytes(info), seed.size()), seed.begin());
-  return seed;
+  return crypto::derived_seed(scope.seed, "mistletoe/rotated-seed/v1/" + std::to_string(rotation));
 }
 
 TextMask mask_of(const std::map<std::string, SecretString>& secrets) {

@@ -466,13 +466,14 @@ Status SnapshotStore::fetch_contents(const Snapshot& snapshot, std::span<const T
     if (each.type == EntryType::File) objects.push_back(each.object);
   keep_missing(objects, repository, context);
   reuse_contents(repository, objects, context);
-  return fetch_missing(repository, std::move(objects), context);
+  return fetch_parts(repository, objects, kFetchBatch, context);
 }
 
 // Copied into one pack, not shared: the snapshot before goes, and what nobody needs any more goes with it.
-// A failure doesn't count, since contents that aren't here are fetched.
-void SnapshotStore::reuse_contents(const Path& repository, std::span<const std::string> objects,
+// Those that are still missing stay in `objects`. A failure doesn't count: they are fetched then.
+void SnapshotStore::reuse_contents(const Path& repository, std::vector<std::string>& objects,
                                    const Context& context) const {
+  if (objects.empty()) return;
   const Result<std::optional<Snapshot>> before = current();
   if (!before || !*before || repository_of((*before)->directory) == repository) return;
   const Path old = repository_of((*before)->directory);
@@ -483,12 +484,13 @@ void SnapshotStore::reuse_contents(const Path& repository, std::span<const std::
     if (there->contains(each)) reused += each + '\n';
   if (reused.empty()) return;
   // Without a search for deltas, which takes long and saves little.
-  (void)git_.run(
+  const auto copied = git_.run(
       {.arguments = {"pack-objects", "--quiet", "--window=0", (repository / "objects/pack/pack").string()},
        .repository = old,
        .remote = nullptr,
        .input = reused},
       context.with_timeout(kNetworkTimeout));
+  if (copied.ok()) std::erase_if(objects, [&](const std::string& each) { return there->contains(each); });
 }
 
 // Whether contents stayed away.
@@ -529,8 +531,14 @@ Status SnapshotStore::fetch_missing(const Path& repository, std::vector<std::str
   MIST_TRY(const bool partial, is_partial(repository));
   if (!partial) return {};
   keep_missing(objects, repository, context);
+  return fetch_parts(repository, objects, kFetchBatch, context);
+}
+
+// So many at a time.
+Status SnapshotStore::fetch_parts(const Path& repository, std::span<const std::string> objects,
+                                  std::size_t most, const Context& context) const {
   for (std::span<const std::string> rest = objects; !rest.empty();) {
-    const std::size_t count = std::min(rest.size(), kFetchBatch);
+    const std::size_t count = std::min(rest.size(), most);
     MIST_TRY_VOID(fetch_batch(repository, rest.first(count), context));
     rest = rest.subspan(count);
   }
@@ -552,13 +560,7 @@ Status SnapshotStore::fetch_batch(const Path& repository, std::span<const std::s
   const ErrorKind kind = fetched.error().kind;
   const bool is_too_much = kind == ErrorKind::Timeout || kind == ErrorKind::Invalid;
   if (!is_too_much || objects.size() == 1 || !context.check().ok()) return std::move(fetched).error();
-  const std::size_t part = (objects.size() + kSplit - 1) / kSplit;
-  for (std::span<const std::string> rest = objects; !rest.empty();) {
-    const std::size_t count = std::min(rest.size(), part);
-    MIST_TRY_VOID(fetch_batch(repository, rest.first(count), context));
-    rest = rest.subspan(count);
-  }
-  return {};
+  return fetch_parts(repository, objects, (objects.size() + kSplit - 1) / kSplit, context);
 }
 
 }  // namespace mist::registry

@@ -98,10 +98,12 @@ class SnapshotStore {
   Result<bool> is_partial(const Path& repository) const;
   Result<std::set<std::string>> objects_in(const Path& repository, const Context& context) const;
   void keep_missing(std::vector<std::string>& objects, const Path& repository, const Context& context) const;
-  void reuse_contents(const Path& repository, std::span<const std::string> objects,
+  void reuse_contents(const Path& repository, std::vector<std::string>& objects,
                       const Context& context) const;
   Status fetch_missing(const Path& repository, std::vector<std::string> objects,
                        const Context& context) const;
+  Status fetch_parts(const Path& repository, std::span<const std::string> objects, std::size_t most,
+                     const Context& context) const;
   Status fetch_batch(const Path& repository, std::span<const std::string> objects,
                      const Context& context) const;
   void remove_leftovers(const std::optional<Snapshot>& keep, const std::string& keep_too) const;

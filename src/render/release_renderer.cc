@@ -7,7 +7,6 @@
 #include "base/event.h"
 #include "base/parallel.h"
 #include "base/text.h"
-#include "crypto/hkdf.h"
 #include "crypto/random_stream.h"
 #include "package/calls.h"
 #include "package/capabilities.h"
@@ -28,20 +27,16 @@ Status warn_of_apis_down(const LiveCluster& live, const Context& context) {
   if (live.events == nullptr) return {};
   MIST_TRY(const std::vector<kube::DownApi> down, live.client.apis_down(context));
   for (const kube::DownApi& api : down)
-    live.events->message(
-        {EventLevel::Warning,
-         fmt::format("the API service {} doesn't answer ({}): a package that asks for its kinds may render "
-                     "without the objects that need them",
-                     api.service(), api.because)});
+    live.events->warn(
+        fmt::format("the API service {} doesn't answer ({}): a package that asks for its kinds may render "
+                    "without the objects that need them",
+                    api.service(), api.because));
   return {};
 }
 
 // A seed for nothing else, to see what depends on the seed.
 crypto::Seed other_seed(const crypto::Seed& seed) {
-  constexpr std::string_view kInfo = "mistletoe/second-render/v1";
-  crypto::Seed other{};
-  std::ranges::copy(crypto::hkdf_sha256(seed, {}, crypto::as_bytes(kInfo), other.size()), other.begin());
-  return other;
+  return crypto::derived_seed(seed, "mistletoe/second-render/v1");
 }
 
 Status set_clock(RenderRequest& request, const std::string& clock) {
