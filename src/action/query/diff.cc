@@ -202,8 +202,12 @@ class Differ {
     if (!writes || !action.transfer || !action.transfer->last_applied) return std::nullopt;
     const Value* text = object.at_path({"metadata", "annotations", apply::kLastAppliedAnnotation});
     if (text == nullptr) return std::nullopt;
-    return FieldDifference{
-        .path = fmt::format(".metadata.annotations[\"{}\"]", apply::kLastAppliedAnnotation), .before = *text};
+    FieldDifference goes{.path = fmt::format(".metadata.annotations[\"{}\"]", apply::kLastAppliedAnnotation),
+                         .before = *text};
+    for (const std::string_view name :
+         {std::string_view("metadata"), std::string_view("annotations"), apply::kLastAppliedAnnotation})
+      goes.steps.push_back({.kind = apply::PathStep::Kind::Field, .name = std::string(name)});
+    return goes;
   }
 
   Value live(const PlannedAction& action) const {
