@@ -67,7 +67,7 @@ build() {
 command -v "$CLANG" >/dev/null || fail "no $CLANG; run: apt-get install clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32"
 command -v go >/dev/null || fail "no go; install Go 1.26 or newer from https://go.dev/dl"
 
-hash=$({ "$CLANG" --version | head -n1; go env GOVERSION; rustc --version 2>/dev/null || true; } |
+hash=$({ "$CLANG" --version | sed -n 1p; go env GOVERSION; rustc --version 2>/dev/null || true; } |
   hash_of sdk/rust tools/wasm-toolchain tests/conformance/guests tests/conformance/componentize tests/conformance/build.sh \
     schemas/wit packages/templates/c)
 cached conformance "$hash" build

@@ -2,6 +2,10 @@
 # Sourced by the scripts that build modules: results lie in the cache, in a directory named by the hash of what they are
 # made from, so an unchanged tree builds nothing and a changed one never sees old modules.
 
+# Callers write $(cached …), in which bash switches -e off: a builder would go on after what failed, and its result be kept.
+# Write it as an assignment of its own; in a condition, or before ||, -e is off all the same.
+shopt -s inherit_errexit
+
 MIST_REPOSITORY=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 MIST_CACHE_DIR="${MIST_CACHE:-$HOME/.cache/mistletoe-build}"
 
@@ -19,7 +23,7 @@ hash_of() {
 # directory first, whose content it becomes when BUILD succeeds. One builder of NAME at a time, because cargo's output
 # files would else be replaced between building and copying.
 cached() {
-  local name=$1 result="$MIST_CACHE_DIR/$1/$2" build=$3
+  local name=$1 result="$MIST_CACHE_DIR/$1/${2:?no hash of what $1 is made from}" build=$3
   if [[ ! -d $result ]]; then
     mkdir -p "$MIST_CACHE_DIR/$name" "$MIST_CACHE_DIR/cargo"
     (

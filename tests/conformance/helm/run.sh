@@ -21,7 +21,9 @@ options=()
 if [[ $through ]]; then
   options+=(-mistctl "$through" -explained "$here/explained.txt")
 else
-  options+=(-engine "$(cached engine-helm-native "$(go env GOVERSION | hash_of engines/helm engines/yamlfault)" build)/helm-engine")
+  hash=$(go env GOVERSION | hash_of engines/helm engines/yamlfault tools/wasm-toolchain)
+  engine=$(cached engine-helm-native "$hash" build)
+  options+=(-engine "$engine/helm-engine")
 fi
 peers=$("$repository/bench/peers/build.sh")
 cd "$here"

@@ -48,6 +48,6 @@ command -v "$CLANGXX" >/dev/null || fail "no $CLANGXX; run tools/prerequisites.s
 command -v go >/dev/null || fail "no go; run tools/prerequisites.sh"
 command -v npm >/dev/null || fail "no npm; run tools/prerequisites.sh"
 
-hash=$({ "$CLANGXX" --version | head -n1; go env GOVERSION; node --version; rustc --version 2>/dev/null || true; } |
+hash=$({ "$CLANGXX" --version | sed -n 1p; go env GOVERSION; node --version; rustc --version 2>/dev/null || true; } |
   hash_of sdk engines/python tools/wasm-toolchain tests/conformance/sdks schemas/wit src/action/authoring/build_program.cc src/cli/commands/package.cc)
 cached sdks "$hash" build

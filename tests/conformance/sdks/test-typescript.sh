@@ -13,5 +13,6 @@ build() {
   rm -rf node_modules
 }
 
-hash=$(node --version | hash_of sdk/typescript schemas/wit tests/conformance/sdks/test-typescript.sh)
-cat "$(cached typescript-sdk "$hash" build)/result"
+hash=$(node --version | hash_of sdk/typescript schemas/wit tools/wasm-toolchain tests/conformance/sdks/test-typescript.sh)
+directory=$(cached typescript-sdk "$hash" build)
+cat "$directory/result"
