@@ -229,14 +229,14 @@ step "real node" real_node
 step "cluster client on a cluster" on_cluster
 step "end to end" end_to_end
 
-grep -hE '^(\[  PASSED  \]|[0-9]+% tests passed|[0-9]+ passed, [0-9]+ failed)' build/test-logs/*.log | sed 's/^/  /'
+grep -hE '^(\[  PASSED  \]|[0-9]+% tests passed|[0-9]+ passed, [0-9]+ failed|skipped [a-z0-9_]+ [0-9.]+ s: )' build/test-logs/*.log | sed 's/^/  /'
 unstable=$(sed -nE 's/^UNSTABLE ([^,]*),.*/\1/p; s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) .*\*\*\*(Failed|Exception|Timeout|Not Run).*/\1/p' build/test-logs/*.log | sort -u)
 [[ -z $unstable ]] || printf 'passed only at the second try, or failed: %s\n' $unstable
 if ((${#failed[@]})); then
   # What CI keeps of the output is its end.
   for name in "${failed[@]}"; do
     printf 'failed: %s\n' "$name"
-    grep -v '^ok ' "build/test-logs/${name// /-}.log" | tail -n 12 | cut -c 1-300 | sed 's/^/  /'
+    grep -vE '^(ok|skipped) ' "build/test-logs/${name// /-}.log" | tail -n 12 | cut -c 1-300 | sed 's/^/  /'
   done
 fi
 echo "in $((SECONDS - began)) s"

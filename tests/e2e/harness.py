@@ -12,6 +12,7 @@ import tempfile
 import threading
 import traceback
 
+import ending
 from hints import lost_context
 from kube import ApiError
 
@@ -170,6 +171,7 @@ class T:
 
     def start(self, *arguments, kubeconfig=None, term_ms=None, stdin=subprocess.DEVNULL):
         """mistctl in the background; finish() waits for it."""
+        ending.go_on()
         more = {"MIST_LOCK_TERM_MS": str(term_ms)} if term_ms else {}
         process = subprocess.Popen([self.mistctl, *arguments], env=self.environment(kubeconfig, **more), stdin=stdin,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.dir)

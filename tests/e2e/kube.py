@@ -9,6 +9,8 @@ import threading
 import time
 import urllib.parse
 
+import ending
+
 RESOURCES = {
     "Namespace": ("/api/v1", "namespaces", False),
     "ConfigMap": ("/api/v1", "configmaps", True),
@@ -136,6 +138,7 @@ class Kube:
         the end of every namespace up."""
         deadline = time.monotonic() + seconds
         while True:
+            ending.go_on()
             value = condition()
             if value:
                 return value

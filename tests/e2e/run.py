@@ -4,8 +4,10 @@
 Usage: run.py MISTCTL DEVCLUSTER [--only NAME]... [-j 2] [--full] [--list]
 """
 import argparse
+import collections
 import concurrent.futures
 import importlib
+import os
 import pathlib
 import signal
 import sys
@@ -13,8 +15,15 @@ import time
 import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import ending  # noqa: E402
 import harness  # noqa: E402
 from cluster import Cluster  # noqa: E402
+
+
+STOP_SECONDS = 10  # for tests that are interrupted, to remove what they made
+
+# What became of a test; `problem` and `skipped` are None, or say why.
+Outcome = collections.namedtuple("Outcome", "name problem skipped seconds notes")
 
 
 def described(failure):
@@ -27,14 +36,14 @@ def described(failure):
 
 
 def run_one(name, function, mistctl, cluster, prefix=""):
-    """(name, None or what went wrong, seconds, notes); `prefix` keeps a second try apart from the first's namespaces."""
+    """Its Outcome; `prefix` keeps a second try apart from the first's namespaces."""
     began = time.monotonic()
-    problem, t = None, None
+    problem, skipped, t = None, None, None
     try:
         t = harness.T(prefix + name, mistctl, cluster)
         function(t)
-    except harness.Skipped as skipped:
-        t.note(f"skipped: {skipped}")
+    except harness.Skipped as reason:
+        skipped = " ".join(str(reason).split())
     except Exception as failure:
         problem = described(failure) + (f"\nlast commands:\n{t.transcript()}" if t else "")
     if t:
@@ -42,7 +51,93 @@ def run_one(name, function, mistctl, cluster, prefix=""):
             t.close()
         except Exception as failure:
             problem = (problem or "") + described(failure)
-    return name, problem, time.monotonic() - began, t.notes if t else []
+    return Outcome(name, problem, None if problem else skipped, time.monotonic() - began, t.notes if t else [])
+
+
+def show(outcome):
+    """`skipped NAME SECONDS s: WHY` is read by tools/test.sh."""
+    state = "FAILED " if outcome.problem else "skipped " if outcome.skipped else "ok     "
+    print(f"{state}{outcome.name} {outcome.seconds:.1f} s" + (f": {outcome.skipped}" if outcome.skipped else ""), flush=True)
+    for note in outcome.notes:
+        print("       " + note, flush=True)
+    show_problem(outcome)
+
+
+def show_problem(outcome):
+    if outcome.problem:
+        print("  " + outcome.problem.rstrip().replace("\n", "\n  "), flush=True)
+
+
+class Pools:
+    """Threads that run tests: so many, and one for those that mostly wait."""
+
+    def __init__(self, jobs, mistctl, cluster):
+        self.pool, self.waiting = concurrent.futures.ThreadPoolExecutor(jobs), concurrent.futures.ThreadPoolExecutor(1)
+        self.world, self.runs = (mistctl, cluster), []
+
+    def submit(self, name, function, *prefix):
+        self.runs.append((self.waiting if function.waits else self.pool).submit(run_one, name, function, *self.world, *prefix))
+        return self.runs[-1]
+
+    def stop(self):
+        """Begins no further test; those that run are stopped, and have a short time for their cleaning up."""
+        for number in signal.SIGINT, signal.SIGTERM:
+            signal.signal(number, signal.SIG_IGN)
+        ending.stop()
+        for pool in self.pool, self.waiting:
+            pool.shutdown(wait=False, cancel_futures=True)
+        ending.end_processes()
+        concurrent.futures.wait([run for run in self.runs if not run.cancelled()], STOP_SECONDS)
+        ending.end_processes()
+
+
+def run_chosen(chosen, pools, cluster):
+    """Runs these and prints what became of them; the exit code."""
+    outcomes = []
+    for run in concurrent.futures.as_completed([pools.submit(name, function) for name, function in chosen]):
+        outcomes.append(run.result())
+        show(outcomes[-1])
+    failed = [outcome.name for outcome in outcomes if outcome.problem]
+    skipped = sum(outcome.skipped is not None for outcome in outcomes)
+    left = cluster.left()
+    print(f"{len(left)} namespaces are still going", *(f"  {name}: {why}" for name, why in left), sep="\n", flush=True)
+    # A machine that stands still for seconds fails a test that is right; a test that fails alone too is wrong.
+    # What passes only now is printed as unstable: a defect to look at, of the test or of the product.
+    for name, function in [pair for pair in chosen if pair[0] in failed][:5]:
+        again = pools.submit(name, function, "again-").result()
+        passed = not again.problem and not again.skipped
+        if passed:
+            failed.remove(name)
+        print(f"{'UNSTABLE' if passed else 'FAILED'} {name}, second try alone {again.seconds:.1f} s", flush=True)
+        show_problem(again)  # again: of a long run's output, CI keeps the end
+    print(f"{len(chosen) - len(failed) - skipped} passed, {len(failed)} failed, {skipped} skipped")
+    return 1 if failed else 0
+
+
+def run_on(cluster, chosen, jobs, mistctl):
+    """run_chosen() on a cluster that ends with it. Interrupted, it ends this process: a test that doesn't stop would hold it up."""
+    pools = Pools(jobs, mistctl, cluster)
+    try:
+        code = run_chosen(chosen, pools, cluster)
+    except BaseException as reason:
+        pools.stop()
+        cluster.stop()
+        if isinstance(reason, KeyboardInterrupt):
+            code = 128 + signal.SIGINT
+        elif isinstance(reason, SystemExit):
+            code = reason.code
+        else:
+            code = 1
+            traceback.print_exc()
+        print("the run was stopped before its end", flush=True)
+        sys.stderr.flush()
+        os._exit(code)
+    cluster.stop()
+    return code
+
+
+def terminated(*_):
+    sys.exit(128 + signal.SIGTERM)
 
 
 def main():
@@ -56,6 +151,7 @@ def main():
     options = parser.parse_args()
     # Started in the background by a script, we would have inherited an ignored SIGINT, and so would every mistctl.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, terminated)
     for file in sorted(pathlib.Path(__file__).resolve().parent.glob("test_*.py")):
         importlib.import_module(file.stem)
     chosen = [(name, function) for name, function, full in harness.TESTS
@@ -69,37 +165,7 @@ def main():
     mistctl = str(options.mistctl.resolve(strict=True))
     cluster = Cluster(str(options.devcluster.resolve(strict=True)))
     print(f"control plane {cluster.name} ready in {cluster.seconds:.1f} s", flush=True)
-    failed = []
-    try:
-        with concurrent.futures.ThreadPoolExecutor(options.j) as pool, \
-                concurrent.futures.ThreadPoolExecutor(1) as waiting:
-            runs = [(waiting if function.waits else pool).submit(run_one, name, function, mistctl, cluster)
-                    for name, function in chosen]
-            for run in concurrent.futures.as_completed(runs):
-                name, problem, seconds, notes = run.result()
-                if problem:
-                    failed.append(name)
-                print(f"{'FAILED' if problem else 'ok    '} {name} {seconds:.1f} s", flush=True)
-                for note in notes:
-                    print("       " + note, flush=True)
-                if problem:
-                    print("  " + problem.rstrip().replace("\n", "\n  "), flush=True)
-        left = cluster.left()
-        print(f"{len(left)} namespaces are still going", *(f"  {name}: {why}" for name, why in left), sep="\n", flush=True)
-        # A machine that stands still for seconds fails a test that is right; a test that fails alone too is wrong.
-        # What passes only now is printed as unstable: a defect to look at, of the test or of the product.
-        for name, function in [pair for pair in chosen if pair[0] in failed][:5]:
-            _, problem, seconds, _ = run_one(name, function, mistctl, cluster, "again-")
-            if problem is None:
-                failed.remove(name)
-            print(f"{'FAILED' if problem else 'UNSTABLE'} {name}, second try alone {seconds:.1f} s", flush=True)
-            if problem:
-                # Again: of a long run's output, CI keeps the end.
-                print("  " + problem.rstrip().replace("\n", "\n  "), flush=True)
-    finally:
-        cluster.stop()
-    print(f"{len(chosen) - len(failed)} passed, {len(failed)} failed")
-    return 1 if failed else 0
+    return run_on(cluster, chosen, options.j, mistctl)
 
 
 if __name__ == "__main__":
