@@ -84,7 +84,7 @@ class ControlPlane:
         self.audit = Audit(processes.output([self.devcluster, "audit", "--name", self.name]).strip())
         status = json.loads(processes.output([self.devcluster, "status", "--name", self.name, "-o", "json"]))
         self.parts = {each["name"]: each["pid"] for each in status["components"]}
-        # etcd runs in the supervisor.
+        # etcd runs in the supervisor, and so do controllers of its own: namespaces, garbage collection.
         self.servers = [status["pid"], self.parts["kube-apiserver"]]
         self.all = [status["pid"], *self.parts.values()]
         self.work, self.proxies, self.kubeconfigs = pathlib.Path(work), [], {0: self.kubeconfig}
@@ -136,7 +136,7 @@ class ControlPlane:
         self.kubectl("get", "--raw", "/debug/pprof/heap?gc=1&debug=1")
 
     def measured(self, run):
-        """The figures of `run` (a call of Processes.run) with its requests and the servers' share of the machine."""
+        """The figures of `run` (a call of Processes.run) with its requests and the share of the machine that `servers` took."""
         self.collect_garbage()
         self.audit.take()
         before = self.cpu(self.servers)

@@ -153,7 +153,7 @@ def tables(outcome):
                       [[each["what"], number(each["value"]), each["target"], "yes" if each["met"] else "**no**"] for each in known])
         lines.append("")
     lines += ["Cells: seconds / requests / client CPU seconds / peak MB; without a cluster no requests. Servers' share:",
-              "(API server + etcd CPU) / (wall × cores) while mistctl works.", ""]
+              "(CPU of the API server, etcd and the controllers beside it) / (wall × cores) while mistctl works.", ""]
     for scenario in outcome["scenarios"]:
         lines += scenario_table(scenario, table)
     return lines + [line for note in outcome["notes"] for line in (note, "")]
