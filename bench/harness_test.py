@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What can be wrong in the bench without a figure looking wrong: how requests are counted, ratios and targets are made."""
 
+import importlib.util
 import json
 import pathlib
 import sys
@@ -15,6 +16,11 @@ import machine  # noqa: E402
 import registries  # noqa: E402
 import report  # noqa: E402
 import workloads  # noqa: E402
+
+# By its path: Python has a module of this name.
+spec = importlib.util.spec_from_file_location("operator_bench", pathlib.Path(__file__).parent / "operator.py")
+operator_bench = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(operator_bench)
 
 
 def event(verb, resource="configmaps", name="cm-0", stage="ResponseComplete", query=""):
@@ -139,6 +145,29 @@ class RegistriesTest(unittest.TestCase):
             registry.log.write_text('{"level":"info","msg":"listening"}\n127.0.0.1 - - [x] "GET /v2/ HTTP/1.1" 200 2\n'
                                     '127.0.0.1 - - [x] "PATCH /v2/a/blobs/uploads/1?_state=x HTTP/1.1" 202 0\n')
             self.assertEqual(registry.requests(), 2)
+
+
+class OperatorTest(unittest.TestCase):
+    OURS = {"version": "aaaaaaa", "commit": "aaaaaaa", "instances": 1000, "cores": 2, "rows": {"all ready, s": 5.0}}
+    KRO = {"version": "v0.9.4", "commit": "bbbbbbb", "instances": 1000, "cores": 4, "rows": {"all ready, s": 100.0}}
+
+    def test_each_client_has_its_own_commit_and_version(self):
+        lines = operator_bench.tables({"mistletoe-operator": self.OURS, "kro, tuned": self.KRO}, 1000)
+        self.assertIn("| 1,000 × 5: all ready, of tuned kro's time | 0.050 | ≤ 0.1 | yes |", lines)
+        for line in ("| version | aaaaaaa | v0.9.4 |", "| measured at commit | aaaaaaa | bbbbbbb |", "| cores | 2 | 4 |"):
+            self.assertIn(line, lines)
+
+    def test_other_numbers_of_instances_have_no_targets(self):
+        text = "\n".join(operator_bench.tables({"mistletoe-operator": self.OURS, "kro, tuned": self.KRO}, 50))
+        self.assertIn("50 instances.", text)
+        self.assertNotIn("target", text)
+
+    def test_only_runs_of_as_many_instances_are_merged(self):
+        with tempfile.TemporaryDirectory() as place:
+            file = pathlib.Path(place) / "operator.json"
+            self.assertEqual(operator_bench.measured_before(file, 1000), {})
+            file.write_text(json.dumps({"clients": {"kro": self.KRO, "kro, tuned": {**self.KRO, "instances": 50}, "of before": {"all ready, s": 1}}}))
+            self.assertEqual(operator_bench.measured_before(file, 1000), {"kro": self.KRO})
 
 
 if __name__ == "__main__":

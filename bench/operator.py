@@ -4,7 +4,9 @@
     tools/bench-operator.sh [--instances N] [--many N] [--only CLIENT]...
 
 Both get the same graph: COUNT instances of a custom resource, each with a chain of five ConfigMaps in which every one takes a value
-of the one before. Nothing passes or fails. Writes results/operator.json, results/operator.md and the table of docs/bench.md.
+of the one before. Nothing passes or fails. Writes results/operator.json, results/operator.md and the table of docs/bench.md. With --only,
+the other clients' figures stay as they are, each with its commit and version. Figures of another number of instances than INSTANCES are
+kept apart, in results/operator-N.*, and are not for docs/bench.md: the targets are those of INSTANCES.
 """
 import argparse
 import collections
@@ -31,6 +33,7 @@ GROUP = "bench.example.com"
 CHAINS = f"/apis/{GROUP}/v1/namespaces/default/chains"
 MAPS = "/api/v1/namespaces/default/configmaps"
 LENGTH = 5
+INSTANCES = 1000
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -369,7 +372,7 @@ TARGETS = (
     ("steady: requests a minute, watches apart", "= 0", lambda mine, _: mine["steady, requests a minute"], 0),
     ("blocked: requests a minute, watches apart", "= 0", lambda mine, _: mine["1000 blocked, requests a minute"], 0),
     ("200 large CRDs at the start, MB", "≤ 60", lambda mine, _: mine["started beside 200 CRDs of 150 KB, peak MB"], 60),
-    ("10,000 × 5: MB", "≤ 300", lambda mine, _: mine["… peak memory, MB "], 300),
+    ("10,000 × 5: MB", "≤ 300", lambda mine, _: mine["10,000 instances, all ready, s"] and mine["… peak memory, MB "], 300),
     ("event to apply, p50 ms", "≤ 10", lambda mine, _: mine["event to apply, p50 ms"], 10),
     ("event to apply, p99 ms", "≤ 50", lambda mine, _: mine["event to apply, p99 ms"], 50),
     ("one of five deleted in each of 1,000, all back, s", "≤ 5", lambda mine, _: mine["… all back, s"], 5),
@@ -380,52 +383,69 @@ def number(value):
     return "–" if value is None else f"{value:.3f}" if value < 1 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
 
 
-def tables(outcome):
-    lines = [f"Commit {outcome['commit']}, {os.cpu_count()} cores; kro {outcome['kro']}.", "", "| target | measured | wanted | met |", "|---|---:|---:|---:|"]
-    by = outcome["clients"]
+def targets(mine, kro):
+    lines = ["| target | measured | wanted | met |", "|---|---:|---:|---:|"]
     for what, wanted, value, limit in TARGETS:
         try:
-            found = value(by.get("mistletoe-operator", {}), by.get("kro, tuned", {}))
+            found = value(mine, kro)
         except (KeyError, ZeroDivisionError):
             continue
         lines.append(f"| {what} | {number(found)} | {wanted} | {'yes' if found <= limit else '**no**'} |")
-    lines += ["", "| | " + " | ".join(by) + " |", "|---|" + "---:|" * len(by)]
+    return lines + [""]
+
+
+def tables(clients, instances):
+    """`clients`: {name: {"version", "commit", "cores", "rows"}}, all measured with so many instances."""
+    by = {name: client["rows"] for name, client in clients.items()}
+    lines = [f"{instances:,} instances.", ""]
+    if instances == INSTANCES:
+        lines += targets(by.get("mistletoe-operator", {}), by.get("kro, tuned", {}))
+    lines += ["| | " + " | ".join(by) + " |", "|---|" + "---:|" * len(by)]
+    for what, key in (("version", "version"), ("measured at commit", "commit"), ("cores", "cores")):
+        lines.append(f"| {what} | " + " | ".join(str(client[key]) for client in clients.values()) + " |")
     for row in dict.fromkeys(row for rows in by.values() for row in rows):
         lines.append(f"| {row.strip()} | " + " | ".join(number(rows.get(row)) for rows in by.values()) + " |")
     return lines
+
+
+def measured_before(file, instances):
+    """The clients of an earlier run; none of a file that doesn't say of each how it was measured."""
+    clients = json.loads(file.read_text())["clients"] if file.exists() else {}
+    return {name: client for name, client in clients.items() if client.get("instances") == instances}
 
 
 def main():
     parser = argparse.ArgumentParser()
     for name in ("operator", "measure", "devcluster", "peers", "out", "document"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
-    parser.add_argument("--instances", type=int, default=1000)
+    parser.add_argument("--instances", type=int, default=INSTANCES)
     parser.add_argument("--many", type=int, default=10000, help="instances of the largest run, ours alone; 0: none")
     parser.add_argument("--only", action="append", help="of mistletoe-operator, kro, \"kro, tuned\"")
     arguments = parser.parse_args()
     versions = dict(line.split() for line in (arguments.peers / "versions").read_text().splitlines())
     commit = subprocess.run(["git", "-C", str(HERE), "rev-parse", "--short=7", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-    file = arguments.out / "operator.json"
-    outcome = json.loads(file.read_text()) if arguments.only and file.exists() else {"clients": {}}
-    outcome |= {"commit": commit, "kro": versions["kro"], "instances": arguments.instances}
+    instances = arguments.instances
+    file = arguments.out / ("operator.json" if instances == INSTANCES else f"operator-{instances}.json")
+    clients = measured_before(file, instances) if arguments.only else {}
     for peer in (Mistletoe, TunedKro, Kro):
         if arguments.only and peer.name not in arguments.only:
             continue
         say(peer.name)
         with tempfile.TemporaryDirectory(prefix="mist-bench-") as work:
             run = Run(peer(arguments, pathlib.Path(work)), arguments, pathlib.Path(work), arguments)
-            outcome["clients"][peer.name] = run.rows
+            version = commit if peer is Mistletoe else versions["kro"]
+            clients[peer.name] = {"version": version, "commit": commit, "instances": instances, "cores": os.cpu_count(), "rows": run.rows}
             try:
                 run.everything()
             except RuntimeError as fault:
                 say(f"  {peer.name}: {fault}")
                 log = pathlib.Path(run.peer.log.name).read_text()
                 say("    " + "\n    ".join(log.splitlines()[-10:]))
-    file.write_text(json.dumps(outcome, indent=2, ensure_ascii=False) + "\n")
-    text = "\n".join(tables(outcome))
-    (arguments.out / "operator.md").write_text(f"# Results of `tools/bench-operator.sh`\n\n{text}\n")
+    file.write_text(json.dumps({"clients": clients}, indent=2, ensure_ascii=False) + "\n")
+    text = "\n".join(tables(clients, instances))
+    file.with_suffix(".md").write_text(f"# Results of `tools/bench-operator.sh`\n\n{text}\n")
     document = arguments.document.read_text()
-    if BEGIN in document:
+    if BEGIN in document and instances == INSTANCES:
         before, rest = document.split(BEGIN)
         arguments.document.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}")
 
