@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Fixed names and addresses. Clusters with the same ones run side by side: each has its own network.
@@ -29,7 +30,7 @@ const (
 // Files is the directory that devcluster/node/build.sh makes: bin, cni, root, images.
 type Files string
 
-// FindFiles looks beside the program, where build.sh puts a link.
+// FindFiles looks beside the program, where build.sh puts a link, and marks what it finds as in use.
 func FindFiles() (Files, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -39,7 +40,20 @@ func FindFiles() (Files, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return "", errors.New("the real node's programs and images are not built; run devcluster/node/build.sh, then try again")
 	}
+	Files(dir).keep()
 	return Files(dir), err
+}
+
+// keep makes new what the files consist of: builds remove from the cache what nobody used for two weeks (devcluster/build.sh), and a
+// node may be started by its link alone, without node/build.sh. The cache may be somebody else's, so errors don't matter.
+func (f Files) keep() {
+	now := time.Now()
+	os.Chtimes(string(f), now, now)
+	for _, part := range []string{"bin", "images"} {
+		if dir, err := filepath.EvalSymlinks(f.part(part)); err == nil {
+			os.Chtimes(filepath.Dir(dir), now, now)
+		}
+	}
 }
 
 func (f Files) part(name string) string { return filepath.Join(string(f), name) }
