@@ -13,6 +13,8 @@ using apply::ActionKind;
 using apply::DesiredObject;
 using apply::PlannedAction;
 using encoding::Value;
+using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::yaml;
@@ -147,6 +149,28 @@ TEST(Diff, SecretsShowThatTheyChangeAndNothingMore) {
   EXPECT_THAT(lines, HasSubstr("+  changed: '*** (after)' (1)\n"));
   EXPECT_THAT(lines, HasSubstr("-  gone: '***'\n"));
   EXPECT_THAT(text(diff_of(each.plan, each.live, {.show_secrets = true})[0]), HasSubstr("b2xkZXI="));
+}
+
+TEST(Diff, AnAdoptionRemovesKubectlsAnnotation) {
+  constexpr std::string_view kWanted =
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {a: b}}";
+  constexpr std::string_view kLive =
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: web, annotations: "
+      "{kubectl.kubernetes.io/last-applied-configuration: applied}}, data: {a: b}}";
+  Case each = planned(ActionKind::Adopt, kWanted, kLive);
+  each.plan.writes[0].transfer = apply::FieldTransfer{.last_applied = true};
+  const auto diff = diff_of(each.plan, each.live, {.context = 0});
+  ASSERT_EQ(diff.size(), 1u);
+  EXPECT_EQ(text(diff[0]),
+            "@5,5\n-  annotations:\n-    kubectl.kubernetes.io/last-applied-configuration: applied\n");
+  EXPECT_THAT(diff[0].fields,
+              ElementsAre(Field(&apply::FieldDifference::steps,
+                                ElementsAre(Field(&apply::PathStep::name, "metadata"),
+                                            Field(&apply::PathStep::name, "annotations"),
+                                            Field(&apply::PathStep::name, apply::kLastAppliedAnnotation)))));
+
+  each.plan.writes[0].transfer->last_applied = false;
+  EXPECT_EQ(text(diff_of(each.plan, each.live, {.context = 0})[0]), "");
 }
 
 }  // namespace
