@@ -1,6 +1,7 @@
 #include "oci/tags.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -77,6 +78,12 @@ std::vector<std::string> all_in(const encoding::SemVerRange& range, std::span<co
   for (auto& [version, tag] : versions_in(tags))
     if (range.contains(version)) names.push_back(std::move(tag));
   return names;
+}
+
+std::vector<std::string> fixed_versions(std::span<const std::string> tags) {
+  std::vector<std::string> fixed;
+  std::ranges::copy_if(tags, std::back_inserter(fixed), is_fixed_version);
+  return fixed;
 }
 
 std::vector<std::string> newest_first(std::span<const std::string> tags) {

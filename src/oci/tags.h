@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "encoding/semver.h"
@@ -33,7 +34,11 @@ std::optional<std::string> newest_in(const encoding::SemVerRange& range, std::sp
 /// All of them, newest first.
 std::vector<std::string> all_in(const encoding::SemVerRange& range, std::span<const std::string> tags);
 
-/// Tags that are versions, newest first.
+/// The tags that are whole versions, in their order: a range chooses among these. Others may move, so no
+/// signature holds them to a version, and "20240601" is a date.
+std::vector<std::string> fixed_versions(std::span<const std::string> tags);
+
+/// Tags that are versions, "1.4" too, newest first.
 std::vector<std::string> newest_first(std::span<const std::string> tags);
 
 }  // namespace mist::oci

@@ -32,6 +32,11 @@ TEST(OciTags, OnlyWholeVersionsStayWhereTheyAre) {
   for (const char* tag : {"1.4", "1", "latest", "main-1.2.3"}) EXPECT_FALSE(is_fixed_version(tag)) << tag;
 }
 
+TEST(OciTags, ThatMayMoveAreNoFixedVersions) {
+  const std::vector<std::string> tags{"1.99", "v1.4.0", "latest", "1.4.0_b.1", "20240601", "1.5.0-rc.1"};
+  EXPECT_EQ(fixed_versions(tags), (std::vector<std::string>{"v1.4.0", "1.4.0_b.1", "1.5.0-rc.1"}));
+}
+
 TEST(OciTags, FitAVersion) {
   for (const auto& [tag, version] : {std::pair{"1.4.2", "1.4.2"},
                                      {"v1.4.2", "1.4.2"},

@@ -256,6 +256,7 @@ TEST_F(OciCopy, TagsAreListedVersionsFirst) {
   };
   EXPECT_THAT(names(""), ElementsAre("2.0.0-rc.1", "1.10.0", "1.4.0", "(1.4)", "(a)", "(latest)"));
   EXPECT_THAT(names("^1.5"), ElementsAre("1.10.0"));
+  EXPECT_THAT(names("^1.4"), ElementsAre("1.10.0", "1.4.0")) << "as a range chooses among them";
   EXPECT_EQ(*parse_tag("1.0.0+b.5"), "1.0.0_b.5");
   EXPECT_FALSE(parse_tag("the best").ok());
   EXPECT_FALSE(parse_tag("").ok());

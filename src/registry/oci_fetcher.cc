@@ -74,9 +74,11 @@ Result<Fetched> OciFetcher::fetch_manifest(OciSource& client, const oci::Referen
 
 // A signature is for a manifest, not for a tag: an old version, signed as it is, could come back under the
 // tag of a new one. The manifest, which is signed, says its version.
-Status OciFetcher::check_signed_version(const oci::Reference& tagged, const RawManifest& raw) const {
+Status OciFetcher::check_signed_version(const oci::Reference& tagged, const RawManifest& raw,
+                                        TagChosen chosen) const {
   // Of a registry that is away there are no bytes; its tag is pinned.
-  if (raw.bytes.empty() || !oci::is_fixed_version(tagged.tag)) return {};
+  if (raw.bytes.empty()) return {};
+  if (chosen == TagChosen::ByName && !oci::is_fixed_version(tagged.tag)) return {};
   MIST_TRY(const bool counts, trust_.looks_at(tagged.repository.identity()));
   if (!counts) return {};
   MIST_TRY(const oci::Document document, oci::parse_document(raw.bytes, raw.content_type, tagged.str()));
@@ -115,7 +117,8 @@ Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context
   Activity activity(events_, fmt::format("fetching {}", reference.str()));
   const auto read = [&](const oci::Reference& tagged, const RawManifest& raw) -> Result<Fetched> {
     MIST_TRY_VOID(check_trust(tagged, raw.digest, context));
-    if (!reference.digest) MIST_TRY_VOID(check_signed_version(tagged, raw));
+    const TagChosen chosen = reference.range.empty() ? TagChosen::ByName : TagChosen::ByRange;
+    if (!reference.digest) MIST_TRY_VOID(check_signed_version(tagged, raw, chosen));
     MIST_TRY(Fetched fetched, fetch_manifest(*client, tagged, raw, context));
     // A version keeps its bytes; other tags may move.
     if (reference.digest || !oci::is_fixed_version(tagged.tag)) return fetched;

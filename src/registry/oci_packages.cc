@@ -119,22 +119,39 @@ Result<oci::Artifact> packed_chart(const PackageTree& tree, std::string_view cha
 Result<oci::Reference> with_tag(OciSource& client, const oci::Reference& reference, const Context& context) {
   if (reference.range.empty()) return reference;
   MIST_TRY(const encoding::SemVerRange range, encoding::SemVerRange::parse(reference.range));
-  const auto is_enough = [&](const std::vector<std::string>& some) {
-    return oci::newest_in(range, some).has_value();
+  const auto newest = [&](const std::vector<std::string>& tags) {
+    return oci::newest_in(range, oci::fixed_versions(tags));
   };
+  const auto is_enough = [&](const std::vector<std::string>& some) { return newest(some).has_value(); };
   MIST_TRY(const std::vector<std::string> tags, client.enough_tags(reference.repository, is_enough, context));
   oci::Reference found = reference;
   found.range.clear();
-  if (std::optional<std::string> tag = oci::newest_in(range, tags)) {
+  if (std::optional<std::string> tag = newest(tags)) {
     found.tag = *std::move(tag);
     return found;
   }
-  std::vector<std::string> some = oci::newest_first(tags);
-  if (some.size() > 5) some.resize(5);
-  return error(ErrorKind::NotFound, "there is no version {} of {}", reference.range,
-               reference.repository.str())
-      .with_hint(some.empty() ? "none of its tags is a version"
-                              : fmt::format("the newest there: {}", join(some, ", ")));
+  return naming_tags(
+      error(ErrorKind::NotFound, "there is no version {} of {}", reference.range, reference.repository.str()),
+      reference.repository, tags);
+}
+
+Error naming_tags(Error failure, const oci::Repository& repository, std::span<const std::string> tags) {
+  constexpr std::size_t kNamed = 5;
+  std::vector<std::string> whole, others;
+  for (std::string& tag : oci::newest_first(tags)) {
+    std::vector<std::string>& some = oci::is_fixed_version(tag) ? whole : others;
+    if (some.size() < kNamed) some.push_back(std::move(tag));
+  }
+  if (!others.empty())
+    failure.because =
+        fmt::format("tags that are not whole versions, such as 1.4.0, are left out: {}", join(others, ", "));
+  if (!whole.empty())
+    failure.hint = fmt::format("the newest there: {}", join(whole, ", "));
+  else if (!others.empty())
+    failure.hint = fmt::format("name a tag as it is: {}:{}", repository.str(), others.front());
+  else
+    failure.hint = "none of its tags is a version";
+  return failure;
 }
 
 Result<oci::Manifest> package_manifest(OciSource& client, const oci::Repository& repository,

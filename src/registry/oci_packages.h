@@ -2,6 +2,7 @@
 // Packages in OCI registries, on top of OciClient: which manifest a reference means, and what its content is.
 // Nothing is kept here; pins and cache are those of Registries. Any thread.
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,13 @@
 
 namespace mist::registry {
 
-/// The reference with a tag in place of its range: the newest version in it. Others stay as they are. Errors:
-/// NotFound (no version in the range; names what there is), of OciClient::tags.
+/// The reference with a tag in place of its range: the newest whole version in it. Others stay as they are.
+/// Errors: NotFound (no version in the range; names what there is), of OciClient::tags.
 Result<oci::Reference> with_tag(OciSource& client, const oci::Reference& reference, const Context& context);
+
+/// `failure`: that no version is what was asked for. With the whole versions among the tags, and with those
+/// like "1.4" that were left out.
+Error naming_tags(Error failure, const oci::Repository& repository, std::span<const std::string> tags);
 
 /// The content of the package whose manifest was read. Its layer alone is fetched: one request, two of an
 /// index. Errors: Invalid (no package, damaged, beyond a bound), of OciClient.

@@ -6,6 +6,7 @@
 #include "encoding/tar.h"
 #include "registry/oci_fixture.h"
 #include "registry/registry.h"
+#include "registry/subchart_source.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
@@ -104,6 +105,57 @@ TEST_F(OciRegistries, ARangeTakesTheNewestVersion) {
   EXPECT_EQ(fetch(":^1")->digest, crypto::sha256(kCode + "b"));
   EXPECT_NE(failure(":^3").find("there is no version ^3"), std::string::npos);
   EXPECT_EQ(fetch(":^3").error().hint, "the newest there: 2.0.0, 1.5.0, 1.4.0");
+}
+
+// No signature holds "1.99" to a version, so an old one could come back under it.
+TEST_F(OciRegistries, ARangeTakesNoTagThatMayMove) {
+  remote.publish("v1.4.0", module("new"));
+  remote.publish("1.99", module("old"));
+  remote.publish("20240601", module("of a build"));
+  for (const char* range : {":^1.4", ":>=1.2", ":*"}) {
+    const auto fetched = fetch(range);
+    ASSERT_TRUE(fetched.ok()) << range << ": " << fetched.error().to_line();
+    EXPECT_EQ(fetched->digest, crypto::sha256(kCode + "new")) << range;
+  }
+  const auto none = fetch(":^1.5");
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().kind, ErrorKind::NotFound);
+  EXPECT_NE(none.error().because.find("are left out: 20240601, 1.99"), std::string::npos)
+      << none.error().because;
+  EXPECT_EQ(none.error().hint, "the newest there: v1.4.0");
+  EXPECT_EQ(fetch(":1.99")->digest, crypto::sha256(kCode + "old")) << "by its name it is what it was";
+}
+
+TEST_F(OciRegistries, TagsThatMayMoveAreNotListedAsVersions) {
+  Registries registries(world());
+  ASSERT_TRUE(registries.add(registry_with_oci("team", "oci://reg.example/team"), Context()).ok());
+  const oci::Repository shop = testing::repository_of(kShopReference);
+  const auto listed = [&] { return join(*registries.list_versions(shop, Context()), " "); };
+  remote.publish("1.4", module("a"));
+  const auto none = registries.list_versions(shop, Context());
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().kind, ErrorKind::NotFound);
+  EXPECT_NE(none.error().hint.find(fmt::format("{}:1.4", kShopReference)), std::string::npos)
+      << none.error().hint;
+  remote.publish("1.4.0", module("a"));
+  remote.publish("1.5.0_b.1", module("b"));
+  EXPECT_EQ(listed(), "1.5.0+b.1 1.4.0");
+  EXPECT_EQ(join(*registries.list_versions("team", "shop", Context()), " "), "1.4.0 1.5.0+b.1");
+}
+
+TEST_F(OciRegistries, AChartsDependencyTakesNoTagThatMayMove) {
+  remote.publish("v1.4.0", module("a"));
+  remote.publish("1.99", module("b"));
+  Registries registries(world());
+  SubchartSource source({.registries = registries, .transport = {}}, temp.path());
+  ChartDependency wanted{"shop", "^1.4", "oci://reg.example/team"};
+  const auto newest = source.newest(wanted, Context());
+  ASSERT_TRUE(newest.ok()) << newest.error().to_line();
+  EXPECT_EQ(*newest, "v1.4.0");
+  wanted.version = ">=1.5";
+  const auto none = source.newest(wanted, Context());
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().because.find("1.99"), std::string::npos) << none.error().because;
 }
 
 TEST_F(OciRegistries, AVersionThatMovedIsRefused) {

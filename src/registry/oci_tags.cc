@@ -19,7 +19,7 @@ Result<std::vector<Tag>> list_tags(OciClient& client, const oci::Repository& rep
     sorted.insert(sorted.end(), others.begin(), others.end());
   } else {
     MIST_TRY(const encoding::SemVerRange allowed, encoding::SemVerRange::parse(range));
-    sorted = oci::all_in(allowed, all);
+    sorted = oci::all_in(allowed, oci::fixed_versions(all));
   }
   std::vector<Tag> tags;
   for (std::string& name : sorted) {

@@ -20,8 +20,8 @@ struct Tag {
   std::optional<std::string> version = {};  ///< nothing: it is no whole version, and may move
 };
 
-/// Versions, newest first, then the other tags by their names. `range`: only versions in it; empty: all tags.
-/// Errors: Invalid (no range), of OciClient::tags.
+/// Versions, newest first, then the other tags by their names. `range`: only whole versions in it; empty: all
+/// tags. Errors: Invalid (no range), of OciClient::tags.
 Result<std::vector<Tag>> list_tags(OciClient& client, const oci::Repository& repository,
                                    const std::string& range, const Context& context);
 

@@ -13,6 +13,7 @@
 #include "registry/kustomization.h"
 #include "registry/local_source.h"
 #include "registry/oci_fetcher.h"
+#include "registry/oci_packages.h"
 #include "registry/oci_trust.h"
 #include "registry/registry_fetcher.h"
 #include "wasm/module_files.h"
@@ -179,7 +180,11 @@ Result<std::vector<std::string>> Registries::list_versions(const oci::Repository
   MIST_TRY(OciSource* const client, oci_source());
   MIST_TRY(const std::vector<std::string> tags, client->tags(repository, context));
   std::vector<std::string> versions;
-  for (const std::string& tag : oci::newest_first(tags)) versions.push_back(oci::version_of_tag(tag));
+  for (const std::string& tag : oci::newest_first(oci::fixed_versions(tags)))
+    versions.push_back(oci::version_of_tag(tag));
+  if (versions.empty() && !oci::newest_first(tags).empty())
+    return naming_tags(error(ErrorKind::NotFound, "no tag of {} is a whole version", repository.str()),
+                       repository, tags);
   return versions;
 }
 

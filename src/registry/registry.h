@@ -103,8 +103,8 @@ class Registries {
   /// Ascending. Reads the snapshot; the network only when there is none yet. Errors: NotFound and as fetch.
   Result<std::vector<std::string>> list_versions(const std::string& registry, const std::string& path,
                                                  const Context& context);
-  /// The tags of an OCI repository that are versions, newest first. Asks the registry. Errors: of
-  /// OciClient::tags.
+  /// The tags of an OCI repository that are whole versions, newest first. Asks the registry. Errors: NotFound
+  /// (all that are versions are like "1.4"), of OciClient::tags.
   Result<std::vector<std::string>> list_versions(const oci::Repository& repository, const Context& context);
   /// Every package of a registry, ascending by path. Same rules.
   Result<std::vector<PackageVersions>> list_packages(const std::string& registry, const Context& context);

@@ -7,6 +7,7 @@
 #include "config/redact.h"
 #include "encoding/semver.h"
 #include "oci/tags.h"
+#include "registry/oci_packages.h"
 
 namespace mist::registry {
 namespace {
@@ -146,18 +147,16 @@ Result<std::string> SubchartSource::newest_tag(const ChartDependency& wanted, co
   if (SemVer::parse_lenient(wanted.version).ok()) return wanted.version;
   MIST_TRY(const SemVerRange range, SemVerRange::parse(wanted.version.empty() ? "*" : wanted.version));
   MIST_TRY(const oci::Repository repository, oci::Repository::parse(oci_place(wanted)));
-  MIST_TRY(const std::vector<std::string> tags, world_.registries.list_versions(repository, context));
-  std::vector<std::string> some;
-  for (const std::string& tag : tags) {
+  MIST_TRY(OciSource* const source, world_.registries.oci_source());
+  MIST_TRY(const std::vector<std::string> tags, source->tags(repository, context));
+  for (const std::string& tag : oci::newest_first(oci::fixed_versions(tags))) {
     std::string version = oci::version_of_tag(tag);
     const Result<SemVer> number = SemVer::parse_lenient(version);
     if (number.ok() && range.contains_as_helm(*number)) return version;
-    if (some.size() < 5) some.push_back(version);
   }
-  return error(ErrorKind::NotFound, "there is no version {} of {}", escape_controls(wanted.version),
-               repository.str())
-      .with_hint(some.empty() ? "none of its tags is a version"
-                              : fmt::format("the newest there: {}", join(some, ", ")));
+  return naming_tags(error(ErrorKind::NotFound, "there is no version {} of {}",
+                           escape_controls(wanted.version), repository.str()),
+                     repository, tags);
 }
 
 Result<std::string> SubchartSource::newest(const ChartDependency& wanted, const Context& context) {

@@ -188,7 +188,8 @@ Result<BuiltIndex> index_oci(const IndexWorld& world, registry::OciClient& clien
     MIST_TRY(const oci::Repository repository, registry::repository_below(url, name));
     MIST_TRY(const std::vector<std::string> tags, client.tags(repository, context));
     std::vector<std::string> versions;
-    for (const std::string& tag : oci::newest_first(tags)) versions.push_back(oci::version_of_tag(tag));
+    for (const std::string& tag : oci::newest_first(oci::fixed_versions(tags)))
+      versions.push_back(oci::version_of_tag(tag));
     if (versions.empty()) continue;
     const std::string newest = newest_version(versions);
     const std::string tag = oci::tag_of_version(newest);
