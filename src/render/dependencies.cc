@@ -112,6 +112,8 @@ std::string version_text(const std::string& reference) {
   return reference.substr(std::min(reference.rfind(':'), reference.size() - 1) + 1);
 }
 
+bool is_whole(const std::string& version) { return oci::is_fixed_version(oci::tag_of_version(version)); }
+
 // Keeps all that it reads, and the errors of what can't be read. Any thread, except for only() and know().
 class Finder final : public resolve::Provider {
  public:
@@ -256,9 +258,13 @@ class Finder final : public resolve::Provider {
     return candidates;
   }
 
+  // Where a registry has "1.4" and "1.4.0", the first may move; a lock's text stays.
   void note(const std::string& id, const Version& version, const std::string& text) {
+    const std::pair named(id, version);
     const std::lock_guard guard(mutex_);
-    written_.emplace(std::pair(id, version), text);
+    const auto [written, is_new] = written_.emplace(named, text);
+    if (!is_new && !locked_.contains(named) && !is_whole(written->second) && is_whole(text))
+      written->second = text;
   }
 
   // As its registry writes it: "1.2" is not "1.2.0" there.

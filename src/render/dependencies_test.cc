@@ -116,6 +116,18 @@ TEST(ResolveDependencies, AsksForManyPackagesAtOnce) {
   EXPECT_EQ(finder.asked_versions, 4) << "each once";
 }
 
+TEST(ResolveDependencies, AsksForTheWholeVersionWhereAShorterTagIsTheSame) {
+  for (const auto& [first, second] : {std::pair("1.4", "1.4.0"), std::pair("1.4.0", "1.4")}) {
+    FakeFinder finder;
+    finder.add("m/db", first);
+    finder.add("m/db", second);
+    package::Source source = root("[{name: db, package: m/db, version: ^1.4}]");
+    const Status resolved = resolve_dependencies(source, "", {}, finder, Context());
+    ASSERT_TRUE(resolved.ok()) << resolved.error().to_line();
+    EXPECT_EQ(source.dependencies.at("db")->source.reference, "m/db:1.4.0");
+  }
+}
+
 TEST(ResolveDependencies, SaysNothingOfWhatItReadInVain) {
   FakeFinder finder;
   finder.add("m/db", "1.0.0");
