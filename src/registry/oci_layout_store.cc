@@ -42,6 +42,16 @@ std::string entry_name(const oci::Repository& repository, const std::string& tag
   return fmt::format("{}{}{}", entry_base(repository), is_digest ? "@" : ":", tag);
 }
 
+// Whether a tag of the repository stands for that manifest.
+bool has_tag(const Entries& entries, const oci::Repository& repository, const crypto::Digest& manifest) {
+  const std::string prefix = entry_base(repository) + ":";
+  for (auto entry = entries.lower_bound(prefix); entry != entries.end(); ++entry) {
+    if (!entry->first.starts_with(prefix)) return false;
+    if (entry->second.digest == manifest) return true;
+  }
+  return false;
+}
+
 class DirectoryLayout final : public LayoutFiles {
  public:
   DirectoryLayout(const FileSystem& files, Path directory)
@@ -281,6 +291,11 @@ Result<std::unique_ptr<LayoutReader>> LayoutReader::open(std::unique_ptr<LayoutF
       new LayoutReader(std::move(files), std::move(place), std::move(entries), bare_tags));
 }
 
+bool LayoutReader::names(const oci::Repository& repository, const crypto::Digest& manifest) const {
+  const auto own = entries_.find(entry_name(repository, manifest.str()));
+  return (own != entries_.end() && own->second.digest == manifest) || has_tag(entries_, repository, manifest);
+}
+
 LayoutReader::Entries::const_iterator LayoutReader::entry_of(const oci::Repository& repository,
                                                              const std::string& tag) const {
   const auto own = entries_.find(entry_name(repository, tag));
@@ -459,13 +474,15 @@ Result<std::vector<std::string>> LayoutWriter::tags(const oci::Repository& repos
 
 namespace {
 
-// One that is lost or damaged is to be written again.
-Result<std::optional<crypto::Digest>> intact_digest(OciSource& layout, const oci::Repository& repository,
+// One that is lost or damaged is to be written again, and so is one that only another repository names: an
+// archive has what the entries lead to, and nothing else.
+Result<std::optional<crypto::Digest>> intact_digest(LayoutReader& layout, const oci::Repository& repository,
                                                     const std::string& tag, const Context& context) {
   const Result<std::optional<RawManifest>> raw = layout.find_manifest(repository, tag, context);
   if (!raw && raw.error().kind == ErrorKind::Conflict) return std::optional<crypto::Digest>();
   if (!raw) return raw.error();
-  return *raw ? std::optional((*raw)->digest) : std::nullopt;
+  if (!*raw || !layout.names(repository, (*raw)->digest)) return std::optional<crypto::Digest>();
+  return std::optional((*raw)->digest);
 }
 
 }  // namespace
@@ -473,7 +490,8 @@ Result<std::optional<crypto::Digest>> intact_digest(OciSource& layout, const oci
 Result<std::optional<crypto::Digest>> LayoutWriter::find_digest(const oci::Repository& repository,
                                                                 const std::string& tag,
                                                                 const Context& context) {
-  return intact_digest(*this, repository, tag, context);
+  const std::lock_guard guard(mutex_);
+  return intact_digest(*reader_, repository, tag, context);
 }
 
 Result<bool> LayoutWriter::has_blob(const oci::Repository& /*repository*/, const oci::Descriptor& descriptor,
@@ -517,6 +535,22 @@ Status LayoutWriter::write_index() {
   return {};
 }
 
+// Where a tag moves away from a manifest that nothing else of the repository names, it is kept by its digest:
+// somebody may have copied it by that. Lists of referrers and signatures are replaced by their next edition.
+Status LayoutWriter::keep_replaced(const oci::Repository& repository, const std::string& tag,
+                                   const crypto::Digest& now) {
+  Entries& entries = reader_->entries_;
+  const auto tagged = entries.find(entry_name(repository, tag));
+  if (tagged == entries.end() || tagged->second.digest == now || oci::subject_of_tag(tag)) return {};
+  const oci::Descriptor replaced = tagged->second;
+  entries.erase(tagged);
+  if (reader_->names(repository, replaced.digest)) return {};
+  const auto bytes = read_blob(reader_->files(), replaced.digest, oci::kMaxManifestBytes, reader_->place_);
+  if (!bytes && bytes.error().kind != ErrorKind::Conflict) return bytes.error();
+  if (bytes && *bytes) entries.insert_or_assign(entry_name(repository, replaced.digest.str()), replaced);
+  return {};
+}
+
 Result<bool> LayoutWriter::put_manifest(const oci::Repository& repository, const std::string& tag,
                                         const std::string& manifest, std::string_view media_type,
                                         const Context& context) {
@@ -528,16 +562,14 @@ Result<bool> LayoutWriter::put_manifest(const oci::Repository& repository, const
   const std::string name = entry_name(repository, tag);
   const std::string by_digest = entry_name(repository, descriptor.digest.str());
   if (name != by_digest) {
+    MIST_TRY_VOID(keep_replaced(repository, tag, descriptor.digest));
     entries.erase(by_digest);
     entries.insert_or_assign(name, descriptor);
     MIST_TRY_VOID(write_index());
     return false;
   }
   // A manifest that a tag names needs no other entry.
-  const std::string prefix = entry_base(repository) + ":";
-  for (auto entry = entries.lower_bound(prefix); entry != entries.end(); ++entry) {
-    if (!entry->first.starts_with(prefix)) break;
-    if (entry->second.digest != descriptor.digest) continue;
+  if (has_tag(entries, repository, descriptor.digest)) {
     is_dirty_ = entries.erase(name) > 0 || is_dirty_;
     return false;
   }
@@ -600,7 +632,8 @@ Result<std::vector<std::string>> LayoutPreview::tags(const oci::Repository& repo
 Result<std::optional<crypto::Digest>> LayoutPreview::find_digest(const oci::Repository& repository,
                                                                  const std::string& tag,
                                                                  const Context& context) {
-  return intact_digest(*this, repository, tag, context);
+  if (layout_ == nullptr) return std::optional<crypto::Digest>();
+  return intact_digest(*layout_, repository, tag, context);
 }
 
 Result<bool> LayoutPreview::has_blob(const oci::Repository& repository, const oci::Descriptor& descriptor,

@@ -60,6 +60,9 @@ class LayoutReader final : public OciSource {
   std::optional<FilePart> file_of(const oci::Descriptor& descriptor) override;
   Result<std::vector<std::string>> tags(const oci::Repository& repository, const Context& context) override;
 
+  /// Whether index.json has that manifest among those of the repository, by a tag or by its digest.
+  bool names(const oci::Repository& repository, const crypto::Digest& manifest) const;
+
   /// By reference, as in index.json.
   using Entries = std::map<std::string, oci::Descriptor>;
   const Entries& entries() const { return entries_; }
@@ -109,7 +112,8 @@ class LayoutWriter final : public OciTarget {
   Result<Moved> take_blob(OciSource& source, const oci::Repository& from, const oci::Repository& to,
                           const oci::Descriptor& descriptor, std::uint64_t limit,
                           const Context& context) override;
-  /// Under a tag it is in index.json at once; by its digest alone after the next tag, or finish().
+  /// Under a tag it is in index.json at once; by its digest alone after the next tag, or finish(). The
+  /// manifest that the tag stood for stays, by its digest if nothing else names it.
   Result<bool> put_manifest(const oci::Repository& repository, const std::string& tag,
                             const std::string& manifest, std::string_view media_type,
                             const Context& context) override;
@@ -122,6 +126,7 @@ class LayoutWriter final : public OciTarget {
 
   Status write_blob(const crypto::Digest& digest, std::string_view bytes);
   Status write_index();
+  Status keep_replaced(const oci::Repository& repository, const std::string& tag, const crypto::Digest& now);
 
   FileSystem& files_;
   Path directory_;

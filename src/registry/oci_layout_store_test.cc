@@ -243,5 +243,56 @@ TEST_F(OciLayout, AnArtifactWithoutATagIsKeptByItsDigest) {
   EXPECT_EQ(layout->manifest(shop, tree.digest.str(), Context())->bytes, tree.manifest);
 }
 
+TEST_F(OciLayout, AnArtifactThatATagMovesAwayFromIsKeptByItsDigest) {
+  const Path directory = temp.path() / "a", archive = temp.path() / "a.tar";
+  const auto target = writer(directory);
+  const oci::Reference by_digest = *oci::Reference::parse("oci://reg.example/team/shop@" + tree.digest.str());
+  const oci::Reference to = *oci::Reference::parse_destination(shop.str());
+  ASSERT_TRUE(copy_artifact(client, *target, by_digest, to, {}, Context()).ok());
+  const std::string own = "reg.example/team/shop@" + tree.digest.str();
+  for (const oci::Artifact& each : {tree, module}) {
+    registry.publish("prod", each);
+    const auto moved = copy(*target, "prod");
+    ASSERT_TRUE(moved.ok()) << moved.error().to_line();
+    ASSERT_TRUE(target->finish().ok());
+    EXPECT_EQ(reader(directory_layout(files, directory))->entries().contains(own),
+              each.digest != tree.digest);
+  }
+  ASSERT_TRUE(write_layout_archive(*reader(directory_layout(files, directory)), archive, Context()).ok());
+  const auto layout = reader(archive_layout(archive));
+  EXPECT_EQ(layout->manifest(shop, tree.digest.str(), Context())->bytes, tree.manifest);
+  EXPECT_EQ(*layout->blob(shop, tree.blobs[1].descriptor, 100, Context()), "archive");
+
+  // A new edition of signatures replaces the old one.
+  const std::string signatures = oci::signature_tag(tree.digest);
+  for (const oci::Artifact& each : {tree, module})
+    ASSERT_TRUE(target
+                    ->put_manifest(repository_of("oci://reg.example/x"), signatures, each.manifest,
+                                   oci::kManifestType, Context())
+                    .ok());
+  ASSERT_TRUE(target->finish().ok());
+  EXPECT_FALSE(
+      reader(directory_layout(files, directory))->entries().contains("reg.example/x@" + tree.digest.str()));
+}
+
+// A manifest's file is that of every repository, and its entry is not.
+TEST_F(OciLayout, AnArtifactThatAnotherRepositoryHasIsNamedInBoth) {
+  const Path directory = temp.path() / "a";
+  const auto target = writer(directory);
+  const oci::Reference from = *oci::Reference::parse("oci://reg.example/team/shop@" + tree.digest.str());
+  for (const char* name : {"oci://reg.example/team/shop", "oci://reg.example/team/other"}) {
+    const auto copied =
+        copy_artifact(client, *target, from, *oci::Reference::parse_destination(name), {}, Context());
+    ASSERT_TRUE(copied.ok()) << copied.error().to_line();
+    EXPECT_FALSE(copied->was_there) << name;
+    EXPECT_TRUE(copy_artifact(client, *target, from, *oci::Reference::parse_destination(name), {}, Context())
+                    ->was_there);
+  }
+  ASSERT_TRUE(target->finish().ok());
+  const auto layout = reader(directory_layout(files, directory));
+  EXPECT_TRUE(layout->entries().contains("reg.example/team/shop@" + tree.digest.str()));
+  EXPECT_TRUE(layout->entries().contains("reg.example/team/other@" + tree.digest.str()));
+}
+
 }  // namespace
 }  // namespace mist::registry
