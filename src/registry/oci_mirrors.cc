@@ -26,6 +26,10 @@ std::string reference_name(const oci::Repository& repository, const std::string&
                      escape_controls(tag));
 }
 
+std::string repository_name(const OciPlace& place, const oci::Repository& repository) {
+  return fmt::format("{} {}", place.str(), repository.identity());
+}
+
 // No link that anybody reads packages through is slower.
 constexpr std::uint64_t kSlowestBytesPerSecond = std::uint64_t{64} << 10;
 
@@ -101,16 +105,20 @@ void MirroredSource::note_answer(const OciPlace& place) {
   answered_.insert(place.str());
 }
 
-bool MirroredSource::is_away(const OciPlace& place) {
+std::optional<Error> MirroredSource::why_away(const OciPlace& place, const oci::Repository& repository) {
   const std::lock_guard guard(mutex_);
-  return away_.contains(place.str());
+  auto found = away_.find(place.str());
+  if (found == away_.end()) found = away_.find(repository_name(place, repository));
+  return found == away_.end() ? std::nullopt : std::optional(found->second);
 }
 
-// Said once; the place isn't asked again by this program.
-void MirroredSource::complain(const OciPlace& place, const Mirror& mirror, const std::string& why) {
+// Said once; the place isn't asked again by this program. One that refuses a repository may allow others.
+void MirroredSource::complain(const OciPlace& place, const Mirror& mirror, const oci::Repository& repository,
+                              const Error& failure, const std::string& why) {
+  const bool is_refused = failure.kind == ErrorKind::Forbidden;
   {
     const std::lock_guard guard(mutex_);
-    if (!away_.insert(place.str()).second) return;
+    if (!away_.emplace(is_refused ? repository_name(place, repository) : place.str(), failure).second) return;
   }
   world_.events.warn(
       fmt::format("{}, can't be used: {}", mirror_text(place, mirror.prefix), escape_controls(why)));
@@ -133,8 +141,17 @@ Result<std::optional<T>> MirroredSource::from_mirrors(
   const std::uint64_t seconds = std::min(question.bytes, kMaxCopiedBlob) / kSlowestBytesPerSecond;
   const Duration first_answer = world_.first_answer + std::chrono::seconds(seconds);
   std::optional<Error> failure;
+  const auto failed = [&](const OciPlace& place, Error why) {
+    failure = std::move(why)
+                  .with_frame(fmt::format("while reading {} from {}", question.name,
+                                          mirror_text(place, mirror.prefix)))
+                  .with_detail(NamesMirror{});
+  };
   for (const OciPlace& place : mirror.places) {
-    if (is_away(place)) continue;
+    if (std::optional<Error> before = why_away(place, question.repository)) {
+      failed(place, *std::move(before));
+      continue;
+    }
     // Without another place to ask, a slow one is better than none.
     const bool is_last = mirror.only && &place == &mirror.places.back();
     const bool is_limited = !is_last && !has_answered(place);
@@ -156,14 +173,10 @@ Result<std::optional<T>> MirroredSource::from_mirrors(
       continue;
     }
     const bool is_silent = is_limited && found.error().kind == ErrorKind::Timeout;
-    complain(place, mirror,
+    complain(place, mirror, question.repository, found.error(),
              is_silent ? fmt::format("it has not answered for {}", format_elapsed(first_answer))
                        : found.error().to_line());
-    failure = std::move(found)
-                  .error()
-                  .with_frame(fmt::format("while reading {} from {}", question.name,
-                                          mirror_text(place, mirror.prefix)))
-                  .with_detail(NamesMirror{});
+    failed(place, std::move(found).error());
   }
   if (failure && mirror.only) return *std::move(failure);
   return std::optional<T>();
@@ -173,7 +186,7 @@ namespace {
 
 std::string held_name(const OciPlace& place, const oci::Repository& repository,
                       const crypto::Digest& manifest) {
-  return fmt::format("{} {}@{}", place.str(), repository.identity(), manifest.str());
+  return fmt::format("{}@{}", repository_name(place, repository), manifest.str());
 }
 
 }  // namespace
@@ -188,7 +201,8 @@ bool MirroredSource::is_held(const Mirror& mirror, const oci::Repository& reposi
                              const crypto::Digest& manifest) {
   const std::lock_guard guard(mutex_);
   return std::ranges::any_of(mirror.places, [&](const OciPlace& place) {
-    return !away_.contains(place.str()) && held_.contains(held_name(place, repository, manifest));
+    return !away_.contains(place.str()) && !away_.contains(repository_name(place, repository)) &&
+           held_.contains(held_name(place, repository, manifest));
   });
 }
 
@@ -231,10 +245,13 @@ Result<std::optional<RawManifest>> MirroredSource::find_manifest(const oci::Repo
                                                                  const Context& context) {
   const Mirror* const mirror = mirror_of(repository);
   if (mirror == nullptr) return registries_.find_manifest(repository, tag, context);
-  MIST_TRY(auto found, manifest_in_mirrors(*mirror, repository, tag, context));
+  const std::optional<crypto::Digest> subject = oci::subject_of_tag(tag);
+  auto asked = manifest_in_mirrors(*mirror, repository, tag, context);
+  if (!asked && subject && is_held(*mirror, repository, *subject)) return std::optional<RawManifest>();
+  MIST_TRY(auto found, std::move(asked));
   if (found) return *std::move(found);
   if (mirror->only) return std::optional<RawManifest>();
-  if (const std::optional<crypto::Digest> subject = oci::subject_of_tag(tag)) {
+  if (subject) {
     MIST_TRY(const bool is_answered, answers_for(*mirror, repository, *subject, context));
     if (is_answered) return std::optional<RawManifest>();
   }
@@ -258,13 +275,14 @@ Result<std::vector<oci::Descriptor>> MirroredSource::referrers(const oci::Reposi
   const Mirror* const mirror = mirror_of(repository);
   if (mirror == nullptr) return registries_.referrers(repository, manifest, artifact_type, context);
   using Found = std::vector<oci::Descriptor>;
-  MIST_TRY(std::optional<Found> found,
-           from_mirrors<Found>(
-               {*mirror, repository, reference_name(repository, manifest.str())},
-               [&](OciSource& source, const oci::Repository& there, const Context& within) {
-                 return source.referrers(there, manifest, artifact_type, within);
-               },
-               [](const OciPlace&, Found& each) { return !each.empty(); }, context));
+  auto asked = from_mirrors<Found>(
+      {*mirror, repository, reference_name(repository, manifest.str())},
+      [&](OciSource& source, const oci::Repository& there, const Context& within) {
+        return source.referrers(there, manifest, artifact_type, within);
+      },
+      [](const OciPlace&, Found& each) { return !each.empty(); }, context);
+  if (!asked && is_held(*mirror, repository, manifest)) return Found();
+  MIST_TRY(std::optional<Found> found, std::move(asked));
   if (found) return *std::move(found);
   if (mirror->only) return Found();
   MIST_TRY(const bool is_answered, answers_for(*mirror, repository, manifest, context));

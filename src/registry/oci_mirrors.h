@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -78,8 +79,9 @@ class MirroredSource final : public OciSource {
   Result<OciSource*> open(const OciPlace& place);
   bool has_answered(const OciPlace& place);
   void note_answer(const OciPlace& place);
-  bool is_away(const OciPlace& place);
-  void complain(const OciPlace& place, const Mirror& mirror, const std::string& why);
+  std::optional<Error> why_away(const OciPlace& place, const oci::Repository& repository);
+  void complain(const OciPlace& place, const Mirror& mirror, const oci::Repository& repository,
+                const Error& failure, const std::string& why);
   void note_held(const OciPlace& place, const oci::Repository& repository, const crypto::Digest& manifest);
   bool is_held(const Mirror& mirror, const oci::Repository& repository, const crypto::Digest& manifest);
   Result<std::optional<std::optional<RawManifest>>> manifest_in_mirrors(const Mirror& mirror,
@@ -97,7 +99,8 @@ class MirroredSource final : public OciSource {
     std::uint64_t bytes = 0;  ///< that may have to come
   };
   // The answer of a mirror; nothing: no mirror has it, and the registry may be asked. Errors: of mirrors that
-  // are the only places, and of a context that ended.
+  // are the only places, also of one that failed before: it may have what the others lack; and of a context
+  // that ended.
   template <typename T>
   Result<std::optional<T>> from_mirrors(
       const Question& question,
@@ -110,7 +113,8 @@ class MirroredSource final : public OciSource {
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<LayoutReader>> layouts_;  // guarded by mutex_
   std::set<std::string> answered_;                                // places; guarded by mutex_
-  std::set<std::string> away_;                                    // places; guarded by mutex_
+  // Places, or repositories at places, and how they failed; guarded by mutex_
+  std::map<std::string, Error> away_;
   std::set<std::string> held_;  // manifests that places gave out; guarded by mutex_
 };
 

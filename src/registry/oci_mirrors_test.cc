@@ -99,6 +99,59 @@ TEST_F(OciMirrors, OnlyMirrorsAreAskedWhereTheConfigurationSaysSo) {
   EXPECT_EQ(origin.web.count(), 0u);
 }
 
+// It may have what is asked for, so nobody may take it for missing.
+TEST_F(OciMirrors, TheOnlyMirrorThatFailedOnceIsNotOneThatLacksEverything) {
+  mirror.away = true;
+  const auto mirrored = source(true);
+  for (int i = 0; i < 2; ++i) {
+    const auto manifest = mirrored->manifest(shop, "1.4.0", Context());
+    ASSERT_FALSE(manifest.ok());
+    EXPECT_EQ(manifest.error().kind, ErrorKind::Retryable) << manifest.error().to_line();
+    EXPECT_THAT(manifest.error().frames,
+                ElementsAre("while reading oci://origin.example/team/shop:1.4.0 from "
+                            "oci://mirror.example/copies, a mirror of origin.example"));
+  }
+  const auto found = mirrored->find_manifest(shop, "1.5.0", Context());
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().kind, ErrorKind::Retryable);
+  const auto referrers = mirrored->referrers(shop, crypto::sha256(module.manifest), {}, Context());
+  ASSERT_FALSE(referrers.ok());
+  EXPECT_EQ(referrers.error().kind, ErrorKind::Retryable);
+  EXPECT_EQ(mirrored->tags(shop, Context()).error().kind, ErrorKind::Retryable);
+  EXPECT_EQ(mirror.web.count(), 1u);
+  EXPECT_EQ(events.messages.size(), 1u);
+}
+
+// The other one of two gave the manifest out, so it answers for the signatures.
+TEST_F(OciMirrors, TheOnlyMirrorsThatAreLeftAnswerForWhatTheyHave) {
+  auto made = MirroredSource::make(
+      client, {{"origin.example", {"oci-layout:nowhere", "oci://mirror.example/copies"}, true}},
+      {files, events, temp.path(), first_answer});
+  ASSERT_TRUE(made.ok()) << made.error().to_line();
+  MirroredSource& mirrored = **made;
+  const crypto::Digest digest = crypto::sha256(module.manifest);
+  ASSERT_TRUE(mirrored.manifest(shop, "1.4.0", Context()).ok());
+  const auto signatures = mirrored.find_manifest(shop, oci::signature_tag(digest), Context());
+  ASSERT_TRUE(signatures.ok()) << signatures.error().to_line();
+  EXPECT_FALSE(*signatures);
+  EXPECT_TRUE(mirrored.referrers(shop, digest, {}, Context()).ok());
+  EXPECT_FALSE(mirrored.referrers(shop, crypto::sha256(tree.manifest), {}, Context()).ok());
+}
+
+TEST_F(OciMirrors, AMirrorThatRefusesARepositoryIsAskedForOthers) {
+  mirror.before = [](const http::Request& request) -> std::optional<http::Response> {
+    if (request.url.find("/team/secret/") == std::string::npos) return std::nullopt;
+    return http::Response{.status = 403, .headers = {}, .body = {}};
+  };
+  const auto mirrored = source(true);
+  const oci::Repository secret = repository_of("oci://origin.example/team/secret");
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(mirrored->manifest(secret, "1.4.0", Context()).error().kind, ErrorKind::Forbidden);
+  EXPECT_EQ(mirror.web.count(), 1u);
+  const auto other = mirrored->manifest(shop, "1.4.0", Context());
+  EXPECT_TRUE(other.ok()) << other.error().to_line();
+}
+
 TEST_F(OciMirrors, AMirrorThatIsAwayIsAskedOnce) {
   mirror.away = true;
   const auto mirrored = source();
