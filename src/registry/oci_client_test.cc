@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
 
 #include "http/retry.h"
 #include "registry/oci_fixture.h"
@@ -312,6 +313,34 @@ TEST_F(OciClientTest, ThisMachineIsAskedByHttpAndThenByHttps) {
   ASSERT_TRUE(client.blob(here, layer(), 1000, Context()).ok());
   EXPECT_EQ(registry.web.count(), 3u);
   EXPECT_TRUE(registry.asked()[0].starts_with("GET http://localhost:5000/"));
+}
+
+// Both begin with plain http, and the second ends before the first has its answer.
+TEST_F(OciClientTest, TwoThatFindTlsOnThisMachineAtOnceBothUseIt) {
+  const oci::Repository here = testing::repository_of("oci://localhost:5000/team/shop");
+  mist::testing::FakeTransport web;
+  OciClient client(web,
+                   [](const std::string&, const std::string&,
+                      const Context&) -> Result<std::optional<Login>> { return std::optional<Login>(); },
+                   {.resolve = [](const std::string&) -> Result<std::vector<std::string>> {
+                     return std::vector<std::string>{"127.0.0.1"};
+                   }});
+  const auto read = [&] { return client.manifest(here, "1.4.0", Context()); };
+  bool is_first = true;
+  web.otherwise([&](const http::Request& request, const Context&) -> Result<http::Response> {
+    if (request.url.starts_with("https://")) return registry.web.send(request, Context());
+    if (std::exchange(is_first, false)) {
+      const auto second = read();
+      EXPECT_TRUE(second.ok()) << second.error().to_line();
+    }
+    return http::Response{
+        .status = 400, .headers = {}, .body = "Client sent an HTTP request to an HTTPS server."};
+  });
+  const auto first = read();
+  ASSERT_TRUE(first.ok()) << first.error().to_line();
+  ASSERT_TRUE(read().ok());
+  EXPECT_EQ(web.count(), 5u);
+  EXPECT_EQ(web.requests().back().url, "https://localhost:5000/v2/team/shop/manifests/1.4.0");
 }
 
 TEST_F(OciClientTest, TagsComeInPagesOfTheSameRegistryOnly) {

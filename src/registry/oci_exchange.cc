@@ -21,6 +21,8 @@ bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
+bool is_https(std::string_view origin) { return origin.starts_with("https://"); }
+
 std::vector<oci::Challenge> challenges_in(const http::Response& response) {
   std::vector<oci::Challenge> all;
   for (const http::Header& header : response.headers) {
@@ -109,12 +111,20 @@ std::string OciExchange::origin_of(const std::string& host) const {
   return fmt::format("{}{}", plain ? "http://" : "https://", oci::api_host(host));
 }
 
-// A TLS server answers plain http with 400, or hangs up.
-bool OciExchange::may_be_tls(const std::string& host, const Result<Answered>& result) const {
-  if (plain_http_ || !oci::is_loopback_host(host)) return false;
-  if (const std::lock_guard lock(mutex_); origins_.contains(host)) return false;
+// A TLS server answers plain http with 400, or hangs up. Another thread may have found that out meanwhile.
+bool OciExchange::may_be_tls(const std::string& host, const std::string& tried,
+                             const Result<Answered>& result) const {
+  if (plain_http_ || !oci::is_loopback_host(host) || is_https(tried)) return false;
+  if (const std::lock_guard lock(mutex_); origins_.contains(host) && origins_.at(host) == tried) return false;
   if (result) return result->response.status == 400;
   return result.error().kind == ErrorKind::Retryable && !http::surely_not_sent(result.error());
+}
+
+// A host that was reached by TLS is not asked without it again.
+void OciExchange::note_origin(const std::string& host, const std::string& origin) {
+  const std::lock_guard lock(mutex_);
+  const auto [known, is_new] = origins_.emplace(host, origin);
+  if (!is_new && is_https(origin)) known->second = origin;
 }
 
 Result<OciExchange::Answered> OciExchange::follow(const OciCall& call, const std::string& origin,
@@ -154,18 +164,16 @@ Result<http::Response> OciExchange::send(const OciCall& call, const Context& cal
   OciScope scope{call.host, origin, call.repository, call.access, call.also_pull};
   std::optional<OciAnswer> known = auth_.known(scope);
   Result<Answered> result = follow(call, origin, known, context);
-  if (may_be_tls(call.host, result)) {
+  if (may_be_tls(call.host, origin, result)) {
     scope.origin = origin = fmt::format("https://{}", oci::api_host(call.host));
+    known = auth_.known(scope);
     Result<Answered> again = follow(call, origin, known, context);
     // Where TLS isn't spoken either, the first answer says more.
     if (!again && again.error().kind == ErrorKind::Retryable && result) return std::move(result->response);
     result = std::move(again);
   }
   MIST_TRY(Answered answered, std::move(result));
-  {
-    const std::lock_guard lock(mutex_);
-    origins_[call.host] = origin;
-  }
+  note_origin(call.host, origin);
   const auto is_of_registry = [&] { return answered.by.origin() == origin_in(origin); };
   if (answered.response.status == 401 && is_of_registry()) {
     MIST_TRY(known, auth_.answer(scope, challenges_in(answered.response), context));

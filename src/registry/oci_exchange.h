@@ -61,7 +61,8 @@ class OciExchange {
   };
   Result<Answered> follow(const OciCall& call, const std::string& origin,
                           const std::optional<OciAnswer>& known, const Context& context);
-  bool may_be_tls(const std::string& host, const Result<Answered>& result) const;
+  bool may_be_tls(const std::string& host, const std::string& tried, const Result<Answered>& result) const;
+  void note_origin(const std::string& host, const std::string& origin);
 
   http::Transport& transport_;
   OciAuth auth_;
