@@ -17,7 +17,8 @@ namespace {
 
 using encoding::Value;
 
-// One line of JSON with the validators, then the index as it came. SnapshotStore::bound() knows that name.
+// One line of JSON with the validators and the index's digest, then the index as it came: it is written
+// without a sync, so a machine that stops may leave a part of it. SnapshotStore::bound() knows that name.
 constexpr std::string_view kCurrent = "current";
 constexpr std::uint64_t kMaxKept = std::uint64_t{65} << 20;
 
@@ -29,12 +30,13 @@ struct KeptIndex {
 };
 
 std::string to_file(const KeptIndex& kept) {
-  const Value line =
-      Value::object({{"etag", kept.validators.etag}, {"lastModified", kept.validators.last_modified}});
+  const Value line = Value::object({{"etag", kept.validators.etag},
+                                    {"lastModified", kept.validators.last_modified},
+                                    {"sha256", kept.state()}});
   return fmt::format("{}\n{}", encoding::to_json(line), kept.text);
 }
 
-// Nothing: it is no such file, so the index is fetched again.
+// Nothing: it is no such file, or a damaged one, so the index is fetched again.
 std::optional<KeptIndex> from_file(const std::string& text) {
   const auto end = text.find('\n');
   if (end == std::string::npos) return std::nullopt;
@@ -42,7 +44,9 @@ std::optional<KeptIndex> from_file(const std::string& text) {
   if (!line || !line->is_object()) return std::nullopt;
   FileValidators validators{std::string(line->string_at("etag")),
                             std::string(line->string_at("lastModified"))};
-  return KeptIndex{std::move(validators), text.substr(end + 1)};
+  KeptIndex kept{std::move(validators), text.substr(end + 1)};
+  if (line->string_at("sha256") != kept.state()) return std::nullopt;
+  return kept;
 }
 
 // As the layout of a registry has them, so that names are judged as everywhere.
@@ -181,6 +185,8 @@ class HelmView final : public RegistryView {
 
   Result<KeptIndex> fetch_quietly(const Context& context, const Accept& accept) {
     std::optional<KeptIndex> kept = kept_index();
+    // One that can't be read, as another version of this program may have kept it, is asked for anew.
+    if (kept && !ChartIndex::parse(kept->text, server_)) kept.reset();
     MIST_TRY(CheckedFile file,
              fetch_chart_index(*transport_, server_, kept ? kept->validators : FileValidators{}, context));
     if (file.unchanged && kept) return *std::move(kept);

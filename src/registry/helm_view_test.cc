@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 
 #include "base/clock.h"
@@ -109,6 +110,13 @@ class HelmRegistry : public ::testing::Test {
                        packed.ok() ? packed->tree.files.back().bytes : packed.error().to_line());
   }
 
+  Path kept_index() const {
+    for (const auto& each : std::filesystem::recursive_directory_iterator(temp.path() / "home"))
+      if (each.path().filename() == "current") return each.path();
+    ADD_FAILURE() << "no index is kept";
+    return {};
+  }
+
   mist::testing::TempDir temp;
   HostFileSystem files;
   HostProcessRunner processes;
@@ -155,6 +163,42 @@ TEST_F(HelmRegistry, AnIndexThatDidNotChangeIsNotSentAgain) {
   EXPECT_EQ(second->before, second->after);
   EXPECT_FALSE(http::find_header(web.requests().back().headers, "If-None-Match").empty());
   EXPECT_THAT(*open().list_versions("shop", "db", Context()), ElementsAre("1.0.0", "1.2.0", "2.0.0-rc.1"));
+}
+
+// A machine that stopped while it was written may have left a part of it, which may even be YAML.
+TEST_F(HelmRegistry, ADamagedIndexIsFetchedAgain) {
+  add();
+  ASSERT_TRUE(open().update("shop", Context()).ok());
+  const Path kept = kept_index();
+  const std::string whole = *files.read(kept);
+  const std::string cut = whole.substr(0, whole.find("  - {version: 1.2.0"));
+  ASSERT_LT(cut.size(), whole.size());
+  for (const std::string& damaged : {cut, whole.substr(0, whole.size() - 20), std::string("{}\n")}) {
+    ASSERT_TRUE(files.write(kept, damaged).ok());
+    EXPECT_THAT(*open().list_versions("shop", "db", Context()), ElementsAre("1.0.0", "1.2.0", "2.0.0-rc.1"));
+    ASSERT_TRUE(files.write(kept, damaged).ok());
+    const auto updated = open().update("shop", Context());
+    ASSERT_TRUE(updated.ok()) << updated.error().to_line();
+    EXPECT_EQ(updated->versions, 3u);
+    EXPECT_EQ(*files.read(kept), whole);
+  }
+}
+
+// Another version of this program took what this one doesn't.
+TEST_F(HelmRegistry, AnIndexThatCannotBeReadIsAskedForAnew) {
+  add();
+  ASSERT_TRUE(open().update("shop", Context()).ok());
+  const Path kept = kept_index();
+  const std::string whole = *files.read(kept), other = "entries: [";
+  std::string text = whole.substr(0, whole.find('\n') + 1) + other;
+  const std::string digest = crypto::sha256(whole.substr(whole.find('\n') + 1)).hex();
+  const auto at = text.find("\"sha256\":\"" + digest);
+  ASSERT_NE(at, std::string::npos) << text;
+  text.replace(at + 10, digest.size(), crypto::sha256(other).hex());
+  ASSERT_TRUE(files.write(kept, text).ok());
+  const auto updated = open().update("shop", Context());
+  ASSERT_TRUE(updated.ok()) << updated.error().to_line();
+  EXPECT_EQ(updated->versions, 3u);
 }
 
 TEST_F(HelmRegistry, WhileItIsAwayTheIndexIsTakenAsItWas) {
