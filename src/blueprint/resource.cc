@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/text.h"
+#include "blueprint/rule_cost.h"
 #include "blueprint/schema_change.h"
 #include "blueprint/structural_schema.h"
 
@@ -114,9 +115,12 @@ class ResourceReader {
     for (const SchemaPlace& each : make_structural(schema))
       resource_.unsaid.push_back({version, placed(each.path), each.what});
     // One that others write asks in its own words.
-    if (resource_.mode != CrdMode::Await)
-      for (const SchemaPlace& each : refused_by_server(schema))
-        refuse_if_new({version, placed(each.path), each.what});
+    if (resource_.mode != CrdMode::Await) {
+      std::vector<SchemaPlace> refused = refused_by_server(schema);
+      // The server looks at rules only where it takes the rest.
+      if (refused.empty()) refused = refused_rules(schema);
+      for (const SchemaPlace& each : refused) refuse_if_new({version, placed(each.path), each.what});
+    }
     return schema;
   }
 

@@ -13,8 +13,6 @@ constexpr std::string_view kKeepsUnknown = "x-kubernetes-preserve-unknown-fields
                            kEitherType = "x-kubernetes-int-or-string", kRules = "x-kubernetes-validations",
                            kListKind = "x-kubernetes-list-type", kMapKeys = "x-kubernetes-list-map-keys",
                            kBefore = "oldSelf";
-// Of mistletoe-contracts.ncl.
-constexpr std::string_view kUnchangedRule = "self == oldSelf";
 constexpr std::array<std::string_view, 4> kCombined{"allOf", "anyOf", "oneOf", "not"};
 // Identifiers that CEL reserves; a field of that name is written __name__ (KEP-2876).
 constexpr std::array<std::string_view, 21> kCelWords{

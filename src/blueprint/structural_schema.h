@@ -31,6 +31,9 @@ std::vector<SchemaPlace> refused_by_server(const Value& schema);
 /// default against these, and doesn't fill in the defaults of its fields before.
 bool asks_of_empty(const Value& schema);
 
+/// The rule of Unchanged (mistletoe-contracts.ncl).
+inline constexpr std::string_view kUnchangedRule = "self == oldSelf";
+
 /// Whether make_structural() wrote the rule, so that a schema has it which asked the same before without it.
 bool keeps_unchanged(const Value& rule);
 
