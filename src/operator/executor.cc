@@ -166,6 +166,7 @@ Status Executor::write_objects(Plan& plan, Memory& memory, const std::string& la
       return context.check();
     }
     memory.succeeded(each.id, each.hash, clock_.steady_now());
+    memory.took(each.id);
     observer_.put(each.id, *answer, apply::server_made(apply::differences(each.object, *answer, kManager)));
     outcome.wrote = true;
     events_.info(fmt::format("{} {}", each.create ? "created" : "changed", each.id.display()));

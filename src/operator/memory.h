@@ -40,9 +40,13 @@ class Memory {
   void changed(const ObjectId& id) { failures_.erase(id); }
   std::optional<std::string> held(const ObjectId& id, const std::string& hash, SteadyTime now) const;
 
-  void refused(const ObjectId& id, const std::string& hash) { immutable_.emplace(id, hash); }
+  /// The server won't change it in place to that input. Until it takes a write of that object: then it is
+  /// another one, or no longer in a state that was in the way.
+  void refused(const ObjectId& id, const std::string& hash) { immutable_[id] = hash; }
+  void took(const ObjectId& id) { immutable_.erase(id); }
   bool immutable(const ObjectId& id, const std::string& hash) const {
-    return immutable_.contains({id, hash});
+    const auto found = immutable_.find(id);
+    return found != immutable_.end() && found->second == hash;
   }
 
   /// Whether it is wanted now; Unknown is not a flip.
@@ -104,7 +108,7 @@ class Memory {
 
   std::map<ObjectId, Failure> failures_;
   std::map<ObjectId, Repairs> repairs_;
-  std::set<std::pair<ObjectId, std::string>> immutable_;
+  std::map<ObjectId, std::string> immutable_;
   std::map<std::string, Flips> flips_;
   std::string uid_;  // of the instance
   std::optional<std::string> stored_;

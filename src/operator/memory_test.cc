@@ -89,6 +89,22 @@ TEST(Memory, ANewInputOrAChangeOfTheObjectBeginsAnew) {
   EXPECT_FALSE(memory.held(kId, "h2", now));
 }
 
+// Drift after a replacement is repaired in place again.
+TEST(Memory, ARefusalLastsUntilTheServerTakesAWrite) {
+  Memory memory;
+  const SteadyTime now{};
+  memory.refused(kId, "h2");
+  EXPECT_TRUE(memory.immutable(kId, "h2"));
+  EXPECT_FALSE(memory.immutable(kId, "h1"));
+  EXPECT_FALSE(memory.immutable(kSibling, "h2"));
+  memory.succeeded(kId, "h2", now) /* its deletion */;
+  EXPECT_TRUE(memory.immutable(kId, "h2"));
+  memory.took(kSibling);
+  EXPECT_TRUE(memory.immutable(kId, "h2"));
+  memory.took(kId);
+  EXPECT_FALSE(memory.immutable(kId, "h2"));
+}
+
 // Two programs that want different things write no more often than one of them has patience.
 TEST(Memory, RepairsTheSameAgainAndAgainWithGrowingPauses) {
   Memory memory;

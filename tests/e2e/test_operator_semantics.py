@@ -176,7 +176,16 @@ def policies_say_what_is_taken_over_replaced_and_left(t):
     before = t.kube.get("ConfigMap", t.ns, "fixed")["metadata"]["uid"]
     change(t, where, {"a": "2"})
     t.kube.wait("it is made again", lambda: (t.kube.get("ConfigMap", t.ns, "fixed") or {"data": {}})["data"].get("a") == "2")
-    check(t.kube.get("ConfigMap", t.ns, "fixed")["metadata"]["uid"] != before, "the same object")
+    made_again = t.kube.get("ConfigMap", t.ns, "fixed")["metadata"]["uid"]
+    check(made_again != before, "the same object")
+    wait_ready(t, where)
+    # What somebody takes from the new one is put back in place.
+    digest = lambda: (t.kube.get("ConfigMap", t.ns, "fixed") or {"metadata": {}})["metadata"].get("annotations", {}).get(
+        "mistletoe.dev/applied")
+    applied = digest()
+    t.kube.patch("ConfigMap", t.ns, "fixed", {"metadata": {"annotations": {"mistletoe.dev/applied": None}}})
+    t.kube.wait("it is repaired", lambda: applied and digest() == applied)
+    equal(t.kube.get("ConfigMap", t.ns, "fixed")["metadata"]["uid"], made_again, "the uid after the repair")
     wait_ready(t, where)
     # Suspended: nothing is repaired until it no longer is.
     t.kube.checked("PATCH", f"{where}/web", {"metadata": {"annotations": {"mistletoe.dev/suspend": "true"}}},
