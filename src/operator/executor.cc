@@ -39,6 +39,11 @@ const std::string& words_of(const Error& failure) {
   return failure.because.empty() ? failure.message : failure.because;
 }
 
+// An object that the server would refuse anew too must not be deleted to be made again.
+bool is_only_immutable(const Error& failure) {
+  return kube::is_immutable(failure) && !kube::is_invalid_anyway(failure);
+}
+
 // Each object that goes has its own report, what a node writes has that of the node.
 NodeReport& report_on(Plan& plan, const std::string& node, const ObjectId& id) {
   const auto own = std::find_if(plan.nodes.rbegin(), plan.nodes.rend(),
@@ -161,7 +166,7 @@ Status Executor::write_objects(Plan& plan, Memory& memory, const std::string& la
     const std::lock_guard lock(asking_);
     memory.there(each.id);
     if (!answer.ok()) {
-      if (kube::is_immutable(answer.error())) memory.refused(each.id, each.hash);
+      if (is_only_immutable(answer.error())) memory.refused(each.id, each.hash);
       fails(plan, memory, label, each.node, each.hash, each.id, answer.error());
       return context.check();
     }
