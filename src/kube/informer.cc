@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "encoding/json.h"
+#include "kube/label_selector.h"
 
 namespace mist::kube {
 namespace {
@@ -90,9 +91,11 @@ std::vector<Informer::Key> Informer::keys_with(std::string_view text) const {
 }
 
 void Informer::put(Value object, Echo echo) {
+  // Nobody would tell that it goes, nor what it becomes.
+  if (!selects(options_.label_selector, object)) return;
   if (prune_) prune_(object);
   const std::lock_guard lock(mutex_);
-  // The watch has told of it, and that it went; or it isn't selected.
+  // The watch has told of it, and that it went.
   if (!items_.contains(key_of(object)) && synced_ && !is_newer(version_of(object), complete_)) return;
   if (echo == Echo::Silent) silent_[key_of(object)] = version_of(object);
   store(object);

@@ -50,7 +50,8 @@ class Informer {
   std::vector<Key> keys() const;
   /// Of the objects in whose JSON that text stands. Reads all of them.
   std::vector<Key> keys_with(std::string_view text) const;
-  /// The server's answer to a write of ours counts as if the watch had told it already. Silent: when the
+  /// The server's answer to a write of ours counts as if the watch had told it already; not one of an object
+  /// that has lost the labels by which the watch selects. Silent: when the
   /// watch tells it, or what came before it, nobody is told; so the caller looks at what the answer has.
   enum class Echo : std::uint8_t { Told, Silent };
   void put(Value object, Echo echo = Echo::Told);

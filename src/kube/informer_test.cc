@@ -118,6 +118,22 @@ TEST_F(InformerTest, IsNotToldOfTheDeadByLateAnswers) {
   EXPECT_EQ(informer_->get(kWeb), std::nullopt);
 }
 
+// Whichever comes first, the answer to a write or the news that a label went before it.
+TEST_F(InformerTest, IsNotToldOfWhatIsNoLongerSelectedByAnswers) {
+  Value left = put("web", "1");
+  wait_for(kWeb, true);
+  left["metadata"].erase("labels");
+  left["data"].set("text", "2");
+  Value answer = left;
+  answer["metadata"].set("resourceVersion", "1000000");
+  informer_->put(answer);
+  EXPECT_EQ(informer_->get(kWeb)->string_at({"data", "text"}), "1");
+  cluster_.put(left);
+  wait_for(kWeb, false);
+  informer_->put(answer);
+  EXPECT_EQ(informer_->get(kWeb), std::nullopt);
+}
+
 TEST_F(InformerTest, TellsThatItsKindIsNoLongerServed) {
   put("web");
   wait_for(kWeb, true);

@@ -11,6 +11,7 @@
 #include "apimachinery/conditions.h"
 #include "base/text.h"
 #include "kube/informer.h"
+#include "kube/label_selector.h"
 #include "operator/executor.h"
 #include "operator/work_queue.h"
 #include "releases/pause.h"
@@ -38,28 +39,6 @@ struct Wish {
 Wish wish_of(const Value& object) {
   return {generation_of(object), apimachinery::is_terminating(object),
           std::string(object.string_at({"metadata", "annotations", kReconcileAnnotation}))};
-}
-
-// One requirement of a label selector, without sets: `a=b`, `a!=b`, `a`, `!a`.
-bool meets(std::string_view requirement, const Value& release) {
-  const auto label = [&](std::string_view key) { return release.at_path({"metadata", "labels", trim(key)}); };
-  const auto equals = requirement.find('=');
-  if (equals == std::string_view::npos)
-    return requirement.starts_with('!') ? label(requirement.substr(1)) == nullptr
-                                        : label(requirement) != nullptr;
-  const bool is_not = equals > 0 && requirement[equals - 1] == '!';
-  const std::string_view key = requirement.substr(0, is_not ? equals - 1 : equals);
-  std::string_view value = requirement.substr(equals + 1);
-  if (value.starts_with('=')) value.remove_prefix(1);
-  const Value* const there = label(key);
-  return (there != nullptr && there->is_string() && there->as_string() == trim(value)) != is_not;
-}
-
-// A selector with sets isn't taken apart: its commas may be within one.
-bool matches(std::string_view selector, const Value& release) {
-  if (trim(selector).empty() || selector.find('(') != std::string_view::npos) return true;
-  return std::ranges::all_of(split(selector, ','),
-                             [&](std::string_view each) { return meets(trim(each), release); });
 }
 
 // Which Releases are about the same release, the oldest first.
@@ -193,9 +172,11 @@ class Controller::State {
     if (!scope_.share.has(key->first)) return;
     queue_.add(*key);
     const auto kept = kept_.find(*key);
-    if (kept == kept_.end() || !kept->second.in_hand || !object || *kept->second.in_hand == wish_of(*object))
-      return;
-    kept->second.stop.request_stop();
+    if (kept == kept_.end() || !kept->second.in_hand) return;
+    const Wish& in_hand = *kept->second.in_hand;
+    // One that goes is gone by the work of its look. Any other may be an operator's by now that selects other
+    // labels.
+    if (object ? in_hand != wish_of(*object) : !in_hand.terminating) kept->second.stop.request_stop();
   }
 
   static std::string why_not_ready(const Look& look) {
@@ -341,7 +322,7 @@ std::string Controller::why_not_kept(const Scope& scope, const Value& release) {
     return fmt::format(
         "this operator looks only at Releases of namespace {} (--releases own): start it with --releases all",
         scope.ns);
-  if (matches(scope.selector, release)) return {};
+  if (kube::selects(scope.selector, release)) return {};
   return fmt::format(
       "this operator looks only at Releases whose labels match {} (--release-selector), and "
       "a node's function may give its labels",

@@ -1,0 +1,46 @@
+#include "kube/label_selector.h"
+
+#include <gtest/gtest.h>
+
+#include "testing/selector_match.h"
+#include "testing/yaml.h"
+
+namespace mist::kube {
+namespace {
+
+TEST(LabelSelector, SelectsAsAServerDoes) {
+  const encoding::Value object = testing::yaml("metadata: {labels: {app: shop, tier: web, blank: ''}}");
+  for (const auto& [selector, is_selected] :
+       std::initializer_list<std::pair<std::string_view, bool>>{{"", true},
+                                                                {" ", true},
+                                                                {"app", true},
+                                                                {"none", false},
+                                                                {"!app", false},
+                                                                {"!none", true},
+                                                                {"app=shop", true},
+                                                                {"app == shop , tier=web", true},
+                                                                {"app=shop,tier=db", false},
+                                                                {"app!=shop", false},
+                                                                {"none!=shop", true},
+                                                                {"blank=", true},
+                                                                {"none=", false},
+                                                                {"tier in (db,web)", true},
+                                                                {"tier in ( db, cache ),app", false},
+                                                                {"tier notin (db,cache),app=shop", true},
+                                                                {"tier notin (web)", false},
+                                                                {"none notin (web)", true},
+                                                                {"app,none in (a,b),tier", false}}) {
+    EXPECT_EQ(selects(selector, object), is_selected) << selector;
+    EXPECT_EQ(*testing::matches_labels(selector, object), is_selected) << selector;
+  }
+  EXPECT_FALSE(selects("app", encoding::Value::object()));
+}
+
+TEST(LabelSelector, MeetsWhatItCannotRead) {
+  const encoding::Value object = testing::yaml("metadata: {labels: {app: shop}}");
+  for (const std::string_view selector : {"tier within (web)", "tier(web)", "tier in (web"})
+    EXPECT_TRUE(selects(selector, object)) << selector;
+}
+
+}  // namespace
+}  // namespace mist::kube
