@@ -46,7 +46,9 @@ class Claims {
  public:
   void note(const Key& key, const std::optional<Value>& object) {
     if (const auto known = where_.find(key); known != where_.end()) {
-      of_release_[known->second.first].erase(known->second.second);
+      const auto all = of_release_.find(known->second.first);
+      all->second.erase(known->second.second);
+      if (all->second.empty()) of_release_.erase(all);
       where_.erase(known);
     }
     if (!object) return;
@@ -58,7 +60,7 @@ class Claims {
   }
   std::optional<Key> elder(const Value& object) const {
     const auto all = of_release_.find(release_of(object));
-    if (all == of_release_.end() || all->second.empty()) return std::nullopt;
+    if (all == of_release_.end()) return std::nullopt;
     const Key& first = std::get<Key>(*all->second.begin());
     const Key own(object.string_at({"metadata", "namespace"}), object.string_at({"metadata", "name"}));
     return first == own ? std::nullopt : std::optional(first);
@@ -193,6 +195,7 @@ class Controller::State {
     if (!object) {
       kept_.erase(key);
       for (auto& [on, waiting] : waiting_) waiting.erase(key);
+      std::erase_if(waiting_, [](const auto& each) { return each.second.empty(); });
       return queue_.succeeded(key);
     }
     Kept& kept = kept_[key];
