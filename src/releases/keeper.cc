@@ -355,8 +355,8 @@ class Visit {
     const bool upgrade = state.deployed.has_value();
     Attempt attempt = attempt_of(object_);
     if (attempt.inputs != inputs) attempt = {inputs, 0};
-    if (upgrade && attempt.failures > spec_.retries && !asked_again()) return stays_given_up(attempt);
-    if (asked_again()) attempt.failures = 0;
+    if (upgrade && attempt.failures > spec_.retries && !is_asked_again(object_)) return stays_given_up(attempt);
+    if (is_asked_again(object_)) attempt.failures = 0;
     const action::Render render = [&](const action::ReleaseState& now) -> Result<render::RenderedRelease> {
       MIST_TRY(render::RenderedRelease rendered, rendered_now(now, values_, masked_));
       MIST_TRY(exports_, exports_of(rendered, now));
@@ -461,12 +461,6 @@ class Visit {
     look.failed = !over;
     look.wrote = wrote_;
     return look;
-  }
-
-  // Somebody changed the annotation since the last look that went well or was given up.
-  bool asked_again() const {
-    return object_.string_at({"metadata", "annotations", kReconcileAnnotation}) !=
-           object_.string_at({"status", "handledReconcileAt"});
   }
 
   // --- everything is as it was asked for

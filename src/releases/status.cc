@@ -48,6 +48,10 @@ void set_exports(Value& status, const Value& object, const std::optional<render:
     status.set("hiddenExports", Value(Value::Array(exports->hidden.begin(), exports->hidden.end())));
 }
 
+std::string_view asked_at(const Value& object) {
+  return object.string_at({"metadata", "annotations", kReconcileAnnotation});
+}
+
 }  // namespace
 
 Attempt attempt_of(const Value& object) {
@@ -55,6 +59,10 @@ Attempt attempt_of(const Value& object) {
           static_cast<int>(object.int_at({"status", "attempt", "failures"})),
           std::string(object.string_at({"status", "attempt", "reason"})),
           std::string(object.string_at({"status", "attempt", "message"}))};
+}
+
+bool is_asked_again(const Value& object) {
+  return asked_at(object) != object.string_at({"status", "handledReconcileAt"});
 }
 
 std::int64_t applied_generation(const Value& object) {
@@ -97,10 +105,11 @@ Value status_of(const Value& object, const Report& report, const std::string& no
          {"package", "digest", "revision", "appliedGeneration", "exports", "hiddenExports"})
       keep(status, object, key);
   }
-  const Attempt attempt = report.attempt.value_or(attempt_of(object));
+  // A status that says that somebody's wish was heard must not say any more that it is given up.
+  const Attempt before = is_asked_again(object) ? Attempt() : attempt_of(object);
+  const Attempt attempt = report.attempt.value_or(before);
   if (attempt.failures > 0) status.set("attempt", attempt_value(attempt));
-  if (const std::string_view asked = object.string_at({"metadata", "annotations", kReconcileAnnotation});
-      !asked.empty())
+  if (const std::string_view asked = asked_at(object); !asked.empty())
     status.set("handledReconcileAt", asked);
   Value::Array conditions;
   if (!report.ready.empty()) {

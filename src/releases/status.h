@@ -50,7 +50,8 @@ struct Report {
   std::optional<std::string> drifted = {};  ///< what; empty: nothing; nullopt: as it was
   bool suspended = false;
   std::optional<Deployed> deployed = {};  ///< nullopt: as it was
-  std::optional<Attempt> attempt = {};    ///< nullopt: as it was; no failures: there is none
+  /// nullopt: as it was, unless somebody has asked for new tries since; no failures: there is none
+  std::optional<Attempt> attempt = {};
 };
 
 /// `object`: the Release, with the status that it has. `now`: RFC 3339, for conditions that change.
@@ -61,6 +62,8 @@ Value status_of_first_crd(Value status);
 
 /// The values in the status; defaults where it has none.
 Attempt attempt_of(const Value& object);
+/// Somebody changed kReconcileAnnotation since the status was written.
+bool is_asked_again(const Value& object);
 std::int64_t applied_generation(const Value& object);
 std::int64_t generation_of(const Value& object);
 /// Of which revision it has the exports; -1: of none.

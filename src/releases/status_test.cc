@@ -98,6 +98,25 @@ TEST(ReleaseStatus, CountsFailuresUntilOneTryGoesWell) {
   EXPECT_EQ(attempt_of(failed), Attempt{});
 }
 
+// An operator that ends after this status must find that there is something to try.
+TEST(ReleaseStatus, ForgetsWhatWasGivenUpAsSoonAsItSaysThatItWasAskedAgain) {
+  Value object =
+      with_status({.ready = "False", .reason = reason::kFailed, .attempt = Attempt{"sha256:2", 2}});
+  object["metadata"]["annotations"].set("mistletoe.dev/reconcile-at", "now");
+  EXPECT_TRUE(is_asked_again(object));
+  object.set("status",
+             status_of(object, {.ready = "Unknown", .reason = reason::kProgressing}, std::string(kNow)));
+  EXPECT_EQ(attempt_of(object), Attempt{});
+  EXPECT_FALSE(is_asked_again(object));
+  // The failure of that try counts again.
+  object.set(
+      "status",
+      status_of(object, {.ready = "False", .reason = reason::kFailed, .attempt = Attempt{"sha256:2", 1}},
+                std::string(kNow)));
+  object.set("status", status_of(object, {.ready = "False", .reason = reason::kPackage}, std::string(kNow)));
+  EXPECT_EQ(attempt_of(object), (Attempt{"sha256:2", 1}));
+}
+
 TEST(ReleaseStatus, KnowsWhyTheLastTryFailedAfterAnotherFault) {
   const Attempt given_up{"sha256:2", 2, std::string(reason::kRolledBack), std::string(9000, 'x')};
   const Report report{.ready = "False",
