@@ -513,30 +513,48 @@ class Visit {
       spec_ = *std::move(read);
       keeps = spec_.suspend || spec_.on_delete == OnDelete::Keep;
     }
+    std::string_view why = "the release stays, without this Release";
     if (!keeps) {
-      if (Status removed = uninstall(); !removed) {
+      const Result<bool> removed = uninstall();
+      if (!removed.ok()) {
         if (!goes_with_its_namespace(removed.error()))
           return fails(reason::kUninstallFailed, removed.error());
         events_.warn(fmt::format("its namespace goes, and its account with it; let go: {}",
                                  removed.error().to_line()));
+      } else if (!*removed) {
+        keeps = true;
+        why = "the release stays: this Release neither deployed it nor took it over";
       }
     }
     events_.info(keeps ? "let go, the release stays" : "uninstalled");
-    if (keeps) notices_.tell(object_, false, "Kept", "the release stays, without this Release", context_);
+    if (keeps) notices_.tell(object_, false, "Kept", why, context_);
     if (Status gone = let_go(); !gone) return fails(reason::kUninstallFailed, gone.error());
     return Look{};
   }
 
-  Status uninstall() {
+  // A Release may fail before its first write, as for a wrong package. What was there before it, such as a
+  // release that somebody made by hand, is none of its own then: the record names who deployed or took over
+  // the release last, and the status says whether this one ever did.
+  Result<bool> is_own(const action::Environment& here) const {
+    if (applied_generation(object_) != 0) return true;
+    MIST_TRY(const action::ReleaseState state,
+             action::read_release(here, spec_.release, context_, action::LostRevision::Allowed));
+    return !state.anchor || state.anchor->head.kept_by == here.keeper;
+  }
+
+  // False: it isn't this one's to remove.
+  Result<bool> uninstall() {
     MIST_TRY(client_, client_of(spec_.account));
     const action::Environment here = environment();
+    MIST_TRY(const bool owned, is_own(here));
+    if (!owned) return false;
     const action::UninstallOptions options{
         .rules = spec_.prune, .wait = spec_.wait, .timeout = spec_.timeout, .plan_again = true};
     auto plan = action::plan_uninstall(here, spec_.release, options, context_);
-    if (!plan.ok() && plan.error().kind == ErrorKind::NotFound) return {};
+    if (!plan.ok() && plan.error().kind == ErrorKind::NotFound) return true;
     if (!plan.ok()) return std::move(plan).error();
     MIST_TRY_VOID(action::uninstall(here, *std::move(plan), options, context_));
-    return {};
+    return true;
   }
 
   // An account that is gone can't uninstall anything, and Kubernetes removes what is in the namespace.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "apimachinery/conditions.h"
 #include "kube/client_pool.h"
 #include "releases/pause.h"
@@ -19,7 +21,15 @@ class KeeperTest : public testing::ReleaseWorld {
   void SetUp() override {
     cluster.register_kind(
         {{std::string(kGroup), std::string(kVersion), std::string(kKind)}, "releases", true, {}, true});
-    const auto installed = install_now(std::string(testing::kTwoConfigMaps));
+    install_as("default/web");
+  }
+
+  /// The release default/web, on behalf of that Release; empty: of a person.
+  void install_as(const std::string& keeper) {
+    action::Environment world = environment();
+    world.keeper = keeper;
+    const auto installed =
+        deploy(world, id, action::install_intent(rendering(std::string(testing::kTwoConfigMaps))), {}, Context());
     ASSERT_TRUE(installed.ok()) << installed.error().to_line();
   }
 
@@ -59,6 +69,11 @@ class KeeperTest : public testing::ReleaseWorld {
     EXPECT_TRUE(look.ok()) << look.error().to_line();
     return look.ok() ? *look : Look();
   }
+  bool has_event(std::string_view words) const {
+    return std::ranges::any_of(cluster.objects(), [&](const apimachinery::ObjectKey& key) {
+      return key.group_kind.kind == "Event" && cluster.find(key)->string_at("message").contains(words);
+    });
+  }
   bool has_finalizer() const {
     const auto object = cluster.find("Release.mistletoe.dev", "default", "web");
     const Value* const all = object ? object->at_path({"metadata", "finalizers"}) : nullptr;
@@ -85,6 +100,30 @@ TEST_F(KeeperTest, LeavesTheReleaseWhereAnythingElseIsWrong) {
   EXPECT_FALSE(look(deleted("  interval: 1s\n  onDelete: Keep\n  serviceAccountName: 'a b'\n")).failed);
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "one"));
   EXPECT_FALSE(has_finalizer());
+}
+
+// Somebody made it by hand, and nothing could be deployed over it, as for a package that there isn't.
+TEST_F(KeeperTest, LeavesAReleaseThatItNeitherDeployedNorTookOver) {
+  ASSERT_TRUE(uninstall_now().ok());
+  install_as("");
+  EXPECT_FALSE(look(deleted("")).failed);
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "one"));
+  EXPECT_FALSE(has_finalizer());
+  EXPECT_TRUE(has_event("this Release neither deployed it nor took it over"));
+  // Another Release deployed it meanwhile.
+  ASSERT_TRUE(uninstall_now().ok());
+  install_as("default/other");
+  EXPECT_FALSE(look(deleted("")).failed);
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "one"));
+}
+
+TEST_F(KeeperTest, UninstallsWhatItsStatusSaysThatItTookOver) {
+  ASSERT_TRUE(uninstall_now().ok());
+  install_as("");
+  Value object = deleted("");
+  object["status"].set("appliedGeneration", 1);
+  EXPECT_FALSE(look(object).failed);
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
 }
 
 TEST_F(KeeperTest, SaysWhichFieldDeletionNeedsAndWaitsLonger) {
