@@ -355,7 +355,8 @@ class Visit {
     const bool upgrade = state.deployed.has_value();
     Attempt attempt = attempt_of(object_);
     if (attempt.inputs != inputs) attempt = {inputs, 0};
-    if (upgrade && attempt.failures > spec_.retries && !is_asked_again(object_)) return stays_given_up(attempt);
+    if (upgrade && attempt.failures > spec_.retries && !is_asked_again(object_))
+      return stays_given_up(attempt);
     if (is_asked_again(object_)) attempt.failures = 0;
     const action::Render render = [&](const action::ReleaseState& now) -> Result<render::RenderedRelease> {
       MIST_TRY(render::RenderedRelease rendered, rendered_now(now, values_, masked_));
@@ -532,9 +533,9 @@ class Visit {
     return Look{};
   }
 
-  // A Release may fail before its first write, as for a wrong package. What was there before it, such as a
-  // release that somebody made by hand, is none of its own then: the record names who deployed or took over
-  // the release last, and the status says whether this one ever did.
+  // A Release may fail before its first write, as for a wrong package. A release that was there before it, as
+  // one that somebody made by hand, is not its own then: the record names the Release that deployed it or
+  // took it over last, and the status shows whether this one ever did.
   Result<bool> is_own(const action::Environment& here) const {
     if (applied_generation(object_) != 0) return true;
     MIST_TRY(const action::ReleaseState state,
@@ -548,8 +549,12 @@ class Visit {
     const action::Environment here = environment();
     MIST_TRY(const bool owned, is_own(here));
     if (!owned) return false;
-    const action::UninstallOptions options{
-        .rules = spec_.prune, .wait = spec_.wait, .timeout = spec_.timeout, .plan_again = true};
+    // Nothing can be made any more in a namespace that goes, so hooks would fail for ever.
+    const action::UninstallOptions options{.rules = spec_.prune,
+                                           .wait = spec_.wait,
+                                           .no_hooks = is_in_namespace_that_goes(),
+                                           .timeout = spec_.timeout,
+                                           .plan_again = true};
     auto plan = action::plan_uninstall(here, spec_.release, options, context_);
     if (!plan.ok() && plan.error().kind == ErrorKind::NotFound) return true;
     if (!plan.ok()) return std::move(plan).error();
@@ -557,9 +562,17 @@ class Visit {
     return true;
   }
 
-  // An account that is gone can't uninstall anything, and Kubernetes removes what is in the namespace.
+  // An account that is gone, or has lost its rights, can't uninstall anything, and Kubernetes removes what is
+  // in the namespace. Any other refusal, as of a webhook, may pass; and the release may have objects
+  // elsewhere.
   bool goes_with_its_namespace(const Error& failure) const {
-    if (failure.kind != ErrorKind::Forbidden || spec_.release.ns != key_.first) return false;
+    const bool has_no_account = client_ == nullptr && failure.kind == ErrorKind::Forbidden;
+    return (has_no_account || kube::is_without_right(failure)) && is_in_namespace_that_goes();
+  }
+
+  // With its release.
+  bool is_in_namespace_that_goes() const {
+    if (spec_.release.ns != key_.first) return false;
     const kube::ObjectRef ref{{{"", "v1", "Namespace"}, "namespaces", false, {}}, {}, key_.first};
     const auto ns = world_.client.get(ref, context_);
     return ns.ok() && apimachinery::is_terminating(*ns);

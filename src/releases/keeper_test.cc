@@ -7,6 +7,7 @@
 #include "apimachinery/conditions.h"
 #include "kube/client_pool.h"
 #include "releases/pause.h"
+#include "testing/api_refusal.h"
 #include "testing/recorded_events.h"
 #include "testing/release_world.h"
 #include "testing/yaml.h"
@@ -28,8 +29,8 @@ class KeeperTest : public testing::ReleaseWorld {
   void install_as(const std::string& keeper) {
     action::Environment world = environment();
     world.keeper = keeper;
-    const auto installed =
-        deploy(world, id, action::install_intent(rendering(std::string(testing::kTwoConfigMaps))), {}, Context());
+    const auto installed = deploy(
+        world, id, action::install_intent(rendering(std::string(testing::kTwoConfigMaps))), {}, Context());
     ASSERT_TRUE(installed.ok()) << installed.error().to_line();
   }
 
@@ -68,6 +69,18 @@ class KeeperTest : public testing::ReleaseWorld {
         [](const Value&) {}, Context());
     EXPECT_TRUE(look.ok()) << look.error().to_line();
     return look.ok() ? *look : Look();
+  }
+  /// From now on no Secret can be read.
+  void refuse(const std::string& words) {
+    cluster.set_before([words](const testing::FakeCall& call) -> std::optional<Error> {
+      if (call.key.group_kind.kind != "Secret") return std::nullopt;
+      return testing::api_refusal(ErrorKind::Forbidden, "it is forbidden", words);
+    });
+  }
+  void begin_to_delete_namespace() {
+    cluster.set_hold_namespaces(true);
+    const kube::ResourceInfo namespaces{{"", "v1", "Namespace"}, "namespaces", false, {}};
+    ASSERT_TRUE(cluster.remove({namespaces, "", "default"}, {}, Context()).ok());
   }
   bool has_event(std::string_view words) const {
     return std::ranges::any_of(cluster.objects(), [&](const apimachinery::ObjectKey& key) {
@@ -124,6 +137,29 @@ TEST_F(KeeperTest, UninstallsWhatItsStatusSaysThatItTookOver) {
   object["status"].set("appliedGeneration", 1);
   EXPECT_FALSE(look(object).failed);
   EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
+}
+
+TEST_F(KeeperTest, LetsGoInANamespaceThatGoesWithoutTheRightsToUninstall) {
+  const Value object = deleted("");
+  refuse("secrets \"mistletoe.web\" is forbidden: User \"web\" cannot get resource \"secrets\"");
+  EXPECT_TRUE(look(object).failed) << "its namespace stays";
+  EXPECT_TRUE(has_finalizer());
+  begin_to_delete_namespace();
+  EXPECT_FALSE(look(object).failed);
+  EXPECT_FALSE(has_finalizer());
+}
+
+// It may have objects elsewhere.
+TEST_F(KeeperTest, StaysInANamespaceThatGoesWhereAnythingElseIsRefused) {
+  const Value object = deleted("");
+  begin_to_delete_namespace();
+  refuse("admission webhook \"w\" denied the request: not now");
+  EXPECT_TRUE(look(object).failed);
+  EXPECT_TRUE(has_finalizer());
+  cluster.set_before(nullptr);
+  EXPECT_FALSE(look(object).failed);
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
+  EXPECT_FALSE(has_finalizer());
 }
 
 TEST_F(KeeperTest, SaysWhichFieldDeletionNeedsAndWaitsLonger) {
