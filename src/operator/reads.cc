@@ -38,6 +38,23 @@ void Reads::leave_shared(Kind& kind, const What& what, const Shared* but) {
   }
 }
 
+// One that has synced may only be refused for a moment, as while somebody writes a role anew. Until that has
+// lasted, whoever looks is told of it: watches of their own would each take a thread for minutes.
+bool Reads::is_refused(Shared& shared) const {
+  const SharedWatch& watch = *shared.watch;
+  if (!watch.synced()) {
+    const std::optional<Error> failure = watch.failure();
+    return failure && failure->kind == ErrorKind::Forbidden;
+  }
+  if (!watch.refusal()) {
+    shared.refused_since.reset();
+    return false;
+  }
+  const SteadyTime now = clock_.steady_now();
+  if (!shared.refused_since) shared.refused_since = now;
+  return now - *shared.refused_since >= kSyncTime;
+}
+
 // Those that it served look again, and get watches of their own.
 void Reads::refuse(Kind& kind, const ObjectKind& of, const std::string& place) {
   const auto shared = kind.shared.extract(place);
@@ -57,7 +74,7 @@ Result<Reads::Shared*> Reads::shared_for(Kind& kind, const ObjectKind& of, const
       if (clock_.steady_now() - shared.since < kSyncTime) return *failure;
       client_.invalidate_discovery();
       kind.shared.erase(found);
-    } else if (failure && failure->kind == ErrorKind::Forbidden) {
+    } else if (is_refused(shared)) {
       refuse(kind, of, place);
     } else if (shared.watch->synced()) {
       return &shared;

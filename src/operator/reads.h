@@ -57,6 +57,7 @@ class Reads {
   struct Shared {
     std::unique_ptr<SharedWatch> watch;
     SteadyTime since{};
+    std::optional<SteadyTime> refused_since = {};  // after it has synced
   };
   struct Kind {
     std::map<ObjectId, OwnWatch> objects;
@@ -76,6 +77,7 @@ class Reads {
                      const kube::ResourceInfo& resource);
   void share(Kind& kind, const reconcile::ObjectKind& of, const std::string& ns,
              const kube::ResourceInfo& resource);
+  bool is_refused(Shared& shared) const;
   void refuse(Kind& kind, const reconcile::ObjectKind& of, const std::string& place);
   template <typename What>
   static void leave_shared(Kind& kind, const What& what, const Shared* but = nullptr);

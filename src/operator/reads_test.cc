@@ -251,6 +251,39 @@ TEST_F(ReadsTest, AnAccountThatMayNotListKeepsAWatchForEach) {
   }));
 }
 
+TEST_F(ReadsTest, OnlyARefusalThatLastsEndsASharedWatch) {
+  put_all(40);
+  ASSERT_TRUE(soon([&] {
+    read_all(40);
+    return reads_.watches() == 1;
+  }));
+  const auto is_refused = [&] {
+    const auto sight = reads_.read(map("m0"), Context());
+    return sight.ok() && sight->synced && sight->failure && sight->failure->kind == ErrorKind::Forbidden;
+  };
+  // The second try doesn't end before that was seen.
+  std::atomic<int> tries = 0;
+  std::atomic<bool> is_seen = false;
+  refuse_lists([&](const testing::FakeCall&) {
+    if (tries++ == 0) return true;
+    while (!is_seen) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return false;
+  });
+  cluster_.forget_history();
+  EXPECT_TRUE(soon(is_refused));
+  EXPECT_EQ(reads_.watches(), 1U);
+  is_seen = true;
+  EXPECT_TRUE(soon([&] { return !is_refused(); }));
+  read_all(40);
+  EXPECT_EQ(reads_.watches(), 1U);
+  refuse_lists([](const testing::FakeCall&) { return true; });
+  cluster_.forget_history();
+  EXPECT_TRUE(soon([&] {
+    for (const char* each : {"m0", "m1", "m2"}) EXPECT_TRUE(reads_.read(map(each), Context()).ok());
+    return reads_.watches() == 3;
+  })) << "each has its own";
+}
+
 TEST_F(ReadsTest, ARightThatIsTakenAwayIsTold) {
   put("m", "t");
   EXPECT_EQ(text_of(map("m")), "t");
