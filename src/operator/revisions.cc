@@ -103,6 +103,7 @@ Status Revisions::load_without(const std::string& name, Loaded& loaded, const Co
     unlabelled_.erase(name);
     loaded.files_in_force.reset();
     leave_account(name, loaded);
+    leave_instances(name, loaded);
     try_rejected_again();
     return {};
   }
@@ -127,6 +128,20 @@ Status Revisions::load_without(const std::string& name, Loaded& loaded, const Co
   if (loaded.instances && loaded.instances->synced())
     for (const kube::Informer::Key& key : loaded.instances->keys()) wake_({name, key});
   return {};
+}
+
+// Of a blueprint that is gone, once its instances are too: their watch, and a warning each minute where their
+// CRD is gone, would stay as long as the operator runs, and so would its program.
+void Revisions::leave_instances(const std::string& name, Loaded& loaded) {
+  if (loaded.instances) {
+    const auto failure = loaded.instances->failure();
+    const bool is_unserved = failure && failure->kind == ErrorKind::NotFound;
+    if (!loaded.instances->keys().empty() || !(loaded.instances->synced() || is_unserved)) return;
+    world_.events.debug(fmt::format("the deleted blueprint {}/{} has no instances any more", ns_, name));
+  }
+  loaded.instances.reset();
+  loaded.evaluator.reset();
+  loaded.answers.clear();
 }
 
 std::optional<Value> Revisions::map_of(const std::string& name) const {
@@ -450,6 +465,8 @@ Account Revisions::account_of(const Value& map) const {
 
 Status Revisions::guard(const std::string& name, bool on, const Context& context) {
   const auto map = map_of(name);
+  // It went before the last of its instances did.
+  if (Loaded& loaded = blueprints_[name]; !map && !on && !loaded.blueprint) leave_instances(name, loaded);
   if (!map || has_finalizer(*map) == on) return {};
   if (!on && !world_.share.is_first()) {
     // No watch will show that the first replica let it go.

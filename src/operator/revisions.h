@@ -87,6 +87,7 @@ class Revisions {
   void say(const Value& map, std::string_view status, const std::string& message, const Context& context);
   void find_unlabelled(const kube::ResourceInfo& maps, const Context& context);
   Status load_without(const std::string& name, Loaded& loaded, const Context& context);
+  void leave_instances(const std::string& name, Loaded& loaded);
   std::optional<Value> map_of(const std::string& name) const;
   void keep(const std::string& name, Value map);
   Status restore_definition(const std::string& name, const Loaded& loaded, const Context& context);
