@@ -20,6 +20,15 @@ Value strings(const std::vector<std::string>& list) {
   return value;
 }
 
+template <typename T>
+Value hidden_value(const T& version) {
+  return Value::object({{"package", Value(version.package)},
+                        {"version", Value(version.version)},
+                        {"state", Value(to_string(version.state))},
+                        {"hidden", Value(*version.hidden)},
+                        {"created", Value(format_time(version.created))}});
+}
+
 }  // namespace
 
 Value to_value(const Error& failure) {
@@ -40,13 +49,22 @@ Value to_value(const Project& project) {
                         {"hidden", project.hidden ? Value(*project.hidden) : Value()}});
 }
 
+Value to_value(const VersionBrief& version) {
+  if (version.hidden) return hidden_value(version);
+  return Value::object({{"package", Value(version.package)},
+                        {"version", Value(version.version)},
+                        {"tag", Value(version.tag)},
+                        {"commit", Value(version.commit)},
+                        {"digest", text_or_null(version.digest)},
+                        {"state", Value(to_string(version.state))},
+                        {"yanked", version.yanked ? Value(*version.yanked) : Value()},
+                        {"hidden", Value()},
+                        {"created", Value(format_time(version.created))},
+                        {"downloads", Value(version.downloads)}});
+}
+
 Value to_value(const Version& version) {
-  if (version.hidden)
-    return Value::object({{"package", Value(version.package)},
-                          {"version", Value(version.version)},
-                          {"state", Value(to_string(version.state))},
-                          {"hidden", Value(*version.hidden)},
-                          {"created", Value(format_time(version.created))}});
+  if (version.hidden) return hidden_value(version);
   const PackageFacts& facts = version.facts;
   Value needs{Value::Array{}};
   for (const PackageFacts::Dependency& each : facts.dependencies)
@@ -73,7 +91,7 @@ Value to_value(const Version& version) {
                         {"downloads", Value(version.downloads)}});
 }
 
-Value to_value(const std::vector<Version>& versions, const std::vector<DownloadsOfDay>& recent) {
+Value to_value(const std::vector<VersionBrief>& versions, const std::vector<DownloadsOfDay>& recent) {
   std::int64_t total = 0;
   std::int64_t sum = 0;
   std::map<std::string, std::int64_t> by_version;
@@ -86,7 +104,7 @@ Value to_value(const std::vector<Version>& versions, const std::vector<Downloads
                                   {"count", Value(each.count)}}));
   }
   Value items{Value::Array{}};
-  for (const Version& each : versions) {
+  for (const VersionBrief& each : versions) {
     total += each.downloads;
     items.push_back(Value::object({{"version", Value(each.version)},
                                    {"total", Value(each.downloads)},

@@ -91,6 +91,22 @@ struct Version {
   std::int64_t downloads = 0;
 };
 
+/// A version in lists: what is large, its facts and its readme, is read of the one that is shown.
+struct VersionBrief {
+  std::int64_t id = 0;
+  std::string package = {};
+  std::string version = {};
+  std::string tag = {};
+  std::string commit = {};
+  std::string digest = {};
+  VersionState state = VersionState::Queued;
+  std::optional<std::string> yanked = {};
+  std::optional<std::string> hidden = {};
+  bool is_package_hidden = false;
+  WallTime created{};
+  std::int64_t downloads = 0;
+};
+
 /// Gone: what is said of a package or version that moderators hid.
 Error hidden_by_moderators(std::string_view what, const std::string& why);
 

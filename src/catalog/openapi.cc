@@ -25,8 +25,10 @@ constexpr std::array kEndpoints{
              "GET",
              "/api/v1/packages/{name}",
              {},
-             "All versions, the newest first",
-             "Versions"},
+             "All versions, the newest first, without their descriptions, inputs and readmes",
+             "Versions",
+             200,
+             true},
     Endpoint{Operation::ShowVersion,
              "GET",
              "/api/v1/packages/{name}/versions/{version}",
@@ -194,8 +196,14 @@ constexpr std::string_view kSchemas = R"({
     "days": {"type": "array", "description": "Of the last 30 days, the newest first", "items": {
       "type": "object", "properties": {
       "day": {"type": "string", "format": "date"}, "version": {"type": "string"}, "count": {"type": "integer"}}}}}},
-  "Versions": {"type": "object", "required": ["items"], "properties": {
-    "items": {"type": "array", "items": {"$ref": "#/components/schemas/Version"}},
+  "Versions": {"type": "object", "required": ["items", "next"], "properties": {
+    "items": {"type": "array", "items": {"type": "object", "required": ["package", "version", "state"], "properties": {
+      "package": {"type": "string"}, "version": {"type": "string"}, "tag": {"type": "string"},
+      "commit": {"type": "string"}, "digest": {"type": ["string", "null"]},
+      "state": {"$ref": "#/components/schemas/State"}, "yanked": {"type": ["string", "null"]},
+      "hidden": {"type": ["string", "null"], "description": "Why moderators hid it; of a hidden version nothing else is said"},
+      "created": {"type": "string", "format": "date-time"}, "downloads": {"type": "integer"}}}},
+    "next": {"type": ["string", "null"]},
     "owner": {"type": ["string", "null"], "description": "null: it isn't linked any more"},
     "domains": {"type": "array", "items": {"type": "string"}, "description": "That its owner proved by DNS"}}},
   "Run": {"type": "object", "required": ["attempt", "steps"], "properties": {

@@ -188,9 +188,10 @@ Markup state_mark(VersionState state) {
 }
 
 std::string package_path(std::string_view package) { return "/packages/" + http::escape_segment(package); }
-std::string version_path(const Version& version) {
-  return package_path(version.package) + "/" + http::escape_segment(version.version);
+std::string version_path(std::string_view package, std::string_view version) {
+  return package_path(package) + "/" + http::escape_segment(version);
 }
+std::string version_path(const Version& version) { return version_path(version.package, version.version); }
 
 Markup code_block(std::string_view text) {
   return markup("<pre tabindex=\"0\"><code>{}</code></pre>\n", text);

@@ -35,6 +35,7 @@ std::string message_page(const PageFrame& frame, const std::string& title, const
 
 Markup state_mark(VersionState state);
 std::string package_path(std::string_view package);
+std::string version_path(std::string_view package, std::string_view version);
 std::string version_path(const Version& version);
 Markup code_block(std::string_view text);
 /// A table that scrolls by itself where the window is too narrow, so it can get the focus. Its name is the

@@ -120,13 +120,13 @@ Markup inputs_section(const Version& version) {
 }
 
 // "123 of all versions, 12 of them in the last 30 days".
-std::string downloads_words(const std::vector<Version>& versions, std::int64_t recent) {
+std::string downloads_words(const std::vector<VersionBrief>& versions, std::int64_t recent) {
   std::int64_t total = 0;
-  for (const Version& each : versions) total += each.downloads;
+  for (const VersionBrief& each : versions) total += each.downloads;
   return fmt::format("{} of all versions, {} of them in the last 30 days", total, recent);
 }
 
-Markup facts_list(const PageFrame& frame, const Version& version, const std::vector<Version>& versions,
+Markup facts_list(const PageFrame& frame, const Version& version, const std::vector<VersionBrief>& versions,
                   const PackageView& view) {
   const std::optional<Project>& project = view.project;
   const PackageFacts& facts = version.facts;
@@ -169,12 +169,13 @@ Markup dependencies_section(const PackageFacts& facts) {
   return items.empty() ? items : markup("<h2 id=\"dependencies\">Dependencies</h2>\n<ul>\n{}</ul>\n", items);
 }
 
-Markup versions_section(const Version& shown, const std::vector<Version>& versions) {
+Markup versions_section(const Version& shown, const std::vector<VersionBrief>& versions) {
   Markup rows;
-  for (const Version& each : versions)
+  for (const VersionBrief& each : versions)
     rows += markup("<tr><th scope=\"row\"><a href=\"{}\"{}>{}</a></th><td>{}{}</td><td>{}</td></tr>\n",
-                   version_path(each), each.id == shown.id ? markup(" aria-current=\"page\"") : Markup(),
-                   each.version, state_mark(each.state),
+                   version_path(each.package, each.version),
+                   each.id == shown.id ? markup(" aria-current=\"page\"") : Markup(), each.version,
+                   state_mark(each.state),
                    each.hidden   ? markup(" <span class=\"state failed\">hidden</span>")
                    : each.yanked ? markup(" <span class=\"state skipped\">yanked</span>")
                                  : Markup(),
@@ -201,12 +202,13 @@ Markup diff_block(const std::vector<std::string>& lines) {
 }
 
 // Of which version the changes are shown: links, the chosen one marked.
-Markup compared_with(const Version& shown, const std::vector<Version>& versions, std::string_view from) {
+Markup compared_with(const VersionBrief& shown, const std::vector<VersionBrief>& versions,
+                     std::string_view from) {
   Markup items;
-  for (const Version& each : versions) {
+  for (const VersionBrief& each : versions) {
     if (each.id == shown.id) continue;
-    items += markup("<li><a href=\"{}/changes?from={}\"{}>{}</a></li>\n", version_path(shown),
-                    http::escape_query(each.version),
+    items += markup("<li><a href=\"{}/changes?from={}\"{}>{}</a></li>\n",
+                    version_path(shown.package, shown.version), http::escape_query(each.version),
                     each.version == from ? markup(" aria-current=\"true\"") : Markup(), each.version);
   }
   return markup("<details><summary>Compare with another version</summary>\n<ul>\n{}</ul>\n</details>\n",
@@ -441,8 +443,8 @@ std::string inputs_page(const PageFrame& frame, const Version& shown, const std:
       .text();
 }
 
-std::string package_page(const PageFrame& frame, const Version& shown, const std::vector<Version>& versions,
-                         const PackageView& view) {
+std::string package_page(const PageFrame& frame, const Version& shown,
+                         const std::vector<VersionBrief>& versions, const PackageView& view) {
   const std::optional<Run>& run = view.run;
   Markup content =
       markup("<h1>{}</h1>\n<p class=\"lead\">{}</p>\n<p>Version {}, published {} {}</p>\n{}", shown.package,
@@ -495,12 +497,12 @@ std::string test_page(const PageFrame& frame, const Version& shown, const std::o
   return frame_of(frame, fmt::format("Test of {} {}", shown.package, shown.version), content).text();
 }
 
-std::string changes_page(const PageFrame& frame, const Version& shown, const std::vector<Version>& versions,
-                         const VersionChanges& changes) {
+std::string changes_page(const PageFrame& frame, const VersionBrief& shown,
+                         const std::vector<VersionBrief>& versions, const VersionChanges& changes) {
   const std::string title = fmt::format("{} {} compared with {}", shown.package, changes.to, changes.from);
-  Markup content =
-      markup("<h1>{}</h1>\n<p><a href=\"{}\">Back to {} {}</a></p>\n{}", title, version_path(shown),
-             shown.package, shown.version, compared_with(shown, versions, changes.from));
+  Markup content = markup("<h1>{}</h1>\n<p><a href=\"{}\">Back to {} {}</a></p>\n{}", title,
+                          version_path(shown.package, shown.version), shown.package, shown.version,
+                          compared_with(shown, versions, changes.from));
   content += markup("<h2 id=\"objects\">Objects</h2>\n");
   if (!changes.objects_known) {
     content += markup(

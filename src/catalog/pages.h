@@ -33,8 +33,8 @@ struct PackageView {
   Markup controls = {};       ///< what the visitor may do with it
 };
 /// `versions` has `shown`.
-std::string package_page(const PageFrame& frame, const Version& shown, const std::vector<Version>& versions,
-                         const PackageView& view);
+std::string package_page(const PageFrame& frame, const Version& shown,
+                         const std::vector<VersionBrief>& versions, const PackageView& view);
 /// Its inputs as a form, beside the values that `answers` give and how to install it with them. `preview` of
 /// its objects in the browser; nullopt: the catalog has none.
 std::string inputs_page(const PageFrame& frame, const Version& shown, const std::optional<Project>& project,
@@ -43,8 +43,8 @@ std::string inputs_page(const PageFrame& frame, const Version& shown, const std:
 std::string reference_of(const Version& version, const std::optional<Project>& project);
 std::string test_page(const PageFrame& frame, const Version& shown, const std::optional<Run>& run);
 /// `versions` has both.
-std::string changes_page(const PageFrame& frame, const Version& shown, const std::vector<Version>& versions,
-                         const VersionChanges& changes);
+std::string changes_page(const PageFrame& frame, const VersionBrief& shown,
+                         const std::vector<VersionBrief>& versions, const VersionChanges& changes);
 std::string submit_page(const PageFrame& frame);
 
 }  // namespace mist::catalog

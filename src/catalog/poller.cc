@@ -222,7 +222,9 @@ Status Poller::take_new(const Project& project, const registry::GitUrl& url,
     if (stored != known.end()) {
       done = moved(tag.name, project.name, number);
     } else {
-      if (fetched++ == kMostNewTags) break;
+      // Of a package that may have no more, one is tried: its error says so.
+      const bool is_full = std::ssize(known) >= kVersionsOfAProject;
+      if (fetched++ == (is_full ? 1 : kMostNewTags)) break;
       done = take(project, url, tag.name, tag.commit, context);
       if (done.ok()) known.emplace(number, tag.commit);
     }

@@ -95,7 +95,7 @@ class PollerTest : public ::testing::Test {
   }
   std::vector<std::string> versions() {
     std::vector<std::string> found;
-    for (const Version& each : *store_->versions("etcd"))
+    for (const VersionBrief& each : *store_->versions("etcd"))
       found.push_back(each.version + " " + std::string(to_string(each.state)));
     return found;
   }

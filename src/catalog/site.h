@@ -98,8 +98,9 @@ class Site {
   Reply version(const Call& call);
   Reply test(const Call& call);
   Reply changes(const Call& call);
-  Result<VersionChanges> changes_of(const std::vector<Version>& versions, const Version& to,
+  Result<VersionChanges> changes_of(const std::vector<VersionBrief>& versions, const VersionBrief& to,
                                     const std::string& from);
+  Result<Version> whole(const VersionBrief& version);
   Reply test_again(const Call& call);
   Reply yank(const Call& call, bool on);
   Reply blob(const Call& call);
@@ -124,7 +125,7 @@ class Site {
   // NotFound; Gone: moderators hid it, or its package.
   Result<Version> version_named(const Call& call);
   // All of them; hidden ones say that they are. NotFound; Gone: moderators hid the package.
-  Result<std::vector<Version>> versions_of(const std::string& package);
+  Result<std::vector<VersionBrief>> versions_of(const std::string& package);
   Reply ratings(const Call& call);
   Reply rate(const Call& call);
   Reply take_back_rating(const Call& call);

@@ -246,16 +246,29 @@ Site::Reply Site::search(const Call& call) {
 }
 
 Site::Reply Site::versions(const Call& call) {
-  MIST_TRY(const std::vector<Version> found, versions_of(call.name("name")));
+  MIST_TRY(const Page page, page_asked(call));
+  const std::string package = call.name("name");
+  MIST_TRY(const std::vector<VersionBrief> found, versions_of(package));
+  auto each = found.begin();
+  if (!page.after.empty()) {
+    each = std::ranges::find(found, page.after, &VersionBrief::version);
+    if (each == found.end()) return error(ErrorKind::Invalid, "after must be what an answer's next has");
+    ++each;
+  }
   Value items{Value::Array{}};
-  for (const Version& each : found) items.push_back(to_value(each));
-  MIST_TRY(const std::optional<Project> project, world_.store.project(call.name("name")));
+  for (int i = 0; i < page.limit && each != found.end(); ++i, ++each) items.push_back(to_value(*each));
+  Value next;
+  if (each != found.end())
+    next = Value(fmt::format("/api/v1/packages/{}?limit={}&after={}", http::escape_segment(package),
+                             page.limit, http::escape_query(std::prev(each)->version)));
+  MIST_TRY(const std::optional<Project> project, world_.store.project(package));
   Value domains{Value::Array{}};
   if (project) {
     MIST_TRY(const std::vector<OwnDomain> own, world_.accounts.domains(project->owner));
-    for (const OwnDomain& each : own) domains.push_back(Value(each.domain));
+    for (const OwnDomain& one : own) domains.push_back(Value(one.domain));
   }
   return json(Value::object({{"items", std::move(items)},
+                             {"next", std::move(next)},
                              {"owner", project ? Value(project->owner) : Value()},
                              {"domains", std::move(domains)}}));
 }
@@ -268,8 +281,14 @@ Result<Version> Site::version_named(const Call& call) {
   return *std::move(found);
 }
 
-Result<std::vector<Version>> Site::versions_of(const std::string& package) {
-  MIST_TRY(std::vector<Version> found, world_.store.versions(package));
+Result<Version> Site::whole(const VersionBrief& version) {
+  MIST_TRY(std::optional<Version> found, world_.store.version(version.package, version.version));
+  if (!found) return no_such("version", version.package + " " + version.version);
+  return *std::move(found);
+}
+
+Result<std::vector<VersionBrief>> Site::versions_of(const std::string& package) {
+  MIST_TRY(std::vector<VersionBrief> found, world_.store.versions(package));
   if (found.empty()) return no_such("package", package);
   if (found.front().is_package_hidden) return hidden_by_moderators(package, *found.front().hidden);
   return found;
@@ -288,19 +307,19 @@ Site::Reply Site::test(const Call& call) {
 }
 
 // `from` empty: the version before it. Nullopt of versions that have none before them.
-Result<VersionChanges> Site::changes_of(const std::vector<Version>& versions, const Version& to,
+Result<VersionChanges> Site::changes_of(const std::vector<VersionBrief>& versions, const VersionBrief& to,
                                         const std::string& from) {
-  const auto at = std::ranges::find(versions, to.id, &Version::id);
-  const auto is_shown = [](const Version& each) { return !each.hidden; };
+  const auto at = std::ranges::find(versions, to.id, &VersionBrief::id);
+  const auto is_shown = [](const VersionBrief& each) { return !each.hidden; };
   const auto before = from.empty()
                           ? std::find_if(at == versions.end() ? at : std::next(at), versions.end(), is_shown)
-                          : std::ranges::find(versions, from, &Version::version);
+                          : std::ranges::find(versions, from, &VersionBrief::version);
   if (before == versions.end())
     return from.empty()
                ? error(ErrorKind::NotFound, "there is no version of {} before {}", to.package, to.version)
                : no_such("version", to.package + " " + from);
   if (before->hidden) return hidden_by_moderators(to.package + " " + before->version, *before->hidden);
-  const auto text_of_run = [&](const Version& version) -> Result<std::string> {
+  const auto text_of_run = [&](const VersionBrief& version) -> Result<std::string> {
     MIST_TRY(const std::optional<Run> run, world_.store.last_run(version.package, version.version));
     if (!run || run->text.empty()) return std::string();
     MIST_TRY(const crypto::Digest digest, crypto::Digest::parse(run->text));
@@ -308,12 +327,14 @@ Result<VersionChanges> Site::changes_of(const std::vector<Version>& versions, co
   };
   MIST_TRY(const std::string was, text_of_run(*before));
   MIST_TRY(const std::string is, text_of_run(to));
-  return changes_between(*before, was, to, is);
+  MIST_TRY(const Version older, whole(*before));
+  MIST_TRY(const Version newer, whole(to));
+  return changes_between(older, was, newer, is);
 }
 
 Site::Reply Site::changes(const Call& call) {
-  MIST_TRY(const std::vector<Version> versions, versions_of(call.name("name")));
-  const auto to = std::ranges::find(versions, call.name("version"), &Version::version);
+  MIST_TRY(const std::vector<VersionBrief> versions, versions_of(call.name("name")));
+  const auto to = std::ranges::find(versions, call.name("version"), &VersionBrief::version);
   const std::string words = call.name("name") + " " + call.name("version");
   if (to == versions.end()) return no_such("version", words);
   if (to->hidden) return hidden_by_moderators(words, *to->hidden);
@@ -371,7 +392,7 @@ Result<std::vector<DownloadsOfDay>> Site::recent_downloads(const std::string& pa
 
 Site::Reply Site::downloads(const Call& call) {
   MIST_TRY(const std::vector<DownloadsOfDay> recent, recent_downloads(call.name("name")));
-  MIST_TRY(const std::vector<Version> versions, versions_of(call.name("name")));
+  MIST_TRY(const std::vector<VersionBrief> versions, versions_of(call.name("name")));
   return json(to_value(versions, recent));
 }
 

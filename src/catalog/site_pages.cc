@@ -27,21 +27,21 @@ WebAnswer asset(std::string_view type, const std::string& body) {
       .content_type = std::string(type), .body = body, .headers = {{"Cache-Control", std::string(kForEver)}}};
 }
 
-bool is_good(const Version& version) {
+bool is_good(const VersionBrief& version) {
   return version.state == VersionState::Passed && !version.yanked && !version.hidden;
 }
 
-bool is_good_release(const Version& version) {
+bool is_good_release(const VersionBrief& version) {
   const auto number = encoding::SemVer::parse(version.version);
   return is_good(version) && number.ok() && number->prerelease.empty();
 }
 
 // As the store lists it; a hidden one only where all are.
-std::vector<Version>::const_iterator shown_first(const std::vector<Version>& versions) {
+std::vector<VersionBrief>::const_iterator shown_first(const std::vector<VersionBrief>& versions) {
   auto found = std::ranges::find_if(versions, is_good_release);
   if (found == versions.end()) found = std::ranges::find_if(versions, is_good);
   if (found == versions.end())
-    found = std::ranges::find_if(versions, [](const Version& each) { return !each.hidden; });
+    found = std::ranges::find_if(versions, [](const VersionBrief& each) { return !each.hidden; });
   return found == versions.end() ? versions.begin() : found;
 }
 
@@ -173,9 +173,9 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
   const bool is_comparison = named == 4 && parts[3] == "changes";
   if (named > 3 && !is_test && !is_form && !is_comparison)
     return error(ErrorKind::NotFound, "there is nothing at this address");
-  MIST_TRY(const std::vector<Version> versions, world_.store.versions(package));
+  MIST_TRY(const std::vector<VersionBrief> versions, world_.store.versions(package));
   const auto chosen =
-      named == 2 ? shown_first(versions) : std::ranges::find(versions, parts[2], &Version::version);
+      named == 2 ? shown_first(versions) : std::ranges::find(versions, parts[2], &VersionBrief::version);
   const bool found = chosen != versions.end();
   if (is_badge) {
     const std::optional<VersionState> state =
@@ -185,17 +185,18 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
                      .headers = {{"Cache-Control", "max-age=60"}}};
   }
   if (!found) return no_such("package", named == 2 ? package : package + " " + parts[2]);
-  const Version& shown = *chosen;
-  if (shown.hidden) {
+  if (chosen->hidden) {
     MIST_TRY(const bool may_see, may_see_hidden(call, package));
     if (!may_see)
       return hidden_by_moderators(
-          shown.is_package_hidden || named == 2 ? package : package + " " + shown.version, *shown.hidden);
+          chosen->is_package_hidden || named == 2 ? package : package + " " + chosen->version,
+          *chosen->hidden);
   }
   if (is_comparison) {
-    MIST_TRY(const VersionChanges changes, changes_of(versions, shown, call.asked("from")));
-    return html(changes_page(call.frame, shown, versions, changes));
+    MIST_TRY(const VersionChanges changes, changes_of(versions, *chosen, call.asked("from")));
+    return html(changes_page(call.frame, *chosen, versions, changes));
   }
+  MIST_TRY(const Version shown, whole(*chosen));
   MIST_TRY(const std::optional<Project> project, world_.store.project(package));
   if (is_form) {
     const std::optional<Preview> preview =

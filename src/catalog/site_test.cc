@@ -24,6 +24,7 @@ namespace {
 using encoding::Value;
 using http::WebAnswer;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -677,6 +678,36 @@ TEST_P(SiteTest, LimitsOfListsAreNumbers) {
   const Value second = json_of(ask("GET", std::string(first.string_at("next"))));
   EXPECT_EQ(second.find("items")->as_array()[0].string_at("package"), "bbb");
   EXPECT_TRUE(second.find("next")->is_null());
+}
+
+TEST_P(SiteTest, VersionsComePagedAndWithoutWhatIsLarge) {
+  link("etcd");
+  for (const char* number : {"1.0.0", "1.1.0", "1.2.0+x"}) {
+    NewVersion made = version_of("etcd", number);
+    made.readme = "# a readme";
+    made.facts.details = "its details";
+    made.facts.defaults = "size: 1\n";
+    publish(made);
+  }
+  const WebAnswer answer = ask("GET", "/api/v1/packages/etcd?limit=2");
+  for (const char* large : {"readme", "its details", "inputs", "files", "size: 1"})
+    EXPECT_THAT(answer.body, Not(HasSubstr(large)));
+  const auto numbers = [](const Value& list) {
+    std::vector<std::string> found;
+    for (const Value& each : list.find("items")->as_array()) found.emplace_back(each.string_at("version"));
+    return found;
+  };
+  const Value first = json_of(answer);
+  EXPECT_THAT(numbers(first), ElementsAre("1.2.0+x", "1.1.0"));
+  EXPECT_EQ(first.string_at("owner"), "ann");
+  const Value second = json_of(ask("GET", std::string(first.string_at("next"))));
+  EXPECT_THAT(numbers(second), ElementsAre("1.0.0"));
+  EXPECT_TRUE(second.find("next")->is_null());
+  EXPECT_THAT(numbers(json_of(ask("GET", "/api/v1/packages/etcd?limit=2&after=1.2.0%2Bx"))),
+              ElementsAre("1.1.0", "1.0.0"));
+  EXPECT_EQ(ask("GET", "/api/v1/packages/etcd?after=9.9.9").status, 400);
+  EXPECT_EQ(ask("GET", "/api/v1/packages/etcd?limit=101").status, 400);
+  EXPECT_THAT(ask("GET", "/api/v1/packages/etcd/versions/1.1.0").body, HasSubstr("# a readme"));
 }
 
 TEST_P(SiteTest, TheDescriptionNamesEveryOperation) {

@@ -31,27 +31,35 @@ Project project_in(const Row& row) {
   return project;
 }
 
-constexpr std::string_view kVersion =
-    "SELECT v.id, p.name, v.version, v.tag, v.\"commit\", v.digest, v.state, v.yanked, v.created, v.facts, "
-    "v.readme, v.downloads, p.hidden, v.hidden FROM versions v JOIN projects p ON p.id = v.project ";
+constexpr std::string_view kBrief =
+    "v.id, p.name, v.version, v.tag, v.\"commit\", v.digest, v.state, v.yanked, v.created, v.downloads, "
+    "p.hidden, v.hidden";
+constexpr std::string_view kVersionsOf =
+    "FROM versions v JOIN projects p ON p.id = v.project WHERE p.name = ?";
+
+template <typename T>
+T with_brief(const Row& row) {
+  T version{.id = row.integer(0),
+            .package = row.text(1),
+            .version = row.text(2),
+            .tag = row.text(3),
+            .commit = row.text(4),
+            .digest = row.text(5),
+            .state = static_cast<VersionState>(row.integer(6)),
+            .created = time_of(row.integer(8)),
+            .downloads = row.integer(9)};
+  if (!row.is_null(7)) version.yanked = row.text(7);
+  version.is_package_hidden = !row.is_null(10);
+  if (version.is_package_hidden || !row.is_null(11))
+    version.hidden = row.text(version.is_package_hidden ? 10 : 11);
+  return version;
+}
 
 Version version_in(const Row& row) {
-  Version version{.id = row.integer(0),
-                  .package = row.text(1),
-                  .version = row.text(2),
-                  .tag = row.text(3),
-                  .commit = row.text(4),
-                  .digest = row.text(5),
-                  .state = static_cast<VersionState>(row.integer(6)),
-                  .created = time_of(row.integer(8)),
-                  .readme = row.text(10),
-                  .downloads = row.integer(11)};
-  if (!row.is_null(7)) version.yanked = row.text(7);
-  version.is_package_hidden = !row.is_null(12);
-  if (version.is_package_hidden || !row.is_null(13))
-    version.hidden = row.text(version.is_package_hidden ? 12 : 13);
+  auto version = with_brief<Version>(row);
+  version.readme = row.text(13);
   // Our own text; a damaged one shows as a package that says nothing.
-  if (const auto facts = encoding::parse_json(row.text(9)); facts.ok())
+  if (const auto facts = encoding::parse_json(row.text(12)); facts.ok())
     version.facts = PackageFacts::from_value(*facts);
   return version;
 }
@@ -246,6 +254,13 @@ Result<Submitted> SqlStore::submit(const NewVersion& wanted) {
       outcome = *known == wanted.commit ? Submitted::Known : Submitted::Changed;
       return {};
     }
+    std::int64_t count = 0;
+    MIST_TRY_VOID(db.query("SELECT count(*) FROM versions WHERE project = ?", {*project},
+                           [&](const Row& row) { count = row.integer(0); }));
+    if (count >= kVersionsOfAProject)
+      return error(ErrorKind::Conflict, "{} {} isn't taken: a package may have {} versions, and it has them",
+                   wanted.package, wanted.version, kVersionsOfAProject)
+          .with_hint("link its repository under another name to publish further versions");
     const bool readable = !wanted.digest.empty();
     const auto state = readable ? VersionState::Queued : VersionState::Failed;
     const std::string facts = encoding::to_json(wanted.facts.to_value());
@@ -266,17 +281,17 @@ Result<Submitted> SqlStore::submit(const NewVersion& wanted) {
   return outcome;
 }
 
-Result<std::vector<Version>> SqlStore::versions(const std::string& package) {
-  std::vector<Version> found;
-  MIST_TRY_VOID(read(fmt::format("{}WHERE p.name = ? ORDER BY v.place DESC", kVersion), {package},
-                     [&](const Row& row) { found.push_back(version_in(row)); }));
+Result<std::vector<VersionBrief>> SqlStore::versions(const std::string& package) {
+  std::vector<VersionBrief> found;
+  MIST_TRY_VOID(read(fmt::format("SELECT {} {} ORDER BY v.place DESC", kBrief, kVersionsOf), {package},
+                     [&](const Row& row) { found.push_back(with_brief<VersionBrief>(row)); }));
   return found;
 }
 
 Result<std::optional<Version>> SqlStore::version(const std::string& package, const std::string& version) {
   std::optional<Version> found;
-  MIST_TRY_VOID(read(fmt::format("{}WHERE p.name = ? AND v.version = ?", kVersion), {package, version},
-                     [&](const Row& row) { found = version_in(row); }));
+  MIST_TRY_VOID(read(fmt::format("SELECT {}, v.facts, v.readme {} AND v.version = ?", kBrief, kVersionsOf),
+                     {package, version}, [&](const Row& row) { found = version_in(row); }));
   return found;
 }
 
@@ -319,18 +334,29 @@ Status SqlStore::changing_package(std::string_view sql, sql::Params params, cons
 }
 
 Status SqlStore::give_places(Database& db, std::int64_t project) {
-  std::vector<std::pair<encoding::SemVer, std::int64_t>> order;
+  struct Placed {
+    encoding::SemVer version;
+    std::int64_t id = 0, place = 0;
+  };
+  std::vector<Placed> order;
   MIST_TRY_VOID(
-      db.query("SELECT id, version FROM versions WHERE project = ?", {project}, [&](const Row& row) {
+      db.query("SELECT id, version, place FROM versions WHERE project = ?", {project}, [&](const Row& row) {
         auto version = encoding::SemVer::parse(row.text(1));
-        order.emplace_back(version.ok() ? *std::move(version) : encoding::SemVer(), row.integer(0));
+        order.push_back({.version = version.ok() ? *std::move(version) : encoding::SemVer(),
+                         .id = row.integer(0),
+                         .place = row.integer(2)});
       }));
-  std::ranges::sort(order, [](const auto& a, const auto& b) {
-    return a.first == b.first ? a.second < b.second : a.first < b.first;
+  std::ranges::sort(order, [](const Placed& a, const Placed& b) {
+    return a.version == b.version ? a.id < b.id : a.version < b.version;
   });
-  for (std::size_t i = 0; i < order.size(); ++i)
-    MIST_TRY_VOID(db.run("UPDATE versions SET place = ? WHERE id = ?",
-                         {static_cast<std::int64_t>(i), order[i].second}));
+  // SQLite writes all of a row, its large texts too: most have their place already.
+  std::int64_t place = 0;
+  for (const Placed& each : order) {
+    if (each.place != place) {
+      MIST_TRY_VOID(db.run("UPDATE versions SET place = ? WHERE id = ?", {place, each.id}));
+    }
+    ++place;
+  }
   return {};
 }
 

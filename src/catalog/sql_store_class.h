@@ -48,7 +48,7 @@ class SqlStore final : public Store {
   Status show_version(const std::string& package, const std::string& version) override;
   Result<std::map<std::string, std::string>> commits(const std::string& package) override;
   Result<Submitted> submit(const NewVersion& wanted) override;
-  Result<std::vector<Version>> versions(const std::string& package) override;
+  Result<std::vector<VersionBrief>> versions(const std::string& package) override;
   Result<std::optional<Version>> version(const std::string& package, const std::string& version) override;
   Status yank(const std::string& package, const std::string& version,
               const std::optional<std::string>& why) override;

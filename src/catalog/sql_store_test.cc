@@ -345,9 +345,50 @@ TEST_P(StoreTest, ListsOrderVersionsAsSemVer) {
   project("etcd");
   for (const char* each : {"1.9.0", "1.10.0", "1.10.0-rc.1"}) publish("etcd", each);
   std::vector<std::string> order;
-  for (const Version& each : *store_->versions("etcd")) order.push_back(each.version);
+  for (const VersionBrief& each : *store_->versions("etcd")) order.push_back(each.version);
   EXPECT_THAT(order, ElementsAre("1.10.0", "1.10.0-rc.1", "1.9.0"));
   EXPECT_EQ(store_->search("", {}, {})->items.at(0).version, "1.10.0");
+}
+
+TEST_P(StoreTest, AListOfVersionsSaysWhatTheVersionItselfDoes) {
+  author("ann");
+  project("etcd");
+  NewVersion made = version("etcd", "1.0.0");
+  made.readme = "# etcd";
+  submit(made);
+  ASSERT_TRUE(store_->finish(lease(), true).ok());
+  ASSERT_TRUE(store_->yank("etcd", "1.0.0", "bad").ok());
+  ASSERT_TRUE(store_->add_downloads({{.digest = made.digest, .day = 1, .count = 3}}).ok());
+  ASSERT_TRUE(store_->hide_version("etcd", "1.0.0", "spam").ok());
+  const VersionBrief brief = store_->versions("etcd")->at(0);
+  const Version whole = **store_->version("etcd", "1.0.0");
+  const auto of = [](const auto& each) {
+    return std::tuple(each.id, each.package, each.version, each.tag, each.commit, each.digest, each.state,
+                      each.yanked, each.hidden, each.is_package_hidden, each.created, each.downloads);
+  };
+  EXPECT_EQ(of(brief), of(whole));
+  EXPECT_EQ(whole.downloads, 3);
+  EXPECT_EQ(whole.readme, "# etcd");
+  EXPECT_EQ(whole.facts.description, "etcd is a thing");
+}
+
+TEST_P(StoreTest, APackageHasABoundedNumberOfVersions) {
+  author("ann");
+  project("etcd");
+  submit(version("etcd", "1.0.0"));
+  const Status filled = database_.open()->writing([](sql::Database& db) -> Status {
+    MIST_TRY_VOID(db.run(
+        "INSERT INTO versions (project, version, place, tag, \"commit\", digest, state, created, facts, "
+        "readme) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4999) "
+        "SELECT (SELECT id FROM projects), '0.0.' || i, 0, '', '', '', 3, 0, '{}', '' FROM n"));
+    return {};
+  });
+  ASSERT_TRUE(filled.ok()) << filled.error().to_line();
+  ASSERT_EQ(std::ssize(*store_->versions("etcd")), kVersionsOfAProject);
+  const auto one_more = store_->submit(version("etcd", "1.0.1"));
+  ASSERT_FALSE(one_more.ok());
+  EXPECT_EQ(one_more.error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(*store_->submit(version("etcd", "1.0.0")), Submitted::Known) << "it has that one";
 }
 
 TEST_P(StoreTest, OnlyWhatPassedIsInTheIndexAndYankedIsMarked) {

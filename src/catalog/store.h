@@ -95,6 +95,8 @@ struct AuditFilter {
 
 /// That an account may have linked: each of them is asked from time to time.
 inline constexpr std::int64_t kProjectsOfAnAccount = 1'000;
+/// That one may have: its page lists them all.
+inline constexpr std::int64_t kVersionsOfAProject = 5'000;
 
 /// The polls of a process that haven't ended.
 struct Polls {
@@ -149,9 +151,10 @@ class Store {
 
   /// Of all versions of a package, by the version.
   virtual Result<std::map<std::string, std::string>> commits(const std::string& package) = 0;
+  /// NotFound: no such project. Conflict: it has kVersionsOfAProject.
   virtual Result<Submitted> submit(const NewVersion& version) = 0;
   /// Newest first. Empty: there is no such package.
-  virtual Result<std::vector<Version>> versions(const std::string& package) = 0;
+  virtual Result<std::vector<VersionBrief>> versions(const std::string& package) = 0;
   virtual Result<std::optional<Version>> version(const std::string& package, const std::string& version) = 0;
   /// A text, or nothing: then there is none. NotFound: no such version.
   virtual Status yank(const std::string& package, const std::string& version,
