@@ -11,7 +11,7 @@ namespace mist::catalog {
 namespace {
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
-constexpr std::array<std::string_view, 14> kSchema{R"(
+constexpr std::array<std::string_view, 15> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -253,6 +253,11 @@ CREATE TABLE challenges (
   purpose INTEGER NOT NULL,
   began INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX challenges_began ON challenges (began);
+)",
+                                                   // All that a list of versions shows: their rows are large.
+                                                   R"(
+CREATE INDEX versions_in_lists ON versions (
+  project, place, version, tag, "commit", digest, state, yanked, created, downloads, hidden);
 )"};
 
 // Quoted, so that no word is an operator of FTS5.
