@@ -1,6 +1,7 @@
 #include "base/text_diff.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -9,12 +10,28 @@ namespace mist {
 namespace {
 
 using Lines = std::vector<std::string>;
+using Numbers = std::vector<std::size_t>;
+
+// Equal lines have the same number, so that comparing long ones again and again costs no more.
+class LineNumbers {
+ public:
+  Numbers of(const Lines& lines) {
+    Numbers numbers;
+    numbers.reserve(lines.size());
+    for (const std::string& line : lines)
+      numbers.push_back(known_.try_emplace(line, known_.size()).first->second);
+    return numbers;
+  }
+
+ private:
+  std::map<std::string_view, std::size_t> known_;
+};
 
 // Myers 1986, "An O(ND) Difference Algorithm": the furthest points of each number of edits are kept, and the
 // way is read backwards.
 class Myers {
  public:
-  Myers(const Lines& before, const Lines& after, std::size_t begin, std::size_t before_end,
+  Myers(const Numbers& before, const Numbers& after, std::size_t begin, std::size_t before_end,
         std::size_t after_end)
       : before_(before),
         after_(after),
@@ -90,8 +107,8 @@ class Myers {
     edits.insert(edits.end(), backwards.rbegin(), backwards.rend());
   }
 
-  const Lines& before_;
-  const Lines& after_;
+  const Numbers& before_;
+  const Numbers& after_;
   const std::ptrdiff_t begin_, rows_, columns_;
   std::ptrdiff_t offset_ = 0;
   std::vector<std::vector<std::ptrdiff_t>> history_;
@@ -106,8 +123,9 @@ Lines lines_of(std::string_view text) {
   return lines;
 }
 
-std::vector<std::string> unified(const Lines& before, const Lines& after, std::size_t context) {
-  const std::vector<LineEdit> edits = diff_lines(before, after);
+std::vector<std::string> unified(const Lines& before, const Lines& after, std::size_t context,
+                                 std::size_t bound) {
+  const std::vector<LineEdit> edits = diff_lines(before, after, bound);
   std::vector<std::string> result;
   for (const std::span<const LineEdit> hunk : hunks(edits, context)) {
     const auto added =
@@ -127,7 +145,9 @@ std::vector<std::string> unified(const Lines& before, const Lines& after, std::s
 
 }  // namespace
 
-std::vector<LineEdit> diff_lines(const Lines& before, const Lines& after, std::size_t bound) {
+std::vector<LineEdit> diff_lines(const Lines& old_lines, const Lines& new_lines, std::size_t bound) {
+  LineNumbers numbers;
+  const Numbers before = numbers.of(old_lines), after = numbers.of(new_lines);
   std::size_t begin = 0;
   while (begin < before.size() && begin < after.size() && before[begin] == after[begin]) ++begin;
   std::size_t tail = 0;
@@ -167,8 +187,9 @@ std::string hunk_header(std::size_t before, std::size_t old_lines, std::size_t a
                      new_lines == 0 ? after : after + 1, new_lines);
 }
 
-std::vector<std::string> unified_diff(std::string_view before, std::string_view after, std::size_t context) {
-  return unified(lines_of(before), lines_of(after), context);
+std::vector<std::string> unified_diff(std::string_view before, std::string_view after, std::size_t context,
+                                      std::size_t bound) {
+  return unified(lines_of(before), lines_of(after), context, bound);
 }
 
 std::vector<std::string> unified_file_diff(std::string_view before, std::string_view after,
@@ -180,7 +201,7 @@ std::vector<std::string> unified_file_diff(std::string_view before, std::string_
     return lines;
   };
   std::vector<std::string> result;
-  for (const std::string& line : unified(exact_lines_of(before), exact_lines_of(after), context))
+  for (const std::string& line : unified(exact_lines_of(before), exact_lines_of(after), context, kMostEdits))
     for (const std::string_view part : split(line, '\n')) result.emplace_back(part);
   return result;
 }

@@ -34,6 +34,15 @@ TEST(TextDiff, SaysWhatIsRemovedAndAdded) {
   EXPECT_EQ(marks("abc", "axc"), " a-b+x c");
 }
 
+TEST(TextDiff, BeyondTheBoundAllIsRemovedAndAdded) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(unified_diff("a\nb\nc\nd\n", "a\nB\nc\nD\n", 0, 4),
+            (Lines{"@@ -2,1 +2,1 @@", "-b", "+B", "@@ -4,1 +4,1 @@", "-d", "+D"}));
+  const Lines all{"@@ -2,3 +2,3 @@", "-b", "-c", "-d", "+B", "+c", "+D"};
+  EXPECT_EQ(unified_diff("a\nb\nc\nd\n", "a\nB\nc\nD\n", 0, 3), all);
+  EXPECT_EQ(unified_diff("a\nb\nc\nd\n", "a\nB\nc\nD\n", 0, 0), all);
+}
+
 // For any texts, the edits give both of them back, and no more lines are shown as changed than the longest
 // common subsequence requires.
 TEST(TextDiff, GivesBothTextsBackWithTheFewestEdits) {

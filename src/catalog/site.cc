@@ -119,16 +119,8 @@ WebAnswer Site::route(const WebRequest& request) {
   if (options_.behind_proxy)
     if (const std::string_view client = address_by_proxy(request.headers); !client.empty()) peer = client;
   const bool is_api = request.path.starts_with(kApi);
-  if (const int seconds = reads_.wait_for(client_of(peer)); seconds > 0) {
-    WebAnswer refusal = too_often(seconds);
-    if (is_api) return refusal;
-    WebAnswer shown = html(message_page({.url = options_.url}, "Too many requests",
-                                        fmt::format("Wait for {}, then load the page again.",
-                                                    plural(static_cast<std::size_t>(seconds), "second"))),
-                           refusal.status);
-    shown.headers = std::move(refusal.headers);
-    return shown;
-  }
+  if (const int seconds = reads_.wait_for(client_of(peer)); seconds > 0)
+    return is_api ? too_often(seconds) : too_often_page(seconds);
   if (is_api) return api(request, peer);
   return page(request, peer);
 }

@@ -37,7 +37,8 @@ struct SiteOptions {
   bool behind_proxy = false;      ///< the last address of the last X-Forwarded-For is the client's
   double reads_per_second = 200;  ///< of one client on average; 0: no limit
   Registration registration = Registration::Closed;
-  double writes_per_minute = 60;  ///< of one account, and of one project's webhook; previews of one client
+  double writes_per_minute =
+      60;  ///< of one account, and of one project's webhook; previews and comparisons of one client
 };
 
 class Site {
@@ -82,6 +83,7 @@ class Site {
   http::WebAnswer route(const http::WebRequest& request);
   http::WebAnswer api(const http::WebRequest& request, const std::string& peer);
   Reply run(const Endpoint& endpoint, Call& call);
+  http::WebAnswer too_often_page(int seconds) const;
   http::WebAnswer page(const http::WebRequest& request, const std::string& peer);
   Result<Call> page_call(const http::WebRequest& request, const std::string& peer);
   Reply page_of(const std::vector<std::string>& parts, Call& call);
@@ -101,6 +103,7 @@ class Site {
   Result<VersionChanges> changes_of(const std::vector<VersionBrief>& versions, const VersionBrief& to,
                                     const std::string& from);
   Result<Version> whole(const VersionBrief& version);
+  int seconds_until_it_compares(const Call& call);
   Reply test_again(const Call& call);
   Reply yank(const Call& call, bool on);
   Reply blob(const Call& call);

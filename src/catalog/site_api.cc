@@ -332,12 +332,18 @@ Result<VersionChanges> Site::changes_of(const std::vector<VersionBrief>& version
   return changes_between(older, was, newer, is);
 }
 
+// It reads the objects of both versions, and looks for the shortest diff.
+int Site::seconds_until_it_compares(const Call& call) {
+  return writes_.wait_for("changes " + client_of(call.peer));
+}
+
 Site::Reply Site::changes(const Call& call) {
   MIST_TRY(const std::vector<VersionBrief> versions, versions_of(call.name("name")));
   const auto to = std::ranges::find(versions, call.name("version"), &VersionBrief::version);
   const std::string words = call.name("name") + " " + call.name("version");
   if (to == versions.end()) return no_such("version", words);
   if (to->hidden) return hidden_by_moderators(words, *to->hidden);
+  if (const int seconds = seconds_until_it_compares(call); seconds > 0) return too_often(seconds);
   MIST_TRY(const VersionChanges found, changes_of(versions, *to, call.asked("from")));
   return json(to_value(found));
 }

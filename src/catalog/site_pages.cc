@@ -54,6 +54,16 @@ std::string sentence(std::string message) {
 
 }  // namespace
 
+WebAnswer Site::too_often_page(int seconds) const {
+  WebAnswer refusal = too_often(seconds);
+  WebAnswer shown = html(message_page({.url = options_.url}, "Too many requests",
+                                      fmt::format("Wait for {}, then load the page again.",
+                                                  plural(static_cast<std::size_t>(seconds), "second"))),
+                         refusal.status);
+  shown.headers = std::move(refusal.headers);
+  return shown;
+}
+
 WebAnswer Site::page(const WebRequest& request, const std::string& peer) {
   const auto parts = parts_of(request.path);
   const bool is_of_account = parts && account_pages_.has(*parts);
@@ -193,6 +203,7 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
           *chosen->hidden);
   }
   if (is_comparison) {
+    if (const int seconds = seconds_until_it_compares(call); seconds > 0) return too_often_page(seconds);
     MIST_TRY(const VersionChanges changes, changes_of(versions, *chosen, call.asked("from")));
     return html(changes_page(call.frame, *chosen, versions, changes));
   }

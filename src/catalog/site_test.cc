@@ -468,6 +468,20 @@ TEST_P(SiteTest, VersionsAreComparedByTheirObjects) {
   EXPECT_EQ(ask("GET", "/api/v1/packages/etcd/versions/1.0.0/changes").status, 404);
 }
 
+TEST_P(SiteTest, AClientThatComparesTooOftenWaits) {
+  link("etcd");
+  publish(version_of("etcd", "1.0.0"));
+  publish(version_of("etcd", "1.1.0"));
+  for (const char* path : {"/packages/etcd/1.1.0/changes", "/api/v1/packages/etcd/versions/1.1.0/changes"}) {
+    WebAnswer answer = ask("GET", path);
+    for (int i = 0; i < 100 && answer.status == 200; ++i) answer = ask("GET", path);
+    EXPECT_EQ(answer.status, 429) << path;
+    EXPECT_FALSE(http::find_header(answer.headers, "Retry-After").empty());
+    clock_.advance(std::chrono::minutes(1));
+    EXPECT_EQ(ask("GET", path).status, 200) << path;
+  }
+}
+
 TEST_P(SiteTest, AnAuthorLinksAndNobodyElseChangesIt) {
   EXPECT_EQ(ask("POST", "/api/v1/projects", {.body = "{}"}).status, 401);
   EXPECT_EQ(ask("GET", "/api/v1/projects", {.headers = {{"Authorization", "Bearer mct_0"}}}).status, 401);

@@ -16,6 +16,10 @@ using encoding::Value;
 // Of one object, and of all: more is nothing to read in a browser.
 constexpr std::size_t kMostLines = 2'000;
 constexpr std::size_t kMostLinesOfAll = 20'000;
+// The shortest diff is looked for up to so many edits, and in all within so many steps (text_diff.h), about
+// 0.1 s: anybody may ask. Texts that differ in more are shown as removed and added.
+constexpr std::size_t kMostEditsOfOne = 1'000;
+constexpr std::size_t kMostSteps = 20'000'000;
 
 using Texts = std::map<std::string, std::string>;
 
@@ -35,19 +39,38 @@ std::vector<std::string> lines_with(char sign, std::string_view text) {
   return lines;
 }
 
+class Differ {
+ public:
+  std::vector<std::string> diff(std::string_view before, std::string_view after) {
+    const auto count =
+        static_cast<std::size_t>(std::ranges::count(before, '\n') + std::ranges::count(after, '\n') + 2);
+    const std::size_t bound = std::min(kMostEditsOfOne, steps_ / (kMostEditsOfOne + count));
+    std::vector<std::string> lines = unified_diff(before, after, kContext, bound);
+    const auto changed = static_cast<std::size_t>(std::ranges::count_if(
+        lines, [](const std::string& line) { return line.starts_with('+') || line.starts_with('-'); }));
+    const std::size_t edits = std::min(bound, changed);
+    steps_ -= edits * (edits + count);
+    return lines;
+  }
+
+ private:
+  static constexpr std::size_t kContext = 3;
+  std::size_t steps_ = kMostSteps;
+};
+
 class Comparison {
  public:
-  explicit Comparison(VersionChanges& changes) : changes_(changes) {}
+  Comparison(VersionChanges& changes, Differ& differ) : changes_(changes), differ_(differ) {}
 
   void compare(const Texts& before, const Texts& after) {
     for (const auto& [object, text] : before)
-      if (!after.contains(object)) add(object, ChangeOf::Removed, lines_with('-', text));
+      if (!after.contains(object)) add(object, ChangeOf::Removed, [&] { return lines_with('-', text); });
     for (const auto& [object, text] : after) {
       const auto was = before.find(object);
       if (was == before.end())
-        add(object, ChangeOf::Added, lines_with('+', text));
+        add(object, ChangeOf::Added, [&] { return lines_with('+', text); });
       else if (was->second != text)
-        add(object, ChangeOf::Changed, unified_diff(was->second, text));
+        add(object, ChangeOf::Changed, [&] { return differ_.diff(was->second, text); });
       else
         ++changes_.unchanged;
     }
@@ -55,7 +78,13 @@ class Comparison {
   }
 
  private:
-  void add(const std::string& object, ChangeOf change, std::vector<std::string> lines) {
+  template <typename LinesOf>
+  void add(const std::string& object, ChangeOf change, const LinesOf& lines_of) {
+    if (left_ == 0) {
+      changes_.objects.push_back({.object = object, .change = change, .cut = true});
+      return;
+    }
+    std::vector<std::string> lines = lines_of();
     const std::size_t most = std::min(kMostLines, left_);
     const bool cut = lines.size() > most;
     if (cut) lines.resize(most);
@@ -64,6 +93,7 @@ class Comparison {
   }
 
   VersionChanges& changes_;
+  Differ& differ_;
   std::size_t left_ = kMostLinesOfAll;
 };
 
@@ -71,8 +101,8 @@ std::string schema_text(const Value& schema) {
   return schema.is_null() ? std::string() : encoding::to_yaml(schema);
 }
 
-std::vector<std::string> diff_of(std::string_view before, std::string_view after) {
-  std::vector<std::string> lines = unified_diff(before, after);
+std::vector<std::string> diff_of(Differ& differ, std::string_view before, std::string_view after) {
+  std::vector<std::string> lines = differ.diff(before, after);
   if (lines.size() > kMostLines) lines.resize(kMostLines);
   return lines;
 }
@@ -112,15 +142,17 @@ std::string_view to_string(ChangeOf change) {
 
 Result<VersionChanges> changes_between(const Version& from, std::string_view before, const Version& to,
                                        std::string_view after) {
-  VersionChanges changes{.from = from.version,
-                         .to = to.version,
-                         .objects_known = !before.empty() && !after.empty(),
-                         .defaults = diff_of(from.facts.defaults, to.facts.defaults),
-                         .inputs = diff_of(schema_text(from.facts.inputs), schema_text(to.facts.inputs))};
+  Differ differ;
+  VersionChanges changes{
+      .from = from.version,
+      .to = to.version,
+      .objects_known = !before.empty() && !after.empty(),
+      .defaults = diff_of(differ, from.facts.defaults, to.facts.defaults),
+      .inputs = diff_of(differ, schema_text(from.facts.inputs), schema_text(to.facts.inputs))};
   if (!changes.objects_known) return changes;
   MIST_TRY(const Texts was, texts_in(before));
   MIST_TRY(const Texts is, texts_in(after));
-  Comparison(changes).compare(was, is);
+  Comparison(changes, differ).compare(was, is);
   return changes;
 }
 

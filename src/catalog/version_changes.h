@@ -24,7 +24,7 @@ struct ObjectChange {
   std::string object = {};  ///< "Deployment web"
   ChangeOf change = ChangeOf::Changed;
   std::vector<std::string> lines = {};  ///< base/text_diff.h's; of an addition or a removal all of its lines
-  bool cut = false;                     ///< there are more
+  bool cut = false;                     ///< there are more; without any: too much else changed
 };
 
 struct VersionChanges {
@@ -37,6 +37,7 @@ struct VersionChanges {
 };
 
 /// `before` and `after`: what text_of() gave for them; empty: it wasn't kept. Invalid: they are damaged.
+/// Takes a bounded time: what differs in very much is given as removed and added.
 Result<VersionChanges> changes_between(const Version& from, std::string_view before, const Version& to,
                                        std::string_view after);
 

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
+#include "encoding/json.h"
 #include "encoding/yaml.h"
 
 namespace mist::catalog {
@@ -59,6 +62,27 @@ TEST(VersionChanges, LongOnesAreCut) {
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found->objects[0].lines.size(), 2000U);
   EXPECT_TRUE(found->objects[0].cut);
+}
+
+// Texts without a line in common take the most steps.
+TEST(VersionChanges, ManyObjectsThatChangeAltogetherTakeABoundedTime) {
+  const auto version = [](std::string_view line) {
+    Value list = Value::array();
+    for (int object = 0; object < 200; ++object) {
+      std::string yaml;
+      for (int i = 0; i < 2500; ++i) yaml += fmt::format("{}{}\n", line, i);
+      list.push_back(Value::object({{"object", fmt::format("ConfigMap a{:03}", object)}, {"yaml", yaml}}));
+    }
+    return encoding::to_json(list);
+  };
+  const auto began = std::chrono::steady_clock::now();
+  const auto found = changes_between({}, version("a"), {}, version("b"));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(15)) << "it was minutes";
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->objects.size(), 200U);
+  EXPECT_EQ(found->objects[0].lines.size(), 2000U);
+  EXPECT_THAT(found->objects[199].lines, IsEmpty());
+  EXPECT_TRUE(found->objects[199].cut);
 }
 
 TEST(VersionChanges, DamagedOnesAreAnError) {
