@@ -154,6 +154,9 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
 
   void read_body() {
     if (const std::string_view why = objection(parser_->get()); !why.empty()) return refuse(400, why);
+    // Now: Beast adds trailers to the fields, but nothing may take them for headers (RFC 9110,
+    // section 6.5.1).
+    request_ = head();
     beast::http::async_read(stream_, buffer_, *parser_,
                             [self = shared_from_this()](beast::error_code failed, std::size_t) {
                               if (failed) return self->refuse_unread(failed);
@@ -161,7 +164,7 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
                             });
   }
 
-  void handle() {
+  WebRequest head() const {
     const auto& message = parser_->get();
     const std::string_view target = view_of(message.target());
     const auto question = target.find('?');
@@ -169,15 +172,20 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
                        .path = std::string(target.substr(0, question)),
                        .query = question == target.npos ? "" : std::string(target.substr(question + 1)),
                        .headers = {},
-                       .body = std::move(parser_->get().body()),
+                       .body = {},
                        .peer = peer_};
     for (const auto& field : message)
       request.headers.push_back(
           {std::string(view_of(field.name_string())), std::string(view_of(field.value()))});
+    return request;
+  }
+
+  void handle() {
+    request_.body = std::move(parser_->get().body());
     busy_ = true;
     stream_.expires_never();
     // The last hold of this goes along, so that it ends on the I/O thread.
-    asio::post(server_.handlers_, [self = shared_from_this(), request = std::move(request)]() mutable {
+    asio::post(server_.handlers_, [self = shared_from_this(), request = std::move(request_)]() mutable {
       Impl& server = self->server_;
       WebAnswer answer = server.handle_(request);
       asio::post(server.context_, [self = std::move(self), answer = std::move(answer)]() mutable {
@@ -262,7 +270,8 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
   bool busy_ = false;  // a request has come whole, and its answer isn't sent yet
   beast::flat_buffer buffer_{kMostBuffered};
   std::optional<beast::http::request_parser<beast::http::string_body>> parser_;
-  WebAnswer answer_;  // holds what response_ shows
+  WebRequest request_;  // while its body is read
+  WebAnswer answer_;    // holds what response_ shows
   beast::http::response<beast::http::span_body<const char>> response_;
 };
 

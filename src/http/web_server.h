@@ -27,7 +27,7 @@ struct WebRequest {
   std::string method = {};
   std::string path = {};   ///< escaped, as it came; begins with '/'
   std::string query = {};  ///< escaped, without the '?'
-  Headers headers = {};
+  Headers headers = {};    ///< without trailers, which are read and dropped
   std::string body = {};
   std::string peer = {};  ///< IP address of the other end of the connection
 };

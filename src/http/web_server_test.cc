@@ -66,6 +66,23 @@ TEST(WebServer, HandsOverMethodPathQueryAndBody) {
               HasSubstr("Content-Length: 0\r\n"));
 }
 
+// A proxy that passes them on writes its own X-Forwarded-For before them.
+TEST(WebServer, TrailersAreNoHeaders) {
+  const auto server = web_server({}, [](const WebRequest& request) {
+    std::string body = request.body;
+    for (const Header& header : request.headers) body += "|" + header.name + "=" + header.value;
+    return WebAnswer{.body = body};
+  });
+  EXPECT_THAT(
+      answer_to(
+          *server,
+          "POST / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 192.0.2.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+          "3\r\nabc\r\n0\r\nX-Forwarded-For: 203.0.113.9\r\nX-Other: x\r\n\r\n"
+          "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
+      AllOf(HasSubstr("abc|Host=h|X-Forwarded-For=192.0.2.1|"), Not(HasSubstr("203.0.113.9")),
+            Not(HasSubstr("X-Other")), HasSubstr("|Connection=close")));
+}
+
 TEST(WebServer, KeepsAConnectionForRequestsThatComeAtOnce) {
   const auto server = web_server();
   EXPECT_THAT(answer_to(*server,
