@@ -55,10 +55,10 @@ Markup install_section(const PageFrame& frame, const Version& version,
                                   version.package, reference));
     if (version.facts.format == "Helm chart") {
       out += markup("<h3>helm</h3>\n");
-      out += code_block(fmt::format("git clone --depth 1 --branch {} {} {}\nhelm install {} ./{}",
+      const std::string chart = "./" + version.package + (project->path.empty() ? "" : "/" + project->path);
+      out += code_block(fmt::format("git clone --depth 1 --branch {} {} {}\nhelm install {} {}",
                                     shell_word(version.tag), shell_word(project->url), version.package,
-                                    version.package,
-                                    version.package + (project->path.empty() ? "" : "/" + project->path)));
+                                    version.package, shell_word(chart)));
     }
   }
   // Plain YAML has no preview: its files are its objects.

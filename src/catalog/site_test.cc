@@ -251,6 +251,18 @@ TEST_P(SiteTest, APackagesPageWarnsOfWhatDidNotPass) {
               AllOf(HasSubstr("kpm install etcd:1.1.0"), Not(HasSubstr("class=\"note"))));
 }
 
+TEST_P(SiteTest, CommandsHoldWhatAnAuthorWroteAsWords) {
+  const std::string project =
+      R"x({"name": "etcd", "url": "https://git.example.com/etcd", "path": "a b/$(reboot)"})x";
+  ASSERT_EQ(ask("POST", "/api/v1/projects", {.as = "ann", .body = project}).status, 201);
+  NewVersion made = version_of("etcd", "1.0.0");
+  made.facts.format = "Helm chart";
+  publish(made);
+  EXPECT_THAT(ask("GET", "/packages/etcd").body,
+              AllOf(HasSubstr("helm install etcd &#39;./etcd/a b/$(reboot)&#39;"),
+                    HasSubstr("-p &#39;git+https://git.example.com/etcd//a b/$(reboot)?ref=v1.0.0&#39;")));
+}
+
 TEST_P(SiteTest, PagesOfErrorsAreSentencesAndOfferTheSearch) {
   EXPECT_THAT(ask("GET", "/packages/none").body,
               AllOf(HasSubstr("<p>There is no package none.</p>"), HasSubstr("role=\"search\"")));
