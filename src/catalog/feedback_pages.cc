@@ -19,7 +19,7 @@ Markup area(std::string_view name, std::string_view label, std::int64_t number, 
       "<div class=\"field\"><label for=\"{0}-{1}\">{2}</label><textarea id=\"{0}-{1}\" name=\"{0}\" "
       "rows=\"4\" "
       "maxlength=\"{3}\" required>\n{4}</textarea></div>\n",
-      name, number, label, longest, text);
+      name, number, label, longest, FormValue{text});
 }
 
 Markup reason_form(std::string_view action, const std::string& token, std::string_view what, std::int64_t id,

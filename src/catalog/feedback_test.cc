@@ -89,6 +89,15 @@ TEST_P(FeedbackTest, AnAccountHasOneRatingOfAPackageAndNoneOfItsOwn) {
   EXPECT_EQ(feedback_->ratings("etcd")->count(), 0);
 }
 
+TEST_P(FeedbackTest, ACommentIsOfferedForChangeAsItIs) {
+  Visit bob = signed_in("bob");
+  bob.get("/packages/etcd/comments");
+  const std::string text = "\U0001F469\u200D\U0001F680 <it>";
+  ASSERT_EQ(bob.post("/account/comments", {{"package", "etcd"}, {"text", text}}).status, 303);
+  EXPECT_THAT(bob.get("/packages/etcd/comments").body,
+              HasSubstr(">\n\U0001F469\u200D\U0001F680 &lt;it&gt;</textarea>"));
+}
+
 TEST_P(FeedbackTest, OnlyItsAuthorChangesAComment) {
   Visit bob = signed_in("bob");
   bob.get("/packages/etcd/comments");

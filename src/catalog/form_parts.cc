@@ -9,7 +9,7 @@ Markup form_field(std::string_view token) {
 }
 
 Markup hidden_field(std::string_view name, std::string_view value) {
-  return markup("<input type=\"hidden\" name=\"{}\" value=\"{}\">", name, value);
+  return markup("<input type=\"hidden\" name=\"{}\" value=\"{}\">", name, FormValue{value});
 }
 
 Markup text_field(const TextField& field) {
@@ -18,7 +18,7 @@ Markup text_field(const TextField& field) {
       "<div class=\"field\"><label for=\"{}\">{}</label><input id=\"{}\" name=\"{}\" type=\"{}\" "
       "value=\"{}\" "
       "autocomplete=\"{}\"{}{}>{}</div>\n",
-      id, field.label, id, field.name, field.type, field.value, field.autocomplete,
+      id, field.label, id, field.name, field.type, FormValue{field.value}, field.autocomplete,
       field.required ? markup(" required") : Markup(),
       field.hint.empty() ? Markup() : markup(" aria-describedby=\"{}-hint\"", id),
       field.hint.empty() ? Markup() : markup("<p id=\"{}-hint\">{}</p>", id, field.hint));

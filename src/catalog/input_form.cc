@@ -143,7 +143,8 @@ void put(Value& values, const std::vector<std::string>& path, Value value) {
 
 std::string answer_to(const InputField& field, const FormAnswers& answers) {
   const auto found = answers.find(field.name);
-  return found == answers.end() ? std::string() : found->second;
+  // Browsers end each line of a textarea with CR LF.
+  return found == answers.end() ? std::string() : with_line_feeds(found->second);
 }
 
 // As a person would type it.
@@ -152,7 +153,8 @@ std::string typed(const Value& value) {
 }
 
 Markup option(std::string_view value, std::string_view words, bool chosen) {
-  return markup("<option value=\"{}\"{}>{}</option>", value, chosen ? markup(" selected") : Markup(), words);
+  return markup("<option value=\"{}\"{}>{}</option>", FormValue{value},
+                chosen ? markup(" selected") : Markup(), words);
 }
 
 Markup select(const InputField& field, const std::string& answer, const Markup& attributes) {
@@ -178,13 +180,16 @@ Markup control(const InputField& field, const std::string& answer, const Markup&
     case InputType::Choice:
       return select(field, answer, attributes);
     case InputType::Json:
-      return markup("<textarea rows=\"2\" placeholder=\"{}\"{}>{}</textarea>", hint, attributes, answer);
+      return markup("<textarea rows=\"2\" placeholder=\"{}\"{}>\n{}</textarea>", hint, attributes,
+                    FormValue{answer});
     case InputType::Integer:
     case InputType::Number:
       return markup("<input type=\"text\" inputmode=\"{}\" value=\"{}\" placeholder=\"{}\"{}>",
-                    field.type == InputType::Integer ? "numeric" : "decimal", answer, hint, attributes);
+                    field.type == InputType::Integer ? "numeric" : "decimal", FormValue{answer}, hint,
+                    attributes);
     case InputType::Text:
-      return markup("<input type=\"text\" value=\"{}\" placeholder=\"{}\"{}>", answer, hint, attributes);
+      return markup("<input type=\"text\" value=\"{}\" placeholder=\"{}\"{}>", FormValue{answer}, hint,
+                    attributes);
   }
   return {};
 }
@@ -240,8 +245,9 @@ Markup input_markup(const std::vector<InputField>& fields, const FormAnswers& an
       continue;
     }
     const Markup attributes =
-        markup(" id=\"{}\" name=\"{}\" aria-describedby=\"{}-about\" autocomplete=\"off\"{}", id, field.name,
-               id, fault == filled.faults.end() ? Markup() : markup(" aria-invalid=\"true\""));
+        markup(" id=\"{}\" name=\"{}\" aria-describedby=\"{}-about\" autocomplete=\"off\"{}", id,
+               FormValue{field.name}, id,
+               fault == filled.faults.end() ? Markup() : markup(" aria-invalid=\"true\""));
     out += markup(
         "<div class=\"field\"><label for=\"{}\"><code>{}</code>{}</label>{}<p "
         "id=\"{}-about\">{}{}</p></div>\n",

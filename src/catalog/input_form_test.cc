@@ -114,6 +114,22 @@ TEST(InputForm, LabelsEachFieldAndMarksMistakes) {
           HasSubstr("Where it is reached")));
 }
 
+TEST(InputForm, ShowsAnswersAsTheyWereTyped) {
+  const std::string joined = "\U0001F469\u200D\U0001F680";
+  const auto fields = input_fields(json(fmt::format(
+      R"({{"properties": {{"a\u200c": {{"type": "string"}}, "c": {{"enum": ["{}"]}}, "n": {{"type": "array"}}}}}})",
+      joined)));
+  const FormAnswers answers{
+      {"a\u200C", joined}, {"c", fmt::format("\"{}\"", joined)}, {"n", "[\"a\",\r\n\"b\"]"}};
+  const FilledInputs filled = fill_inputs(fields, answers);
+  EXPECT_THAT(filled.faults, IsEmpty());
+  EXPECT_EQ(filled.count, 3U);
+  EXPECT_THAT(input_markup(fields, answers, filled).text(),
+              AllOf(HasSubstr("name=\"a\u200C\""), HasSubstr(fmt::format("value=\"{}\"", joined)),
+                    HasSubstr(fmt::format("value=\"&quot;{}&quot;\" selected", joined)),
+                    HasSubstr(">\n[&quot;a&quot;,\n&quot;b&quot;]</textarea>"), Not(HasSubstr("\\x0d"))));
+}
+
 TEST(InputForm, IsBoundedAndHoldsNoMarkup) {
   const std::string hostile = "\"><script>alert(1)</script>";
   Value members = Value::object();

@@ -255,11 +255,9 @@ class Blocks {
   Markup out_;
 };
 
-}  // namespace
-
-std::string escape_html(std::string_view text) {
+std::string with_entities(std::string_view text) {
   std::string out;
-  for (const char c : escape_controls(text, true)) {
+  for (const char c : text) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -281,6 +279,22 @@ std::string escape_html(std::string_view text) {
     }
   }
   return out;
+}
+
+}  // namespace
+
+std::string escape_html(std::string_view text) { return with_entities(escape_controls(text, true)); }
+
+std::string with_line_feeds(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (text[i] != '\r' || text.substr(i + 1, 1) != "\n") out += text[i];
+  return out;
+}
+
+std::string escape_html(FormValue value) {
+  return is_valid_utf8(value.text) ? with_entities(value.text) : escape_html(value.text);
 }
 
 Markup link(std::string_view url, std::string_view text) {

@@ -33,6 +33,16 @@ class Markup {
 /// rest is read (controls, bidirectional marks, invalid UTF-8) made visible.
 std::string escape_html(std::string_view text);
 
+/// A value in an attribute or a textarea, which a form sends back: only & < > " ' are escaped, so that it
+/// comes back as it is, joiners of emoji and of Persian words too.
+struct FormValue {
+  std::string_view text;
+};
+std::string escape_html(FormValue value);
+/// CR LF as LF.
+std::string with_line_feeds(std::string_view text);
+
+inline std::string in_markup(FormValue value) { return escape_html(value); }
 inline std::string in_markup(std::string_view text) { return escape_html(text); }
 inline std::string in_markup(std::integral auto number) { return std::to_string(number); }
 inline const std::string& in_markup(const Markup& markup) { return markup.text(); }

@@ -75,6 +75,14 @@ TEST(Markdown, NothingInItIsMarkup) {
 }
 
 // Each of these would take for ever in a parser that goes back.
+TEST(Markup, AFormSendsBackWhatItWasGiven) {
+  const std::string text = "\U0001F469\u200D\U0001F680 \u0645\u06CC\u200C\u062E <\"'&>";
+  EXPECT_EQ(markup("<p title=\"{}\">", FormValue{text}).text(),
+            "<p title=\"\U0001F469\u200D\U0001F680 \u0645\u06CC\u200C\u062E &lt;&quot;&#39;&amp;&gt;\">");
+  EXPECT_EQ(markup("{}", FormValue{"\xff<"}).text(), "\\xff&lt;") << "pages are UTF-8";
+  EXPECT_EQ(with_line_feeds("a\r\nb\rc\r\n\r"), "a\nb\rc\n\r");
+}
+
 TEST(Markdown, HostileTextTakesLittleTime) {
   for (const std::string& piece :
        {std::string("["), std::string("*a "), std::string("`"), std::string("**a"), std::string("![a]("),

@@ -138,7 +138,8 @@ ul.plain .plain-text { color: var(--front); }
 )";
 
 Markup hidden(std::string_view name, std::string_view value) {
-  return value.empty() ? Markup() : markup("<input type=\"hidden\" name=\"{}\" value=\"{}\">", name, value);
+  return value.empty() ? Markup()
+                       : markup("<input type=\"hidden\" name=\"{}\" value=\"{}\">", name, FormValue{value});
 }
 
 }  // namespace
@@ -175,7 +176,7 @@ Markup search_form(const Search& search, Live live) {
       "<form class=\"search\" action=\"/search\" role=\"search\"{}><input type=\"search\" name=\"q\" "
       "value=\"{}\" aria-label=\"Search packages\" placeholder=\"Search packages\" autocomplete=\"off\">{}{}"
       "<button>Search</button></form>\n",
-      live == Live::Yes ? markup(" data-live=\"heading count results\"") : Markup(), search.query,
+      live == Live::Yes ? markup(" data-live=\"heading count results\"") : Markup(), FormValue{search.query},
       hidden("format", search.narrowing.format), hidden("state", state_text(search.narrowing)));
 }
 

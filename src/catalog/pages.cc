@@ -115,7 +115,8 @@ Markup inputs_section(const Version& version) {
                            "</tbody></table>",
                            rows)),
                version_path(version));
-  if (!facts.defaults.empty()) out += markup("<h3>Defaults</h3>\n{}", code_block(facts.defaults));
+  if (!facts.defaults.empty())
+    out += markup("<h3>Defaults</h3>\n{}", code_block(with_line_feeds(facts.defaults)));
   return out;
 }
 

@@ -391,6 +391,15 @@ TEST_P(SiteTest, ASearchIsNarrowedByItsFacets) {
   EXPECT_EQ(narrowed.string_at("next"), "/api/v1/packages?q=&format=Kube&limit=1&after=etcd");
 }
 
+TEST_P(SiteTest, DefaultsOfAnotherSystemAreShownWithoutItsLineEnds) {
+  link("etcd");
+  NewVersion made = version_of("etcd", "1.0.0");
+  made.facts.defaults = "size: 1\r\nname: a\r\n";
+  publish(made);
+  EXPECT_THAT(ask("GET", "/packages/etcd").body,
+              AllOf(HasSubstr("size: 1\nname: a\n</code>"), Not(HasSubstr("x0d"))));
+}
+
 TEST_P(SiteTest, InputsAreAFormThatMakesAFile) {
   link("etcd");
   NewVersion made = version_of("etcd", "1.0.0");
