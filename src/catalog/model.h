@@ -112,9 +112,11 @@ Error hidden_by_moderators(std::string_view what, const std::string& why);
 
 /// A package in a list: its newest version that passed, else the newest.
 struct Listed {
+  static constexpr std::size_t kDescription = 600;  ///< bytes that are shown of one
+
   std::string package = {};
   std::string version = {};
-  std::string description = {};
+  std::string description = {};  ///< a longer one is cut, and ends with "…"
   VersionState state = VersionState::Queued;
   WallTime created{};
 };

@@ -170,7 +170,8 @@ constexpr std::string_view kSchemas = R"({
       "kind": {"type": "string"}, "message": {"type": "string"},
       "because": {"type": ["string", "null"]}, "hint": {"type": ["string", "null"]}}}}},
   "Listed": {"type": "object", "required": ["package", "version", "state"], "properties": {
-    "package": {"type": "string"}, "version": {"type": "string"}, "description": {"type": "string"},
+    "package": {"type": "string"}, "version": {"type": "string"},
+    "description": {"type": "string", "description": "After 600 bytes it is cut, and ends with …"},
     "state": {"$ref": "#/components/schemas/State"}, "created": {"type": "string", "format": "date-time"}}},
   "State": {"type": "string", "enum": ["queued", "testing", "passed", "failed"]},
   "Packages": {"type": "object", "required": ["items", "next"], "properties": {

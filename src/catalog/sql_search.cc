@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/cut_text.h"
 #include "base/text.h"
 #include "catalog/sql_store_class.h"
 
@@ -36,7 +37,7 @@ std::vector<std::string> words_of(std::string_view query) {
 Listed listed_in(const Row& row) {
   return {.package = row.text(0),
           .version = row.text(1),
-          .description = row.text(2),
+          .description = cut_text(row.text(2), Listed::kDescription),
           .state = static_cast<VersionState>(row.integer(3)),
           .created = time_of(row.integer(4))};
 }

@@ -340,6 +340,29 @@ TEST_P(StoreTest, TwoWorkersNeverHaveOneJob) {
   EXPECT_EQ(std::ranges::adjacent_find(all), all.end());
 }
 
+TEST_P(StoreTest, ListsCutDescriptionsBetweenCharacters) {
+  author("ann");
+  const auto shown = [&](const std::string& name, const std::string& description) {
+    project(name);
+    NewVersion made = version(name, "1.0.0");
+    made.facts.description = description;
+    submit(made);
+    const std::string found = store_->search("", {}, {})->items.back().description;
+    for (const Listed& each : *store_->newest(10)) {
+      if (each.package != name) continue;
+      EXPECT_EQ(each.description, found);
+    }
+    return found;
+  };
+  std::string long_one;
+  for (int i = 0; i < 300; ++i) long_one += "é";
+  EXPECT_EQ(shown("a", long_one), long_one);
+  EXPECT_EQ(shown("b", long_one + "\U0001F680"), long_one + "…");
+  EXPECT_EQ(shown("c", "x" + long_one), "x" + long_one.substr(2) + "…");
+  EXPECT_EQ(shown("d", std::string(100'000, 'x')), std::string(600, 'x') + "…");
+  EXPECT_EQ((*store_->version("b", "1.0.0"))->facts.description, long_one + "\U0001F680");
+}
+
 TEST_P(StoreTest, ListsOrderVersionsAsSemVer) {
   author("ann");
   project("etcd");
