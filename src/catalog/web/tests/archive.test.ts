@@ -12,14 +12,14 @@ test("an archive gives its regular files", () => {
   assert.deepEqual(texts(untar(tarOf({ "a.yaml": "a: 1\n", "b/é.yaml": "", c: "x".repeat(513) }))), { "a.yaml": "a: 1\n", "b/é.yaml": "", c: "x".repeat(513) });
   assert.equal(untar(END).size, 0);
   assert.equal(untar(new Uint8Array(0)).size, 0);
-  assert.equal(untar(joined(entry("link", new Uint8Array(0), "2"), entry("directory", new Uint8Array(0), "5"), END)).size, 0);
+  assert.equal(untar(joined([entry("link", new Uint8Array(0), "2"), entry("directory", new Uint8Array(0), "5"), END])).size, 0);
 });
 
 test("a long path is in an extended header, which belongs to one file", () => {
   const path = "deep/".repeat(40) + "file.yaml";
   const rest = ` path=${path}\n`;
   const header = encode(`${rest.length + 3}${rest}`);
-  const tar = joined(entry("pax", header, "x"), entry("short", encode("a")), entry("next", encode("b")), END);
+  const tar = joined([entry("pax", header, "x"), entry("short", encode("a")), entry("next", encode("b")), END]);
   assert.deepEqual(texts(untar(tar)), { [path]: "a", next: "b" });
 });
 

@@ -68,7 +68,7 @@ export function program(said: readonly string[], functions: Readonly<Record<stri
     section(7, vector([[...text("memory"), 2, 0], ...numbered.map(([name, index]) => [...text(name), 0, index])])),
     ...(started ? [section(8, leb(started[1]))] : []),
     section(10, vector(bodies.map((body) => [...leb(body.length), ...body]))),
-    section(11, vector([[0, ...constant(TEXT), 0x0b, ...leb(at - TEXT), ...joined(...bytes)]])),
+    section(11, vector([[0, ...constant(TEXT), 0x0b, ...leb(at - TEXT), ...joined(bytes)]])),
   );
 }
 

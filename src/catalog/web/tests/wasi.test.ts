@@ -200,6 +200,16 @@ test("the input is read to its end", () => {
   assert.equal(guest.call("fd_seek", 0, 0n, 0, 8), Errno.SPIPE);
 });
 
+test("an output may come in very many pieces", () => {
+  const guest = new Guest({ outputBytes: 1 << 20 });
+  guest.put(2000, "ab");
+  guest.vector(0, 2000, 2);
+  guest.vector(8, 0, 0);
+  for (let i = 0; i < 200_000; ++i) assert.equal(guest.call("fd_write", 1 + (i % 2), 0, 2, 16), Errno.SUCCESS);
+  assert.equal(decode(guest.wasi.files.output), "ab".repeat(100_000));
+  assert.equal(guest.wasi.files.errorText, "ab".repeat(100_000));
+});
+
 test("outputs are kept apart", () => {
   const guest = new Guest();
   guest.put(100, "out");

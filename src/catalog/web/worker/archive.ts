@@ -35,7 +35,7 @@ export async function unpacked(packed: Bytes | ArrayBuffer, most: number): Promi
   let size = 0;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return joined(...parts);
+    if (done) return joined(parts);
     size += value.length;
     if (size > most) throw new Failure("the package is too large once it is unpacked");
     parts.push(value);

@@ -15,7 +15,7 @@ export const decodeStrictly = (bytes: Bytes): string => new TextDecoder("utf-8",
 /** With a replacement character for what isn't UTF-8. */
 export const decode = (bytes: Bytes): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 
-export function joined(...parts: readonly Bytes[]): Bytes {
+export function joined(parts: readonly Bytes[]): Bytes {
   const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {
@@ -23,6 +23,27 @@ export function joined(...parts: readonly Bytes[]): Bytes {
     at += part.length;
   }
   return all;
+}
+
+/** Bytes that are added at the end: many small ones take no more memory than one large one. */
+export class GrowingBytes {
+  #room: Bytes = new Uint8Array(1024);
+  #length = 0;
+
+  add(piece: Bytes): void {
+    const length = this.#length + piece.length;
+    if (length > this.#room.length) {
+      const larger = new Uint8Array(Math.max(length, 2 * this.#room.length));
+      larger.set(this.#room.subarray(0, this.#length));
+      this.#room = larger;
+    }
+    this.#room.set(piece, this.#length);
+    this.#length = length;
+  }
+  /** Those so far; later ones may change it. */
+  get bytes(): Bytes {
+    return this.#room.subarray(0, this.#length);
+  }
 }
 
 export const toHex = (bytes: Bytes): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -10,7 +10,7 @@ export class RandomStream {
 
   constructor(seed: Bytes, name: string) {
     const secret = hmac(new Uint8Array(32), seed);
-    this.#key = hmac(secret, joined(encode(`mistletoe/random-stream/v1/${name}`), Uint8Array.of(1)));
+    this.#key = hmac(secret, joined([encode(`mistletoe/random-stream/v1/${name}`), Uint8Array.of(1)]));
   }
 
   fill(out: Bytes): void {

@@ -67,6 +67,6 @@ function addBlock(hash: Uint32Array, words: Uint32Array): void {
 export function hmac(key: Bytes, text: Bytes): Bytes {
   const padded = new Uint8Array(BLOCK);
   padded.set(key.length > BLOCK ? sha256(key) : key);
-  const inner = sha256(joined(padded.map((x) => x ^ 0x36), text));
-  return sha256(joined(padded.map((x) => x ^ 0x5c), inner));
+  const inner = sha256(joined([padded.map((x) => x ^ 0x36), text]));
+  return sha256(joined([padded.map((x) => x ^ 0x5c), inner]));
 }

@@ -1,7 +1,7 @@
 // The files and streams of WASI preview 1 as mistctl gives them (src/wasm/wasi_files.cc): the input, two outputs, and the package's
 // directory to read. A change there needs one here.
 
-import { type Bytes, decode, decodeStrictly, encode, joined } from "./bytes.ts";
+import { type Bytes, decode, decodeStrictly, encode, GrowingBytes } from "./bytes.ts";
 import { Errno, orFault, unsigned as u } from "./errno.ts";
 import { Failure, mebibytes } from "./failure.ts";
 import { type FileNode, treeOf } from "./file_tree.ts";
@@ -52,8 +52,8 @@ const typeOf = (file: OpenFile): number => (file.kind !== "node" ? CHARACTER_DEV
 export class WasiFiles {
   readonly #world: WasiWorld;
   readonly #open: OpenFile[];
-  readonly #out: Bytes[] = [];
-  readonly #err: Bytes[] = [];
+  readonly #out = new GrowingBytes();
+  readonly #err = new GrowingBytes();
   #written = 0; // bytes, to both
 
   constructor(world: WasiWorld) {
@@ -63,10 +63,10 @@ export class WasiFiles {
   }
 
   get output(): Bytes {
-    return joined(...this.#out);
+    return this.#out.bytes;
   }
   get errorText(): string {
-    return decode(joined(...this.#err));
+    return decode(this.#err.bytes);
   }
 
   has(descriptor: number): boolean {
@@ -260,11 +260,11 @@ export class WasiFiles {
     }
     return orFault(memory.put32(at, total));
   }
-  #keep(to: Bytes[], piece: Bytes): void {
+  #keep(to: GrowingBytes, piece: Bytes): void {
     const { name, outputBytes, ending } = this.#world;
     this.#written += piece.length;
     if (this.#written > outputBytes) ending.end(new Failure(`${name} printed more than ${mebibytes(outputBytes)}, the preview's limit`));
-    to.push(piece.slice());
+    to.add(piece);
   }
 
   #seek(descriptor: number, offset: bigint, whence: number, at: number): Errno {
