@@ -74,7 +74,7 @@ constexpr std::array kEndpoints{
              {},
              "The modules and inputs with which a browser renders the version. The query parameters are the "
              "values of "
-             "the form's fields. 202: not ready yet, ask again",
+             "the form's fields",
              "Preview"},
     Endpoint{Operation::Module,
              "GET",
@@ -367,8 +367,12 @@ Value operation_of(const Endpoint& endpoint) {
   if (!endpoint.request.empty())
     operation.set("requestBody",
                   Value::object({{"required", Value(true)}, {"content", json_content(endpoint.request)}}));
-  operation.set("responses", Value::object({{std::to_string(endpoint.status), std::move(answer)},
-                                            {"default", std::move(failed)}}));
+  Value responses = Value::object({{std::to_string(endpoint.status), std::move(answer)}});
+  if (endpoint.operation == Operation::Preview)
+    responses.set("202", Value::object({{"description", Value("It isn't ready yet: ask again")},
+                                        {"content", json_content(endpoint.schema)}}));
+  responses.set("default", std::move(failed));
+  operation.set("responses", std::move(responses));
   if (endpoint.scope) operation.set("x-scope", Value(Scopes{*endpoint.scope}.names().front()));
   if (endpoint.role)
     operation.set("security", Value::array({Value::object({{"token", Value{Value::Array{}}}})}));

@@ -37,8 +37,24 @@ bool matches(std::string_view pattern, const std::vector<std::string>& parts,
   return true;
 }
 
+// RFC 9110, section 12.4.2: a weight of zero is a no.
+bool is_refused(std::string_view weight) {
+  weight = trim(weight);
+  return (weight.starts_with("q=") || weight.starts_with("Q=")) &&
+         weight.substr(2).find_first_not_of("0.") == weight.npos;
+}
+
 bool takes_gzip(const WebRequest& request) {
-  return http::find_header(request.headers, "Accept-Encoding").find("gzip") != std::string_view::npos;
+  for (const std::string_view each : split(http::find_header(request.headers, "Accept-Encoding"), ',')) {
+    const std::vector<std::string_view> parts = split(each, ';');
+    if (lower_case(trim(parts.front())) == "gzip") return parts.size() == 1 || !is_refused(parts[1]);
+  }
+  return false;
+}
+
+// Of bytes that differ (RFC 9110, section 8.8.3.3).
+std::string etag_of_packed(std::string_view etag) {
+  return fmt::format("{}-gzip\"", etag.substr(0, etag.size() - 1));
 }
 
 }  // namespace
@@ -227,9 +243,10 @@ Result<Search> Site::search_asked(const Call& call) {
 Site::Reply Site::index(const Call& call) {
   MIST_TRY(const std::shared_ptr<const IndexText> text, index_.now());
   const bool packed = takes_gzip(call.request);
-  WebAnswer answer{.content_type = "application/json",
-                   .headers = {{"ETag", text->etag}, {"Vary", "Accept-Encoding"}},
-                   .shared = std::shared_ptr<const std::string>(text, packed ? &text->packed : &text->plain)};
+  WebAnswer answer{
+      .content_type = "application/json",
+      .headers = {{"ETag", packed ? etag_of_packed(text->etag) : text->etag}, {"Vary", "Accept-Encoding"}},
+      .shared = std::shared_ptr<const std::string>(text, packed ? &text->packed : &text->plain)};
   if (packed) answer.headers.push_back({"Content-Encoding", "gzip"});
   return answer;
 }

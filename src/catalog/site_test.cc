@@ -689,6 +689,20 @@ TEST_P(SiteTest, TheIndexMayComePacked) {
   const WebAnswer packed = ask("GET", "/api/v1/index", {.headers = {{"Accept-Encoding", "br, gzip"}}});
   EXPECT_EQ(http::find_header(packed.headers, "Content-Encoding"), "gzip");
   EXPECT_EQ(*encoding::gunzip(packed.content(), 1 << 20), plain.content());
+  const auto etag = [](const WebAnswer& answer) {
+    return std::string(http::find_header(answer.headers, "ETag"));
+  };
+  EXPECT_NE(etag(plain), etag(packed)) << "their bytes differ";
+  EXPECT_EQ(
+      ask("GET", "/api/v1/index", {.headers = {{"Accept-Encoding", "gzip"}, {"If-None-Match", etag(packed)}}})
+          .status,
+      304);
+  for (const auto& [accepted, encoding] :
+       {std::pair("GZIP;q=0.5", "gzip"), std::pair("br;q=0, gzip ; q=1.0", "gzip"), std::pair("gzip;q=0", ""),
+        std::pair("gzip; q=0.000, br", ""), std::pair("xgzipx", ""), std::pair("*", "")}) {
+    const WebAnswer answer = ask("GET", "/api/v1/index", {.headers = {{"Accept-Encoding", accepted}}});
+    EXPECT_EQ(http::find_header(answer.headers, "Content-Encoding"), encoding) << accepted;
+  }
   const Value kubes = *json_of(plain).find("kubes");
   ASSERT_EQ(kubes.size(), 1U);
   const std::string digest(kubes.as_array()[0].string_at("digest"));
@@ -751,6 +765,9 @@ TEST_P(SiteTest, TheDescriptionNamesEveryOperation) {
   std::size_t operations = 0;
   for (const auto& [path, item] : document.find("paths")->as_object()) operations += item.size();
   EXPECT_EQ(operations, endpoints().size());
+  EXPECT_NE(document.at_path({"paths", "/api/v1/packages/{name}/versions/{version}/preview", "get",
+                              "responses", "202", "content"}),
+            nullptr);
   // Each reference leads somewhere.
   const std::string text = encoding::to_json(document);
   constexpr std::string_view kReference = "#/components/schemas/";

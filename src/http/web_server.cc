@@ -1,5 +1,6 @@
 #include "http/web_server.h"
 
+#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -15,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/text.h"
 #include "http/listening.h"
 
 namespace mist::http {
@@ -26,6 +28,25 @@ using asio::ip::tcp;
 using BeastField = beast::http::field;
 
 std::string_view view_of(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+struct Target {
+  std::string_view authority = {};  // empty: the request's Host says it
+  std::string_view path = {};       // with the query
+};
+
+// nullopt: neither a path nor an absolute URL (RFC 9112, sections 3.2.1 and 3.2.2).
+std::optional<Target> target_of(std::string_view text) {
+  if (text.starts_with('/')) return Target{.path = text};
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (lower_case(text.substr(0, scheme.size())) != scheme) continue;
+    text.remove_prefix(scheme.size());
+    const std::size_t end = std::min(text.find_first_of("/?"), text.size());
+    const std::string_view authority = text.substr(0, end);
+    if (authority.empty() || authority.find('@') != authority.npos) return std::nullopt;
+    return Target{.authority = authority, .path = text.substr(end)};
+  }
+  return std::nullopt;
+}
 
 // Why nobody can be sure where this request ends, or what it is about; empty: it is well formed.
 std::string_view objection(const beast::http::request<beast::http::string_body>& request) {
@@ -47,7 +68,7 @@ std::string_view objection(const beast::http::request<beast::http::string_body>&
     if (count(BeastField::content_length) > 0) return "Content-Length beside Transfer-Encoding";
   }
   const std::string_view target = view_of(request.target());
-  if (!target.starts_with('/')) return "the target must be a path";
+  if (!target_of(target)) return "the target must be a path, or an http URL without a user";
   for (const char c : target)
     if (static_cast<unsigned char>(c) <= ' ' || static_cast<unsigned char>(c) >= 0x7f || c == '#')
       return "the target must be escaped";
@@ -166,17 +187,21 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
 
   WebRequest head() const {
     const auto& message = parser_->get();
-    const std::string_view target = view_of(message.target());
-    const auto question = target.find('?');
+    const Target target = target_of(view_of(message.target())).value_or(Target());
+    const auto question = std::min(target.path.find('?'), target.path.size());
+    const std::string_view path = target.path.substr(0, question);
     WebRequest request{.method = std::string(view_of(message.method_string())),
-                       .path = std::string(target.substr(0, question)),
-                       .query = question == target.npos ? "" : std::string(target.substr(question + 1)),
+                       .path = std::string(path.empty() ? "/" : path),
+                       .query = std::string(target.path.substr(std::min(question + 1, target.path.size()))),
                        .headers = {},
                        .body = {},
                        .peer = peer_};
     for (const auto& field : message)
-      request.headers.push_back(
-          {std::string(view_of(field.name_string())), std::string(view_of(field.value()))});
+      // An absolute target's authority stands in place of Host (RFC 9112, section 3.2.2).
+      if (target.authority.empty() || field.name() != BeastField::host)
+        request.headers.push_back(
+            {std::string(view_of(field.name_string())), std::string(view_of(field.value()))});
+    if (!target.authority.empty()) request.headers.push_back({"Host", std::string(target.authority)});
     return request;
   }
 
@@ -201,8 +226,8 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
     response_.version(parser_->get().version() == 10 ? 10 : 11);
     response_.result(static_cast<unsigned>(answer.status));
     response_.keep_alive(keep_alive && !server_.draining_);
-    // 304 speaks of a body that it doesn't have (RFC 9110, section 15.4.5).
-    if (answer.status != 304) {
+    // 304 speaks of a body that it doesn't have (RFC 9110, section 15.4.5), 204 of none (section 8.6).
+    if (answer.status != 304 && answer.status != 204) {
       response_.set(BeastField::content_type, answer.content_type);
       response_.content_length(is_head && answer.length ? *answer.length : answer.content().size());
     }

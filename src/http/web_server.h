@@ -25,9 +25,9 @@ namespace mist::http {
 
 struct WebRequest {
   std::string method = {};
-  std::string path = {};   ///< escaped, as it came; begins with '/'
+  std::string path = {};   ///< escaped, as it came; begins with '/'. Of an absolute target without its host
   std::string query = {};  ///< escaped, without the '?'
-  Headers headers = {};    ///< without trailers, which are read and dropped
+  Headers headers = {};    ///< without trailers, which are read and dropped. Host is an absolute target's
   std::string body = {};
   std::string peer = {};  ///< IP address of the other end of the connection
 };

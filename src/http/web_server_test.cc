@@ -83,6 +83,32 @@ TEST(WebServer, TrailersAreNoHeaders) {
             Not(HasSubstr("X-Other")), HasSubstr("|Connection=close")));
 }
 
+TEST(WebServer, TheHostOfAnAbsoluteTargetStandsInPlaceOfHost) {
+  const auto server = web_server({}, [](const WebRequest& request) {
+    std::string body = request.path + " [" + request.query + "]";
+    for (const Header& header : request.headers) body += " " + header.name + "=" + header.value;
+    return WebAnswer{.body = body};
+  });
+  const auto answer = [&](const std::string& target) {
+    return answer_to(*server, "GET " + target + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  };
+  EXPECT_THAT(answer("http://other:80/a/b?q=1?"),
+              HasSubstr("\r\n\r\n/a/b [q=1?] Connection=close Host=other:80"));
+  EXPECT_THAT(answer("HTTPS://other?q=/"), HasSubstr("\r\n\r\n/ [q=/] Connection=close Host=other"));
+  EXPECT_THAT(answer("http://other"), HasSubstr("\r\n\r\n/ [] Connection=close Host=other"));
+  EXPECT_THAT(answer("/a?"), HasSubstr("\r\n\r\n/a [] Host=h Connection=close"));
+}
+
+TEST(WebServer, AnAnswerWithoutContentHasNoLength) {
+  const auto server = web_server({}, [](const WebRequest&) { return WebAnswer{.status = 204}; });
+  const std::string answers = answer_to(*server,
+                                        "DELETE /a HTTP/1.1\r\nHost: h\r\n\r\n"
+                                        "DELETE /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(answers, AllOf(StartsWith("HTTP/1.1 204 "), Not(HasSubstr("Content-")),
+                             Not(HasSubstr("Transfer-Encoding"))));
+  EXPECT_NE(answers.find("HTTP/1.1 204 ", 1), answers.npos) << "the connection was kept";
+}
+
 TEST(WebServer, KeepsAConnectionForRequestsThatComeAtOnce) {
   const auto server = web_server();
   EXPECT_THAT(answer_to(*server,
@@ -110,7 +136,11 @@ TEST(WebServer, RefusesRequestsWhoseEndIsUnclear) {
       "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
       "GET / HTTP/1.1\r\n\r\n",
       "GET / HTTP/1.1\r\nHost: h\r\nHost: i\r\n\r\n",
-      "GET http://other/ HTTP/1.1\r\nHost: h\r\n\r\n",
+      "GET http://other/ HTTP/1.1\r\n\r\n",
+      "GET http:///a HTTP/1.1\r\nHost: h\r\n\r\n",
+      "GET http://me@other/ HTTP/1.1\r\nHost: h\r\n\r\n",
+      "GET ftp://h/ HTTP/1.1\r\nHost: h\r\n\r\n",
+      "GET h/a HTTP/1.1\r\nHost: h\r\n\r\n",
       "CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n",
       "GET /\x01 HTTP/1.1\r\nHost: h\r\n\r\n",
       "GET / HTTP/2.0\r\nHost: h\r\n\r\n",
