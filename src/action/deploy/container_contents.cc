@@ -8,6 +8,7 @@
 #include "apply/plan/test_objects.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "kube/api_down.h"
 #include "kube/api_failure.h"
 #include "kube/definitions.h"
 
@@ -45,6 +46,8 @@ bool is_looked_at(const kube::ResourceInfo& resource) {
 
 // Owners refer to each other in chains; longer ones than this are none that anybody made on purpose.
 constexpr int kLongestChain = 10;
+// Each owner that isn't data itself costs a GET.
+constexpr int kMostOwners = 200;
 
 // Why an object stays, whatever is to become of its container; empty: it may go. The record of another
 // release is as much that release's as any of its objects.
@@ -111,6 +114,7 @@ void ContainerView::add(const apply::Owner& id, const kube::ResourceInfo& resour
 bool ContainerView::is_tied(const std::string& uid, const Going& going, int depth) const {
   if (going.uids.contains(uid)) return true;
   if (going.freed.contains(uid)) return false;
+  if (absent_.contains(uid) || unread_.contains(uid)) return true;
   const auto found = items_.find(uid);
   if (found == items_.end() || depth > kLongestChain) return false;
   // The garbage collector takes what has lost all its owners. One that isn't known here stays.
@@ -179,11 +183,60 @@ std::map<std::string, std::vector<std::string>> ContainerView::claims_with_owner
   return result;
 }
 
-// Looks up the owners, of any kind, between the kept objects and an object that goes. An owner that can't be
-// read stays unknown, as before.
-void ContainerView::add_owners_of_kept(const Environment& environment, const apply::Owner& id,
-                                       const Context& context) {
-  constexpr std::size_t kMostOwners = 200;
+std::string ContainerView::unread_owner(const Item& item, const Going& going, int depth) const {
+  for (const Owner& owner : item.owners) {
+    const auto unread = unread_.find(owner.uid);
+    if (unread != unread_.end() && !going.uids.contains(owner.uid)) return unread->second;
+    const auto known = items_.find(owner.uid);
+    if (known == items_.end() || depth >= kLongestChain) continue;
+    if (std::string words = unread_owner(known->second, going, depth + 1); !words.empty()) return words;
+  }
+  return {};
+}
+
+std::string ContainerView::kept_by_unread_owners(const Going& going) const {
+  for (const std::string& uid : kept_and_owned_) {
+    const Item& item = items_.at(uid);
+    if (item.terminating || going.uids.contains(uid) || !is_tied(uid, going, 0)) continue;
+    if (const std::string owner = unread_owner(item, going, 0); !owner.empty())
+      return fmt::format("{}, which {} and has as its owner {}", item.display, item.stays, owner);
+  }
+  return {};
+}
+
+// True: it is there, and was added.
+Result<bool> ContainerView::add_owner(const Environment& environment, const apply::Owner& id,
+                                      const Owner& owner, const std::string& ns, const Context& context) {
+  const auto unread = [&](const std::string& why) {
+    unread_.emplace(owner.uid,
+                    fmt::format("{} {}, which can't be read ({})", owner.kind.kind, owner.name, why));
+    return false;
+  };
+  if (owners_asked_ >= kMostOwners) return unread(fmt::format("there are more than {}", kMostOwners));
+  ++owners_asked_;
+  const auto resource = environment.client.resource_for(owner.kind, owner.version, context);
+  if (!resource.ok() && kube::is_api_down(resource.error())) return unread(reason_of(resource.error()));
+  // The garbage collector leaves alone what has an owner of a kind that isn't served.
+  if (!resource.ok() && resource.error().kind == ErrorKind::NotFound) return false;
+  if (!resource.ok()) return Error(resource.error());
+  const auto there =
+      environment.client.get({*resource, resource->namespaced ? ns : std::string(), owner.name}, context);
+  if (there.ok() && there->string_at({"metadata", "uid"}) == owner.uid) {
+    add(id, *resource, *there);
+    return true;
+  }
+  if (there.ok() || kube::is_absent(there.error()))
+    absent_.insert(owner.uid);
+  else if (there.error().kind == ErrorKind::Forbidden)
+    return unread(reason_of(there.error()));
+  else if (there.error().kind != ErrorKind::NotFound)
+    return Error(there.error());
+  return false;
+}
+
+// Looks up the owners, of any kind, between the kept objects and an object that goes.
+Status ContainerView::add_owners_of_kept(const Environment& environment, const apply::Owner& id,
+                                         const Context& context) {
   std::vector<std::string> next = kept_and_owned_;
   std::set<std::string> asked;
   for (int depth = 0; depth < kLongestChain && !next.empty(); ++depth) {
@@ -192,22 +245,17 @@ void ContainerView::add_owners_of_kept(const Environment& environment, const app
       const std::vector<Owner> owners = items_.at(uid).owners;
       const std::string ns = items_.at(uid).ns;
       for (const Owner& owner : owners) {
-        if (items_.contains(owner.uid)) {
-          if (asked.insert(owner.uid).second) found.push_back(owner.uid);
-          continue;
+        if (!asked.insert(owner.uid).second) continue;
+        bool there = items_.contains(owner.uid);
+        if (!there) {
+          MIST_TRY(there, add_owner(environment, id, owner, ns, context));
         }
-        if (asked.size() >= kMostOwners || !asked.insert(owner.uid).second) continue;
-        const auto resource = environment.client.resource_for(owner.kind, owner.version, context);
-        if (!resource.ok()) continue;
-        const auto there = environment.client.get(
-            {*resource, resource->namespaced ? ns : std::string(), owner.name}, context);
-        if (!there.ok() || there->string_at({"metadata", "uid"}) != owner.uid) continue;
-        add(id, *resource, *there);
-        found.push_back(owner.uid);
+        if (there) found.push_back(owner.uid);
       }
     }
     next = std::move(found);
   }
+  return {};
 }
 
 Result<ContainerView> ContainerView::of_data(const Environment& environment, const apply::Owner& id,
@@ -218,14 +266,20 @@ Result<ContainerView> ContainerView::of_data(const Environment& environment, con
        {{"", "v1", "ConfigMap"}, "configmaps", true, {}}}};
   std::mutex mutex;
   ContainerView view;  // guarded by mutex
-  MIST_TRY_VOID(parallel_for(kData.size(), kData.size(), [&](std::size_t i) -> Status {
+  Status looked = parallel_for(kData.size(), kData.size(), [&](std::size_t i) -> Status {
     const auto list = environment.client.list(kData[i], {.ns = ns, .metadata_only = true}, context);
-    if (!list.ok()) return context.check();
+    const bool may_not =
+        !list.ok() && (list.error().kind == ErrorKind::Forbidden || list.error().kind == ErrorKind::NotFound);
+    if (may_not) return {};
+    if (!list.ok()) return Error(list.error());
     const std::scoped_lock lock(mutex);
     for (const Value& item : list->items) view.add(id, kData[i], item);
     return {};
-  }));
-  view.add_owners_of_kept(environment, id, context);
+  });
+  if (looked.ok()) looked = view.add_owners_of_kept(environment, id, context);
+  if (!looked.ok())
+    return std::move(looked).error().with_frame(
+        "while looking which kept data has its only owner among what goes");
   return view;
 }
 

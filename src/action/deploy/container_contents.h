@@ -44,8 +44,8 @@ class ContainerView {
   static Result<ContainerView> of_definition(const Environment& environment, const apply::Owner& id,
                                              const std::string& name, const Context& context);
 
-  /// The claims, Secrets and ConfigMaps of a namespace ("": of all), as far as they can be listed, and the
-  /// owners of those that stay. For owners_of_kept() and claims_with_owners().
+  /// The claims, Secrets and ConfigMaps of a namespace ("": of all), of the kinds that the user may list, and
+  /// the owners of those that stay. For owners_of_kept() and claims_with_owners().
   static Result<ContainerView> of_data(const Environment& environment, const apply::Owner& id,
                                        const std::string& ns, const Context& context);
 
@@ -58,6 +58,9 @@ class ContainerView {
   /// By the uid of an owner, direct or not: what stays, in words, and would lose its last owner, so that the
   /// garbage collector would take it.
   std::map<std::string, std::string> owners_of_kept(const Going& going) const;
+  /// What stays and may lose its last owner in the same way, by way of an owner that couldn't be read; in
+  /// words, with that owner. Empty: nothing.
+  std::string kept_by_unread_owners(const Going& going) const;
   /// By the uid of an owner that goes: the claims that the garbage collector takes along with it.
   std::map<std::string, std::vector<std::string>> claims_with_owners(const Going& going) const;
 
@@ -88,12 +91,19 @@ class ContainerView {
   void add(const apply::Owner& id, const kube::ResourceInfo& resource, const encoding::Value& object);
   bool is_tied(const std::string& uid, const Going& going, int depth) const;
   bool is_garbage(const Item& item) const;
-  void add_owners_of_kept(const Environment& environment, const apply::Owner& id, const Context& context);
+  Result<bool> add_owner(const Environment& environment, const apply::Owner& id, const Owner& owner,
+                         const std::string& ns, const Context& context);
+  Status add_owners_of_kept(const Environment& environment, const apply::Owner& id, const Context& context);
+  std::string unread_owner(const Item& item, const Going& going, int depth) const;
   void note_ancestors(const Item& item, const std::string& words, std::map<std::string, std::string>& result,
                       int depth) const;
 
   std::map<std::string, Item> items_;        // by uid
   std::vector<std::string> kept_and_owned_;  // uids
+  // Of the owners of what is kept, by uid: those that are gone, and, in words, those that couldn't be read.
+  std::set<std::string> absent_;
+  std::map<std::string, std::string> unread_;
+  int owners_asked_ = 0;
   std::set<apimachinery::GroupKind> kinds_;  // all there are of these were added
   std::vector<Unreadable> unreadable_;
   apimachinery::GroupKind defined_;

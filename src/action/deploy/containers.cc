@@ -299,16 +299,21 @@ Result<std::string> Containers::owning_what_is_kept(const Environment& environme
   if (action.uid.empty()) return std::string();
   // Objects without a namespace may own some of any. A cluster's own kinds do so only by hand, and of all
   // namespaces few may list all data: of those, and then, the namespaces count in which the release is.
+  const bool custom = !apimachinery::is_built_in_group(action.key.group_kind.group);
   std::set<std::string> namespaces{action.key.ns};
   if (action.key.ns.empty()) {
     namespaces = namespaces_;
-    if (!apimachinery::is_built_in_group(action.key.group_kind.group)) namespaces.insert(kEverywhere);
+    if (custom) namespaces.insert(kEverywhere);
   }
   for (const std::string& ns : namespaces) {
     MIST_TRY(const ContainerView* view, data_of(environment, ns, data, context));
     const std::map<std::string, std::string> kept = view->owners_of_kept(going);
     if (const auto by_it = kept.find(action.uid); by_it != kept.end())
       return would_go({by_it->second}) + " and has it as its owner";
+    // What operators make for their own kinds is owned in chains.
+    if (!custom) continue;
+    if (const std::string unread = view->kept_by_unread_owners(going); !unread.empty())
+      return "with it may go " + unread;
   }
   return std::string();
 }

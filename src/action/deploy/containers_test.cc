@@ -279,6 +279,94 @@ TEST_F(ContainersTest, TheLastOwnerOfWhatIsKeptStaysThoughTheReleaseDoesNotKnowI
   EXPECT_FALSE(cluster.has("ConfigMap", "default", "owner"));
 }
 
+std::optional<Error> unavailable(const testing::FakeCall& call, std::string_view verb,
+                                 std::string_view kind) {
+  if (call.verb != verb || call.key.group_kind.kind != kind) return std::nullopt;
+  return error(ErrorKind::Retryable, "cannot {} {}", verb, kind).with_because("etcd has no leader");
+}
+
+// Nobody knows then whether it owns something that is kept.
+TEST_F(ContainersTest, NothingIsDeletedWhileTheServerDoesNotListData) {
+  const std::string owner = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}\n";
+  ASSERT_TRUE(install_now(text({kBase, owner})).ok());
+  cluster.put(
+      owned("PersistentVolumeClaim", "default", *cluster.find("ConfigMap", "default", "owner"), kKeep));
+  cluster.set_before(
+      [](const testing::FakeCall& call) { return unavailable(call, "list", "PersistentVolumeClaim"); });
+  const auto failed = upgrade_now(std::string(kBase));
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().to_line(), HasSubstr("etcd has no leader"));
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "owner"));
+}
+
+TEST_F(ContainersTest, DataThatTheUserMayNotListKeepsNothing) {
+  const std::string owner = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}\n";
+  ASSERT_TRUE(install_now(text({kBase, owner})).ok());
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "list" || call.key.group_kind.kind != "PersistentVolumeClaim") return std::nullopt;
+    return error(ErrorKind::Forbidden, "cannot list PersistentVolumeClaims");
+  });
+  ASSERT_TRUE(upgrade_now(std::string(kBase)).ok());
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "owner"));
+}
+
+TEST_F(ContainersTest, AnOwnerThatIsGoneKeepsNothingAlive) {
+  const std::string owner = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}\n";
+  ASSERT_TRUE(install_now(text({kBase, owner})).ok());
+  put(fmt::format(
+      "{{apiVersion: v1, kind: Secret, metadata: {{name: data, namespace: default, ownerReferences: "
+      "[{{apiVersion: v1, kind: ConfigMap, name: owner, uid: {}}}, "
+      "{{apiVersion: v1, kind: Service, name: gone, uid: 0-0}}], {}}}}}",
+      cluster.find("ConfigMap", "default", "owner")->string_at({"metadata", "uid"}), kKeep));
+  const auto report = upgrade_now(std::string(kBase));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(removal(report->plan.removals, "ConfigMap").reason,
+              HasSubstr("with it would go Secret default/data"));
+}
+
+// As an operator makes it: a database owns its Service, and that owns the kept data.
+class OwnersChainTest : public ContainersTest {
+ protected:
+  void SetUp() override {
+    cluster.register_kind(
+        {{"example.com", "v1", "Database"}, "databases", true, {"get", "list", "patch", "delete"}});
+    ASSERT_TRUE(install_now(text({kBase, kDatabase})).ok());
+    const auto database = cluster.find("Database.example.com", "default", "db");
+    ASSERT_TRUE(database.has_value());
+    const auto middle = put(fmt::format(
+        "{{apiVersion: v1, kind: Service, metadata: {{name: middle, namespace: default, ownerReferences: "
+        "[{{apiVersion: example.com/v1, kind: Database, name: db, uid: {}}}]}}}}",
+        database->string_at({"metadata", "uid"})));
+    put(fmt::format(
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: data, namespace: default, ownerReferences: "
+        "[{{apiVersion: v1, kind: Service, name: middle, uid: {}}}], {}}}}}",
+        middle.string_at({"metadata", "uid"}), kKeep));
+  }
+  static constexpr std::string_view kDatabase =
+      "---\n{apiVersion: example.com/v1, kind: Database, metadata: {name: db}, spec: {}}\n";
+};
+
+TEST_F(OwnersChainTest, NothingIsDeletedWhileTheServerDoesNotAnswerForAnOwner) {
+  cluster.set_before([](const testing::FakeCall& call) { return unavailable(call, "get", "Service"); });
+  const auto failed = upgrade_now(std::string(kBase));
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().to_line(), HasSubstr("etcd has no leader"));
+  EXPECT_TRUE(cluster.has("Database.example.com", "default", "db"));
+}
+
+TEST_F(OwnersChainTest, WhatMayOwnAnUnreadableOwnerOfKeptDataStays) {
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "get" || call.key.group_kind.kind != "Service") return std::nullopt;
+    return error(ErrorKind::Forbidden, "cannot get Service").with_because("you may not");
+  });
+  const auto report = upgrade_now(std::string(kBase));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(removal(report->plan.removals, "Database").reason,
+              AllOf(HasSubstr("with it may go Secret default/data, which carries the annotation"),
+                    HasSubstr("Service middle, which can't be read (you may not)")));
+  EXPECT_TRUE(cluster.has("Database.example.com", "default", "db"));
+}
+
 // Between both may be anything, and the release need not know it.
 TEST_F(ContainersTest, AnOwnerStaysForWhatIsKeptAtTheEndOfAChain) {
   const std::string owner = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}\n";
