@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <map>
+#include <mutex>
+#include <thread>
 
 #include "apply/execute/execute.h"
 #include "apply/marks.h"
+#include "apply/wait/object_waits.h"
 #include "testing/plan_of.h"
 
 namespace mist::apply {
@@ -256,6 +260,87 @@ TEST_F(EdgeWaitTest, OutsideObjectsAreWaitedForByWatch) {
   cluster.drop({{"", "ConfigMap"}, "default", "old"});
   EXPECT_TRUE(run.get().ok());
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "c"));
+}
+
+// Waits until ConfigMaps are gone, and what becomes of that.
+class AbsenceWaits {
+ public:
+  explicit AbsenceWaits(FakeCluster& cluster)
+      : resource_(*cluster.resource_for({"", "ConfigMap"}, "v1", Context())),
+        waits_(cluster, kId,
+               {.changed =
+                    [this](std::size_t id, const std::string& detail) {
+                      const std::scoped_lock lock(mutex_);
+                      details_[id] = detail;
+                    },
+                .ended =
+                    [this](std::size_t id, const WaitEnd& end) {
+                      const std::scoped_lock lock(mutex_);
+                      ended_.emplace(id, end.how);
+                    }},
+               Context()) {}
+
+  void begin(std::size_t id, std::string name) {
+    ObjectWait wait{.key = {{"", "ConfigMap"}, "default", std::move(name)},
+                    .resource = resource_,
+                    .judge =
+                        [](const Value* live) {
+                          return live == nullptr ? Readiness{}
+                                                 : Readiness{Health::InProgress,
+                                                             std::string(live->string_at({"data", "is"}))};
+                        },
+                    .ours = false,
+                    .asks_pods = false,
+                    .limit = std::chrono::minutes(1)};
+    std::vector<std::pair<ObjectWaits::Id, ObjectWait>> one;
+    one.emplace_back(id, std::move(wait));
+    waits_.begin(std::move(one));
+  }
+  std::string detail(std::size_t id) {
+    const std::scoped_lock lock(mutex_);
+    return details_[id];
+  }
+  std::optional<WaitEnd::How> end(std::size_t id) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = ended_.find(id);
+    return found == ended_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  const kube::ResourceInfo resource_;
+  std::mutex mutex_;
+  std::map<std::size_t, std::string> details_;
+  std::map<std::size_t, WaitEnd::How> ended_;
+  ObjectWaits waits_;  // last: it calls the functions above
+};
+
+// The watch that goes on when a second wait begins asked for the first one's object alone.
+TEST_F(EdgeWaitTest, AnAbsenceIsJudgedByAListingThatAskedForTheObject) {
+  const auto put = [&](std::string_view name, std::string_view is) {
+    cluster.put(*encoding::parse_yaml(fmt::format(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}, namespace: default}}, data: {{is: {}}}}}",
+        name, is)));
+  };
+  put("x", "there");
+  put("y", "there");
+  AbsenceWaits waits(cluster);
+  waits.begin(0, "x");
+  until([&] { return waits.detail(0) == "there"; });
+  put("x", "changed");
+  until([&] { return waits.detail(0) == "changed"; });  // the listing has ended
+  waits.begin(1, "y");
+  until([&] { return waits.end(1) || waits.detail(1) == "there"; });
+  EXPECT_FALSE(waits.end(1)) << "y is there";
+  cluster.drop({{"", "ConfigMap"}, "default", "y"});
+  until([&] { return waits.end(1).has_value(); });
+  EXPECT_EQ(waits.end(1), WaitEnd::How::Met);
+  // What isn't there when somebody begins to wait is asked for again too.
+  waits.begin(2, "z");
+  until([&] { return waits.end(2).has_value(); });
+  EXPECT_EQ(waits.end(2), WaitEnd::How::Met);
+  cluster.drop({{"", "ConfigMap"}, "default", "x"});
+  until([&] { return waits.end(0).has_value(); });
+  EXPECT_EQ(waits.end(0), WaitEnd::How::Met);
 }
 
 TEST_F(EdgeWaitTest, AMissingOptionalOutsideObjectIsNotWaitedFor) {

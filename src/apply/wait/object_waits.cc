@@ -59,7 +59,10 @@ class ObjectWaits::Impl {
       for (auto& [id, wait] : waits) {
         Group& group = groups_[{wait.key.group_kind, wait.key.ns, wait.ours}];
         const auto deadline = context_.with_timeout(wait.limit).deadline();
-        group.pending.push_back({id, std::move(wait), deadline.value_or(SteadyTime::max())});
+        group.pending.push_back({.id = id,
+                                 .wait = std::move(wait),
+                                 .deadline = deadline.value_or(SteadyTime::max()),
+                                 .joined = group.listing});
         if (group.running)
           join(group, ended);
         else
@@ -82,6 +85,7 @@ class ObjectWaits::Impl {
     Id id = 0;
     ObjectWait wait;
     SteadyTime deadline;
+    int joined = 0;  // the listing that had begun by then: it may not have asked for this object
     std::string state = "nothing was seen of it";  // what it was like at last
     Value live = {};
     PodTrouble trouble = {};  // of its Pods
@@ -101,7 +105,8 @@ class ObjectWaits::Impl {
     kube::ResourceInfo resource;
     std::vector<Pending> pending;
     std::map<ObjectKey, Value> seen;  // of this watch
-    bool listed = false;              // what isn't in `seen` isn't there
+    int listing = 0;                  // counts them, from 1
+    bool listed = false;              // what it asked for and isn't in `seen` isn't there
     bool running = false;
     std::string only;  // the one name that the watch asks for; empty: all
     std::stop_source stop;
@@ -117,9 +122,17 @@ class ObjectWaits::Impl {
   void join(Group& group, std::vector<Ended>& ended) {
     const ObjectKey key = group.pending.back().wait.key;
     const bool may_be_gone = group.pending.back().wait.removal_delay.has_value();
+    const bool may_be_absent = !group.pending.back().wait.ours && !group.seen.contains(key);
     look(group, key, ended);
     // Look at more, or again: what was deleted before this is listed no more.
-    if (may_be_gone || (!group.only.empty() && group.only != key.name)) group.stop.request_stop();
+    if (may_be_gone || may_be_absent || (!group.only.empty() && group.only != key.name))
+      group.stop.request_stop();
+  }
+
+  // Whether an object that wasn't seen isn't there: by a listing that began after somebody waited for it. An
+  // earlier one may have asked for another name, or be older than the object.
+  static bool knows_absence(const Group& group, const Pending& pending) {
+    return group.listed && pending.joined < group.listing;
   }
 
   // A thread of its own for each group, while somebody waits.
@@ -132,6 +145,7 @@ class ObjectWaits::Impl {
         const std::scoped_lock lock(mutex_);
         group.seen.clear();
         group.listed = false;
+        ++group.listing;
         if (group.pending.empty()) {
           group.running = false;
           return;
@@ -221,8 +235,9 @@ class ObjectWaits::Impl {
       look(group, key, ended);
     }
     group.seen.erase(key);
-    for (const Pending& pending : group.pending) {
+    for (Pending& pending : group.pending) {
       if (pending.wait.key != key) continue;
+      pending.joined = 0;  // this watch tells of it
       if (event.object.find("status") == nullptr && is_gone(group, pending))
         gone.push_back(gone_job_of(pending));
       else if (pending.wait.ours)
@@ -233,7 +248,8 @@ class ObjectWaits::Impl {
 
   // A Job that is waited for and that removed itself before it was seen. Under the lock.
   static bool is_gone(const Group& group, const Pending& pending) {
-    return pending.wait.removal_delay && group.listed && !group.seen.contains(pending.wait.key);
+    return pending.wait.removal_delay && knows_absence(group, pending) &&
+           !group.seen.contains(pending.wait.key);
   }
 
   bool end_gone(Group& group, const GoneJob& job, std::vector<Ended>& ended) {
@@ -284,7 +300,7 @@ class ObjectWaits::Impl {
     const Value* const live = seen == group.seen.end() ? nullptr : &seen->second;
     std::erase_if(group.pending, [&](Pending& pending) {
       if (pending.wait.key != key) return false;
-      if (live == nullptr && (!group.listed || pending.wait.ours)) return false;
+      if (live == nullptr && (!knows_absence(group, pending) || pending.wait.ours)) return false;
       if (live != nullptr && older(live->string_at({"metadata", "resourceVersion"}), pending.wait.version))
         return false;
       if (live != nullptr) pending.live = *live;
