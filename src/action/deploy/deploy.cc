@@ -141,7 +141,8 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
   if (Status agreed = refuse_conflicts(*seen); !agreed) return {std::move(agreed).error()};
   if (options.dry_run == DryRun::Server) {
     const bool force = seen->options.allowed.force_conflicts;
-    if (Status checked = dry_run_on_server(environment, seen->plan, force, context); !checked)
+    const std::string missing = seen->namespace_missing ? id.ns : std::string();
+    if (Status checked = dry_run_on_server(environment, seen->plan, missing, force, context); !checked)
       return {with_line(seen->rendered, std::move(checked).error())};
   }
   if (options.dry_run != DryRun::No) return {report_of(*std::move(seen))};

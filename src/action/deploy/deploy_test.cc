@@ -14,6 +14,7 @@
 #include "apply/marks.h"
 #include "base/diagnosis.h"
 #include "encoding/yaml.h"
+#include "testing/api_refusal.h"
 #include "testing/laptop_clock.h"
 #include "testing/recorded_events.h"
 #include "testing/release_world.h"
@@ -552,6 +553,36 @@ TEST_F(DeployTest, WhatTakesTimeAtAFarClusterIsNamed) {
                                      "recording revision v0", "applying 2 objects", "recording the outcome"));
   ASSERT_TRUE(status(world, id, Context()).ok());
   EXPECT_THAT(seen.activities, ::testing::ElementsAre("reading release default/web", "reading the cluster"));
+}
+
+TEST_F(DeployTest, AServersDryRunLeavesOutWhatIsInANamespaceToBeCreated) {
+  id = {"shop", "web"};
+  testing::RecordedEvents seen;
+  const Environment world{cluster, clock, random, seen, "tester"};
+  const Intent intent = install_intent(rendering(std::string(testing::kTwoConfigMaps)));
+  const auto report =
+      deploy(world, id, intent, {.dry_run = DryRun::Server, .create_namespace = true}, Context());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->plan.count(apply::ActionKind::Create), 2u);
+  EXPECT_TRUE(seen.has("ConfigMap shop/one was not checked by the server: its namespace does not exist yet"));
+  EXPECT_EQ(cluster.writes(), 0u);
+}
+
+TEST_F(DeployTest, AServersDryRunForgivesWhatTheWriteGetsOver) {
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || !call.dry_run || call.key.name != "one") return std::nullopt;
+    return testing::api_refusal(
+        ErrorKind::Invalid, "cannot apply",
+        "admission webhook \"a.b\" does not support dry run because the sideEffects field is not None");
+  });
+  testing::RecordedEvents seen;
+  const Environment world{cluster, clock, random, seen, "tester"};
+  const Intent intent = install_intent(rendering(std::string(testing::kTwoConfigMaps)));
+  const auto report = deploy(world, id, intent, {.dry_run = DryRun::Server}, Context());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_TRUE(
+      seen.has("ConfigMap default/one was not checked by the server: a webhook that looks at it "
+               "supports no dry runs"));
 }
 
 // Killed at each request in turn: the next run finishes, nothing is left over, nothing is written twice with

@@ -1,5 +1,6 @@
 #include "action/deploy/server_dry_run.h"
 
+#include <algorithm>
 #include <set>
 
 #include "apply/fields/field_place.h"
@@ -33,12 +34,56 @@ Result<std::string> why_not_final(kube::Client& client, const apply::Plan& plan,
   return why;
 }
 
+// Why the server isn't asked about a write; empty: it is.
+std::string why_not_asked(const apply::PlannedAction& action, const std::set<std::string>& new_namespaces,
+                          const std::set<apimachinery::GroupKind>& redefined) {
+  if (action.late) return "its kind does not exist yet";
+  if (new_namespaces.contains(action.key.ns)) return "its namespace does not exist yet";
+  if (redefined.contains(action.key.group_kind)) return "its definition changes with it";
+  // In place it can't be done, and a dry run doesn't delete what is in the way.
+  if (action.kind == apply::ActionKind::Replace) return "it is to be deleted and recreated";
+  return {};
+}
+
+// Why a refusal of the dry run says nothing of the write, as settle.cc has it; empty: it does.
+std::string why_no_answer(const apply::PlannedAction& action, const Error& refused) {
+  if (kube::is_without_dry_run(refused)) return "a webhook that looks at it supports no dry runs";
+  if (kube::is_lost_version(refused) || kube::is_narrow_version(refused))
+    return "the managers of its fields have to be moved to another version of its kind first";
+  const bool empties = std::ranges::any_of(action.differences, &apply::FieldDifference::empties);
+  if (empties && refused.kind == ErrorKind::Invalid) return "lists or maps in it have to be emptied first";
+  return {};
+}
+
+void warn_unchecked(const Environment& environment, const apply::PlannedAction& action,
+                    std::string_view why) {
+  environment.events.warn(fmt::format("{} was not checked by the server: {}", action.key.display(), why));
+}
+
+Result<encoding::Value> try_on_server(kube::Client& client, const apply::Plan& plan,
+                                      const apply::PlannedAction& action, bool force_conflicts,
+                                      const Context& context) {
+  kube::ApplyOptions options;
+  // Fields that are taken over first are no conflict then.
+  options.force = force_conflicts || action.transfer.has_value();
+  options.field_manager = plan.owner.manager;
+  options.dry_run = kube::DryRun::Server;
+  const kube::ObjectRef ref{action.resource, action.key.ns, action.key.name};
+  const encoding::Value object =
+      apply::with_version(plan.desired[action.desired].rendered, action.recorded.revision);
+  auto checked = client.apply(ref, object, options, context);
+  if (checked.ok() || !apply::is_about_our_label(checked.error())) return checked;
+  options.force = true;
+  return client.apply(ref, object, options, context);
+}
+
 }  // namespace
 
-Status dry_run_on_server(const Environment& environment, const apply::Plan& plan, bool force_conflicts,
-                         const Context& context) {
+Status dry_run_on_server(const Environment& environment, const apply::Plan& plan,
+                         const std::string& missing_namespace, bool force_conflicts, const Context& context) {
   const Activity activity(environment.events, "checking with the server");
   std::set<std::string> new_namespaces;
+  if (!missing_namespace.empty()) new_namespaces.insert(missing_namespace);
   for (const apply::PlannedAction& action : plan.writes) {
     if (action.key.group_kind == apimachinery::kNamespace && action.kind == apply::ActionKind::Create)
       new_namespaces.insert(action.key.name);
@@ -47,33 +92,19 @@ Status dry_run_on_server(const Environment& environment, const apply::Plan& plan
   return parallel_for(plan.writes.size(), 16, [&](std::size_t i) -> Status {
     const apply::PlannedAction& action = plan.writes[i];
     if (action.kind == apply::ActionKind::Unchanged) return {};
-    if (action.late || new_namespaces.contains(action.key.ns)) {
-      environment.events.warn(fmt::format("{} was not checked by the server: its {} does not exist yet",
-                                          action.key.display(), action.late ? "kind" : "namespace"));
+    std::string why = why_not_asked(action, new_namespaces, redefined);
+    if (!why.empty()) {
+      warn_unchecked(environment, action, why);
       return {};
     }
-    if (redefined.contains(action.key.group_kind)) {
-      environment.events.warn(fmt::format("{} was not checked by the server: its definition changes with it",
-                                          action.key.display()));
-      return {};
-    }
-    // In place it can't be done, and a dry run doesn't delete what is in the way.
-    if (action.kind == apply::ActionKind::Replace) {
-      environment.events.warn(fmt::format(
-          "{} was not checked by the server: it is to be deleted and recreated", action.key.display()));
-      return {};
-    }
-    kube::ApplyOptions apply_options;
-    // Fields that are taken over first are no conflict then.
-    apply_options.force = force_conflicts || action.transfer.has_value();
-    apply_options.field_manager = plan.owner.manager;
-    apply_options.dry_run = kube::DryRun::Server;
-    const release::RenderedObject& rendered = plan.desired[action.desired].rendered;
-    auto checked = environment.client.apply({action.resource, action.key.ns, action.key.name},
-                                            apply::with_version(rendered, action.recorded.revision),
-                                            apply_options, context);
+    auto checked = try_on_server(environment.client, plan, action, force_conflicts, context);
     if (checked.ok()) return {};
-    MIST_TRY(const std::string why, why_not_final(environment.client, plan, i, checked.error(), context));
+    why = why_no_answer(action, checked.error());
+    if (!why.empty()) {
+      warn_unchecked(environment, action, why);
+      return {};
+    }
+    MIST_TRY(why, why_not_final(environment.client, plan, i, checked.error(), context));
     if (!why.empty()) {
       environment.events.warn(fmt::format(
           "{} is refused by the server as things are ({}); {}, so the server decides when its turn comes",
@@ -82,7 +113,7 @@ Status dry_run_on_server(const Environment& environment, const apply::Plan& plan
     }
     Error failure = std::move(checked).error().with_frame(
         fmt::format("while the server checked {}", action.key.display()));
-    return apply::at_refused_field(std::move(failure), rendered);
+    return apply::at_refused_field(std::move(failure), plan.desired[action.desired].rendered);
   });
 }
 

@@ -8,8 +8,9 @@
 namespace mist::action {
 
 /// The server's first refusal. Objects that depend on something that a dry run doesn't create (a new
-/// namespace or kind) are left out with a warning.
-Status dry_run_on_server(const Environment& environment, const apply::Plan& plan, bool force_conflicts,
-                         const Context& context);
+/// namespace or kind) are left out with a warning, and so are those whose dry run fails where the write does
+/// not. `missing_namespace`: the release's, where it is created first; else empty.
+Status dry_run_on_server(const Environment& environment, const apply::Plan& plan,
+                         const std::string& missing_namespace, bool force_conflicts, const Context& context);
 
 }  // namespace mist::action
