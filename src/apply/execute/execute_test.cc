@@ -197,6 +197,21 @@ TEST_F(Outdated, AnObjectThatChangedSinceTheLookIsLookedAtAgain) {
   EXPECT_EQ(cluster.count("get"), 1U);
 }
 
+// It would be recorded as deployed, and be gone once its finalizer is.
+TEST_F(Outdated, AnObjectThatIsBeingDeletedSinceTheLookIsNotWritten) {
+  Value held = live();
+  held["metadata"].set("finalizers", Value::array({"example.com/held"}));
+  cluster.put(held, "controller");
+  const auto resource = cluster.resource_for({"", "ConfigMap"}, "v1", Context());
+  ASSERT_TRUE(cluster.remove({*resource, "default", "one"}, {}, Context()).ok());
+  const Execution done = execute_writes(cluster, plan, {}, events, Context());
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.failure->kind, ErrorKind::Conflict);
+  EXPECT_THAT(done.failure->message, HasSubstr("ConfigMap default/one began to be deleted"));
+  EXPECT_THAT(done.failure->because, HasSubstr("example.com/held"));
+  EXPECT_EQ(live().string_at({"data", "a"}), "1");
+}
+
 TEST_F(Outdated, AnObjectThatSomebodyTookSinceTheLookIsNotWritten) {
   Value taken = live();
   taken["metadata"]["labels"].set(kPartOfLabel, "applyset-theirs");

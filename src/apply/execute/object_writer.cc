@@ -17,6 +17,7 @@
 #include "apply/plan/replacement.h"
 #include "apply/plan/settle.h"
 #include "apply/wait/earlier_failure.h"
+#include "apply/wait/readiness.h"
 #include "apply/wait/wait.h"
 #include "base/text.h"
 #include "kube/api_down.h"
@@ -104,6 +105,7 @@ class ObjectWriter::Sending {
       const bool ours = there.ok() && there->string_at({"metadata", "labels", kPartOfLabel}) ==
                                           desired.rendered.object.label(kPartOfLabel);
       if (ours) {
+        MIST_TRY_VOID(is_not_terminating(action, *there));
         MIST_TRY_VOID(is_no_other(action, std::string(there->string_at({"metadata", "uid"}))));
         object["metadata"].set("uid", there->string_at({"metadata", "uid"}));
         set_version(object, there->string_at({"metadata", "resourceVersion"}));
@@ -132,6 +134,7 @@ class ObjectWriter::Sending {
       left = differences_of(desired, *applied, plan_.owner.manager);
     }
     written.server_made = server_made(left);
+    MIST_TRY_VOID(is_not_terminating(action, *applied));
     MIST_TRY_VOID(is_where_meant(action, ref, *applied, written));
     MIST_TRY_VOID(has_our_marks(desired, *applied));
     return is_no_other(action, written.uid, true);
@@ -264,7 +267,7 @@ class ObjectWriter::Sending {
                                                 there.error().kind == ErrorKind::Timeout);
       if (may_pass_yet) return std::move(there).error();
       if (there.ok()) {
-        MIST_TRY_VOID(is_still_whose_it_was(action, *there));
+        MIST_TRY_VOID(may_be_written(action, *there));
         set_version(object, there->string_at({"metadata", "resourceVersion"}));
       }
     }
@@ -325,6 +328,20 @@ class ObjectWriter::Sending {
         .with_hint("run the command again to see what can be done");
   }
 
+  // The server still takes writes to such an object, which go with it. The planner refuses it too.
+  static Status is_not_terminating(const PlannedAction& action, const Value& now) {
+    if (!apimachinery::is_terminating(now)) return {};
+    return error(ErrorKind::Conflict, "{} began to be deleted while the plan was carried out",
+                 action.key.display())
+        .with_because(why_terminating(now))
+        .with_hint("wait until it is gone, then run the command again");
+  }
+
+  Status may_be_written(const PlannedAction& action, const Value& there) const {
+    MIST_TRY_VOID(is_still_whose_it_was(action, there));
+    return is_not_terminating(action, there);
+  }
+
   static void set_version(Value& object, std::string_view version) {
     if (!version.empty()) object["metadata"].set("resourceVersion", version);
   }
@@ -333,7 +350,7 @@ class ObjectWriter::Sending {
   // still of the version that was sent, so something else refused it.
   Result<bool> renew_version(const kube::ObjectRef& ref, const PlannedAction& action, Value& object) {
     MIST_TRY(const Value there, client_.get(ref, context_));
-    MIST_TRY_VOID(is_still_whose_it_was(action, there));
+    MIST_TRY_VOID(may_be_written(action, there));
     const std::string sent(object.string_at({"metadata", "resourceVersion"}));
     set_version(object, there.string_at({"metadata", "resourceVersion"}));
     return sent != object.string_at({"metadata", "resourceVersion"});
@@ -368,7 +385,7 @@ class ObjectWriter::Sending {
                                           const std::string& uid) {
     MIST_TRY(Value there, client_.get(ref, context_));
     if (there.string_at({"metadata", "uid"}) != uid) return std::optional<Value>();
-    MIST_TRY_VOID(is_still_whose_it_was(action, there));
+    MIST_TRY_VOID(may_be_written(action, there));
     return std::optional(std::move(there));
   }
 
@@ -442,7 +459,7 @@ class ObjectWriter::Sending {
   Result<Value> take_label_back(const kube::ObjectRef& ref, const PlannedAction& action, Value& object,
                                 kube::ApplyOptions apply) {
     MIST_TRY(const Value there, client_.get(ref, context_));
-    MIST_TRY_VOID(is_still_whose_it_was(action, there));
+    MIST_TRY_VOID(may_be_written(action, there));
     object["metadata"].set("resourceVersion", there.string_at({"metadata", "resourceVersion"}));
     auto applied = client_.apply(ref, object, apply, context_);
     if (applied.ok() || !is_about_our_label(applied.error())) return applied;
