@@ -322,6 +322,16 @@ void ReleaseLock::drop() {
   held_ = false;
 }
 
+// Whether the anchor says that our own first try was carried out, though its answer was lost: it is unlocked
+// as we asked; or it has the revision that we finished, and somebody has locked it since.
+bool ReleaseLock::was_written(const AnchorChange& change, const Anchor& now) const {
+  if (!change.lock || *change.lock) return false;
+  if (!now.lock && (!change.head || now.head == *change.head)) return true;
+  const bool finishes = change.head && change.head->deployed != anchor_.head.deployed;
+  const bool ours = now.lock && now.lock->token == lock_.token;
+  return finishes && !ours && now.head.deployed == change.head->deployed;
+}
+
 // Somebody may annotate or label the anchor: a conflict is only a loss when the lock in it isn't ours any
 // more.
 Status ReleaseLock::change_locked(const AnchorChange& change, const Context& context) {
@@ -329,8 +339,7 @@ Status ReleaseLock::change_locked(const AnchorChange& change, const Context& con
     Status changed = world_.store.change_anchor(anchor_, change, context);
     if (changed.ok() || changed.error().kind != ErrorKind::Conflict) return changed;
     MIST_TRY(std::optional<Anchor> now, world_.store.read_anchor(anchor_.id, context));
-    // Unlocked as we asked: our own first try, whose answer was lost.
-    if (now && !now->lock && change.lock && !*change.lock && (!change.head || now->head == *change.head)) {
+    if (now && was_written(change, *now)) {
       anchor_ = *std::move(now);
       return {};
     }

@@ -109,6 +109,7 @@ class ReleaseLock {
   void warn_of_late_writes() const;                 // mutex_ is held
   Duration right() const { return term_ * 3 / 4; }  // how long a renewal lasts; the rest is a taker's margin
   Status change_locked(const AnchorChange& change, const Context& context);  // mutex_ is held
+  bool was_written(const AnchorChange& change, const Anchor& now) const;     // mutex_ is held
 
   LockWorld world_;
   const Duration term_;

@@ -1,6 +1,8 @@
 #include "release/lock.h"
 
 #include <atomic>
+#include <memory>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -325,6 +327,36 @@ TEST_F(LockTest, AMachineThatSleptWhileItDeletedRecordsDeletesNoMore) {
   EXPECT_FALSE(store.delete_revisions(id, held).ok());
   EXPECT_EQ(cluster.count("delete"), 1u);
   EXPECT_TRUE(cluster.has("Secret", "default", revision_name(id, 0)));
+}
+
+// The client sends the write again, and by then the next one has the lock.
+TEST_F(LockTest, AFinishWhoseAnswerWasLostIsDoneThoughSomebodyLocksBeforeItIsSentAgain) {
+  for (const int deployed : {0, -1}) {
+    auto lock = ReleaseLock::create(world(), born(), options("alice"), Context());
+    ASSERT_TRUE(lock.ok()) << lock.error().to_line();
+    std::unique_ptr<ReleaseLock> next;
+    bool sent = false;
+    cluster.set_after([&](const testing::FakeCall& call) -> std::optional<Error> {
+      if (call.verb != "patch" || std::exchange(sent, true)) return std::nullopt;
+      auto locked = ReleaseLock::acquire(world(), now(), {}, options("bob"), Context());
+      EXPECT_TRUE(locked.ok());
+      if (locked.ok()) next = *std::move(locked);
+      return error(ErrorKind::Conflict, "the object has been modified");
+    });
+    Head head;
+    head.latest = 0;
+    head.deployed = deployed;
+    const Status finished =
+        (*lock)->finish({.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}});
+    cluster.set_after({});
+    // A head that deploys nothing new may be anybody's.
+    EXPECT_EQ(finished.ok(), deployed == 0);
+    ASSERT_TRUE(now().lock.has_value());
+    EXPECT_EQ(now().lock->holder, "bob");
+    next.reset();
+    lock->reset();
+    cluster.drop({{"", "Secret"}, "default", "mistletoe.web"});
+  }
 }
 
 // Ctrl-C while the write that takes it is on its way.
