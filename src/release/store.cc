@@ -14,8 +14,32 @@
 namespace mist::release {
 namespace {
 
-constexpr std::size_t kRecordLimit = std::size_t{512} << 20;  // unpacked, against a forged bomb
-constexpr std::size_t kRecordValues = 10'000'000;             // some 100,000 objects
+constexpr RecordLimits kRecordLimits;
+
+// Of a record, as parse_json() counts them.
+struct RecordExtent {
+  std::size_t values = 0;
+  int depth = 0;  // of nested arrays and objects
+};
+
+void measure(const Value& value, int depth, RecordExtent& extent) {
+  ++extent.values;
+  if (!value.is_array() && !value.is_object()) return;
+  extent.depth = std::max(extent.depth, ++depth);
+  if (value.is_array())
+    for (const Value& entry : value.as_array()) measure(entry, depth, extent);
+  else
+    for (const auto& [key, member] : value.as_object()) measure(member, depth, extent);
+}
+
+std::string why_unreadable(const RecordExtent& extent, std::size_t bytes, const RecordLimits& limits) {
+  if (const int most = encoding::JsonOptions().max_depth; extent.depth > most)
+    return fmt::format("it nests more than {} levels deep", most);
+  if (extent.values > limits.values)
+    return fmt::format("it has {} values, and may have {}", extent.values, limits.values);
+  if (bytes > limits.bytes) return fmt::format("it has {} bytes, and may have {}", bytes, limits.bytes);
+  return {};
+}
 
 // Two blobs of that size, each with what describes it, beside one another in a Secret.
 constexpr std::size_t kSecretLimit = std::size_t{1} << 20;
@@ -318,16 +342,24 @@ Result<std::string> Store::read_blob(const ReleaseId& id, const Value& secret_va
 Result<Value> Store::read_json(const ReleaseId& id, const Value& secret_value, std::string_view what,
                                const Context& context) {
   MIST_TRY(const std::string packed, read_blob(id, secret_value, what, context));
-  auto text = encoding::gunzip(packed, kRecordLimit);
+  auto text = encoding::gunzip(packed, kRecordLimits.bytes);
   if (!text.ok()) return damaged_record(id, secret_value, text.error().to_line());
-  auto value = encoding::parse_json(*text, {.max_values = kRecordValues});
+  auto value = encoding::parse_json(*text, {.max_values = kRecordLimits.values});
   if (!value.ok()) return damaged_record(id, secret_value, value.error().to_line());
   return value;
 }
 
-Result<std::string> Store::pack(const Revision& revision) {
-  return encoding::gzip(encoding::to_json(to_value(revision), encoding::JsonStyle::Exact))
-      .in(fmt::format("while packing revision {}", revision.number));
+Result<std::string> Store::pack(const Revision& revision, const RecordLimits& limits) {
+  const Value record = to_value(revision);
+  const std::string text = encoding::to_json(record, encoding::JsonStyle::Exact);
+  RecordExtent extent;
+  measure(record, 0, extent);
+  if (const std::string why = why_unreadable(extent, text.size(), limits); !why.empty())
+    return error(ErrorKind::Invalid, "the record of revision {} would be too large to be read again",
+                 revision.number)
+        .with_because(why)
+        .with_hint("split the package into several releases, or keep less in its values");
+  return encoding::gzip(text).in(fmt::format("while packing revision {}", revision.number));
 }
 
 Status Store::create_revision(const Anchor& anchor, const Revision& revision, const std::string& packed,

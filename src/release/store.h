@@ -42,6 +42,12 @@ struct StoreLimits {
   std::size_t chunk_bytes = 800 * 1024;
 };
 
+/// Of what a record may be, unpacked, to be read again: a larger one is taken for a forged bomb.
+struct RecordLimits {
+  std::size_t bytes = std::size_t{512} << 20;
+  std::size_t values = 10'000'000;  ///< of its JSON; some 100,000 objects
+};
+
 class Store {
  public:
   /// Other limits than these are a test's handle.
@@ -63,8 +69,9 @@ class Store {
   Status delete_anchor(const Anchor& anchor, const Context& context);
 
   /// A revision as create_revision() stores it. It takes milliseconds for a thousand objects and nothing of
-  /// the cluster, so it may be made while the cluster is asked for something else. Internal: no memory.
-  static Result<std::string> pack(const Revision& revision);
+  /// the cluster, so it may be made while the cluster is asked for something else. Invalid: it is so
+  /// large, or nests so deep, that it could not be read again. Internal: no memory.
+  static Result<std::string> pack(const Revision& revision, const RecordLimits& limits = {});
   /// Writes a pending revision, `packed` by pack(): chunks, then the revision. Conflict if that number
   /// exists.
   Status create_revision(const Anchor& anchor, const Revision& revision, const std::string& packed,

@@ -138,6 +138,41 @@ TEST_F(StoreTest, RecordsOfEverySizeAreStoredAndFinished) {
   }
 }
 
+TEST_F(StoreTest, ARecordThatCouldNotBeReadAgainIsNotPacked) {
+  Revision large = revision(1000);
+  EXPECT_TRUE(Store::pack(large).ok());
+  const auto long_one = Store::pack(large, {.bytes = 1000});
+  ASSERT_FALSE(long_one.ok());
+  EXPECT_EQ(long_one.error().kind, ErrorKind::Invalid);
+  EXPECT_THAT(long_one.error().because, HasSubstr("bytes, and may have 1000"));
+  const auto many = Store::pack(large, {.values = 3});
+  ASSERT_FALSE(many.ok());
+  EXPECT_THAT(many.error().because, HasSubstr("values, and may have 3"));
+}
+
+// To the level at which reading ends.
+TEST_F(StoreTest, ARecordThatNestsAsDeepAsItIsReadIsPacked) {
+  const Anchor anchor = born();
+  Revision deep = revision(10);
+  Value nested = Value("leaf");
+  int levels = 0;
+  for (; levels < 1000; ++levels) {
+    nested = Value::object({{"a", std::move(nested)}});
+    deep.number = levels;
+    deep.user_values = nested;
+    const auto packed = Store::pack(deep);
+    if (!packed.ok()) {
+      EXPECT_THAT(packed.error().because, HasSubstr("nests more than 512 levels"));
+      break;
+    }
+    if (levels < 500) continue;
+    ASSERT_TRUE(store.create_revision(anchor, deep, *packed, Context()).ok());
+    EXPECT_EQ(why_not(levels), "ok");
+  }
+  EXPECT_GT(levels, 500);
+  EXPECT_LT(levels, 1000);
+}
+
 // ValidateAnnotations of Kubernetes: 256 KiB, keys and values together.
 TEST_F(StoreTest, NamespacesBeyondWhatAnnotationsHoldAreLeftOutOfThem) {
   Anchor anchor = born();

@@ -182,6 +182,7 @@ Status rebuild(const Environment& environment, RebuildPlan& plan, const Context&
   head.deployed = state.anchor ? state.anchor->head.deployed : -1;
   head.status = RevisionStatus::Pending;
   if (plan.new_seed && state.birth.seed.reveal().empty()) state.birth = draw_birth(environment);
+  MIST_TRY(const std::string packed, release::Store::pack(revision));
   const release::LockWorld world = lock_world(environment, store);
   const release::LockOptions options = lock_options(environment, "recover", state);
   std::unique_ptr<ReleaseLock> lock;
@@ -209,7 +210,6 @@ Status rebuild(const Environment& environment, RebuildPlan& plan, const Context&
   }
   const auto write = [&]() -> Status {
     MIST_TRY_VOID(store.sweep_chunks(state.id, lock->context()));
-    MIST_TRY(const std::string packed, release::Store::pack(revision));
     Status stored = store.create_revision(lock->anchor(), revision, packed, lock->context());
     // Nothing says then that there is such a revision.
     if (!stored.ok() && is_refusal(stored.error()) && state.anchor && !state.anchor->head_lost)
