@@ -58,8 +58,8 @@ class ContainerView {
   /// By the uid of an owner, direct or not: what stays, in words, and would lose its last owner, so that the
   /// garbage collector would take it.
   std::map<std::string, std::string> owners_of_kept(const Going& going) const;
-  /// What stays and may lose its last owner in the same way, by way of an owner that couldn't be read; in
-  /// words, with that owner. Empty: nothing.
+  /// An object that stays and may lose its last owner in the same way, through an owner that couldn't be
+  /// read; in words, with that owner. Empty: there is none.
   std::string kept_by_unread_owners(const Going& going) const;
   /// By the uid of an owner that goes: the claims that the garbage collector takes along with it.
   std::map<std::string, std::vector<std::string>> claims_with_owners(const Going& going) const;

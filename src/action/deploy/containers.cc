@@ -310,7 +310,7 @@ Result<std::string> Containers::owning_what_is_kept(const Environment& environme
     const std::map<std::string, std::string> kept = view->owners_of_kept(going);
     if (const auto by_it = kept.find(action.uid); by_it != kept.end())
       return would_go({by_it->second}) + " and has it as its owner";
-    // What operators make for their own kinds is owned in chains.
+    // Operators make chains of owners below objects of their own kinds.
     if (!custom) continue;
     if (const std::string unread = view->kept_by_unread_owners(going); !unread.empty())
       return "with it may go " + unread;

@@ -334,7 +334,7 @@ TEST_F(EdgeWaitTest, AnAbsenceIsJudgedByAListingThatAskedForTheObject) {
   cluster.drop({{"", "ConfigMap"}, "default", "y"});
   until([&] { return waits.end(1).has_value(); });
   EXPECT_EQ(waits.end(1), WaitEnd::How::Met);
-  // What isn't there when somebody begins to wait is asked for again too.
+  // An object that isn't there when its wait begins is asked for again.
   waits.begin(2, "z");
   until([&] { return waits.end(2).has_value(); });
   EXPECT_EQ(waits.end(2), WaitEnd::How::Met);
