@@ -102,7 +102,8 @@ class AccountStore {
   virtual Result<Slice<AccountDetails>> list(const Page& page) = 0;
   /// Ends the account's sessions. NotFound.
   virtual Status set_role(const std::string& name, Role role) = 0;
-  /// Disabling ends its sessions and tokens, for ever; nothing lets it in until it is enabled. NotFound.
+  /// Disabling ends its sessions and tokens, for ever; until it is enabled nothing lets it in, and its
+  /// projects get no new versions (store.h). NotFound.
   virtual Status set_disabled(const std::string& name, bool disabled) = 0;
   /// Deletes its passwords, passkeys, sessions, tokens and whatever it said of packages, unlinks its
   /// projects, and calls it by another name, which is returned, in all that must stay: its versions and the

@@ -540,6 +540,10 @@ Site::Reply Site::webhook(const Call& call) {
     return error(ErrorKind::Forbidden, "the signature doesn't fit")
         .with_hint("the webhook needs the secret that was shown when the project was linked");
   if (const int seconds = writes_.wait_for("webhook " + found->name); seconds > 0) return too_often(seconds);
+  MIST_TRY(const std::optional<AccountDetails> owner, world_.accounts.find(found->owner));
+  if (!owner || owner->disabled)
+    return error(ErrorKind::Forbidden, "the account {} is disabled", found->owner)
+        .with_hint("an administrator can enable it");
   // Nothing of the body is needed: the repository says itself which tags it has.
   MIST_TRY_VOID(world_.store.ask_poll(found->name));
   world_.wake_poller();

@@ -593,6 +593,12 @@ TEST_P(SiteTest, AWebhookNeedsTheSecret) {
             202);
   EXPECT_EQ(ask("POST", "/api/v1/hooks/etcd", {.headers = {{"X-Gitlab-Token", secret}}}).status, 202);
   EXPECT_EQ(woken_, 2);
+  ASSERT_TRUE(accounts_->set_disabled("ann", true).ok());
+  const WebAnswer disabled = ask("POST", "/api/v1/hooks/etcd", {.headers = {{"X-Gitlab-Token", secret}}});
+  EXPECT_EQ(disabled.status, 403);
+  EXPECT_THAT(disabled.body, HasSubstr("the account ann is disabled"));
+  EXPECT_EQ(woken_, 2);
+  ASSERT_TRUE(accounts_->set_disabled("ann", false).ok());
   int refused = 0;
   for (int i = 0; i < 100; ++i)
     if (ask("POST", "/api/v1/hooks/etcd", {.headers = {{"X-Gitlab-Token", secret}}}).status == 429) ++refused;

@@ -145,8 +145,9 @@ Result<std::optional<Project>> SqlStore::take_due_project(Duration again, const 
     }
     return fmt::format("{} IN ({})", column, list);
   };
-  std::string statement = fmt::format("{}WHERE p.linked = 1 AND p.hidden IS NULL AND p.due <= ? AND NOT {} ",
-                                      kProject, among("p.name", polls.projects));
+  std::string statement =
+      fmt::format("{}WHERE p.linked = 1 AND p.hidden IS NULL AND a.disabled = 0 AND p.due <= ? AND NOT {} ",
+                  kProject, among("p.name", polls.projects));
   const std::string busy = among("a.name", polls.owners);
   statement += polls.others_only ? fmt::format("AND NOT {} ORDER BY p.due LIMIT 1", busy)
                                  : fmt::format("ORDER BY {}, p.due LIMIT 1", busy);
@@ -241,10 +242,10 @@ Result<Submitted> SqlStore::submit(const NewVersion& wanted) {
   Submitted outcome = Submitted::Taken;
   Status done = writing([&](Database& db) -> Status {
     std::optional<std::int64_t> project;
-    // Somebody else may have linked the name since the version was read.
+    // Somebody else may have linked the name since the version was read, or its account was disabled.
     MIST_TRY_VOID(db.query(
         "SELECT p.id FROM projects p JOIN accounts a ON a.id = p.account WHERE p.name = ?1 AND "
-        "p.linked = 1 AND (?2 = '' OR (a.name = ?2 AND p.url = ?3))",
+        "p.linked = 1 AND a.disabled = 0 AND (?2 = '' OR (a.name = ?2 AND p.url = ?3))",
         {wanted.package, wanted.owner, wanted.url}, [&](const Row& row) { project = row.integer(0); }));
     if (!project) return not_there("project", wanted.package);
     std::optional<std::string> known;

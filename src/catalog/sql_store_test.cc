@@ -184,6 +184,23 @@ TEST_P(StoreTest, AProjectIsPolledWhenItsTimeHasComeOrSomebodyAsks) {
   EXPECT_EQ((*store_->project("etcd"))->problem, "no network");
 }
 
+TEST_P(StoreTest, NothingOfADisabledAccountIsPolledOrTaken) {
+  author("ann");
+  project("etcd");
+  submit(version("etcd", "1.0.0"));
+  ASSERT_TRUE(accounts_->set_disabled("ann", true).ok());
+  ASSERT_TRUE(store_->ask_poll("etcd").ok());
+  EXPECT_FALSE(*store_->take_due_project(5min, {}));
+  NewVersion fetched = version("etcd", "1.1.0");
+  fetched.owner = "ann";
+  fetched.url = "https://git.example.com/etcd";
+  EXPECT_EQ(store_->submit(fetched).error().kind, ErrorKind::NotFound) << "it was read meanwhile";
+  EXPECT_EQ(store_->versions("etcd")->size(), 1U) << "what was published stays";
+  ASSERT_TRUE(accounts_->set_disabled("ann", false).ok());
+  EXPECT_TRUE(*store_->take_due_project(5min, {}));
+  EXPECT_EQ(*store_->submit(fetched), Submitted::Taken);
+}
+
 TEST_P(StoreTest, AccountsThatNothingIsPolledForComeFirst) {
   author("ann");
   for (const std::string name : {"a", "b", "c"}) {

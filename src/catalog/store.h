@@ -122,7 +122,8 @@ class Store {
   /// Its versions stay. NotFound.
   virtual Status remove_project(const std::string& name) = 0;
   /// One whose time has come: of another account than those that `now` polls for, if there is one, and the
-  /// longest waiting of these. It is due again after `again`, should the caller die.
+  /// longest waiting of these. It is due again after `again`, should the caller die. Those of disabled
+  /// accounts wait.
   virtual Result<std::optional<Project>> take_due_project(Duration again, const Polls& now) = 0;
   /// Of a link that isn't there any more: nothing happens.
   virtual Status note_poll(const Project& of, const std::string& problem, Duration next) = 0;
@@ -151,7 +152,7 @@ class Store {
 
   /// Of all versions of a package, by the version.
   virtual Result<std::map<std::string, std::string>> commits(const std::string& package) = 0;
-  /// NotFound: no such project. Conflict: it has kVersionsOfAProject.
+  /// NotFound: the project isn't linked, or its account is disabled. Conflict: it has kVersionsOfAProject.
   virtual Result<Submitted> submit(const NewVersion& version) = 0;
   /// Newest first. Empty: there is no such package.
   virtual Result<std::vector<VersionBrief>> versions(const std::string& package) = 0;

@@ -20,7 +20,7 @@ A catalog of packages for Kubernetes: fetches what authors tag, tests it, shows 
   user add NAME              an account (--role author, moderator or administrator; --password-file FILE)
   user password NAME         another password, of the terminal or of --password-file FILE; ends the sessions
   user role NAME ROLE        another role; ends the sessions
-  user disable NAME          ends the sessions and tokens of an account, and lets it in no more
+  user disable NAME          ends the sessions and tokens of an account, lets it in no more, and takes no new versions of it
   user enable NAME           takes that back
   user reset-code NAME       removes the authenticator and the passkeys of somebody who lost them, and ends the sessions
   user link NAME SUBJECT     lets in whom the issuer (--oidc-issuer URL) calls SUBJECT
