@@ -479,7 +479,7 @@ AccountSite::Reply AccountSite::show_account(const Ask& ask) {
 
 AccountSite::Reply AccountSite::change_password(const Ask& ask) {
   const std::string& name = ask.account().name;
-  MIST_TRY(const int seconds, sign_in_.wait_for(name, ask.peer));
+  MIST_TRY(const int seconds, sign_in_.wait_for_proof(name, ask.peer));
   if (seconds > 0) return wait_page(ask.frame, seconds);
   MIST_TRY(const SecretString cookie,
            sign_in_.change_password(name, SecretString(field(ask.form, "old")),

@@ -158,7 +158,7 @@ AccountSite::Reply AccountSite::ask_to_register(const Ask& ask) {
 AccountSite::Reply AccountSite::add_passkey(const Ask& ask) {
   const std::string& name = ask.account().name;
   MIST_TRY(Passkeys* const known, passkeys());
-  MIST_TRY(const int seconds, sign_in_.wait_for(name, ask.peer));
+  MIST_TRY(const int seconds, sign_in_.wait_for_proof(name, ask.peer));
   if (seconds > 0) return wait_page(ask.frame, seconds);
   MIST_TRY_VOID(sign_in_.check_password(name, SecretString(field(ask.form, "password"))));
   MIST_TRY(const std::vector<SecretString> codes,
@@ -181,7 +181,7 @@ AccountSite::Reply AccountSite::remove_passkey(const Ask& ask) {
 
 Result<std::optional<WebAnswer>> AccountSite::prove_owner(const Ask& ask) {
   const std::string& name = ask.account().name;
-  MIST_TRY(const int seconds, sign_in_.wait_for(name, ask.peer));
+  MIST_TRY(const int seconds, sign_in_.wait_for_proof(name, ask.peer));
   if (seconds > 0) return std::optional(wait_page(ask.frame, seconds));
   MIST_TRY_VOID(sign_in_.check_password(name, SecretString(field(ask.form, "password"))));
   MIST_TRY_VOID(prove_second_factor(ask));

@@ -343,8 +343,18 @@ TEST_P(AccountSiteTest, GuessingThePasswordInAnOpenBrowserEnds) {
   Visit thief = signed_in("ann");
   int tries = 0;
   while (tries < 20 && thief.post("/account/code", {{"password", "wrong"}}).status == 403) ++tries;
-  EXPECT_EQ(tries, 9) << "one of the ten was to sign in";
+  EXPECT_EQ(tries, 10);
   EXPECT_EQ(thief.post("/account/code", {{"password", kPassword}}).status, 429) << "the right one neither";
+}
+
+TEST_P(AccountSiteTest, GuessingAtTheDoorKeepsNobodyInsideFromAnotherPassword) {
+  Visit ann = signed_in("ann");
+  int tries = 0;
+  Visit stranger = visit("192.0.2.7");
+  while (tries < 20 && stranger.log_in("ann", "wrong").status == 403) ++tries;
+  EXPECT_EQ(tries, 9) << "one of the ten was ann's";
+  EXPECT_EQ(ann.post("/account/password", {{"old", kPassword}, {"password", "another long one"}}).status,
+            303);
 }
 
 TEST_P(AccountSiteTest, GuessingCodesEndsForAnAccount) {

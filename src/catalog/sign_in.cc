@@ -47,6 +47,11 @@ Result<int> SignIn::wait_for(const std::string& name, std::string_view peer) {
   return world_.accounts.wait_for("password of " + name, kAccountsPeriod, kAccountsBurst);
 }
 
+Result<int> SignIn::wait_for_proof(const std::string& name, std::string_view peer) {
+  if (const int seconds = clients_.wait_for(client_of(peer)); seconds > 0) return seconds;
+  return world_.accounts.wait_for("proof of " + name, kAccountsPeriod, kAccountsBurst);
+}
+
 Result<int> SignIn::wait_for_code(const std::string& name) {
   return world_.accounts.wait_for("code of " + name, kCodesPeriod, kCodesBurst);
 }

@@ -41,6 +41,10 @@ class SignIn {
   /// one or not, and for the client.
   Result<int> wait_for(const std::string& name, std::string_view peer);
 
+  /// The same for the password of an account that is signed in. Counts apart: strangers who guess at the
+  /// password at /login don't keep its owner from changing it.
+  Result<int> wait_for_proof(const std::string& name, std::string_view peer);
+
   /// The same for codes of an account.
   Result<int> wait_for_code(const std::string& name);
 
