@@ -28,24 +28,6 @@ std::string next_query(std::string_view path, std::string_view next) {
   return next.empty() ? std::string(path) : fmt::format("{}?next={}", path, http::escape_query(next));
 }
 
-Markup password_section(const FormState& form, const AccountDetails& details) {
-  const Markup old = details.has_password ? text_field({.name = "old",
-                                                        .label = "The password now",
-                                                        .type = "password",
-                                                        .autocomplete = "current-password"})
-                                          : markup("<p>This account has none.</p>\n");
-  return markup(
-      "<h2 id=\"password\">Password</h2>\n<form method=\"post\" action=\"/account/password\">\n{}{}{}"
-      "<button>{}</button>\n</form>\n",
-      form_field(form.token), old,
-      text_field({.name = "password",
-                  .label = "The new password",
-                  .type = "password",
-                  .autocomplete = "new-password",
-                  .hint = "12 characters or more. All other sessions end."}),
-      details.has_password ? "Change it" : "Set it");
-}
-
 constexpr TextField kCodeField{.name = "code",
                                .label = "Code",
                                .autocomplete = "one-time-code",
@@ -60,11 +42,12 @@ struct ProvedForm {
   std::string_view name;  // tells its fields from those of other forms
   std::string_view action, words;
   Markup fields = {};  // in front of these
+  bool has_password_field = false;
 };
 
 Markup proved_form(const ProvedForm& wanted, const FormState& form, const AccountView& view) {
   Markup fields = wanted.fields;
-  if (view.details.has_password)
+  if (view.details.has_password && !wanted.has_password_field)
     fields += text_field({.name = "password",
                           .label = "The password of this account",
                           .type = "password",
@@ -82,6 +65,27 @@ Markup proved_form(const ProvedForm& wanted, const FormState& form, const Accoun
                 by_passkey
                     ? passkey_button(fmt::format("{}, with a passkey instead of the code", wanted.words), "")
                     : Markup());
+}
+
+Markup password_section(const FormState& form, const AccountView& view) {
+  const bool has_one = view.details.has_password;
+  Markup fields = has_one ? text_field({.name = "old",
+                                        .label = "The password now",
+                                        .type = "password",
+                                        .autocomplete = "current-password"})
+                          : markup("<p>This account has none.</p>\n");
+  fields += text_field({.name = "password",
+                        .label = "The new password",
+                        .type = "password",
+                        .autocomplete = "new-password",
+                        .hint = "12 characters or more. All other sessions end."});
+  return markup("<h2 id=\"password\">Password</h2>\n{}",
+                proved_form({.name = "change-password",
+                             .action = "/account/password",
+                             .words = has_one ? "Change it" : "Set it",
+                             .fields = std::move(fields),
+                             .has_password_field = true},
+                            form, view));
 }
 
 Markup identities_section(const FormState& form, const AccountView& view) {
@@ -351,7 +355,7 @@ std::string account_page(const PageFrame& frame, const FormState& form, const Ac
   content += projects_section(form, view);
   content += tokens_section(form, view);
   content += sessions_section(form, view);
-  content += password_section(form, view.details);
+  content += password_section(form, view);
   content += passkeys_section(form, view.details, view.passkeys, view.offer);
   content += second_factor_section(form, view);
   content += identities_section(form, view);

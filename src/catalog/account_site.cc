@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "catalog/account_data.h"
 #include "catalog/admin_pages.h"
+#include "catalog/passkey_pages.h"
 #include "http/url.h"
 
 namespace mist::catalog {
@@ -349,7 +350,7 @@ AccountSite::Reply AccountSite::leave_to_sign_in(const Ask& ask) {
 // A form may not be answered with a redirect to another site (form-action), so the answer is a page that
 // leads on.
 AccountSite::Reply AccountSite::leave_to_link(const Ask& ask) {
-  MIST_TRY(std::optional<WebAnswer> wait, prove_owner(ask));
+  MIST_TRY(std::optional<WebAnswer> wait, prove_owner(ask, kCredentialField));
   if (wait) return *std::move(wait);
   MIST_TRY(const std::string address, issuers_address(ask, ask.account().name));
   WebAnswer answer = html(departure_page(ask.frame, address));
@@ -481,9 +482,12 @@ AccountSite::Reply AccountSite::change_password(const Ask& ask) {
   const std::string& name = ask.account().name;
   MIST_TRY(const int seconds, sign_in_.wait_for_proof(name, ask.peer));
   if (seconds > 0) return wait_page(ask.frame, seconds);
-  MIST_TRY(const SecretString cookie,
-           sign_in_.change_password(name, SecretString(field(ask.form, "old")),
-                                    SecretString(field(ask.form, "password")), ask.from()));
+  const SecretString password(field(ask.form, "password"));
+  MIST_TRY_VOID(sign_in_.check_password(name, SecretString(field(ask.form, "old"))));
+  // Before the code, which is used up.
+  MIST_TRY_VOID(check_new_password(password, name));
+  MIST_TRY_VOID(prove_second_factor(ask, kCredentialField));
+  MIST_TRY(const SecretString cookie, sign_in_.change_password(name, password, ask.from()));
   MIST_TRY_VOID(world_.actions.audit(ask.actor(), "change password", name));
   return signed_in(next_of(ask.form), cookie);
 }
@@ -577,7 +581,7 @@ AccountSite::Reply AccountSite::remove_account(const Ask& ask) {
   const std::string& name = ask.account().name;
   if (field(ask.form, "name") != name)
     return error(ErrorKind::Invalid, "type the name of your account to delete it");
-  MIST_TRY(std::optional<WebAnswer> wait, prove_owner(ask));
+  MIST_TRY(std::optional<WebAnswer> wait, prove_owner(ask, kCredentialField));
   if (wait) return *std::move(wait);
   MIST_TRY(const std::string gone, world_.accounts.remove(name));
   MIST_TRY_VOID(world_.actions.audit({{.name = gone}, ""}, "delete account", gone));

@@ -151,9 +151,10 @@ class AccountSite {
   Reply recovery_codes_answer(const Ask& ask, const std::vector<SecretString>& codes);
   // Before what an open browser, or a stolen session, isn't enough for: the password, and the code or a
   // passkey, of an account that has them. nullopt: proved; else the answer that says to wait. Forbidden.
-  Result<std::optional<http::WebAnswer>> prove_owner(const Ask& ask);
+  // `by`: the field with the passkey's answer.
+  Result<std::optional<http::WebAnswer>> prove_owner(const Ask& ask, std::string_view by);
   // The part of it beside the password.
-  Status prove_second_factor(const Ask& ask);
+  Status prove_second_factor(const Ask& ask, std::string_view by);
   // Writes down that somebody may have a copy of a passkey.
   void note_copy(const Ask& ask, const Error& failure);
   Result<Passkeys*> passkeys();

@@ -49,7 +49,7 @@ AccountSite::Reply AccountSite::take_code(const Ask& ask) {
 
 // The secret of the authenticator is made here, and counts only once its first code came back.
 AccountSite::Reply AccountSite::begin_second_factor(const Ask& ask) {
-  MIST_TRY(std::optional<WebAnswer> wait, prove_owner(ask));
+  MIST_TRY(std::optional<WebAnswer> wait, prove_owner(ask, kCredentialField));
   if (wait) return *std::move(wait);
   const std::string secret = new_totp_secret(world_.random);
   MIST_TRY_VOID(world_.accounts.begin_second_factor(ask.account().name, secret));
@@ -158,9 +158,8 @@ AccountSite::Reply AccountSite::ask_to_register(const Ask& ask) {
 AccountSite::Reply AccountSite::add_passkey(const Ask& ask) {
   const std::string& name = ask.account().name;
   MIST_TRY(Passkeys* const known, passkeys());
-  MIST_TRY(const int seconds, sign_in_.wait_for_proof(name, ask.peer));
-  if (seconds > 0) return wait_page(ask.frame, seconds);
-  MIST_TRY_VOID(sign_in_.check_password(name, SecretString(field(ask.form, "password"))));
+  MIST_TRY(std::optional<WebAnswer> wait, prove_owner(ask, kProofField));
+  if (wait) return *std::move(wait);
   MIST_TRY(const std::vector<SecretString> codes,
            known->add(name, ask.cookie(), field(ask.form, kCredentialField), field(ask.form, "name")));
   MIST_TRY_VOID(world_.actions.audit(ask.actor(), "add passkey", name));
@@ -172,25 +171,25 @@ AccountSite::Reply AccountSite::add_passkey(const Ask& ask) {
 AccountSite::Reply AccountSite::remove_passkey(const Ask& ask) {
   const std::string& name = ask.account().name;
   MIST_TRY(Passkeys* const known, passkeys());
-  MIST_TRY_VOID(prove_second_factor(ask));
+  MIST_TRY_VOID(prove_second_factor(ask, kCredentialField));
   MIST_TRY_VOID(known->remove(name, id_of(field(ask.form, "id"))));
   MIST_TRY_VOID(world_.actions.audit(ask.actor(), "remove passkey", name));
   MIST_TRY(const SecretString cookie, sign_in_.begin(name, ask.from()));
   return signed_in("/account#passkeys", cookie);
 }
 
-Result<std::optional<WebAnswer>> AccountSite::prove_owner(const Ask& ask) {
+Result<std::optional<WebAnswer>> AccountSite::prove_owner(const Ask& ask, std::string_view by) {
   const std::string& name = ask.account().name;
   MIST_TRY(const int seconds, sign_in_.wait_for_proof(name, ask.peer));
   if (seconds > 0) return std::optional(wait_page(ask.frame, seconds));
   MIST_TRY_VOID(sign_in_.check_password(name, SecretString(field(ask.form, "password"))));
-  MIST_TRY_VOID(prove_second_factor(ask));
+  MIST_TRY_VOID(prove_second_factor(ask, by));
   return std::optional<WebAnswer>();
 }
 
-Status AccountSite::prove_second_factor(const Ask& ask) {
+Status AccountSite::prove_second_factor(const Ask& ask, std::string_view by) {
   const std::string& name = ask.account().name;
-  if (const std::string credential = field(ask.form, kCredentialField); !credential.empty()) {
+  if (const std::string credential = field(ask.form, by); !credential.empty()) {
     MIST_TRY(Passkeys* const known, passkeys());
     Status confirmed = known->confirm(name, ask.cookie(), credential);
     if (!confirmed.ok()) note_copy(ask, confirmed.error());

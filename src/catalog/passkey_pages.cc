@@ -65,10 +65,19 @@ Markup addition_form(const FormState& form, const AccountDetails& details) {
                           .type = "password",
                           .autocomplete = "current-password",
                           .form = "new-passkey"});
+  if (details.awaits_more()) {
+    TextField code = code_field(details);
+    code.form = "new-passkey";
+    fields += text_field(code);
+  }
+  const bool by_passkey = details.passkeys > 0;
+  if (by_passkey)
+    fields += markup("{}<p>Without a code, a passkey of this account is asked for first.</p>\n",
+                     hidden_field(kProofField, ""));
   return markup(
-      "<h3>Add a passkey</h3>\n<form method=\"post\" action=\"/account/passkeys\"{}>\n{}{}{}</form>\n",
-      passkey_form("/account/passkeys/ask"), form_field(form.token), fields,
-      passkey_button("Add a passkey", "Adding a passkey needs JavaScript."));
+      "<h3>Add a passkey</h3>\n<form method=\"post\" action=\"/account/passkeys\"{}{}>\n{}{}{}</form>\n",
+      passkey_form("/account/passkeys/ask"), by_passkey ? markup(" data-proof=\"{}\"", kConfirm) : Markup(),
+      form_field(form.token), fields, passkey_button("Add a passkey", "Adding a passkey needs JavaScript."));
 }
 
 }  // namespace

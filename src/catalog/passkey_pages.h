@@ -16,6 +16,8 @@ namespace mist::catalog {
 
 /// The field of a form in which the script puts the browser's answer.
 inline constexpr std::string_view kCredentialField = "credential";
+/// Beside a new passkey: the answer of one that the account has, in place of a code.
+inline constexpr std::string_view kProofField = "proof";
 
 /// A form's attributes, for a question that `ask` answers in JSON with the options of navigator.credentials.
 Markup passkey_form(std::string_view ask);

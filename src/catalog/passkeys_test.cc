@@ -45,10 +45,16 @@ class PasskeysTest : public AccountSiteTest {
     return encoding::parse_json(answer.body).ok() ? *encoding::parse_json(answer.body) : Value::object();
   }
   WebAnswer add(Visit& visitor, SoftwareAuthenticator& authenticator, const std::string& name = "laptop",
-                const std::string& password = kPassword) {
+                const std::string& password = kPassword, FormFields fields = {}) {
     visitor.get("/account");
     const std::string made = authenticator.create(question(visitor, "/account/passkeys/ask"));
-    return visitor.post("/account/passkeys", {{"name", name}, {"password", password}, {"credential", made}});
+    fields.insert(fields.end(), {{"name", name}, {"password", password}, {"credential", made}});
+    return visitor.post("/account/passkeys", fields);
+  }
+  // A passkey that the account has, beside a new one.
+  FormFields proof(Visit& visitor, SoftwareAuthenticator& known) {
+    visitor.get("/account");
+    return {{"proof", known.get(question(visitor, "/account/passkeys/confirm"))}};
   }
   WebAnswer sign_in(Visit& visitor, SoftwareAuthenticator& authenticator) {
     visitor.get("/login?next=%2Fsubmit");
@@ -216,7 +222,7 @@ TEST_P(PasskeysTest, AnAccountHasSeveralWithNamesAndRemovesThem) {
   SoftwareAuthenticator second(KeyType::EdDsa, 8);
   Visit ann = signed_in("ann");
   EXPECT_EQ(recovery_codes(add(ann, first, "laptop")).size(), 10U);
-  const WebAnswer added = add(ann, second, "blue <key>");
+  const WebAnswer added = add(ann, second, "blue <key>", kPassword, proof(ann, first));
   EXPECT_EQ(place(added), "/account#passkeys") << "the codes stay";
   ann.get("/account");
   const Value asked = question(ann, "/account/passkeys/ask");
@@ -225,7 +231,7 @@ TEST_P(PasskeysTest, AnAccountHasSeveralWithNamesAndRemovesThem) {
   EXPECT_EQ(first.handle, second.handle);
   EXPECT_EQ(first.handle.find("ann"), std::string::npos);
 
-  EXPECT_EQ(add(ann, first).status, 409) << "the same one again";
+  EXPECT_EQ(add(ann, first, "laptop", kPassword, proof(ann, second)).status, 409) << "the same one again";
   Visit bob = signed_in("bob");
   SoftwareAuthenticator same = second;
   EXPECT_EQ(add(bob, same).status, 409) << "another account neither";
@@ -262,6 +268,45 @@ TEST_P(PasskeysTest, AnOpenBrowserIsNotEnoughToAddOne) {
   EXPECT_EQ(add(ann, authenticator, "").status, 400);
   EXPECT_EQ(add(ann, authenticator, "a\x1b[31m").status, 400);
   EXPECT_TRUE(passkeys_->passkeys("ann")->empty());
+}
+
+TEST_P(PasskeysTest, ASecondOneNeedsTheFirstOrACode) {
+  SoftwareAuthenticator first(KeyType::Es256, 7);
+  SoftwareAuthenticator second(KeyType::Es256, 8);
+  Visit ann = signed_in("ann");
+  const auto codes = recovery_codes(add(ann, first));
+  ASSERT_EQ(codes.size(), 10U);
+  EXPECT_THAT(ann.get("/account").body, AllOf(HasSubstr("data-proof=\"/account/passkeys/confirm\""),
+                                              HasSubstr("id=\"field-new-passkey-code\"")));
+  EXPECT_EQ(add(ann, second).status, 403) << "session and password";
+  EXPECT_EQ(add(ann, second, "mine", kPassword, {{"code", "123456"}}).status, 403);
+  SoftwareAuthenticator third(KeyType::Es256, 9);
+  EXPECT_EQ(add(ann, second, "mine", kPassword, proof(ann, third)).status, 403) << "it isn't ann's";
+  EXPECT_EQ(passkeys_->passkeys("ann")->size(), 1U);
+  EXPECT_EQ(place(add(ann, second, "mine", kPassword, {{"code", codes.front()}})), "/account#passkeys");
+  EXPECT_EQ(place(add(ann, third, "key", kPassword, proof(ann, second))), "/account#passkeys");
+}
+
+// The session alone would take the account over.
+TEST_P(PasskeysTest, AnAccountWithoutAPasswordIsAskedForItsPasskey) {
+  SoftwareAuthenticator first(KeyType::Es256, 7);
+  SoftwareAuthenticator second(KeyType::Es256, 8);
+  Visit ann = signed_in("ann");
+  add(ann, first);
+  ASSERT_TRUE(accounts_->set_password("ann", "").ok());
+  Visit thief = visit();
+  ASSERT_EQ(sign_in(thief, first).status, 303);
+  EXPECT_EQ(add(thief, second, "mine", "").status, 403);
+  thief.get("/account");
+  const FormFields another{{"password", "another long one"}};
+  EXPECT_EQ(thief.post("/account/password", another).status, 403);
+  EXPECT_EQ(*accounts_->password_of("ann"), "");
+  EXPECT_EQ(passkeys_->passkeys("ann")->size(), 1U);
+  const std::string shown = first.get(question(thief, "/account/passkeys/confirm"));
+  EXPECT_EQ(thief.post("/account/password", {{"password", "another long one"}, {"credential", shown}}).status,
+            303)
+      << "with the passkey it is ann";
+  EXPECT_EQ(place(visit().log_in("ann", "another long one")), "/login/code");
 }
 
 TEST_P(PasskeysTest, APasskeyIsAskedForBeforeAnAuthenticatorIsSetUp) {
@@ -336,8 +381,11 @@ TEST_P(PasskeysTest, WithAnAuthenticatorBothDoAndTheCodesStay) {
   ASSERT_TRUE(accounts_->confirm_second_factor("ann", 0, {recovery_digest("aaaa")}).ok());
   ann.log_in("ann");
   ann.get("/login/code");
-  ann.post("/login/code", {{"code", totp_code(secret, totp_step(clock_.now()))}});
-  EXPECT_EQ(place(add(ann, authenticator)), "/account#passkeys");
+  const auto code = [&] { return totp_code(secret, totp_step(clock_.now())); };
+  ann.post("/login/code", {{"code", code()}});
+  clock_.advance(30s);
+  EXPECT_EQ(add(ann, authenticator).status, 403);
+  EXPECT_EQ(place(add(ann, authenticator, "laptop", kPassword, {{"code", code()}})), "/account#passkeys");
   EXPECT_EQ((*accounts_->find("ann"))->recovery_codes, 1);
   ASSERT_TRUE(accounts_->end_second_factor("ann").ok());
   EXPECT_EQ((*accounts_->find("ann"))->recovery_codes, 1) << "the passkey needs them";

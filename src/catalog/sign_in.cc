@@ -130,9 +130,8 @@ Result<SecretString> SignIn::add_account(const std::string& name, const SecretSt
   return begin(name, from);
 }
 
-Result<SecretString> SignIn::change_password(const std::string& name, const SecretString& old,
-                                             const SecretString& password, const From& from) {
-  MIST_TRY_VOID(check_password(name, old));
+Result<SecretString> SignIn::change_password(const std::string& name, const SecretString& password,
+                                             const From& from) {
   MIST_TRY_VOID(check_new_password(password, name));
   MIST_TRY(const std::string hash, world_.passwords.hash(password));
   MIST_TRY_VOID(world_.accounts.set_password(name, hash));

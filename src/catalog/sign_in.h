@@ -67,10 +67,10 @@ class SignIn {
   Result<SecretString> begin(const std::string& name, const From& from);
   /// An account of somebody who registers, and the cookie of its session. Conflict: the name is taken.
   Result<SecretString> add_account(const std::string& name, const SecretString& password, const From& from);
-  /// Ends all sessions of the account; the cookie of its new one. Forbidden: it has a password, and `old`
-  /// isn't it.
-  Result<SecretString> change_password(const std::string& name, const SecretString& old,
-                                       const SecretString& password, const From& from);
+  /// Ends all sessions of the account; the cookie of its new one. The caller knows who it is. Invalid: as
+  /// check_new_password.
+  Result<SecretString> change_password(const std::string& name, const SecretString& password,
+                                       const From& from);
 
  private:
   Result<SecretString> add_session(const std::string& name, bool awaits_code, const From& from);
