@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <regex>
@@ -120,6 +121,7 @@ class AccountSiteTest : public ::testing::TestWithParam<DatabaseKind> {
                     .wake_poller = [] {},
                     .resolve_txt = [this](const std::string& name) -> Result<std::vector<std::string>> {
                       asked_.push_back(name);
+                      if (meanwhile_) std::exchange(meanwhile_, {})();
                       if (dns_is_down_) return error(ErrorKind::Retryable, "nobody answers");
                       if (!txt_.contains(name)) return error(ErrorKind::NotFound, "there is none");
                       return txt_.at(name);
@@ -174,6 +176,7 @@ class AccountSiteTest : public ::testing::TestWithParam<DatabaseKind> {
   std::map<std::string, std::vector<std::string>> txt_;  // records
   std::vector<std::string> asked_;
   bool dns_is_down_ = false;
+  std::function<void()> meanwhile_;  // happens while the next name is looked up
   std::unique_ptr<Site> site_;
 };
 

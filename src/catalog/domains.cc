@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "catalog/place.h"
 
 namespace mist::catalog {
 namespace {
@@ -42,7 +43,13 @@ Result<std::string> DomainActions::prove(const Actor& actor, const std::string& 
   const bool is_new = std::ranges::find(known, name, &OwnDomain::domain) == known.end();
   if (is_new && known.size() >= kMostDomains)
     return error(ErrorKind::Conflict, "{} has {} domains", actor.account.name, known.size());
-  MIST_TRY_VOID(check(name, actor.account.name));
+  {
+    const Place place(free_);
+    if (!place.taken())
+      return error(ErrorKind::Retryable, "another domain is looked up just now")
+          .with_hint("try again in a moment");
+    MIST_TRY_VOID(check(name, actor.account.name));
+  }
   MIST_TRY_VOID(world_.accounts.keep_domain(actor.account.name, name));
   if (is_new) MIST_TRY_VOID(world_.actions.audit(actor, "prove domain", name));
   return name;

@@ -2,6 +2,7 @@
 // Domains of the DNS that accounts have proved to be theirs, by a TXT record that only its owner can make.
 // Packages of the account show them. They are looked at again each day, for domains change hands. Any thread.
 
+#include <atomic>
 #include <string>
 
 #include "base/clock.h"
@@ -29,6 +30,8 @@ class DomainActions {
     std::string url;  ///< of the catalog
   };
   static constexpr int kMostDomains = 20;  ///< of an account
+  /// Of requests: each waits for name servers, and the threads that answer requests are few.
+  static constexpr int kProofsAtOnce = 1;
   static constexpr Duration kBetweenChecks = std::chrono::days(1);
   /// While no name server answers, a domain stays for so long.
   static constexpr Duration kPatience = std::chrono::days(7);
@@ -37,7 +40,7 @@ class DomainActions {
   /// Before each proof: 0, or the seconds until it may be tried.
   int wait_for(const Actor& actor) { return proofs_.wait_for(actor.account.name); }
   /// Invalid: it is no domain. NotFound: the record isn't there, or another. Retryable: no name server
-  /// answers. Conflict: the account has very many.
+  /// answers, or another domain is looked up just now. Conflict: the account has very many.
   /// Returns its name as it is kept. A domain that was proved before is looked at again.
   Result<std::string> prove(const Actor& actor, const std::string& domain);
   /// NotFound.
@@ -50,6 +53,7 @@ class DomainActions {
 
   World world_;
   RateLimit proofs_;
+  std::atomic<int> free_{kProofsAtOnce};
 };
 
 }  // namespace mist::catalog

@@ -111,6 +111,18 @@ TEST_P(DomainsTest, OnlyDomainsAreLookedUp) {
   EXPECT_EQ(tries, 10) << "then it has to wait";
 }
 
+TEST_P(DomainsTest, ASlowNameServerHoldsUpOneRequest) {
+  txt_["_mistletoe-catalog.etcd.example"] = {"https://c.example account=ann"};
+  Visit ann = signed_in("ann");
+  Visit bob = signed_in("bob");
+  int meanwhile = 0;
+  meanwhile_ = [&] { meanwhile = prove(bob, "other.example"); };
+  EXPECT_EQ(prove(ann, "etcd.example"), 303);
+  EXPECT_EQ(meanwhile, 503);
+  EXPECT_EQ(asked_.size(), 1U);
+  EXPECT_EQ(prove(bob, "other.example"), 404) << "the place is free again";
+}
+
 TEST_P(DomainsTest, ADomainWhoseRecordGoesIsNoLongerProved) {
   txt_["_mistletoe-catalog.etcd.example"] = {"https://c.example account=ann"};
   Visit ann = signed_in("ann");

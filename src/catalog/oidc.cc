@@ -1,6 +1,7 @@
 #include "catalog/oidc.h"
 
 #include "base/text.h"
+#include "catalog/place.h"
 #include "crypto/digest.h"
 #include "encoding/base64url.h"
 #include "encoding/json.h"
@@ -14,10 +15,15 @@ using encoding::Value;
 
 constexpr Duration kPatience = std::chrono::seconds(10);
 constexpr Duration kKeepPlaces = std::chrono::hours(1);
+// A discovery that failed isn't tried again for so long.
+constexpr Duration kKeepFailure = std::chrono::seconds(10);
 constexpr Duration kKeepKeys = std::chrono::hours(1);
 // A token with an unknown key makes the catalog ask for keys again, but not more often.
 constexpr Duration kKeysAgain = std::chrono::seconds(30);
 constexpr std::uint64_t kLargestAnswer = 1 << 20;
+
+// Detail of an error: the issuer wasn't asked, for others ask it.
+struct AskedByOthers {};
 
 Error unusable(std::string_view what) {
   return error(ErrorKind::Retryable, "the issuer that accounts sign in with can't be used now")
@@ -50,13 +56,24 @@ Result<std::unique_ptr<OidcClient>> OidcClient::make(http::Transport& web, Clock
   return std::unique_ptr<OidcClient>(new OidcClient(web, clock, std::move(options)));
 }
 
-Result<Value> OidcClient::ask(const http::Request& request) {
+// Sign-ins come from anybody, and the threads that answer requests are few.
+Result<http::Response> OidcClient::send(const http::Request& request) {
+  const Place place(free_);
+  if (!place.taken())
+    return error(ErrorKind::Retryable, "others are signing in by the issuer just now")
+        .with_hint("try again in a moment")
+        .with_detail(AskedByOthers{});
   auto answer = web_.send(request, Context().with_timeout(kPatience));
   if (!answer.ok()) return unusable(answer.error().message);
-  if (answer->status != 200)
-    return unusable(fmt::format("{} answered {}", http::loggable_url(request.url), answer->status));
+  return answer;
+}
+
+Result<Value> OidcClient::ask(const http::Request& request) {
+  MIST_TRY(const http::Response answer, send(request));
+  if (answer.status != 200)
+    return unusable(fmt::format("{} answered {}", http::loggable_url(request.url), answer.status));
   auto value = encoding::parse_json(
-      answer->body, {.strict = true, .max_depth = 20, .max_values = 10'000, .file = "the issuer's answer"});
+      answer.body, {.strict = true, .max_depth = 20, .max_values = 10'000, .file = "the issuer's answer"});
   if (!value.ok() || !value->is_object())
     return unusable(fmt::format("{} is no JSON object", http::loggable_url(request.url)));
   return value;
@@ -66,12 +83,33 @@ Result<Value> OidcClient::get(const std::string& url) {
   return ask({.url = url, .repeat = http::Repeat::Safe, .response_limit = kLargestAnswer});
 }
 
-// OpenID Connect Discovery, section 4.
+// Those of an hour ago are better than none: they rarely change.
 Result<OidcClient::Places> OidcClient::places() {
   {
     const std::scoped_lock lock(mutex_);
-    if (places_ && clock_.steady_now() - places_->found < kKeepPlaces) return *places_;
+    const SteadyTime now = clock_.steady_now();
+    const bool is_fresh = places_ && now - places_->found < kKeepPlaces;
+    const bool just_failed = failed_ && now - failed_->when < kKeepFailure;
+    if (places_ && (is_fresh || just_failed || discovering_)) return *places_;
+    if (just_failed) return failed_->why;
+    discovering_ = true;
   }
+  Result<Places> found = discover();
+  const std::scoped_lock lock(mutex_);
+  discovering_ = false;
+  if (found.ok()) {
+    places_ = *found;
+    failed_.reset();
+    return found;
+  }
+  if (found.error().detail<AskedByOthers>() == nullptr)
+    failed_ = FailedDiscovery{.why = found.error(), .when = clock_.steady_now()};
+  if (places_) return *places_;
+  return found;
+}
+
+// OpenID Connect Discovery, section 4.
+Result<OidcClient::Places> OidcClient::discover() {
   MIST_TRY(const Value found, get(http::join_url(options_.issuer, "/.well-known/openid-configuration")));
   if (found.string_at("issuer") != options_.issuer)
     return unusable(fmt::format("it calls itself {}", escape_controls(found.string_at("issuer"))));
@@ -81,8 +119,6 @@ Result<OidcClient::Places> OidcClient::places() {
                 .found = clock_.steady_now()};
   for (const std::string& each : {places.authorization, places.token, places.keys})
     if (!is_safe(each)) return unusable("an address of its discovery document isn't at https");
-  const std::scoped_lock lock(mutex_);
-  places_ = places;
   return places;
 }
 
@@ -132,14 +168,13 @@ Result<std::string> OidcClient::id_token(const OidcQuestion& question, const std
         SecretString("Basic " + base64_encode(http::escape_query(options_.client_id) + ":" +
                                               http::escape_query(options_.client_secret.reveal())));
   request.body = http::query_of(form);
-  auto answer = web_.send(request, Context().with_timeout(kPatience));
-  if (!answer.ok()) return unusable(answer.error().message);
-  if (answer->status >= 400 && answer->status < 500)
+  MIST_TRY(const http::Response answer, send(request));
+  if (answer.status >= 400 && answer.status < 500)
     return error(ErrorKind::Forbidden, "the issuer doesn't know this sign-in")
         .with_hint("begin again at /login");
-  if (answer->status != 200) return unusable(fmt::format("it answered {}", answer->status));
+  if (answer.status != 200) return unusable(fmt::format("it answered {}", answer.status));
   const auto value = encoding::parse_json(
-      answer->body, {.strict = true, .max_depth = 20, .max_values = 1000, .file = "the issuer's answer"});
+      answer.body, {.strict = true, .max_depth = 20, .max_values = 1000, .file = "the issuer's answer"});
   if (!value.ok() || value->string_at("id_token").empty()) return unusable("its answer has no ID token");
   return std::string(value->string_at("id_token"));
 }

@@ -33,7 +33,11 @@ class IssuerTest : public AccountSiteTest {
                                     .redirect_url = "https://c.example/login/oidc/callback"});
     EXPECT_TRUE(client.ok());
     oidc_ = *std::move(client);
-    web_.otherwise([this](const http::Request& request, const Context&) { return reply(request); });
+    web_.otherwise([this](const http::Request& request, const Context&) -> Result<http::Response> {
+      if (meanwhile_) meanwhile_();
+      if (is_down_) return error(ErrorKind::Timeout, "nobody answers");
+      return reply(request);
+    });
     site_ = made(Registration::Closed);
   }
   http::Response reply(const http::Request& request) {
@@ -82,6 +86,8 @@ class IssuerTest : public AccountSiteTest {
   std::string nonce_, challenge_, token_, subject_ = "subject-1";
   http::Request token_request_;
   int key_requests_ = 0;
+  bool is_down_ = false;
+  std::function<void()> meanwhile_;  // while the issuer is asked
 };
 
 TEST_P(IssuerTest, LetsInALinkedAccount) {
@@ -158,11 +164,49 @@ TEST_P(IssuerTest, OneThatLiesIsNotUsed) {
   Visit ann = visit();
   discovery_.set("issuer", Value("https://evil.example"));
   EXPECT_EQ(ann.get("/login/oidc").status, 503);
+  clock_.advance(11s);
   discovery_.set("issuer", Value(kIssuer));
   discovery_.set("token_endpoint", Value("http://login.example/token"));
   EXPECT_EQ(ann.get("/login/oidc").status, 503);
   EXPECT_EQ(OidcClient::make(web_, clock_, {.issuer = "http://login.example", .client_id = "c"}).error().kind,
             ErrorKind::Invalid);
+}
+
+TEST_P(IssuerTest, OneThatDoesNotAnswerHoldsUpFewRequests) {
+  std::vector<int> nested;
+  meanwhile_ = [&] {
+    if (nested.size() >= 2) return;
+    nested.push_back(0);
+    const std::size_t mine = nested.size() - 1;
+    nested[mine] = visit().get("/login/oidc").status;
+  };
+  is_down_ = true;
+  EXPECT_EQ(visit().get("/login/oidc").status, 503);
+  EXPECT_EQ(nested, (std::vector{503, 503}));
+  EXPECT_EQ(web_.count(), 2U) << "the third one isn't even begun";
+  meanwhile_ = {};
+  EXPECT_EQ(visit().get("/login/oidc").status, 503);
+  EXPECT_EQ(web_.count(), 2U) << "it just failed";
+  is_down_ = false;
+  clock_.advance(11s);
+  EXPECT_EQ(visit().get("/login/oidc").status, 303);
+}
+
+TEST_P(IssuerTest, WhatWasDiscoveredBeforeIsUsedWhileItCannotBeAsked) {
+  EXPECT_EQ(visit().get("/login/oidc").status, 303);
+  EXPECT_EQ(web_.count(), 1U);
+  clock_.advance(2h);
+  is_down_ = true;
+  EXPECT_EQ(visit().get("/login/oidc").status, 303);
+  EXPECT_EQ(visit().get("/login/oidc").status, 303);
+  EXPECT_EQ(web_.count(), 2U);
+  is_down_ = false;
+  clock_.advance(11s);
+  int meanwhile = 0;
+  meanwhile_ = [&] { meanwhile = visit().get("/login/oidc").status; };
+  EXPECT_EQ(visit().get("/login/oidc").status, 303);
+  EXPECT_EQ(meanwhile, 303) << "one asks, others don't wait";
+  EXPECT_EQ(web_.count(), 3U);
 }
 
 TEST_P(IssuerTest, AnIdentityIsLinkedByItsOwner) {

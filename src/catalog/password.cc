@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "catalog/place.h"
 #include "crypto/digest.h"
 
 namespace mist::catalog {
@@ -39,20 +40,6 @@ std::optional<StoredPassword> parse_stored(std::string_view text) {
                         .salt = std::string(parts[2]),
                         .hash = std::string(parts[3])};
 }
-
-// Gives back the place that was taken, however the hashing ends.
-class Place {
- public:
-  explicit Place(std::atomic<int>& free) : free_(free), taken_(--free >= 0) {}
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  ~Place() { ++free_; }
-  bool taken() const { return taken_; }
-
- private:
-  std::atomic<int>& free_;
-  const bool taken_;
-};
 
 }  // namespace
 
