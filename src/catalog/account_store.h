@@ -107,8 +107,8 @@ class AccountStore {
   virtual Status set_disabled(const std::string& name, bool disabled) = 0;
   /// Deletes its passwords, passkeys, sessions, tokens and whatever it said of packages, unlinks its
   /// projects, and calls it by another name, which is returned, in all that must stay: its versions and the
-  /// audit log, without addresses. Nobody gets the old name again. NotFound. Conflict: no other administrator
-  /// may sign in.
+  /// audit log, without addresses, repositories, identities, domains and labels. Nobody gets the old name
+  /// again. NotFound. Conflict: no other administrator may sign in.
   virtual Result<std::string> remove(const std::string& name) = 0;
 
   /// The hash of an account that may sign in; empty: there is none.

@@ -358,6 +358,15 @@ TEST_P(FeedbackTest, ADeletedAccountLeavesItsVersionsAndNothingElse) {
   EXPECT_EQ(bob.post("/account/remove", {{"name", "ann"}, {"password", kPassword}}).status, 400);
   EXPECT_EQ(bob.post("/account/remove", {{"name", "bob"}, {"password", "wrong"}}).status, 403);
   EXPECT_TRUE(bob.is_signed_in());
+  ASSERT_EQ(
+      bob.post("/account/projects", {{"name", "nats"}, {"url", "https://git.example.com/bobs/nats"}}).status,
+      200);
+  ASSERT_EQ(bob.post("/account/tokens", {{"label", "bobs laptop"}, {"days", "30"}}).status, 200);
+  txt_["_mistletoe-catalog.bobs.example"] = {"https://c.example account=bob"};
+  ASSERT_EQ(bob.post("/account/domains", {{"domain", "bobs.example"}}).status, 303);
+  ASSERT_EQ(bob.post("/account/domains/remove", {{"domain", "bobs.example"}}).status, 303);
+  for (const char* const what : {"link identity", "unlink identity"})
+    ASSERT_TRUE(store_->audit({.who = "bob", .what = what, .subject = "bob-1"}).ok());
   const WebAnswer gone = bob.post("/account/remove", {{"name", "bob"}, {"password", kPassword}});
   EXPECT_EQ(place(gone), "/");
   EXPECT_TRUE(bob.cookies.empty());
@@ -376,6 +385,7 @@ TEST_P(FeedbackTest, ADeletedAccountLeavesItsVersionsAndNothingElse) {
   for (const AuditEntry& each : log.items) {
     EXPECT_THAT(each.who + " " + each.subject, Not(HasSubstr("bob"))) << each.what;
     EXPECT_TRUE(!each.who.starts_with("deleted-") || each.peer.empty()) << each.what;
+    EXPECT_TRUE(each.what != "link" || each.subject == "nats") << each.subject;
   }
   EXPECT_EQ(store_->add_project({.name = "redis", .owner = "ann", .url = "https://g/r"}).error().kind,
             ErrorKind::Conflict)

@@ -134,6 +134,7 @@ class SqlAccountStore final : public AccountStore {
           "UPDATE projects SET linked = 0, due = NULL, url = '', path = '', webhook_secret = '', problem = "
           "'' WHERE account = ?",
           {id}));
+      MIST_TRY_VOID(forget_subjects(db, name));
       MIST_TRY_VOID(db.run("UPDATE audit SET peer = '' WHERE who = ?", {name}));
       MIST_TRY_VOID(db.run("UPDATE audit SET who = ? WHERE who = ?", {gone, name}));
       MIST_TRY_VOID(db.run("UPDATE audit SET subject = ? WHERE subject = ?", {gone, name}));
@@ -542,6 +543,22 @@ class SqlAccountStore final : public AccountStore {
           found.push_back({row.text(0), row.text(1), time_of(row.integer(2)), time_of(row.integer(3))});
         }));
     return found;
+  }
+
+  // Repositories, identities, domains and labels of tokens in the audit log name a person as well.
+  static Status forget_subjects(Database& db, const std::string& name) {
+    MIST_TRY_VOID(
+        db.run("UPDATE audit SET subject = '' WHERE who = ? AND what IN ('link identity', 'unlink identity', "
+               "'prove domain', 'remove domain', 'create token')",
+               {name}));
+    // "etcd to https://git.example.com/ann/etcd"
+    std::vector<std::pair<std::int64_t, std::string>> links;
+    MIST_TRY_VOID(db.query("SELECT id, subject FROM audit WHERE who = ? AND what = 'link'", {name},
+                           [&](const Row& row) { links.emplace_back(row.integer(0), row.text(1)); }));
+    for (const auto& [id, subject] : links)
+      MIST_TRY_VOID(
+          db.run("UPDATE audit SET subject = ? WHERE id = ?", {subject.substr(0, subject.find(" to ")), id}));
+    return {};
   }
 
   static Status end_sessions(Database& db, std::int64_t account) {
