@@ -165,12 +165,15 @@ class AccountStore {
 
   /// Of an account that isn't disabled; by name.
   virtual Result<std::vector<OwnDomain>> domains(const std::string& name) = 0;
-  /// Proved, or checked again, now. NotFound: no such account.
+  /// Proved, or proved again, now. NotFound: no such account.
   virtual Status keep_domain(const std::string& name, const std::string& domain) = 0;
   /// NotFound.
   virtual Status remove_domain(const std::string& name, const std::string& domain) = 0;
-  /// Those that were last checked before, the longest ago first.
-  virtual Result<std::vector<OwnDomain>> due_domains(WallTime before, int limit) = 0;
+  /// Checked again now; nothing happens if the account no longer has it.
+  virtual Status note_domain(const std::string& name, const std::string& domain) = 0;
+  /// Those that were last checked before, of accounts that aren't disabled, the longest ago first. `after`:
+  /// the last of those that were given before; a default one: none were.
+  virtual Result<std::vector<OwnDomain>> due_domains(WallTime before, const OwnDomain& after, int limit) = 0;
 
   virtual Status begin_journey(const Journey& journey) = 0;
   /// The journey with that state, if this browser began it a short time ago. It is over, whoever asks.

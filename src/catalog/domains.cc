@@ -11,7 +11,6 @@ namespace {
 // Of an account: ten at once, then one in a minute. Each may keep a thread for some seconds.
 constexpr double kProofsRate = 1.0 / 60;
 constexpr double kProofsBurst = 10;
-constexpr int kChecksAtOnce = 100;
 
 // The record's name must still be one.
 constexpr std::size_t kLongestDomain = 230;
@@ -75,18 +74,24 @@ Status DomainActions::check(const std::string& domain, const std::string& accoun
 }
 
 Status DomainActions::check_again() {
-  const WallTime now = world_.clock.now();
-  const auto ago = [&](Duration time) { return now - std::chrono::duration_cast<WallTime::duration>(time); };
-  MIST_TRY(const std::vector<OwnDomain> due, world_.accounts.due_domains(ago(kBetweenChecks), kChecksAtOnce));
+  const WallTime before = world_.clock.now() - std::chrono::duration_cast<WallTime::duration>(kBetweenChecks);
+  MIST_TRY(const std::vector<OwnDomain> due,
+           world_.accounts.due_domains(before, last_checked_, kChecksAtOnce));
+  last_checked_ = std::ssize(due) < kChecksAtOnce ? OwnDomain() : due.back();
   for (const OwnDomain& each : due) {
-    const Status checked = check(each.domain, each.account);
-    if (checked.ok()) {
-      MIST_TRY_VOID(world_.accounts.keep_domain(each.account, each.domain));
-    } else if (checked.error().kind == ErrorKind::NotFound || each.checked < ago(kPatience)) {
-      MIST_TRY_VOID(remove({.account = {.name = each.account}}, each.domain));
-    }
+    Status checked = check_again(each);
+    // NotFound: its owner removed it meanwhile.
+    if (!checked.ok() && checked.error().kind != ErrorKind::NotFound) return checked;
   }
   return {};
+}
+
+Status DomainActions::check_again(const OwnDomain& due) {
+  const Status checked = check(due.domain, due.account);
+  if (checked.ok()) return world_.accounts.note_domain(due.account, due.domain);
+  const bool is_late = world_.clock.now() - due.checked > kPatience;
+  if (checked.error().kind != ErrorKind::NotFound && !is_late) return {};
+  return remove({.account = {.name = due.account}}, due.domain);
 }
 
 }  // namespace mist::catalog

@@ -45,15 +45,19 @@ class DomainActions {
   Result<std::string> prove(const Actor& actor, const std::string& domain);
   /// NotFound.
   Status remove(const Actor& actor, const std::string& domain);
-  /// Looks at some whose time has come, and removes those whose record is gone.
+  static constexpr int kChecksAtOnce = 100;
+  /// Looks at some whose time has come, and removes those whose record is gone. The next call continues after
+  /// them, for name servers that don't answer leave theirs due. One thread.
   Status check_again();
 
  private:
   Status check(const std::string& domain, const std::string& account);
+  Status check_again(const OwnDomain& due);
 
   World world_;
   RateLimit proofs_;
   std::atomic<int> free_{kProofsAtOnce};
+  OwnDomain last_checked_;  // of the round that isn't over
 };
 
 }  // namespace mist::catalog

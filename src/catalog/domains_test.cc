@@ -10,6 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using http::WebAnswer;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -148,6 +149,46 @@ TEST_P(DomainsTest, ADomainWhoseRecordGoesIsNoLongerProved) {
   clock_.advance(25h);
   ASSERT_TRUE(site_->domains().check_again().ok());
   EXPECT_THAT(package_page(), Not(HasSubstr("proved by DNS")));
+}
+
+TEST_P(DomainsTest, SilentNameServersKeepNoOtherDomainFromBeingLookedAt) {
+  for (int i = 0; i < DomainActions::kChecksAtOnce; ++i)
+    ASSERT_TRUE(accounts_->keep_domain("bob", fmt::format("d{}.example", i)).ok());
+  clock_.advance(1s);
+  ASSERT_TRUE(accounts_->keep_domain("ann", "etcd.example").ok());
+  clock_.advance(25h);
+  dns_is_down_ = true;
+  ASSERT_TRUE(site_->domains().check_again().ok());
+  EXPECT_EQ(asked_.size(), 100U);
+  EXPECT_THAT(asked_, Not(Contains("_mistletoe-catalog.etcd.example")));
+  ASSERT_TRUE(site_->domains().check_again().ok());
+  EXPECT_EQ(asked_.size(), 101U);
+  EXPECT_EQ(asked_.back(), "_mistletoe-catalog.etcd.example");
+  ASSERT_TRUE(site_->domains().check_again().ok());
+  EXPECT_EQ(asked_.size(), 201U) << "the next round";
+}
+
+TEST_P(DomainsTest, ADomainThatIsRemovedWhileItIsLookedAtStaysRemoved) {
+  for (const char* domain : {"a.example", "b.example"})
+    ASSERT_TRUE(accounts_->keep_domain("ann", domain).ok());
+  clock_.advance(25h);
+  meanwhile_ = [&] { ASSERT_TRUE(accounts_->remove_domain("ann", "a.example").ok()); };
+  ASSERT_TRUE(site_->domains().check_again().ok());
+  EXPECT_EQ(asked_.size(), 2U) << "the others are looked at";
+  txt_["_mistletoe-catalog.c.example"] = {"https://c.example account=ann"};
+  ASSERT_TRUE(accounts_->keep_domain("ann", "c.example").ok());
+  clock_.advance(25h);
+  meanwhile_ = [&] { ASSERT_TRUE(accounts_->remove_domain("ann", "c.example").ok()); };
+  ASSERT_TRUE(site_->domains().check_again().ok());
+  EXPECT_THAT(*accounts_->domains("ann"), IsEmpty());
+}
+
+TEST_P(DomainsTest, NoDomainOfADisabledAccountIsLookedAt) {
+  ASSERT_TRUE(accounts_->keep_domain("ann", "etcd.example").ok());
+  ASSERT_TRUE(accounts_->set_disabled("ann", true).ok());
+  clock_.advance(25h);
+  ASSERT_TRUE(site_->domains().check_again().ok());
+  EXPECT_THAT(asked_, IsEmpty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Databases, DomainsTest, each_database(), name_of_database);

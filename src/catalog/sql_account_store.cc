@@ -391,6 +391,16 @@ class SqlAccountStore final : public AccountStore {
     });
   }
 
+  Status note_domain(const std::string& name, const std::string& domain) override {
+    return connections_->writing([&](Database& db) -> Status {
+      MIST_TRY_VOID(
+          db.run("UPDATE domains SET checked = ? WHERE domain = ? AND account = (SELECT id FROM accounts "
+                 "WHERE name = ?)",
+                 {now(), domain, name}));
+      return {};
+    });
+  }
+
   Status remove_domain(const std::string& name, const std::string& domain) override {
     return changing(name, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY(const std::int64_t ended,
@@ -400,8 +410,11 @@ class SqlAccountStore final : public AccountStore {
     });
   }
 
-  Result<std::vector<OwnDomain>> due_domains(WallTime before, int limit) override {
-    return domains_where("d.checked < ? ORDER BY d.checked LIMIT ?", {stamp(before), limit});
+  Result<std::vector<OwnDomain>> due_domains(WallTime before, const OwnDomain& after, int limit) override {
+    return domains_where(
+        "a.disabled = 0 AND d.checked < ? AND (d.checked, a.name, d.domain) > (?, ?, ?) "
+        "ORDER BY d.checked, a.name, d.domain LIMIT ?",
+        {stamp(before), stamp(after.checked), after.account, after.domain, limit});
   }
 
   Status begin_journey(const Journey& journey) override {
