@@ -507,7 +507,8 @@ AccountSite::Reply AccountSite::make_token(const Ask& ask) {
   }
   MIST_TRY(const int days, number_of(field(ask.form, "days"), kMostTokenDays));
   if (days > 0) wish.expires = world_.clock.now() + std::chrono::days(days);
-  MIST_TRY(const SecretString token, world_.tokens.make(ask.actor(), scopes_of(ask.account().role), wish));
+  MIST_TRY(const SecretString token,
+           world_.tokens.make(ask.actor(), {.scopes = scopes_of(ask.account().role)}, wish));
   return html(token_page(ask.frame, token));
 }
 

@@ -53,6 +53,7 @@ struct TokenFacts {
 struct TokenOwner {
   Account account = {};
   std::string scopes = {};
+  std::optional<WallTime> expires = {};
 };
 
 struct NewSession {

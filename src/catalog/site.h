@@ -70,7 +70,7 @@ class Site {
     Fields query;
     std::string peer;
     std::optional<Account> account;       // with the rights that the token gives
-    Scopes scopes = {};                   // of the token
+    TokenActions::Allowed allowed = {};   // that a token made with this one may have
     std::optional<Visitor> visitor = {};  // of pages
     PageFrame frame = {};
 

@@ -204,9 +204,10 @@ Status Site::authenticate(Call& call, const Endpoint& endpoint) {
   const std::string_view token = trim(header.substr(kBearer.size()));
   MIST_TRY(const std::optional<TokenOwner> owner, world_.accounts.owner_of_token(token_digest(token)));
   if (!owner) return error(ErrorKind::Forbidden, "the token isn't valid, or not any more");
-  MIST_TRY(call.scopes, Scopes::parse(owner->scopes));
-  call.account = limited_to(owner->account, call.scopes);
-  if (endpoint.scope && !call.scopes.has(*endpoint.scope))
+  MIST_TRY(call.allowed.scopes, Scopes::parse(owner->scopes));
+  call.allowed.until = owner->expires;
+  call.account = limited_to(owner->account, call.allowed.scopes);
+  if (endpoint.scope && !call.allowed.scopes.has(*endpoint.scope))
     return error(ErrorKind::Forbidden, "the token may not do that")
         .with_because(fmt::format("it doesn't have the scope {}", Scopes{*endpoint.scope}.names().front()));
   if (call.account->role < *endpoint.role)
@@ -568,7 +569,7 @@ Site::Reply Site::make_token(const Call& call) {
     wish.expires = parse_time(body.string_at("expires"));
     if (!wish.expires) return error(ErrorKind::Invalid, "expires must be a time like 2027-01-31T12:00:00Z");
   }
-  MIST_TRY(const SecretString token, tokens_.make(call.actor(), call.scopes, wish));
+  MIST_TRY(const SecretString token, tokens_.make(call.actor(), call.allowed, wish));
   // Shown now, and never again.
   return json(Value::object({{"token", Value(token.reveal())}}), 201);
 }

@@ -866,6 +866,31 @@ TEST_P(SiteTest, ATokenMakesNoneWithMoreRights) {
   EXPECT_EQ(ask("DELETE", "/api/v1/tokens/2", {.as = "maker"}).status, 404) << "bob's";
 }
 
+TEST_P(SiteTest, ATokenMakesNoneThatLastsLonger) {
+  using namespace std::chrono_literals;
+  const SecretString maker = new_token(random_);
+  const WallTime end = clock_.now() + 24h;
+  ASSERT_TRUE(accounts_
+                  ->add_token({.account = "ann",
+                               .digest = token_digest(maker.reveal()),
+                               .label = "maker",
+                               .scopes = "tokens",
+                               .expires = end})
+                  .ok());
+  tokens_["maker"] = maker.reveal();
+  const auto make = [&](const std::string& expires) {
+    return ask("POST", "/api/v1/tokens",
+               {.as = "maker", .body = fmt::format(R"({{"label": "a", "expires": {}}})", expires)})
+        .status;
+  };
+  EXPECT_EQ(make(fmt::format("\"{}\"", format_time(end + 1h))), 403);
+  EXPECT_EQ(make(fmt::format("\"{}\"", format_time(end - 1h))), 201);
+  EXPECT_EQ(make("null"), 201);
+  const auto made = accounts_->tokens("ann");
+  EXPECT_EQ(made->at(0).expires, end) << "no time means the most that it may";
+  EXPECT_EQ(made->at(1).expires, end - 1h);
+}
+
 TEST_P(SiteTest, ClientsThatAskTooOftenWait) {
   Site limited(world(blobs_),
                {.url = "https://catalog.example.com", .behind_proxy = true, .reads_per_second = 1});

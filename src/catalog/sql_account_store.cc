@@ -466,12 +466,13 @@ class SqlAccountStore final : public AccountStore {
     std::int64_t id = 0;
     std::int64_t used = 0;
     MIST_TRY_VOID(connections_->read(
-        "SELECT a.id, a.name, a.role, t.scopes, t.id, coalesce(t.used, 0) FROM tokens t "
+        "SELECT a.id, a.name, a.role, t.scopes, t.id, coalesce(t.used, 0), t.expires FROM tokens t "
         "JOIN accounts a ON a.id = t.account "
         "WHERE t.digest = ? AND a.disabled = 0 AND (t.expires IS NULL OR t.expires > ?)",
         {digest, now()}, [&](const Row& row) {
           found = TokenOwner{.account = {row.integer(0), row.text(1), static_cast<Role>(row.integer(2))},
                              .scopes = row.text(3)};
+          if (!row.is_null(6)) found->expires = time_of(row.integer(6));
           id = row.integer(4);
           used = row.integer(5);
         }));

@@ -68,10 +68,13 @@ SecretString new_token(Random& random) { return SecretString(std::string(kTokenP
 // The token is random, and as long as the digest: no slow function makes it harder to find.
 std::string token_digest(std::string_view token) { return crypto::sha256(token).str(); }
 
-Result<SecretString> TokenActions::make(const Actor& actor, const Scopes& allowed, const Wish& wish) {
-  if (!wish.scopes.are_within(allowed))
+Result<SecretString> TokenActions::make(const Actor& actor, const Allowed& allowed, const Wish& wish) {
+  if (!wish.scopes.are_within(allowed.scopes))
     return error(ErrorKind::Forbidden, "a token can't have more rights than you have here")
-        .with_hint(fmt::format("at most {}", join(allowed.names(), ", ")));
+        .with_hint(fmt::format("at most {}", join(allowed.scopes.names(), ", ")));
+  if (allowed.until && wish.expires && *wish.expires > *allowed.until)
+    return error(ErrorKind::Forbidden, "a token can't make one that lasts longer than itself")
+        .with_hint(fmt::format("at most until {}", format_time(*allowed.until)));
   if (wish.label.empty() || wish.label.size() > kLongestLabel)
     return error(ErrorKind::Invalid, "a token needs a label of at most {} bytes", kLongestLabel);
   if (wish.expires && *wish.expires <= world_.clock.now())
@@ -85,7 +88,7 @@ Result<SecretString> TokenActions::make(const Actor& actor, const Scopes& allowe
                                            .digest = token_digest(token.reveal()),
                                            .label = wish.label,
                                            .scopes = join(wish.scopes.names(), " "),
-                                           .expires = wish.expires}));
+                                           .expires = wish.expires ? wish.expires : allowed.until}));
   MIST_TRY_VOID(world_.actions.audit(actor, "create token", wish.label));
   return token;
 }

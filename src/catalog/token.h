@@ -83,11 +83,16 @@ class TokenActions {
     Scopes scopes = {};
     std::optional<WallTime> expires = {};
   };
+  /// The most that the caller may give.
+  struct Allowed {
+    Scopes scopes = {};
+    std::optional<WallTime> until = {};  ///< nullopt: for ever
+  };
   explicit TokenActions(World world) : world_(world) {}
 
-  /// `allowed`: the scopes that the caller may give. Forbidden: it wishes more. Invalid: the label is too
-  /// long or empty, or the time is over. Conflict: the account has very many.
-  Result<SecretString> make(const Actor& actor, const Scopes& allowed, const Wish& wish);
+  /// Without a time in the wish it lasts as long as allowed. Forbidden: it wishes more. Invalid: the label is
+  /// too long or empty, or the time is over. Conflict: the account has very many.
+  Result<SecretString> make(const Actor& actor, const Allowed& allowed, const Wish& wish);
   /// One of the actor's own. NotFound.
   Status revoke(const Actor& actor, std::int64_t id);
 
