@@ -270,6 +270,24 @@ TEST_P(AccountSiteTest, AnAuthorChangesVersionsOnTheirPages) {
   EXPECT_EQ(log->items.front().peer, "192.0.2.1");
 }
 
+TEST_P(AccountSiteTest, VersionsOfAnUnlinkedRepositoryAreStillYanked) {
+  publish("etcd", "ann");
+  const std::string page = "/packages/etcd/1.0.0";
+  const FormFields version{{"package", "etcd"}, {"version", "1.0.0"}};
+  ASSERT_TRUE(store_->remove_project("etcd").ok());
+  Visit ann = signed_in("ann");
+  EXPECT_THAT(ann.get(page).body, HasSubstr("/account/versions/yank"));
+  EXPECT_EQ(ann.post("/account/versions/yank", version).status, 303);
+  EXPECT_TRUE((*store_->version("etcd", "1.0.0"))->yanked);
+  EXPECT_EQ(ann.post("/account/versions/test", version).status, 303);
+  Visit mod = signed_in("mod");
+  EXPECT_THAT(mod.get(page).body, HasSubstr("/account/versions/unyank"));
+  EXPECT_EQ(mod.post("/account/versions/unyank", version).status, 303);
+  Visit bob = signed_in("bob");
+  EXPECT_THAT(bob.get(page).body, Not(HasSubstr("/account/versions")));
+  EXPECT_EQ(bob.post("/account/versions/yank", version).status, 403);
+}
+
 // The codes of the page that shows a new authenticator's secret, and of the one with recovery codes.
 std::string code_on(const std::string& body, const std::string& pattern) {
   std::smatch found;

@@ -60,16 +60,25 @@ Result<Project> AuthorActions::project(const Actor& actor, const std::string& na
   return *std::move(found);
 }
 
+// Whether its repository is linked still or not.
+Status AuthorActions::may_change_versions(const Actor& actor, const std::string& package) {
+  MIST_TRY(const std::optional<Store::Standing> found, world_.store.standing(package));
+  if (!found) return no_such("package", package);
+  if (found->owner != actor.account.name && actor.account.role < Role::Moderator)
+    return error(ErrorKind::Forbidden, "{} is a package of {}", package, found->owner);
+  return {};
+}
+
 Status AuthorActions::yank(const Actor& actor, const std::string& package, const std::string& version,
                            const std::optional<std::string>& why) {
-  MIST_TRY_VOID(project(actor, package, Role::Moderator));
+  MIST_TRY_VOID(may_change_versions(actor, package));
   if (why) MIST_TRY_VOID(check_reason(*why));
   MIST_TRY_VOID(world_.store.yank(package, version, why));
   return audit(actor, why ? "yank" : "unyank", package + " " + version);
 }
 
 Status AuthorActions::test_again(const Actor& actor, const std::string& package, const std::string& version) {
-  MIST_TRY_VOID(project(actor, package, Role::Moderator));
+  MIST_TRY_VOID(may_change_versions(actor, package));
   MIST_TRY_VOID(world_.store.test_again(package, version));
   return audit(actor, "test again", package + " " + version);
 }

@@ -42,6 +42,7 @@ class AuthorActions {
   /// Of the actor, or of anybody where the actor's role is enough.
   Result<Project> project(const Actor& actor, const std::string& name, Role or_at_least);
 
+  // Of the package's owner, whose repository may be unlinked, or of moderators.
   /// A reason (it may be empty), or nothing: then it is no longer yanked.
   Status yank(const Actor& actor, const std::string& package, const std::string& version,
               const std::optional<std::string>& why);
@@ -56,6 +57,8 @@ class AuthorActions {
   Status audit(const Actor& actor, std::string_view what, const std::string& subject);
 
  private:
+  Status may_change_versions(const Actor& actor, const std::string& package);
+
   World world_;
 };
 

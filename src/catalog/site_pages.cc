@@ -150,14 +150,12 @@ Site::Reply Site::page_of(const std::vector<std::string>& parts, Call& call) {
   return error(ErrorKind::NotFound, "there is nothing at this address");
 }
 
-// `owner` empty: its repository isn't linked any more.
 Markup Site::controls_of(const Call& call, const Version& shown, const std::string& owner) {
   if (!call.visitor) return {};
   const Account& account = call.visitor->session.account;
   const bool is_moderator = account.role >= Role::Moderator;
   Markup out;
-  if (!owner.empty() && (owner == account.name || is_moderator))
-    out += version_controls(shown, call.visitor->form_token());
+  if (owner == account.name || is_moderator) out += version_controls(shown, call.visitor->form_token());
   if (is_moderator) out += hiding_controls(shown, call.visitor->form_token());
   return out;
 }
@@ -225,6 +223,9 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
   }
   MIST_TRY(const Ratings ratings, world_.feedback.ratings(package));
   MIST_TRY(const std::int64_t comments, world_.feedback.count_comments(package));
+  // Whether its repository is linked still or not.
+  MIST_TRY(const std::optional<Store::Standing> standing, world_.store.standing(package));
+  const std::string owner = standing ? standing->owner : std::string();
   return html(package_page(call.frame, shown, versions,
                            {.project = project,
                             .run = run,
@@ -232,7 +233,7 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
                             .domains = std::move(domains),
                             .ratings = ratings,
                             .comments = comments,
-                            .controls = controls_of(call, shown, project ? project->owner : std::string())}));
+                            .controls = controls_of(call, shown, owner)}));
 }
 
 }  // namespace mist::catalog
