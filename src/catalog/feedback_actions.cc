@@ -84,22 +84,24 @@ Status FeedbackActions::report_comment(const Actor& actor, std::int64_t id, cons
 
 Status FeedbackActions::hide_comment(const Actor& actor, std::int64_t id, const std::string& reason) {
   MIST_TRY(const std::string plain, plain_text("reason", reason, kLongestReason));
-  MIST_TRY(const std::string subject, subject_of(id));
+  MIST_TRY(const Comment found, comment_named(id));
   MIST_TRY_VOID(store_.hide_comment(id, actor.account.name, plain));
-  return actions_.audit(actor, "hide comment", fmt::format("{}: {}", subject, plain));
+  return actions_.audit(actor, "hide comment", fmt::format("{} at {}: {}", id, found.package, plain));
 }
 
 Status FeedbackActions::show_comment(const Actor& actor, std::int64_t id) {
-  MIST_TRY(const std::string subject, subject_of(id));
+  MIST_TRY(const Comment found, comment_named(id));
+  if (found.by == actor.account.name)
+    return error(ErrorKind::Forbidden, "nobody shows their own comment again")
+        .with_hint("ask another moderator");
   MIST_TRY_VOID(store_.show_comment(id));
-  return actions_.audit(actor, "show comment", subject);
+  return actions_.audit(actor, "show comment", fmt::format("{} at {}", id, found.package));
 }
 
-// "12 at etcd".
-Result<std::string> FeedbackActions::subject_of(std::int64_t id) {
-  MIST_TRY(const std::optional<Comment> found, store_.comment(id));
+Result<Comment> FeedbackActions::comment_named(std::int64_t id) {
+  MIST_TRY(std::optional<Comment> found, store_.comment(id));
   if (!found) return error(ErrorKind::NotFound, "there is no comment {}", id);
-  return fmt::format("{} at {}", id, found->package);
+  return *std::move(found);
 }
 
 Status FeedbackActions::close_report(const Actor& actor, std::int64_t id, const std::string& decision) {

@@ -35,11 +35,13 @@ class FeedbackActions {
 
   /// Of moderators. The reason is shown in the comment's place.
   Status hide_comment(const Actor& actor, std::int64_t id, const std::string& reason);
+  /// Forbidden: it is the actor's own.
   Status show_comment(const Actor& actor, std::int64_t id);
+  /// Forbidden: it is about the actor's package or comment.
   Status close_report(const Actor& actor, std::int64_t id, const std::string& decision);
 
  private:
-  Result<std::string> subject_of(std::int64_t id);
+  Result<Comment> comment_named(std::int64_t id);
 
   FeedbackStore& store_;
   AuthorActions& actions_;

@@ -51,9 +51,10 @@ Markup comment_controls(const Comment& comment, const FeedbackReader& reader) {
   else if (!comment.hidden)
     out += reason_form("/account/comments/report", reader.form_token, "Report", comment.id, id, "reason",
                        "What is wrong with it");
-  if (reader.role >= Role::Moderator && comment.hidden)
+  const bool is_moderator = reader.role >= Role::Moderator;
+  if (is_moderator && comment.hidden && comment.by != reader.account)
     out += button_form("/admin/comments/show", reader.form_token, id, "Show it again");
-  else if (reader.role >= Role::Moderator)
+  else if (is_moderator && !comment.hidden)
     out += reason_form("/admin/comments/hide", reader.form_token, "Hide", comment.id, id, "why",
                        "Why it is hidden, for everybody");
   return out;

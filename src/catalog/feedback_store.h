@@ -109,7 +109,7 @@ class FeedbackStore {
   virtual Result<Slice<AbuseReport>> reports(const Page& page) = 0;
   virtual Result<std::int64_t> count_reports() = 0;
   virtual Result<std::vector<AbuseReport>> reports_by(const std::string& account) = 0;
-  /// NotFound: it isn't open.
+  /// NotFound: it isn't open. Forbidden: it is about a comment or package of that moderator.
   virtual Status close_report(std::int64_t id, const std::string& moderator, const std::string& decision) = 0;
 };
 

@@ -258,6 +258,23 @@ TEST_P(FeedbackTest, ReportsReachModeratorsWhoHideWithAReason) {
                                    "hide comment 1 at etcd: advertising"));
 }
 
+TEST_P(FeedbackTest, NoModeratorDecidesAboutThemselves) {
+  publish("own", "mod");
+  const std::int64_t id = commented("mod", "Buy at example.com");
+  ASSERT_TRUE(feedback_->report_comment(id, "ann", "spam").ok());
+  ASSERT_TRUE(feedback_->report_package("own", "ann", "it mines coins").ok());
+  Visit mod = signed_in("mod");
+  for (const char* report : {"1", "2"})
+    EXPECT_EQ(mod.post("/admin/reports/close", {{"id", report}, {"decision", "no"}}).status, 403) << report;
+  EXPECT_EQ(mod.post("/admin/comments/hide", {{"id", number(id)}, {"why", "advertising"}}).status, 303);
+  EXPECT_THAT(mod.get("/packages/etcd/comments").body, Not(HasSubstr("Show it again")));
+  EXPECT_EQ(mod.post("/admin/comments/show", {{"id", number(id)}}).status, 403);
+  Visit root = signed_in("root");
+  EXPECT_THAT(root.get("/packages/etcd/comments").body, HasSubstr("Show it again"));
+  EXPECT_EQ(root.post("/admin/comments/show", {{"id", number(id)}}).status, 303);
+  EXPECT_EQ(root.post("/admin/reports/close", {{"id", "2"}, {"decision", "it doesn't"}}).status, 303);
+}
+
 TEST_P(FeedbackTest, AReportOutlivesTheComment) {
   const std::int64_t id = commented("bob", "Buy at example.com");
   ASSERT_TRUE(feedback_->report_comment(id, "ann", "spam").ok());

@@ -263,9 +263,21 @@ class SqlFeedbackStore final : public FeedbackStore {
   }
 
   Status close_report(std::int64_t id, const std::string& moderator, const std::string& decision) override {
-    return connections_->changes_one(
-        "UPDATE reports SET closed = ?, closed_by = ?, decision = ? WHERE id = ? AND closed IS NULL",
-        {now(), moderator, decision, id}, not_there("open report", std::to_string(id)));
+    return connections_->writing([&](Database& db) -> Status {
+      std::string about;
+      MIST_TRY_VOID(db.query(
+          "SELECT CASE r.quoted WHEN '' THEN a.name ELSE r.quoted END FROM reports r JOIN projects p "
+          "ON p.id = r.project JOIN accounts a ON a.id = p.account WHERE r.id = ? AND r.closed IS "
+          "NULL",
+          {id}, [&](const Row& row) { about = row.text(0); }));
+      if (about.empty()) return not_there("open report", std::to_string(id));
+      if (about == moderator)
+        return error(ErrorKind::Forbidden, "nobody closes reports about their own packages and comments")
+            .with_hint("ask another moderator");
+      MIST_TRY_VOID(db.run("UPDATE reports SET closed = ?, closed_by = ?, decision = ? WHERE id = ?",
+                           {now(), moderator, decision, id}));
+      return {};
+    });
   }
 
  private:
