@@ -400,10 +400,14 @@ Result<std::string> AccountSite::account_for(const Ask& ask, const Identity& ide
   const std::string base = proposed_name(identity.name);
   for (int number = 1; number <= kMostNames; ++number) {
     std::string name = number == 1 ? base : fmt::format("{}-{}", base, number);
-    const auto made = world_.accounts.add(name, Role::Author, "");
-    if (!made.ok() && made.error().kind == ErrorKind::Conflict) continue;
+    const Status made = world_.accounts.add_identified(name, identity.issuer, identity.subject);
+    if (!made.ok() && made.error().kind == ErrorKind::Conflict) {
+      // The same browser may sign in twice at once.
+      MIST_TRY(known, world_.accounts.account_of_identity(identity.issuer, identity.subject));
+      if (!known.empty()) return known;
+      continue;
+    }
     if (!made.ok()) return made.error();
-    MIST_TRY_VOID(world_.accounts.link_identity(name, identity.issuer, identity.subject));
     MIST_TRY_VOID(world_.actions.audit({{.name = name}, ask.peer}, "register", name));
     return name;
   }

@@ -98,6 +98,10 @@ class AccountStore {
 
   /// Conflict: the name is taken. `password`: its hash; empty: it has none.
   virtual Result<Account> add(const std::string& name, Role role, const std::string& password) = 0;
+  /// An author without a password whom the issuer lets in, both or neither: an account that nothing lets in
+  /// would keep its name for ever. Conflict: the name is taken, or the identity is linked already.
+  virtual Status add_identified(const std::string& name, const std::string& issuer,
+                                const std::string& subject) = 0;
   virtual Result<std::optional<AccountDetails>> find(const std::string& name) = 0;
   /// By name.
   virtual Result<Slice<AccountDetails>> list(const Page& page) = 0;

@@ -43,6 +43,16 @@ TEST_P(AccountStoreTest, NamesAreTakenOnce) {
   EXPECT_EQ(accounts_->list({.after = first->next, .limit = 1})->items.at(0).account.name, "bob");
 }
 
+TEST_P(AccountStoreTest, AnAccountAndItsIdentityAreMadeTogetherOrNotAtAll) {
+  ASSERT_TRUE(accounts_->add_identified("zoe", "https://i", "1").ok());
+  EXPECT_EQ(*accounts_->account_of_identity("https://i", "1"), "zoe");
+  EXPECT_EQ(accounts_->add_identified("zoe", "https://i", "2").error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(*accounts_->account_of_identity("https://i", "2"), "");
+  EXPECT_EQ(accounts_->add_identified("zoe-2", "https://i", "1").error().kind, ErrorKind::Conflict);
+  EXPECT_FALSE(*accounts_->find("zoe-2"));
+  EXPECT_EQ(accounts_->add_identified("Zoe", "https://i", "3").error().kind, ErrorKind::Invalid);
+}
+
 TEST_P(AccountStoreTest, TokensAreOfAnAccountUntilTheyExpireOrAreRevoked) {
   ASSERT_TRUE(accounts_->add_token({.account = "ann", .digest = "d1", .label = ""}).ok());
   ASSERT_TRUE(

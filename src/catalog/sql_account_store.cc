@@ -59,22 +59,21 @@ class SqlAccountStore final : public AccountStore {
   // Accounts
 
   Result<Account> add(const std::string& name, Role role, const std::string& password) override {
-    if (!is_dns1123_label(name))
-      return error(ErrorKind::Invalid, "{} can't be the name of an account", escape_controls(name))
-          .with_hint("lower case letters, digits and '-'");
     Account account{.id = 0, .name = name, .role = role};
     Status done = connections_->writing([&](Database& db) -> Status {
-      MIST_TRY(account.id,
-               new_id(db,
-                      "INSERT INTO accounts (name, role, created, password) SELECT ?1, ?2, ?3, ?4 WHERE NOT "
-                      "EXISTS (SELECT 1 FROM retired_names WHERE digest = ?5) ON CONFLICT DO NOTHING "
-                      "RETURNING id",
-                      {name, static_cast<int>(role), now(), password, retired_digest(name)}));
-      if (account.id == 0) return error(ErrorKind::Conflict, "there is an account {} already", name);
+      MIST_TRY(account.id, insert_account(db, name, role, password));
       return {};
     });
     if (!done.ok()) return std::move(done).error();
     return account;
+  }
+
+  Status add_identified(const std::string& name, const std::string& issuer,
+                        const std::string& subject) override {
+    return connections_->writing([&](Database& db) -> Status {
+      MIST_TRY(const std::int64_t id, insert_account(db, name, Role::Author, ""));
+      return insert_identity(db, id, issuer, subject);
+    });
   }
 
   Result<std::optional<AccountDetails>> find(const std::string& name) override {
@@ -339,15 +338,8 @@ class SqlAccountStore final : public AccountStore {
 
   Status link_identity(const std::string& name, const std::string& issuer,
                        const std::string& subject) override {
-    return changing(name, [&](Database& db, std::int64_t id) -> Status {
-      MIST_TRY(
-          const std::int64_t made,
-          db.run("INSERT INTO identities (issuer, subject, account) VALUES (?1, ?2, ?3) "
-                 "ON CONFLICT (issuer, subject) DO UPDATE SET account = ?3 WHERE identities.account = ?3",
-                 {issuer, subject, id}));
-      if (made == 0) return error(ErrorKind::Conflict, "that identity is linked to another account");
-      return {};
-    });
+    return changing(name,
+                    [&](Database& db, std::int64_t id) { return insert_identity(db, id, issuer, subject); });
   }
 
   Result<std::vector<LinkedIdentity>> identities(const std::string& name) override {
@@ -527,6 +519,31 @@ class SqlAccountStore final : public AccountStore {
   }
 
   std::int64_t oldest_wait() const { return now() - milliseconds(times_.code); }
+
+  Result<std::int64_t> insert_account(Database& db, const std::string& name, Role role,
+                                      const std::string& password) const {
+    if (!is_dns1123_label(name))
+      return error(ErrorKind::Invalid, "{} can't be the name of an account", escape_controls(name))
+          .with_hint("lower case letters, digits and '-'");
+    MIST_TRY(const std::int64_t id,
+             new_id(db,
+                    "INSERT INTO accounts (name, role, created, password) SELECT ?1, ?2, ?3, ?4 WHERE NOT "
+                    "EXISTS (SELECT 1 FROM retired_names WHERE digest = ?5) ON CONFLICT DO NOTHING "
+                    "RETURNING id",
+                    {name, static_cast<int>(role), now(), password, retired_digest(name)}));
+    if (id == 0) return error(ErrorKind::Conflict, "there is an account {} already", name);
+    return id;
+  }
+
+  static Status insert_identity(Database& db, std::int64_t account, const std::string& issuer,
+                                const std::string& subject) {
+    MIST_TRY(const std::int64_t made,
+             db.run("INSERT INTO identities (issuer, subject, account) VALUES (?1, ?2, ?3) "
+                    "ON CONFLICT (issuer, subject) DO UPDATE SET account = ?3 WHERE identities.account = ?3",
+                    {issuer, subject, account}));
+    if (made == 0) return error(ErrorKind::Conflict, "that identity is linked to another account");
+    return {};
+  }
 
   // Whether the statement changed a row.
   Result<bool> uses(std::string_view sql, sql::Params params) {
