@@ -156,7 +156,7 @@ TEST_P(BackupTest, LeadsFromSqliteToPostgresAndBackWithEverything) {
   const auto job = moved.store->lease("w2", 30s);
   ASSERT_TRUE(job.ok() && *job) << "the queue goes on";
   EXPECT_EQ((*job)->version, "1.1.0");
-  ASSERT_TRUE(moved.store->give_back(**job).ok());
+  ASSERT_TRUE(moved.store->give_back(**job, 0s).ok());
 
   done = back_up(files_, server_.url(), back_, Context());
   ASSERT_TRUE(done.ok()) << done.error().to_line();

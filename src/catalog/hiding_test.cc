@@ -242,7 +242,7 @@ TEST_P(HidingTest, NothingHiddenIsTestedOrPolled) {
   const auto job = store_->lease("w", 30s);
   ASSERT_TRUE(job.ok() && *job);
   EXPECT_EQ((*job)->previous_version, "") << "no upgrade from what is hidden";
-  ASSERT_TRUE(store_->give_back(**job).ok());
+  ASSERT_TRUE(store_->give_back(**job, 0s).ok());
   ASSERT_TRUE(store_->hide_package("etcd", "mod", "bad").ok());
   EXPECT_FALSE(*store_->lease("w", 30s));
   clock_.advance(1h);

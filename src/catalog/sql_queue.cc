@@ -19,12 +19,14 @@ Result<std::optional<Job>> SqlStore::lease(const std::string& holder, Duration t
     MIST_TRY_VOID(give_up_lost(db));
     std::int64_t version = 0;
     std::int64_t account = 0;
+    // Versions of one package make the same objects of the whole cluster: one at a time.
     MIST_TRY_VOID(
         db.query("SELECT j.id, j.attempt, p.name, v.version, v.digest, a.name, v.id, a.id "
                  "FROM jobs j JOIN versions v ON v.id = j.version "
                  "JOIN projects p ON p.id = v.project JOIN accounts a ON a.id = p.account "
-                 "WHERE j.open = 1 AND (j.until IS NULL OR j.until <= ?) AND v.hidden IS NULL AND "
-                 "p.hidden IS NULL ORDER BY a.served, j.id LIMIT 1",
+                 "WHERE j.open = 1 AND (j.until IS NULL OR j.until <= ?1) AND v.hidden IS NULL AND "
+                 "p.hidden IS NULL AND p.id NOT IN (SELECT tv.project FROM jobs t JOIN versions tv "
+                 "ON tv.id = t.version WHERE t.open = 1 AND t.until > ?1) ORDER BY a.served, j.id LIMIT 1",
                  {now()}, [&](const Row& row) {
                    leased = Job{.id = row.integer(0),
                                 .attempt = static_cast<int>(row.integer(1)) + 1,
@@ -98,13 +100,15 @@ Status SqlStore::finish(const Job& job, bool passed) {
   });
 }
 
-Status SqlStore::give_back(const Job& job) {
+Status SqlStore::give_back(const Job& job, Duration rest) {
   return writing([&](Database& db) -> Status {
     MIST_TRY_VOID(still_ours(db, job));
     MIST_TRY_VOID(db.run("DELETE FROM steps WHERE job = ? AND attempt = ?", {job.id, job.attempt}));
     MIST_TRY_VOID(db.run("DELETE FROM runs WHERE job = ? AND attempt = ?", {job.id, job.attempt}));
-    MIST_TRY_VOID(
-        db.run("UPDATE jobs SET attempt = attempt - 1, holder = NULL, until = NULL WHERE id = ?", {job.id}));
+    std::optional<std::int64_t> until;
+    if (rest > Duration::zero()) until = now() + milliseconds(rest);
+    MIST_TRY_VOID(db.run("UPDATE jobs SET attempt = attempt - 1, holder = NULL, until = ? WHERE id = ?",
+                         {until, job.id}));
     MIST_TRY_VOID(
         db.run("UPDATE versions SET state = 0 WHERE id = (SELECT version FROM jobs WHERE id = ?)", {job.id}));
     return {};

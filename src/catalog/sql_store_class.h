@@ -75,7 +75,7 @@ class SqlStore final : public Store {
   Status note_objects(const Job& job, const encoding::Value& graph, const encoding::Value& security,
                       const std::string& text) override;
   Status finish(const Job& job, bool passed) override;
-  Status give_back(const Job& job) override;
+  Status give_back(const Job& job, Duration rest) override;
   Status test_again(const std::string& package, const std::string& version) override;
   Result<std::optional<Run>> last_run(const std::string& package, const std::string& version) override;
 

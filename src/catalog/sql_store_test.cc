@@ -300,7 +300,7 @@ TEST_P(StoreTest, WhatAStoppedWorkerGivesBackCountsAsNoAttempt) {
     const Job job = lease();
     EXPECT_EQ(job.attempt, 1);
     ASSERT_TRUE(store_->add_step(job, {.name = "lint"}).ok());
-    ASSERT_TRUE(store_->give_back(job).ok());
+    ASSERT_TRUE(store_->give_back(job, 0s).ok());
     EXPECT_EQ(state("etcd", "1.0.0"), VersionState::Queued);
   }
 }
@@ -308,34 +308,75 @@ TEST_P(StoreTest, WhatAStoppedWorkerGivesBackCountsAsNoAttempt) {
 TEST_P(StoreTest, AccountsTakeTurns) {
   author("ann");
   author("bob");
-  project("many");
   project("one", "bob");
-  for (const char* each : {"1.0.0", "1.1.0", "1.2.0", "1.3.0"}) submit(version("many", each));
+  for (const std::string each : {"many-a", "many-b", "many-c"}) {
+    project(each);
+    submit(version(each, "1.0.0"));
+  }
   submit(version("one", "1.0.0"));
-  EXPECT_EQ(lease().package, "many");
+  EXPECT_EQ(lease().package, "many-a");
   EXPECT_EQ(lease().package, "one") << "bob doesn't wait until ann has nothing any more";
-  EXPECT_EQ(lease().package, "many");
+  EXPECT_EQ(lease().package, "many-b");
+}
+
+// They would make the same objects of the whole cluster.
+TEST_P(StoreTest, VersionsOfOnePackageAreTestedOneAfterTheOther) {
+  author("ann");
+  project("etcd");
+  project("redis");
+  for (const char* each : {"1.0.0", "1.1.0"}) submit(version("etcd", each));
+  submit(version("redis", "1.0.0"));
+  const Job first = lease("w1");
+  EXPECT_EQ(first.version, "1.0.0");
+  EXPECT_EQ(lease("w2").package, "redis") << "another package doesn't wait";
+  EXPECT_TRUE(is_queue_empty());
+  ASSERT_TRUE(store_->finish(first, true).ok());
+  const Job second = lease("w2");
+  EXPECT_EQ(second.version, "1.1.0");
+  EXPECT_EQ(second.previous_version, "1.0.0") << "which is known to be good by now";
+  clock_.advance(kTerm + 1s);
+  EXPECT_EQ(lease("w3").id, second.id) << "its worker died";
+}
+
+TEST_P(StoreTest, WhatIsGivenBackForLaterWaitsThatLong) {
+  author("ann");
+  project("etcd");
+  project("redis");
+  submit(version("etcd", "1.0.0"));
+  submit(version("redis", "1.0.0"));
+  const Job job = lease();
+  EXPECT_EQ(job.package, "etcd");
+  ASSERT_TRUE(store_->give_back(job, 20s).ok());
+  EXPECT_EQ(state("etcd", "1.0.0"), VersionState::Queued);
+  EXPECT_EQ(lease().package, "redis");
+  EXPECT_TRUE(is_queue_empty());
+  clock_.advance(20s);
+  EXPECT_EQ(lease().attempt, 1) << "it didn't count";
 }
 
 TEST_P(StoreTest, AJobNamesTheVersionToUpgradeFrom) {
   author("ann");
   project("etcd");
   submit(version("etcd", "1.10.0"));
-  EXPECT_EQ(lease().previous_version, "");
+  const Job first = lease();
+  EXPECT_EQ(first.previous_version, "");
+  ASSERT_TRUE(store_->finish(first, false).ok());
   for (const char* each : {"1.8.0", "1.9.0"}) publish("etcd", each);
   submit(version("etcd", "1.9.5"));
   const Job job = lease();
   EXPECT_EQ(job.previous_version, "1.9.0");
   EXPECT_EQ(job.previous_digest, version("etcd", "1.9.0").digest);
-  ASSERT_TRUE(store_->give_back(job).ok());
+  ASSERT_TRUE(store_->give_back(job, 0s).ok());
   ASSERT_TRUE(store_->yank("etcd", "1.9.0", "broken").ok());
   EXPECT_EQ(lease().previous_version, "1.8.0");
 }
 
 TEST_P(StoreTest, TwoWorkersNeverHaveOneJob) {
   author("ann");
-  project("etcd");
-  for (int i = 0; i < 40; ++i) submit(version("etcd", "1." + std::to_string(i) + ".0"));
+  for (int i = 0; i < 40; ++i) {
+    project(fmt::format("p{}", i));
+    submit(version(fmt::format("p{}", i), "1.0.0"));
+  }
   std::vector<std::vector<std::int64_t>> taken(4);
   {
     std::vector<std::jthread> workers;
@@ -510,7 +551,7 @@ TEST_P(StoreTest, FacetsCountWhatChoosingThemWouldGive) {
   }
   const Job job = lease();
   EXPECT_EQ(told(store_->facets("", {})->states), "testing=1 passed=2 failed=1 ");
-  ASSERT_TRUE(store_->give_back(job).ok());
+  ASSERT_TRUE(store_->give_back(job, 0s).ok());
   EXPECT_EQ(told(store_->facets("", {})->states), "queued=1 passed=2 failed=1 ");
   EXPECT_EQ(store_->facets("'; DROP TABLE listed; --", {})->found, 0);
   EXPECT_EQ(store_->facets("", {.format = "' OR 1=1 --"})->found, 0);

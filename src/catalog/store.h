@@ -191,7 +191,8 @@ class Store {
 
   static constexpr int kMostAttempts = 3;
 
-  /// The next job: of the account that was served longest ago, its oldest. nullopt: there is none.
+  /// The next job: of the account that was served longest ago, its oldest, and of a package of which nothing
+  /// is being tested. nullopt: there is none.
   virtual Result<std::optional<Job>> lease(const std::string& holder, Duration term) = 0;
   /// Conflict: somebody else has it, or it is over.
   virtual Status renew(const Job& job, Duration term) = 0;
@@ -203,8 +204,9 @@ class Store {
                               const std::string& text) = 0;
   /// Conflict as renew.
   virtual Status finish(const Job& job, bool passed) = 0;
-  /// It waits again, and this try doesn't count: the worker can't go on, for reasons of its own.
-  virtual Status give_back(const Job& job) = 0;
+  /// It waits again, for that long at least, and this try doesn't count: the worker can't go on, for reasons
+  /// of its own.
+  virtual Status give_back(const Job& job, Duration rest) = 0;
   /// Tests a version again from the beginning. NotFound; Conflict: it is waiting or being tested.
   virtual Status test_again(const std::string& package, const std::string& version) = 0;
   /// The last try; nullopt: there was none.

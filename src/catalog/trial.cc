@@ -9,6 +9,7 @@
 #include "action/deploy/deploy.h"
 #include "action/run_tests.h"
 #include "action/uninstall.h"
+#include "apply/plan/plan.h"
 #include "apply/wait/wait.h"
 #include "base/process_identity.h"
 #include "base/text.h"
@@ -32,12 +33,14 @@ using encoding::Value;
 constexpr std::string_view kInstanceLabel = "mistletoe.dev/catalog";
 constexpr std::string_view kSimulatedNode = "kwok.x-k8s.io/node";
 constexpr std::size_t kMostEvents = 200;
+constexpr Duration kProbe = std::chrono::seconds(30);
 
 // A failure of this machine or the cluster, which says nothing about the package.
 bool is_ours(const Error& failure) {
   using enum ErrorKind;
   return failure.kind == Cancelled || failure.kind == Retryable || failure.kind == Internal ||
-         failure.detail<package::InstallationFault>() != nullptr;
+         failure.detail<package::InstallationFault>() != nullptr ||
+         failure.detail<ClusterFault>() != nullptr || failure.detail<HeldByAnotherTest>() != nullptr;
 }
 
 std::string place_of(const package::Finding& finding) {
@@ -94,19 +97,42 @@ class Trial {
     MIST_TRY(const bool valid, check_versions(limited));
     if (!clean || !valid) return false;
     MIST_TRY_VOID(note_objects(limited));
-    MIST_TRY(client_, world_.connect(log_));
-    const std::string described = client_->describe();
-    server_ = described.substr(0, described.find(' '));
-    environment_.emplace(action::Environment{*client_, world_.clock, world_.random, log_, job_.holder});
-    environment_->process = own_process();
-    environment_->life = life_of_process;
-    MIST_TRY_VOID(note_nodes());
-    MIST_TRY_VOID(remove_leftovers());
+    MIST_TRY_VOID(get_ready());
     return on_cluster(limited);
   }
 
  private:
   using Work = std::function<Result<std::string>(const Context&)>;
+
+  // Nothing of this attempt is on the cluster yet, so a failure says nothing of the package; unless what an
+  // earlier one left can't be removed because of what it is.
+  Status get_ready() {
+    using enum ErrorKind;
+    Status ready = look_at_cluster();
+    bool is_of_package = false;
+    if (ready.ok()) {
+      ready = remove_leftovers();
+      is_of_package = !ready.ok() && (ready.error().kind == Invalid || ready.error().kind == Conflict ||
+                                      ready.error().kind == Timeout);
+    }
+    if (ready.ok()) ready = make_namespace();
+    if (ready.ok()) return {};
+    MIST_TRY_VOID(context_.check());
+    if (is_of_package) return ready;
+    return std::move(ready).error().with_detail(ClusterFault());
+  }
+
+  Status look_at_cluster() {
+    auto client = world_.connect(log_);
+    if (!client.ok()) return std::move(client).error();
+    client_ = *std::move(client);
+    const std::string described = client_->describe();
+    server_ = described.substr(0, described.find(' '));
+    environment_.emplace(action::Environment{*client_, world_.clock, world_.random, log_, job_.holder});
+    environment_->process = own_process();
+    environment_->life = life_of_process;
+    return note_nodes();
+  }
 
   // Runs it, and hands its result on. False: it failed because of the package.
   Result<bool> step(std::string_view name, const Context& context, const Work& work) {
@@ -116,14 +142,50 @@ class Trial {
     const Result<std::string> result = work(context);
     // Stopped, or the lease lost: nobody asks for the rest.
     MIST_TRY_VOID(context_.check());
-    if (!result.ok() && is_ours(result.error())) return result.error();
-    if (!result.ok()) tell(log_, result.error());
+    if (!result.ok()) {
+      MIST_TRY_VOID(not_ours(result.error()));
+      tell(log_, result.error());
+    }
     done.state = result.ok() ? StepState::Passed : StepState::Failed;
     done.summary = for_everybody(result.ok() ? *result : summary_of(result.error()));
     done.elapsed = world_.clock.steady_now() - began;
     done.log = for_everybody(log_.take());
     MIST_TRY_VOID(report_.step(done));
     return result.ok();
+  }
+
+  // Ok: it is the package's fault. Else the error, with whose it is.
+  Status not_ours(const Error& failure) {
+    if (is_ours(failure) && client_ == nullptr) return failure;
+    if (client_ != nullptr && !is_there(id_.ns).ok()) return Error(failure).with_detail(ClusterFault());
+    if (const std::string other = other_test_in(failure); !other.empty()) {
+      // An object that outlived its test is nobody's fault who comes later.
+      const auto still_runs = is_there(other);
+      if (still_runs.ok() && *still_runs) return Error(failure).with_detail(HeldByAnotherTest());
+      return failure;
+    }
+    if (is_ours(failure)) return failure;
+    return {};
+  }
+
+  // The namespace of another test whose objects are in the way; empty: there is none.
+  std::string other_test_in(const Error& failure) const {
+    const auto* const others = failure.detail<apply::OtherOwners>();
+    if (others == nullptr) return {};
+    const std::string ours = fmt::format("catalog-{}-", world_.instance);
+    for (const std::string& release : others->releases) {
+      std::string ns = release.substr(0, release.find('/'));
+      if (ns.starts_with(ours) && ns != id_.ns) return ns;
+    }
+    return {};
+  }
+
+  // Any error is the cluster's, or of our credentials.
+  Result<bool> is_there(const std::string& name) {
+    MIST_TRY(const kube::ObjectRef ref, namespace_ref(name));
+    const auto live = client_->get(ref, context_.with_timeout(kProbe));
+    if (!live.ok() && live.error().kind != ErrorKind::NotFound) return live.error();
+    return live.ok();
   }
 
   // Where the cluster of the tests is, and the files of this machine, concerns nobody else.
@@ -324,7 +386,6 @@ class Trial {
   }
 
   Result<bool> on_cluster(const Context& limited) {
-    MIST_TRY_VOID(make_namespace());
     Result<bool> worked = install_and_test(limited);
     // The removal is a step of its own, and has its own time: also where something before it failed, or took
     // too long. A stopped worker removes what it made, too.
@@ -385,11 +446,11 @@ class Trial {
     const auto before = deploy(unpacked.package, action::install_intent, action::DryRun::No, context);
     MIST_TRY_VOID(context_.check());
     // It passed once; that it doesn't now isn't the new version's fault.
-    if (!before.ok() && !is_ours(before.error())) {
+    if (!before.ok()) {
+      MIST_TRY_VOID(not_ours(before.error()));
       tell(log_, before.error());
       return fmt::format("not tried, because {} can't be installed any more", job_.previous_version);
     }
-    if (!before.ok()) return before.error();
     log_.line(fmt::format("upgrading to {}", job_.version));
     auto report = deploy(package_, action::upgrade_intent, action::DryRun::No, context);
     tell_events(context);

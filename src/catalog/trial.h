@@ -44,8 +44,15 @@ struct TrialReport {
   std::function<Status(const VersionObjects&)> objects;  ///< once
 };
 
-/// Whether every step passed. Errors: those that say nothing of the package (the cluster can't be reached,
-/// the context ended, of `report`, package::InstallationFault): the job may be tried again.
+/// The detail of an error of the cluster for tests, or of our rights there: nothing can be tested now.
+struct ClusterFault {};
+/// The detail of an error about an object of the whole cluster: the test of another package has one of that
+/// name, and removes it when it ends.
+struct HeldByAnotherTest {};
+
+/// Whether every step passed. Errors: those that say nothing of the package (ClusterFault,
+/// HeldByAnotherTest, package::InstallationFault, the context ended, of `report`): the job may be tried
+/// again.
 Result<bool> run_trial(const TrialWorld& world, const Job& job, const TrialReport& report,
                        const Context& context);
 

@@ -52,6 +52,11 @@ class Lease {
   std::jthread thread_;  // ends first
 };
 
+// Every other package would fail of it, too.
+bool is_of_installation(const Error& failure) {
+  return failure.detail<package::InstallationFault>() != nullptr || failure.detail<ClusterFault>() != nullptr;
+}
+
 }  // namespace
 
 Result<bool> work_once(Store& store, const TrialWorld& world, const WorkerOptions& options, EventSink& events,
@@ -83,12 +88,17 @@ Result<bool> work_once(Store& store, const TrialWorld& world, const WorkerOption
   }
   const Error& failure = passed.error();
   if (context.stop().stop_requested()) {
-    MIST_TRY_VOID(store.give_back(*job));
+    MIST_TRY_VOID(store.give_back(*job, Duration::zero()));
     return true;
   }
-  if (failure.detail<package::InstallationFault>() != nullptr) {
-    MIST_TRY_VOID(store.give_back(*job));
+  if (is_of_installation(failure)) {
+    MIST_TRY_VOID(store.give_back(*job, Duration::zero()));
     return failure;
+  }
+  if (failure.detail<HeldByAnotherTest>() != nullptr) {
+    events.info(fmt::format("{} {}: later, because {}", job->package, job->version, failure.to_line()));
+    MIST_TRY_VOID(store.give_back(*job, options.long_pause));
+    return true;
   }
   events.warn(fmt::format("{} {}: {}", job->package, job->version, failure.to_line()));
   // It may work later; but who can't be tested at all shouldn't wait for ever.
@@ -110,7 +120,7 @@ Status work(Store& store, const TrialWorld& world, const WorkerOptions& options,
   while (context.check().ok()) {
     const auto worked = work_once(store, world, options, events, context);
     if (worked.ok() && *worked) continue;
-    const bool is_broken = !worked.ok() && worked.error().detail<package::InstallationFault>() != nullptr;
+    const bool is_broken = !worked.ok() && is_of_installation(worked.error());
     if (is_broken)
       events.warn(fmt::format("nothing can be tested here: {}", worked.error().to_line()));
     else if (!worked.ok())

@@ -13,7 +13,8 @@ struct WorkerOptions {
   std::string holder;                        ///< who we are: unlike any other worker, and any earlier one
   Duration term = std::chrono::seconds(30);  ///< of a lease
   Duration pause = std::chrono::seconds(1);  ///< between looks at an empty queue
-  /// After it was found that this installation can't test anything.
+  /// After it was found that this installation can't test anything now; and of a version whose objects
+  /// another test has.
   Duration long_pause = std::chrono::minutes(1);
 };
 
@@ -21,8 +22,8 @@ struct WorkerOptions {
 Status work(Store& store, const TrialWorld& world, const WorkerOptions& options, EventSink& events,
             const Context& context);
 
-/// One job, if there is one. Whether there was. Errors: of the store; package::InstallationFault: no package
-/// can be tested here now, and the job waits for another worker, or a later time.
+/// One job, if there is one. Whether there was. Errors: of the store; package::InstallationFault,
+/// ClusterFault: no package can be tested here now, and the job waits for another worker, or a later time.
 Result<bool> work_once(Store& store, const TrialWorld& world, const WorkerOptions& options, EventSink& events,
                        const Context& context);
 

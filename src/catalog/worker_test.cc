@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <thread>
 
 #include "catalog/backup.h"
@@ -13,8 +14,10 @@
 #include "package/installation_fault.h"
 #include "registry/package_files.h"
 #include "testing/fake_clock.h"
+#include "testing/fake_cluster.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
+#include "testing/yaml.h"
 
 namespace mist::catalog {
 namespace {
@@ -70,19 +73,38 @@ class WorkerTest : public ::testing::Test {
             .directory = dir_.path() / "work",
             .instance = "test"};
   }
-  // Of the only version.
-  void expect_untouched() {
-    for (int i = 0; i < 2 * Store::kMostAttempts; ++i) {
-      const auto worked = work_once(*store_, world(), {.holder = "w"}, events_, Context());
-      ASSERT_FALSE(worked.ok());
-      EXPECT_NE(worked.error().detail<package::InstallationFault>(), nullptr) << worked.error().to_line();
-    }
+  // That checks nothing against schemas.
+  TrialWorld world_on(std::function<Result<std::unique_ptr<kube::Client>>(EventSink&)> connect) {
+    TrialWorld made = world();
+    made.types = {};
+    made.connect = std::move(connect);
+    return made;
+  }
+  TrialWorld world_on_cluster() {
+    return world_on([this](EventSink&) -> Result<std::unique_ptr<kube::Client>> {
+      return std::unique_ptr<kube::Client>(cluster_.client_for("w"));
+    });
+  }
+  VersionState state() {
     const auto version = store_->version("etcd", "1.0.0");
-    ASSERT_TRUE(version.ok() && *version);
-    EXPECT_EQ((*version)->state, VersionState::Queued);
+    EXPECT_TRUE(version.ok() && *version);
+    return (*version)->state;
+  }
+  // The only version is as if nobody had tried it.
+  void expect_waiting() {
+    EXPECT_EQ(state(), VersionState::Queued);
     const auto job = store_->lease("another", std::chrono::seconds(30));
     ASSERT_TRUE(job.ok() && *job) << "it waits for another worker";
     EXPECT_EQ((*job)->attempt, 1);
+  }
+  template <typename Fault = package::InstallationFault>
+  void expect_untouched(const TrialWorld& world) {
+    for (int i = 0; i < 2 * Store::kMostAttempts; ++i) {
+      const auto worked = work_once(*store_, world, {.holder = "w"}, events_, Context());
+      ASSERT_FALSE(worked.ok());
+      EXPECT_NE(worked.error().detail<Fault>(), nullptr) << worked.error().to_line();
+    }
+    expect_waiting();
   }
 
   mist::testing::TempDir dir_;
@@ -97,16 +119,82 @@ class WorkerTest : public ::testing::Test {
   FileBlobs blobs_;
   std::array<package::KubeTypesDigest, 1> types_;
   std::array<package::EngineDigest, 1> engines_;
+  mist::testing::FakeCluster cluster_;
 };
 
 TEST_F(WorkerTest, AnInstallationWithoutSchemasBlamesNoPackage) {
   submit({{"map.yaml", std::string(kMap)}});
-  expect_untouched();
+  expect_untouched(world());
 }
 
 TEST_F(WorkerTest, AnInstallationWithoutItsEnginesBlamesNoPackage) {
   submit({{"K3.yaml", "name: etcd\nversion: 1.0.0\n"}, {"manifests/a.yaml.j2", std::string(kMap)}});
-  expect_untouched();
+  expect_untouched(world());
+}
+
+TEST_F(WorkerTest, AClusterThatCannotBeReachedBlamesNoPackage) {
+  submit({{"map.yaml", std::string(kMap)}});
+  expect_untouched<ClusterFault>(world_on([](EventSink&) -> Result<std::unique_ptr<kube::Client>> {
+    return error(ErrorKind::Retryable, "no cluster here");
+  }));
+}
+
+TEST_F(WorkerTest, AClusterThatLetsUsMakeNoNamespaceBlamesNoPackage) {
+  submit({{"map.yaml", std::string(kMap)}});
+  cluster_.set_before([](const mist::testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "create" || call.key.group_kind.kind != "Namespace") return std::nullopt;
+    return error(ErrorKind::Forbidden, "no right to create namespaces");
+  });
+  expect_untouched<ClusterFault>(world_on_cluster());
+}
+
+TEST_F(WorkerTest, CredentialsThatEndWhileAPackageIsInstalledBlameNoPackage) {
+  submit({{"map.yaml", std::string(kMap)}});
+  std::atomic<bool> ended = false;
+  cluster_.set_before([&](const mist::testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.key.name == "a" && !call.dry_run) ended = true;
+    if (!ended) return std::nullopt;
+    return error(ErrorKind::Forbidden, "Unauthorized");
+  });
+  expect_untouched<ClusterFault>(world_on_cluster());
+  EXPECT_TRUE(ended) << "it was never installed";
+}
+
+constexpr std::string_view kRole =
+    "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: reader}\nrules: []\n";
+constexpr std::string_view kRoleOfAnotherTest = R"(
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: reader, annotations: {mistletoe.dev/release: catalog-test-77-1/other}}
+rules: []
+)";
+
+TEST_F(WorkerTest, APackageWaitsForAnothersTestThatHasAnObjectOfTheSameName) {
+  submit({{"role.yaml", std::string(kRole)}});
+  cluster_.put(mist::testing::yaml("{apiVersion: v1, kind: Namespace, metadata: {name: catalog-test-77-1}}"));
+  cluster_.put(mist::testing::yaml(kRoleOfAnotherTest));
+  const WorkerOptions options{.holder = "w", .long_pause = Duration::zero()};
+  for (int i = 0; i < 2 * Store::kMostAttempts; ++i) {
+    const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
+    ASSERT_TRUE(worked.ok()) << worked.error().to_line();
+    EXPECT_TRUE(*worked);
+  }
+  expect_waiting();
+}
+
+TEST_F(WorkerTest, WhatOutlivedAnothersTestIsWaitedForThreeTimes) {
+  submit({{"role.yaml", std::string(kRole)}});
+  cluster_.put(mist::testing::yaml(kRoleOfAnotherTest));
+  const WorkerOptions options{.holder = "w", .pause = Duration::zero()};
+  for (int i = 0; i < Store::kMostAttempts; ++i) {
+    EXPECT_NE(state(), VersionState::Failed);
+    const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
+    ASSERT_TRUE(worked.ok()) << worked.error().to_line();
+  }
+  EXPECT_EQ(state(), VersionState::Failed);
+  const Step last = (*store_->last_run("etcd", "1.0.0"))->steps.back();
+  EXPECT_EQ(last.name, "worker") << "no step of the package's own";
+  EXPECT_THAT(last.log, HasSubstr("catalog-test-77-1/other"));
 }
 
 }  // namespace

@@ -112,7 +112,8 @@ class ObjectWriter::Sending {
         applied = apply_until_current(ref, action, object, apply, moment);
       } else if (there.ok()) {
         return error(ErrorKind::Conflict, "{} appeared while the plan was carried out", action.key.display())
-            .with_hint("run the command again to see what it belongs to");
+            .with_hint("run the command again to see what it belongs to")
+            .with_detail(others_in(marks_of(*there)));
       }
     }
     if (!applied.ok() && is_about_our_label(applied.error()))
@@ -325,7 +326,13 @@ class ObjectWriter::Sending {
             ? now.part_of.empty() ? std::string("nobody") : fmt::format("ApplySet {}", now.part_of)
             : fmt::format("release {}", now.release);
     return error(ErrorKind::Conflict, "{} now belongs to {}", action.key.display(), words)
-        .with_hint("run the command again to see what can be done");
+        .with_hint("run the command again to see what can be done")
+        .with_detail(others_in(now));
+  }
+
+  static OtherOwners others_in(const Marks& marks) {
+    if (marks.release.empty()) return {};
+    return {.releases = {marks.release}};
   }
 
   // The server still takes writes to such an object, which go with it. The planner refuses it too.

@@ -195,11 +195,13 @@ bool is_owned(const InventoryItem& item, const Value& live, std::string_view par
 Status refuse_conflicts(const Plan& plan) {
   constexpr std::size_t kShown = 20;
   std::optional<Error> failure;
+  OtherOwners others;
   std::size_t count = 0;
   // `rendered`: null of what is to be deleted.
   const auto refuse = [&](const PlannedAction& action, const RenderedObject* rendered) {
     if (action.kind != ActionKind::Conflict) return;
     ++count;
+    if (!action.owner.empty()) others.releases.push_back(action.owner);
     // Reasons of conflicts begin with "it".
     const std::string words =
         action.key.display() +
@@ -219,6 +221,7 @@ Status refuse_conflicts(const Plan& plan) {
   for (const PlannedAction& action : plan.removals) refuse(action, nullptr);
   if (!failure) return {};
   if (count > kShown) failure->frames.push_back(fmt::format("and {} more", count - kShown));
+  if (!others.releases.empty()) failure->details.set(std::move(others));
   return *std::move(failure);
 }
 

@@ -227,7 +227,13 @@ std::string transfer_words(const PlannedAction& action);
 inline constexpr std::string_view kForceHint =
     "leave these fields to who owns them, or take them with --force-conflicts";
 
-/// Conflict, naming each object that is one (up to a bound) with file and line; ok: there is none.
+/// The detail of a Conflict: whose objects are in the way.
+struct OtherOwners {
+  std::vector<std::string> releases;  ///< "namespace/name"
+};
+
+/// Conflict, naming each object that is one (up to a bound) with file and line, with OtherOwners where it is
+/// about objects of other releases; ok: there is none.
 Status refuse_conflicts(const Plan& plan);
 
 /// Whether the live object under an inventory's key is the release's (whose mark is `part_of`): it carries

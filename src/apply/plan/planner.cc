@@ -237,6 +237,8 @@ class Planner {
       action.uid = there.string_at({"metadata", "uid"});
       return;
     }
+    if (owner == Whose::Anothers)
+      action.owner = there.string_at({"metadata", "annotations", kReleaseAnnotation});
     if (apimachinery::is_terminating(there)) {
       const std::string_view since = there.string_at({"metadata", "deletionTimestamp"});
       return conflict(action, ConflictCause::Deleting,
@@ -255,7 +257,6 @@ class Planner {
       return compare(action, object, live, owner, again);
     }
     if (owner == Whose::Anothers) {
-      action.owner = there.string_at({"metadata", "annotations", kReleaseAnnotation});
       if (!taken(there)) return refuse_foreign(action, there);
       action.recorded.adopted = true;
       action.recorded.fields_taken = true;  // they were that release's
