@@ -220,7 +220,11 @@ void Database::Finish::operator()(pg_conn* connection) const noexcept { pq->PQfi
 void Database::Clear::operator()(pg_result* result) const noexcept { pq->PQclear(result); }
 
 Database::Database(Url url, const OpenOptions& options, const Libpq& pq)
-    : url_(std::move(url)), options_(options), pq_(pq), connection_(nullptr, Finish{&pq}) {}
+    : url_(std::move(url)),
+      options_(options),
+      pq_(pq),
+      hosts_(hosts_in(pq, url_.text())),
+      connection_(nullptr, Finish{&pq}) {}
 Database::~Database() = default;
 
 Result<std::unique_ptr<Database>> Database::open(Url url, const OpenOptions& options) {
@@ -245,26 +249,69 @@ Error Database::not_connected() const {
   return failed;
 }
 
+Error Database::no_answer(const Host& host, std::chrono::milliseconds limit) const {
+  return error(ErrorKind::Retryable, "cannot connect to the database {}", url_.shown())
+      .with_because(fmt::format("{}{}nobody answers within {:.1f} s", host.shown(),
+                                host.shown().empty() ? "" : ": ",
+                                std::chrono::duration<double>(limit).count()))
+      .with_hint("check the server and the way to it");
+}
+
+// One after the other: each has its part of the time that is left, so that a silent one leaves some.
 Status Database::connect() {
+  const auto end = SteadyClock::now() + options_.connecting;
+  std::string because;
+  for (std::size_t tried = 0;; ++tried) {
+    const std::size_t place = (last_host_ + tried) % hosts_.size();
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now());
+    const auto others = static_cast<std::int64_t>(hosts_.size() - tried);
+    Status done = connect_to(hosts_[place], left / others);
+    if (done.ok()) {
+      last_host_ = place;
+      return {};
+    }
+    connection_.reset();
+    because += fmt::format("{}{}", because.empty() ? "" : "; ", done.error().because);
+    const bool is_last = tried + 1 == hosts_.size();
+    if (done.error().kind != ErrorKind::Retryable || is_last)
+      return std::move(done).error().with_because(std::move(because));
+  }
+}
+
+Status Database::connect_to(const Host& host, std::chrono::milliseconds limit) {
+  const auto end = SteadyClock::now() + limit;
   statements_.clear();
   connection_.reset();
-  // The URL overrides the values before it, and the values after it override the URL. A server that is gone
-  // without a word is noticed within half a minute.
-  const std::array keywords{"keepalives_idle",           "keepalives_interval",
-                            "keepalives_count",          "tcp_user_timeout",
-                            "fallback_application_name", "dbname",
-                            "client_encoding",           static_cast<const char*>(nullptr)};
-  const std::array values{"10",        "5",
-                          "3",         "20000",
-                          "mistletoe", url_.text().reveal().c_str(),
-                          "UTF8",      static_cast<const char*>(nullptr)};
+  // The URL overrides the values before it, and the values after it that aren't empty override the URL. A
+  // server that is gone without a word is noticed within half a minute.
+  const std::array keywords{"keepalives_idle",
+                            "keepalives_interval",
+                            "keepalives_count",
+                            "tcp_user_timeout",
+                            "fallback_application_name",
+                            "dbname",
+                            "host",
+                            "hostaddr",
+                            "port",
+                            "client_encoding",
+                            static_cast<const char*>(nullptr)};
+  const std::array values{"10",
+                          "5",
+                          "3",
+                          "20000",
+                          "mistletoe",
+                          url_.text().reveal().c_str(),
+                          host.name.c_str(),
+                          host.address.c_str(),
+                          host.port.c_str(),
+                          "UTF8",
+                          static_cast<const char*>(nullptr)};
   connection_.reset(pq_.PQconnectStartParams(keywords.data(), values.data(), 1));
   pg_conn* const raw = connection_.get();
   if (raw == nullptr) return error(ErrorKind::Internal, "there is no memory for a connection to a database");
   // With the SQLSTATE, which libpq tells of a failed connection in no other way.
   pq_.PQsetErrorVerbosity(raw, PQERRORS_VERBOSE);
   pq_.PQsetNoticeProcessor(raw, ignore_notice, nullptr);
-  const auto end = SteadyClock::now() + options_.connecting;
   PostgresPollingStatusType step = PGRES_POLLING_WRITING;
   while (step != PGRES_POLLING_OK) {
     if (step == PGRES_POLLING_FAILED || pq_.PQstatus(raw) == CONNECTION_BAD) return not_connected();
@@ -272,27 +319,64 @@ Status Database::connect() {
     ::pollfd socket{.fd = pq_.PQsocket(raw),
                     .events = static_cast<short>(step == PGRES_POLLING_READING ? POLLIN : POLLOUT),
                     .revents = 0};
-    if (left <= 0ms || ::poll(&socket, 1, static_cast<int>(left.count())) == 0)
-      return error(ErrorKind::Retryable, "cannot connect to the database {}", url_.shown())
-          .with_because(
-              fmt::format("nobody answers within {} s",
-                          std::chrono::duration_cast<std::chrono::seconds>(options_.connecting).count()))
-          .with_hint("check the server and the way to it");
+    if (left <= 0ms || ::poll(&socket, 1, static_cast<int>(left.count())) == 0) return no_answer(host, limit);
     step = pq_.PQconnectPoll(raw);
   }
   pq_.PQsetErrorVerbosity(raw, PQERRORS_DEFAULT);
+  pq_.PQsetnonblocking(raw, 1);
   const char* const encoding = pq_.PQparameterStatus(raw, "server_encoding");
   if (encoding == nullptr || std::string_view(encoding) != "UTF8")
     return error(ErrorKind::Invalid, "the database {} keeps no UTF-8", url_.shown())
         .with_because(fmt::format("its encoding is {}", encoding == nullptr ? "unknown" : encoding))
         .with_hint("create one that does: createdb --encoding UTF8 --template template0 NAME");
-  const Answer set = owned(pq_.PQexec(
-      raw, fmt::format("SET lock_timeout = {}; SET statement_timeout = {}; "
-                       "SET idle_in_transaction_session_timeout = {}; SET standard_conforming_strings = on",
-                       options_.patience.count(), options_.statement.count(), options_.statement.count())
-               .c_str()));
+  const std::string settings = fmt::format(
+      "SET lock_timeout = {}; SET statement_timeout = {}; "
+      "SET idle_in_transaction_session_timeout = {}; SET standard_conforming_strings = on",
+      options_.patience.count(), options_.statement.count(), options_.statement.count());
+  MIST_TRY(const Answer set, answer_to(pq_.PQsendQuery(raw, settings.c_str()), "open", limit));
   if (pq_.PQresultStatus(set.get()) != PGRES_COMMAND_OK) return failure(set.get(), "open");
   return {};
+}
+
+// False: nothing could be sent or read for that long. A negative limit is none.
+bool Database::wait_for_server(bool sending, std::chrono::milliseconds limit) {
+  ::pollfd socket{.fd = pq_.PQsocket(connection_.get()),
+                  .events = static_cast<short>(sending ? POLLIN | POLLOUT : POLLIN),
+                  .revents = 0};
+  return socket.fd < 0 || ::poll(&socket, 1, static_cast<int>(limit.count())) != 0;
+}
+
+// libpq's own calls that wait do it without end, also for a server that was stopped or cut off. The last of
+// several results.
+Result<Database::Answer> Database::answer_to(int sent, std::string_view doing,
+                                             std::chrono::milliseconds limit) {
+  if (sent == 0) return failure(nullptr, doing);
+  pg_conn* const raw = connection_.get();
+  Answer last = owned(nullptr);
+  while (true) {
+    int unsent = pq_.PQflush(raw);
+    while (unsent > 0 || pq_.PQisBusy(raw) != 0) {
+      if (!wait_for_server(unsent > 0, limit)) return silent();
+      // The end of a connection is the next result.
+      if (pq_.PQconsumeInput(raw) == 0) break;
+      unsent = pq_.PQflush(raw);
+    }
+    Answer next = owned(pq_.PQgetResult(raw));
+    if (!next) return last;
+    last = std::move(next);
+  }
+}
+
+// The server ends what takes too long by itself, unless it hangs.
+std::chrono::milliseconds Database::longest() const {
+  return is_migrating_ ? -1ms : options_.statement + options_.grace;
+}
+
+Error Database::silent() {
+  connection_.reset();
+  return error(ErrorKind::Retryable, "the database {} doesn't answer any more", url_.shown())
+      .with_because("it took a request, and has been silent for longer than any may take")
+      .with_hint("check the server and the way to it");
 }
 
 // Reads what came meanwhile: the server's last words, and its end.
@@ -310,7 +394,8 @@ bool Database::is_alive() {
 }
 
 Status Database::ready() {
-  if (in_transaction_ || is_alive()) return {};
+  if (in_transaction_) return connection_ ? Status() : silent();
+  if (is_alive()) return {};
   return connect();
 }
 
@@ -333,8 +418,9 @@ Result<std::string> Database::prepared(std::string_view sql, std::span<const uns
   key += sql;
   if (const auto known = statements_.find(key); known != statements_.end()) return known->second;
   std::string name = fmt::format("s{}", statements_.size());
-  const Answer made = owned(pq_.PQprepare(connection_.get(), name.c_str(), with_numbers(sql).c_str(),
-                                          static_cast<int>(types.size()), types.data()));
+  const int sent = pq_.PQsendPrepare(connection_.get(), name.c_str(), with_numbers(sql).c_str(),
+                                     static_cast<int>(types.size()), types.data());
+  MIST_TRY(const Answer made, answer_to(sent, "ask", longest()));
   if (pq_.PQresultStatus(made.get()) != PGRES_COMMAND_OK) return failure(made.get(), "ask");
   statements_.emplace(std::move(key), name);
   return name;
@@ -344,9 +430,10 @@ Result<Database::Answer> Database::answer(std::string_view sql, Params params) {
   MIST_TRY_VOID(ready());
   const Bound bound(params);
   MIST_TRY(const std::string name, prepared(sql, bound.types));
-  Answer got =
-      owned(pq_.PQexecPrepared(connection_.get(), name.c_str(), static_cast<int>(bound.values.size()),
-                               bound.values.data(), bound.lengths.data(), bound.formats.data(), kBinary));
+  const int sent =
+      pq_.PQsendQueryPrepared(connection_.get(), name.c_str(), static_cast<int>(bound.values.size()),
+                              bound.values.data(), bound.lengths.data(), bound.formats.data(), kBinary);
+  MIST_TRY(Answer got, answer_to(sent, "use", longest()));
   const ExecStatusType status = pq_.PQresultStatus(got.get());
   if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) return failure(got.get(), "use");
   return got;
@@ -369,7 +456,8 @@ Result<std::int64_t> Database::run(std::string_view sql, Params params) {
 
 Status Database::script(const std::string& sql) {
   MIST_TRY_VOID(ready());
-  const Answer done = owned(pq_.PQexec(connection_.get(), sql.c_str()));
+  const int sent = pq_.PQsendQuery(connection_.get(), sql.c_str());
+  MIST_TRY(const Answer done, answer_to(sent, "change", longest()));
   const ExecStatusType status = pq_.PQresultStatus(done.get());
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY)
     return failure(done.get(), "change");
@@ -392,7 +480,7 @@ Status Database::enclosed(const std::string& statements, const std::function<Sta
   const bool is_open = connection_ && pq_.PQstatus(connection_.get()) == CONNECTION_OK &&
                        pq_.PQtransactionStatus(connection_.get()) != PQTRANS_IDLE;
   // One that can't be ended is replaced by the next call.
-  if (is_open) (void)owned(pq_.PQexec(connection_.get(), "ROLLBACK"));
+  if (is_open) (void)answer_to(pq_.PQsendQuery(connection_.get(), "ROLLBACK"), "use", longest());
   return done;
 }
 
@@ -410,7 +498,8 @@ Status Database::migrate(std::span<const std::string_view> scripts) {
       "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = 0; "
       "SET LOCAL statement_timeout = 0; {}",
       kTakeTurn);
-  return enclosed(begin, [&]() -> Status {
+  is_migrating_ = true;
+  Status done = enclosed(begin, [&]() -> Status {
     bool is_there = false;
     MIST_TRY_VOID(query("SELECT to_regclass('schema_version') IS NOT NULL", {},
                         [&](const Row& row) { is_there = row.integer(0) != 0; }));
@@ -428,6 +517,8 @@ Status Database::migrate(std::span<const std::string_view> scripts) {
                         .in(fmt::format("while bringing its schema to version {}", at + 1)));
     return {};
   });
+  is_migrating_ = false;
+  return done;
 }
 
 }  // namespace mist::postgres

@@ -1,6 +1,6 @@
 #pragma once
 // One connection to a PostgreSQL database. It belongs to one thread at a time; it is made anew when it was
-// lost.
+// lost. No call waits for a server without end, but migrate().
 //
 // Errors: as sql::Database has them. Retryable: the server can't be reached, starts, ends, or is full; a lock
 // or statement takes too long. After that, nobody knows whether a COMMIT was done.
@@ -12,8 +12,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "postgres/hosts.h"
 #include "postgres/url.h"
 #include "sql/database.h"
 
@@ -25,9 +27,11 @@ namespace mist::postgres {
 struct Libpq;
 
 struct OpenOptions {
-  std::chrono::milliseconds connecting{5'000};  ///< how long until the server lets us in
-  std::chrono::milliseconds patience{5'000};    ///< how long a transaction waits for the others
+  std::chrono::milliseconds connecting{
+      5'000};                                 ///< how long until a server lets us in; of several, all of them
+  std::chrono::milliseconds patience{5'000};  ///< how long a transaction waits for the others
   std::chrono::milliseconds statement{60'000};  ///< the longest that a statement may take
+  std::chrono::milliseconds grace{5'000};  ///< after that the server must have said so; else it is given up
 };
 
 class Database final : public sql::Database {
@@ -59,21 +63,30 @@ class Database final : public sql::Database {
 
   Database(Url url, const OpenOptions& options, const Libpq& pq);
   Status connect();
+  Status connect_to(const Host& host, std::chrono::milliseconds limit);
   Status ready();
   bool is_alive();
   Status enclosed(const std::string& statements, const std::function<Status()>& work);
   Result<Answer> answer(std::string_view sql, sql::Params params);
   Result<std::string> prepared(std::string_view sql, std::span<const unsigned> types);
+  bool wait_for_server(bool sending, std::chrono::milliseconds limit);
+  Result<Answer> answer_to(int sent, std::string_view doing, std::chrono::milliseconds limit);
+  std::chrono::milliseconds longest() const;
   Answer owned(pg_result* result) const;
   Error not_connected() const;
+  Error no_answer(const Host& host, std::chrono::milliseconds limit) const;
+  Error silent();
   Error failure(const pg_result* result, std::string_view doing) const;
 
   const Url url_;
   const OpenOptions options_;
   const Libpq& pq_;
+  const std::vector<Host> hosts_;
+  std::size_t last_host_ = 0;  // that let us in: asked first the next time
   std::unique_ptr<pg_conn, Finish> connection_;
   std::map<std::string, std::string, std::less<>> statements_;  // names by types and SQL; of this connection
   bool in_transaction_ = false;
+  bool is_migrating_ = false;
 };
 
 }  // namespace mist::postgres

@@ -1,12 +1,20 @@
 #include "postgres/database.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <array>
+#include <csignal>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "base/handle.h"
+#include "postgres/hosts.h"
+#include "postgres/libpq.h"
 #include "postgres/server_fixture.h"
 
 namespace mist::postgres {
@@ -224,6 +232,137 @@ TEST_F(PostgresTest, AConnectionThatTheServerEndedIsMadeAnew) {
   EXPECT_EQ(lost.error().kind, ErrorKind::Retryable) << lost.error().to_line();
   EXPECT_TRUE(insert(*two, "e").ok());
   EXPECT_THAT(names(*two), ElementsAre("a", "b", "e"));
+}
+
+// Stopped, as a machine that swaps, or whose way to us takes packets and forwards none.
+class StoppedProcess {
+ public:
+  explicit StoppedProcess(std::int64_t process) : process_(static_cast<::pid_t>(process)) {
+    EXPECT_EQ(::kill(process_, SIGSTOP), 0);
+  }
+  StoppedProcess(const StoppedProcess&) = delete;
+  StoppedProcess& operator=(const StoppedProcess&) = delete;
+  ~StoppedProcess() { ::kill(process_, SIGCONT); }
+
+ private:
+  ::pid_t process_;
+};
+
+TEST_F(PostgresTest, AServerThatHangsIsGivenUp) {
+  const auto one = migrated();
+  const auto two = opened({.statement = 100ms, .grace = 200ms});
+  const auto process = [&] {
+    std::int64_t found = 0;
+    EXPECT_TRUE(
+        two->query("SELECT pg_backend_pid()", {}, [&](const Row& row) { found = row.integer(0); }).ok());
+    return found;
+  };
+  {
+    const StoppedProcess stopped(process());
+    EXPECT_EQ(insert(*two, "a").error().kind, ErrorKind::Retryable);
+    EXPECT_TRUE(two->run("SELECT 1").ok()) << "on another connection";
+  }
+  {
+    const StoppedProcess stopped(process());
+    EXPECT_EQ(two->script("SELECT 1").error().kind, ErrorKind::Retryable);
+  }
+  {
+    const StoppedProcess stopped(process());
+    // More than the kernel takes for it.
+    EXPECT_EQ(two->run("SELECT length(?)", {std::string(16u << 20, 'x')}).error().kind, ErrorKind::Retryable);
+  }
+  std::optional<StoppedProcess> stopped;
+  const Status lost = two->transaction([&]() -> Status {
+    MIST_TRY_VOID(insert(*two, "b"));
+    stopped.emplace(process());
+    EXPECT_EQ(insert(*two, "c").error().kind, ErrorKind::Retryable);
+    const Status again = insert(*two, "d");
+    EXPECT_EQ(again.error().kind, ErrorKind::Retryable) << "half of a transaction";
+    return again;
+  });
+  EXPECT_EQ(lost.error().kind, ErrorKind::Retryable) << lost.error().to_line();
+  stopped.reset();
+  EXPECT_TRUE(insert(*one, "e").ok());
+  EXPECT_THAT(names(*two), ElementsAre("e")) << "the server undid the rest";
+}
+
+TEST_F(PostgresTest, AMigrationMayTakeLongerThanAnyStatement) {
+  const auto database = opened({.statement = 50ms, .grace = 50ms});
+  const std::array<std::string_view, 1> slow{"SELECT pg_sleep(0.5);"};
+  const Status done = database->migrate(slow);
+  EXPECT_TRUE(done.ok()) << done.error().to_line();
+}
+
+// Takes connections, and never says a word.
+class SilentServer {
+ public:
+  SilentServer() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    ::sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ::socklen_t size = sizeof address;
+    auto* const raw = reinterpret_cast<::sockaddr*>(&address);
+    EXPECT_EQ(::bind(socket_.get(), raw, size), 0);
+    EXPECT_EQ(::listen(socket_.get(), 16), 0);
+    EXPECT_EQ(::getsockname(socket_.get(), raw, &size), 0);
+    port = ntohs(address.sin_port);
+  }
+  std::uint16_t port = 0;
+
+ private:
+  UniqueFd socket_;
+};
+
+TEST_F(PostgresTest, AHostThatIsSilentLeavesTimeForTheNext) {
+  const SilentServer silent;
+  const std::string text = fmt::format(
+      "postgresql://catalog@/postgres?host=127.0.0.1,{}&port={},5432&target_session_attrs=read-write",
+      TestServer::of_program().data().parent_path().string(), silent.port);
+  const auto began = std::chrono::steady_clock::now();
+  auto database = Database::open(*Url::parse(SecretString(text)), {.connecting = 4s});
+  ASSERT_TRUE(database.ok()) << database.error().to_line();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 4s);
+  // The next connection begins with the one that answered.
+  std::int64_t process = 0;
+  ASSERT_TRUE((*database)
+                  ->query("SELECT pg_backend_pid()", {}, [&](const Row& row) { process = row.integer(0); })
+                  .ok());
+  ASSERT_TRUE(opened()->run("SELECT pg_terminate_backend(?::int)", {process}).ok());
+  std::this_thread::sleep_for(100ms);
+  const auto again = std::chrono::steady_clock::now();
+  EXPECT_TRUE((*database)->run("SELECT 1").ok());
+  EXPECT_LT(std::chrono::steady_clock::now() - again, 1s);
+}
+
+TEST_F(PostgresTest, HostsThatAreAllSilentAreNamed) {
+  const SilentServer one, two;
+  const std::string text =
+      fmt::format("postgresql://catalog:s3cret@127.0.0.1:{},127.0.0.1:{}/postgres", one.port, two.port);
+  const auto began = std::chrono::steady_clock::now();
+  const auto database = Database::open(*Url::parse(SecretString(text)), {.connecting = 400ms});
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 4s);
+  ASSERT_FALSE(database.ok());
+  EXPECT_EQ(database.error().kind, ErrorKind::Retryable);
+  EXPECT_THAT(database.error().because, HasSubstr("127.0.0.1: nobody answers within 0.2 s; "));
+  EXPECT_THAT(database.error().to_line(), Not(HasSubstr("s3cret")));
+}
+
+TEST_F(PostgresTest, AListOfHostsIsTakenApart) {
+  const auto hosts = [](const std::string& text) {
+    std::vector<std::string> found;
+    for (const Host& each : hosts_in(**libpq(), SecretString(text)))
+      found.push_back(fmt::format("{}|{}|{}", each.name, each.address, each.port));
+    return found;
+  };
+  EXPECT_THAT(hosts("postgresql://u:p@db1:1,db2:2/x"), ElementsAre("db1||1", "db2||2"));
+  EXPECT_THAT(hosts("postgresql://u@db1:1,db2/x"), ElementsAre("db1||1", "db2||5432"));
+  EXPECT_THAT(hosts("postgresql://u@db1,db2/x?port=7"), ElementsAre("db1||", "db2||"));
+  EXPECT_THAT(hosts("postgresql:///x?host=/a,db&hostaddr=1.1.1.1,2.2.2.2"),
+              ElementsAre("/a|1.1.1.1|", "db|2.2.2.2|"));
+  for (const char* whole :
+       {"postgresql://u@db1/x", "postgresql:///x?host=a,,b", "postgresql:///x?host=a,b&port=1,2,3",
+        "postgresql://a,b/x?target_session_attrs=prefer-standby", "postgresql://a,b/x?nonsense=1"})
+    EXPECT_THAT(hosts(whole), ElementsAre("||")) << whole;
 }
 
 TEST_F(PostgresTest, AServerThatIsGoneIsRetryableUntilItIsBack) {

@@ -28,6 +28,9 @@ Loaded load() {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(found);
   };
 #define MIST_FIND(name) find(loaded.functions.name, #name)
+  MIST_FIND(PQconninfoParse);
+  MIST_FIND(PQconninfoFree);
+  MIST_FIND(PQfreemem);
   MIST_FIND(PQconnectStartParams);
   MIST_FIND(PQconnectPoll);
   MIST_FIND(PQconnectionNeedsPassword);
@@ -41,9 +44,12 @@ Loaded load() {
   MIST_FIND(PQsetNoticeProcessor);
   MIST_FIND(PQconsumeInput);
   MIST_FIND(PQisBusy);
-  MIST_FIND(PQexec);
-  MIST_FIND(PQprepare);
-  MIST_FIND(PQexecPrepared);
+  MIST_FIND(PQsetnonblocking);
+  MIST_FIND(PQsendQuery);
+  MIST_FIND(PQsendPrepare);
+  MIST_FIND(PQsendQueryPrepared);
+  MIST_FIND(PQflush);
+  MIST_FIND(PQgetResult);
   MIST_FIND(PQresultStatus);
   MIST_FIND(PQresultErrorField);
   MIST_FIND(PQclear);

@@ -9,6 +9,9 @@
 namespace mist::postgres {
 
 struct Libpq {
+  decltype(&::PQconninfoParse) PQconninfoParse;
+  decltype(&::PQconninfoFree) PQconninfoFree;
+  decltype(&::PQfreemem) PQfreemem;
   decltype(&::PQconnectStartParams) PQconnectStartParams;
   decltype(&::PQconnectPoll) PQconnectPoll;
   decltype(&::PQconnectionNeedsPassword) PQconnectionNeedsPassword;
@@ -22,9 +25,12 @@ struct Libpq {
   decltype(&::PQsetNoticeProcessor) PQsetNoticeProcessor;
   decltype(&::PQconsumeInput) PQconsumeInput;
   decltype(&::PQisBusy) PQisBusy;
-  decltype(&::PQexec) PQexec;
-  decltype(&::PQprepare) PQprepare;
-  decltype(&::PQexecPrepared) PQexecPrepared;
+  decltype(&::PQsetnonblocking) PQsetnonblocking;
+  decltype(&::PQsendQuery) PQsendQuery;
+  decltype(&::PQsendPrepare) PQsendPrepare;
+  decltype(&::PQsendQueryPrepared) PQsendQueryPrepared;
+  decltype(&::PQflush) PQflush;
+  decltype(&::PQgetResult) PQgetResult;
   decltype(&::PQresultStatus) PQresultStatus;
   decltype(&::PQresultErrorField) PQresultErrorField;
   decltype(&::PQclear) PQclear;
