@@ -4,6 +4,16 @@ namespace mist::catalog {
 
 using sql::Database;
 
+namespace {
+
+Error all_busy() {
+  return error(ErrorKind::Retryable, "the database is busy")
+      .with_because("what was asked of it before takes long")
+      .with_hint("try again; if it stays so, check the database's server or disk");
+}
+
+}  // namespace
+
 Result<std::shared_ptr<SqlConnections>> SqlConnections::open(const Dialect& dialect, Connect connect) {
   MIST_TRY(std::unique_ptr<Database> writer, connect());
   MIST_TRY_VOID(writer->migrate(dialect.schema));
@@ -13,10 +23,12 @@ Result<std::shared_ptr<SqlConnections>> SqlConnections::open(const Dialect& dial
 SqlConnections::SqlConnections(const Dialect& dialect, Connect connect, std::unique_ptr<Database> writer)
     : dialect_(dialect), connect_(std::move(connect)), writer_(std::move(writer)) {}
 
-SqlConnections::Borrowed::Borrowed(SqlConnections& connections) : connections_(connections) {
+SqlConnections::Borrowed::Borrowed(SqlConnections& connections, std::chrono::milliseconds patience)
+    : connections_(connections) {
   std::unique_lock lock(connections_.idle_mutex_);
-  connections_.given_back_.wait(
-      lock, [&] { return !connections_.idle_.empty() || connections_.lent_ < kMostBorrowed; });
+  is_lent_ = connections_.given_back_.wait_for(
+      lock, patience, [&] { return !connections_.idle_.empty() || connections_.lent_ < kMostBorrowed; });
+  if (!is_lent_) return;
   ++connections_.lent_;
   if (connections_.idle_.empty()) return;
   database_ = std::move(connections_.idle_.back());
@@ -24,6 +36,7 @@ SqlConnections::Borrowed::Borrowed(SqlConnections& connections) : connections_(c
 }
 
 SqlConnections::Borrowed::~Borrowed() {
+  if (!is_lent_) return;
   const std::scoped_lock lock(connections_.idle_mutex_);
   --connections_.lent_;
   if (database_) connections_.idle_.push_back(std::move(database_));
@@ -31,6 +44,7 @@ SqlConnections::Borrowed::~Borrowed() {
 }
 
 Result<Database*> SqlConnections::Borrowed::database() const {
+  if (!is_lent_) return all_busy();
   if (!database_) {
     MIST_TRY(database_, connections_.connect_());
   }
@@ -44,7 +58,8 @@ Status SqlConnections::read(std::string_view sql, sql::Params params, const sql:
 }
 
 Status SqlConnections::writing(const std::function<Status(Database&)>& work) {
-  const std::scoped_lock lock(writer_mutex_);
+  const std::unique_lock lock(writer_mutex_, kPatience);
+  if (!lock.owns_lock()) return all_busy();
   return writer_->transaction([&] { return work(*writer_); });
 }
 

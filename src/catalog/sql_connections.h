@@ -1,7 +1,9 @@
 #pragma once
 // The connections of one process to the catalog's database: one writes, a few do the rest, so that readers
-// and the writer don't wait for each other. Any thread. Errors: of sql::Database.
+// and the writer don't wait for each other. Any thread. Errors: of sql::Database; Retryable: the connections
+// are in use for too long, as where the database hangs.
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -23,10 +25,10 @@ class SqlConnections {
   static Result<std::shared_ptr<SqlConnections>> open(const Dialect& dialect, Connect connect);
   SqlConnections(const Dialect& dialect, Connect connect, std::unique_ptr<sql::Database> writer);
 
-  /// One of the few, for as long as this lives.
+  /// One of the few, for as long as this lives; or none, if all are in use for that long.
   class Borrowed {
    public:
-    explicit Borrowed(SqlConnections& connections);
+    explicit Borrowed(SqlConnections& connections, std::chrono::milliseconds patience = kPatience);
     Borrowed(const Borrowed&) = delete;
     Borrowed& operator=(const Borrowed&) = delete;
     ~Borrowed();
@@ -34,8 +36,11 @@ class SqlConnections {
 
    private:
     SqlConnections& connections_;
+    bool is_lent_ = false;
     mutable std::unique_ptr<sql::Database> database_;
   };
+
+  static constexpr std::size_t kMostBorrowed = 8;
 
   const Dialect& dialect() const { return dialect_; }
   Status read(std::string_view sql, sql::Params params, const sql::OnRow& row);
@@ -45,11 +50,11 @@ class SqlConnections {
   Status changes_one(std::string_view sql, sql::Params params, const Error& otherwise);
 
  private:
-  static constexpr std::size_t kMostBorrowed = 8;
+  static constexpr std::chrono::milliseconds kPatience{10'000};
 
   const Dialect& dialect_;
   const Connect connect_;
-  std::mutex writer_mutex_;
+  std::timed_mutex writer_mutex_;
   std::unique_ptr<sql::Database> writer_;  // guarded by writer_mutex_
   std::mutex idle_mutex_;
   std::condition_variable given_back_;

@@ -755,6 +755,16 @@ TEST_P(StoreTest, OfWordsThatVeryManyHaveThoseInNamesComeFirst) {
   EXPECT_EQ(store_->search("1005", {}, {})->items.size(), 1U);
 }
 
+TEST_P(StoreTest, ADatabaseWhoseConnectionsAreAllInUseIsBusy) {
+  const auto database = database_.open();
+  std::vector<std::unique_ptr<SqlConnections::Borrowed>> all;
+  for (std::size_t i = 0; i < SqlConnections::kMostBorrowed; ++i)
+    all.push_back(std::make_unique<SqlConnections::Borrowed>(*database));
+  EXPECT_EQ(SqlConnections::Borrowed(*database, 10ms).database().error().kind, ErrorKind::Retryable);
+  all.pop_back();
+  EXPECT_TRUE(SqlConnections::Borrowed(*database, 10ms).database().ok());
+}
+
 TEST_P(StoreTest, AVersionMayBeTestedAgain) {
   author("ann");
   project("etcd");
