@@ -162,6 +162,14 @@ bool is_valid_utf8(std::string_view text) {
   return true;
 }
 
+std::string clipped(std::string_view text, std::size_t most) {
+  constexpr std::string_view kMore = "…";
+  if (text.size() <= most) return std::string(text);
+  std::size_t end = most < kMore.size() ? 0 : most - kMore.size();
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
+  return std::string(text.substr(0, end)).append(kMore);
+}
+
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
   // Nobody mistypes what is longer, or looks through more; and both may come from others.
   constexpr std::size_t kLongest = 200, kMost = 5000;

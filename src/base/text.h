@@ -28,6 +28,10 @@ std::string shell_word(std::string_view text);
 /// True for well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms).
 bool is_valid_utf8(std::string_view text);
 
+/// All of it if it has at most `most` bytes; else its beginning, cut between characters, and "…", together
+/// not more.
+std::string clipped(std::string_view text, std::size_t most);
+
 /// The candidate nearest to `word` by edit distance, if it is near enough to be worth suggesting; else empty.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 

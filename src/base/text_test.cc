@@ -72,5 +72,13 @@ TEST(Nearest, LooksAtNoMoreThanPeopleType) {
   EXPECT_EQ(nearest("a", candidates), "");
 }
 
+TEST(Text, IsClippedBetweenCharacters) {
+  EXPECT_EQ(clipped("abc", 3), "abc");
+  EXPECT_EQ(clipped("abcdef", 5), "ab…");
+  EXPECT_EQ(clipped("aéé", 5), "aéé");
+  EXPECT_EQ(clipped("ééé", 5), "é…");
+  EXPECT_EQ(clipped("éééé", 6), "é…") << "no half of a character";
+}
+
 }  // namespace
 }  // namespace mist

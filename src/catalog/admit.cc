@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/text.h"
 #include "encoding/json.h"
@@ -21,6 +22,16 @@ namespace {
 using encoding::Value;
 
 constexpr std::size_t kLongestReadme = 128u << 10;
+// Of the words of a package: lists and searches print its description, and each client of kpm gets the
+// K3.yaml of all versions (docs/catalog.md has the numbers).
+constexpr std::size_t kLongestK3 = 64u << 10;
+constexpr std::size_t kLongestDescription = 1u << 10;
+constexpr std::size_t kLongestDetails = 64u << 10;
+constexpr std::size_t kLongestHome = 1u << 10;
+constexpr std::size_t kMostMaintainers = 50;
+constexpr std::size_t kLongestMaintainer = 200;
+constexpr std::size_t kMostDependencies = 200;
+constexpr std::size_t kLongestRange = 200;
 constexpr std::size_t kLongestTag = 200;
 // Of the schema of inputs, and of the defaults: pages show them, to anybody and often.
 constexpr std::size_t kMostInputBytes = 256u << 10;
@@ -95,12 +106,32 @@ Value inputs_of(const package::Metadata& metadata) {
   return encoding::to_json(inputs).size() <= kMostInputBytes ? std::move(inputs) : Value();
 }
 
+Status check_length(std::string_view what, std::size_t size, std::size_t most) {
+  if (size <= most) return {};
+  return error(ErrorKind::Invalid, "{} has {} bytes, and the catalog takes {}", what, size, most)
+      .with_hint("shorten it and push another tag; README.md has room for more");
+}
+
+Status check_words(const kpm::K3& k3, const std::string& file) {
+  MIST_TRY_VOID(check_length("the description in " + file, k3.description.size(), kLongestDescription));
+  MIST_TRY_VOID(check_length("the home in " + file, k3.home.size(), kLongestHome));
+  if (k3.maintainers.size() > kMostMaintainers)
+    return error(ErrorKind::Invalid, "{} names {} maintainers, and the catalog takes {}", file,
+                 k3.maintainers.size(), kMostMaintainers)
+        .with_hint("name some of them and push another tag");
+  for (const std::string& each : k3.maintainers)
+    MIST_TRY_VOID(check_length("a maintainer in " + file, each.size(), kLongestMaintainer));
+  return {};
+}
+
 Status read_k3(const package::Files& files, const std::string& package, const encoding::SemVer& version,
                PackageFacts& facts) {
   const std::string file(kpm::kMetadataFile);
+  MIST_TRY_VOID(check_length(file, files.at(file).size(), kLongestK3));
   facts.k3 = files.at(file);
   MIST_TRY(const kpm::K3 k3, kpm::parse_k3(facts.k3, file));
   MIST_TRY_VOID(check_names(file, k3.name, k3.version.to_string(), package, version));
+  MIST_TRY_VOID(check_words(k3, file));
   facts.description = k3.description;
   facts.home = k3.home;
   facts.details = k3.details;
@@ -120,13 +151,18 @@ Status read_kube(const package::Files& files, const std::string& package, const 
   return {};
 }
 
+// Clipped: a chart is often somebody else's, and its author never heard of this catalog.
 void take_metadata(const package::Metadata& metadata, PackageFacts& facts) {
-  facts.description = std::string(split(metadata.description, '\n').front());
-  if (facts.description.size() != metadata.description.size()) facts.details = metadata.description;
-  facts.home = metadata.home;
-  facts.maintainers = metadata.maintainers;
-  for (const package::Dependency& each : metadata.dependencies)
-    facts.dependencies.push_back({each.name, each.version});
+  facts.description = clipped(split(metadata.description, '\n').front(), kLongestDescription);
+  if (facts.description.size() != metadata.description.size())
+    facts.details = clipped(metadata.description, kLongestDetails);
+  if (metadata.home.size() <= kLongestHome) facts.home = metadata.home;
+  for (const std::string& each :
+       std::span(metadata.maintainers).first(std::min(kMostMaintainers, metadata.maintainers.size())))
+    facts.maintainers.push_back(clipped(each, kLongestMaintainer));
+  for (const package::Dependency& each :
+       std::span(metadata.dependencies).first(std::min(kMostDependencies, metadata.dependencies.size())))
+    facts.dependencies.push_back({clipped(each.name, kLongestRange), clipped(each.version, kLongestRange)});
 }
 
 void take_inputs(const package::Metadata& metadata, PackageFacts& facts) {

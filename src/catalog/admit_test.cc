@@ -82,6 +82,43 @@ TEST(Admit, ReadsAChart) {
   EXPECT_EQ(found->facts.description, "One");
 }
 
+// Every page that lists it would print them, and every client of kpm would get them.
+TEST(Admit, RefusesAKubeWithWordsWithoutEnd) {
+  const auto refusal = [](const std::string& more) {
+    const auto found = admitted("name: etcd\nversion: 1.2.3\n" + more);
+    EXPECT_FALSE(found.ok()) << more.size();
+    return found.ok() ? Error() : found.error();
+  };
+  const auto xs = [](std::size_t size) { return std::string(size, 'x'); };
+  EXPECT_TRUE(admitted("name: etcd\nversion: 1.2.3\ndescription: " + xs(1024) + "\n").ok());
+  const Error words = refusal("description: " + xs(1025) + "\n");
+  EXPECT_EQ(words.kind, ErrorKind::Invalid);
+  EXPECT_EQ(words.message, "the description in K3.yaml has 1025 bytes, and the catalog takes 1024");
+  EXPECT_THAT(refusal("# " + xs(70'000) + "\n").message, HasSubstr("K3.yaml has 70"));
+  EXPECT_TRUE(admitted("name: etcd\nversion: 1.2.3\n# " + xs(60'000) + "\n").ok());
+  EXPECT_THAT(refusal("home: https://example.com/" + xs(1024) + "\n").message, HasSubstr("the home"));
+  EXPECT_THAT(refusal("maintainers: [" + xs(300) + "]\n").message, HasSubstr("a maintainer"));
+  std::string many;
+  for (int i = 0; i < 51; ++i) many += fmt::format("- m{}\n", i);
+  EXPECT_THAT(refusal("maintainers:\n" + many).message, HasSubstr("51 maintainers"));
+}
+
+TEST(Admit, ClipsTheWordsOfCharts) {
+  std::string chart = "apiVersion: v2\nname: etcd\nversion: 1.2.3\nhome: https://example.com/" +
+                      std::string(2000, 'x') + "\ndescription: " + std::string(100'000, 'x') +
+                      "\nmaintainers:\n";
+  for (int i = 0; i < 60; ++i) chart += fmt::format("- name: m{}{}\n", i, std::string(300, 'x'));
+  const auto found =
+      admit(tree({{"Chart.yaml", chart}, {"templates/a.yaml", "a: 1\n"}}), "etcd", *SemVer::parse("1.2.3"));
+  ASSERT_TRUE(found.ok()) << found.error().to_line();
+  const PackageFacts& facts = found->facts;
+  EXPECT_EQ(facts.description.size(), 1024U);
+  EXPECT_EQ(facts.details.size(), 64U << 10);
+  EXPECT_EQ(facts.home, "");
+  ASSERT_EQ(facts.maintainers.size(), 50U);
+  EXPECT_EQ(facts.maintainers[0].size(), 200U);
+}
+
 TEST(Admit, MakesASchemaOfDefaultsWhereThereIsNone) {
   const auto found = admitted(
       "name: etcd\nversion: 1.2.3\nvalues: {replicas: 2, image: {tag: '1.0', pull: true}, ratio: 0.5, hosts: "
@@ -169,6 +206,20 @@ TEST(AdmitModule, AK3BesideItIsWhatKpmReads) {
                   .error()
                   .message,
               HasSubstr("K3.yaml has version 1.2.4"));
+}
+
+TEST(AdmitModule, BoundsItsWords) {
+  const auto found =
+      admitted_module(module_of("{version: 1.2.3, description: \"" + std::string(100'000, 'x') + "\"}"));
+  ASSERT_TRUE(found.ok()) << found.error().to_line();
+  EXPECT_EQ(found->facts.description.size(), 1024U);
+  EXPECT_LT(found->facts.k3.size(), 70'000U);
+  EXPECT_THAT(
+      admitted_module(module_of("{version: 1.2.3}"),
+                      {{"K3.yaml", "name: etcd\nversion: 1.2.3\n#" + std::string(70'000, 'x') + "\n"}})
+          .error()
+          .message,
+      HasSubstr("K3.yaml has"));
 }
 
 TEST(AdmitModule, RefusesOtherNamesAndVersionsThanTheTagSays) {
