@@ -18,6 +18,7 @@ using encoding::Value;
 
 constexpr std::size_t kMost = 200;
 constexpr std::size_t kMostReasons = 20;
+constexpr std::size_t kLongestText = 500;  // in bytes: pages show them, and they come from the package
 
 std::vector<std::string> texts(const Value& rule, std::string_view key) {
   std::vector<std::string> all;
@@ -29,6 +30,17 @@ std::vector<std::string> texts(const Value& rule, std::string_view key) {
 
 bool has(const std::vector<std::string>& list, std::string_view text) {
   return std::ranges::find(list, text) != list.end();
+}
+
+// "*/exec" is that of everything.
+bool has_resource(const std::vector<std::string>& list, std::string_view resource) {
+  const std::string every =
+      fmt::format("*{}", resource.substr(std::min(resource.find('/'), resource.size())));
+  return has(list, resource) || (every != "*" && has(list, every));
+}
+
+Value text_row(std::string_view object, std::string_view text) {
+  return Value::object({{"object", clipped(object, kLongestText)}, {"text", clipped(text, kLongestText)}});
 }
 
 // "read secrets", "everything": for people, and whether an account with it can become more than it is
@@ -55,12 +67,14 @@ Right right_of(const Value& rule) {
   };
   const bool reads = any({"*", "get", "list", "watch"}), makes = any({"*", "create", "update", "patch"});
   const bool escalates = any({"escalate", "bind", "impersonate"});
+  const auto any_of = [&](std::initializer_list<std::string_view> wanted) {
+    return std::ranges::any_of(wanted, [&](std::string_view each) { return has_resource(resources, each); });
+  };
+  // Over a WebSocket, exec and attach are asked for with GET.
   const bool takes_over =
-      (makes && (has(resources, "pods/exec") || has(resources, "pods/attach") ||
-                 has(resources, "serviceaccounts/token") || has(resources, "nodes/proxy") ||
-                 has(resources, "mutatingwebhookconfigurations") || has(resources, "clusterrolebindings") ||
-                 has(resources, "rolebindings"))) ||
-      (reads && has(resources, "nodes/proxy"));
+      ((makes || reads) && any_of({"pods/exec", "pods/attach", "nodes/proxy"})) ||
+      (makes && any_of({"pods/ephemeralcontainers", "serviceaccounts/token", "mutatingwebhookconfigurations",
+                        "clusterrolebindings", "rolebindings"}));
   const bool secrets = reads && has(resources, "secrets") && names.empty();
   return {std::move(words), has(verbs, "*") || has(resources, "*") || escalates || takes_over || secrets};
 }
@@ -80,9 +94,13 @@ class Report {
     Value report = Value::object();
     if (!workloads_.empty()) report.set("level", apimachinery::to_string(level_));
     const auto list = [&](std::string_view key, std::vector<Value>& items) {
+      // Very many harmless ones hide none that isn't.
+      if (items.size() > kMost) {
+        std::ranges::stable_partition(items, [](const Value& each) { return each.is_true_at("broad"); });
+        items.resize(kMost);
+      }
       std::ranges::stable_sort(items, {},
                                [](const Value& each) { return std::string(each.string_at("object")); });
-      if (items.size() > kMost) items.resize(kMost);
       report.set(key, Value(Value::Array(items.begin(), items.end())));
     };
     list("workloads", workloads_);
@@ -92,8 +110,8 @@ class Report {
     Value images = Value::array();
     for (const std::string& image : images_) {
       if (images.size() == kMost) break;
-      images.push_back(
-          Value::object({{"image", image}, {"fixed", Value(image.find("@sha256:") != std::string::npos)}}));
+      images.push_back(Value::object({{"image", clipped(image, kLongestText)},
+                                      {"fixed", Value(image.find("@sha256:") != std::string::npos)}}));
     }
     report.set("images", std::move(images));
     return report;
@@ -111,10 +129,11 @@ class Report {
     Value because = Value::array();
     for (const std::string& each : reasons) {
       if (because.size() == kMostReasons) break;
-      because.push_back(each);
+      because.push_back(clipped(each, kLongestText));
     }
-    workloads_.push_back(Value::object(
-        {{"object", name}, {"level", apimachinery::to_string(level)}, {"because", std::move(because)}}));
+    workloads_.push_back(Value::object({{"object", clipped(name, kLongestText)},
+                                        {"level", apimachinery::to_string(level)},
+                                        {"because", std::move(because)}}));
     for (const std::string_view list : {"initContainers", "containers"}) {
       const Value* const containers = pod.at_path({"spec", list});
       if (containers == nullptr || !containers->is_array()) continue;
@@ -123,24 +142,63 @@ class Report {
     }
   }
 
+  void add_right(const std::string& name, const Right& right) {
+    Value made = text_row(name, right.words);
+    made.set("broad", Value(right.broad));
+    rights_.push_back(std::move(made));
+  }
+
   void rights(const std::string& name, const Object& object) {
     const Value& value = object.value();
-    if (const Value* const rules = value.find("rules"); rules != nullptr && rules->is_array()) {
-      for (const Value& rule : rules->as_array()) {
-        Right right = right_of(rule);
-        rights_.push_back(Value::object(
-            {{"object", name}, {"text", std::move(right.words)}, {"broad", Value(right.broad)}}));
-      }
-    }
-    // A role that it binds without bringing it.
-    const std::string_view role = value.string_at({"roleRef", "name"});
+    if (const Value* const rules = value.find("rules"); rules != nullptr && rules->is_array())
+      for (const Value& rule : rules->as_array()) add_right(name, right_of(rule));
+    aggregated(name, value);
+    bound_role(name, value);
+    bound_to_everybody(name, value);
+  }
+
+  // Rights that go from one ClusterRole to another by their labels.
+  void aggregated(const std::string& name, const Value& value) {
+    if (value.find("aggregationRule") != nullptr)
+      add_right(name, {"everything that ClusterRoles with certain labels may do, now or later", true});
+    constexpr std::string_view kInto = "rbac.authorization.k8s.io/aggregate-to-";
+    const Value* const labels = value.at_path({"metadata", "labels"});
+    if (labels == nullptr || !labels->is_object()) return;
+    for (const auto& [key, set] : labels->as_object())
+      if (std::string_view(key).starts_with(kInto) && set == Value("true"))
+        add_right(name, {fmt::format("its rights, for everybody who has the ClusterRole {}",
+                                     std::string_view(key).substr(kInto.size())),
+                         true});
+  }
+
+  // A role that it binds without bringing it.
+  void bound_role(const std::string& name, const Value& value) {
     constexpr std::array<std::string_view, 3> kBroad{"cluster-admin", "admin", "edit"};
-    if (value.string_at({"roleRef", "kind"}) == "ClusterRole" &&
-        std::ranges::find(kBroad, role) != kBroad.end())
-      rights_.push_back(
-          Value::object({{"object", name},
-                         {"text", fmt::format("everything that the ClusterRole {} may do", role)},
-                         {"broad", Value(true)}}));
+    // Everybody may have these, or they lead to nothing else.
+    constexpr std::array<std::string_view, 6> kHarmless{
+        "system:auth-delegator",     "system:basic-user", "system:discovery",
+        "system:public-info-viewer", "system:monitoring", "system:service-account-issuer-discovery"};
+    const std::string_view role = value.string_at({"roleRef", "name"});
+    if (value.string_at({"roleRef", "kind"}) != "ClusterRole") return;
+    const bool is_broad = std::ranges::find(kBroad, role) != kBroad.end() || role.starts_with("system:");
+    if (is_broad && std::ranges::find(kHarmless, role) == kHarmless.end())
+      add_right(name, {fmt::format("everything that the ClusterRole {} may do", role), true});
+  }
+
+  void bound_to_everybody(const std::string& name, const Value& value) {
+    constexpr std::array<std::string_view, 4> kEverybody{"system:authenticated", "system:unauthenticated",
+                                                         "system:anonymous", "system:serviceaccounts"};
+    const Value* const subjects = value.find("subjects");
+    if (subjects == nullptr || !subjects->is_array()) return;
+    for (const Value& each : subjects->as_array()) {
+      const std::string_view subject = each.string_at("name");
+      if (each.string_at("kind") != "ServiceAccount" &&
+          std::ranges::find(kEverybody, subject) != kEverybody.end())
+        add_right(name, {fmt::format("the rights of {} {}, for everybody in {}",
+                                     value.string_at({"roleRef", "kind"}),
+                                     value.string_at({"roleRef", "name"}), subject),
+                         true});
+    }
   }
 
   void for_cluster(const std::string& name, const Object& object) {
@@ -162,7 +220,7 @@ class Report {
       words = "decides which Pods make room for others";
     else if (kind == "Namespace" && group.empty())
       words = "is a namespace of its own";
-    if (!words.empty()) cluster_.push_back(Value::object({{"object", name}, {"text", std::move(words)}}));
+    if (!words.empty()) cluster_.push_back(text_row(name, words));
   }
 
   void exposed(const std::string& name, const Object& object) {
@@ -176,7 +234,7 @@ class Report {
     } else if (kind == "Ingress" || kind == "HTTPRoute" || kind == "GRPCRoute" || kind == "Gateway") {
       words = "takes requests from outside of the cluster";
     }
-    if (!words.empty()) exposed_.push_back(Value::object({{"object", name}, {"text", std::move(words)}}));
+    if (!words.empty()) exposed_.push_back(text_row(name, words));
   }
 
   PodSecurity level_ = PodSecurity::Restricted;

@@ -78,6 +78,68 @@ rules:
                   "Role r: escalate roles of rbac.authorization.k8s.io (broad)", "Role r: get /metrics"));
 }
 
+TEST(SecurityReport, FindsBroadRightsInEachOfTheirSpellings) {
+  for (const char* rule : {R"({apiGroups: [""], resources: ["*/exec"], verbs: [create]})",
+                           R"({apiGroups: [""], resources: ["*/token"], verbs: [create]})",
+                           R"({apiGroups: [""], resources: ["*/proxy"], verbs: [get]})",
+                           R"({apiGroups: [""], resources: [pods/exec], verbs: [get]})",
+                           R"({apiGroups: [""], resources: [pods/attach], verbs: [get]})",
+                           R"({apiGroups: [""], resources: [pods/ephemeralcontainers], verbs: [patch]})"})
+    EXPECT_THAT(lines(report(fmt::format("{{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: "
+                                         "{{name: r}}, rules: [{}]}}",
+                                         rule)),
+                      "rights"),
+                ::testing::ElementsAre(HasSubstr("(broad)")))
+        << rule;
+  for (const char* rule : {R"({apiGroups: [apps], resources: ["*/scale"], verbs: [update]})",
+                           R"({apiGroups: [""], resources: [pods/log], verbs: [get]})"})
+    EXPECT_THAT(lines(report(fmt::format("{{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: "
+                                         "{{name: r}}, rules: [{}]}}",
+                                         rule)),
+                      "rights"),
+                ::testing::ElementsAre(Not(HasSubstr("(broad)"))))
+        << rule;
+}
+
+TEST(SecurityReport, FindsRightsThatGoToOthersOrComeFromThem) {
+  EXPECT_THAT(
+      lines(report(R"(
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a}, aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}, rules: []}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: b, labels: {rbac.authorization.k8s.io/aggregate-to-view: "true"}}, rules: []}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: c}, roleRef: {kind: ClusterRole, name: own}, subjects: [{kind: Group, name: "system:authenticated"}, {kind: User, name: "system:anonymous"}, {kind: ServiceAccount, name: web}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: d}, roleRef: {kind: ClusterRole, name: "system:controller:clusterrole-aggregation-controller"}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: e}, roleRef: {kind: ClusterRole, name: "system:auth-delegator"}}
+)"),
+            "rights"),
+      ::testing::ElementsAre(
+          "ClusterRole a: everything that ClusterRoles with certain labels may do, now or later (broad)",
+          "ClusterRole b: its rights, for everybody who has the ClusterRole view (broad)",
+          "ClusterRoleBinding c: the rights of ClusterRole own, for everybody in system:authenticated "
+          "(broad)",
+          "ClusterRoleBinding c: the rights of ClusterRole own, for everybody in system:anonymous (broad)",
+          "ClusterRoleBinding d: everything that the ClusterRole "
+          "system:controller:clusterrole-aggregation-controller may do (broad)"));
+}
+
+TEST(SecurityReport, IsBoundedAndKeepsWhatIsBroad) {
+  std::string role = "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r}, rules: [";
+  for (int i = 0; i < 300; ++i)
+    role += fmt::format("{{apiGroups: [''], resources: [pods], verbs: [get, {}]}}, ", std::string(2000, 'x'));
+  const Value found = report(role + "{apiGroups: [''], resources: [secrets], verbs: [list]}]}");
+  const auto rights = lines(found, "rights");
+  ASSERT_EQ(rights.size(), 200U);
+  EXPECT_THAT(rights, ::testing::Contains("Role r: list secrets (broad)"));
+  EXPECT_LE(found.find("rights")->as_array()[1].string_at("text").size(), 500U);
+  const Value images = report(fmt::format(
+      "{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{containers: [{{name: a, image: {}}}]}}}}",
+      std::string(5000, 'i')));
+  EXPECT_LE(images.find("images")->as_array()[0].string_at("image").size(), 500U);
+}
+
 TEST(SecurityReport, NamesWhatConcernsTheClusterAndTheOutside) {
   const Value found = report(R"(
 {apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: m}}
