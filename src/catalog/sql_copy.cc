@@ -113,8 +113,10 @@ Status add_words(Database& file, Database& to, const Dialect& dialect) {
           facts = PackageFacts::from_value(*value);
         const std::string name = row.text(1);
         const std::string description = row.text(2);
-        const auto added = to.run(dialect.add_words, {row.integer(0), name, description, facts.details});
-        if (!added.ok()) done = added.error();
+        auto added = to.run(dialect.add_words, {row.integer(0), name, description, facts.details});
+        if (!added.ok())
+          done = std::move(added).error().with_frame(
+              fmt::format("while storing the words by which {} is found", name));
       }));
   return done;
 }

@@ -578,6 +578,23 @@ TEST_P(StoreTest, SearchTakesAnyText) {
     EXPECT_TRUE(store_->search(query, {}, {}).ok());
 }
 
+// A tsvector has a size, and Korean is three times as long in the form that PostgreSQL gets.
+TEST_P(StoreTest, SearchTakesMuchTextInKorean) {
+  author("ann");
+  project("cafe");
+  const auto syllable = [](int number) {
+    const unsigned code = 0xac00U + static_cast<unsigned>(number % 11'172);
+    return std::string{static_cast<char>(0xe0U | code >> 12U),
+                       static_cast<char>(0x80U | (code >> 6U & 0x3fU)),
+                       static_cast<char>(0x80U | (code & 0x3fU))};
+  };
+  NewVersion made = version("cafe", "1.0.0");
+  for (int i = 0; i < 40'000; ++i)
+    made.facts.details += syllable(i) + syllable(i * 7 + 27) + syllable(i / 11'172) + " ";
+  submit(made);
+  EXPECT_THAT(found(syllable(0) + syllable(27)), ElementsAre("cafe"));
+}
+
 // A name counts most, then a description.
 TEST_P(StoreTest, SearchShowsTheBestFirst) {
   author("ann");
