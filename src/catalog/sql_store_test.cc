@@ -94,6 +94,9 @@ class StoreTest : public ::testing::TestWithParam<DatabaseKind> {
   std::unique_ptr<AccountStore> accounts_;
 };
 
+// Of SQLite alone.
+class SqliteStoreTest : public StoreTest {};
+
 TEST_P(StoreTest, TheNewestReleaseThatPassedStandsForItsPackage) {
   author("ann");
   project("etcd");
@@ -472,6 +475,27 @@ TEST_P(StoreTest, APackageHasABoundedNumberOfVersions) {
   EXPECT_EQ(*store_->submit(version("etcd", "1.0.0")), Submitted::Known) << "it has that one";
 }
 
+// Each row has the texts of its version, and all of them were written again for each tag.
+TEST_P(SqliteStoreTest, AVersionAtTheEndMovesNoOther) {
+  author("ann");
+  project("etcd");
+  for (const char* each : {"1.0.0", "1.1.0", "1.2.0"}) submit(version("etcd", each));
+  const auto database = database_.open();
+  ASSERT_TRUE(
+      database
+          ->writing([](sql::Database& db) {
+            return db.script(
+                "CREATE TRIGGER no_move BEFORE UPDATE OF place ON versions WHEN new.place = old.place "
+                "BEGIN SELECT RAISE(ABORT, 'written again'); END;");
+          })
+          .ok());
+  submit(version("etcd", "1.3.0"));
+  submit(version("etcd", "1.0.5"));
+  std::vector<std::string> order;
+  for (const VersionBrief& each : *store_->versions("etcd")) order.push_back(each.version);
+  EXPECT_THAT(order, ElementsAre("1.3.0", "1.2.0", "1.1.0", "1.0.5", "1.0.0"));
+}
+
 TEST_P(StoreTest, OnlyWhatPassedIsInTheIndexAndYankedIsMarked) {
   author("ann");
   project("etcd");
@@ -635,9 +659,6 @@ TEST_P(PostgresStoreTest, BytesAreInTheDatabase) {
   EXPECT_EQ(blobs.size(crypto::sha256("other")).error().kind, ErrorKind::NotFound);
   EXPECT_EQ(blobs.get(crypto::sha256("other")).error().kind, ErrorKind::NotFound);
 }
-
-// Of SQLite alone.
-class SqliteStoreTest : public StoreTest {};
 
 TEST_P(SqliteStoreTest, ADatabaseOfTheFirstVersionIsBroughtUpToDate) {
   store_.reset();
