@@ -78,6 +78,7 @@ class WorkerTest : public ::testing::Test {
     TrialWorld made = world();
     made.types = {};
     made.connect = std::move(connect);
+    made.timeout = std::chrono::seconds(5);
     return made;
   }
   TrialWorld world_on_cluster() {

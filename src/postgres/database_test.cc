@@ -250,7 +250,7 @@ class StoppedProcess {
 
 TEST_F(PostgresTest, AServerThatHangsIsGivenUp) {
   const auto one = migrated();
-  const auto two = opened({.statement = 100ms, .grace = 200ms});
+  const auto two = opened({.statement = 500ms, .grace = 500ms});
   const auto process = [&] {
     std::int64_t found = 0;
     EXPECT_TRUE(
@@ -267,7 +267,9 @@ TEST_F(PostgresTest, AServerThatHangsIsGivenUp) {
     EXPECT_EQ(two->script("SELECT 1").error().kind, ErrorKind::Retryable);
   }
   {
-    const StoppedProcess stopped(process());
+    const std::int64_t found = process();
+    ASSERT_TRUE(two->run("SELECT length(?)", {"prepared"}).ok());
+    const StoppedProcess stopped(found);
     // More than the kernel takes for it.
     EXPECT_EQ(two->run("SELECT length(?)", {std::string(16u << 20, 'x')}).error().kind, ErrorKind::Retryable);
   }
@@ -287,7 +289,7 @@ TEST_F(PostgresTest, AServerThatHangsIsGivenUp) {
 }
 
 TEST_F(PostgresTest, AMigrationMayTakeLongerThanAnyStatement) {
-  const auto database = opened({.statement = 50ms, .grace = 50ms});
+  const auto database = opened({.statement = 200ms, .grace = 100ms});
   const std::array<std::string_view, 1> slow{"SELECT pg_sleep(0.5);"};
   const Status done = database->migrate(slow);
   EXPECT_TRUE(done.ok()) << done.error().to_line();

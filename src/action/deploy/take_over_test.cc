@@ -204,6 +204,9 @@ TEST_F(TakeOverTest, AFailedInstallLeavesTheObjectInBothRecordsUntilItIsUndone) 
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("ConfigMap default/two belongs to release default/web"));
   EXPECT_THAT(refused.error().hint, HasSubstr("--take-over-from default/web"));
+  const auto* const others = refused.error().detail<apply::OtherOwners>();
+  ASSERT_NE(others, nullptr);
+  EXPECT_THAT(others->releases, ElementsAre("default/web"));
 
   const auto dry = undo_now({.dry_run = DryRun::Client});
   ASSERT_TRUE(dry.ok()) << dry.error().to_line();
