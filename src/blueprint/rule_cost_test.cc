@@ -21,7 +21,7 @@ std::vector<std::string> refused(const std::string& text) {
   return words;
 }
 
-constexpr std::string_view kFixed = "x-kubernetes-validations: [{rule: self == oldSelf}]";
+constexpr std::string_view kUnchangedHere = "x-kubernetes-validations: [{rule: self == oldSelf}]";
 
 // A list of records with a key and `value`; `more` is about the list.
 std::string list_of(std::string_view value, std::string_view more) {
@@ -29,7 +29,7 @@ std::string list_of(std::string_view value, std::string_view more) {
       "{{type: object, required: [l], properties: {{l: {{type: array, x-kubernetes-list-type: map, "
       "x-kubernetes-list-map-keys: [k], {}items: {{type: object, required: [k, v], properties: {{k: {{type: "
       "string}}, v: {{{}, {}}}}}}}}}}}}}",
-      more, value, kFixed);
+      more, value, kUnchangedHere);
 }
 
 // The bounds are those at which kube-apiserver 1.37 changes its mind: tests/e2e/test_blueprint_crds.py.
@@ -59,8 +59,9 @@ TEST(RuleCost, WordsAreAsLongAsTheLongest) {
 }
 
 TEST(RuleCost, OutsideOfListsATextNeedsNoBound) {
-  EXPECT_THAT(refused(fmt::format("{{type: object, properties: {{a: {{type: string, {}}}}}}}", kFixed)),
-              IsEmpty());
+  EXPECT_THAT(
+      refused(fmt::format("{{type: object, properties: {{a: {{type: string, {}}}}}}}", kUnchangedHere)),
+      IsEmpty());
 }
 
 TEST(RuleCost, MapsCountTheirEntries) {
@@ -68,14 +69,14 @@ TEST(RuleCost, MapsCountTheirEntries) {
     return fmt::format(
         "{{type: object, required: [m], properties: {{m: {{type: object, {}additionalProperties: {{type: "
         "string, {}}}}}}}}}",
-        more, kFixed);
+        more, kUnchangedHere);
   };
   EXPECT_THAT(refused(map("")), ElementsAre(HasSubstr("bound m with MaxFields, the text with MaxLength")));
   EXPECT_THAT(refused(map("maxProperties: 31, ")), IsEmpty());
 }
 
 TEST(RuleCost, ThatAFieldIsNotRemovedCostsItsPath) {
-  std::string inner = fmt::format("{{type: integer, {}}}", kFixed);
+  std::string inner = fmt::format("{{type: integer, {}}}", kUnchangedHere);
   for (int depth = 0; depth < 5; ++depth)
     inner = fmt::format("{{type: object, properties: {{f: {}}}}}", inner);
   const std::string list = fmt::format(
@@ -94,16 +95,17 @@ TEST(RuleCost, ManyRulesTogetherCostTooMuch) {
         "l{}: {{type: array, maxItems: 31, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], "
         "items: {{type: object, required: [k, v], properties: {{k: {{type: string}}, v: {{type: string, "
         "{}}}}}}}}}, ",
-        i, kFixed);
+        i, kUnchangedHere);
   EXPECT_THAT(refused(fmt::format("{{type: object, properties: {{{}}}}}", fields)),
               ElementsAre(HasSubstr(": the API server estimates that its rules together cost 1.07 times")));
 }
 
 TEST(RuleCost, NoRuleIsAboutAnything) {
-  EXPECT_THAT(refused(fmt::format("{{type: object, properties: {{a: {{{}}}}}}}", kFixed)),
+  EXPECT_THAT(refused(fmt::format("{{type: object, properties: {{a: {{{}}}}}}}", kUnchangedHere)),
               ElementsAre(HasSubstr(".a: the API server takes no rule")));
-  EXPECT_THAT(refused(fmt::format("{{type: object, properties: {{a: {{type: array, {}}}}}}}", kFixed)),
-              ElementsAre(HasSubstr(".a: the API server takes no rule")));
+  EXPECT_THAT(
+      refused(fmt::format("{{type: object, properties: {{a: {{type: array, {}}}}}}}", kUnchangedHere)),
+      ElementsAre(HasSubstr(".a: the API server takes no rule")));
 }
 
 TEST(RuleCost, HugeBoundsDoNotOverflow) {
