@@ -33,6 +33,12 @@ std::string repository_name(const OciPlace& place, const oci::Repository& reposi
 // No link that anybody reads packages through is slower.
 constexpr std::uint64_t kSlowestBytesPerSecond = std::uint64_t{64} << 10;
 
+// A mirror can't be used; not that the caller stopped, or has no time left.
+template <typename T>
+bool is_mirrors_failure(const Result<T>& asked) {
+  return !asked && asked.error().template detail<NamesMirror>() != nullptr;
+}
+
 }  // namespace
 
 Result<std::string> parse_mirror_prefix(std::string_view text) {
@@ -247,7 +253,8 @@ Result<std::optional<RawManifest>> MirroredSource::find_manifest(const oci::Repo
   if (mirror == nullptr) return registries_.find_manifest(repository, tag, context);
   const std::optional<crypto::Digest> subject = oci::subject_of_tag(tag);
   auto asked = manifest_in_mirrors(*mirror, repository, tag, context);
-  if (!asked && subject && is_held(*mirror, repository, *subject)) return std::optional<RawManifest>();
+  if (is_mirrors_failure(asked) && subject && is_held(*mirror, repository, *subject))
+    return std::optional<RawManifest>();
   MIST_TRY(auto found, std::move(asked));
   if (found) return *std::move(found);
   if (mirror->only) return std::optional<RawManifest>();
@@ -281,7 +288,7 @@ Result<std::vector<oci::Descriptor>> MirroredSource::referrers(const oci::Reposi
         return source.referrers(there, manifest, artifact_type, within);
       },
       [](const OciPlace&, Found& each) { return !each.empty(); }, context);
-  if (!asked && is_held(*mirror, repository, manifest)) return Found();
+  if (is_mirrors_failure(asked) && is_held(*mirror, repository, manifest)) return Found();
   MIST_TRY(std::optional<Found> found, std::move(asked));
   if (found) return *std::move(found);
   if (mirror->only) return Found();

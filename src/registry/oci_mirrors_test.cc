@@ -138,6 +138,29 @@ TEST_F(OciMirrors, TheOnlyMirrorsThatAreLeftAnswerForWhatTheyHave) {
   EXPECT_FALSE(mirrored.referrers(shop, crypto::sha256(tree.manifest), {}, Context()).ok());
 }
 
+// Nobody knows what the mirror would have said.
+TEST_F(OciMirrors, AQuestionThatIsStoppedDoesNotMeanThatNothingIsAttached) {
+  const crypto::Digest digest = crypto::sha256(module.manifest);
+  for (const bool only : {true, false}) {
+    const auto mirrored = source(only);
+    ASSERT_TRUE(mirrored->manifest(shop, "1.4.0", Context()).ok());
+    std::stop_source first, second;
+    const auto stopped_by = [&](std::stop_source& stop) {
+      mirror.web.next([&stop](const http::Request&, const Context&) -> Result<http::Response> {
+        stop.request_stop();
+        return error(ErrorKind::Cancelled, "stopped");
+      });
+      return Context(stop.get_token());
+    };
+    const auto signatures = mirrored->find_manifest(shop, oci::signature_tag(digest), stopped_by(first));
+    ASSERT_FALSE(signatures.ok());
+    EXPECT_EQ(signatures.error().kind, ErrorKind::Cancelled);
+    const auto referrers = mirrored->referrers(shop, digest, {}, stopped_by(second));
+    ASSERT_FALSE(referrers.ok());
+    EXPECT_EQ(referrers.error().kind, ErrorKind::Cancelled);
+  }
+}
+
 TEST_F(OciMirrors, AMirrorThatRefusesARepositoryIsAskedForOthers) {
   mirror.before = [](const http::Request& request) -> std::optional<http::Response> {
     if (request.url.find("/team/secret/") == std::string::npos) return std::nullopt;

@@ -308,6 +308,25 @@ TEST_F(OciTrustAtAMirror, WhatWasSignedStaysSignedWhereNothingElseIsAsked) {
   EXPECT_EQ(through_mirror(second), "no error") << "the registry has its signature";
 }
 
+TEST_F(OciTrustAtAMirror, AQuestionThatIsStoppedIsNotRememberedAsUnsigned) {
+  const crypto::Digest manifest = publish_both("1.0.0", "a");
+  const auto mirrored = MirroredSource::make(client, {{"reg.example", {"oci://mirror.example/copies"}, true}},
+                                             {files, events, temp.path()});
+  ASSERT_TRUE(mirrored.ok()) << mirrored.error().to_line();
+  ASSERT_TRUE((*mirrored)->manifest(shop, "1.0.0", Context()).ok());
+  std::stop_source stop;
+  mirror.web.next([&](const http::Request&, const Context&) -> Result<http::Response> {
+    stop.request_stop();
+    return error(ErrorKind::Cancelled, "stopped");
+  });
+  OciTrust trust(files, paths, clock, events);
+  const Status status = trust.check(
+      shop, manifest, [&]() -> Result<OciSource*> { return mirrored->get(); }, Context(stop.get_token()));
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().kind, ErrorKind::Cancelled);
+  EXPECT_FALSE(*trust.was_examined({shop.identity(), manifest}));
+}
+
 TEST_F(OciTrustTest, WhatWasUsedBeforeItWasSignedStaysUsable) {
   const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b");
   sign(second, 1);
