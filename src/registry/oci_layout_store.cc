@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "base/file_parts.h"
 #include "base/output_file.h"
@@ -229,13 +228,22 @@ Result<bool> stream_file(const LayoutFiles& files, const oci::Descriptor& descri
 
 Status nowhere(std::string_view /*piece*/) { return {}; }
 
-// Digests of everything that the entries lead to.
+// By the hexadecimal digits of their digests, the order in which archives have them.
+using Blobs = std::map<std::string, oci::Descriptor>;
+
+// Everything that entries lead to, manifests too. The manifests are intact; of the other blobs only the
+// descriptors are known.
 class Reachable {
  public:
   Reachable(const LayoutReader& layout, const std::string& place) : layout_(layout), place_(place) {}
 
-  Result<std::set<std::string>> all() {
+  Result<Blobs> from_all() {
     for (const auto& [name, descriptor] : layout_.entries()) MIST_TRY_VOID(manifest(descriptor.digest, 0));
+    return std::move(found_);
+  }
+
+  Result<Blobs> from(const crypto::Digest& digest) {
+    MIST_TRY_VOID(manifest(digest, 0));
     return std::move(found_);
   }
 
@@ -243,25 +251,45 @@ class Reachable {
   Status manifest(const crypto::Digest& digest, int depth) {
     constexpr int kDeepest = 16;
     if (depth > kDeepest) return error(ErrorKind::Invalid, "{} has an index of too many indexes", place_);
-    if (!found_.insert(digest.hex()).second) return {};
+    const auto [entry, is_new] = found_.try_emplace(digest.hex(), oci::Descriptor{{}, digest});
+    if (!is_new) return {};
     MIST_TRY(const std::optional<std::string> bytes,
              read_blob(layout_.files(), digest, oci::kMaxManifestBytes, place_));
     if (!bytes) return error(ErrorKind::Invalid, "{} has lost {}", place_, digest.str());
+    entry->second.size = bytes->size();
     MIST_TRY(const oci::Document document, oci::parse_document(*bytes, {}, digest.str()));
     if (const auto* index = std::get_if<oci::Index>(&document)) {
       for (const oci::Descriptor& each : index->manifests) MIST_TRY_VOID(manifest(each.digest, depth + 1));
       return {};
     }
     const auto& found = std::get<oci::Manifest>(document);
-    found_.insert(found.config.digest.hex());
-    for (const oci::Descriptor& layer : found.layers) found_.insert(layer.digest.hex());
+    found_.emplace(found.config.digest.hex(), found.config);
+    for (const oci::Descriptor& layer : found.layers) found_.emplace(layer.digest.hex(), layer);
     return {};
   }
 
   const LayoutReader& layout_;
   const std::string& place_;
-  std::set<std::string> found_;
+  Blobs found_;
 };
+
+// Whether the layout has all of an artifact, undamaged, so that an archive can have it.
+Result<bool> is_whole(const LayoutReader& layout, const crypto::Digest& manifest, const std::string& place,
+                      const Context& context) {
+  const auto is_damage = [](const Error& failure) {
+    return failure.kind == ErrorKind::Conflict || failure.kind == ErrorKind::Invalid;
+  };
+  const Result<Blobs> blobs = Reachable(layout, place).from(manifest);
+  if (!blobs && is_damage(blobs.error())) return false;
+  if (!blobs) return blobs.error();
+  for (const auto& [hex, descriptor] : *blobs) {
+    const Result<bool> there = stream_file(layout.files(), descriptor, place, nowhere, context);
+    MIST_TRY_VOID(context.check());
+    if (!there && !is_damage(there.error())) return there.error();
+    if (!there || !*there) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -536,18 +564,22 @@ Status LayoutWriter::write_index() {
 }
 
 // Where a tag moves away from a manifest that nothing else of the repository names, it is kept by its digest:
-// somebody may have copied it by that. Lists of referrers and signatures are replaced by their next edition.
+// somebody may have copied it by that. One that lost something isn't: no archive could be made any more, as
+// only its registry could repair it. Lists of referrers and signatures are replaced by their next edition.
 Status LayoutWriter::keep_replaced(const oci::Repository& repository, const std::string& tag,
-                                   const crypto::Digest& now) {
+                                   const crypto::Digest& now, const Context& context) {
   Entries& entries = reader_->entries_;
   const auto tagged = entries.find(entry_name(repository, tag));
   if (tagged == entries.end() || tagged->second.digest == now || oci::subject_of_tag(tag)) return {};
   const oci::Descriptor replaced = tagged->second;
-  entries.erase(tagged);
+  auto before = entries.extract(tagged);
   if (reader_->names(repository, replaced.digest)) return {};
-  const auto bytes = read_blob(reader_->files(), replaced.digest, oci::kMaxManifestBytes, reader_->place_);
-  if (!bytes && bytes.error().kind != ErrorKind::Conflict) return bytes.error();
-  if (bytes && *bytes) entries.insert_or_assign(entry_name(repository, replaced.digest.str()), replaced);
+  const Result<bool> is_kept = is_whole(*reader_, replaced.digest, reader_->place_, context);
+  if (!is_kept) {
+    entries.insert(std::move(before));
+    return is_kept.error();
+  }
+  if (*is_kept) entries.insert_or_assign(entry_name(repository, replaced.digest.str()), replaced);
   return {};
 }
 
@@ -562,7 +594,7 @@ Result<bool> LayoutWriter::put_manifest(const oci::Repository& repository, const
   const std::string name = entry_name(repository, tag);
   const std::string by_digest = entry_name(repository, descriptor.digest.str());
   if (name != by_digest) {
-    MIST_TRY_VOID(keep_replaced(repository, tag, descriptor.digest));
+    MIST_TRY_VOID(keep_replaced(repository, tag, descriptor.digest, context));
     entries.erase(by_digest);
     entries.insert_or_assign(name, descriptor);
     MIST_TRY_VOID(write_index());
@@ -657,7 +689,7 @@ Result<bool> LayoutPreview::put_manifest(const oci::Repository& /*repository*/, 
 
 Status write_layout_archive(const LayoutReader& layout, const Path& archive, const Context& context) {
   const std::string place = escape_controls(archive.string());
-  MIST_TRY(const std::set<std::string> blobs, Reachable(layout, place).all());
+  MIST_TRY(const Blobs blobs, Reachable(layout, place).from_all());
   const auto produce = [&](const ByteSink& sink) -> Status {
     const auto add = [&](std::string_view name, std::string_view bytes) -> Status {
       MIST_TRY_VOID(sink(encoding::tar_header(name, bytes.size())));
@@ -666,9 +698,9 @@ Status write_layout_archive(const LayoutReader& layout, const Path& archive, con
     };
     MIST_TRY_VOID(add(kLayoutFile, kLayoutText));
     MIST_TRY_VOID(add(kIndexFile, index_text(layout.entries())));
-    for (const std::string& hex : blobs) {
+    for (const auto& [hex, descriptor] : blobs) {
       MIST_TRY_VOID(context.check());
-      MIST_TRY(const crypto::Digest digest, crypto::Digest::parse("sha256:" + hex));
+      const crypto::Digest& digest = descriptor.digest;
       MIST_TRY(const std::optional<std::string> bytes,
                read_blob(layout.files(), digest, kMaxCopiedBlob, place));
       if (!bytes) return error(ErrorKind::Invalid, "the layout has lost {}", digest.str());

@@ -113,7 +113,8 @@ class LayoutWriter final : public OciTarget {
                           const oci::Descriptor& descriptor, std::uint64_t limit,
                           const Context& context) override;
   /// Under a tag it is in index.json at once; by its digest alone after the next tag, or finish(). The
-  /// manifest that the tag stood for stays, by its digest if nothing else names it.
+  /// manifest that the tag stood for stays, by its digest if nothing else names it, unless it, or something
+  /// that it leads to, is lost or damaged.
   Result<bool> put_manifest(const oci::Repository& repository, const std::string& tag,
                             const std::string& manifest, std::string_view media_type,
                             const Context& context) override;
@@ -126,7 +127,8 @@ class LayoutWriter final : public OciTarget {
 
   Status write_blob(const crypto::Digest& digest, std::string_view bytes);
   Status write_index();
-  Status keep_replaced(const oci::Repository& repository, const std::string& tag, const crypto::Digest& now);
+  Status keep_replaced(const oci::Repository& repository, const std::string& tag, const crypto::Digest& now,
+                       const Context& context);
 
   FileSystem& files_;
   Path directory_;

@@ -275,6 +275,28 @@ TEST_F(OciLayout, AnArtifactThatATagMovesAwayFromIsKeptByItsDigest) {
       reader(directory_layout(files, directory))->entries().contains("reg.example/x@" + tree.digest.str()));
 }
 
+// Nobody may have it any more who could repair it.
+TEST_F(OciLayout, ADamagedArtifactThatATagMovesAwayFromStopsNoArchive) {
+  const oci::Descriptor& layer = tree.blobs[1].descriptor;
+  const std::vector<std::optional<std::string>> damages{std::nullopt, "cut",
+                                                        std::string(tree.blobs[1].bytes.size(), 'x')};
+  for (const std::optional<std::string>& damage : damages) {
+    const mist::testing::TempDir place;
+    const Path directory = place.path() / "a", archive = place.path() / "a.tar";
+    registry.publish("prod", tree);
+    fill(directory, {"prod"});
+    const Path file = blob_of(directory, layer.digest);
+    ASSERT_TRUE((damage ? files.write(file, *damage) : files.remove(file)).ok());
+    registry.publish("prod", module);
+    fill(directory, {"prod"});
+    const auto layout = reader(directory_layout(files, directory));
+    EXPECT_FALSE(layout->entries().contains("reg.example/team/shop@" + tree.digest.str()));
+    const Status written = write_layout_archive(*layout, archive, Context());
+    EXPECT_TRUE(written.ok()) << written.error().to_line();
+    EXPECT_EQ(reader(archive_layout(archive))->manifest(shop, "prod", Context())->bytes, module.manifest);
+  }
+}
+
 // A manifest's file is that of every repository, and its entry is not.
 TEST_F(OciLayout, AnArtifactThatAnotherRepositoryHasIsNamedInBoth) {
   const Path directory = temp.path() / "a";
