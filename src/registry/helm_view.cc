@@ -29,6 +29,11 @@ struct KeptIndex {
   std::string state() const { return crypto::sha256(text).hex(); }
 };
 
+struct ReadIndex {
+  KeptIndex kept;
+  ChartIndex charts;
+};
+
 std::string to_file(const KeptIndex& kept) {
   const Value line = Value::object({{"etag", kept.validators.etag},
                                     {"lastModified", kept.validators.last_modified},
@@ -45,7 +50,12 @@ std::optional<KeptIndex> from_file(const std::string& text) {
   FileValidators validators{std::string(line->string_at("etag")),
                             std::string(line->string_at("lastModified"))};
   KeptIndex kept{std::move(validators), text.substr(end + 1)};
-  if (line->string_at("sha256") != kept.state()) return std::nullopt;
+  // Older versions of this program wrote no digest. Whether such a file is whole is not known, so nothing may
+  // confirm it: the next update fetches the index anew.
+  if (line->find("sha256") == nullptr)
+    kept.validators = {};
+  else if (line->string_at("sha256") != kept.state())
+    return std::nullopt;
   return kept;
 }
 
@@ -76,9 +86,8 @@ class HelmView final : public RegistryView {
 
   Result<ProvenanceFile> provenance(const RegistryRef& reference, const Context& context,
                                     const Accept& accept) override {
-    MIST_TRY(const KeptIndex kept, some_index(context, accept));
-    MIST_TRY(const ChartIndex index, ChartIndex::parse(kept.text, server_));
-    MIST_TRY(const ChartVersion found, find_in(index, reference));
+    MIST_TRY(const ReadIndex index, some_index(context, accept));
+    MIST_TRY(const ChartVersion found, find_in(index.charts, reference));
     return read_provenance(*transport_, server_, found, context);
   }
 
@@ -86,9 +95,8 @@ class HelmView final : public RegistryView {
   Result<RegistryRef> exact(const RegistryRef& reference, const Context& context,
                             const Accept& accept) override {
     if (encoding::SemVer::parse(reference.version)) return reference;
-    MIST_TRY(const KeptIndex kept, newest_index(context, accept));
-    MIST_TRY(const ChartIndex index, ChartIndex::parse(kept.text, server_));
-    MIST_TRY(const ChartVersion found, index.find(reference.path, reference.version));
+    MIST_TRY(const ReadIndex index, newest_index(context, accept));
+    MIST_TRY(const ChartVersion found, index.charts.find(reference.path, reference.version));
     RegistryRef exact = reference;
     exact.version = found.version;
     return exact;
@@ -96,60 +104,59 @@ class HelmView final : public RegistryView {
 
   Result<ReadPackage> read(const RegistryRef& reference, const Context& context,
                            const Accept& accept) override {
-    MIST_TRY(const KeptIndex kept, some_index(context, accept));
-    Result<ReadPackage> read = read_in(kept, reference, context);
+    MIST_TRY(const ReadIndex index, some_index(context, accept));
+    Result<ReadPackage> read = read_in(index.charts, reference, context);
     if (read || read.error().kind != ErrorKind::NotFound) return read;
-    MIST_TRY(const KeptIndex newer, fetch(context, accept));
-    return newer.text == kept.text ? std::move(read) : read_in(newer, reference, context);
+    MIST_TRY(const ReadIndex newer, fetch(context, accept));
+    return newer.kept.text == index.kept.text ? std::move(read) : read_in(newer.charts, reference, context);
   }
 
   Result<PackageIndex> index(const Context& context, const Accept& accept) override {
-    MIST_TRY(const KeptIndex kept, some_index(context, accept));
-    MIST_TRY(const ChartIndex index, ChartIndex::parse(kept.text, server_));
-    return packages_in(index);
+    MIST_TRY(const ReadIndex index, some_index(context, accept));
+    return packages_in(index.charts);
   }
 
-  // There are none but the index.
+  // There are none but the index, which isn't parsed for its state: a search asks for that each time.
   Result<RegistryFile> file(const std::string& /*path*/, const std::string& known, const Context& context,
                             const Accept& accept) override {
-    MIST_TRY(const KeptIndex kept, some_index(context, accept));
+    std::optional<KeptIndex> kept = kept_index();
+    if (!kept) {
+      MIST_TRY(ReadIndex fetched, fetch(context, accept));
+      kept = std::move(fetched.kept);
+    }
     RegistryFile file;
-    file.state = kept.state();
+    file.state = kept->state();
     file.is_known = file.state == known;
     return file;
   }
 
   PackageIndex known() const override {
-    const std::optional<KeptIndex> kept = kept_index();
-    const Result<ChartIndex> index =
-        kept ? ChartIndex::parse(kept->text, server_)
-             : Result<ChartIndex>(error(ErrorKind::NotFound, "there is no index of {} here", name_));
-    return index ? packages_in(*index) : PackageIndex(std::vector<TreeEntry>());
+    const std::optional<ReadIndex> index = readable_index();
+    return index ? packages_in(index->charts) : PackageIndex(std::vector<TreeEntry>());
   }
 
   Result<Moved> update(const Context& context, const Accept& accept) override {
     const std::optional<KeptIndex> before = kept_index();
-    MIST_TRY(const KeptIndex after, fetch(context, accept));
-    return Moved{before ? before->state() : std::string(), after.state()};
+    MIST_TRY(const ReadIndex after, fetch(context, accept));
+    return Moved{before ? before->state() : std::string(), after.kept.state()};
   }
 
  private:
   class State final : public RegistryState {
    public:
-    State(HelmView& view, const KeptIndex& kept, const ChartIndex& index, const Context& context)
-        : view_(view), kept_(kept), index_(index), context_(context) {}
+    State(HelmView& view, const ChartIndex& index, const Context& context)
+        : view_(view), index_(index), context_(context) {}
 
     Result<std::string> object_of(const RegistryRef& reference) const override {
       MIST_TRY(const ChartVersion found, view_.find_in(index_, reference));
       return found.digest;
     }
     Result<ReadPackage> read(const RegistryRef& reference) const override {
-      return view_.read_in(kept_, reference, context_);
+      return view_.read_in(index_, reference, context_);
     }
 
    private:
     HelmView& view_;
-    const KeptIndex& kept_;
     const ChartIndex& index_;
     const Context& context_;
   };
@@ -159,43 +166,50 @@ class HelmView final : public RegistryView {
     return text ? from_file(*std::move(text)) : std::nullopt;
   }
 
-  Result<KeptIndex> some_index(const Context& context, const Accept& accept) {
+  // One that can't be read, as another version of this program may have kept it, is none.
+  std::optional<ReadIndex> readable_index() const {
     std::optional<KeptIndex> kept = kept_index();
-    if (kept) return *std::move(kept);
+    if (!kept) return std::nullopt;
+    Result<ChartIndex> charts = ChartIndex::parse(kept->text, server_);
+    if (!charts) return std::nullopt;
+    return ReadIndex{*std::move(kept), *std::move(charts)};
+  }
+
+  Result<ReadIndex> some_index(const Context& context, const Accept& accept) {
+    std::optional<ReadIndex> known = readable_index();
+    if (known) return *std::move(known);
     return fetch(context, accept);
   }
 
   // The kept index will do while the server is away.
-  Result<KeptIndex> newest_index(const Context& context, const Accept& accept) {
-    Result<KeptIndex> fetched = fetch(context, accept);
+  Result<ReadIndex> newest_index(const Context& context, const Accept& accept) {
+    Result<ReadIndex> fetched = fetch(context, accept);
     if (fetched || fetched.error().kind != ErrorKind::Retryable) return fetched;
-    std::optional<KeptIndex> kept = kept_index();
-    if (!kept) return fetched;
+    std::optional<ReadIndex> known = readable_index();
+    if (!known) return fetched;
     events_.warn(fmt::format("{}; the index of {} is taken as it was when it was last read",
                              escape_controls(fetched.error().to_line()), name_));
-    return *std::move(kept);
+    return *std::move(known);
   }
 
-  Result<KeptIndex> fetch(const Context& context, const Accept& accept) {
+  Result<ReadIndex> fetch(const Context& context, const Accept& accept) {
     Activity activity(events_, fmt::format("reading the index of {}", name_));
-    Result<KeptIndex> fetched = fetch_quietly(context, accept);
+    Result<ReadIndex> fetched = fetch_quietly(context, accept);
     if (!fetched) activity.fail();
     return fetched;
   }
 
-  Result<KeptIndex> fetch_quietly(const Context& context, const Accept& accept) {
-    std::optional<KeptIndex> kept = kept_index();
-    // One that can't be read, as another version of this program may have kept it, is asked for anew.
-    if (kept && !ChartIndex::parse(kept->text, server_)) kept.reset();
-    MIST_TRY(CheckedFile file,
-             fetch_chart_index(*transport_, server_, kept ? kept->validators : FileValidators{}, context));
-    if (file.unchanged && kept) return *std::move(kept);
-    KeptIndex fetched{std::move(file.validators), file.content.value_or("")};
-    MIST_TRY(const ChartIndex index, ChartIndex::parse(fetched.text, server_));
-    MIST_TRY_VOID(accept(State(*this, fetched, index, context)));
+  Result<ReadIndex> fetch_quietly(const Context& context, const Accept& accept) {
+    std::optional<ReadIndex> known = readable_index();
+    const FileValidators validators = known ? known->kept.validators : FileValidators{};
+    MIST_TRY(CheckedFile file, fetch_chart_index(*transport_, server_, validators, context));
+    if (file.unchanged && known) return *std::move(known);
+    KeptIndex kept{std::move(file.validators), file.content.value_or("")};
+    MIST_TRY(ChartIndex charts, ChartIndex::parse(kept.text, server_));
+    MIST_TRY_VOID(accept(State(*this, charts, context)));
     MIST_TRY_VOID(config::make_private_directory(files_, directory_));
-    MIST_TRY_VOID(files_.write(directory_ / kCurrent, to_file(fetched), {.mode = 0600, .durable = false}));
-    return fetched;
+    MIST_TRY_VOID(files_.write(directory_ / kCurrent, to_file(kept), {.mode = 0600, .durable = false}));
+    return ReadIndex{std::move(kept), std::move(charts)};
   }
 
   // Only the version as it is written.
@@ -207,8 +221,7 @@ class HelmView final : public RegistryView {
         .with_hint(fmt::format("the nearest there: {}", escape_controls(found.version)));
   }
 
-  Result<ReadPackage> read_in(const KeptIndex& kept, const RegistryRef& reference, const Context& context) {
-    MIST_TRY(const ChartIndex index, ChartIndex::parse(kept.text, server_));
+  Result<ReadPackage> read_in(const ChartIndex& index, const RegistryRef& reference, const Context& context) {
     MIST_TRY(const ChartVersion found, find_in(index, reference));
     const std::string place = escape_controls(config::redact_urls(found.url));
     if (found.url.starts_with(oci::kScheme))

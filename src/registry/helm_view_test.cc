@@ -199,6 +199,33 @@ TEST_F(HelmRegistry, AnIndexThatCannotBeReadIsAskedForAnew) {
   const auto updated = open().update("shop", Context());
   ASSERT_TRUE(updated.ok()) << updated.error().to_line();
   EXPECT_EQ(updated->versions, 3u);
+  ASSERT_TRUE(files.write(kept, text).ok());
+  const auto listed = open().list_versions("shop", "db", Context());
+  ASSERT_TRUE(listed.ok()) << listed.error().to_line();
+  EXPECT_THAT(*listed, ElementsAre("1.0.0", "1.2.0", "2.0.0-rc.1"));
+  ASSERT_TRUE(files.write(kept, text).ok());
+  away = true;
+  EXPECT_THAT(fetch("shop/db:1.x"), HasSubstr("charts.example does not answer"));
+}
+
+// It wrote no digest.
+TEST_F(HelmRegistry, AnIndexThatAnOlderVersionOfThisProgramKeptIsUsed) {
+  add();
+  ASSERT_TRUE(open().update("shop", Context()).ok());
+  const Path kept = kept_index();
+  const std::string whole = *files.read(kept);
+  const auto digest = whole.find(",\"sha256\":"), end = whole.find("}\n");
+  ASSERT_LT(digest, end) << whole;
+  ASSERT_TRUE(files.write(kept, whole.substr(0, digest) + whole.substr(end)).ok());
+  away = true;
+  const auto listed = open().list_versions("shop", "db", Context());
+  ASSERT_TRUE(listed.ok()) << listed.error().to_line();
+  EXPECT_THAT(*listed, ElementsAre("1.0.0", "1.2.0", "2.0.0-rc.1"));
+  // The server can't confirm that all of it is there.
+  away = false;
+  ASSERT_TRUE(open().update("shop", Context()).ok());
+  EXPECT_TRUE(http::find_header(web.requests().back().headers, "If-None-Match").empty());
+  EXPECT_EQ(*files.read(kept), whole);
 }
 
 TEST_F(HelmRegistry, WhileItIsAwayTheIndexIsTakenAsItWas) {
