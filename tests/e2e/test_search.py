@@ -131,6 +131,19 @@ def search_of_an_oci_registry(t):
 
 
 @test
+def an_index_leaves_out_repositories_without_a_whole_version_and_says_so(t):
+    registry = Registry(t)
+    url = registry("team")
+    t.run("push", chart(t, "0.1.0"), registry("team/shop"))
+    t.run("registry", "copy", registry("team/shop:0.1.0"), registry("team/moving:v1"))
+    t.run("registry", "copy", registry("team/shop:0.1.0"), registry("team/named:prod"))
+    outcome = t.run("registry", "index", url, "-o", "json")
+    equal([outcome.json["packages"], outcome.json["leftOut"]], [1, 1], "prod is no version at all")
+    contains(outcome.err, f"left out: moving: no tag of {registry('team/moving')} is a whole version",
+             "tags that are not whole versions, such as 1.4.0, are left out: v1")
+
+
+@test
 def search_of_an_index_that_lies(t):
     t.run("registry", "remove", "mistletoe")
     config = b"{}"

@@ -11,6 +11,7 @@
 #include "package/capabilities.h"
 #include "registry/chart_archive.h"
 #include "registry/directory_registry.h"
+#include "registry/oci_packages.h"
 
 namespace mist::action {
 namespace {
@@ -45,7 +46,7 @@ class IndexBuilder {
     if (!entry) {
       if (entry.error().kind == ErrorKind::Retryable || entry.error().kind == ErrorKind::Forbidden)
         return std::move(entry).error().with_frame(fmt::format("while reading {}", reference));
-      built_.left_out.push_back(fmt::format("{}: {}", path, escape_controls(entry.error().to_line())));
+      leave_out(path, entry.error());
       return {};
     }
     entry->digest = digest;
@@ -53,6 +54,10 @@ class IndexBuilder {
     built_.entries.push_back(*std::move(entry));
     ++built_.read;
     return {};
+  }
+
+  void leave_out(const std::string& path, const Error& why) {
+    built_.left_out.push_back(fmt::format("{}: {}", path, escape_controls(why.to_line())));
   }
 
   BuiltIndex finish() && { return std::move(built_); }
@@ -156,6 +161,12 @@ Result<std::vector<std::string>> listed_below(registry::OciClient& client, const
   return names;
 }
 
+// Other tags are versions too, such as v1 and 1.4, which move.
+Error no_whole_version(const oci::Repository& repository, const std::vector<std::string>& tags) {
+  return registry::naming_tags(
+      error(ErrorKind::NotFound, "no tag of {} is a whole version", repository.str()), repository, tags);
+}
+
 }  // namespace
 
 Result<BuiltIndex> index_directory(const IndexWorld& world, const Path& directory,
@@ -190,6 +201,8 @@ Result<BuiltIndex> index_oci(const IndexWorld& world, registry::OciClient& clien
     std::vector<std::string> versions;
     for (const std::string& tag : oci::newest_first(oci::fixed_versions(tags)))
       versions.push_back(oci::version_of_tag(tag));
+    if (versions.empty() && !oci::newest_first(tags).empty())
+      builder.leave_out(name, no_whole_version(repository, tags));
     if (versions.empty()) continue;
     const std::string newest = newest_version(versions);
     const std::string tag = oci::tag_of_version(newest);
