@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """What can be wrong in the bench without a figure looking wrong: how requests are counted, ratios and targets are made."""
 
+import contextlib
 import importlib.util
+import io
 import json
 import pathlib
 import sys
@@ -168,6 +170,19 @@ class OperatorTest(unittest.TestCase):
             self.assertEqual(operator_bench.measured_before(file, 1000), {})
             file.write_text(json.dumps({"clients": {"kro": self.KRO, "kro, tuned": {**self.KRO, "instances": 50}, "of before": {"all ready, s": 1}}}))
             self.assertEqual(operator_bench.measured_before(file, 1000), {"kro": self.KRO})
+
+    def test_a_document_is_rewritten_only_with_all_clients(self):
+        with tempfile.TemporaryDirectory() as place:
+            document = pathlib.Path(place) / "bench.md"
+            before = f"before\n{operator_bench.BEGIN}\nold\n{operator_bench.END}\nafter\n"
+            document.write_text(before)
+            clients = {"mistletoe-operator": self.OURS, "kro, tuned": self.KRO}
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+                operator_bench.write_document(document, clients, "new")
+            self.assertEqual(document.read_text(), before)
+            self.assertIn("no figures of kro yet", said.getvalue())
+            operator_bench.write_document(document, {**clients, "kro": self.KRO}, "new")
+            self.assertEqual(document.read_text(), before.replace("old", "new"))
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@
 
 Both get the same graph: COUNT instances of a custom resource, each with a chain of five ConfigMaps in which every one takes a value
 of the one before. Nothing passes or fails. Writes results/operator.json, results/operator.md and the table of docs/bench.md. With --only,
-the other clients' figures stay as they are, each with its commit and version. Figures of another number of instances than INSTANCES are
-kept apart, in results/operator-N.*, and are not for docs/bench.md: the targets are those of INSTANCES.
+the other clients' figures stay as they are, each with its commit and version; where there are none yet, docs/bench.md stays as it is.
+Figures of another number of instances than INSTANCES are kept apart, in results/operator-N.*, and are not for docs/bench.md: the targets
+are those of INSTANCES.
 """
 import argparse
 import collections
@@ -152,6 +153,9 @@ def events(path, position):
         text = file.read()
     text = text[:text.rfind(b"\n") + 1]
     return [json.loads(line) for line in text.splitlines()], position + len(text)
+
+
+PEERS = (Mistletoe, TunedKro, Kro)
 
 
 class Requests:
@@ -414,6 +418,18 @@ def measured_before(file, instances):
     return {name: client for name, client in clients.items() if client.get("instances") == instances}
 
 
+def write_document(document, clients, text):
+    """Leaves the document alone if a client is missing: its table compares all of them."""
+    missing = [peer.name for peer in PEERS if peer.name not in clients]
+    if missing:
+        say(f"{document} stays as it is: there are no figures of {' and '.join(missing)} yet; run the bench without --only")
+        return
+    before = document.read_text()
+    if BEGIN in before:
+        head, rest = before.split(BEGIN)
+        document.write_text(f"{head}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("operator", "measure", "devcluster", "peers", "out", "document"):
@@ -427,7 +443,7 @@ def main():
     instances = arguments.instances
     file = arguments.out / ("operator.json" if instances == INSTANCES else f"operator-{instances}.json")
     clients = measured_before(file, instances) if arguments.only else {}
-    for peer in (Mistletoe, TunedKro, Kro):
+    for peer in PEERS:
         if arguments.only and peer.name not in arguments.only:
             continue
         say(peer.name)
@@ -444,10 +460,8 @@ def main():
     file.write_text(json.dumps({"clients": clients}, indent=2, ensure_ascii=False) + "\n")
     text = "\n".join(tables(clients, instances))
     file.with_suffix(".md").write_text(f"# Results of `tools/bench-operator.sh`\n\n{text}\n")
-    document = arguments.document.read_text()
-    if BEGIN in document and instances == INSTANCES:
-        before, rest = document.split(BEGIN)
-        arguments.document.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}")
+    if instances == INSTANCES:
+        write_document(arguments.document, clients, text)
 
 
 if __name__ == "__main__":
