@@ -192,6 +192,7 @@ func (s *supervisor) startNode(ctx, controllersCtx context.Context, b *bootstrap
 	if _, err := io.WriteString(s.real.orders, realnode.Go); err != nil {
 		return fmt.Errorf("the node does not listen: %w", err)
 	}
+	s.control(controllersCtx, "cache of the node's files", func(ctx context.Context) error { return s.real.files.KeepInUse(ctx, 24*time.Hour) })
 	s.control(controllersCtx, "volumes", func(ctx context.Context) error { return b.runVolumes(ctx, s.real.dir.Volumes()) })
 	return nil
 }

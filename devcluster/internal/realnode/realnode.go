@@ -11,6 +11,7 @@
 package realnode
 
 import (
+	"context"
 	"embed"
 	"errors"
 	"os"
@@ -52,6 +53,20 @@ func (f Files) keep() {
 	for _, part := range []string{"bin", "images"} {
 		if dir, err := filepath.EvalSymlinks(f.part(part)); err == nil {
 			os.Chtimes(filepath.Dir(dir), now, now)
+		}
+	}
+}
+
+// KeepInUse does the same again and again until ctx ends: a cluster may run for months.
+func (f Files) KeepInUse(ctx context.Context, every time.Duration) error {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			f.keep()
 		}
 	}
 }

@@ -1,13 +1,16 @@
 package realnode
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 )
 
-func TestWhatANodeUsesStaysInTheCache(t *testing.T) {
+// oldCache has the files of a node, as node/build.sh lays them out, which nobody used for a month.
+func oldCache(t *testing.T) (whole string, dirs []string) {
+	t.Helper()
 	cache := t.TempDir()
 	programs, images, whole := filepath.Join(cache, "programs"), filepath.Join(cache, "images"), filepath.Join(cache, "whole")
 	if err := os.Mkdir(whole, 0o755); err != nil {
@@ -21,20 +24,49 @@ func TestWhatANodeUsesStaysInTheCache(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	dirs = []string{programs, images, whole}
 	old := time.Now().Add(-30 * 24 * time.Hour)
-	for _, dir := range []string{programs, images, whole} {
+	for _, dir := range dirs {
 		if err := os.Chtimes(dir, old, old); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return whole, dirs
+}
+
+func isNew(t *testing.T, dir string) bool {
+	t.Helper()
+	info, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Since(info.ModTime()) < time.Hour
+}
+
+func TestWhatANodeUsesStaysInTheCache(t *testing.T) {
+	whole, dirs := oldCache(t)
 	Files(whole).keep()
-	for _, dir := range []string{programs, images, whole} {
-		info, err := os.Stat(dir)
-		if err != nil {
-			t.Fatal(err)
+	for _, dir := range dirs {
+		if !isNew(t, dir) {
+			t.Errorf("%s is as old as before", filepath.Base(dir))
 		}
-		if time.Since(info.ModTime()) > time.Hour {
-			t.Errorf("%s is as old as before: %s", filepath.Base(dir), info.ModTime())
+	}
+}
+
+func TestANodeThatRunsForLongStaysInTheCache(t *testing.T) {
+	whole, dirs := oldCache(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- Files(whole).KeepInUse(ctx, time.Millisecond) }()
+	for _, dir := range dirs {
+		for end := time.Now().Add(10 * time.Second); !isNew(t, dir); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s is as old as before", filepath.Base(dir))
+			}
 		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
