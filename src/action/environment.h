@@ -34,10 +34,11 @@ struct Environment {
   /// life_of_process(), of other holders; empty: nobody knows.
   std::function<ProcessLife(std::string_view process)> life = {};
   std::string keeper = {};  ///< the Release on whose behalf it is done (Head::kept_by); empty: a user's
+  std::string keeper_uid = {};  ///< of that Release
 
   /// The same, heard by somebody else.
   Environment heard_by(EventSink& sink) const {
-    return {client, clock, random, sink, holder, lock_term, lock_wait, birth, process, life, keeper};
+    return {client, clock, random, sink, holder, lock_term, lock_wait, birth, process, life, keeper, keeper_uid};
   }
 };
 

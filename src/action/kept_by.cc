@@ -79,14 +79,19 @@ std::optional<Keeper> keeper_of(const Environment& environment, const release::A
   return keeper;
 }
 
+bool is_kept_by(const release::Head& head, const Environment& environment) {
+  return head.kept_by == environment.keeper && head.kept_by_uid == environment.keeper_uid;
+}
+
 Status record_keeper(const Environment& environment, const ReleaseState& state, const Context& context) {
   if (environment.keeper.empty() || !state.anchor || state.anchor->lock || !state.anchor->damage.empty() ||
-      state.anchor->head.kept_by == environment.keeper)
+      is_kept_by(state.anchor->head, environment))
     return {};
   release::Anchor anchor = *state.anchor;
   release::AnchorChange change;
   change.head = anchor.head;
   change.head->kept_by = environment.keeper;
+  change.head->kept_by_uid = environment.keeper_uid;
   Status named = release::Store(environment.client).change_anchor(anchor, change, context);
   if (named.ok() || named.error().kind != ErrorKind::Conflict) return named;
   return release::as_anchor_moved(std::move(named).error());

@@ -32,6 +32,10 @@ std::string_view to_string(Keeper::State state);  ///< "ready", "not ready", "st
 std::optional<Keeper> keeper_of(const Environment& environment, const release::Anchor& anchor,
                                 const Context& context);
 
+/// The Release on whose behalf it is done deployed it last, and not a namesake of an earlier time, which may
+/// have been deleted and have left the release.
+bool is_kept_by(const release::Head& head, const Environment& environment);
+
 /// On behalf of a Release: the record names it from now on, as it would after a deployment. One write, and
 /// none where it is named already, or while somebody has the lock. anchor_moved(error): the anchor changed
 /// since it was read.

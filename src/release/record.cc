@@ -310,6 +310,7 @@ Value to_value(const Head& head) {
                                {"packageVersion", head.package_version},
                                {"objects", head.objects}});
   if (!head.kept_by.empty()) value.set("keptBy", head.kept_by);
+  if (!head.kept_by_uid.empty()) value.set("keptByUid", head.kept_by_uid);
   if (!head.options.is_null()) value.set("options", head.options);
   return value;
 }
@@ -325,6 +326,7 @@ Head head_from_value(const Value& value) {
   head.package_version = value.string_at("packageVersion");
   head.objects = static_cast<std::size_t>(std::max<std::int64_t>(value.int_at("objects"), 0));
   head.kept_by = value.string_at("keptBy");
+  head.kept_by_uid = value.string_at("keptByUid");
   head.options = value_at(value, "options");
   return head;
 }

@@ -152,6 +152,7 @@ struct Head {
   /// The Release (docs/release-resource.md) whose operator deployed it last, "namespace/name"; empty: none
   /// did.
   std::string kept_by = {};
+  std::string kept_by_uid = {};  ///< of that Release; empty: none did, or an older version, which knew none
   Value options = {};  ///< of an uninstall under way, so that it can be ended as it was begun; else null
   friend bool operator==(const Head&, const Head&) = default;
 };

@@ -288,6 +288,7 @@ class Visit {
     environment.process = own_process();
     environment.life = life_of_process;
     environment.keeper = display(key_);
+    environment.keeper_uid = object_.string_at({"metadata", "uid"});
     return environment;
   }
 
@@ -540,7 +541,7 @@ class Visit {
     if (applied_generation(object_) != 0) return true;
     MIST_TRY(const action::ReleaseState state,
              action::read_release(here, spec_.release, context_, action::LostRevision::Allowed));
-    return !state.anchor || state.anchor->head.kept_by == here.keeper;
+    return !state.anchor || action::is_kept_by(state.anchor->head, here);
   }
 
   // False: it isn't this one's to remove.

@@ -22,13 +22,16 @@ class KeeperTest : public testing::ReleaseWorld {
   void SetUp() override {
     cluster.register_kind(
         {{std::string(kGroup), std::string(kVersion), std::string(kKind)}, "releases", true, {}, true});
-    install_as("default/web");
+    install_as("default/web", release_uid());
   }
 
+  /// Of the Release default/web.
+  std::string release_uid() { return std::string(deleted("").string_at({"metadata", "uid"})); }
   /// The release default/web, on behalf of that Release; empty: of a person.
-  void install_as(const std::string& keeper) {
+  void install_as(const std::string& keeper, const std::string& keeper_uid) {
     action::Environment world = environment();
     world.keeper = keeper;
+    world.keeper_uid = keeper_uid;
     const auto installed = deploy(
         world, id, action::install_intent(rendering(std::string(testing::kTwoConfigMaps))), {}, Context());
     ASSERT_TRUE(installed.ok()) << installed.error().to_line();
@@ -118,21 +121,32 @@ TEST_F(KeeperTest, LeavesTheReleaseWhereAnythingElseIsWrong) {
 // Somebody made it by hand, and nothing could be deployed over it, as for a package that there isn't.
 TEST_F(KeeperTest, LeavesAReleaseThatItNeitherDeployedNorTookOver) {
   ASSERT_TRUE(uninstall_now().ok());
-  install_as("");
+  install_as("", "");
   EXPECT_FALSE(look(deleted("")).failed);
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "one"));
   EXPECT_FALSE(has_finalizer());
   EXPECT_TRUE(has_event("this Release neither deployed it nor took it over"));
   // Another Release deployed it meanwhile.
   ASSERT_TRUE(uninstall_now().ok());
-  install_as("default/other");
+  install_as("default/other", "another");
   EXPECT_FALSE(look(deleted("")).failed);
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "one"));
 }
 
+TEST_F(KeeperTest, LeavesWhatAnEarlierReleaseOfItsNameLeft) {
+  for (const std::string spec : {"  onDelete: Keep\n", "  suspend: true\n"}) {
+    EXPECT_FALSE(look(deleted(spec)).failed);
+    cluster.drop({{std::string(kGroup), std::string(kKind)}, "default", "web"});
+    EXPECT_FALSE(look(deleted("")).failed);
+    EXPECT_TRUE(cluster.has("ConfigMap", "default", "one")) << spec;
+    EXPECT_FALSE(has_finalizer());
+  }
+  EXPECT_TRUE(has_event("this Release neither deployed it nor took it over"));
+}
+
 TEST_F(KeeperTest, UninstallsWhatItsStatusSaysThatItTookOver) {
   ASSERT_TRUE(uninstall_now().ok());
-  install_as("");
+  install_as("", "");
   Value object = deleted("");
   object["status"].set("appliedGeneration", 1);
   EXPECT_FALSE(look(object).failed);

@@ -110,6 +110,21 @@ TEST_F(DeployTest, AnUpgradeToTheSameValuesFromAFileWritesNothing) {
   EXPECT_TRUE(other->changed);
 }
 
+TEST_F(DeployTest, TheRecordNamesAKeeperAsTheObjectThatItIs) {
+  Environment keeper = environment();
+  keeper.keeper = "shop/web";
+  for (const std::string uid : {"first", "second"}) {
+    keeper.keeper_uid = uid;
+    const Intent same = upgrade_or_install_intent(rendering(std::string(testing::kTwoConfigMaps)));
+    const auto report = deploy(keeper, id, same, {}, Context());
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+    EXPECT_EQ(now().anchor->head.kept_by_uid, uid);
+  }
+  ASSERT_TRUE(upgrade_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}").ok());
+  EXPECT_EQ(now().anchor->head.kept_by, "shop/web");
+  EXPECT_EQ(now().anchor->head.kept_by_uid, "second");
+}
+
 TEST_F(DeployTest, AReleaseThatAKeeperTakesOverAsItIsNamesItInItsRecord) {
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
   Environment keeper = environment();

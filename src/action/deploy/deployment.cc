@@ -113,8 +113,13 @@ release::Head Deployment::head(RevisionStatus status) const {
   result.deployed = deployed_before();
   if (status == RevisionStatus::Deployed) result.deployed = revision_.number;
   result.status = status;
-  result.kept_by = environment_.keeper;
-  if (result.kept_by.empty() && look_.state.anchor) result.kept_by = look_.state.anchor->head.kept_by;
+  if (!environment_.keeper.empty()) {
+    result.kept_by = environment_.keeper;
+    result.kept_by_uid = environment_.keeper_uid;
+  } else if (look_.state.anchor) {
+    result.kept_by = look_.state.anchor->head.kept_by;
+    result.kept_by_uid = look_.state.anchor->head.kept_by_uid;
+  }
   return result;
 }
 
