@@ -265,6 +265,11 @@ std::string missing_hint(const release::ReleaseId& id) {
                      release::command_text("recover", id, "--from-labels"));
 }
 
+std::string gone_namespace_hint(const release::ReleaseId& id) {
+  return fmt::format("to find them, create the namespace again and run {}",
+                     release::command_text("recover", id, "--from-labels"));
+}
+
 Error missing_release(const Environment& environment, const release::ReleaseId& id, const Context& context) {
   if (Status lost = refuse_lost_anchor(environment, id, context); !lost) return std::move(lost).error();
   return error(ErrorKind::NotFound, "release {} does not exist", id.display()).with_hint(missing_hint(id));

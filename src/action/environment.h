@@ -33,12 +33,13 @@ struct Environment {
   std::string process = {};  ///< own_process(), for the lock
   /// life_of_process(), of other holders; empty: nobody knows.
   std::function<ProcessLife(std::string_view process)> life = {};
-  std::string keeper = {};  ///< the Release on whose behalf it is done (Head::kept_by); empty: a user's
+  std::string keeper = {};      ///< the Release on whose behalf it is done (Head::kept_by); empty: a user's
   std::string keeper_uid = {};  ///< of that Release
 
   /// The same, heard by somebody else.
   Environment heard_by(EventSink& sink) const {
-    return {client, clock, random, sink, holder, lock_term, lock_wait, birth, process, life, keeper, keeper_uid};
+    return {client,    clock, random,  sink, holder, lock_term,
+            lock_wait, birth, process, life, keeper, keeper_uid};
   }
 };
 
@@ -112,6 +113,8 @@ Status refuse_lost_anchor(const Environment& environment, const release::Release
 
 /// The hint where a release isn't found: look elsewhere, or for objects without a record.
 std::string missing_hint(const release::ReleaseId& id);
+/// The hint where objects may be left of a release whose record has gone with its namespace.
+std::string gone_namespace_hint(const release::ReleaseId& id);
 /// NotFound: there is no such release, or nothing but revisions of it.
 Error missing_release(const Environment& environment, const release::ReleaseId& id, const Context& context);
 

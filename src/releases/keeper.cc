@@ -516,19 +516,19 @@ class Visit {
       keeps = spec_.suspend || spec_.on_delete == OnDelete::Keep;
     }
     std::string_view why = "the release stays, without this Release";
+    std::string_view end = "let go, the release stays";
     if (!keeps) {
-      const Result<bool> removed = uninstall();
-      if (!removed.ok()) {
-        if (!goes_with_its_namespace(removed.error()))
-          return fails(reason::kUninstallFailed, removed.error());
-        events_.warn(fmt::format("its namespace goes, and its account with it; let go: {}",
-                                 removed.error().to_line()));
-      } else if (!*removed) {
-        keeps = true;
-        why = "the release stays: this Release neither deployed it nor took it over";
+      const Result<Ending> ending = uninstall();
+      if (!ending.ok()) {
+        if (!goes_with_its_namespace(ending.error())) return fails(reason::kUninstallFailed, ending.error());
+        events_.warn(
+            fmt::format("its namespace goes, and its account with it; let go: {}", ending.error().to_line()));
       }
+      keeps = ending.ok() && *ending == Ending::Kept;
+      if (keeps) why = "the release stays: this Release neither deployed it nor took it over";
+      if (!keeps) end = ending.ok() && *ending == Ending::Uninstalled ? "uninstalled" : "let go";
     }
-    events_.info(keeps ? "let go, the release stays" : "uninstalled");
+    events_.info(std::string(end));
     if (keeps) notices_.tell(object_, false, "Kept", why, context_);
     if (Status gone = let_go(); !gone) return fails(reason::kUninstallFailed, gone.error());
     return Look{};
@@ -537,30 +537,48 @@ class Visit {
   // A Release may fail before its first write, as for a wrong package. A release that was there before it, as
   // one that somebody made by hand, is not its own then: the record names the Release that deployed it or
   // took it over last, and the status shows whether this one ever did.
-  Result<bool> is_own(const action::Environment& here) const {
-    if (applied_generation(object_) != 0) return true;
-    MIST_TRY(const action::ReleaseState state,
-             action::read_release(here, spec_.release, context_, action::LostRevision::Allowed));
-    return !state.anchor || action::is_kept_by(state.anchor->head, here);
+  bool is_own(const action::Environment& here, const action::ReleaseState& state) const {
+    return applied_generation(object_) != 0 || action::is_kept_by(state.anchor->head, here);
   }
 
-  // False: it isn't this one's to remove.
-  Result<bool> uninstall() {
+  enum class Ending : std::uint8_t {
+    Uninstalled,
+    Kept,  // it isn't this one's to remove
+    Lost,  // its record went with its namespace
+  };
+
+  Result<Ending> uninstall() {
     MIST_TRY(client_, client_of(spec_.account));
     const action::Environment here = environment();
-    MIST_TRY(const bool owned, is_own(here));
-    if (!owned) return false;
+    MIST_TRY(const action::ReleaseState state,
+             action::read_release(here, spec_.release, context_, action::LostRevision::Allowed));
+    if (!state.anchor) return end_without_record(here);
+    if (!is_own(here, state)) return Ending::Kept;
     // Nothing can be made any more in a namespace that goes, so hooks would fail for ever.
     const action::UninstallOptions options{.rules = spec_.prune,
                                            .wait = spec_.wait,
-                                           .no_hooks = is_in_namespace_that_goes(),
+                                           .no_hooks = goes(spec_.release.ns),
                                            .timeout = spec_.timeout,
                                            .plan_again = true};
-    auto plan = action::plan_uninstall(here, spec_.release, options, context_);
-    if (!plan.ok() && plan.error().kind == ErrorKind::NotFound) return true;
-    if (!plan.ok()) return std::move(plan).error();
-    MIST_TRY_VOID(action::uninstall(here, *std::move(plan), options, context_));
-    return true;
+    MIST_TRY(action::UninstallPlan plan, action::plan_uninstall(here, spec_.release, options, context_));
+    MIST_TRY_VOID(action::uninstall(here, std::move(plan), options, context_));
+    return Ending::Uninstalled;
+  }
+
+  // Nothing was ever deployed, or the release is uninstalled already. While a look fails, however, Kubernetes
+  // deletes what is in a namespace that goes, records too, and then nothing tells what else the release has.
+  Result<Ending> end_without_record(const action::Environment& here) {
+    Status whole = action::refuse_lost_anchor(here, spec_.release, context_);
+    if (!goes(spec_.release.ns)) {
+      MIST_TRY_VOID(std::move(whole));
+      return Ending::Uninstalled;
+    }
+    const bool was_deployed = revision_of(object_) >= 0 || applied_generation(object_) != 0;
+    if (whole.ok() && !was_deployed) return Ending::Uninstalled;
+    events_.warn(fmt::format(
+        "the record of release {} went with its namespace, and objects outside of that may be left; {}",
+        spec_.release.display(), action::gone_namespace_hint(spec_.release)));
+    return Ending::Lost;
   }
 
   // An account that is gone, or has lost its rights, can't uninstall anything, and Kubernetes removes what is
@@ -568,15 +586,15 @@ class Visit {
   // elsewhere.
   bool goes_with_its_namespace(const Error& failure) const {
     const bool has_no_account = client_ == nullptr && failure.kind == ErrorKind::Forbidden;
-    return (has_no_account || kube::is_without_right(failure)) && is_in_namespace_that_goes();
+    return (has_no_account || kube::is_without_right(failure)) && spec_.release.ns == key_.first &&
+           goes(key_.first);
   }
 
-  // With its release.
-  bool is_in_namespace_that_goes() const {
-    if (spec_.release.ns != key_.first) return false;
-    const kube::ObjectRef ref{{{"", "v1", "Namespace"}, "namespaces", false, {}}, {}, key_.first};
+  // Or is gone.
+  bool goes(const std::string& name) const {
+    const kube::ObjectRef ref{{{"", "v1", "Namespace"}, "namespaces", false, {}}, {}, name};
     const auto ns = world_.client.get(ref, context_);
-    return ns.ok() && apimachinery::is_terminating(*ns);
+    return ns.ok() ? apimachinery::is_terminating(*ns) : kube::is_absent(ns.error());
   }
 
   const World& world_;

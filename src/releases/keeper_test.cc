@@ -17,6 +17,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::string_view kClassElsewhere = R"(
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: first}
+value: 1
+)";
+
 class KeeperTest : public testing::ReleaseWorld {
  protected:
   void SetUp() override {
@@ -28,12 +36,12 @@ class KeeperTest : public testing::ReleaseWorld {
   /// Of the Release default/web.
   std::string release_uid() { return std::string(deleted("").string_at({"metadata", "uid"})); }
   /// The release default/web, on behalf of that Release; empty: of a person.
-  void install_as(const std::string& keeper, const std::string& keeper_uid) {
+  void install_as(const std::string& keeper, const std::string& keeper_uid, const std::string& more = "") {
     action::Environment world = environment();
     world.keeper = keeper;
     world.keeper_uid = keeper_uid;
-    const auto installed = deploy(
-        world, id, action::install_intent(rendering(std::string(testing::kTwoConfigMaps))), {}, Context());
+    const std::string yaml = std::string(testing::kTwoConfigMaps) + more;
+    const auto installed = deploy(world, id, action::install_intent(rendering(yaml)), {}, Context());
     ASSERT_TRUE(installed.ok()) << installed.error().to_line();
   }
 
@@ -85,6 +93,17 @@ class KeeperTest : public testing::ReleaseWorld {
     const kube::ResourceInfo namespaces{{"", "v1", "Namespace"}, "namespaces", false, {}};
     ASSERT_TRUE(cluster.remove({namespaces, "", "default"}, {}, Context()).ok());
   }
+  /// A namespace that is deleted takes it along last.
+  void hold(const std::string& secret_name) {
+    Value secret = *cluster.find("Secret", "default", secret_name);
+    secret["metadata"].set("finalizers", Value::array({"example.com/hold"}));
+    cluster.put(secret);
+  }
+  void install_with_class() {
+    ASSERT_TRUE(uninstall_now().ok());
+    install_as("default/web", release_uid(), std::string(kClassElsewhere));
+  }
+  bool has_class() const { return cluster.has("PriorityClass.scheduling.k8s.io", "", "first"); }
   bool has_event(std::string_view words) const {
     return std::ranges::any_of(cluster.objects(), [&](const apimachinery::ObjectKey& key) {
       return key.group_kind.kind == "Event" && cluster.find(key)->string_at("message").contains(words);
@@ -163,8 +182,11 @@ TEST_F(KeeperTest, LetsGoInANamespaceThatGoesWithoutTheRightsToUninstall) {
   EXPECT_FALSE(has_finalizer());
 }
 
-// It may have objects elsewhere.
+// It has an object elsewhere.
 TEST_F(KeeperTest, StaysInANamespaceThatGoesWhereAnythingElseIsRefused) {
+  install_with_class();
+  hold("mistletoe.web");
+  hold("mistletoe.web.v0");
   const Value object = deleted("");
   begin_to_delete_namespace();
   refuse("admission webhook \"w\" denied the request: not now");
@@ -172,8 +194,51 @@ TEST_F(KeeperTest, StaysInANamespaceThatGoesWhereAnythingElseIsRefused) {
   EXPECT_TRUE(has_finalizer());
   cluster.set_before(nullptr);
   EXPECT_FALSE(look(object).failed);
-  EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
+  EXPECT_FALSE(has_class());
   EXPECT_FALSE(has_finalizer());
+  EXPECT_FALSE(told.has("may be left"));
+}
+
+TEST_F(KeeperTest, SaysWhatMayBeLeftWhereItsRecordWentWithItsNamespace) {
+  install_with_class();
+  Value object = deleted("");
+  object["status"].set("revision", 0);
+  begin_to_delete_namespace();
+  EXPECT_FALSE(look(object).failed);
+  EXPECT_FALSE(has_finalizer());
+  EXPECT_TRUE(has_class());
+  EXPECT_TRUE(told.has("objects outside of that may be left"));
+  EXPECT_TRUE(told.has("mistctl recover web -n default --from-labels"));
+  EXPECT_FALSE(told.has("uninstalled"));
+}
+
+TEST_F(KeeperTest, StaysWithoutItsAnchorAsLongAsItsNamespaceDoes) {
+  install_with_class();
+  const Value object = deleted("");
+  hold("mistletoe.web.v0");
+  cluster.drop({{"", "Secret"}, "default", "mistletoe.web"});
+  EXPECT_TRUE(look(object).failed);
+  EXPECT_TRUE(has_finalizer());
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "one"));
+  EXPECT_TRUE(told.has("has lost its Secret mistletoe.web"));
+  begin_to_delete_namespace();
+  EXPECT_FALSE(look(object).failed);
+  EXPECT_FALSE(has_finalizer());
+  EXPECT_TRUE(told.has("objects outside of that may be left"));
+}
+
+// Somebody has uninstalled it by hand, or it never was deployed.
+TEST_F(KeeperTest, GoesWithoutAWarningWhereThereIsNothing) {
+  ASSERT_TRUE(uninstall_now().ok());
+  Value object = deleted("");
+  object["status"].set("revision", 0);
+  EXPECT_FALSE(look(object).failed);
+  EXPECT_FALSE(has_finalizer());
+  object = deleted("");
+  begin_to_delete_namespace();
+  EXPECT_FALSE(look(object).failed);
+  EXPECT_FALSE(has_finalizer());
+  EXPECT_FALSE(told.has("may be left"));
 }
 
 TEST_F(KeeperTest, SaysWhichFieldDeletionNeedsAndWaitsLonger) {
