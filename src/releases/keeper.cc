@@ -536,9 +536,18 @@ class Visit {
 
   // A Release may fail before its first write, as for a wrong package. A release that was there before it, as
   // one that somebody made by hand, is not its own then: the record names the Release that deployed it or
-  // took it over last, and the status shows whether this one ever did.
-  bool is_own(const action::Environment& here, const action::ReleaseState& state) const {
-    return applied_generation(object_) != 0 || action::is_kept_by(state.anchor->head, here);
+  // took it over last, and the status shows whether this one did: what is applied, or that an upgrade failed.
+  Result<bool> is_own(const action::Environment& here, const action::ReleaseState& state) const {
+    const release::Anchor& anchor = *state.anchor;
+    if (applied_generation(object_) != 0 || attempt_of(object_).failures > 0) return true;
+    if (action::is_kept_by(anchor.head, here)) return true;
+    // Of a damaged record the name may be lost.
+    if (anchor.damage.empty() || !anchor.head.kept_by.empty()) return false;
+    return error(ErrorKind::Internal,
+                 "the record of release {} doesn't tell whether this Release deployed it",
+                 spec_.release.display())
+        .with_because(anchor.damage.back())
+        .with_hint("restore its Secret from a backup; or set spec.onDelete to Keep, and the release stays");
   }
 
   enum class Ending : std::uint8_t {
@@ -553,7 +562,8 @@ class Visit {
     MIST_TRY(const action::ReleaseState state,
              action::read_release(here, spec_.release, context_, action::LostRevision::Allowed));
     if (!state.anchor) return end_without_record(here);
-    if (!is_own(here, state)) return Ending::Kept;
+    MIST_TRY(const bool owned, is_own(here, state));
+    if (!owned) return Ending::Kept;
     // Nothing can be made any more in a namespace that goes, so hooks would fail for ever.
     const action::UninstallOptions options{.rules = spec_.prune,
                                            .wait = spec_.wait,

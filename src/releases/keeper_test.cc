@@ -172,6 +172,31 @@ TEST_F(KeeperTest, UninstallsWhatItsStatusSaysThatItTookOver) {
   EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
 }
 
+// Without appliedGeneration, so that the next look deploys it again.
+TEST_F(KeeperTest, UninstallsWhatItFailedToUpgrade) {
+  ASSERT_TRUE(uninstall_now().ok());
+  install_as("", "");
+  Value object = deleted("");
+  object["status"].set("attempt", Value::object({{"inputs", "sha256:1"}, {"failures", 1}}));
+  EXPECT_FALSE(look(object).failed);
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
+}
+
+TEST_F(KeeperTest, StaysWhereADamagedRecordDoesNotTellWhoseItIs) {
+  const Value object = deleted("");
+  Value anchor = *cluster.find("Secret", "default", "mistletoe.web");
+  anchor["metadata"]["annotations"].erase("mistletoe.dev/head");
+  cluster.put(anchor);
+  EXPECT_TRUE(look(object).failed);
+  EXPECT_TRUE(told.has("doesn't tell whether this Release deployed it"));
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "one"));
+  EXPECT_TRUE(has_finalizer());
+  Value applied = object;
+  applied["status"].set("appliedGeneration", 1);
+  EXPECT_FALSE(look(applied).failed);
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
+}
+
 TEST_F(KeeperTest, LetsGoInANamespaceThatGoesWithoutTheRightsToUninstall) {
   const Value object = deleted("");
   refuse("secrets \"mistletoe.web\" is forbidden: User \"web\" cannot get resource \"secrets\"");

@@ -108,7 +108,7 @@ Status Deployment::run(const Context& context) {
 }
 
 release::Head Deployment::head(RevisionStatus status) const {
-  release::Head result = head_of(revision_, format_time(environment_.clock.now()));
+  release::Head result = head_of(revision_, format_time(environment_.clock.now()), look_.state.anchor);
   result.latest = revision_.number;
   result.deployed = deployed_before();
   if (status == RevisionStatus::Deployed) result.deployed = revision_.number;
@@ -116,9 +116,6 @@ release::Head Deployment::head(RevisionStatus status) const {
   if (!environment_.keeper.empty()) {
     result.kept_by = environment_.keeper;
     result.kept_by_uid = environment_.keeper_uid;
-  } else if (look_.state.anchor) {
-    result.kept_by = look_.state.anchor->head.kept_by;
-    result.kept_by_uid = look_.state.anchor->head.kept_by_uid;
   }
   return result;
 }

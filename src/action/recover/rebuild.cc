@@ -177,7 +177,7 @@ Status rebuild(const Environment& environment, RebuildPlan& plan, const Context&
   release::Store store(environment.client);
   const auto group_kinds = group_kinds_of(revision.inventory);
   const auto namespaces = namespaces_of(revision.inventory, state.id.ns);
-  release::Head head = head_of(revision, revision.created);
+  release::Head head = head_of(revision, revision.created, state.anchor);
   head.latest = revision.number;
   head.deployed = state.anchor ? state.anchor->head.deployed : -1;
   head.status = RevisionStatus::Pending;

@@ -68,6 +68,20 @@ TEST_F(RebuildTest, AnAnchorWithoutItsHeadIsReadFromItsRevisions) {
   EXPECT_THAT(now().anchor->damage, IsEmpty());
 }
 
+TEST_F(RebuildTest, WhatIsRecordedAnewIsKeptByTheSameRelease) {
+  Environment keeper = environment();
+  keeper.keeper = "shop/web";
+  keeper.keeper_uid = "first";
+  const auto done = deploy(keeper, id, install_intent(rendering(map("one"))), {}, Context());
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  damage("mistletoe.web.v0");
+  const auto recorded = from_labels();
+  ASSERT_TRUE(recorded.ok()) << recorded.error().to_line();
+  EXPECT_EQ(recorded->outcome, Recovered::Rebuilt);
+  EXPECT_EQ(now().anchor->head.kept_by, "shop/web");
+  EXPECT_EQ(now().anchor->head.kept_by_uid, "first");
+}
+
 TEST_F(RebuildTest, UninstallingWithoutAHeadDeletesWhatTheReleaseHas) {
   install();
   lose_head();

@@ -7,8 +7,13 @@ namespace mist::action {
 
 using apply::InventoryItem;
 
-release::Head head_of(const release::Revision& revision, std::string updated) {
+release::Head head_of(const release::Revision& revision, std::string updated,
+                      const std::optional<release::Anchor>& before) {
   release::Head head;
+  if (before) {
+    head.kept_by = before->head.kept_by;
+    head.kept_by_uid = before->head.kept_by_uid;
+  }
   head.action = revision.action;
   head.updated = std::move(updated);
   head.package = revision.package.reference;

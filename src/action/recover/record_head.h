@@ -1,6 +1,7 @@
 #pragma once
 // The anchor's facts about a revision. Pure; any thread.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,8 +9,10 @@
 
 namespace mist::action {
 
-/// The revision's part of a head: all but latest, deployed and status.
-release::Head head_of(const release::Revision& revision, std::string updated);
+/// The revision's part of a head: all but latest, deployed and status. `before`: the release's anchor until
+/// now, if it has one; who keeps the release stays.
+release::Head head_of(const release::Revision& revision, std::string updated,
+                      const std::optional<release::Anchor>& before);
 
 /// KEP-3659: the kinds of an inventory, and the namespaces beside the release's own.
 std::vector<std::string> group_kinds_of(const std::vector<apply::InventoryItem>& inventory);

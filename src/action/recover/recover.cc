@@ -233,7 +233,8 @@ class Recovery {
     for (const UntoldMove& move : given_away) forgot |= forget(newest.inventory, move);
     if (forgot) MIST_TRY_VOID(store.finish_revision(lock->anchor(), newest, lock->context()));
     MIST_TRY_VOID(store.sweep_chunks(state.id, lock->context()));
-    release::Head head = head_of(newest, newest.finished.empty() ? newest.created : newest.finished);
+    release::Head head =
+        head_of(newest, newest.finished.empty() ? newest.created : newest.finished, state.anchor);
     head.latest = head.deployed = newest.number;
     head.status = RevisionStatus::Deployed;
     return lock->finish({.head = head,

@@ -273,6 +273,26 @@ TEST_F(RecoverTest, NothingUnfinishedIsNothingToDo) {
   EXPECT_EQ(recover_now().error().kind, ErrorKind::NotFound);
 }
 
+TEST_F(RecoverTest, AReleaseThatIsSettledIsKeptByTheSameRelease) {
+  Environment keeper = environment();
+  keeper.keeper = "shop/web";
+  keeper.keeper_uid = "first";
+  const auto done = deploy(keeper, id, install_intent(rendering(kFirstYaml, "1")), {}, Context());
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  // An upgrade died before it stored its revision.
+  release::Anchor anchor = *now().anchor;
+  release::AnchorChange announced;
+  announced.head = anchor.head;
+  announced.head->latest = 1;
+  announced.head->status = RevisionStatus::Pending;
+  ASSERT_TRUE(release::Store(cluster).change_anchor(anchor, announced, Context()).ok());
+  const auto report = recover_now();
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->outcome, Recovered::Settled);
+  EXPECT_EQ(now().anchor->head.kept_by, "shop/web");
+  EXPECT_EQ(now().anchor->head.kept_by_uid, "first");
+}
+
 TEST_F(RecoverTest, AFailedUpgradeIsFinishedFromItsRecordWithItsOptions) {
   ASSERT_TRUE(install_now(kFirstYaml + R"(---
 {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}
