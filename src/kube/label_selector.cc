@@ -1,6 +1,9 @@
 #include "kube/label_selector.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,7 +59,26 @@ bool meets_equality(std::string_view requirement, std::size_t equals, const Valu
   return has_label(object, requirement.substr(0, is_not ? equals - 1 : equals), value) != is_not;
 }
 
+std::optional<std::int64_t> integer_of(std::string_view text) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  return read.ec == std::errc() && read.ptr == end ? std::optional(number) : std::nullopt;
+}
+
+// `a>1`, `a<1`: a label that isn't there, or isn't an integer, is neither.
+bool meets_order(std::string_view requirement, std::size_t sign, const Value& object) {
+  const std::optional<std::int64_t> bound = integer_of(trim(requirement.substr(sign + 1)));
+  if (!bound) return true;
+  const Value* const label = label_of(object, requirement.substr(0, sign));
+  if (label == nullptr || !label->is_string()) return false;
+  const std::optional<std::int64_t> number = integer_of(label->as_string());
+  return number && (requirement[sign] == '>' ? *number > *bound : *number < *bound);
+}
+
 bool meets(std::string_view requirement, const Value& object) {
+  if (const auto sign = requirement.find_first_of("<>"); sign != std::string_view::npos)
+    return meets_order(requirement, sign, object);
   if (const auto open = requirement.find('('); open != std::string_view::npos)
     return meets_set(requirement, open, object);
   if (const auto equals = requirement.find('='); equals != std::string_view::npos)

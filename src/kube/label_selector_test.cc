@@ -9,7 +9,8 @@ namespace mist::kube {
 namespace {
 
 TEST(LabelSelector, SelectsAsAServerDoes) {
-  const encoding::Value object = testing::yaml("metadata: {labels: {app: shop, tier: web, blank: ''}}");
+  const encoding::Value object =
+      testing::yaml("metadata: {labels: {app: shop, tier: web, blank: '', size: '12'}}");
   for (const auto& [selector, is_selected] :
        std::initializer_list<std::pair<std::string_view, bool>>{{"", true},
                                                                 {" ", true},
@@ -29,6 +30,12 @@ TEST(LabelSelector, SelectsAsAServerDoes) {
                                                                 {"tier notin (db,cache),app=shop", true},
                                                                 {"tier notin (web)", false},
                                                                 {"none notin (web)", true},
+                                                                {"size>9", true},
+                                                                {"size > 12", false},
+                                                                {"size<13,app=shop", true},
+                                                                {"size < 2", false},
+                                                                {"tier>1", false},
+                                                                {"none<1", false},
                                                                 {"app,none in (a,b),tier", false}}) {
     EXPECT_EQ(selects(selector, object), is_selected) << selector;
     EXPECT_EQ(*testing::matches_labels(selector, object), is_selected) << selector;
@@ -38,7 +45,8 @@ TEST(LabelSelector, SelectsAsAServerDoes) {
 
 TEST(LabelSelector, MeetsWhatItCannotRead) {
   const encoding::Value object = testing::yaml("metadata: {labels: {app: shop}}");
-  for (const std::string_view selector : {"tier within (web)", "tier(web)", "tier in (web"})
+  for (const std::string_view selector :
+       {"tier within (web)", "tier(web)", "tier in (web", "app>=1", "app>shop", "app<"})
     EXPECT_TRUE(selects(selector, object)) << selector;
 }
 

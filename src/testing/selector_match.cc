@@ -1,6 +1,9 @@
 #include "testing/selector_match.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,10 +50,24 @@ std::optional<Equality> parse_equality(std::string_view part) {
   return std::nullopt;
 }
 
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
 Result<bool> matches_requirement(std::string_view part, const Value* labels) {
   const auto label = [&](std::string_view key) -> const Value* {
     return labels == nullptr ? nullptr : labels->find(key);
   };
+  if (const auto sign = part.find_first_of("<>"); sign != std::string_view::npos) {
+    const auto bound = whole_number(trim(part.substr(sign + 1)));
+    if (!bound) return unparsable(part);
+    const Value* const actual = label(trim(part.substr(0, sign)));
+    const auto number = actual == nullptr ? std::nullopt : whole_number(actual->as_string());
+    return number && (part[sign] == '>' ? *number > *bound : *number < *bound);
+  }
   if (const auto open = part.find('('); open != std::string_view::npos) {
     if (!part.ends_with(')')) return unparsable(part);
     const std::string_view head = trim(part.substr(0, open));
