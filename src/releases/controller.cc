@@ -14,8 +14,10 @@
 #include "kube/label_selector.h"
 #include "operator/executor.h"
 #include "operator/work_queue.h"
+#include "releases/claims.h"
 #include "releases/pause.h"
 #include "releases/status_write.h"
+#include "releases/waiting.h"
 
 namespace mist::releases {
 namespace {
@@ -40,46 +42,6 @@ Wish wish_of(const Value& object) {
   return {generation_of(object), apimachinery::is_terminating(object),
           std::string(object.string_at({"metadata", "annotations", kReconcileAnnotation}))};
 }
-
-// Which Releases are about the same release, the oldest first.
-class Claims {
- public:
-  void note(const Key& key, const std::optional<Value>& object) {
-    if (const auto known = where_.find(key); known != where_.end()) {
-      const auto all = of_release_.find(known->second.first);
-      all->second.erase(known->second.second);
-      if (all->second.empty()) of_release_.erase(all);
-      where_.erase(known);
-    }
-    if (!object) return;
-    const Key release = release_of(*object);
-    // Nobody takes a release of another namespace from those who are there.
-    const Age age{key.first != release.first, object->string_at({"metadata", "creationTimestamp"}), key};
-    of_release_[release].insert(age);
-    where_.emplace(key, std::pair(release, age));
-  }
-  std::optional<Key> elder(const Value& object) const {
-    const auto all = of_release_.find(release_of(object));
-    if (all == of_release_.end()) return std::nullopt;
-    const Key& first = std::get<Key>(*all->second.begin());
-    const Key own(object.string_at({"metadata", "namespace"}), object.string_at({"metadata", "name"}));
-    return first == own ? std::nullopt : std::optional(first);
-  }
-  /// Of the same release as this one is, or was until now.
-  std::set<Key> rivals(const Key& key) const {
-    std::set<Key> found;
-    const auto known = where_.find(key);
-    if (known == where_.end()) return found;
-    for (const Age& age : of_release_.at(known->second.first))
-      if (const Key& each = std::get<Key>(age); each != key) found.insert(each);
-    return found;
-  }
-
- private:
-  using Age = std::tuple<bool, std::string, Key>;
-  std::map<Key, std::set<Age>> of_release_;
-  std::map<Key, std::pair<Key, Age>> where_;
-};
 
 }  // namespace
 
@@ -165,7 +127,7 @@ class Controller::State {
     std::set<Key> wake = claims_.rivals(*key);
     claims_.note(*key, object);
     wake.merge(claims_.rivals(*key));
-    if (auto waiting = waiting_.extract(*key)) wake.merge(waiting.mapped());
+    wake.merge(waiting_.take(*key));
     for (const Key& each : wake) {
       if (!scope_.share.has(each.first)) continue;
       kept_[each].woken = true;
@@ -194,8 +156,7 @@ class Controller::State {
     const std::optional<Value> object = informer_->get(key);
     if (!object) {
       kept_.erase(key);
-      for (auto& [on, waiting] : waiting_) waiting.erase(key);
-      std::erase_if(waiting_, [](const auto& each) { return each.second.empty(); });
+      waiting_.forget(key);
       return queue_.succeeded(key);
     }
     Kept& kept = kept_[key];
@@ -271,7 +232,7 @@ class Controller::State {
 
   void wake_for(const Key& on, const Key& who) {
     const std::lock_guard lock(mutex_);
-    waiting_[on].insert(who);
+    waiting_.add(on, who);
   }
 
   void write(const Value& object, const Value& status, const Context& context) {
@@ -310,8 +271,8 @@ class Controller::State {
   Claims claims_;
   std::map<Key, Kept> kept_;
   std::map<std::string, std::size_t> looks_of_;  // that go on, by namespace
-  std::map<Key, std::set<Key>> waiting_;         // by what they wait for
-  std::unique_ptr<kube::Informer> informer_;     // last: its thread uses the others
+  Waiting waiting_;
+  std::unique_ptr<kube::Informer> informer_;  // last: its thread uses the others
 };
 
 Controller::Controller(World world, operator_::Metrics& metrics, Scope scope, int looks)
