@@ -1,0 +1,100 @@
+// Blueprints that nobody evaluates any more; tests/e2e/test_operator.py has the others.
+
+#include "operator/revisions.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "kube/client_pool.h"
+#include "operator/words.h"
+#include "testing/fake_clock.h"
+#include "testing/fake_cluster.h"
+#include "testing/recorded_events.h"
+#include "testing/yaml.h"
+
+namespace mist::operator_ {
+namespace {
+
+class RevisionsTest : public ::testing::Test {
+ protected:
+  // The blueprint default/app lost its label while no operator ran, so its instances are only torn down.
+  void SetUp() override {
+    cluster_.register_kind({{"example.com", "v1", "App"}, "apps", true, {}, true});
+    Value map = testing::yaml(
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: app, namespace: default, "
+        "annotations: {mistletoe.dev/kind: example.com/v1/App}}}");
+    map["metadata"].set("finalizers", Value::array({kFinalizer}));
+    cluster_.put(map);
+  }
+  void put_instance() {
+    cluster_.put(
+        testing::yaml("{apiVersion: example.com/v1, kind: App, metadata: {name: one, namespace: default}}"));
+  }
+  void load() {
+    std::unique_lock lock(mutex_);
+    const Status loaded = revisions_.load("app", lock, Context());
+    EXPECT_TRUE(loaded.ok()) << loaded.error().to_line();
+  }
+  void begin(std::size_t instances) {
+    ASSERT_TRUE(revisions_.start(Context()).ok());
+    load();
+    ASSERT_TRUE(is_watched());
+    ASSERT_TRUE(knows(instances));
+  }
+  bool is_watched() { return revisions_.of("app").instances != nullptr; }
+  bool knows(std::size_t instances) {
+    const std::shared_ptr<kube::Informer> watched = revisions_.of("app").instances;
+    for (int i = 0; i < 3000; ++i) {
+      if (watched->synced() && watched->keys().size() == instances) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  }
+  void drop_blueprint() { cluster_.drop({{"", "ConfigMap"}, "default", "app"}); }
+
+  testing::FakeCluster cluster_;
+  testing::FakeClock clock_;
+  testing::RecordedEvents events_;
+  std::mutex mutex_;
+  const Observer::Wake wake_ = [](const Item&) {};
+  package::Renderer renderer_{{}, events_};
+  Notices notices_{cluster_, clock_, events_};
+  Metrics metrics_{"test"};
+  kube::Share share_ = kube::Share::all();
+  Actors actors_{
+      [this](const Account&) -> Result<std::shared_ptr<kube::Client>> { return kube::borrowed(cluster_); },
+      "default",
+      clock_,
+      events_,
+      wake_,
+      mutex_,
+      Definitions::Role::Writes};
+  Revisions revisions_{
+      {cluster_, renderer_, clock_, events_, notices_, actors_, "", share_, metrics_}, "default", wake_};
+};
+
+TEST_F(RevisionsTest, TheWatchOfADeletedBlueprintEndsWhereItHasNoInstances) {
+  begin(0);
+  drop_blueprint();
+  load();
+  EXPECT_FALSE(is_watched());
+}
+
+TEST_F(RevisionsTest, TheWatchOfADeletedBlueprintEndsAfterItsLastInstance) {
+  put_instance();
+  begin(1);
+  drop_blueprint();
+  load();
+  ASSERT_TRUE(is_watched());
+  ASSERT_TRUE(revisions_.guard("app", false, Context()).ok());
+  ASSERT_TRUE(is_watched()) << "the instance has to be torn down";
+  cluster_.drop({{"example.com", "App"}, "default", "one"});
+  ASSERT_TRUE(knows(0));
+  ASSERT_TRUE(revisions_.guard("app", false, Context()).ok());
+  EXPECT_FALSE(is_watched());
+}
+
+}  // namespace
+}  // namespace mist::operator_
