@@ -7,8 +7,8 @@
 
 namespace mist::kube {
 
-/// Whether a selector like `a=b,c!=d,e in (x,y),f notin (z),g,!h,i>1,j<1` selects the object. A requirement that
-/// can't be read is met: the server has refused the selector, or knows better.
+/// Whether a selector like `a=b,c!=d,e in (x,y),f notin (z),g,!h,i>1,j<1` selects the object. A requirement
+/// that can't be read is met: the server has refused the selector, or knows better.
 bool selects(std::string_view selector, const encoding::Value& object);
 
 }  // namespace mist::kube
