@@ -214,7 +214,7 @@ class ObjectWaits::Impl {
     for (const Pending& pending : group.pending) {
       if (is_gone(group, pending))
         gone.push_back(gone_job_of(pending));
-      else if (pending.wait.ours && !group.seen.contains(pending.wait.key))
+      else if (may_be_unlisted(group, pending) && !group.seen.contains(pending.wait.key))
         unlisted.insert(pending.wait.key);
     }
   }
@@ -244,6 +244,11 @@ class ObjectWaits::Impl {
         unlisted.insert(key);
     }
     look(group, key, ended);
+  }
+
+  // A Job that removes itself may be gone; a listing that didn't ask for it tells nothing. Under the lock.
+  static bool may_be_unlisted(const Group& group, const Pending& pending) {
+    return pending.wait.ours && (!pending.wait.removal_delay || knows_absence(group, pending));
   }
 
   // A Job that is waited for and that removed itself before it was seen. Under the lock.

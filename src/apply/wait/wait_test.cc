@@ -1,7 +1,9 @@
 #include "apply/wait/wait.h"
 #include "apply/marks.h"
+#include "apply/wait/object_waits.h"
 
 #include <atomic>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -212,6 +214,48 @@ TEST_F(WaitForJobs, OneThatIsGoneWhenTheWaitBeginsIsWhatItsEventsSay) {
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().message, "Job shop/bad failed");
   EXPECT_THAT(failed.error().because, HasSubstr("BackoffLimitExceeded"));
+}
+
+// The listing that goes on when its wait begins asked for another Job alone.
+TEST_F(WaitForJobs, OneThatIsGoneIsJudgedByAListingThatAskedForIt) {
+  const AwaitedObject other = job("other", "{active: 1}"), good = job("good", kComplete);
+  event(good, "Completed");
+  cluster.drop(good.key);
+  std::promise<WaitEnd> end;
+  std::once_flag once;
+  ObjectWaits waits(cluster, id,
+                    {.changed = [](ObjectWaits::Id, const std::string&) {},
+                     .ended =
+                         [&](ObjectWaits::Id which, WaitEnd how) {
+                           if (which == 1) end.set_value(std::move(how));
+                         }},
+                    Context());
+  const auto begin = [&](ObjectWaits::Id which, const AwaitedObject& object) {
+    std::vector<std::pair<ObjectWaits::Id, ObjectWait>> one;
+    one.emplace_back(which,
+                     ObjectWait{.key = object.key,
+                                .resource = object.resource,
+                                .judge = [](const Value*) { return Readiness{Health::InProgress, ""}; },
+                                .asks_pods = false,
+                                .uid = object.uid,
+                                .removal_delay = object.removal_delay,
+                                .limit = std::chrono::minutes(1)});
+    waits.begin(std::move(one));
+  };
+  cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "watch" && call.key.group_kind == GroupKind{"batch", "Job"})
+      std::call_once(once, [&] { begin(1, good); });
+    return std::nullopt;
+  });
+  begin(0, other);
+  auto how = end.get_future();
+  const bool ended = how.wait_for(std::chrono::seconds(30)) == std::future_status::ready;
+  cluster.set_before({});
+  waits.stop();
+  ASSERT_TRUE(ended);
+  const WaitEnd result = how.get();
+  EXPECT_EQ(result.how, WaitEnd::How::Met) << result.detail;
+  EXPECT_TRUE(result.gone);
 }
 
 TEST_F(WaitForJobs, OneThatIsGoneLongBeforeItsDelayIsOverWasDeleted) {
