@@ -4,6 +4,7 @@
 #include <array>
 #include <mutex>
 
+#include "apimachinery/built_in_groups.h"
 #include "apply/marks.h"
 #include "apply/plan/test_objects.h"
 #include "base/parallel.h"
@@ -70,6 +71,16 @@ std::string why_it_stays(const apply::Owner& id, const GroupKind& kind, const Va
 
 std::string reason_of(const Error& failure) {
   return failure.because.empty() ? failure.message : failure.because.substr(0, failure.because.find('\n'));
+}
+
+// Of an owner that couldn't be read. An error: nothing may be deleted. The conversion webhook of a custom
+// kind may be down, and what is being written may be what repairs it.
+Result<std::string> why_unread(const Error& failure, const GroupKind& kind, const Context& context) {
+  if (failure.kind == ErrorKind::Forbidden) return reason_of(failure);
+  MIST_TRY_VOID(context.check());
+  const bool unanswered = failure.kind == ErrorKind::Retryable || failure.kind == ErrorKind::Timeout;
+  if (unanswered && !apimachinery::is_built_in_group(kind.group)) return reason_of(failure);
+  return Error(failure);
 }
 
 std::string api_service_of(const kube::GroupVersionKind& gvk) {
@@ -225,12 +236,12 @@ Result<bool> ContainerView::add_owner(const Environment& environment, const appl
     add(id, *resource, *there);
     return true;
   }
-  if (there.ok() || kube::is_absent(there.error()))
+  if (there.ok() || kube::is_absent(there.error())) {
     absent_.insert(owner.uid);
-  else if (there.error().kind == ErrorKind::Forbidden)
-    return unread(reason_of(there.error()));
-  else if (there.error().kind != ErrorKind::NotFound)
-    return Error(there.error());
+  } else if (there.error().kind != ErrorKind::NotFound) {
+    MIST_TRY(const std::string why, why_unread(there.error(), owner.kind, context));
+    return unread(why);
+  }
   return false;
 }
 

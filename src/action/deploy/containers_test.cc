@@ -354,6 +354,25 @@ TEST_F(OwnersChainTest, NothingIsDeletedWhileTheServerDoesNotAnswerForAnOwner) {
   EXPECT_TRUE(cluster.has("Database.example.com", "default", "db"));
 }
 
+// Its conversion webhook is down, and the upgrade may be what repairs it.
+TEST_F(OwnersChainTest, AnUnansweredOwnerOfACustomKindStopsNothing) {
+  cluster.register_kind({{"example.com", "v1", "Shard"}, "shards", true, {"get", "list", "patch", "delete"}});
+  put(fmt::format(
+      "{{apiVersion: v1, kind: Secret, metadata: {{name: data, namespace: default, ownerReferences: "
+      "[{{apiVersion: example.com/v1, kind: Shard, name: shard, uid: 0-1}}], {}}}}}",
+      kKeep));
+  cluster.set_before([](const testing::FakeCall& call) { return unavailable(call, "get", "Shard"); });
+  const std::string changed =
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: base}, data: {webhook: repaired}}\n";
+  const auto report = upgrade_now(changed);
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(cluster.find("ConfigMap", "default", "base")->string_at({"data", "webhook"}), "repaired");
+  EXPECT_THAT(removal(report->plan.removals, "Database").reason,
+              AllOf(HasSubstr("with it may go Secret default/data"),
+                    HasSubstr("Shard shard, which can't be read (etcd has no leader)")));
+  EXPECT_TRUE(cluster.has("Database.example.com", "default", "db"));
+}
+
 TEST_F(OwnersChainTest, WhatMayOwnAnUnreadableOwnerOfKeptDataStays) {
   cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
     if (call.verb != "get" || call.key.group_kind.kind != "Service") return std::nullopt;
