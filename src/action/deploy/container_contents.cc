@@ -36,19 +36,21 @@ bool is_made_by_controllers(const GroupKind& kind) {
          kind == GroupKind{"discovery.k8s.io", "EndpointSlice"};
 }
 
+bool can(const kube::ResourceInfo& resource, std::string_view verb) {
+  return std::ranges::find(resource.verbs, verb) != resource.verbs.end();
+}
+
 // Endpoints is deprecated, and each is mirrored by EndpointSlices, which are looked at.
 bool is_looked_at(const kube::ResourceInfo& resource) {
-  const auto can = [&](std::string_view verb) {
-    return std::ranges::find(resource.verbs, verb) != resource.verbs.end();
-  };
-  return resource.namespaced && can("list") && can("delete") &&
+  return resource.namespaced && can(resource, "list") && can(resource, "delete") &&
          resource.gvk.group_kind() != GroupKind{"", "Endpoints"};
 }
 
 // Owners refer to each other in chains; longer ones than this are none that anybody made on purpose.
 constexpr int kLongestChain = 10;
-// Each owner that isn't data itself costs a GET.
-constexpr int kMostOwners = 200;
+// Owners that aren't data themselves are read one by one, or, if a kind has more of them, by one LIST.
+constexpr std::size_t kMostGets = 5;
+constexpr std::size_t kMostKinds = 100;
 
 // Why an object stays, whatever is to become of its container; empty: it may go. The record of another
 // release is as much that release's as any of its objects.
@@ -215,54 +217,98 @@ std::string ContainerView::kept_by_unread_owners(const Going& going) const {
   return {};
 }
 
-// True: it is there, and was added.
-Result<bool> ContainerView::add_owner(const Environment& environment, const apply::Owner& id,
-                                      const Owner& owner, const std::string& ns, const Context& context) {
-  const auto unread = [&](const std::string& why) {
-    unread_.emplace(owner.uid,
-                    fmt::format("{} {}, which can't be read ({})", owner.kind.kind, owner.name, why));
-    return false;
-  };
-  if (owners_asked_ >= kMostOwners) return unread(fmt::format("there are more than {}", kMostOwners));
-  ++owners_asked_;
-  const auto resource = environment.client.resource_for(owner.kind, owner.version, context);
-  if (!resource.ok() && kube::is_api_down(resource.error())) return unread(reason_of(resource.error()));
-  // The garbage collector leaves alone what has an owner of a kind that isn't served.
-  if (!resource.ok() && resource.error().kind == ErrorKind::NotFound) return false;
-  if (!resource.ok()) return Error(resource.error());
-  const auto there =
-      environment.client.get({*resource, resource->namespaced ? ns : std::string(), owner.name}, context);
+void ContainerView::note_unread(const Owner& owner, const std::string& why) {
+  unread_.emplace(owner.uid,
+                  fmt::format("{} {}, which can't be read ({})", owner.kind.kind, owner.name, why));
+}
+
+Status ContainerView::get_owner(const Environment& environment, const apply::Owner& id,
+                                const kube::ResourceInfo& resource, const Missing& missing,
+                                const Context& context) {
+  const Owner& owner = missing.owner;
+  const auto there = environment.client.get(
+      {resource, resource.namespaced ? missing.ns : std::string(), owner.name}, context);
   if (there.ok() && there->string_at({"metadata", "uid"}) == owner.uid) {
-    add(id, *resource, *there);
-    return true;
-  }
-  if (there.ok() || kube::is_absent(there.error())) {
+    add(id, resource, *there);
+  } else if (there.ok() || kube::is_absent(there.error())) {
     absent_.insert(owner.uid);
   } else if (there.error().kind != ErrorKind::NotFound) {
     MIST_TRY(const std::string why, why_unread(there.error(), owner.kind, context));
-    return unread(why);
+    note_unread(owner, why);
   }
-  return false;
+  return {};
+}
+
+Status ContainerView::list_owners(const Environment& environment, const apply::Owner& id,
+                                  const kube::ResourceInfo& resource, const std::vector<Missing>& owners,
+                                  const std::string& ns, const Context& context) {
+  const auto list = environment.client.list(
+      resource, {.ns = resource.namespaced ? ns : std::string(), .metadata_only = true}, context);
+  if (!list.ok() && list.error().kind == ErrorKind::NotFound) return {};
+  if (!list.ok()) {
+    MIST_TRY(const std::string why, why_unread(list.error(), resource.gvk.group_kind(), context));
+    for (const Missing& each : owners) note_unread(each.owner, why);
+    return {};
+  }
+  std::map<std::string_view, const Value*> listed;  // by uid
+  for (const Value& item : list->items) listed.emplace(item.string_at({"metadata", "uid"}), &item);
+  for (const auto& [owner, owned_in] : owners) {
+    const auto found = listed.find(owner.uid);
+    // The garbage collector looks for it by its name, in the namespace of what it owns.
+    if (found != listed.end() && found->second->string_at({"metadata", "name"}) == owner.name &&
+        (!resource.namespaced || found->second->string_at({"metadata", "namespace"}) == owned_in))
+      add(id, resource, *found->second);
+    else
+      absent_.insert(owner.uid);
+  }
+  return {};
+}
+
+// Adds those of these owners, all of one kind, that are there.
+Status ContainerView::add_owners(const Environment& environment, const apply::Owner& id,
+                                 const std::vector<Missing>& owners, const std::string& ns,
+                                 const Context& context) {
+  const auto unread = [&](const std::string& why) {
+    for (const Missing& each : owners) note_unread(each.owner, why);
+    return Status();
+  };
+  const GroupKind& kind = owners.front().owner.kind;
+  if (!kinds_asked_.contains(kind) && kinds_asked_.size() >= kMostKinds)
+    return unread(fmt::format("there are owners of more than {} kinds", kMostKinds));
+  kinds_asked_.insert(kind);
+  const auto resource = environment.client.resource_for(kind, owners.front().owner.version, context);
+  if (!resource.ok() && kube::is_api_down(resource.error())) return unread(reason_of(resource.error()));
+  // The garbage collector leaves alone what has an owner of a kind that isn't served.
+  if (!resource.ok() && resource.error().kind == ErrorKind::NotFound) return {};
+  if (!resource.ok()) return Error(resource.error());
+  if (owners.size() > kMostGets && can(*resource, "list"))
+    return list_owners(environment, id, *resource, owners, ns, context);
+  for (const Missing& each : owners) MIST_TRY_VOID(get_owner(environment, id, *resource, each, context));
+  return {};
 }
 
 // Looks up the owners, of any kind, between the kept objects and an object that goes.
 Status ContainerView::add_owners_of_kept(const Environment& environment, const apply::Owner& id,
-                                         const Context& context) {
+                                         const std::string& ns, const Context& context) {
   std::vector<std::string> next = kept_and_owned_;
   std::set<std::string> asked;
   for (int depth = 0; depth < kLongestChain && !next.empty(); ++depth) {
     std::vector<std::string> found;
+    std::map<std::pair<GroupKind, std::string>, std::vector<Missing>> missing;  // by kind and version
     for (const std::string& uid : next) {
-      const std::vector<Owner> owners = items_.at(uid).owners;
-      const std::string ns = items_.at(uid).ns;
-      for (const Owner& owner : owners) {
+      const Item& item = items_.at(uid);
+      for (const Owner& owner : item.owners) {
         if (!asked.insert(owner.uid).second) continue;
-        bool there = items_.contains(owner.uid);
-        if (!there) {
-          MIST_TRY(there, add_owner(environment, id, owner, ns, context));
-        }
-        if (there) found.push_back(owner.uid);
+        if (items_.contains(owner.uid))
+          found.push_back(owner.uid);
+        else
+          missing[{owner.kind, owner.version}].push_back({owner, item.ns});
       }
+    }
+    for (const auto& [kind, owners] : missing) {
+      MIST_TRY_VOID(add_owners(environment, id, owners, ns, context));
+      for (const Missing& each : owners)
+        if (items_.contains(each.owner.uid)) found.push_back(each.owner.uid);
     }
     next = std::move(found);
   }
@@ -287,7 +333,7 @@ Result<ContainerView> ContainerView::of_data(const Environment& environment, con
     for (const Value& item : list->items) view.add(id, kData[i], item);
     return {};
   });
-  if (looked.ok()) looked = view.add_owners_of_kept(environment, id, context);
+  if (looked.ok()) looked = view.add_owners_of_kept(environment, id, ns, context);
   if (!looked.ok())
     return std::move(looked).error().with_frame(
         "while looking which kept data has its only owner among what goes");

@@ -83,6 +83,10 @@ class ContainerView {
 
     bool is_kept() const { return !stays.empty() && !copied; }
   };
+  struct Missing {
+    Owner owner;
+    std::string ns;  // of what it owns
+  };
   struct Unreadable {
     std::string words;
     std::string api_service;  // that should serve it
@@ -91,9 +95,16 @@ class ContainerView {
   void add(const apply::Owner& id, const kube::ResourceInfo& resource, const encoding::Value& object);
   bool is_tied(const std::string& uid, const Going& going, int depth) const;
   bool is_garbage(const Item& item) const;
-  Result<bool> add_owner(const Environment& environment, const apply::Owner& id, const Owner& owner,
-                         const std::string& ns, const Context& context);
-  Status add_owners_of_kept(const Environment& environment, const apply::Owner& id, const Context& context);
+  Status add_owners_of_kept(const Environment& environment, const apply::Owner& id, const std::string& ns,
+                            const Context& context);
+  Status add_owners(const Environment& environment, const apply::Owner& id,
+                    const std::vector<Missing>& owners, const std::string& ns, const Context& context);
+  Status get_owner(const Environment& environment, const apply::Owner& id, const kube::ResourceInfo& resource,
+                   const Missing& missing, const Context& context);
+  Status list_owners(const Environment& environment, const apply::Owner& id,
+                     const kube::ResourceInfo& resource, const std::vector<Missing>& owners,
+                     const std::string& ns, const Context& context);
+  void note_unread(const Owner& owner, const std::string& why);
   std::string unread_owner(const Item& item, const Going& going, int depth) const;
   void note_ancestors(const Item& item, const std::string& words, std::map<std::string, std::string>& result,
                       int depth) const;
@@ -103,8 +114,8 @@ class ContainerView {
   // Of the owners of what is kept, by uid: those that are gone, and, in words, those that couldn't be read.
   std::set<std::string> absent_;
   std::map<std::string, std::string> unread_;
-  int owners_asked_ = 0;
-  std::set<apimachinery::GroupKind> kinds_;  // all there are of these were added
+  std::set<apimachinery::GroupKind> kinds_asked_;  // of the owners
+  std::set<apimachinery::GroupKind> kinds_;        // all there are of these were added
   std::vector<Unreadable> unreadable_;
   apimachinery::GroupKind defined_;
 };

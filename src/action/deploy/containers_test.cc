@@ -386,6 +386,57 @@ TEST_F(OwnersChainTest, WhatMayOwnAnUnreadableOwnerOfKeptDataStays) {
   EXPECT_TRUE(cluster.has("Database.example.com", "default", "db"));
 }
 
+// As where an operator copies the labels of a release onto hundreds of Secrets.
+class ManyOwnersTest : public OwnersChainTest {
+ protected:
+  void SetUp() override {
+    OwnersChainTest::SetUp();
+    for (int i = 0; i < 250; ++i) {
+      const auto owner = put(fmt::format(
+          "{{apiVersion: v1, kind: Service, metadata: {{name: owner-{}, namespace: default}}}}", i));
+      put(fmt::format(
+          "{{apiVersion: v1, kind: Secret, metadata: {{name: data-{0}, namespace: default, ownerReferences: "
+          "[{{apiVersion: v1, kind: Service, name: owner-{0}, uid: {1}}}], {2}}}}}",
+          i, owner.string_at({"metadata", "uid"}), kKeep));
+    }
+    cluster.clear_calls();
+  }
+  std::size_t gets_of_services() const {
+    const auto calls = cluster.calls();
+    return static_cast<std::size_t>(std::ranges::count_if(calls, [](const testing::FakeCall& call) {
+      return call.verb == "get" && call.key.group_kind.kind == "Service";
+    }));
+  }
+};
+
+TEST_F(ManyOwnersTest, KeepNothingThatIsNotAmongThem) {
+  cluster.drop({{"", "Secret"}, "default", "data"});
+  const auto report = upgrade_now(std::string(kBase));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(removal(report->plan.removals, "Database").kind, ActionKind::Delete);
+  EXPECT_FALSE(cluster.has("Database.example.com", "default", "db"));
+  EXPECT_EQ(gets_of_services(), 0U);
+}
+
+TEST_F(ManyOwnersTest, AreLookedThroughForTheOneThatGoes) {
+  const auto report = upgrade_now(std::string(kBase));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(removal(report->plan.removals, "Database").reason,
+              HasSubstr("with it would go Secret default/data, which carries the annotation"));
+}
+
+TEST_F(ManyOwnersTest, ThatMayNotBeListedMayBelongToWhatGoes) {
+  cluster.drop({{"", "Secret"}, "default", "data"});
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "list" || call.key.group_kind.kind != "Service") return std::nullopt;
+    return error(ErrorKind::Forbidden, "cannot list Services").with_because("you may not");
+  });
+  const auto report = upgrade_now(std::string(kBase));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(removal(report->plan.removals, "Database").reason,
+              HasSubstr("which can't be read (you may not)"));
+}
+
 // Between both may be anything, and the release need not know it.
 TEST_F(ContainersTest, AnOwnerStaysForWhatIsKeptAtTheEndOfAChain) {
   const std::string owner = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}\n";
