@@ -133,7 +133,7 @@ bool ContainerView::is_tied(const std::string& uid, const Going& going, int dept
   // The garbage collector takes what has lost all its owners. One that isn't known here stays.
   const std::vector<Owner>& owners = found->second.owners;
   return found->second.record || (!owners.empty() && std::ranges::all_of(owners, [&](const Owner& owner) {
-           return is_tied(owner.uid, going, depth + 1);
+           return going.kinds.contains(owner.kind) || is_tied(owner.uid, going, depth + 1);
          }));
 }
 
@@ -147,14 +147,17 @@ Contents ContainerView::judge(const Going& going) const {
   Contents result;
   for (const auto& [uid, item] : items_) {
     const bool kept = item.is_kept() && !going.uids.contains(uid);
-    if (!kept && is_tied(uid, going, 0))
+    if (!kept && is_tied(uid, going, 0)) {
       result.tied.insert(uid);
-    else if (item.terminating)
+      result.namespaces.insert(item.ns);
+    } else if (item.terminating) {
       continue;
-    else if (!item.stays.empty())
+    } else if (!item.stays.empty()) {
       result.staying.push_back(fmt::format("{}, which {}", item.display, item.stays));
-    else if (!item.harmless && !is_garbage(item))
+    } else if (!item.harmless && !is_garbage(item)) {
       result.foreign.push_back({item.display, uid});
+      result.namespaces.insert(item.ns);
+    }
   }
   for (const Unreadable& each : unreadable_) {
     if (!going.api_services.contains(each.api_service)) result.unreadable.push_back(each.words);
@@ -165,11 +168,16 @@ Contents ContainerView::judge(const Going& going) const {
   return result;
 }
 
+// Of one of kept_and_owned_.
+bool ContainerView::would_be_lost(const std::string& uid, const Going& going) const {
+  return !items_.at(uid).terminating && !going.uids.contains(uid) && is_tied(uid, going, 0);
+}
+
 std::map<std::string, std::string> ContainerView::owners_of_kept(const Going& going) const {
   std::map<std::string, std::string> result;
   for (const std::string& uid : kept_and_owned_) {
+    if (!would_be_lost(uid, going)) continue;
     const Item& item = items_.at(uid);
-    if (item.terminating || going.uids.contains(uid) || !is_tied(uid, going, 0)) continue;
     note_ancestors(item, fmt::format("{}, which {}", item.display, item.stays), result, 0);
   }
   return result;
@@ -207,10 +215,29 @@ std::string ContainerView::unread_owner(const Item& item, const Going& going, in
   return {};
 }
 
-std::string ContainerView::kept_by_unread_owners(const Going& going) const {
+bool ContainerView::is_below(const Item& item, const GroupKind& kind, int depth) const {
+  return std::ranges::any_of(item.owners, [&](const Owner& owner) {
+    if (owner.kind == kind) return true;
+    const auto known = items_.find(owner.uid);
+    return known != items_.end() && depth < kLongestChain && is_below(known->second, kind, depth + 1);
+  });
+}
+
+std::string ContainerView::kept_below(const GroupKind& kind, const Going& going) const {
   for (const std::string& uid : kept_and_owned_) {
     const Item& item = items_.at(uid);
-    if (item.terminating || going.uids.contains(uid) || !is_tied(uid, going, 0)) continue;
+    if (would_be_lost(uid, going) && is_below(item, kind, 0))
+      return fmt::format("{}, which {}", item.display, item.stays);
+  }
+  return {};
+}
+
+std::string ContainerView::kept_by_unread_owners(const Going& going,
+                                                 const std::set<std::string>& namespaces) const {
+  for (const std::string& uid : kept_and_owned_) {
+    const Item& item = items_.at(uid);
+    const bool asked = namespaces.contains("") || namespaces.contains(item.ns);
+    if (!asked || !would_be_lost(uid, going)) continue;
     if (const std::string owner = unread_owner(item, going, 0); !owner.empty())
       return fmt::format("{}, which {} and has as its owner {}", item.display, item.stays, owner);
   }
@@ -333,6 +360,9 @@ Result<ContainerView> ContainerView::of_data(const Environment& environment, con
     for (const Value& item : list->items) view.add(id, kData[i], item);
     return {};
   });
+  // The lists come in any order.
+  std::ranges::sort(view.kept_and_owned_, {},
+                    [&](const std::string& uid) { return std::pair(view.items_.at(uid).display, uid); });
   if (looked.ok()) looked = view.add_owners_of_kept(environment, id, ns, context);
   if (!looked.ok())
     return std::move(looked).error().with_frame(

@@ -24,13 +24,15 @@ struct Contents {
   std::vector<Foreign> foreign;         ///< the rest that isn't the release's; sorted by `display`
   std::vector<std::string> unreadable;  ///< what couldn't be looked at, and why; sorted
   std::set<std::string> tied;           ///< uids of what owners tie to what goes, directly or not
+  std::set<std::string> namespaces;     ///< of what is foreign or tied
 };
 
 /// Objects that go anyway.
 struct Going {
   std::set<std::string> uids;
-  std::set<std::string> api_services;  ///< names; what only these serve is nobody's loss
-  std::set<std::string> freed = {};    ///< uids of what has lost all its owners by then
+  std::set<std::string> api_services;            ///< names; what only these serve is nobody's loss
+  std::set<std::string> freed = {};              ///< uids of what has lost all its owners by then
+  std::set<apimachinery::GroupKind> kinds = {};  ///< all their objects go, whoever made them
 };
 
 /// One look into a container, which may be judged again and again.
@@ -58,9 +60,12 @@ class ContainerView {
   /// By the uid of an owner, direct or not: what stays, in words, and would lose its last owner, so that the
   /// garbage collector would take it.
   std::map<std::string, std::string> owners_of_kept(const Going& going) const;
-  /// An object that stays and may lose its last owner in the same way, through an owner that couldn't be
-  /// read; in words, with that owner. Empty: there is none.
-  std::string kept_by_unread_owners(const Going& going) const;
+  /// An object that stays and would lose its last owner in the same way, and that an object of this kind
+  /// owns, directly or not; in words. Empty: there is none.
+  std::string kept_below(const apimachinery::GroupKind& kind, const Going& going) const;
+  /// An object in one of these namespaces ("" among them: in any) that stays and may lose its last owner in
+  /// the same way, through an owner that couldn't be read; in words, with that owner. Empty: there is none.
+  std::string kept_by_unread_owners(const Going& going, const std::set<std::string>& namespaces = {""}) const;
   /// By the uid of an owner that goes: the claims that the garbage collector takes along with it.
   std::map<std::string, std::vector<std::string>> claims_with_owners(const Going& going) const;
 
@@ -93,6 +98,8 @@ class ContainerView {
   };
 
   void add(const apply::Owner& id, const kube::ResourceInfo& resource, const encoding::Value& object);
+  bool would_be_lost(const std::string& uid, const Going& going) const;
+  bool is_below(const Item& item, const apimachinery::GroupKind& kind, int depth) const;
   bool is_tied(const std::string& uid, const Going& going, int depth) const;
   bool is_garbage(const Item& item) const;
   Status add_owners_of_kept(const Environment& environment, const apply::Owner& id, const std::string& ns,

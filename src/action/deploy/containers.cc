@@ -241,12 +241,16 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
     if (again) continue;
     MIST_TRY(again, settle_owners(environment, removals, live, data, context));
     if (again) continue;
+    MIST_TRY(const Going all, going_with_definitions(environment, removals, views, context));
     for (PlannedAction& removal : removals) {
       if (removal.kind != ActionKind::Delete || !is_looked_into(removal.key)) continue;
       MIST_TRY(const ContainerView* view, view_of(environment, removal.key, views, context));
       const Contents contents = view->judge(going_);
       std::string why = kept_by(removal.key, contents);
       if (why.empty()) why = owning_what_stays(contents);
+      if (why.empty() && removal.key.group_kind == apimachinery::kCustomResourceDefinition) {
+        MIST_TRY(why, owning_kept_data(environment, *view, contents, all, data, context));
+      }
       if (why.empty()) continue;
       if (!contents.foreign.empty()) {
         for (const Contents::Foreign& each : contents.foreign) foreign_[removal.key].push_back(each.display);
@@ -318,6 +322,41 @@ Result<std::string> Containers::owning_what_is_kept(const Environment& environme
   return std::string();
 }
 
+// The removals, with all the objects of the definitions among them.
+Result<Going> Containers::going_with_definitions(const Environment& environment,
+                                                 const std::vector<PlannedAction>& removals, Views& views,
+                                                 const Context& context) const {
+  Going all = going_;
+  for (const PlannedAction& removal : removals) {
+    if (removal.kind != ActionKind::Delete ||
+        removal.key.group_kind != apimachinery::kCustomResourceDefinition)
+      continue;
+    MIST_TRY(const ContainerView* view, view_of(environment, removal.key, views, context));
+    all.kinds.insert(view->defined());
+  }
+  return all;
+}
+
+// Why a definition has to stay: an object of its kind, whoever made it, is the last owner of data that stays.
+// Empty: none is.
+Result<std::string> Containers::owning_kept_data(const Environment& environment,
+                                                 const ContainerView& definition, const Contents& contents,
+                                                 const Going& going, Data& data,
+                                                 const Context& context) const {
+  if (contents.foreign.empty() && contents.tied.empty() && contents.unreadable.empty()) return std::string();
+  std::set<std::string> namespaces = contents.namespaces;
+  namespaces.insert(namespaces_.begin(), namespaces_.end());
+  namespaces.insert(kEverywhere);
+  for (const std::string& ns : namespaces) {
+    MIST_TRY(const ContainerView* view, data_of(environment, ns, data, context));
+    if (const std::string kept = view->kept_below(definition.defined(), going); !kept.empty())
+      return would_go({kept}) + " and has its owner there";
+    if (const std::string unread = view->kept_by_unread_owners(going, contents.namespaces); !unread.empty())
+      return "with it may go " + unread;
+  }
+  return std::string();
+}
+
 // Retains removals that are such last owners. True: there were some.
 Result<bool> Containers::settle_owners(const Environment& environment, std::vector<PlannedAction>& removals,
                                        const LiveState& live, Data& data, const Context& context) {
@@ -366,6 +405,11 @@ Status Containers::settle_replacements(const Environment& environment, apply::Pl
       why = known_to_stay(write, view->defined(), true);
       if (why.empty()) why = kept_by(write.key, contents);
       if (why.empty()) why = owning_what_stays(contents);
+      if (why.empty() && write.key.group_kind == apimachinery::kCustomResourceDefinition) {
+        Going all = going;
+        all.kinds.insert(view->defined());
+        MIST_TRY(why, owning_kept_data(environment, *view, contents, all, data, context));
+      }
       if (why.empty()) {
         going_.uids.merge(going.uids);
         let_go(write, contents);

@@ -86,6 +86,12 @@ class Containers {
   bool allowed(const apimachinery::ObjectKey& container) const;
   Result<std::string> owning_what_is_kept(const Environment& environment, const apply::PlannedAction& action,
                                           const Going& going, Data& data, const Context& context) const;
+  Result<Going> going_with_definitions(const Environment& environment,
+                                       const std::vector<apply::PlannedAction>& removals, Views& views,
+                                       const Context& context) const;
+  Result<std::string> owning_kept_data(const Environment& environment, const ContainerView& definition,
+                                       const Contents& contents, const Going& going, Data& data,
+                                       const Context& context) const;
   Result<const ContainerView*> data_of(const Environment& environment, const std::string& ns, Data& data,
                                        const Context& context) const;
   void tell_claims_that_go(std::vector<apply::PlannedAction>& actions, apply::ActionKind kind,

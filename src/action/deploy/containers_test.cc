@@ -200,6 +200,74 @@ TEST_F(ContainersTest, WhatIsNobodysGoesWithItsDefinitionAndIsListed) {
   EXPECT_FALSE(cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "things.example.com"));
 }
 
+// An operator's objects, made by its users, own what they store.
+class DefinitionOfOwnersTest : public ContainersTest {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(install_now(text({kBase, kDefinition})).ok());
+    put("{apiVersion: v1, kind: Namespace, metadata: {name: elsewhere}}");
+    const auto owner =
+        put("{apiVersion: example.com/v1, kind: Thing, metadata: {name: two, namespace: elsewhere}}");
+    put(fmt::format(
+        "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: data, namespace: elsewhere, "
+        "ownerReferences: [{{apiVersion: example.com/v1, kind: Thing, name: two, uid: {}}}], "
+        "annotations: {{mistletoe.dev/keep: 'true'}}}}, spec: {{accessModes: [ReadWriteOnce]}}}}",
+        owner.string_at({"metadata", "uid"})));
+  }
+  void expect_to_stay_when_uninstalled() {
+    const auto report = uninstall_now({.rules = all_flags().allowed.prune});
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+    EXPECT_THAT(removal(report->plan.removals, "CustomResourceDefinition").reason,
+                AllOf(HasSubstr("with it would go PersistentVolumeClaim elsewhere/data, which carries the"),
+                      HasSubstr("has its owner there")));
+    EXPECT_TRUE(cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "things.example.com"));
+    EXPECT_TRUE(cluster.has("Thing.example.com", "elsewhere", "two"));
+  }
+};
+
+TEST_F(DefinitionOfOwnersTest, StaysForKeptDataOfTheirs) { expect_to_stay_when_uninstalled(); }
+
+TEST_F(DefinitionOfOwnersTest, StaysThoughDataMayBeListedOnlyInTheirNamespaces) {
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "list" || !call.key.ns.empty() || call.key.group_kind.kind != "PersistentVolumeClaim")
+      return std::nullopt;
+    return error(ErrorKind::Forbidden, "cannot list PersistentVolumeClaims in all namespaces");
+  });
+  expect_to_stay_when_uninstalled();
+}
+
+TEST_F(DefinitionOfOwnersTest, StaysThoughTheyCannotBeRead) {
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.key.group_kind.kind != "Thing") return std::nullopt;
+    return error(ErrorKind::Retryable, "cannot {}", call.verb).with_because("conversion webhook failed");
+  });
+  expect_to_stay_when_uninstalled();
+}
+
+// Objects that are made again have other uids.
+TEST_F(DefinitionOfOwnersTest, IsNotReplacedForKeptDataOfTheirs) {
+  std::string cluster_wide(kDefinition);
+  cluster_wide.replace(cluster_wide.find("Namespaced"), 10, "Cluster");
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || !call.dry_run || call.key.name != "things.example.com") return std::nullopt;
+    return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "spec.scope: field is immutable");
+  });
+  DeployOptions options = all_flags();
+  options.allowed.replace = true;
+  const auto refused = upgrade_now(text({kBase, cluster_wide}), options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(refused.error().message, HasSubstr("with it would go PersistentVolumeClaim elsewhere/data"));
+  EXPECT_TRUE(cluster.has("Thing.example.com", "elsewhere", "two"));
+}
+
+TEST_F(DefinitionOfOwnersTest, GoesIfNothingKeptIsTheirs) {
+  cluster.drop({{"", "PersistentVolumeClaim"}, "elsewhere", "data"});
+  const auto report = uninstall_now({.rules = all_flags().allowed.prune});
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_FALSE(cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "things.example.com"));
+}
+
 // Nothing else tells whether other releases' objects are among what can't be looked at.
 TEST_F(ContainersTest, WhatCannotBeLookedAtKeepsANamespaceUnlessAFlagSaysOtherwise) {
   cluster.register_kind({{"tally.example.com", "v1", "Tally"}, "tallies", true, {"list", "delete"}});
