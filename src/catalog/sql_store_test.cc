@@ -357,6 +357,21 @@ TEST_P(StoreTest, WhatIsGivenBackForLaterWaitsThatLong) {
   EXPECT_EQ(lease().attempt, 1) << "it didn't count";
 }
 
+TEST_P(StoreTest, AVersionThatRestsHoldsUpNoOther) {
+  author("ann");
+  project("etcd");
+  submit(version("etcd", "1.0.0"));
+  submit(version("etcd", "1.1.0"));
+  const Job first = lease();
+  ASSERT_TRUE(store_->give_back(first, 20s).ok());
+  const Job second = lease();
+  EXPECT_EQ(second.version, "1.1.0");
+  clock_.advance(20s);
+  EXPECT_TRUE(is_queue_empty()) << "they are tested one after the other all the same";
+  ASSERT_TRUE(store_->finish(second, true).ok());
+  EXPECT_EQ(lease().version, "1.0.0");
+}
+
 TEST_P(StoreTest, AJobNamesTheVersionToUpgradeFrom) {
   author("ann");
   project("etcd");

@@ -157,11 +157,10 @@ class Trial {
   // Ok: it is the package's fault. Else the error, with whose it is.
   Status not_ours(const Error& failure) {
     if (is_ours(failure) && client_ == nullptr) return failure;
-    if (client_ != nullptr && !is_there(id_.ns).ok()) return Error(failure).with_detail(ClusterFault());
+    if (client_ != nullptr && !live_namespace(id_.ns).ok()) return Error(failure).with_detail(ClusterFault());
     if (const std::string other = other_test_in(failure); !other.empty()) {
       // An object that outlived its test is nobody's fault who comes later.
-      const auto still_runs = is_there(other);
-      if (still_runs.ok() && *still_runs) return Error(failure).with_detail(HeldByAnotherTest());
+      if (is_test_running_in(other)) return Error(failure).with_detail(HeldByAnotherTest());
       return failure;
     }
     if (is_ours(failure)) return failure;
@@ -180,13 +179,26 @@ class Trial {
     return {};
   }
 
-  // Any error is the cluster's, or of our credentials.
-  Result<bool> is_there(const std::string& name) {
+  // nullopt: there is none. Any error is the cluster's, or of our credentials.
+  Result<std::optional<Value>> live_namespace(const std::string& name) {
     MIST_TRY(const kube::ObjectRef ref, namespace_ref(name));
-    const auto live = client_->get(ref, context_.with_timeout(kProbe));
-    if (!live.ok() && live.error().kind != ErrorKind::NotFound) return live.error();
-    return live.ok();
+    auto live = client_->get(ref, context_.with_timeout(kProbe));
+    if (live.ok()) return std::optional(*std::move(live));
+    if (live.error().kind == ErrorKind::NotFound) return std::optional<Value>();
+    return std::move(live).error();
   }
+
+  // A test removes its namespace last. So one that is being deleted, or is older than any test, was left by a
+  // test that ended, and nobody may come to remove it.
+  bool is_test_running_in(const std::string& ns) {
+    const auto live = live_namespace(ns);
+    if (!live.ok() || !*live) return false;
+    if (!(*live)->string_at({"metadata", "deletionTimestamp"}).empty()) return false;
+    const auto created = parse_time((*live)->string_at({"metadata", "creationTimestamp"}));
+    return created && world_.clock.now() - *created < world_.longest + removal_time();
+  }
+
+  Duration removal_time() const { return 2 * world_.timeout; }
 
   // Where the cluster of the tests is, and the files of this machine, concerns nobody else.
   std::string for_everybody(std::string text) const {
@@ -390,7 +402,7 @@ class Trial {
     // The removal is a step of its own, and has its own time: also where something before it failed, or took
     // too long. A stopped worker removes what it made, too.
     const Context removing = Context()
-                                 .with_timeout(2 * world_.timeout)
+                                 .with_timeout(removal_time())
                                  .with_stop(context_.check().ok() ? context_.stop() : std::stop_token());
     if (!worked.ok()) {
       (void)remove_all(removing);

@@ -47,7 +47,7 @@ struct TrialReport {
 /// The detail of an error of the cluster for tests, or of our rights there: nothing can be tested now.
 struct ClusterFault {};
 /// The detail of an error about an object of the whole cluster: the test of another package has one of that
-/// name, and removes it when it ends.
+/// name, and removes it when it ends. Not of an object that outlived its test: nobody may ever remove it.
 struct HeldByAnotherTest {};
 
 /// Whether every step passed. Errors: those that say nothing of the package (ClusterFault,

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <optional>
 #include <thread>
 
 #include "catalog/backup.h"
@@ -26,6 +27,16 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 const std::string kNoDigest(64, '0');
+constexpr std::string_view kRole =
+    "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: reader}\nrules: []\n";
+constexpr std::string_view kRoleOfAnotherTest = R"(
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: reader, annotations: {mistletoe.dev/release: catalog-test-77-1/other}}
+rules: []
+)";
+constexpr std::string_view kNamespaceOfAnotherTest =
+    "{apiVersion: v1, kind: Namespace, metadata: {name: catalog-test-77-1, finalizers: [example.com/stays]}}";
 constexpr std::string_view kMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: b}\n";
 
 class WorkerTest : public ::testing::Test {
@@ -61,7 +72,7 @@ class WorkerTest : public ::testing::Test {
     engines.engines = package::EngineStore(dir_.path() / "engines", engines_);
     return {.files = files_,
             .processes = processes_,
-            .clock = clock_,
+            .clock = *world_clock_,
             .random = random_,
             .blobs = blobs_,
             .paths = paths_,
@@ -98,6 +109,27 @@ class WorkerTest : public ::testing::Test {
     ASSERT_TRUE(job.ok() && *job) << "it waits for another worker";
     EXPECT_EQ((*job)->attempt, 1);
   }
+  // And has an object of the whole cluster, kRole.
+  void another_test_began(Duration ago) {
+    const encoding::Value made = cluster_.put(mist::testing::yaml(kNamespaceOfAnotherTest));
+    cluster_.put(mist::testing::yaml(kRoleOfAnotherTest));
+    const auto began = parse_time(made.string_at({"metadata", "creationTimestamp"}));
+    ASSERT_TRUE(began);
+    world_clock_ = &cluster_clock_.emplace(*began);
+    cluster_clock_->advance(ago);
+  }
+  void expect_failure_after_three_tries() {
+    const WorkerOptions options{.holder = "w", .pause = Duration::zero()};
+    for (int i = 0; i < Store::kMostAttempts; ++i) {
+      EXPECT_NE(state(), VersionState::Failed);
+      const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
+      ASSERT_TRUE(worked.ok()) << worked.error().to_line();
+    }
+    EXPECT_EQ(state(), VersionState::Failed);
+    const Step last = (*store_->last_run("etcd", "1.0.0"))->steps.back();
+    EXPECT_EQ(last.name, "worker") << "no step of the package's own";
+    EXPECT_THAT(last.log, HasSubstr("catalog-test-77-1/other"));
+  }
   template <typename Fault = package::InstallationFault>
   void expect_untouched(const TrialWorld& world) {
     for (int i = 0; i < 2 * Store::kMostAttempts; ++i) {
@@ -113,6 +145,8 @@ class WorkerTest : public ::testing::Test {
   HostFileSystem files_;
   HostProcessRunner processes_;
   SystemClock clock_;
+  std::optional<mist::testing::FakeClock> cluster_clock_;  // the time of cluster_
+  Clock* world_clock_ = &clock_;
   SystemRandom random_;
   mist::testing::RecordedEvents events_;
   config::Paths paths_;
@@ -161,19 +195,9 @@ TEST_F(WorkerTest, CredentialsThatEndWhileAPackageIsInstalledBlameNoPackage) {
   EXPECT_TRUE(ended) << "it was never installed";
 }
 
-constexpr std::string_view kRole =
-    "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: reader}\nrules: []\n";
-constexpr std::string_view kRoleOfAnotherTest = R"(
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: reader, annotations: {mistletoe.dev/release: catalog-test-77-1/other}}
-rules: []
-)";
-
 TEST_F(WorkerTest, APackageWaitsForAnothersTestThatHasAnObjectOfTheSameName) {
   submit({{"role.yaml", std::string(kRole)}});
-  cluster_.put(mist::testing::yaml("{apiVersion: v1, kind: Namespace, metadata: {name: catalog-test-77-1}}"));
-  cluster_.put(mist::testing::yaml(kRoleOfAnotherTest));
+  another_test_began(std::chrono::minutes(20));  // it may be in its removal
   const WorkerOptions options{.holder = "w", .long_pause = Duration::zero()};
   for (int i = 0; i < 2 * Store::kMostAttempts; ++i) {
     const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
@@ -186,16 +210,23 @@ TEST_F(WorkerTest, APackageWaitsForAnothersTestThatHasAnObjectOfTheSameName) {
 TEST_F(WorkerTest, WhatOutlivedAnothersTestIsWaitedForThreeTimes) {
   submit({{"role.yaml", std::string(kRole)}});
   cluster_.put(mist::testing::yaml(kRoleOfAnotherTest));
-  const WorkerOptions options{.holder = "w", .pause = Duration::zero()};
-  for (int i = 0; i < Store::kMostAttempts; ++i) {
-    EXPECT_NE(state(), VersionState::Failed);
-    const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
-    ASSERT_TRUE(worked.ok()) << worked.error().to_line();
-  }
-  EXPECT_EQ(state(), VersionState::Failed);
-  const Step last = (*store_->last_run("etcd", "1.0.0"))->steps.back();
-  EXPECT_EQ(last.name, "worker") << "no step of the package's own";
-  EXPECT_THAT(last.log, HasSubstr("catalog-test-77-1/other"));
+  expect_failure_after_three_tries();
+}
+
+TEST_F(WorkerTest, ANamespaceThatIsOlderThanAnyTestHoldsNobody) {
+  submit({{"role.yaml", std::string(kRole)}});
+  another_test_began(std::chrono::minutes(21));
+  expect_failure_after_three_tries();
+}
+
+TEST_F(WorkerTest, ANamespaceThatIsBeingDeletedHoldsNobody) {
+  submit({{"role.yaml", std::string(kRole)}});
+  another_test_began(std::chrono::minutes(1));
+  const auto namespaces = cluster_.resource_for({"", "Namespace"}, "v1", Context());
+  ASSERT_TRUE(namespaces.ok());
+  ASSERT_TRUE(cluster_.remove({*namespaces, {}, "catalog-test-77-1"}, {}, Context()).ok());
+  ASSERT_TRUE(cluster_.has("Namespace", "", "catalog-test-77-1")) << "its finalizer";
+  expect_failure_after_three_tries();
 }
 
 }  // namespace
