@@ -20,13 +20,15 @@ Result<std::optional<Job>> SqlStore::lease(const std::string& holder, Duration t
     std::int64_t version = 0;
     std::int64_t account = 0;
     // Versions of one package make the same objects of the whole cluster: one at a time. One that was given
-    // back for later has none.
+    // back for later has none. Of a disabled account nothing new is published; a moderator may want another
+    // test of what was tested before.
     MIST_TRY_VOID(
         db.query("SELECT j.id, j.attempt, p.name, v.version, v.digest, a.name, v.id, a.id "
                  "FROM jobs j JOIN versions v ON v.id = j.version "
                  "JOIN projects p ON p.id = v.project JOIN accounts a ON a.id = p.account "
                  "WHERE j.open = 1 AND (j.until IS NULL OR j.until <= ?1) AND v.hidden IS NULL AND "
-                 "p.hidden IS NULL AND p.id NOT IN (SELECT tv.project FROM jobs t JOIN versions tv "
+                 "p.hidden IS NULL AND (a.disabled = 0 OR EXISTS (SELECT 1 FROM jobs e WHERE e.version = v.id "
+                 "AND e.open = 0)) AND p.id NOT IN (SELECT tv.project FROM jobs t JOIN versions tv "
                  "ON tv.id = t.version WHERE t.open = 1 AND t.holder IS NOT NULL AND t.until > ?1) "
                  "ORDER BY a.served, j.id LIMIT 1",
                  {now()}, [&](const Row& row) {

@@ -204,6 +204,44 @@ TEST_P(StoreTest, NothingOfADisabledAccountIsPolledOrTaken) {
   EXPECT_EQ(*store_->submit(fetched), Submitted::Taken);
 }
 
+TEST_P(StoreTest, NothingNewOfADisabledAccountIsTested) {
+  author("ann");
+  project("etcd");
+  publish("etcd", "1.0.0");
+  submit(version("etcd", "1.1.0"));
+  ASSERT_TRUE(accounts_->set_disabled("ann", true).ok());
+  EXPECT_TRUE(is_queue_empty());
+  ASSERT_TRUE(store_->test_again("etcd", "1.0.0").ok());
+  const Job again = lease();
+  EXPECT_EQ(again.version, "1.0.0") << "as a moderator asked";
+  ASSERT_TRUE(store_->finish(again, true).ok());
+  EXPECT_TRUE(is_queue_empty());
+  ASSERT_TRUE(accounts_->set_disabled("ann", false).ok());
+  EXPECT_EQ(lease().version, "1.1.0");
+}
+
+TEST_P(StoreTest, WhatWaitsForItsFirstTestFailsWithItsAccount) {
+  author("root");
+  ASSERT_TRUE(accounts_->set_role("root", Role::Administrator).ok());
+  author("ann");
+  for (const std::string each : {"etcd", "redis"}) project(each);
+  publish("etcd", "1.0.0");
+  submit(version("etcd", "1.1.0"));
+  submit(version("redis", "1.0.0"));
+  const Job running = lease();
+  EXPECT_EQ(running.version, "1.1.0");
+  ASSERT_TRUE(accounts_->remove("ann").ok());
+  EXPECT_EQ(store_->finish(running, true).error().kind, ErrorKind::Conflict);
+  EXPECT_TRUE(is_queue_empty());
+  EXPECT_EQ(state("etcd", "1.0.0"), VersionState::Passed);
+  EXPECT_EQ(state("etcd", "1.1.0"), VersionState::Failed);
+  EXPECT_EQ(state("redis", "1.0.0"), VersionState::Failed);
+  EXPECT_EQ((*store_->search("redis", {}, {})).items.at(0).state, VersionState::Failed);
+  EXPECT_THAT((*store_->last_run("redis", "1.0.0"))->steps.back().summary, HasSubstr("was deleted"));
+  ASSERT_TRUE(store_->test_again("redis", "1.0.0").ok());
+  EXPECT_EQ(lease().package, "redis") << "as a moderator asked";
+}
+
 TEST_P(StoreTest, AccountsThatNothingIsPolledForComeFirst) {
   author("ann");
   for (const std::string name : {"a", "b", "c"}) {

@@ -192,7 +192,7 @@ class Store {
   static constexpr int kMostAttempts = 3;
 
   /// The next job: of the account that was served longest ago, its oldest, and of a package of which nothing
-  /// is being tested. nullopt: there is none.
+  /// is being tested. Of a disabled account only versions that were tested before. nullopt: there is none.
   virtual Result<std::optional<Job>> lease(const std::string& holder, Duration term) = 0;
   /// Conflict: somebody else has it, or it is over.
   virtual Status renew(const Job& job, Duration term) = 0;
