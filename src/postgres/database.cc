@@ -13,6 +13,7 @@
 #include "encoding/yaml_resolve.h"
 #include "postgres/libpq.h"
 #include "postgres/placeholders.h"
+#include "postgres/wait.h"
 
 namespace mist::postgres {
 namespace {
@@ -338,29 +339,14 @@ Status Database::connect_to(const Host& host, std::chrono::milliseconds limit) {
   return {};
 }
 
-// False: nothing could be sent or read for that long. A negative limit is none.
-bool Database::wait_for_server(bool sending, std::chrono::milliseconds limit) {
-  ::pollfd socket{.fd = pq_.PQsocket(connection_.get()),
-                  .events = static_cast<short>(sending ? POLLIN | POLLOUT : POLLIN),
-                  .revents = 0};
-  return socket.fd < 0 || ::poll(&socket, 1, static_cast<int>(limit.count())) != 0;
-}
-
-// libpq's own calls that wait do it without end, also for a server that was stopped or cut off. The last of
-// several results.
+// The last of several results.
 Result<Database::Answer> Database::answer_to(int sent, std::string_view doing,
                                              std::chrono::milliseconds limit) {
   if (sent == 0) return failure(nullptr, doing);
   pg_conn* const raw = connection_.get();
   Answer last = owned(nullptr);
   while (true) {
-    int unsent = pq_.PQflush(raw);
-    while (unsent > 0 || pq_.PQisBusy(raw) != 0) {
-      if (!wait_for_server(unsent > 0, limit)) return silent();
-      // The end of a connection is the next result.
-      if (pq_.PQconsumeInput(raw) == 0) break;
-      unsent = pq_.PQflush(raw);
-    }
+    if (!wait_for_result(pq_, raw, limit)) return silent();
     Answer next = owned(pq_.PQgetResult(raw));
     if (!next) return last;
     last = std::move(next);

@@ -69,7 +69,6 @@ class Database final : public sql::Database {
   Status enclosed(const std::string& statements, const std::function<Status()>& work);
   Result<Answer> answer(std::string_view sql, sql::Params params);
   Result<std::string> prepared(std::string_view sql, std::span<const unsigned> types);
-  bool wait_for_server(bool sending, std::chrono::milliseconds limit);
   Result<Answer> answer_to(int sent, std::string_view doing, std::chrono::milliseconds limit);
   std::chrono::milliseconds longest() const;
   Answer owned(pg_result* result) const;
