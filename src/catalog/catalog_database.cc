@@ -1,10 +1,18 @@
 #include "catalog/catalog_database.h"
 
 #include "catalog/sql_copy.h"
+#include "http/resolve.h"
 #include "postgres/database.h"
 #include "sqlite/database.h"
 
 namespace mist::catalog {
+namespace {
+
+Result<std::unique_ptr<postgres::Database>> connect_to_server(const postgres::Url& url) {
+  return postgres::Database::open(url, {.resolve = http::resolve_host});
+}
+
+}  // namespace
 
 Result<std::shared_ptr<SqlConnections>> open_sqlite(const Path& file) {
   return SqlConnections::open(sqlite_dialect(), [file]() -> Result<std::unique_ptr<sql::Database>> {
@@ -15,7 +23,7 @@ Result<std::shared_ptr<SqlConnections>> open_sqlite(const Path& file) {
 
 Result<std::shared_ptr<SqlConnections>> open_postgres(const postgres::Url& url) {
   return SqlConnections::open(postgres_dialect(), [url]() -> Result<std::unique_ptr<sql::Database>> {
-    MIST_TRY(std::unique_ptr<postgres::Database> opened, postgres::Database::open(url));
+    MIST_TRY(std::unique_ptr<postgres::Database> opened, connect_to_server(url));
     return opened;
   });
 }
@@ -26,7 +34,7 @@ Status copy_sqlite(const Path& file, const Path& target) {
 }
 
 Status copy_from_postgres(const postgres::Url& url, const Path& target, const Context& context) {
-  MIST_TRY(const std::unique_ptr<postgres::Database> server, postgres::Database::open(url));
+  MIST_TRY(const std::unique_ptr<postgres::Database> server, connect_to_server(url));
   MIST_TRY_VOID(server->migrate(postgres_dialect().schema));
   MIST_TRY(sqlite::Database file, sqlite::Database::open(target));
   MIST_TRY_VOID(file.migrate(sqlite_dialect().schema));
@@ -38,7 +46,7 @@ Status copy_to_postgres(const Path& file, const std::set<crypto::Digest>& digest
                         const postgres::Url& url, const Context& context) {
   MIST_TRY(sqlite::Database from, sqlite::Database::open(file));
   MIST_TRY_VOID(from.migrate(sqlite_dialect().schema));
-  MIST_TRY(const std::unique_ptr<postgres::Database> server, postgres::Database::open(url));
+  MIST_TRY(const std::unique_ptr<postgres::Database> server, connect_to_server(url));
   MIST_TRY_VOID(server->migrate(postgres_dialect().schema));
   return server->transaction([&]() -> Status {
     MIST_TRY_VOID(

@@ -7,6 +7,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <deque>
 #include <vector>
 
 #include "base/text.h"
@@ -225,7 +226,9 @@ Database::Database(Url url, const OpenOptions& options, const Libpq& pq)
       options_(options),
       pq_(pq),
       hosts_(hosts_in(pq, url_.text())),
-      connection_(nullptr, Finish{&pq}) {}
+      connection_(nullptr, Finish{&pq}) {
+  if (hosts_.in_any_order) shuffle_hosts(hosts_.all);
+}
 Database::~Database() = default;
 
 Result<std::unique_ptr<Database>> Database::open(Url url, const OpenOptions& options) {
@@ -237,7 +240,7 @@ Result<std::unique_ptr<Database>> Database::open(Url url, const OpenOptions& opt
 
 Database::Answer Database::owned(pg_result* result) const { return {result, Clear{&pq_}}; }
 
-Error Database::not_connected() const {
+Error Database::not_connected(const Host& host) const {
   const Refusal refusal = refusal_in(pq_.PQerrorMessage(connection_.get()));
   Error failed = error(ErrorKind::Retryable, "cannot connect to the database {}", url_.shown());
   if (!refusal.state.empty())
@@ -246,7 +249,9 @@ Error Database::not_connected() const {
     failed = with_meaning(std::move(failed), "28P01");
   else
     failed.hint = "check the server and the way to it";
-  failed.because = refusal.words;
+  // libpq names nothing but the address where it is given one.
+  const bool is_looked_up = !host.name.empty() && !host.address.empty() && host.name != host.address;
+  failed.because = is_looked_up ? fmt::format("{}: {}", host.name, refusal.words) : refusal.words;
   return failed;
 }
 
@@ -258,23 +263,65 @@ Error Database::no_answer(const Host& host, std::chrono::milliseconds limit) con
       .with_hint("check the server and the way to it");
 }
 
-// One after the other: each has its part of the time that is left, so that a silent one leaves some.
+void Database::shuffle_hosts(std::vector<Host>& hosts) const {
+  SystemRandom of_system;
+  shuffle(hosts, options_.random == nullptr ? of_system : *options_.random);
+}
+
+// The one that let us in comes first, the others keep their order.
+void Database::put_in_order(std::vector<Host>& hosts) const {
+  std::ranges::stable_partition(hosts, [&](const Host& each) {
+    return each.name == last_.name && each.port == last_.port &&
+           (each.address.empty() || each.address == last_.address);
+  });
+}
+
+Result<std::vector<Host>> Database::addresses_of(const Host& host) const {
+  const auto found = options_.resolve(host.name);
+  if (!found.ok())
+    return error(ErrorKind::Retryable, "cannot connect to the database {}", url_.shown())
+        .with_because(fmt::format("{}: {}", found.error().message, found.error().because))
+        .with_hint(found.error().hint);
+  MIST_CHECK(!found->empty(), "a name without addresses is an error");
+  std::vector<Host> addresses;
+  for (const std::string& each : *found) addresses.push_back({host.name, each, host.port});
+  if (hosts_.in_any_order) shuffle_hosts(addresses);
+  put_in_order(addresses);
+  return addresses;
+}
+
+// One address after the other: each has its part of the time that is left, so that a silent one leaves some.
+// Names are looked up when it is their turn. The resolver has its own limits, and what it takes isn't counted.
 Status Database::connect() {
-  const auto end = SteadyClock::now() + options_.connecting;
+  std::vector<Host> hosts = hosts_.all;
+  put_in_order(hosts);
+  std::deque<Host> waiting(hosts.begin(), hosts.end());
+  auto end = SteadyClock::now() + options_.connecting;
   std::string because;
-  for (std::size_t tried = 0;; ++tried) {
-    const std::size_t place = (last_host_ + tried) % hosts_.size();
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now());
-    const auto others = static_cast<std::int64_t>(hosts_.size() - tried);
-    Status done = connect_to(hosts_[place], left / others);
-    if (done.ok()) {
-      last_host_ = place;
-      return {};
+  while (true) {
+    const Host host = std::move(waiting.front());
+    waiting.pop_front();
+    Status done;
+    if (options_.resolve && host.needs_lookup()) {
+      const auto began = SteadyClock::now();
+      const auto addresses = addresses_of(host);
+      end += SteadyClock::now() - began;
+      if (addresses.ok()) {
+        waiting.insert(waiting.begin(), addresses->begin(), addresses->end());
+        continue;
+      }
+      done = addresses.error();
+    } else {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now());
+      done = connect_to(host, left / (static_cast<std::int64_t>(waiting.size()) + 1));
+      if (done.ok()) {
+        last_ = host;
+        return {};
+      }
     }
     connection_.reset();
     because += fmt::format("{}{}", because.empty() ? "" : "; ", done.error().because);
-    const bool is_last = tried + 1 == hosts_.size();
-    if (done.error().kind != ErrorKind::Retryable || is_last)
+    if (done.error().kind != ErrorKind::Retryable || waiting.empty())
       return std::move(done).error().with_because(std::move(because));
   }
 }
@@ -315,7 +362,7 @@ Status Database::connect_to(const Host& host, std::chrono::milliseconds limit) {
   pq_.PQsetNoticeProcessor(raw, ignore_notice, nullptr);
   PostgresPollingStatusType step = PGRES_POLLING_WRITING;
   while (step != PGRES_POLLING_OK) {
-    if (step == PGRES_POLLING_FAILED || pq_.PQstatus(raw) == CONNECTION_BAD) return not_connected();
+    if (step == PGRES_POLLING_FAILED || pq_.PQstatus(raw) == CONNECTION_BAD) return not_connected(host);
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now());
     ::pollfd socket{.fd = pq_.PQsocket(raw),
                     .events = static_cast<short>(step == PGRES_POLLING_READING ? POLLIN : POLLOUT),

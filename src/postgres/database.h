@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/random.h"
 #include "base/result.h"
 #include "postgres/hosts.h"
 #include "postgres/url.h"
@@ -26,12 +27,17 @@ namespace mist::postgres {
 
 struct Libpq;
 
+/// The addresses of a host's name, in the order to try them. Retryable: there are none. Blocks.
+using Resolve = std::function<Result<std::vector<std::string>>(const std::string& name)>;
+
 struct OpenOptions {
-  std::chrono::milliseconds connecting{
-      5'000};                                 ///< how long until a server lets us in; of several, all of them
+  /// How long until a server lets us in; of several servers or addresses, all of them. Not counted: `resolve`.
+  std::chrono::milliseconds connecting{5'000};
   std::chrono::milliseconds patience{5'000};  ///< how long a transaction waits for the others
   std::chrono::milliseconds statement{60'000};  ///< the longest that a statement may take
   std::chrono::milliseconds grace{5'000};  ///< after that the server must have said so; else it is given up
+  Resolve resolve = {};                    ///< empty: left to libpq, which takes the first address that is silent
+  Random* random = nullptr;                ///< for load_balance_hosts=random; nullptr: the system's
 };
 
 class Database final : public sql::Database {
@@ -63,6 +69,9 @@ class Database final : public sql::Database {
 
   Database(Url url, const OpenOptions& options, const Libpq& pq);
   Status connect();
+  void shuffle_hosts(std::vector<Host>& hosts) const;
+  void put_in_order(std::vector<Host>& hosts) const;
+  Result<std::vector<Host>> addresses_of(const Host& host) const;
   Status connect_to(const Host& host, std::chrono::milliseconds limit);
   Status ready();
   bool is_alive();
@@ -72,7 +81,7 @@ class Database final : public sql::Database {
   Result<Answer> answer_to(int sent, std::string_view doing, std::chrono::milliseconds limit);
   std::chrono::milliseconds longest() const;
   Answer owned(pg_result* result) const;
-  Error not_connected() const;
+  Error not_connected(const Host& host) const;
   Error no_answer(const Host& host, std::chrono::milliseconds limit) const;
   Error silent();
   Error failure(const pg_result* result, std::string_view doing) const;
@@ -80,8 +89,8 @@ class Database final : public sql::Database {
   const Url url_;
   const OpenOptions options_;
   const Libpq& pq_;
-  const std::vector<Host> hosts_;
-  std::size_t last_host_ = 0;  // that let us in: asked first the next time
+  Hosts hosts_;
+  Host last_;  // that let us in: asked first the next time
   std::unique_ptr<pg_conn, Finish> connection_;
   std::map<std::string, std::string, std::less<>> statements_;  // names by types and SQL; of this connection
   bool in_transaction_ = false;

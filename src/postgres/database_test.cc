@@ -349,20 +349,44 @@ TEST_F(PostgresTest, HostsThatAreAllSilentAreNamed) {
   EXPECT_THAT(database.error().to_line(), Not(HasSubstr("s3cret")));
 }
 
+TEST_F(PostgresTest, AnAddressThatIsSilentLeavesTimeForTheNextOfItsName) {
+  const SilentServer silent;
+  std::vector<std::string> asked;
+  const OpenOptions options{.connecting = 400ms,
+                            .resolve = [&](const std::string& name) -> Result<std::vector<std::string>> {
+                              asked.push_back(name);
+                              if (name == "gone.test") return error(ErrorKind::Retryable, "no such name");
+                              return std::vector<std::string>{"127.0.0.1", "127.0.0.2"};
+                            }};
+  const std::string text =
+      fmt::format("postgresql://catalog@/x?host=gone.test,db.test,/nowhere&port={}", silent.port);
+  const auto database = Database::open(*Url::parse(SecretString(text)), options);
+  ASSERT_FALSE(database.ok());
+  EXPECT_EQ(database.error().kind, ErrorKind::Retryable);
+  const std::string& because = database.error().because;
+  EXPECT_THAT(because, HasSubstr("no such name"));
+  EXPECT_THAT(because, HasSubstr("db.test (127.0.0.1): nobody answers"));
+  EXPECT_THAT(because, HasSubstr("db.test: connection to server at \"127.0.0.2\"")) << "refused";
+  EXPECT_THAT(because, HasSubstr("/nowhere"));
+  EXPECT_THAT(asked, ElementsAre("gone.test", "db.test"));
+}
+
 TEST_F(PostgresTest, AListOfHostsIsTakenApart) {
   const auto hosts = [](const std::string& text) {
     std::vector<std::string> found;
-    for (const Host& each : hosts_in(**libpq(), SecretString(text)))
+    for (const Host& each : hosts_in(**libpq(), SecretString(text)).all)
       found.push_back(fmt::format("{}|{}|{}", each.name, each.address, each.port));
     return found;
   };
   EXPECT_THAT(hosts("postgresql://u:p@db1:1,db2:2/x"), ElementsAre("db1||1", "db2||2"));
   EXPECT_THAT(hosts("postgresql://u@db1:1,db2/x"), ElementsAre("db1||1", "db2||5432"));
   EXPECT_THAT(hosts("postgresql://u@db1,db2/x?port=7"), ElementsAre("db1||", "db2||"));
+  EXPECT_THAT(hosts("postgresql://u@db1/x"), ElementsAre("db1||"));
+  EXPECT_THAT(hosts("postgresql://u@db1:7/x"), ElementsAre("db1||7"));
   EXPECT_THAT(hosts("postgresql:///x?host=/a,db&hostaddr=1.1.1.1,2.2.2.2"),
               ElementsAre("/a|1.1.1.1|", "db|2.2.2.2|"));
   for (const char* whole :
-       {"postgresql://u@db1/x", "postgresql:///x?host=a,,b", "postgresql:///x?host=a,b&port=1,2,3",
+       {"postgresql:///x", "postgresql:///x?host=a,,b", "postgresql:///x?host=a,b&port=1,2,3",
         "postgresql://a,b/x?target_session_attrs=prefer-standby", "postgresql://a,b/x?nonsense=1"})
     EXPECT_THAT(hosts(whole), ElementsAre("||")) << whole;
 }

@@ -1,7 +1,10 @@
 #include "postgres/hosts.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "base/text.h"
@@ -25,8 +28,19 @@ bool has_empty(const std::vector<std::string>& list) {
 
 }  // namespace
 
-std::vector<Host> hosts_in(const Libpq& pq, const SecretString& url) {
-  const std::vector<Host> as_it_is(1);
+bool Host::needs_lookup() const {
+  // Directories of sockets, and IPv6 addresses, perhaps with a zone.
+  const bool is_other = name.starts_with('/') || name.starts_with('@') || name.find(':') != name.npos;
+  return !name.empty() && address.empty() && !is_other;
+}
+
+std::string Host::shown() const {
+  if (name.empty() || address.empty() || name == address) return name.empty() ? address : name;
+  return fmt::format("{} ({})", name, address);
+}
+
+Hosts hosts_in(const Libpq& pq, const SecretString& url) {
+  const Hosts as_it_is;
   char* problem = nullptr;
   const std::unique_ptr<PQconninfoOption, decltype(pq.PQconninfoFree)> options(
       pq.PQconninfoParse(url.reveal().c_str(), &problem), pq.PQconninfoFree);
@@ -45,17 +59,26 @@ std::vector<Host> hosts_in(const Libpq& pq, const SecretString& url) {
   const auto fits = [&](const std::vector<std::string>& list) {
     return list.empty() || list.size() == count;
   };
-  if (count < 2 || !fits(names) || has_empty(names) || !fits(addresses) || has_empty(addresses) ||
+  if (count == 0 || !fits(names) || has_empty(names) || !fits(addresses) || has_empty(addresses) ||
       (!fits(ports) && ports.size() != 1))
     return as_it_is;
-  std::vector<Host> hosts(count);
+  Hosts hosts{.all = std::vector<Host>(count), .in_any_order = value_of("load_balance_hosts") == "random"};
   for (std::size_t i = 0; i < count; ++i) {
-    if (!names.empty()) hosts[i].name = names[i];
-    if (!addresses.empty()) hosts[i].address = addresses[i];
+    Host& host = hosts.all[i];
+    if (!names.empty()) host.name = names[i];
+    if (!addresses.empty()) host.address = addresses[i];
     // As libpq reads "db1:5433,db2". One port alone is that of all.
-    if (ports.size() == count) hosts[i].port = ports[i].empty() ? std::string(kUsualPort) : ports[i];
+    if (ports.size() == count) host.port = ports[i].empty() ? std::string(kUsualPort) : ports[i];
   }
   return hosts;
+}
+
+void shuffle(std::vector<Host>& hosts, Random& random) {
+  for (std::size_t left = hosts.size(); left > 1; --left) {
+    std::array<std::uint64_t, 1> number{};
+    random.fill(std::as_writable_bytes(std::span(number)));
+    std::swap(hosts[left - 1], hosts[static_cast<std::size_t>(number[0] % left)]);
+  }
 }
 
 }  // namespace mist::postgres

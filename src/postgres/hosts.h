@@ -1,10 +1,11 @@
 #pragma once
-// The servers that a URL names, one by one: libpq's own way from one to the next knows no time for each. Any
-// thread.
+// The servers that a URL names, and their addresses, one by one: libpq's own way from one to the next knows no
+// time for each. Any thread.
 
 #include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "base/secret.h"
 
 namespace mist::postgres {
@@ -15,11 +16,20 @@ struct Libpq;
 struct Host {
   std::string name = {}, address = {}, port = {};
 
-  /// For messages; empty: the URL names one at most.
-  const std::string& shown() const { return name.empty() ? address : name; }
+  /// Whether the name may have several addresses.
+  bool needs_lookup() const;
+  /// For messages: "db (192.0.2.1)"; empty: the URL names none.
+  std::string shown() const;
 };
 
-/// At least one. A list that libpq wouldn't take, or whose order has a meaning for it, is left to it.
-std::vector<Host> hosts_in(const Libpq& pq, const SecretString& url);
+struct Hosts {
+  std::vector<Host> all = std::vector<Host>(1);  ///< at least one
+  bool in_any_order = false;                     ///< load_balance_hosts=random
+};
+
+/// A list that libpq wouldn't take, or whose order has a meaning for it, is left to it.
+Hosts hosts_in(const Libpq& pq, const SecretString& url);
+
+void shuffle(std::vector<Host>& hosts, Random& random);
 
 }  // namespace mist::postgres
