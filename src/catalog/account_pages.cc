@@ -122,6 +122,14 @@ Markup second_factor_section(const FormState& form, const AccountView& view) {
   return out;
 }
 
+Markup recovery_note(const AccountDetails& details) {
+  if (!details.awaits_more() || details.recovery_codes > 1) return {};
+  return markup(
+      "<p class=\"note\">{}. Remove the authenticator, if you have one, and set it up: that gives ten new "
+      "codes.</p>\n",
+      details.recovery_codes == 1 ? "Your last recovery code is left" : "No recovery code is left");
+}
+
 Markup domains_section(const PageFrame& frame, const FormState& form, const AccountView& view) {
   Markup out = markup("<h2 id=\"domains\">Domains</h2>\n");
   for (const OwnDomain& each : view.domains)
@@ -356,6 +364,7 @@ std::string account_page(const PageFrame& frame, const FormState& form, const Ac
   content += tokens_section(form, view);
   content += sessions_section(form, view);
   content += password_section(form, view);
+  content += recovery_note(view.details);
   content += passkeys_section(form, view.details, view.passkeys, view.offer);
   content += second_factor_section(form, view);
   content += identities_section(form, view);

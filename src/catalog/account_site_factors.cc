@@ -158,10 +158,12 @@ AccountSite::Reply AccountSite::ask_to_register(const Ask& ask) {
 AccountSite::Reply AccountSite::add_passkey(const Ask& ask) {
   const std::string& name = ask.account().name;
   MIST_TRY(Passkeys* const known, passkeys());
+  // Before the code, which is used up.
+  MIST_TRY(const NewPasskey passkey, known->registered(name, ask.cookie(), field(ask.form, kCredentialField),
+                                                       field(ask.form, "name")));
   MIST_TRY(std::optional<WebAnswer> wait, prove_owner(ask, kProofField));
   if (wait) return *std::move(wait);
-  MIST_TRY(const std::vector<SecretString> codes,
-           known->add(name, ask.cookie(), field(ask.form, kCredentialField), field(ask.form, "name")));
+  MIST_TRY(const std::vector<SecretString> codes, known->add(name, passkey));
   MIST_TRY_VOID(world_.actions.audit(ask.actor(), "add passkey", name));
   if (!codes.empty()) return recovery_codes_answer(ask, codes);
   MIST_TRY(const SecretString cookie, sign_in_.begin(name, ask.from()));

@@ -53,6 +53,14 @@ class PasskeyStore {
 
   virtual ~PasskeyStore() = default;
 
+  // The conflicts of add.
+
+  static Error known_already() { return error(ErrorKind::Conflict, "this passkey is registered already"); }
+  static Error too_many() {
+    return error(ErrorKind::Conflict, "an account has at most {} passkeys", kMostPasskeys)
+        .with_hint("remove one first");
+  }
+
   /// The bytes that mean the account to authenticators: random, and always the same. NotFound.
   virtual Result<std::string> handle(const std::string& account) = 0;
   /// Ends the account's sessions. The recovery codes are these from now on, unless the list is empty.

@@ -106,10 +106,12 @@ Result<encoding::Value> Passkeys::ask_to_confirm(const std::string& account, con
                                    webauthn::Verification::Preferred, PasskeyStore::kChallengeTime);
 }
 
-Result<std::vector<SecretString>> Passkeys::add(const std::string& account, const SecretString& cookie,
-                                                std::string_view answer, std::string_view name) {
+Result<NewPasskey> Passkeys::registered(const std::string& account, const SecretString& cookie,
+                                        std::string_view answer, std::string_view name) {
   MIST_TRY(const RelyingParty here, party());
   MIST_TRY(std::string label, checked_passkey_name(name));
+  MIST_TRY(const std::vector<Passkey> others, world_.passkeys.passkeys(account));
+  if (others.size() >= PasskeyStore::kMostPasskeys) return PasskeyStore::too_many();
   MIST_TRY(webauthn::Registration given, webauthn::parse_registration(answer));
   MIST_TRY(std::string challenge, taken_challenge(ChallengeFor::Registration, cookie, given.client_data));
   MIST_TRY(const webauthn::NewCredential made,
@@ -118,19 +120,23 @@ Result<std::vector<SecretString>> Passkeys::add(const std::string& account, cons
                                          .origin = here.origin,
                                          .challenge = std::move(challenge),
                                          .verification = webauthn::Verification::Preferred}));
+  MIST_TRY(const std::optional<PasskeyOwner> owner, world_.passkeys.find(made.id));
+  if (owner) return PasskeyStore::known_already();
+  return NewPasskey{.credential = made.id,
+                    .key = made.key.pem(),
+                    .name = std::move(label),
+                    .transports = std::move(given.transports),
+                    .counter = made.counter,
+                    .backup_eligible = made.backup_eligible};
+}
+
+Result<std::vector<SecretString>> Passkeys::add(const std::string& account, const NewPasskey& passkey) {
   MIST_TRY(const std::optional<AccountDetails> details, world_.accounts.find(account));
   std::vector<SecretString> codes;
   if (details && !details->awaits_more()) codes = new_recovery_codes(world_.random);
   std::vector<std::string> digests;
   for (const SecretString& each : codes) digests.push_back(recovery_digest(each.reveal()));
-  MIST_TRY_VOID(world_.passkeys.add(account,
-                                    {.credential = made.id,
-                                     .key = made.key.pem(),
-                                     .name = std::move(label),
-                                     .transports = std::move(given.transports),
-                                     .counter = made.counter,
-                                     .backup_eligible = made.backup_eligible},
-                                    digests));
+  MIST_TRY_VOID(world_.passkeys.add(account, passkey, digests));
   return codes;
 }
 

@@ -48,10 +48,13 @@ class Passkeys {
 
   // Its answer. Errors: Invalid: it can't be read. Forbidden: it proves nothing.
 
+  /// The passkey that the account may add, so that everything that can be refused is refused before a code is
+  /// used up. Conflict as PasskeyStore::add.
+  Result<NewPasskey> registered(const std::string& account, const SecretString& cookie,
+                                std::string_view answer, std::string_view name);
   /// The new recovery codes, if nothing was asked for after the password before. Ends the account's sessions.
-  /// Conflict as PasskeyStore::add.
-  Result<std::vector<SecretString>> add(const std::string& account, const SecretString& cookie,
-                                        std::string_view answer, std::string_view name);
+  /// Conflict as PasskeyStore::add: it was added meanwhile.
+  Result<std::vector<SecretString>> add(const std::string& account, const NewPasskey& passkey);
   /// The account. The authenticator checked who used it, so nothing else is asked.
   Result<std::string> who(const SecretString& cookie, std::string_view answer);
   Status confirm(const std::string& account, const SecretString& cookie, std::string_view answer);

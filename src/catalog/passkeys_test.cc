@@ -237,7 +237,8 @@ TEST_P(PasskeysTest, AnAccountHasSeveralWithNamesAndRemovesThem) {
   EXPECT_EQ(add(bob, same).status, 409) << "another account neither";
 
   const WebAnswer page = ann.get("/account");
-  EXPECT_THAT(page.body, AllOf(HasSubstr("blue &lt;key&gt;"), HasSubstr("Remove a passkey")));
+  EXPECT_THAT(page.body, AllOf(HasSubstr("blue &lt;key&gt;"), HasSubstr("Remove a passkey"),
+                               Not(HasSubstr("recovery code is left"))));
   const auto kept = *passkeys_->passkeys("ann");
   ASSERT_EQ(kept.size(), 2U);
   EXPECT_EQ(kept[0].facts.transports, (std::vector<std::string>{"internal", "hybrid"}));
@@ -285,6 +286,32 @@ TEST_P(PasskeysTest, ASecondOneNeedsTheFirstOrACode) {
   EXPECT_EQ(passkeys_->passkeys("ann")->size(), 1U);
   EXPECT_EQ(place(add(ann, second, "mine", kPassword, {{"code", codes.front()}})), "/account#passkeys");
   EXPECT_EQ(place(add(ann, third, "key", kPassword, proof(ann, second))), "/account#passkeys");
+}
+
+TEST_P(PasskeysTest, ARefusedPasskeyUsesUpNoCode) {
+  SoftwareAuthenticator first(KeyType::Es256, 7);
+  SoftwareAuthenticator second(KeyType::Es256, 8);
+  Visit ann = signed_in("ann");
+  const auto codes = recovery_codes(add(ann, first));
+  ASSERT_EQ(codes.size(), 10U);
+  const FormFields code{{"code", codes.front()}};
+  EXPECT_EQ(add(ann, second, "", kPassword, code).status, 400);
+  EXPECT_EQ(add(ann, first, "mine", kPassword, code).status, 409) << "the same one again";
+  ann.get("/account");
+  const std::string late = second.create(question(ann, "/account/passkeys/ask"));
+  clock_.advance(PasskeyStore::kChallengeTime + 1s);
+  EXPECT_EQ(ann.post("/account/passkeys", {{"name", "mine"},
+                                           {"password", kPassword},
+                                           {"credential", late},
+                                           {"code", codes.front()}})
+                .status,
+            403);
+  for (int i = 1; i < PasskeyStore::kMostPasskeys; ++i)
+    ASSERT_TRUE(passkeys_->add("ann", {.credential = "c" + std::to_string(i), .key = "PEM"}, {}).ok());
+  Visit again = visit();
+  ASSERT_EQ(sign_in(again, first).status, 303) << "the sessions ended";
+  EXPECT_EQ(add(again, second, "mine", kPassword, code).status, 409) << "too many";
+  EXPECT_EQ((*accounts_->find("ann"))->recovery_codes, 10);
 }
 
 // The session alone would take the account over.
@@ -387,6 +414,7 @@ TEST_P(PasskeysTest, WithAnAuthenticatorBothDoAndTheCodesStay) {
   EXPECT_EQ(add(ann, authenticator).status, 403);
   EXPECT_EQ(place(add(ann, authenticator, "laptop", kPassword, {{"code", code()}})), "/account#passkeys");
   EXPECT_EQ((*accounts_->find("ann"))->recovery_codes, 1);
+  EXPECT_THAT(ann.get("/account").body, HasSubstr("Your last recovery code is left"));
   ASSERT_TRUE(accounts_->end_second_factor("ann").ok());
   EXPECT_EQ((*accounts_->find("ann"))->recovery_codes, 1) << "the passkey needs them";
   EXPECT_EQ(*passkeys_->remove_all("ann"), 1);

@@ -74,16 +74,14 @@ class SqlPasskeyStore final : public PasskeyStore {
       std::int64_t count = 0;
       MIST_TRY_VOID(db.query("SELECT count(*) FROM passkeys WHERE account = ?", {id},
                              [&](const Row& row) { count = row.integer(0); }));
-      if (count >= kMostPasskeys)
-        return error(ErrorKind::Conflict, "an account has at most {} passkeys", kMostPasskeys)
-            .with_hint("remove one first");
+      if (count >= kMostPasskeys) return too_many();
       MIST_TRY(const std::int64_t made,
                db.run("INSERT INTO passkeys (account, credential, public_key, name, transports, counter, "
                       "backup_eligible, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                       {id, encoding::base64url_encode(passkey.credential), passkey.key, passkey.name,
                        join(passkey.transports, " "), static_cast<std::int64_t>(passkey.counter),
                        passkey.backup_eligible ? 1 : 0, now()}));
-      if (made == 0) return error(ErrorKind::Conflict, "this passkey is registered already");
+      if (made == 0) return known_already();
       if (!recovery_digests.empty())
         MIST_TRY_VOID(db.run("DELETE FROM recovery_codes WHERE account = ?", {id}));
       for (const std::string& digest : recovery_digests)
