@@ -159,8 +159,8 @@ AccountSite::Reply AccountSite::add_passkey(const Ask& ask) {
   const std::string& name = ask.account().name;
   MIST_TRY(Passkeys* const known, passkeys());
   // Before the code, which is used up.
-  MIST_TRY(const NewPasskey passkey, known->registered(name, ask.cookie(), field(ask.form, kCredentialField),
-                                                       field(ask.form, "name")));
+  MIST_TRY(const NewPasskey passkey,
+           known->registered(name, ask.cookie(), field(ask.form, kCredentialField), field(ask.form, "name")));
   MIST_TRY(std::optional<WebAnswer> wait, prove_owner(ask, kProofField));
   if (wait) return *std::move(wait);
   MIST_TRY(const std::vector<SecretString> codes, known->add(name, passkey));

@@ -300,12 +300,11 @@ TEST_P(PasskeysTest, ARefusedPasskeyUsesUpNoCode) {
   ann.get("/account");
   const std::string late = second.create(question(ann, "/account/passkeys/ask"));
   clock_.advance(PasskeyStore::kChallengeTime + 1s);
-  EXPECT_EQ(ann.post("/account/passkeys", {{"name", "mine"},
-                                           {"password", kPassword},
-                                           {"credential", late},
-                                           {"code", codes.front()}})
-                .status,
-            403);
+  EXPECT_EQ(
+      ann.post("/account/passkeys",
+               {{"name", "mine"}, {"password", kPassword}, {"credential", late}, {"code", codes.front()}})
+          .status,
+      403);
   for (int i = 1; i < PasskeyStore::kMostPasskeys; ++i)
     ASSERT_TRUE(passkeys_->add("ann", {.credential = "c" + std::to_string(i), .key = "PEM"}, {}).ok());
   Visit again = visit();

@@ -558,9 +558,10 @@ class SqlAccountStore final : public AccountStore {
                  "(SELECT 1 FROM jobs e WHERE e.version = v.id AND e.open = 0)",
                  {account}, [&](const Row& row) { waiting.push_back({row.integer(0), row.integer(1)}); }));
     for (const Waiting& each : waiting) {
-      MIST_TRY_VOID(db.run("UPDATE jobs SET open = 0, holder = NULL, until = NULL, attempt = attempt + 1 "
-                           "WHERE id = ?",
-                           {each.job}));
+      MIST_TRY_VOID(
+          db.run("UPDATE jobs SET open = 0, holder = NULL, until = NULL, attempt = attempt + 1 "
+                 "WHERE id = ?",
+                 {each.job}));
       MIST_TRY_VOID(
           db.run("INSERT INTO steps SELECT id, attempt, 1, 'worker', ?2, 'its account was deleted before it "
                  "was tested', '', ?3, 0 FROM jobs WHERE id = ?1",

@@ -27,8 +27,9 @@ Result<std::optional<Job>> SqlStore::lease(const std::string& holder, Duration t
                  "FROM jobs j JOIN versions v ON v.id = j.version "
                  "JOIN projects p ON p.id = v.project JOIN accounts a ON a.id = p.account "
                  "WHERE j.open = 1 AND (j.until IS NULL OR j.until <= ?1) AND v.hidden IS NULL AND "
-                 "p.hidden IS NULL AND (a.disabled = 0 OR EXISTS (SELECT 1 FROM jobs e WHERE e.version = v.id "
-                 "AND e.open = 0)) AND p.id NOT IN (SELECT tv.project FROM jobs t JOIN versions tv "
+                 "p.hidden IS NULL AND (a.disabled = 0 OR EXISTS (SELECT 1 FROM jobs e "
+                 "WHERE e.version = v.id AND e.open = 0)) AND "
+                 "p.id NOT IN (SELECT tv.project FROM jobs t JOIN versions tv "
                  "ON tv.id = t.version WHERE t.open = 1 AND t.holder IS NOT NULL AND t.until > ?1) "
                  "ORDER BY a.served, j.id LIMIT 1",
                  {now()}, [&](const Row& row) {

@@ -291,7 +291,8 @@ Result<std::vector<Host>> Database::addresses_of(const Host& host) const {
 }
 
 // One address after the other: each has its part of the time that is left, so that a silent one leaves some.
-// Names are looked up when it is their turn. The resolver has its own limits, and what it takes isn't counted.
+// Names are looked up when it is their turn. The resolver has its own limits, and what it takes isn't
+// counted.
 Status Database::connect() {
   std::vector<Host> hosts = hosts_.all;
   put_in_order(hosts);

@@ -31,13 +31,14 @@ struct Libpq;
 using Resolve = std::function<Result<std::vector<std::string>>(const std::string& name)>;
 
 struct OpenOptions {
-  /// How long until a server lets us in; of several servers or addresses, all of them. Not counted: `resolve`.
+  /// How long until a server lets us in; of several servers or addresses, all of them. Not counted:
+  /// `resolve`.
   std::chrono::milliseconds connecting{5'000};
-  std::chrono::milliseconds patience{5'000};  ///< how long a transaction waits for the others
+  std::chrono::milliseconds patience{5'000};    ///< how long a transaction waits for the others
   std::chrono::milliseconds statement{60'000};  ///< the longest that a statement may take
   std::chrono::milliseconds grace{5'000};  ///< after that the server must have said so; else it is given up
-  Resolve resolve = {};                    ///< empty: left to libpq, which takes the first address that is silent
-  Random* random = nullptr;                ///< for load_balance_hosts=random; nullptr: the system's
+  Resolve resolve = {};      ///< empty: left to libpq, which takes the first address that is silent
+  Random* random = nullptr;  ///< for load_balance_hosts=random; nullptr: the system's
 };
 
 class Database final : public sql::Database {

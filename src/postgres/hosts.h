@@ -1,6 +1,6 @@
 #pragma once
-// The servers that a URL names, and their addresses, one by one: libpq's own way from one to the next knows no
-// time for each. Any thread.
+// The servers that a URL names, and their addresses, one by one: libpq's own way from one to the next knows
+// no time for each. Any thread.
 
 #include <string>
 #include <vector>

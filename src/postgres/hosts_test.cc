@@ -6,6 +6,9 @@
 #include <array>
 #include <random>
 #include <set>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "postgres/libpq.h"
 

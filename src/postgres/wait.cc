@@ -18,9 +18,8 @@ constexpr std::chrono::milliseconds kSlice = 200ms;
 
 // Whether the socket is ready, or broken.
 bool poll_once(int descriptor, bool sending, std::chrono::milliseconds time) {
-  ::pollfd socket{.fd = descriptor,
-                  .events = static_cast<short>(sending ? POLLIN | POLLOUT : POLLIN),
-                  .revents = 0};
+  ::pollfd socket{
+      .fd = descriptor, .events = static_cast<short>(sending ? POLLIN | POLLOUT : POLLIN), .revents = 0};
   return descriptor < 0 || ::poll(&socket, 1, static_cast<int>(time.count())) != 0;
 }
 

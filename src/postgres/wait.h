@@ -1,6 +1,6 @@
 #pragma once
-// Waiting for a server's answer with a limit: libpq's own calls that wait do it without end, also for a server
-// that was stopped or cut off. Thread of the connection.
+// Waiting for a server's answer with a limit: libpq's own calls that wait do it without end, also for a
+// server that was stopped or cut off. Thread of the connection.
 
 #include <chrono>
 
