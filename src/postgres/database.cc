@@ -280,7 +280,8 @@ Result<std::vector<Host>> Database::addresses_of(const Host& host) const {
   const auto found = options_.resolve(host.name);
   if (!found.ok())
     return error(ErrorKind::Retryable, "cannot connect to the database {}", url_.shown())
-        .with_because(fmt::format("{}: {}", found.error().message, found.error().because))
+        .with_because(fmt::format("{}{}{}", found.error().message, found.error().because.empty() ? "" : ": ",
+                                  found.error().because))
         .with_hint(found.error().hint);
   MIST_CHECK(!found->empty(), "a name without addresses is an error");
   std::vector<Host> addresses;
