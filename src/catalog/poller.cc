@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <thread>
 
 #include "base/text.h"
@@ -54,6 +55,27 @@ Error moved(const std::string& tag, const std::string& package, const std::strin
   return error(ErrorKind::Conflict, "the tag {} was moved, and {} {} stays as it was published", tag, package,
                version)
       .with_hint("a version never changes: push the change with another tag");
+}
+
+Error no_room(const std::string& package, const std::string& tag, std::int64_t most) {
+  return error(ErrorKind::Conflict, "the new tag {} and older ones aren't taken: {} may have {} versions",
+               tag, package, most)
+      .with_hint(std::string(kHintOfAFullProject));
+}
+
+using TaggedVersions = std::span<const std::pair<encoding::SemVer, RemoteTag>>;
+
+// How many of them, the oldest, are left out so that a package has no more than `most` versions.
+std::size_t count_without_room(TaggedVersions versions, const std::map<std::string, std::string>& known,
+                               std::int64_t most) {
+  std::set<std::string> taken;  // a version may have two tags
+  for (; !versions.empty(); versions = versions.first(versions.size() - 1)) {
+    const std::string number = versions.back().first.to_string();
+    if (known.contains(number) || taken.contains(number)) continue;
+    if (std::ssize(known) + std::ssize(taken) >= most) break;
+    taken.insert(number);
+  }
+  return versions.size();
 }
 
 // The module of the project's directory, or else the directory; or the file that the project names.
@@ -207,14 +229,17 @@ Status Poller::take_tags(const Project& project, const Context& context) {
   return take_new(project, url, versions, bounded);
 }
 
-// Goes on after a version that can't be taken; gives the first problem.
-Status Poller::take_new(const Project& project, const registry::GitUrl& url,
-                        const std::vector<std::pair<encoding::SemVer, RemoteTag>>& versions,
+// Goes on after a version that can't be taken; gives the first problem. Of more than there is room for,
+// nothing is fetched: its bytes would stay though no version has them.
+Status Poller::take_new(const Project& project, const registry::GitUrl& url, TaggedVersions versions,
                         const Context& context) {
   MIST_TRY(auto known, world_.store.commits(project.name));
   Status problem;
+  const std::size_t left_out = count_without_room(versions, known, world_.most_versions);
+  if (left_out > 0) problem = no_room(project.name, versions[left_out - 1].second.name, world_.most_versions);
   std::size_t fetched = 0;
-  for (const auto& [version, tag] : versions) {
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    const auto& [version, tag] = versions[i];
     const std::string number = version.to_string();
     const auto stored = known.find(number);
     if (stored != known.end() && stored->second == tag.commit) continue;
@@ -222,9 +247,8 @@ Status Poller::take_new(const Project& project, const registry::GitUrl& url,
     if (stored != known.end()) {
       done = moved(tag.name, project.name, number);
     } else {
-      // Of a package that may have no more, one is tried: its error says so.
-      const bool is_full = std::ssize(known) >= kVersionsOfAProject;
-      if (fetched++ == (is_full ? 1 : kMostNewTags)) break;
+      if (i < left_out) continue;
+      if (fetched++ == kMostNewTags) break;
       done = take(project, url, tag.name, tag.commit, context);
       if (done.ok()) known.emplace(number, tag.commit);
     }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,6 +67,7 @@ struct PollerWorld {
   Repositories allowed = Repositories::Public;
   Duration interval = std::chrono::minutes(10);  ///< between polls of one repository
   int most_polls = 4;                            ///< at once
+  std::int64_t most_versions = kVersionsOfAProject;
 };
 
 class Poller {
@@ -83,8 +85,7 @@ class Poller {
  private:
   Status take_tags(const Project& project, const Context& context);
   Status take_new(const Project& project, const registry::GitUrl& url,
-                  const std::vector<std::pair<encoding::SemVer, RemoteTag>>& versions,
-                  const Context& context);
+                  std::span<const std::pair<encoding::SemVer, RemoteTag>> versions, const Context& context);
   Status take(const Project& project, const registry::GitUrl& url, const std::string& tag,
               const std::string& commit, const Context& context);
   Result<NewVersion> read(const Project& project, const registry::GitUrl& url, const std::string& tag,

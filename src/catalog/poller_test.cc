@@ -88,6 +88,7 @@ class PollerTest : public ::testing::Test {
     PollerWorld world = world_of(counting_);
     world.resolve = std::move(resolve);
     world.allowed = allowed;
+    world.most_versions = most_versions_;
     Poller poller(std::move(world));
     const auto project = store_->project("etcd");
     EXPECT_TRUE(project.ok() && *project);
@@ -111,6 +112,7 @@ class PollerTest : public ::testing::Test {
   std::unique_ptr<Store> store_;
   FileBlobs blobs_{files_, dir_.path() / "blobs"};
   Upstream upstream_{dir_.path() / "upstream"};
+  std::int64_t most_versions_ = kVersionsOfAProject;
 };
 
 TEST_F(PollerTest, TagsBecomeVersionsOnce) {
@@ -232,6 +234,31 @@ TEST_F(PollerTest, FetchesOnlyWhatMakesAVersion) {
   upstream_.git({"tag", "--force", "v1.0.0"});
   EXPECT_EQ(poll().error().kind, ErrorKind::Conflict);
   EXPECT_EQ(counting_.fetches(), 0) << "what was moved changes nothing";
+}
+
+TEST_F(PollerTest, OfMoreTagsThanAPackageMayHaveTheNewestAreTakenAndNoOthersFetched) {
+  link();
+  const auto publish = [&](const std::string& version) {
+    kube(version);
+    tag("v" + version);
+  };
+  const auto problem = [&] { return (*store_->project("etcd"))->problem; };
+  publish("1.0.0");
+  ASSERT_TRUE(poll().ok());
+  EXPECT_EQ(counting_.fetches(), 1);
+  most_versions_ = 3;
+  for (const char* each : {"0.9.0", "1.1.0", "1.2.0", "1.3.0"}) publish(each);
+  upstream_.git({"tag", "etcd-1.3.0"});
+  EXPECT_EQ(poll().error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(versions(), ElementsAre("1.3.0 queued", "1.2.0 queued", "1.0.0 queued"));
+  EXPECT_EQ(counting_.fetches(), 2) << "it was full then";
+  EXPECT_THAT(problem(),
+              HasSubstr("the new tag v1.1.0 and older ones aren't taken: etcd may have 3 versions"));
+  publish("1.4.0");
+  EXPECT_EQ(poll().error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(counting_.fetches(), 0);
+  EXPECT_EQ(versions().size(), 3U);
+  EXPECT_THAT(problem(), HasSubstr("the new tag v1.4.0"));
 }
 
 // A version number that failed is used up: it must be the package that failed.

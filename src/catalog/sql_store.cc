@@ -261,7 +261,7 @@ Result<Submitted> SqlStore::submit(const NewVersion& wanted) {
     if (count >= kVersionsOfAProject)
       return error(ErrorKind::Conflict, "{} {} isn't taken: a package may have {} versions, and it has them",
                    wanted.package, wanted.version, kVersionsOfAProject)
-          .with_hint("link its repository under another name to publish further versions");
+          .with_hint(std::string(kHintOfAFullProject));
     const bool readable = !wanted.digest.empty();
     const auto state = readable ? VersionState::Queued : VersionState::Failed;
     const std::string facts = encoding::to_json(wanted.facts.to_value());

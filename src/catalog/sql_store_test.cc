@@ -525,6 +525,7 @@ TEST_P(StoreTest, APackageHasABoundedNumberOfVersions) {
   const auto one_more = store_->submit(version("etcd", "1.0.1"));
   ASSERT_FALSE(one_more.ok());
   EXPECT_EQ(one_more.error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(one_more.error().hint, kHintOfAFullProject);
   EXPECT_EQ(*store_->submit(version("etcd", "1.0.0")), Submitted::Known) << "it has that one";
 }
 

@@ -97,6 +97,9 @@ struct AuditFilter {
 inline constexpr std::int64_t kProjectsOfAnAccount = 1'000;
 /// That one may have: its page lists them all.
 inline constexpr std::int64_t kVersionsOfAProject = 5'000;
+/// A hint for one that has them. Under another name, the old tags would be versions that failed.
+inline constexpr std::string_view kHintOfAFullProject =
+    "to publish further versions, rename the package, and link a repository that doesn't have the old tags";
 
 /// The polls of a process that haven't ended.
 struct Polls {
