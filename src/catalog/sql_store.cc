@@ -1,5 +1,9 @@
 #include "catalog/sql_store.h"
 
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
 #include "base/text.h"
 #include "catalog/sql_store_class.h"
 #include "encoding/json.h"
@@ -62,6 +66,20 @@ Version version_in(const Row& row) {
   if (const auto facts = encoding::parse_json(row.text(12)); facts.ok())
     version.facts = PackageFacts::from_value(*facts);
   return version;
+}
+
+// A gap has room for 40 versions of which each comes right after the last, as patches of an old minor version
+// do. SQLite writes all of a row that moves, its large texts too.
+constexpr std::int64_t kBetweenPlaces = std::int64_t{1} << 40;
+
+struct Placed {
+  encoding::SemVer version;
+  std::int64_t id = 0, place = 0;
+};
+
+encoding::SemVer semver_of(const std::string& text) {
+  auto version = encoding::SemVer::parse(text);
+  return version.ok() ? *std::move(version) : encoding::SemVer();
 }
 
 }  // namespace
@@ -265,13 +283,13 @@ Result<Submitted> SqlStore::submit(const NewVersion& wanted) {
     const bool readable = !wanted.digest.empty();
     const auto state = readable ? VersionState::Queued : VersionState::Failed;
     const std::string facts = encoding::to_json(wanted.facts.to_value());
+    MIST_TRY(const std::int64_t place, place_for(db, *project, wanted.version));
     MIST_TRY(const std::int64_t version,
              new_id(db,
                     "INSERT INTO versions (project, version, place, tag, \"commit\", digest, state, "
-                    "created, facts, readme, k3) VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-                    {*project, wanted.version, wanted.tag, wanted.commit, wanted.digest,
+                    "created, facts, readme, k3) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+                    {*project, wanted.version, place, wanted.tag, wanted.commit, wanted.digest,
                      static_cast<int>(state), now(), facts, wanted.readme, wanted.facts.k3}));
-    MIST_TRY_VOID(give_places(db, *project));
     MIST_TRY(const std::int64_t job,
              new_id(db, "INSERT INTO jobs (version, open, attempt, created) VALUES (?, ?, ?, ?) RETURNING id",
                     {version, readable ? 1 : 0, readable ? 0 : 1, now()}));
@@ -334,31 +352,29 @@ Status SqlStore::changing_package(std::string_view sql, sql::Params params, cons
   });
 }
 
-Status SqlStore::give_places(Database& db, std::int64_t project) {
-  struct Placed {
-    encoding::SemVer version;
-    std::int64_t id = 0, place = 0;
-  };
+Result<std::int64_t> SqlStore::place_for(Database& db, std::int64_t project, const std::string& version) {
   std::vector<Placed> order;
   MIST_TRY_VOID(
       db.query("SELECT id, version, place FROM versions WHERE project = ?", {project}, [&](const Row& row) {
-        auto version = encoding::SemVer::parse(row.text(1));
-        order.push_back({.version = version.ok() ? *std::move(version) : encoding::SemVer(),
-                         .id = row.integer(0),
-                         .place = row.integer(2)});
+        order.push_back({.version = semver_of(row.text(1)), .id = row.integer(0), .place = row.integer(2)});
       }));
   std::ranges::sort(order, [](const Placed& a, const Placed& b) {
     return a.version == b.version ? a.id < b.id : a.version < b.version;
   });
-  // SQLite writes all of a row, its large texts too: most have their place already.
+  const auto next = std::ranges::upper_bound(order, semver_of(version), {}, &Placed::version);
+  if (order.empty()) return std::int64_t{0};
+  if (next == order.end()) return order.back().place + kBetweenPlaces;
+  if (next == order.begin()) return next->place - kBetweenPlaces;
+  const std::int64_t before = std::prev(next)->place;
+  if (next->place - before > 1) return std::midpoint(before, next->place);
+  const std::int64_t of_new = (next - order.begin()) * kBetweenPlaces;
   std::int64_t place = 0;
   for (const Placed& each : order) {
-    if (each.place != place) {
-      MIST_TRY_VOID(db.run("UPDATE versions SET place = ? WHERE id = ?", {place, each.id}));
-    }
-    ++place;
+    if (place == of_new) place += kBetweenPlaces;
+    MIST_TRY_VOID(db.run("UPDATE versions SET place = ? WHERE id = ?", {place, each.id}));
+    place += kBetweenPlaces;
   }
-  return {};
+  return of_new;
 }
 
 Status SqlStore::list_again(Database& db, std::int64_t project) const {

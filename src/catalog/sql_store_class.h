@@ -112,7 +112,8 @@ class SqlStore final : public Store {
   // follows of it; `otherwise` if it changed nothing.
   Status changing_package(std::string_view sql, sql::Params params, const Error& otherwise,
                           const std::function<Status(sql::Database&, std::int64_t)>& then = {});
-  static Status give_places(sql::Database& db, std::int64_t project);
+  // Of a new version. Places order the versions of a project, with gaps: others move only where none is left.
+  static Result<std::int64_t> place_for(sql::Database& db, std::int64_t project, const std::string& version);
   // Which version stands for the package in lists, and the words by which it is found: of the newest release
   // that passed and isn't yanked, else of the newest prerelease that did, else of the newest. Nothing where
   // all is hidden.

@@ -73,6 +73,11 @@ class StoreTest : public ::testing::TestWithParam<DatabaseKind> {
     EXPECT_TRUE(found.ok() && *found);
     return (*found)->state;
   }
+  std::vector<std::string> numbers(const std::string& package) {
+    std::vector<std::string> newest_first;
+    for (const VersionBrief& each : *store_->versions(package)) newest_first.push_back(each.version);
+    return newest_first;
+  }
   std::vector<std::string> found(const std::string& query) {
     const auto slice = store_->search(query, {}, {});
     EXPECT_TRUE(slice.ok()) << slice.error().to_line();
@@ -481,9 +486,7 @@ TEST_P(StoreTest, ListsOrderVersionsAsSemVer) {
   author("ann");
   project("etcd");
   for (const char* each : {"1.9.0", "1.10.0", "1.10.0-rc.1"}) publish("etcd", each);
-  std::vector<std::string> order;
-  for (const VersionBrief& each : *store_->versions("etcd")) order.push_back(each.version);
-  EXPECT_THAT(order, ElementsAre("1.10.0", "1.10.0-rc.1", "1.9.0"));
+  EXPECT_THAT(numbers("etcd"), ElementsAre("1.10.0", "1.10.0-rc.1", "1.9.0"));
   EXPECT_EQ(store_->search("", {}, {})->items.at(0).version, "1.10.0");
 }
 
@@ -529,25 +532,41 @@ TEST_P(StoreTest, APackageHasABoundedNumberOfVersions) {
   EXPECT_EQ(*store_->submit(version("etcd", "1.0.0")), Submitted::Known) << "it has that one";
 }
 
-// Each row has the texts of its version, and all of them were written again for each tag.
-TEST_P(SqliteStoreTest, AVersionAtTheEndMovesNoOther) {
+// Each row has the texts of its version: a row that moves is written again with them.
+TEST_P(SqliteStoreTest, ANewVersionMovesNoOther) {
   author("ann");
   project("etcd");
   for (const char* each : {"1.0.0", "1.1.0", "1.2.0"}) submit(version("etcd", each));
-  const auto database = database_.open();
-  ASSERT_TRUE(
-      database
-          ->writing([](sql::Database& db) {
-            return db.script(
-                "CREATE TRIGGER no_move BEFORE UPDATE OF place ON versions WHEN new.place = old.place "
-                "BEGIN SELECT RAISE(ABORT, 'written again'); END;");
-          })
-          .ok());
-  submit(version("etcd", "1.3.0"));
-  submit(version("etcd", "1.0.5"));
-  std::vector<std::string> order;
-  for (const VersionBrief& each : *store_->versions("etcd")) order.push_back(each.version);
-  EXPECT_THAT(order, ElementsAre("1.3.0", "1.2.0", "1.1.0", "1.0.5", "1.0.0"));
+  const Status watched = database_.open()->writing([](sql::Database& db) {
+    return db.script(
+        "CREATE TRIGGER no_move BEFORE UPDATE OF place ON versions BEGIN SELECT RAISE(ABORT, 'moved'); END;");
+  });
+  ASSERT_TRUE(watched.ok()) << watched.error().to_line();
+  for (const char* each : {"0.9.0", "1.3.0", "1.0.5", "0.8.0", "1.0.4"}) submit(version("etcd", each));
+  EXPECT_THAT(numbers("etcd"),
+              ElementsAre("1.3.0", "1.2.0", "1.1.0", "1.0.5", "1.0.4", "1.0.0", "0.9.0", "0.8.0"));
+}
+
+TEST_P(StoreTest, VersionsMoveWhereNoGapIsLeft) {
+  author("ann");
+  project("etcd");
+  std::vector<std::string> newest_first;
+  const auto publish_first = [&](const std::string& number) {
+    submit(version("etcd", number));
+    newest_first.insert(newest_first.begin(), number);
+  };
+  for (const char* each : {"1.0.0", "1.1.0"}) publish_first(each);
+  // As earlier catalogs numbered them.
+  const Status numbered = database_.open()->writing(
+      [](sql::Database& db) { return db.script("UPDATE versions SET place = id"); });
+  ASSERT_TRUE(numbered.ok()) << numbered.error().to_line();
+  submit(version("etcd", "1.0.1"));
+  newest_first.insert(newest_first.end() - 1, "1.0.1");
+  EXPECT_EQ(numbers("etcd"), newest_first);
+  submit(version("etcd", "2.0.0"));
+  for (int i = 1; i <= 100; ++i) publish_first(fmt::format("1.1.{}", i));
+  newest_first.insert(newest_first.begin(), "2.0.0");
+  EXPECT_EQ(numbers("etcd"), newest_first);
 }
 
 TEST_P(StoreTest, OnlyWhatPassedIsInTheIndexAndYankedIsMarked) {

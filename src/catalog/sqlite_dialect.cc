@@ -10,7 +10,7 @@
 namespace mist::catalog {
 namespace {
 
-// Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
+// Times are milliseconds since 1970. `place` orders versions by SemVer (SqlStore::place_for).
 constexpr std::array<std::string_view, 15> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
