@@ -33,8 +33,8 @@ class Markup {
 /// rest is read (controls, bidirectional marks, invalid UTF-8) made visible.
 std::string escape_html(std::string_view text);
 
-/// A value in an attribute or a textarea, which a form sends back: only & < > " ' are escaped, so that it
-/// comes back as it is, joiners of emoji and of Persian words too.
+/// A value in an attribute or a textarea, which a form sends back, or a file to copy: only & < > " ' are
+/// escaped, so that it stays as it is, joiners of emoji and of Persian words too.
 struct FormValue {
   std::string_view text;
 };

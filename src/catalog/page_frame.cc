@@ -198,6 +198,10 @@ Markup code_block(std::string_view text) {
   return markup("<pre tabindex=\"0\"><code>{}</code></pre>\n", text);
 }
 
+Markup file_block(std::string_view text) {
+  return markup("<pre tabindex=\"0\"><code>{}</code></pre>\n", FormValue{text});
+}
+
 Markup wide(std::string_view heading, const Markup& table) {
   return markup("<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-labelledby=\"{}\">{}</div>\n",
                 heading, table);

@@ -300,7 +300,7 @@ Markup values_preview(const Version& version, const std::optional<Project>& proj
   for (const auto& [name, fault] : filled.faults)
     out += markup("<p class=\"failed\"><code>{}</code> {}.</p>\n", name, fault);
   out += markup("<h2>values.yaml</h2>\n{}",
-                code_block(filled.count == 0 ? "# the defaults\n" : encoding::to_yaml(filled.values)));
+                file_block(filled.count == 0 ? "# the defaults\n" : encoding::to_yaml(filled.values)));
   if (is_for_kpm(version))
     out +=
         markup("<h2>kpm</h2>\n{}",

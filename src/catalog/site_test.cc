@@ -420,6 +420,17 @@ TEST_P(SiteTest, InputsAreAFormThatMakesAFile) {
               AllOf(HasSubstr("1 mistake"), HasSubstr("must be a whole number")));
 }
 
+// In a plain scalar the escape of a character would be other text.
+TEST_P(SiteTest, ShowsTheFileOfInputsAsItIs) {
+  link("etcd");
+  NewVersion made = version_of("etcd", "1.0.0");
+  made.facts.inputs =
+      *encoding::parse_json(R"({"properties": {"name": {"type": "string"}, "other": {"type": "string"}}})");
+  publish(made);
+  EXPECT_THAT(ask("GET", "/packages/etcd/1.0.0/inputs?name=a%E2%80%8Cb&other=a%3Cb").body,
+              HasSubstr("<code>name: a\u200Cb\nother: a&lt;b\n</code>"));
+}
+
 TEST_P(SiteTest, APackagesPageDrawsItsObjects) {
   link("etcd");
   ASSERT_TRUE(store_->submit(version_of("etcd", "1.0.0")).ok());
