@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 
 #include "encoding/json.h"
 #include "encoding/yaml.h"
@@ -63,24 +65,77 @@ TEST(VersionChanges, LongOnesAreCut) {
   EXPECT_TRUE(found->objects[0].cut);
 }
 
-// Texts without a line in common take the most steps.
-TEST(VersionChanges, ManyObjectsThatChangeAltogetherTakeABoundedTime) {
-  const auto version = [](std::string_view line) {
-    Value list = Value::array();
-    for (int object = 0; object < 200; ++object) {
-      std::string yaml;
-      for (int i = 0; i < 2500; ++i) yaml += fmt::format("{}{}\n", line, i);
-      list.push_back(Value::object({{"object", fmt::format("ConfigMap a{:03}", object)}, {"yaml", yaml}}));
-    }
-    return encoding::to_json(list);
-  };
-  // It took minutes, which the test's own limit of time ends.
-  const auto found = changes_between({}, version("a"), {}, version("b"));
+// Objects by their names, as text_of lists them.
+std::string list_of(const std::map<std::string, std::string>& objects) {
+  Value list = Value::array();
+  for (const auto& [object, yaml] : objects)
+    list.push_back(Value::object({{"object", object}, {"yaml", yaml}}));
+  return encoding::to_json(list);
+}
+
+std::string lines_of(std::string_view mark, int count) {
+  std::string lines;
+  for (int i = 0; i < count; ++i) lines += fmt::format("{}{}\n", mark, i);
+  return lines;
+}
+
+// Every other line is the same in all of them, but neither the first nor the last.
+std::string scattered(std::string_view mark, int count) {
+  std::string lines;
+  for (int i = 0; i < count; ++i) lines += fmt::format("{}{}\nsame{}\n", mark, i, i);
+  return lines + std::string(mark);
+}
+
+std::size_t count_beginning(const std::vector<std::string>& lines, std::string_view beginning) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(lines, [&](const std::string& line) { return line.starts_with(beginning); }));
+}
+
+TEST(VersionChanges, ObjectsThatDifferInVeryMuchAreRemovedAndAdded) {
+  const auto found = changes_between({}, list_of({{"a", scattered("x", 400)}, {"b", scattered("x", 600)}}),
+                                     {}, list_of({{"a", scattered("y", 400)}, {"b", scattered("y", 600)}}));
   ASSERT_TRUE(found.ok());
-  ASSERT_EQ(found->objects.size(), 200U);
-  EXPECT_EQ(found->objects[0].lines.size(), 2000U);
-  EXPECT_THAT(found->objects[199].lines, IsEmpty());
-  EXPECT_TRUE(found->objects[199].cut);
+  EXPECT_EQ(count_beginning(found->objects[0].lines, " "), 400U) << "less than 1,000 edits";
+  const std::vector<std::string>& lines = found->objects[1].lines;
+  EXPECT_EQ(count_beginning(lines, " "), 0U);
+  EXPECT_EQ(lines[1201], "-x");
+  EXPECT_EQ(lines[1202], "+y0");
+}
+
+// Texts without a line in common take the most steps.
+TEST(VersionChanges, ObjectsAfterVeryLargeChangesAreComparedCoarsely) {
+  const std::string middle = lines_of("same", 50);
+  const std::map<std::string, std::string> small_before{{"z", "a\n" + middle + "b"}};
+  const std::map<std::string, std::string> small_after{{"z", "c\n" + middle + "d"}};
+  const auto alone = changes_between({}, list_of(small_before), {}, list_of(small_after));
+  ASSERT_TRUE(alone.ok());
+  EXPECT_EQ(count_beginning(alone->objects[0].lines, "@@"), 2U);
+  std::map<std::string, std::string> before = small_before, after = small_after;
+  for (int i = 0; i < 8; ++i) {
+    before.emplace(fmt::format("a{}", i), lines_of("x", 2500));
+    after.emplace(fmt::format("a{}", i), lines_of("y", 2500));
+  }
+  const auto found = changes_between({}, list_of(before), {}, list_of(after));
+  ASSERT_TRUE(found.ok());
+  const ObjectChange& last = found->objects.back();
+  EXPECT_EQ(last.object, "z");
+  EXPECT_EQ(count_beginning(last.lines, "@@"), 1U);
+  EXPECT_EQ(count_beginning(last.lines, "-"), 52U);
+  EXPECT_EQ(count_beginning(last.lines, "+"), 52U);
+}
+
+TEST(VersionChanges, ManyLongOnesAreCutToo) {
+  std::map<std::string, std::string> before, after;
+  for (int i = 0; i < 11; ++i) {
+    before.emplace(fmt::format("a{:02}", i), lines_of("x", 2500));
+    after.emplace(fmt::format("a{:02}", i), lines_of("y", 2500));
+  }
+  const auto found = changes_between({}, list_of(before), {}, list_of(after));
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->objects.size(), 11U);
+  EXPECT_EQ(found->objects[9].lines.size(), 2000U);
+  EXPECT_THAT(found->objects[10].lines, IsEmpty());
+  EXPECT_TRUE(found->objects[10].cut);
 }
 
 TEST(VersionChanges, DamagedOnesAreAnError) {
