@@ -14,7 +14,7 @@
 namespace mist::catalog {
 namespace {
 
-constexpr std::size_t kMostTags = 10'000;  // of a repository that are looked at
+constexpr std::size_t kMostTags = 10'000;  // of a repository that are looked at: the newest
 constexpr std::size_t kMostNewTags = 100;  // that one poll takes
 constexpr Duration kFetchTime = std::chrono::minutes(3);
 constexpr Duration kPollTime = std::chrono::minutes(5);  // of all that is fetched at once
@@ -220,12 +220,12 @@ Status Poller::take_tags(const Project& project, const Context& context) {
                     .output_limit = std::uint64_t{8} << 20},
                    bounded.with_timeout(kFetchTime)));
   std::vector<RemoteTag> tags = parse_remote_tags(listing);
-  if (tags.size() > kMostTags) tags.resize(kMostTags);
   std::vector<std::pair<encoding::SemVer, RemoteTag>> versions;
   for (RemoteTag& tag : tags)
     if (auto version = version_of_tag(tag.name, project.name))
       versions.emplace_back(*std::move(version), std::move(tag));
   std::ranges::sort(versions, {}, [](const auto& each) { return each.first; });
+  if (versions.size() > kMostTags) versions.erase(versions.begin(), versions.end() - kMostTags);
   return take_new(project, url, versions, bounded);
 }
 
