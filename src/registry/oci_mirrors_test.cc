@@ -15,6 +15,7 @@
 namespace mist::registry {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::MemoryRegistry;
@@ -107,9 +108,8 @@ TEST_F(OciMirrors, TheOnlyMirrorThatFailedOnceIsNotOneThatLacksEverything) {
     const auto manifest = mirrored->manifest(shop, "1.4.0", Context());
     ASSERT_FALSE(manifest.ok());
     EXPECT_EQ(manifest.error().kind, ErrorKind::Retryable) << manifest.error().to_line();
-    EXPECT_THAT(manifest.error().frames,
-                ElementsAre("while reading oci://origin.example/team/shop:1.4.0 from "
-                            "oci://mirror.example/copies, a mirror of origin.example"));
+    EXPECT_THAT(manifest.error().frames, Contains("while reading oci://origin.example/team/shop:1.4.0 from "
+                                                  "oci://mirror.example/copies, a mirror of origin.example"));
   }
   const auto found = mirrored->find_manifest(shop, "1.5.0", Context());
   ASSERT_FALSE(found.ok());

@@ -34,7 +34,7 @@ class FakeFinder final : public PackageFinder {
                                 std::string_view dependencies) {
     package::Source made =
         package::described(package::saying(id + version), id.substr(id.rfind('/') + 1),
-                           fmt::format("{{version: {}, dependencies: {}}}", version, dependencies));
+                           fmt::format("{{version: '{}', dependencies: {}}}", version, dependencies));
     made.version = version;
     made.reference = id + ":" + version;
     return made;

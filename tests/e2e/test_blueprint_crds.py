@@ -750,24 +750,27 @@ def a_rule_that_costs_the_server_too_much_is_refused_before_it(t):
 
     def spec(value, more):
         return f"""{{ image | String, replicas | m.Int | default = 1,
-                     l | Array {{ k | String, v | {value} | m.Unchanged }} | m.KeyedBy ["k"] {more} }}"""
+                     l | Array {{ k | String, v | {value} }} | m.KeyedBy ["k"] {more} }}"""
 
     # What is allowed and one more: here and at the server, of the list's items and of the text's length.
     for value, most, above, at in (
-            ("String", "| m.MaxItems 31", "| m.MaxItems 32", lambda crd: (values(crd), "maxItems")),
-            ("String | m.MaxLength 17", "", None, lambda crd: (values(crd)["items"]["properties"]["v"], "maxLength"))):
+            ("String | m.Unchanged", "| m.MaxItems 31", "| m.MaxItems 32", lambda crd: (values(crd), "maxItems")),
+            ("String | m.MaxLength 17 | m.Unchanged", "", None, lambda crd: (values(crd)["items"]["properties"]["v"], "maxLength")),
+            # Of the rule that a field within another can't be removed.
+            ("{ w | Number | m.Unchanged | optional } | optional", "| m.MaxItems 1428571", "| m.MaxItems 1428572",
+             lambda crd: (values(crd), "maxItems"))):
         crd = printed_crd(spec(value, most))
         check(server_takes(crd), f"the server takes {value} {most}")
         schema, keyword = at(crd)
         schema[keyword] += 1
         check(not server_takes(crd), f"the server takes no {keyword} of {schema[keyword]}")
-        path = t.file("app/blueprint.ncl", blueprint(group, spec=spec(value, above) if above else spec("String | m.MaxLength 18", "")))
-        t.refused("blueprint", "check", path, says=["the contract of spec.l[].v in version v1: the API server estimates"])
-    crd = printed_crd(spec("Number", ""))
+        path = t.file("app/blueprint.ncl", blueprint(group, spec=spec(value, above) if above else spec("String | m.MaxLength 18 | m.Unchanged", "")))
+        t.refused("blueprint", "check", path, says=["the contract of spec.l[]", " in version v1: the API server estimates"])
+    crd = printed_crd(spec("Number | m.Unchanged", ""))
     check(server_takes(crd), "numbers need no bound")
     # A rule about anything.
     values(crd)["items"]["properties"]["v"].pop("type")
     values(crd)["items"]["properties"]["v"]["x-kubernetes-preserve-unknown-fields"] = True
     check(not server_takes(crd), "the server takes no rule about anything")
-    path = t.file("app/blueprint.ncl", blueprint(group, spec=spec("Dyn", "")))
+    path = t.file("app/blueprint.ncl", blueprint(group, spec=spec("Dyn | m.Unchanged", "")))
     t.refused("blueprint", "check", path, says=["spec.l[].v in version v1: the API server takes no rule"])

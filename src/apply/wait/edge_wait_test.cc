@@ -321,24 +321,24 @@ TEST_F(EdgeWaitTest, AnAbsenceIsJudgedByAListingThatAskedForTheObject) {
         "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}, namespace: default}}, data: {{is: {}}}}}",
         name, is)));
   };
-  put("x", "there");
-  put("y", "there");
+  put("one", "there");
+  put("two", "there");
   AbsenceWaits waits(cluster);
-  waits.begin(0, "x");
+  waits.begin(0, "one");
   until([&] { return waits.detail(0) == "there"; });
-  put("x", "changed");
+  put("one", "changed");
   until([&] { return waits.detail(0) == "changed"; });  // the listing has ended
-  waits.begin(1, "y");
+  waits.begin(1, "two");
   until([&] { return waits.end(1) || waits.detail(1) == "there"; });
-  EXPECT_FALSE(waits.end(1)) << "y is there";
-  cluster.drop({{"", "ConfigMap"}, "default", "y"});
+  EXPECT_FALSE(waits.end(1)) << "it is there";
+  cluster.drop({{"", "ConfigMap"}, "default", "two"});
   until([&] { return waits.end(1).has_value(); });
   EXPECT_EQ(waits.end(1), WaitEnd::How::Met);
   // An object that isn't there when its wait begins is asked for again.
-  waits.begin(2, "z");
+  waits.begin(2, "three");
   until([&] { return waits.end(2).has_value(); });
   EXPECT_EQ(waits.end(2), WaitEnd::How::Met);
-  cluster.drop({{"", "ConfigMap"}, "default", "x"});
+  cluster.drop({{"", "ConfigMap"}, "default", "one"});
   until([&] { return waits.end(0).has_value(); });
   EXPECT_EQ(waits.end(0), WaitEnd::How::Met);
 }
