@@ -1,6 +1,7 @@
 #include "blueprint/rule_cost.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -120,7 +121,8 @@ std::optional<std::uint64_t> cost_of(const Value& rule, const CelType& type) {
 
 std::string as_factor(std::uint64_t cost, std::uint64_t limit) {
   const double factor = static_cast<double>(cost) / static_cast<double>(limit);
-  return factor > 100 ? "more than 100 times" : fmt::format("{:.2f} times", factor);
+  // Rounded up: 1.00 times would be allowed.
+  return factor > 100 ? "more than 100 times" : fmt::format("{:.2f} times", std::ceil(factor * 100) / 100);
 }
 
 class RuleLook {

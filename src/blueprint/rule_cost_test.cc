@@ -100,7 +100,7 @@ TEST(RuleCost, ManyRulesTogetherCostTooMuch) {
         "{}}}}}}}}}, ",
         i, kUnchangedHere);
   EXPECT_THAT(refused(fmt::format("{{type: object, properties: {{{}}}}}", fields)),
-              ElementsAre(HasSubstr(": the API server estimates that its rules together cost 1.07 times")));
+              ElementsAre(HasSubstr(": the API server estimates that its rules together cost 1.08 times")));
 }
 
 TEST(RuleCost, NoRuleIsAboutAnything) {

@@ -765,7 +765,7 @@ def a_rule_that_costs_the_server_too_much_is_refused_before_it(t):
         schema[keyword] += 1
         check(not server_takes(crd), f"the server takes no {keyword} of {schema[keyword]}")
         path = t.file("app/blueprint.ncl", blueprint(group, spec=spec(value, above) if above else spec("String | m.MaxLength 18 | m.Unchanged", "")))
-        t.refused("blueprint", "check", path, says=["the contract of spec.l[]", " in version v1: the API server estimates"])
+        contains(t.run("blueprint", "check", path, code=1).out, "the contract of spec.l[]", " in version v1: the API server estimates")
     crd = printed_crd(spec("Number | m.Unchanged", ""))
     check(server_takes(crd), "numbers need no bound")
     # A rule about anything.
@@ -773,4 +773,4 @@ def a_rule_that_costs_the_server_too_much_is_refused_before_it(t):
     values(crd)["items"]["properties"]["v"]["x-kubernetes-preserve-unknown-fields"] = True
     check(not server_takes(crd), "the server takes no rule about anything")
     path = t.file("app/blueprint.ncl", blueprint(group, spec=spec("Dyn | m.Unchanged", "")))
-    t.refused("blueprint", "check", path, says=["spec.l[].v in version v1: the API server takes no rule"])
+    contains(t.run("blueprint", "check", path, code=1).out, "spec.l[].v in version v1: the API server takes no rule")
