@@ -347,11 +347,14 @@ Result<std::string> Containers::owning_kept_data(const Environment& environment,
   std::set<std::string> namespaces = contents.namespaces;
   namespaces.insert(namespaces_.begin(), namespaces_.end());
   namespaces.insert(kEverywhere);
+  // Objects that couldn't be listed may be in any namespace.
+  const std::set<std::string> of_unread =
+      contents.unreadable.empty() ? contents.namespaces : std::set<std::string>{kEverywhere};
   for (const std::string& ns : namespaces) {
     MIST_TRY(const ContainerView* view, data_of(environment, ns, data, context));
     if (const std::string kept = view->kept_below(definition.defined(), going); !kept.empty())
       return would_go({kept}) + " and has its owner there";
-    if (const std::string unread = view->kept_by_unread_owners(going, contents.namespaces); !unread.empty())
+    if (const std::string unread = view->kept_by_unread_owners(going, of_unread); !unread.empty())
       return "with it may go " + unread;
   }
   return std::string();

@@ -244,6 +244,25 @@ TEST_F(DefinitionOfOwnersTest, StaysThoughTheyCannotBeRead) {
   expect_to_stay_when_uninstalled();
 }
 
+// Nobody knows then in which namespaces they are, nor whose the owner of the data is.
+TEST_F(DefinitionOfOwnersTest, StaysThoughNeitherTheyNorTheOwnerOfKeptDataCanBeRead) {
+  cluster.register_kind({{"example.com", "v1", "Shard"}, "shards", true, {"get", "list", "patch", "delete"}});
+  put("{apiVersion: v1, kind: Secret, metadata: {name: key, namespace: elsewhere, ownerReferences: "
+      "[{apiVersion: example.com/v1, kind: Shard, name: shard, uid: 0-1}], "
+      "annotations: {mistletoe.dev/keep: 'true'}}}");
+  cluster.drop({{"", "PersistentVolumeClaim"}, "elsewhere", "data"});
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.key.group_kind.kind != "Thing" && call.key.group_kind.kind != "Shard") return std::nullopt;
+    return error(ErrorKind::Retryable, "cannot {}", call.verb).with_because("conversion webhook failed");
+  });
+  const auto report = uninstall_now({.rules = all_flags().allowed.prune});
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(removal(report->plan.removals, "CustomResourceDefinition").reason,
+              AllOf(HasSubstr("with it may go Secret elsewhere/key, which carries the annotation"),
+                    HasSubstr("Shard shard, which can't be read (conversion webhook failed)")));
+  EXPECT_TRUE(cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "things.example.com"));
+}
+
 // Objects that are made again have other uids.
 TEST_F(DefinitionOfOwnersTest, IsNotReplacedForKeptDataOfTheirs) {
   std::string cluster_wide(kDefinition);
