@@ -540,7 +540,9 @@ class Visit {
   Result<bool> is_own(const action::Environment& here, const action::ReleaseState& state) const {
     const release::Anchor& anchor = *state.anchor;
     if (applied_generation(object_) != 0 || attempt_of(object_).failures > 0) return true;
-    if (action::is_kept_by(anchor.head, here)) return true;
+    // Operators of older versions recorded no uid.
+    const bool names_it = anchor.head.kept_by == here.keeper && anchor.head.kept_by_uid.empty();
+    if (names_it || action::is_kept_by(anchor.head, here)) return true;
     // Of a damaged record the name may be lost.
     if (anchor.damage.empty() || !anchor.head.kept_by.empty()) return false;
     return error(ErrorKind::Internal,

@@ -163,6 +163,15 @@ TEST_F(KeeperTest, LeavesWhatAnEarlierReleaseOfItsNameLeft) {
   EXPECT_TRUE(has_event("this Release neither deployed it nor took it over"));
 }
 
+TEST_F(KeeperTest, UninstallsWhatAnOlderOperatorRecordedWithoutAUid) {
+  ASSERT_TRUE(uninstall_now().ok());
+  install_as("default/web", "");
+  EXPECT_FALSE(look(deleted("")).failed);
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
+  EXPECT_FALSE(has_finalizer());
+  EXPECT_FALSE(has_event("the release stays"));
+}
+
 TEST_F(KeeperTest, UninstallsWhatItsStatusSaysThatItTookOver) {
   ASSERT_TRUE(uninstall_now().ok());
   install_as("", "");
