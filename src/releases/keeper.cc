@@ -1,6 +1,7 @@
 #include "releases/keeper.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "action/cluster_lookup.h"
@@ -585,12 +586,21 @@ class Visit {
       MIST_TRY_VOID(std::move(whole));
       return Ending::Uninstalled;
     }
-    const bool was_deployed = revision_of(object_) >= 0 || applied_generation(object_) != 0;
-    if (whole.ok() && !was_deployed) return Ending::Uninstalled;
+    if (whole.ok() && !was_tried()) return Ending::Uninstalled;
     events_.warn(fmt::format(
         "the record of release {} went with its namespace, and objects outside of that may be left; {}",
         spec_.release.display(), action::gone_namespace_hint(spec_.release)));
     return Ending::Lost;
+  }
+
+  // Something may have been written, if only by a first install that failed.
+  bool was_tried() const {
+    if (revision_of(object_) >= 0 || applied_generation(object_) != 0) return true;
+    const Value* const ready = apimachinery::condition_of(object_, "Ready");
+    if (ready == nullptr) return false;
+    constexpr std::array kOfTries{reason::kProgressing, reason::kFailed, reason::kRolledBack,
+                                  reason::kUninstallFailed};
+    return std::ranges::find(kOfTries, ready->string_at("reason")) != kOfTries.end();
   }
 
   // An account that is gone, or has lost its rights, can't uninstall anything, and Kubernetes removes what is

@@ -56,6 +56,10 @@ class KeeperTest : public testing::ReleaseWorld {
     object["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
     return object;
   }
+  /// Ready is False for that reason.
+  static Value status_with(std::string_view reason) {
+    return testing::yaml(fmt::format("conditions: [{{type: Ready, status: 'False', reason: {}}}]", reason));
+  }
   Look look(const Value& object) {
     const Keeper keeper({.files = files_,
                          .processes = processes_,
@@ -244,6 +248,33 @@ TEST_F(KeeperTest, SaysWhatMayBeLeftWhereItsRecordWentWithItsNamespace) {
   EXPECT_TRUE(told.has("objects outside of that may be left"));
   EXPECT_TRUE(told.has("mistctl recover web -n default --from-labels"));
   EXPECT_FALSE(told.has("uninstalled"));
+}
+
+// A first install that fails leaves no revision in the status.
+class TriedReleaseTest : public KeeperTest, public ::testing::WithParamInterface<std::string_view> {};
+
+TEST_P(TriedReleaseTest, SaysWhatMayBeLeftWhereItsRecordWentWithItsNamespace) {
+  install_with_class();
+  Value object = deleted("");
+  object.set("status", status_with(GetParam()));
+  begin_to_delete_namespace();
+  EXPECT_FALSE(look(object).failed);
+  EXPECT_FALSE(has_finalizer());
+  EXPECT_TRUE(told.has("objects outside of that may be left"));
+  EXPECT_FALSE(told.has("uninstalled"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Reasons, TriedReleaseTest,
+                         ::testing::Values(reason::kProgressing, reason::kFailed, reason::kRolledBack,
+                                           reason::kUninstallFailed));
+
+TEST_F(KeeperTest, SaysNothingIsLeftOfWhatWasNeverTried) {
+  ASSERT_TRUE(uninstall_now().ok());
+  Value object = deleted("");
+  object.set("status", status_with(reason::kPackage));
+  begin_to_delete_namespace();
+  EXPECT_FALSE(look(object).failed);
+  EXPECT_FALSE(told.has("may be left"));
 }
 
 TEST_F(KeeperTest, StaysWithoutItsAnchorAsLongAsItsNamespaceDoes) {
