@@ -247,9 +247,10 @@ Result<ReleaseState> read_release_to_write(const Environment& environment, const
 }
 
 Status refuse_lost_anchor(const Environment& environment, const release::ReleaseId& id,
-                          const Context& context) {
+                          const Context& context, UnlistedRevisions unlisted) {
   release::Store store(environment.client);
   const auto kept = store.list_revisions(id, context);
+  if (!kept.ok() && unlisted == UnlistedRevisions::Refused) return Error(kept.error());
   if (!kept.ok() || kept->empty()) return {};
   return error(ErrorKind::NotFound, "the record of release {} has lost its Secret {}", id.display(),
                apply::anchor_name(id))

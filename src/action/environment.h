@@ -106,10 +106,13 @@ Result<ReleaseState> read_release_to_write(const Environment& environment, const
                                            std::string_view operation, const Context& context,
                                            LostRevision lost = LostRevision::Refused);
 
+/// Revisions that can't be listed count as none, or fail with the error of the LIST.
+enum class UnlistedRevisions : std::uint8_t { None, Refused };
+
 /// NotFound, naming the way out: revisions of the release are kept, and the anchor that points to them is
-/// gone. For callers that found no anchor: one LIST. A caller that may not list them isn't told.
+/// gone. For callers that found no anchor: one LIST.
 Status refuse_lost_anchor(const Environment& environment, const release::ReleaseId& id,
-                          const Context& context);
+                          const Context& context, UnlistedRevisions unlisted = UnlistedRevisions::None);
 
 /// The hint where a release isn't found: look elsewhere, or for objects without a record.
 std::string missing_hint(const release::ReleaseId& id);

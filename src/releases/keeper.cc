@@ -568,9 +568,10 @@ class Visit {
     MIST_TRY(const bool owned, is_own(here, state));
     if (!owned) return Ending::Kept;
     // Nothing can be made any more in a namespace that goes, so hooks would fail for ever.
+    MIST_TRY(const bool going, goes(spec_.release.ns));
     const action::UninstallOptions options{.rules = spec_.prune,
                                            .wait = spec_.wait,
-                                           .no_hooks = goes(spec_.release.ns),
+                                           .no_hooks = going,
                                            .timeout = spec_.timeout,
                                            .plan_again = true};
     MIST_TRY(action::UninstallPlan plan, action::plan_uninstall(here, spec_.release, options, context_));
@@ -581,12 +582,17 @@ class Visit {
   // Nothing was ever deployed, or the release is uninstalled already. While a look fails, however, Kubernetes
   // deletes what is in a namespace that goes, records too, and then nothing tells what else the release has.
   Result<Ending> end_without_record(const action::Environment& here) {
-    Status whole = action::refuse_lost_anchor(here, spec_.release, context_);
-    if (!goes(spec_.release.ns)) {
+    Status whole = action::refuse_lost_anchor(here, spec_.release, context_,
+                                              action::UnlistedRevisions::Refused);
+    // An account may install without the right to list Secrets, and it needs that right to uninstall.
+    const bool blind = !whole.ok() && kube::is_without_right(whole.error());
+    if (!was_tried() && (whole.ok() || blind)) return Ending::Uninstalled;
+    MIST_TRY(const bool going, goes(spec_.release.ns));
+    const bool unknown = !whole.ok() && !blind && whole.error().kind != ErrorKind::NotFound;
+    if (!going || unknown) {
       MIST_TRY_VOID(std::move(whole));
       return Ending::Uninstalled;
     }
-    if (whole.ok() && !was_tried()) return Ending::Uninstalled;
     events_.warn(fmt::format(
         "the record of release {} went with its namespace, and objects outside of that may be left; {}",
         spec_.release.display(), action::gone_namespace_hint(spec_.release)));
@@ -609,14 +615,17 @@ class Visit {
   bool goes_with_its_namespace(const Error& failure) const {
     const bool has_no_account = client_ == nullptr && failure.kind == ErrorKind::Forbidden;
     return (has_no_account || kube::is_without_right(failure)) && spec_.release.ns == key_.first &&
-           goes(key_.first);
+           goes(key_.first).value_or(false);
   }
 
-  // Or is gone.
-  bool goes(const std::string& name) const {
+  // Or is gone. An operator that may not read it, as one for its own namespace alone, takes it to stay.
+  Result<bool> goes(const std::string& name) const {
     const kube::ObjectRef ref{{{"", "v1", "Namespace"}, "namespaces", false, {}}, {}, name};
     const auto ns = world_.client.get(ref, context_);
-    return ns.ok() ? apimachinery::is_terminating(*ns) : kube::is_absent(ns.error());
+    if (ns.ok()) return apimachinery::is_terminating(*ns);
+    if (kube::is_absent(ns.error())) return true;
+    if (kube::is_without_right(ns.error())) return false;
+    return Error(ns.error()).with_frame(fmt::format("while looking whether namespace {} stays", name));
   }
 
   const World& world_;

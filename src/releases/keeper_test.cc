@@ -85,11 +85,18 @@ class KeeperTest : public testing::ReleaseWorld {
     EXPECT_TRUE(look.ok()) << look.error().to_line();
     return look.ok() ? *look : Look();
   }
-  /// From now on no Secret can be read.
-  void refuse(const std::string& words) {
-    cluster.set_before([words](const testing::FakeCall& call) -> std::optional<Error> {
-      if (call.key.group_kind.kind != "Secret") return std::nullopt;
+  /// From now on no Secret can be read; or not by this verb.
+  void refuse(const std::string& words, std::string_view verb = {}) {
+    cluster.set_before([=](const testing::FakeCall& call) -> std::optional<Error> {
+      if (call.key.group_kind.kind != "Secret" || (!verb.empty() && call.verb != verb)) return std::nullopt;
       return testing::api_refusal(ErrorKind::Forbidden, "it is forbidden", words);
+    });
+  }
+  /// From now on the server has no answer to that.
+  void fail(std::string_view verb, std::string_view kind) {
+    cluster.set_before([=](const testing::FakeCall& call) -> std::optional<Error> {
+      if (call.verb != verb || call.key.group_kind.kind != kind) return std::nullopt;
+      return error(ErrorKind::Retryable, "cannot {} {}", verb, kind).with_because("etcd has no leader");
     });
   }
   void begin_to_delete_namespace() {
@@ -290,6 +297,51 @@ TEST_F(KeeperTest, StaysWithoutItsAnchorAsLongAsItsNamespaceDoes) {
   EXPECT_FALSE(look(object).failed);
   EXPECT_FALSE(has_finalizer());
   EXPECT_TRUE(told.has("objects outside of that may be left"));
+}
+
+// It may be gone by itself at the next look, and then nothing tells any more what there was.
+TEST_F(KeeperTest, LooksAgainWhereNobodySaysWhatIsLeftOfItsRecord) {
+  install_with_class();
+  Value object = deleted("");
+  object["status"].set("revision", 0);
+  hold("mistletoe.web.v0");
+  cluster.drop({{"", "Secret"}, "default", "mistletoe.web"});
+  fail("list", "Secret");
+  EXPECT_TRUE(look(object).failed);
+  EXPECT_TRUE(told.has("etcd has no leader"));
+  begin_to_delete_namespace();
+  EXPECT_TRUE(look(object).failed);
+  fail("get", "Namespace");
+  EXPECT_TRUE(look(object).failed);
+  EXPECT_TRUE(told.has("while looking whether namespace default stays"));
+  EXPECT_TRUE(has_finalizer());
+  cluster.set_before(nullptr);
+  EXPECT_FALSE(look(object).failed);
+  EXPECT_TRUE(told.has("objects outside of that may be left"));
+}
+
+// With `get` alone an account installs, but it can't uninstall.
+TEST_F(KeeperTest, StaysWithoutTheRightToListRevisionsIfSomethingWasTried) {
+  ASSERT_TRUE(uninstall_now().ok());
+  Value object = deleted("");
+  object["status"].set("revision", 0);
+  refuse("secrets is forbidden: User \"web\" cannot list resource \"secrets\"", "list");
+  EXPECT_TRUE(look(object).failed);
+  EXPECT_TRUE(has_finalizer());
+  EXPECT_FALSE(look(deleted("")).failed) << "nothing was ever tried";
+  EXPECT_FALSE(has_finalizer());
+}
+
+TEST_F(KeeperTest, UninstallsThoughTheOperatorMayNotReadNamespaces) {
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.key.group_kind.kind != "Namespace") return std::nullopt;
+    return testing::api_refusal(ErrorKind::Forbidden, "it is forbidden",
+                                "namespaces \"default\" is forbidden: User \"operator\" cannot get resource "
+                                "\"namespaces\"");
+  });
+  EXPECT_FALSE(look(deleted("")).failed);
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
+  EXPECT_FALSE(has_finalizer());
 }
 
 // Somebody has uninstalled it by hand, or it never was deployed.
