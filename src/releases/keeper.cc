@@ -537,10 +537,10 @@ class Visit {
 
   // A Release may fail before its first write, as for a wrong package. A release that was there before it, as
   // one that somebody made by hand, is not its own then: the record names the Release that deployed it or
-  // took it over last, and the status shows whether this one did: what is applied, or that an upgrade failed.
+  // took it over last, and the status shows whether this one ever did.
   Result<bool> is_own(const action::Environment& here, const action::ReleaseState& state) const {
     const release::Anchor& anchor = *state.anchor;
-    if (applied_generation(object_) != 0 || attempt_of(object_).failures > 0) return true;
+    if (is_owned(object_)) return true;
     // Operators of older versions recorded no uid.
     const bool names_it = anchor.head.kept_by == here.keeper && anchor.head.kept_by_uid.empty();
     if (names_it || action::is_kept_by(anchor.head, here)) return true;
@@ -582,8 +582,8 @@ class Visit {
   // Nothing was ever deployed, or the release is uninstalled already. While a look fails, however, Kubernetes
   // deletes what is in a namespace that goes, records too, and then nothing tells what else the release has.
   Result<Ending> end_without_record(const action::Environment& here) {
-    Status whole = action::refuse_lost_anchor(here, spec_.release, context_,
-                                              action::UnlistedRevisions::Refused);
+    Status whole =
+        action::refuse_lost_anchor(here, spec_.release, context_, action::UnlistedRevisions::Refused);
     // An account may install without the right to list Secrets, and it needs that right to uninstall.
     const bool blind = !whole.ok() && kube::is_without_right(whole.error());
     if (!was_tried() && (whole.ok() || blind)) return Ending::Uninstalled;
@@ -601,7 +601,7 @@ class Visit {
 
   // Something may have been written, if only by a first install that failed.
   bool was_tried() const {
-    if (revision_of(object_) >= 0 || applied_generation(object_) != 0) return true;
+    if (revision_of(object_) >= 0 || is_owned(object_)) return true;
     const Value* const ready = apimachinery::condition_of(object_, "Ready");
     if (ready == nullptr) return false;
     constexpr std::array kOfTries{reason::kProgressing, reason::kFailed, reason::kRolledBack,

@@ -202,6 +202,16 @@ TEST_F(KeeperTest, UninstallsWhatItFailedToUpgrade) {
   EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
 }
 
+// As after `mistctl recover --from-labels`: the record that it makes names no Release.
+TEST_F(KeeperTest, UninstallsWhatItsStatusRemembersThoughTheRecordDoesNot) {
+  ASSERT_TRUE(uninstall_now().ok());
+  install_as("", "");
+  Value object = deleted("");
+  object["status"].set("owned", true);
+  EXPECT_FALSE(look(object).failed);
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
+}
+
 TEST_F(KeeperTest, StaysWhereADamagedRecordDoesNotTellWhoseItIs) {
   const Value object = deleted("");
   Value anchor = *cluster.find("Secret", "default", "mistletoe.web");

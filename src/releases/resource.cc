@@ -481,6 +481,9 @@ spec:
                   description: Paths of exports that are left out because they depend on a secret.
                   items: {type: string}
                 appliedGeneration: {type: integer, format: int64}
+                owned:
+                  type: boolean
+                  description: It deployed the release, or took it over.
                 handledReconcileAt: {type: string}
                 attempt:
                   type: object

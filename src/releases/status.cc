@@ -69,6 +69,11 @@ std::int64_t applied_generation(const Value& object) {
   return object.int_at({"status", "appliedGeneration"});
 }
 
+bool is_owned(const Value& object) {
+  return applied_generation(object) != 0 || attempt_of(object).failures > 0 ||
+         object.is_true_at({"status", "owned"});
+}
+
 std::int64_t revision_of(const Value& object) {
   return object.at_path({"status", "revision"}) == nullptr ? -1 : object.int_at({"status", "revision"});
 }
@@ -109,6 +114,9 @@ Value status_of(const Value& object, const Report& report, const std::string& no
   const Attempt before = is_asked_again(object) ? Attempt() : attempt_of(object);
   const Attempt attempt = report.attempt.value_or(before);
   if (attempt.failures > 0) status.set("attempt", attempt_value(attempt));
+  // Only where nothing else says it: the CRD may be of an older operator.
+  if (is_owned(object) && status.find("appliedGeneration") == nullptr && status.find("attempt") == nullptr)
+    status.set("owned", true);
   if (const std::string_view asked = asked_at(object); !asked.empty())
     status.set("handledReconcileAt", asked);
   Value::Array conditions;
@@ -132,6 +140,7 @@ Value status_of(const Value& object, const Report& report, const std::string& no
 }
 
 Value status_of_first_crd(Value status) {
+  status.erase("owned");
   if (Value* const attempt = status.find("attempt"))
     for (const std::string_view added : {"reason", "message"}) attempt->erase(added);
   return status;

@@ -65,6 +65,8 @@ Attempt attempt_of(const Value& object);
 /// Somebody changed kReconcileAnnotation since the status was written.
 bool is_asked_again(const Value& object);
 std::int64_t applied_generation(const Value& object);
+/// This Release deployed the release, took it over, or failed to upgrade it, at some time.
+bool is_owned(const Value& object);
 std::int64_t generation_of(const Value& object);
 /// Of which revision it has the exports; -1: of none.
 std::int64_t revision_of(const Value& object);

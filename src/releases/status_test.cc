@@ -98,6 +98,29 @@ TEST(ReleaseStatus, CountsFailuresUntilOneTryGoesWell) {
   EXPECT_EQ(attempt_of(failed), Attempt{});
 }
 
+// An upgrade that was refused leaves what no spec of this Release may have deployed.
+TEST(ReleaseStatus, RemembersThatItHadTheRelease) {
+  const Report refused{.ready = "False",
+                       .reason = reason::kFailed,
+                       .deployed = Deployed{"team/web:1.0.0", "sha256:1", 4, 0},
+                       .attempt = Attempt{"sha256:2", 0}};
+  EXPECT_FALSE(is_owned(with_status(refused)));
+  Value object = with_status(kDone);
+  EXPECT_TRUE(is_owned(object));
+  EXPECT_EQ(object.at_path({"status", "owned"}), nullptr) << "appliedGeneration says it";
+  for (int i = 0; i < 2; ++i) {
+    object.set("status", status_of(object, refused, std::string(kNow)));
+    EXPECT_EQ(applied_generation(object), 0);
+    EXPECT_TRUE(is_owned(object));
+  }
+  object.set("status", status_of(object, kDone, std::string(kNow)));
+  EXPECT_EQ(object.at_path({"status", "owned"}), nullptr);
+  Value failed =
+      with_status({.ready = "False", .reason = reason::kFailed, .attempt = Attempt{"sha256:2", 1}});
+  failed.set("status", status_of(failed, refused, std::string(kNow)));
+  EXPECT_TRUE(is_owned(failed));
+}
+
 // An operator that ends after this status must find that there is something to try.
 TEST(ReleaseStatus, ForgetsWhatWasGivenUpAsSoonAsItSaysThatItWasAskedAgain) {
   Value object =

@@ -58,6 +58,14 @@ TEST_F(ReleaseStatusWrite, CountsFailuresAlsoInTheCrdOfAnOlderOperator) {
   EXPECT_EQ(attempt_of(written->object), (Attempt{"sha256:1", 2}));
 }
 
+TEST_F(ReleaseStatusWrite, LeavesOutThatItHadTheReleaseInTheCrdOfAnOlderOperator) {
+  refuse(1);
+  const auto written = write("{owned: true, conditions: [{type: Ready, status: 'False'}]}");
+  ASSERT_TRUE(written.ok()) << written.error().to_line();
+  EXPECT_TRUE(written->is_crd_older);
+  EXPECT_EQ(there().at_path({"status", "owned"}), nullptr);
+}
+
 TEST_F(ReleaseStatusWrite, WritesAllWhereTheCrdHasAll) {
   const auto written = write(kGivenUp);
   ASSERT_TRUE(written.ok()) << written.error().to_line();
