@@ -291,8 +291,8 @@ Result<std::vector<Host>> Database::addresses_of(const Host& host) const {
   return addresses;
 }
 
-// One address after the other: each has its part of the time that is left, so that a silent one leaves some.
-// Names are looked up when it is their turn. The resolver has its own limits, and what it takes isn't
+// One address after the other: each has half of the time that is left, and the last one all of it. So a silent
+// one leaves some for the next, and the first of many has enough to be far away. Names are looked up when it is their turn. The resolver has its own limits, and what it takes isn't
 // counted.
 Status Database::connect() {
   std::vector<Host> hosts = hosts_.all;
@@ -315,7 +315,7 @@ Status Database::connect() {
       done = addresses.error();
     } else {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now());
-      done = connect_to(host, left / (static_cast<std::int64_t>(waiting.size()) + 1));
+      done = connect_to(host, waiting.empty() ? left : left / 2);
       if (done.ok()) {
         last_ = host;
         return {};

@@ -371,6 +371,22 @@ TEST_F(PostgresTest, AnAddressThatIsSilentLeavesTimeForTheNextOfItsName) {
   EXPECT_THAT(asked, ElementsAre("gone.test", "db.test"));
 }
 
+TEST_F(PostgresTest, TheFirstOfManyAddressesHasHalfOfTheTime) {
+  const SilentServer silent;
+  const OpenOptions options{.connecting = 800ms,
+                            .resolve = [](const std::string&) -> Result<std::vector<std::string>> {
+                              std::vector<std::string> addresses;
+                              for (int i = 1; i <= 8; ++i) addresses.push_back(fmt::format("127.0.0.{}", i));
+                              return addresses;
+                            }};
+  const std::string text = fmt::format("postgresql://catalog@db.test:{}/x", silent.port);
+  const auto database = Database::open(*Url::parse(SecretString(text)), options);
+  ASSERT_FALSE(database.ok());
+  const std::string& because = database.error().because;
+  EXPECT_THAT(because, HasSubstr("db.test (127.0.0.1): nobody answers within 0.4 s; "));
+  EXPECT_THAT(because, HasSubstr("127.0.0.8")) << "the others are tried, too";
+}
+
 TEST_F(PostgresTest, AListOfHostsIsTakenApart) {
   const auto hosts = [](const std::string& text) {
     std::vector<std::string> found;
