@@ -299,8 +299,10 @@ Markup values_preview(const Version& version, const std::optional<Project>& proj
   Markup out;
   for (const auto& [name, fault] : filled.faults)
     out += markup("<p class=\"failed\"><code>{}</code> {}.</p>\n", name, fault);
-  out += markup("<h2>values.yaml</h2>\n{}",
-                file_block(filled.count == 0 ? "# the defaults\n" : encoding::to_yaml(filled.values)));
+  out +=
+      markup("<h2>values.yaml</h2>\n{}",
+             file_block(filled.count == 0 ? "# the defaults\n"
+                                          : encoding::to_yaml(filled.values, {.escape_directions = true})));
   if (is_for_kpm(version))
     out +=
         markup("<h2>kpm</h2>\n{}",

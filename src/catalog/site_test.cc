@@ -431,6 +431,15 @@ TEST_P(SiteTest, ShowsTheFileOfInputsAsItIs) {
               HasSubstr("<code>name: a\u200Cb\nother: a&lt;b\n</code>"));
 }
 
+TEST_P(SiteTest, NoLinkTurnsTheFileOfInputsAround) {
+  link("etcd");
+  NewVersion made = version_of("etcd", "1.0.0");
+  made.facts.inputs = *encoding::parse_json(R"({"properties": {"name": {"type": "string"}}})");
+  publish(made);
+  EXPECT_THAT(ask("GET", "/packages/etcd/1.0.0/inputs?name=a%E2%80%AEb").body,
+              HasSubstr("<code>name: &quot;a\\u202Eb&quot;\n</code>"));
+}
+
 TEST_P(SiteTest, APackagesPageDrawsItsObjects) {
   link("etcd");
   ASSERT_TRUE(store_->submit(version_of("etcd", "1.0.0")).ok());

@@ -36,12 +36,18 @@ Result<Value> parse_first_yaml(std::string_view text, const YamlOptions& options
 /// All documents of a stream; those without content (only comments) are left out.
 Result<std::vector<Value>> parse_yaml_documents(std::string_view text, const YamlOptions& options = {});
 
+struct YamlPrintOptions {
+  /// The marks that change the direction of text (Unicode's Bidi_Control) are written as "\u202E": the value
+  /// stays, and a reader sees that they are there.
+  bool escape_directions = false;
+};
+
 /// Block style, two spaces, members in order, a newline at the end; parse_yaml reads back an equal value.
 /// Bytes that are no UTF-8 are written as U+FFFD, as to_json does. NaN and infinities, which JSON doesn't
 /// have, are written as .nan, .inf and -.inf, which parse_yaml refuses.
-std::string to_yaml(const Value& value);
+std::string to_yaml(const Value& value, const YamlPrintOptions& options = {});
 
 /// As above, with "---" lines between the documents.
-std::string to_yaml_documents(std::span<const Value> documents);
+std::string to_yaml_documents(std::span<const Value> documents, const YamlPrintOptions& options = {});
 
 }  // namespace mist::encoding

@@ -43,10 +43,19 @@ std::size_t width_at(std::string_view text, std::size_t i) {
   return lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 }
 
+/// Unicode's Bidi_Control, in valid UTF-8.
+bool is_direction_mark(std::string_view character) {
+  constexpr std::array<std::string_view, 12> kMarks{"\u061c", "\u200e", "\u200f", "\u202a",
+                                                    "\u202b", "\u202c", "\u202d", "\u202e",
+                                                    "\u2066", "\u2067", "\u2068", "\u2069"};
+  return std::ranges::find(kMarks, character) != kMarks.end();
+}
+
 /// go-yaml's is_printable for valid UTF-8: the emitter escapes everything beyond the basic plane. U+2028 and
 /// U+2029 are escaped too: for YAML 1.1, and so for go-yaml, they break lines, for YAML 1.2 they don't, and
 /// then the indentation behind them is part of the text.
-bool is_printable(std::string_view text, std::size_t i) {
+bool is_printable(std::string_view text, std::size_t i, const YamlPrintOptions& options) {
+  if (options.escape_directions && is_direction_mark(text.substr(i, width_at(text, i)))) return false;
   const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[i + k]); };
   const unsigned char lead = byte(0);
   if (lead < 0x80) return lead == '\n' || (lead >= 0x20 && lead <= 0x7e);
@@ -70,7 +79,7 @@ struct Analysis {
   bool literal_allowed = true;
 };
 
-Analysis analyze(std::string_view text) {
+Analysis analyze(std::string_view text, const YamlPrintOptions& options) {
   if (text.empty()) return {.literal_allowed = false};
   bool indicators = text.starts_with("---") || text.starts_with("...");
   bool special = false, breaks = false;
@@ -87,7 +96,7 @@ Analysis analyze(std::string_view text) {
     } else if ((c == ':' && before_blank) || (c == '#' && after_blank)) {
       indicators = true;
     }
-    if (!is_printable(text, i)) special = true;
+    if (!is_printable(text, i, options)) special = true;
     const bool last = i + width == text.size();
     const bool is_break = break_at(text, i) != 0;
     if (c == ' ') {
@@ -117,7 +126,8 @@ Analysis analyze(std::string_view text) {
 /// Writes block style. `indent` is that of the collection around a node, -1 for none.
 class YamlPrinter {
  public:
-  explicit YamlPrinter(std::string& out) : out_(out), line_(out.size()) {}
+  YamlPrinter(std::string& out, const YamlPrintOptions& options)
+      : out_(out), line_(out.size()), options_(options) {}
 
   void document(const Value& value) {
     node(value, Place::Root, -1);
@@ -173,6 +183,7 @@ class YamlPrinter {
 
   std::string& out_;
   std::size_t line_ = 0;  // the offset of the last line's first character
+  const YamlPrintOptions& options_;
 };
 
 void YamlPrinter::word(std::string_view text, Place place) {
@@ -229,7 +240,7 @@ void YamlPrinter::mapping(const Value::Object& members, Place place, int indent)
       first_child(place, own);
     else
       start_line(own);
-    if (member.key.size() <= kLongestSimpleKey && !analyze(member.key).multiline) {
+    if (member.key.size() <= kLongestSimpleKey && !analyze(member.key, options_).multiline) {
       text(member.key, Place::SimpleKey, own);
       out_ += ':';
       node(member.value, Place::MemberValue, own);
@@ -263,7 +274,7 @@ void YamlPrinter::text(std::string_view text, Place place, int indent) {
     const std::string valid = to_valid_utf8(text);
     return this->text(valid, place, indent);
   }
-  const Analysis analysis = analyze(text);
+  const Analysis analysis = analyze(text, options_);
   const bool is_key = place == Place::SimpleKey;
   const int below = indent < 0 ? kIndent : indent + kIndent;
   space(place);
@@ -360,7 +371,8 @@ void YamlPrinter::double_quoted(std::string_view text, int indent, bool fold) {
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t width = width_at(text, i);
     const std::string_view character = text.substr(i, width);
-    if (!is_printable(text, i) || break_at(text, i) != 0 || character == "\"" || character == "\\") {
+    if (!is_printable(text, i, options_) || break_at(text, i) != 0 || character == "\"" ||
+        character == "\\") {
       const std::size_t before = out_.size();
       escape(character);
       at += out_.size() - before;
@@ -405,13 +417,15 @@ void YamlPrinter::literal(std::string_view text, int indent) {
 
 }  // namespace
 
-std::string to_yaml(const Value& value) { return to_yaml_documents({&value, 1}); }
+std::string to_yaml(const Value& value, const YamlPrintOptions& options) {
+  return to_yaml_documents({&value, 1}, options);
+}
 
-std::string to_yaml_documents(std::span<const Value> documents) {
+std::string to_yaml_documents(std::span<const Value> documents, const YamlPrintOptions& options) {
   std::string out;
   for (const Value& document : documents) {
     if (&document != documents.data()) out += "---\n";
-    YamlPrinter(out).document(document);
+    YamlPrinter(out, options).document(document);
   }
   return out;
 }

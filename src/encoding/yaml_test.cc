@@ -291,6 +291,21 @@ TEST(YamlPrint, EscapesTheLineBreaksOfYaml11Alone) {
   EXPECT_EQ(to_yaml(Value("\u2027\u202a")), "\u2027\u202a\n");
 }
 
+TEST(YamlPrint, EscapesMarksOfDirectionWhereAskedTo) {
+  const YamlPrintOptions options{.escape_directions = true};
+  const std::vector<std::pair<std::string, std::string>> marks{
+      {"\u061c", "061C"}, {"\u200e", "200E"}, {"\u200f", "200F"}, {"\u202a", "202A"},
+      {"\u202e", "202E"}, {"\u2066", "2066"}, {"\u2069", "2069"}};
+  for (const auto& [mark, code] : marks) {
+    const Value value = Value::object({{"k" + mark, "a" + mark + "\nb\n"}});
+    EXPECT_EQ(to_yaml(value, options), fmt::format("\"k\\u{0}\": \"a\\u{0}\\nb\\n\"\n", code));
+    EXPECT_EQ(*parse_yaml(to_yaml(value, options)), value);
+    EXPECT_EQ(to_yaml(Value(mark)), mark + "\n");
+  }
+  for (const char* other : {"\u200c", "\u200d", "\u2029", "\u202f", "\u2065", "\u206a"})
+    EXPECT_EQ(to_yaml(Value(other), options), to_yaml(Value(other))) << other;
+}
+
 TEST(YamlPrint, SeparatesDocuments) {
   const std::vector<Value> documents = {Value::object({{"a", 1}}), Value::array({"x"}), Value("l\n")};
   const std::string text = to_yaml_documents(documents);
