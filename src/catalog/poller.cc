@@ -14,7 +14,6 @@
 namespace mist::catalog {
 namespace {
 
-constexpr std::size_t kMostTags = 10'000;  // of a repository that are looked at: the newest
 constexpr std::size_t kMostNewTags = 100;  // that one poll takes
 constexpr Duration kFetchTime = std::chrono::minutes(3);
 constexpr Duration kPollTime = std::chrono::minutes(5);  // of all that is fetched at once
@@ -225,7 +224,8 @@ Status Poller::take_tags(const Project& project, const Context& context) {
     if (auto version = version_of_tag(tag.name, project.name))
       versions.emplace_back(*std::move(version), std::move(tag));
   std::ranges::sort(versions, {}, [](const auto& each) { return each.first; });
-  if (versions.size() > kMostTags) versions.erase(versions.begin(), versions.end() - kMostTags);
+  if (std::ssize(versions) > world_.most_tags)
+    versions.erase(versions.begin(), versions.end() - world_.most_tags);
   return take_new(project, url, versions, bounded);
 }
 

@@ -6,6 +6,7 @@
 // the others. Blocking; any thread.
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -68,6 +69,7 @@ struct PollerWorld {
   Duration interval = std::chrono::minutes(10);  ///< between polls of one repository
   int most_polls = 4;                            ///< at once
   std::int64_t most_versions = kVersionsOfAProject;
+  std::ptrdiff_t most_tags = 10'000;  ///< of a repository that are looked at: the newest
 };
 
 class Poller {

@@ -89,6 +89,7 @@ class PollerTest : public ::testing::Test {
     world.resolve = std::move(resolve);
     world.allowed = allowed;
     world.most_versions = most_versions_;
+    world.most_tags = most_tags_;
     Poller poller(std::move(world));
     const auto project = store_->project("etcd");
     EXPECT_TRUE(project.ok() && *project);
@@ -113,6 +114,7 @@ class PollerTest : public ::testing::Test {
   FileBlobs blobs_{files_, dir_.path() / "blobs"};
   Upstream upstream_{dir_.path() / "upstream"};
   std::int64_t most_versions_ = kVersionsOfAProject;
+  std::ptrdiff_t most_tags_ = 10;
 };
 
 TEST_F(PollerTest, TagsBecomeVersionsOnce) {
@@ -262,6 +264,17 @@ TEST_F(PollerTest, OfMoreTagsThanAPackageMayHaveTheNewestAreTakenAndNoOthersFetc
 }
 
 // A version number that failed is used up: it must be the package that failed.
+TEST_F(PollerTest, OfVeryManyTagsTheNewestVersionsAreLookedAt) {
+  link();
+  for (const std::string each : {"1.10.0", "1.2.0", "1.9.0"}) {
+    kube(each);
+    tag("v" + each);
+  }
+  most_tags_ = 2;
+  ASSERT_TRUE(poll().ok());
+  EXPECT_THAT(versions(), ElementsAre("1.10.0 queued", "1.9.0 queued"));
+}
+
 TEST_F(PollerTest, ARefusalOnTheWayIsTriedAgain) {
   link();
   kube("1.0.0");

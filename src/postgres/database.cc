@@ -291,9 +291,9 @@ Result<std::vector<Host>> Database::addresses_of(const Host& host) const {
   return addresses;
 }
 
-// One address after the other: each has half of the time that is left, and the last one all of it. So a silent
-// one leaves some for the next, and the first of many has enough to be far away. Names are looked up when it is their turn. The resolver has its own limits, and what it takes isn't
-// counted.
+// One address after the other: each has half of the time that is left, and the last one all of it. So a
+// silent one leaves some for the next, and the first of many has enough to be far away. Names are looked up
+// when it is their turn. The resolver has its own limits, and what it takes isn't counted.
 Status Database::connect() {
   std::vector<Host> hosts = hosts_.all;
   put_in_order(hosts);
