@@ -230,13 +230,13 @@ Status Poller::take_tags(const Project& project, const Context& context) {
 }
 
 // Goes on after a version that can't be taken; gives the first problem. Of more than there is room for,
-// nothing is fetched: its bytes would stay though no version has them.
+// nothing is fetched: its bytes would stay though no version has them. That is told last: a full package
+// stays full, and would hide everything else.
 Status Poller::take_new(const Project& project, const registry::GitUrl& url, TaggedVersions versions,
                         const Context& context) {
   MIST_TRY(auto known, world_.store.commits(project.name));
   Status problem;
   const std::size_t left_out = count_without_room(versions, known, world_.most_versions);
-  if (left_out > 0) problem = no_room(project.name, versions[left_out - 1].second.name, world_.most_versions);
   std::size_t fetched = 0;
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const auto& [version, tag] = versions[i];
@@ -256,6 +256,8 @@ Status Poller::take_new(const Project& project, const registry::GitUrl& url, Tag
     // The rest is looked at the next time.
     if (!context.check().ok()) break;
   }
+  if (problem.ok() && left_out > 0)
+    problem = no_room(project.name, versions[left_out - 1].second.name, world_.most_versions);
   return problem;
 }
 

@@ -264,6 +264,20 @@ TEST_F(PollerTest, OfMoreTagsThanAPackageMayHaveTheNewestAreTakenAndNoOthersFetc
 }
 
 // A version number that failed is used up: it must be the package that failed.
+TEST_F(PollerTest, AFullPackageHidesNoOtherProblem) {
+  link();
+  for (const std::string each : {"1.0.0", "1.1.0"}) {
+    kube(each);
+    tag("v" + each);
+  }
+  most_versions_ = 1;
+  EXPECT_EQ(poll().error().kind, ErrorKind::Conflict);
+  EXPECT_THAT((*store_->project("etcd"))->problem, HasSubstr("the new tag v1.0.0"));
+  upstream_.git({"tag", "--force", "v1.1.0", "v1.0.0^{commit}"});
+  EXPECT_EQ(poll().error().kind, ErrorKind::Conflict);
+  EXPECT_THAT((*store_->project("etcd"))->problem, HasSubstr("the tag v1.1.0 was moved"));
+}
+
 TEST_F(PollerTest, OfVeryManyTagsTheNewestVersionsAreLookedAt) {
   link();
   for (const std::string each : {"1.10.0", "1.2.0", "1.9.0"}) {
