@@ -107,13 +107,15 @@ class AccountStore {
   virtual Result<Slice<AccountDetails>> list(const Page& page) = 0;
   /// Ends the account's sessions. NotFound.
   virtual Status set_role(const std::string& name, Role role) = 0;
-  /// Disabling ends its sessions and tokens, for ever; until it is enabled nothing lets it in, and its
-  /// projects get no new versions, and those that were never tested wait (store.h). NotFound.
+  /// Disabling ends its sessions and tokens, and tests of its versions that failed before, for ever; until it
+  /// is enabled nothing lets it in, its projects get no new versions, and those that were never tested wait,
+  /// also those that are being tested just now. NotFound.
   virtual Status set_disabled(const std::string& name, bool disabled) = 0;
   /// Deletes its passwords, passkeys, sessions, tokens and whatever it said of packages, unlinks its
-  /// projects, fails what waits for its first test, and calls it by another name, which is returned, in all
-  /// that must stay: its versions and the audit log, without addresses, repositories, identities, domains and
-  /// labels. Nobody gets the old name again. NotFound. Conflict: no other administrator may sign in.
+  /// projects, fails what waits for its first test or failed before, and calls it by another name, which is
+  /// returned, in all that must stay: its versions and the audit log, without addresses, repositories,
+  /// identities, domains and labels. Nobody gets the old name again. NotFound. Conflict: no other
+  /// administrator may sign in.
   virtual Result<std::string> remove(const std::string& name) = 0;
 
   /// The hash of an account that may sign in; empty: there is none.

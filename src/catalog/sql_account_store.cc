@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "catalog/sql_connections.h"
 #include "catalog/sql_rows.h"
+#include "catalog/sql_withheld.h"
 #include "crypto/digest.h"
 #include "sql/database.h"
 
@@ -103,6 +104,7 @@ class SqlAccountStore final : public AccountStore {
     return changing(name, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY_VOID(db.run("UPDATE accounts SET disabled = ? WHERE id = ?", {disabled ? 1 : 0, id}));
       if (!disabled) return {};
+      MIST_TRY_VOID(withhold_tests(db, id, now()));
       MIST_TRY_VOID(db.run("DELETE FROM tokens WHERE account = ?", {id}));
       return end_sessions(db, id);
     });
@@ -133,7 +135,7 @@ class SqlAccountStore final : public AccountStore {
           "UPDATE projects SET linked = 0, due = NULL, url = '', path = '', webhook_secret = '', problem = "
           "'' WHERE account = ?",
           {id}));
-      MIST_TRY_VOID(end_first_tests(db, id));
+      MIST_TRY_VOID(end_tests(db, id, now()));
       MIST_TRY_VOID(forget_subjects(db, name));
       MIST_TRY_VOID(db.run("UPDATE audit SET peer = '' WHERE who = ?", {name}));
       MIST_TRY_VOID(db.run("UPDATE audit SET who = ? WHERE who = ?", {gone, name}));
@@ -543,32 +545,6 @@ class SqlAccountStore final : public AccountStore {
                     "ON CONFLICT (issuer, subject) DO UPDATE SET account = ?3 WHERE identities.account = ?3",
                     {issuer, subject, account}));
     if (made == 0) return error(ErrorKind::Conflict, "that identity is linked to another account");
-    return {};
-  }
-
-  // Of versions that were never tested: nobody wants them published any more. A worker that has one loses it.
-  Status end_first_tests(Database& db, std::int64_t account) const {
-    struct Waiting {
-      std::int64_t job = 0, version = 0;
-    };
-    std::vector<Waiting> waiting;
-    MIST_TRY_VOID(
-        db.query("SELECT j.id, v.id FROM jobs j JOIN versions v ON v.id = j.version "
-                 "JOIN projects p ON p.id = v.project WHERE p.account = ? AND j.open = 1 AND NOT EXISTS "
-                 "(SELECT 1 FROM jobs e WHERE e.version = v.id AND e.open = 0)",
-                 {account}, [&](const Row& row) { waiting.push_back({row.integer(0), row.integer(1)}); }));
-    for (const Waiting& each : waiting) {
-      MIST_TRY_VOID(
-          db.run("UPDATE jobs SET open = 0, holder = NULL, until = NULL, attempt = attempt + 1 "
-                 "WHERE id = ?",
-                 {each.job}));
-      MIST_TRY_VOID(
-          db.run("INSERT INTO steps SELECT id, attempt, 1, 'worker', ?2, 'its account was deleted before it "
-                 "was tested', '', ?3, 0 FROM jobs WHERE id = ?1",
-                 {each.job, static_cast<int>(StepState::Failed), now()}));
-      MIST_TRY_VOID(db.run("UPDATE versions SET state = ? WHERE id = ?",
-                           {static_cast<int>(VersionState::Failed), each.version}));
-    }
     return {};
   }
 

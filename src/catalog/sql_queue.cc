@@ -20,8 +20,8 @@ Result<std::optional<Job>> SqlStore::lease(const std::string& holder, Duration t
     std::int64_t version = 0;
     std::int64_t account = 0;
     // Versions of one package make the same objects of the whole cluster: one at a time. One that was given
-    // back for later has none. Of a disabled account nothing new is published; a moderator may want another
-    // test of what was tested before.
+    // back for later has none. Of a disabled account what was never tested waits (sql_withheld.h); a
+    // moderator may want another test of the rest.
     MIST_TRY_VOID(
         db.query("SELECT j.id, j.attempt, p.name, v.version, v.digest, a.name, v.id, a.id "
                  "FROM jobs j JOIN versions v ON v.id = j.version "

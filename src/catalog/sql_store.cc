@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "catalog/sql_store_class.h"
+#include "catalog/sql_withheld.h"
 #include "encoding/json.h"
 #include "encoding/semver.h"
 
@@ -88,7 +89,7 @@ Status SqlStore::create(Random& random) {
   return writing([&](Database& db) -> Status {
     MIST_TRY_VOID(
         db.run("INSERT INTO settings VALUES ('instance', ?) ON CONFLICT DO NOTHING", {random.token(4)}));
-    return {};
+    return end_tests_of_deleted(db, now());
   });
 }
 

@@ -89,6 +89,12 @@ class StoreTest : public ::testing::TestWithParam<DatabaseKind> {
     submit(version(package, number));
     ASSERT_TRUE(store_->finish(lease(), true).ok());
   }
+  void fail(const std::string& package, const std::string& number) {
+    submit(version(package, number));
+    const Job job = lease();
+    ASSERT_TRUE(store_->add_step(job, {.name = "lint", .state = StepState::Failed}).ok());
+    ASSERT_TRUE(store_->finish(job, false).ok());
+  }
 
   mist::testing::TempDir dir_;
   DataPlaces places_{dir_.path()};
@@ -223,6 +229,73 @@ TEST_P(StoreTest, NothingNewOfADisabledAccountIsTested) {
   EXPECT_TRUE(is_queue_empty());
   ASSERT_TRUE(accounts_->set_disabled("ann", false).ok());
   EXPECT_EQ(lease().version, "1.1.0");
+}
+
+TEST_P(StoreTest, AFirstTestThatRunsIsTakenFromADisabledAccount) {
+  author("ann");
+  project("etcd");
+  submit(version("etcd", "1.0.0"));
+  const Job running = lease();
+  ASSERT_TRUE(accounts_->set_disabled("ann", true).ok());
+  EXPECT_EQ(store_->renew(running, kTerm).error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(store_->finish(running, true).error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(state("etcd", "1.0.0"), VersionState::Queued);
+  clock_.advance(kTerm + 1s);
+  EXPECT_TRUE(is_queue_empty());
+  ASSERT_TRUE(accounts_->set_disabled("ann", false).ok());
+  const Job later = lease("w2");
+  EXPECT_EQ(later.id, running.id);
+  ASSERT_TRUE(store_->finish(later, true).ok());
+  EXPECT_EQ(state("etcd", "1.0.0"), VersionState::Passed);
+}
+
+TEST_P(StoreTest, AnotherTestOfWhatFailedEndsWithItsAccount) {
+  author("ann");
+  author("bob");
+  for (const std::string name : {"etcd", "redis"}) project(name);
+  project("nats", "bob");
+  publish("etcd", "1.0.0");
+  fail("redis", "1.0.0");
+  fail("nats", "1.0.0");
+  for (const char* each : {"etcd", "redis", "nats"}) ASSERT_TRUE(store_->test_again(each, "1.0.0").ok());
+  const Job passed_before = lease("w1");
+  const Job bobs = lease("w2");
+  const Job failed_before = lease("w3");
+  EXPECT_EQ(passed_before.package, "etcd");
+  EXPECT_EQ(bobs.package, "nats");
+  EXPECT_EQ(failed_before.package, "redis");
+  ASSERT_TRUE(accounts_->set_disabled("ann", true).ok());
+  EXPECT_EQ(store_->finish(failed_before, true).error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(state("redis", "1.0.0"), VersionState::Failed);
+  EXPECT_THAT((*store_->last_run("redis", "1.0.0"))->steps.back().summary, HasSubstr("was disabled"));
+  EXPECT_TRUE(store_->finish(passed_before, true).ok()) << "it isn't new";
+  ASSERT_TRUE(accounts_->remove("bob").ok());
+  EXPECT_EQ(store_->finish(bobs, true).error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(state("nats", "1.0.0"), VersionState::Failed);
+  ASSERT_TRUE(store_->test_again("redis", "1.0.0").ok());
+  const Job as_a_moderator_asked = lease();
+  EXPECT_EQ(as_a_moderator_asked.package, "redis");
+  EXPECT_TRUE(store_->finish(as_a_moderator_asked, true).ok());
+}
+
+TEST_P(StoreTest, WhatEarlierProgramsLeftOfDeletedAccountsEnds) {
+  for (const std::string name : {"ann", "bob"}) author(name);
+  project("etcd");
+  project("redis", "bob");
+  for (const std::string name : {"etcd", "redis"}) submit(version(name, "1.0.0"));
+  ASSERT_TRUE(accounts_->remove("ann").ok());
+  ASSERT_TRUE(accounts_->set_disabled("bob", true).ok());
+  const Status as_before = database_.open()->writing([](sql::Database& db) {
+    return db.script(
+        "DELETE FROM steps; UPDATE jobs SET open = 1, attempt = 0; UPDATE versions SET state = 0;");
+  });
+  ASSERT_TRUE(as_before.ok()) << as_before.error().to_line();
+  store_ = opened();
+  EXPECT_EQ(state("etcd", "1.0.0"), VersionState::Failed);
+  EXPECT_EQ(state("redis", "1.0.0"), VersionState::Queued) << "it may be enabled";
+  ASSERT_TRUE(store_->test_again("etcd", "1.0.0").ok());
+  store_ = opened();
+  EXPECT_EQ(lease().package, "etcd") << "as a moderator asked";
 }
 
 TEST_P(StoreTest, WhatWaitsForItsFirstTestFailsWithItsAccount) {
