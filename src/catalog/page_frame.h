@@ -38,8 +38,8 @@ std::string package_path(std::string_view package);
 std::string version_path(std::string_view package, std::string_view version);
 std::string version_path(const Version& version);
 Markup code_block(std::string_view text);
-/// Of a file that is copied: with every character as it is, where an escape would be another value. Whatever
-/// could deceive its reader is escaped before, as its format does.
+/// Of a file that is copied: with every character as it is, where an escape would be another value. Marks
+/// that would deceive its reader are escaped before, as its format does.
 Markup file_block(std::string_view text);
 /// A table that scrolls by itself where the window is too narrow, so it can get the focus. Its name is the
 /// heading with that id.

@@ -77,8 +77,7 @@ Result<bool> work_once(Store& store, const TrialWorld& world, const WorkerOption
                            }};
   const auto passed = run_trial(world, *job, report, context.with_stop(lease.token()));
   if (lease.is_lost()) {
-    events.warn(
-        fmt::format("{} {}: the lease was lost, another worker continues", job->package, job->version));
+    events.warn(fmt::format("{} {}: the lease was lost", job->package, job->version));
     return true;
   }
   if (passed.ok()) {
