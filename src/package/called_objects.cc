@@ -53,13 +53,40 @@ Identity identity_of(const RenderedObject& rendered) {
   return {key.group_kind.group, key.group_kind.kind, key.name};
 }
 
-struct Maker {
-  std::string ns;
-  std::string package;
+// The packages that gave objects of one identity first, by namespace and in any. A package may give as many
+// equal names as it likes, so nobody walks through them.
+class Makers {
+ public:
+  void add(const std::string& ns, const CallTree::Answered* maker) {
+    const First one{given_++, maker};
+    first_.try_emplace(ns, one);
+    if (any_.maker == nullptr) any_ = one;
+  }
+
+  // An object without a namespace may be in any. Null: nobody did.
+  const CallTree::Answered* of(const std::string& ns) const {
+    if (ns.empty()) return any_.maker;
+    First found;
+    for (const std::string& place : {std::string(), ns}) {
+      const auto here = first_.find(place);
+      if (here != first_.end() && (found.maker == nullptr || here->second.order < found.order))
+        found = here->second;
+    }
+    return found.maker;
+  }
+
+ private:
+  struct First {
+    std::size_t order = 0;
+    const CallTree::Answered* maker = nullptr;
+  };
+  std::map<std::string, First> first_;
+  First any_;
+  std::size_t given_ = 0;
 };
 
-std::multimap<Identity, Maker> makers_of(const CallTree& tree) {
-  std::multimap<Identity, Maker> makers;
+std::map<Identity, Makers> makers_of(const CallTree& tree) {
+  std::map<Identity, Makers> makers;
   NullEventSink nobody;
   for (const CallTree::Answered* const answered : innermost_first(tree)) {
     for (const CalledFile& file : files_of(*answered)) {
@@ -67,7 +94,7 @@ std::multimap<Identity, Maker> makers_of(const CallTree& tree) {
       const auto objects = parse_objects({{file.path, file.text}}, nobody);
       if (!objects.ok()) continue;
       for (const RenderedObject& each : *objects)
-        makers.emplace(identity_of(each), Maker{each.object.key().ns, join(answered->path, kPackageArrow)});
+        makers[identity_of(each)].add(each.object.key().ns, answered);
     }
   }
   return makers;
@@ -90,15 +117,13 @@ FileOrigins origins_of_called(const std::map<std::string, std::string>& files, c
 
 void attribute_changed(std::vector<RenderedObject>& objects, const CallTree& tree) {
   if (std::ranges::none_of(objects, [](const RenderedObject& each) { return each.package.empty(); })) return;
-  const std::multimap<Identity, Maker> makers = makers_of(tree);
+  const std::map<Identity, Makers> makers = makers_of(tree);
   for (RenderedObject& rendered : objects) {
     if (!rendered.package.empty()) continue;
-    const std::string ns = rendered.object.key().ns;
-    const auto [first, last] = makers.equal_range(identity_of(rendered));
-    const auto maker = std::find_if(first, last, [&](const auto& each) {
-      return each.second.ns.empty() || ns.empty() || each.second.ns == ns;
-    });
-    if (maker != last) rendered.package = maker->second.package;
+    const auto known = makers.find(identity_of(rendered));
+    const CallTree::Answered* const maker =
+        known == makers.end() ? nullptr : known->second.of(rendered.object.key().ns);
+    if (maker != nullptr) rendered.package = join(maker->path, kPackageArrow);
   }
 }
 

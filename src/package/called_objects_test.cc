@@ -94,6 +94,38 @@ TEST(CalledObjects, TheInnermostPackageMadeIt) {
   EXPECT_THAT(places(rendered), ElementsAre("db: stdout.yaml:1 (rendered) of platform → db → store"));
 }
 
+std::string service_in(std::string_view ns) {
+  return fmt::format("kind: Service\napiVersion: v1\nmetadata: {{name: db, namespace: {}}}\n", ns);
+}
+
+TEST(CalledObjects, AnObjectInAnotherNamespaceIsOfWhoMadeItForAny) {
+  Source middle = described(
+      asking_and_saying(R"({"op":"package.call","package":"store"})", result_of({{"db.yaml", kService}})),
+      "db", "{dependencies: [{name: store, package: test/store}]}");
+  const Rendered rendered = rendered_by_caller(
+      result_of(
+          {{"x.yaml", fmt::format("{}---\n{}---\n{}", service_in("inner"), service_in("other"), kService)}}),
+      called_package("test/db", std::move(middle),
+                     {{"store", called_package("test/store", saying(service_in("inner")))}}));
+  EXPECT_THAT(places(rendered), ElementsAre("db: x.yaml:1 (rendered) of platform → db → store",
+                                            "db: x.yaml:5 (rendered) of platform → db",
+                                            "db: x.yaml:9 (rendered) of platform → db → store"));
+}
+
+// Each with each would be two thousand million comparisons.
+TEST(CalledObjects, ManyThatBearOneNameAreNotComparedWithEachOther) {
+  std::string many;
+  for (int i = 0; i < 20'000; ++i) many += service_in("theirs") + "---\n";
+  Source source{"./db", "db", "", "sha256:8", Files{{"db.yaml", std::move(many)}}, "yaml"};
+  Rendered rendered = rendered_by_caller(result_of({{"x.yaml", service_in("mine")}}),
+                                         called_package("test/db", std::move(source)));
+  ASSERT_EQ(rendered.objects.size(), 1U);
+  ASSERT_TRUE(rendered.calls);
+  std::vector<apimachinery::RenderedObject> objects(100'000, rendered.objects.front());
+  attribute_changed(objects, *rendered.calls);
+  EXPECT_EQ(objects.back().package, "");
+}
+
 TEST(CalledObjects, ThePathLeadsToThePackage) {
   Source root;
   root.dependencies = {
