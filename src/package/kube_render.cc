@@ -1,6 +1,7 @@
 #include "package/kube_render.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "encoding/json.h"
 #include "package/calls.h"
 #include "package/looked_up.h"
+#include "package/module_section.h"
 
 namespace mist::package {
 namespace {
@@ -71,6 +73,16 @@ std::string host_input(const RenderRequest& request) {
 
 bool runs_a_script(const SourceTree& tree) {
   return tree.engine != nullptr && tree.engine->name == kTemplateEngine && has_pre_install(tree.files);
+}
+
+Result<bool> runs_a_script(const Source& source) {
+  if (const auto* const files = std::get_if<Files>(&source.content)) return has_pre_install(*files);
+  const auto& module = std::get<wasm::ModuleBytes>(source.content);
+  MIST_TRY(const std::optional<BuiltModule> built, built_from(source, module));
+  if (!built || !built->names_engine() || built->engine.name != kTemplateEngine) return false;
+  MIST_TRY(const auto bytes, module.bytes());
+  MIST_TRY(const Files files, files_of_module(*bytes, source.reference));
+  return has_pre_install(files);
 }
 
 RenderRequest for_script(const RenderRequest& request) {

@@ -16,6 +16,9 @@ namespace mist::package {
 /// Whether the tree is a Kube with a script.
 bool runs_a_script(const SourceTree& tree);
 
+/// The same of a package: a directory, or a module that names its engine. Invalid: the module can't be read.
+Result<bool> runs_a_script(const Source& source);
+
 /// The request to run a Kube's script, of one to render the Kube.
 RenderRequest for_script(const RenderRequest& request);
 

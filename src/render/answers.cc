@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "package/kube_render.h"
 #include "render/hidden_values.h"
 
 namespace mist::render {
@@ -60,14 +61,13 @@ Answers Answers::recorded(const Value& options) {
   return answers;
 }
 
-bool takes_answers(const package::Source& source) {
-  const auto* const files = std::get_if<package::Files>(&source.content);
-  return files != nullptr && package::has_pre_install(*files);
-}
-
-Value with_answers(Value values, const release::Revision* stored) {
+Result<Value> with_answers(Value values, const release::Revision* stored, const package::Source& source) {
   if (stored == nullptr || !stored->user_values.is_object()) return values;
-  for (const package::Answer& each : Answers::recorded(stored->options).all) {
+  const Answers answers = Answers::recorded(stored->options);
+  if (answers.all.empty()) return values;
+  MIST_TRY(const bool asks, package::runs_a_script(source));
+  if (!asks) return values;
+  for (const package::Answer& each : answers.all) {
     const Value* const answer = value_at(stored->user_values, each.name);
     // A value that is set to null is to be asked for again.
     if (answer != nullptr && value_at(values, each.name) == nullptr) set_value_at(values, each.name, *answer);

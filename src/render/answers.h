@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/result.h"
 #include "encoding/value.h"
 #include "package/pre_install.h"
 #include "package/renderer.h"
@@ -21,11 +22,10 @@ struct Answers {
   friend bool operator==(const Answers&, const Answers&) = default;
 };
 
-/// Whether it has a script that asks.
-bool takes_answers(const package::Source& source);
-
-/// `values`, and the answers of `stored` (may be null) that aren't among them.
-encoding::Value with_answers(encoding::Value values, const release::Revision* stored);
+/// `values`, and the answers of `stored` (may be null) that aren't among them, if `source` has a script that
+/// asks. Invalid: `source` is a module that can't be read.
+Result<encoding::Value> with_answers(encoding::Value values, const release::Revision* stored,
+                                     const package::Source& source);
 
 /// Puts a mask in the place of each secret answer among the revision's values.
 void hide_answers(release::Revision& revision);

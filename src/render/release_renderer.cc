@@ -184,7 +184,7 @@ Result<RenderRequest> render_request(const ReleaseFacts& release, Value values) 
 Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::Source> source, Value values,
                                                 const RenderChoices& choices, const ReleaseFacts& release,
                                                 const Context& context) const {
-  if (takes_answers(*source)) values = with_answers(std::move(values), release.stored);
+  MIST_TRY(values, with_answers(std::move(values), release.stored, *source));
   MIST_TRY(RenderRequest request, render_request(release, values));
   request.interactive = choices.interactive;
   request.run_on_host = choices.run_on_host;

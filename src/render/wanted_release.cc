@@ -72,7 +72,8 @@ Result<RenderedRelease> WantedRelease::render(const ReleaseFacts& release, const
                                        context));
     MIST_TRY_VOID(take(std::move(source)));
   }
-  if (given_ && !wanted_.reuse_values && release.stored != nullptr) warn_of_dropped(*release.stored);
+  if (given_ && !wanted_.reuse_values && release.stored != nullptr)
+    MIST_TRY_VOID(warn_of_dropped(*release.stored));
   auto rendered = renderer_.render(source_, chosen_values(given_, wanted_.reuse_values, release.stored),
                                    wanted_.choices, release, context);
   if (!wanted_.values) return rendered;
@@ -80,12 +81,13 @@ Result<RenderedRelease> WantedRelease::render(const ReleaseFacts& release, const
 }
 
 // Values that are given replace all others, which surprises people who meant to change one.
-void WantedRelease::warn_of_dropped(const release::Revision& stored) {
-  const Value kept = takes_answers(*source_) ? with_answers(*given_, &stored) : *given_;
+Status WantedRelease::warn_of_dropped(const release::Revision& stored) {
+  MIST_TRY(const Value kept, with_answers(*given_, &stored, *source_));
   const std::string names = dropped_values(kept, stored.user_values);
-  if (names.empty() || std::exchange(warned_, true)) return;
+  if (names.empty() || std::exchange(warned_, true)) return {};
   events_.warn(fmt::format(
       "values that the release has and that are not given now: {}; --reuse-values keeps them", names));
+  return {};
 }
 
 }  // namespace mist::render

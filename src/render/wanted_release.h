@@ -47,7 +47,7 @@ class WantedRelease {
 
  private:
   Status take(package::Source source);
-  void warn_of_dropped(const release::Revision& stored);
+  Status warn_of_dropped(const release::Revision& stored);
 
   std::shared_ptr<Packages> packages_;
   ReleaseRenderer renderer_;
