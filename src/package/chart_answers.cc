@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -60,21 +61,36 @@ bool is_in(std::string_view path, std::string_view place) {
 // base that is added. Their addresses, without versions, stay.
 struct Address {
   std::string repo, chart;
-  std::string path;  // below the package, or below the repository
+  std::string path;  // from the directory that is built, or below the repository
 };
 
-Address address_of(std::string path, const Files& files) {
+// The package begins where a base beside it or above needs it (registry/kustomization.h), so its top moves
+// with every base that is added.
+std::string from_root(const std::string& path, const std::filesystem::path& root) {
+  return root.empty()
+             ? path
+             : std::filesystem::path(path).lexically_relative(root.lexically_normal()).generic_string();
+}
+
+// Null: there are none.
+Value options_in(const Files& files) {
   const auto text = files.find(std::string(kOptionsFile));
-  const auto options = text == files.end() ? Result<Value>(Value()) : encoding::parse_json(text->second);
-  const Value* const remotes = options.ok() ? options->find("remotes") : nullptr;
-  if (remotes == nullptr || !remotes->is_array()) return {{}, {}, std::move(path)};
-  for (const Value& remote : remotes->as_array()) {
-    const std::string_view at = remote.string_at("at");
-    if (is_in(path, at))
-      return {std::string(remote.string_at("repo")), std::string(remote.string_at("chart")),
-              path.substr(at.size())};
+  if (text == files.end()) return {};
+  auto options = encoding::parse_json(text->second);
+  return options.ok() ? *std::move(options) : Value();
+}
+
+Address address_of(const std::string& path, const Files& files) {
+  const Value options = options_in(files);
+  if (const Value* const remotes = options.find("remotes"); remotes != nullptr && remotes->is_array()) {
+    for (const Value& remote : remotes->as_array()) {
+      const std::string_view at = remote.string_at("at");
+      if (is_in(path, at))
+        return {std::string(remote.string_at("repo")), std::string(remote.string_at("chart")),
+                path.substr(at.size())};
+    }
   }
-  return {{}, {}, std::move(path)};
+  return {{}, {}, from_root(path, options.string_at("root"))};
 }
 
 // Length first, so that no two lists of texts are one.

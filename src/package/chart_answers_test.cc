@@ -120,6 +120,25 @@ TEST_F(ChartAnswersTest, AFetchedChartDrawsTheSameWhateverItsNumber) {
   EXPECT_EQ(seed_at("2", "1.1"), std::pair(archive, base));
 }
 
+// A base that is added outside of the directory that is built moves the top of the package.
+TEST_F(ChartAnswersTest, AChartDrawsTheSameWhereverThePackageBegins) {
+  for (std::size_t i = 0; i < request.seed.size(); ++i) request.seed[i] = std::byte(i);
+  const auto seed_of = [&](std::string_view root, std::string_view directory) {
+    package.content = Files{{".mistletoe/kustomize.json", fmt::format(R"({{"root": "{}"}})", root)},
+                            {fmt::format("{}/Chart.yaml", directory), "name: web"}};
+    EXPECT_TRUE(answer(fmt::format(R"({{"directory": "{}", "releaseName": "web"}})", directory)).ok());
+    return hex(seen_request.seed);
+  };
+  // That of EachReleaseOfAChartDrawsFromASeedOfItsOwn, where there is no root.
+  const std::string own = "84c61758de16ebaf977ff2fd782d9430833d1538bc51d07eae8a6dd06de537ae";
+  EXPECT_EQ(seed_of("prod", "prod/charts/web"), own);
+  EXPECT_EQ(seed_of("overlays/prod", "overlays/prod/charts/web"), own);
+  const std::string beside = seed_of("overlays/prod", "overlays/common/charts/web");
+  EXPECT_EQ(seed_of("prod", "common/charts/web"), beside);
+  EXPECT_NE(beside, own);
+  EXPECT_NE(seed_of("overlays/prod", "common/charts/web"), beside);
+}
+
 TEST_F(ChartAnswersTest, OfAnOlderReleaseDrawFromThePackagesSeed) {
   request.charts_share_seed = true;
   ASSERT_TRUE(answer(R"({"directory": "charts/web", "releaseName": "a"})").ok());
