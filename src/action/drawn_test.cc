@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "action/deploy/deploy.h"
 #include "action/query/status.h"
+#include "action/recover/rollback.h"
 #include "base/text.h"
 #include "encoding/yaml.h"
 #include "package/objects.h"
@@ -58,7 +61,7 @@ class DrawnTest : public ::testing::Test {
         return package::parse_objects({{"all.yaml", package(draws)}}, events);
       };
       RenderedRelease rendered{{"test:1", "test", "1", "sha256:1"}, encoding::Value::object(), {}};
-      rendered.drawn.rotations = next_rotations(state.deployed ? &*state.deployed : nullptr, rotate);
+      rendered.drawn.rotations = next_rotations(state.facts().deployed, state.facts().tried, rotate);
       rendered.drawn.clock = chosen_clock;
       Draws draws;
       MIST_TRY(rendered.objects, render(seed, rendered.drawn.rotations, chosen_clock, draws));
@@ -267,6 +270,43 @@ TEST_F(DrawnTest, RotatesOneAndLeavesTheOthers) {
   EXPECT_EQ(recorded().rotations, (release::Rotations{{"", 1}, {"a", 2}, {"b", 1}}));
   EXPECT_NE(live("a"), rotated);
   EXPECT_NE(live("b"), b);
+}
+
+TEST_F(DrawnTest, ARotationAfterARollbackHandsOutNoSecretOfBefore) {
+  ASSERT_TRUE(install_now(kDatabase).ok());
+  std::set<std::string> passwords{live("password")};
+  ASSERT_TRUE(upgrade_now(kDatabase, {.names = {"db"}}).ok());
+  EXPECT_TRUE(passwords.insert(live("password")).second);
+  const Environment here = environment();
+  for (int i = 0; i < 2; ++i) {
+    const auto back = deploy(here, id, rollback_intent(here, 0, Context()), {}, Context());
+    ASSERT_TRUE(back.ok()) << back.error().to_line();
+    EXPECT_TRUE(passwords.contains(live("password")));
+    EXPECT_EQ(recorded().highest, (release::Rotations{{"db", i + 1U}}));
+    EXPECT_FALSE(upgrade_now(kDatabase)->changed);
+    ASSERT_TRUE(upgrade_now(kDatabase, {.names = {"db"}}).ok());
+    EXPECT_TRUE(passwords.insert(live("password")).second) << i;
+  }
+}
+
+TEST_F(DrawnTest, ARotationAfterAFailedOneHandsOutAnotherSecret) {
+  ASSERT_TRUE(install_now(kDatabase).ok());
+  const std::string first = live("password");
+  cluster.set_after([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && !call.dry_run && call.key.name == "db")
+      return error(ErrorKind::Forbidden, "quota exceeded");
+    return std::nullopt;
+  });
+  ASSERT_FALSE(upgrade_now(kDatabase, {.names = {"db"}}).ok());
+  cluster.set_after(nullptr);
+  const std::string failed = live("password");
+  ASSERT_NE(failed, first) << "it was written";
+  ASSERT_TRUE(upgrade_now(kDatabase).ok());
+  EXPECT_EQ(live("password"), first);
+  EXPECT_EQ(recorded().highest, (release::Rotations{{"db", 1}}));
+  ASSERT_TRUE(upgrade_now(kDatabase, {.names = {"db"}}).ok());
+  EXPECT_EQ(recorded().rotations, (release::Rotations{{"db", 2}}));
+  EXPECT_THAT(live("password"), ::testing::AllOf(Not(first), Not(failed)));
 }
 
 TEST_F(DrawnTest, AnUnknownNameIsRefusedNamingWhatThereIs) {

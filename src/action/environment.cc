@@ -114,13 +114,20 @@ int ReleaseState::next_revision() const {
   return stored ? latest + 1 : std::max(latest, 0);
 }
 
+release::Rotations ReleaseState::tried_rotations() const {
+  release::Drawn tried;
+  for (const Revision& revision : unfinished) tried.remember(revision.drawn.used());
+  return tried.used();
+}
+
 render::ReleaseFacts ReleaseState::facts() const {
   const Revision* const tried = unfinished.empty() ? nullptr : &unfinished.back();
   return {.id = id,
           .birth = birth,
           .revision = next_revision(),
           .deployed = deployed ? &*deployed : nullptr,
-          .stored = deployed ? &*deployed : tried};
+          .stored = deployed ? &*deployed : tried,
+          .tried = tried_rotations()};
 }
 
 Birth draw_birth(const Environment& environment) {

@@ -74,6 +74,8 @@ struct ReleaseState {
   std::set<apimachinery::ObjectKey> adopted_in_vain() const;
   /// The number that the next revision gets.
   int next_revision() const;
+  /// The numbers of secrets (release::Drawn::used) in later revisions than the deployed one.
+  release::Rotations tried_rotations() const;
   /// For rendering the next revision; they refer to this.
   render::ReleaseFacts facts() const;
 };

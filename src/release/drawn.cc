@@ -1,5 +1,6 @@
 #include "release/drawn.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace mist::release {
@@ -26,8 +27,8 @@ Result<std::vector<std::string>> texts_at(const Value& value, std::string_view k
   return list;
 }
 
-Status read_rotations(const Value& value, Rotations& rotations) {
-  const Value* const found = value.find("rotations");
+Status read_rotations(const Value& value, std::string_view key, Rotations& rotations) {
+  const Value* const found = value.find(key);
   if (found == nullptr || found->is_null()) return {};
   if (!found->is_object()) return damaged();
   for (const Value::Member& member : found->as_object()) {
@@ -68,21 +69,41 @@ Value fields_value(const std::vector<DrawnField>& list) {
   return Value(std::move(fields));
 }
 
+Value rotations_value(const Rotations& rotations) {
+  Value value = Value::object();
+  for (const auto& [name, count] : rotations) value.set(name, count);
+  return value;
+}
+
 }  // namespace
 
+Rotations Drawn::used() const {
+  Rotations all = highest;
+  for (const std::string& name : secrets) all.try_emplace(name, 0);
+  for (const auto& [name, number] : rotations) all[name] = std::max(all[name], number);
+  return all;
+}
+
+void Drawn::remember(const Rotations& earlier) {
+  const Rotations known = used();
+  for (const auto& [name, number] : earlier) {
+    const auto own = known.find(name);
+    if (own == known.end() || own->second < number) highest[name] = number;
+  }
+}
+
 Value to_value(const Drawn& drawn) {
-  Value rotations = Value::object();
-  for (const auto& [name, count] : drawn.rotations) rotations.set(name, count);
   Value::Array asked;
   for (const Asked& each : drawn.asked)
     asked.push_back(Value::object({{"op", each.operation}, {"digest", each.digest}}));
   Value result = Value::object({{"clock", drawn.clock},
-                                {"rotations", std::move(rotations)},
+                                {"rotations", rotations_value(drawn.rotations)},
                                 {"unnamed", drawn.unnamed},
                                 {"secrets", texts(drawn.secrets)},
                                 {"fields", fields_value(drawn.fields)},
                                 {"asked", Value(std::move(asked))}});
   if (drawn.own_chart_seeds) result.set("chartSeeds", "own");
+  if (!drawn.highest.empty()) result.set("highest", rotations_value(drawn.highest));
   if (!drawn.looked_up.empty()) result.set("lookedUp", fields_value(drawn.looked_up));
   return result;
 }
@@ -94,7 +115,8 @@ Result<Drawn> drawn_from_value(const Value& value) {
   drawn.clock = value.string_at("clock");
   drawn.unnamed = value.is_true_at("unnamed");
   drawn.own_chart_seeds = value.string_at("chartSeeds") == "own";
-  MIST_TRY_VOID(read_rotations(value, drawn.rotations));
+  MIST_TRY_VOID(read_rotations(value, "rotations", drawn.rotations));
+  MIST_TRY_VOID(read_rotations(value, "highest", drawn.highest));
   MIST_TRY(drawn.secrets, texts_at(value, "secrets"));
   MIST_TRY_VOID(read_fields(value, "fields", drawn.fields));
   MIST_TRY_VOID(read_fields(value, "lookedUp", drawn.looked_up));

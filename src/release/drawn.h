@@ -45,7 +45,14 @@ struct Drawn {
   /// Each chart of a kustomization draws from a seed of its own, and not from the package's, as in the
   /// records of an older mistctl. Also where nothing was drawn: the next revision draws in the same way.
   bool own_chart_seeds = false;
+  /// By name, what revisions before it used above what this one does, or of secrets that it doesn't ask for:
+  /// a rollback goes back to lower numbers, and a rotation after it mustn't hand out a secret of then again.
+  Rotations highest = {};
 
+  /// The highest number of each secret that this revision or one before it used.
+  Rotations used() const;
+  /// Takes over those of `earlier` that are above its own.
+  void remember(const Rotations& earlier);
   /// Nothing worth recording.
   bool empty() const { return *this == Drawn{}; }
   /// Another seed may give another result.

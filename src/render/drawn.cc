@@ -131,18 +131,18 @@ bool is_rotated(const RotateSecrets& rotate, const std::vector<std::string>& sec
 
 }  // namespace
 
-release::Rotations next_rotations(const Revision* deployed, const RotateSecrets& rotate) {
-  release::Rotations rotations;
-  if (deployed != nullptr) rotations = deployed->drawn.rotations;
+release::Rotations next_rotations(const Revision* deployed, const release::Rotations& tried,
+                                  const RotateSecrets& rotate) {
+  release::Drawn before = deployed == nullptr ? release::Drawn() : deployed->drawn;
+  before.remember(tried);
+  release::Rotations used = before.used();
+  std::set<std::string> names(rotate.names.begin(), rotate.names.end());
   if (rotate.all) {
-    ++rotations[std::string()];
-    if (deployed != nullptr)
-      for (const std::string& name : deployed->drawn.secrets) ++rotations[name];
-    return rotations;
+    names.insert(std::string());
+    for (const auto& [name, number] : used) names.insert(name);
   }
-  for (const std::string& name : std::set<std::string>(rotate.names.begin(), rotate.names.end()))
-    ++rotations[name];
-  return rotations;
+  for (const std::string& name : names) before.rotations[name] = used[name] + 1;
+  return before.rotations;
 }
 
 std::vector<DrawnField> drawn_fields(const DrawnRender& render, const ObjectView& other_seed) {

@@ -20,8 +20,10 @@ struct RotateSecrets {
   bool nothing() const { return !all && names.empty(); }
 };
 
-/// The rotations of the next render: those of `deployed` (may be null), and one more for each that is asked.
-release::Rotations next_rotations(const release::Revision* deployed, const RotateSecrets& rotate);
+/// The rotations of the next render: those of `deployed` (may be null), and for each that is asked one more
+/// than it, a revision before it, or `tried` (ReleaseFacts::tried) ever had.
+release::Rotations next_rotations(const release::Revision* deployed, const release::Rotations& tried,
+                                  const RotateSecrets& rotate);
 
 /// Objects by identity; the values outlive it.
 using ObjectView = std::map<apimachinery::ObjectKey, const encoding::Value*>;

@@ -23,6 +23,9 @@ struct ReleaseFacts {
   /// Both outlive the call that they are given to. Null: there is none.
   const release::Revision* deployed = nullptr;
   const release::Revision* stored = nullptr;  ///< whose package and values the release has
+  /// The numbers of secrets (release::Drawn::used) in revisions after the deployed one, which may have
+  /// written.
+  release::Rotations tried = {};
 };
 
 }  // namespace mist::render

@@ -196,7 +196,8 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
   const WallTime birth = request.clock;
   RenderedRelease result{};
   result.lookups = granted(choices, release.stored);
-  result.drawn.rotations = request.rotations = next_rotations(release.deployed, choices.rotate);
+  result.drawn.rotations = request.rotations =
+      next_rotations(release.deployed, release.tried, choices.rotate);
   result.drawn.clock =
       choices.clock.value_or(release.deployed != nullptr ? release.deployed->drawn.clock : std::string());
   MIST_TRY_VOID(set_clock(request, result.drawn.clock));

@@ -61,6 +61,14 @@ TEST_F(ReleaseRenderers, ClockAndRotationsGoOnFromTheDeployedRevision) {
   ASSERT_TRUE(rendered.ok()) << rendered.error().to_line();
   EXPECT_EQ(rendered->drawn.clock, "2026-05-06T07:08:09Z");
   EXPECT_EQ(rendered->drawn.rotations.at("db"), 2U);
+  deployed.drawn.highest = {{"db", 3}, {"gone", 0}};
+  facts.tried = {{"db", 4}, {"new", 0}};
+  const auto rotations = [&](const RotateSecrets& rotate) {
+    return next_rotations(&deployed, facts.tried, rotate);
+  };
+  EXPECT_EQ(rotations({}), (release::Rotations{{"db", 1}}));
+  EXPECT_EQ(rotations({.names = {"db", "first"}}), (release::Rotations{{"db", 5}, {"first", 1}}));
+  EXPECT_EQ(rotations({.all = true}), (release::Rotations{{"", 1}, {"db", 5}, {"gone", 1}, {"new", 1}}));
   const auto reborn = once.render(one_config_map(), Value::object(), {.clock = ""}, facts, Context());
   ASSERT_TRUE(reborn.ok()) << reborn.error().to_line();
   EXPECT_EQ(reborn->drawn.clock, "");

@@ -52,6 +52,8 @@ Deployment::Deployment(const Environment& environment, const Look& look, std::st
   revision_.package = look.rendered.package;
   revision_.user_values = look.rendered.user_values;
   revision_.drawn = look.rendered.drawn;
+  if (look.state.deployed) revision_.drawn.remember(look.state.deployed->drawn.used());
+  revision_.drawn.remember(look.state.tried_rotations());
   revision_.options = recorded_options(look.options.allowed);
   revision_.description = look.rendered.description;
   revision_.notes = look.rendered.message;

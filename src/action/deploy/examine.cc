@@ -40,6 +40,7 @@ bool is_as_deployed(const Look& look, const ObjectView& wanted) {
   Drawn before = look.state.deployed->drawn;
   before.fields.clear();
   before.looked_up.clear();
+  before.highest.clear();
   return before == look.rendered.drawn && same_objects(wanted, render::view_of(look.state.deployed->objects));
 }
 
