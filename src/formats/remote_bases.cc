@@ -135,6 +135,7 @@ class Completion {
         MIST_TRY_VOID(lock_digest(need, crypto::sha256(*content).str()));
         files_of(source_).emplace(at, *std::move(content));
       } else {
+        MIST_TRY_VOID(refuse_lost_file(need));
         remote.set("absent", true);
       }
     } else if (need.find("chart") != nullptr) {
@@ -178,10 +179,13 @@ class Completion {
     return {};
   }
 
+  const resolve::LockedRemote* find_locked(const Value& need) const {
+    return world_.lock == nullptr ? nullptr : world_.lock->find_remote(locked_name(need));
+  }
+
   // The lock's entry for it; null: none. Conflict: there must be one.
   Result<const resolve::LockedRemote*> locked(const Value& need) const {
-    const resolve::LockedRemote* const found =
-        world_.lock == nullptr ? nullptr : world_.lock->find_remote(locked_name(need));
+    const resolve::LockedRemote* const found = find_locked(need);
     if (found == nullptr && world_.locked)
       return error(ErrorKind::Conflict, "mistletoe.lock of {} lacks {}", source_.reference, shown(need))
           .with_hint(fmt::format("write it with mistctl package lock {}", source_.reference));
@@ -201,6 +205,22 @@ class Completion {
     return {};
   }
 
+  // Where there is no file any more, the engine looks for a repository at the same address: a server could
+  // choose that way around the digest.
+  Status refuse_lost_file(const Value& need) const {
+    const resolve::LockedRemote* const known = find_locked(need);
+    return known == nullptr || known->digest.empty() ? Status() : no_longer_a_file(need, *known);
+  }
+
+  Error no_longer_a_file(const Value& need, const resolve::LockedRemote& known) const {
+    return error(ErrorKind::Conflict, "{} is not what mistletoe.lock of {} has", shown(need),
+                 source_.reference)
+        .with_because(fmt::format(
+            "it was a file with the digest {}, and its server has no such file any more", known.digest))
+        .with_hint(fmt::format("if a repository is wanted there: mistctl package lock {} --update-all",
+                               source_.reference));
+  }
+
   Status fetch_base(const Value& need, const std::string& at, bool local) {
     const std::string repository(need.string_at("repo"));
     MIST_TRY(const registry::GitUrl address,
@@ -214,7 +234,8 @@ class Completion {
                                 ? context_.with_timeout(std::chrono::milliseconds(timeout->as_int()))
                                 : context_;
     MIST_TRY(const resolve::LockedRemote* const known, locked(need));
-    const bool pinned = known != nullptr && !known->commit.empty();
+    const bool pinned = known != nullptr;
+    if (pinned && known->commit.empty()) return no_longer_a_file(need, *known);
     auto base = world_.registries.fetch_base(
         {address.text(), pinned ? known->commit : std::string(need.string_at("ref")),
          std::string(need.string_at("path")), need.find("noSubmodules") == nullptr, judge()},

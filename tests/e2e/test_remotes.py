@@ -161,6 +161,14 @@ def what_an_overlay_names_elsewhere_is_locked(t):
         t.run("package", "lock", package, "--update-all")
         contains(t.run("generate", "web", "-p", package, "--locked").out, "v: two")
 
+        # A server that has lost the file can't have a repository taken in its place.
+        two = crd.read_text()
+        crd.unlink()
+        for more in ([], ["--locked"]):
+            t.refused("generate", "web", "-p", package, *more,
+                      says=["is not what mistletoe.lock of", extra, "no such file any more", "--update-all"])
+        crd.write_text(two)
+
         # What nothing names any more, and what the lock lacks.
         with open(f"{package}/kustomization.yaml", "w") as file:
             file.write(f"resources:\n  - {extra}\n")
