@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 2> kNeedsMembers{"clusterRead", "release"
 constexpr std::string_view kOriginalVersion = "mistletoe.dev/v1alpha1";
 constexpr std::array<std::string_view, 2> kVersions{kOriginalVersion, "mistletoe.dev/v1"};
 constexpr std::size_t kMostIgnored = 20;
+constexpr std::size_t kMostDependencies = 1000;
 
 class MetadataReader {
  public:
@@ -118,6 +119,9 @@ Status read_spec(const MetadataReader& reader, const Value& spec, Metadata& meta
   if (const Value* dependencies = spec.find("dependencies");
       dependencies != nullptr && !dependencies->is_null()) {
     if (!dependencies->is_array()) return reader.wrong("spec.dependencies must be a list");
+    if (dependencies->as_array().size() > kMostDependencies)
+      return reader.wrong(fmt::format("spec.dependencies has {} entries, and {} are allowed",
+                                      dependencies->as_array().size(), kMostDependencies));
     for (const Value& entry : dependencies->as_array()) {
       if (!entry.is_object()) return reader.wrong("each of spec.dependencies must be a mapping");
       MIST_TRY_VOID(reader.only(entry, kDependencyMembers, "spec.dependencies[]."));

@@ -178,6 +178,20 @@ TEST(Metadata, KnowsTheFunctionsOfTheOriginalAbi) {
   EXPECT_EQ(metadata->to_value().string_at({"spec", "functions", "generate"}), "make");
 }
 
+TEST(Metadata, HasAThousandDependenciesAtMost) {
+  const auto with = [](int count) {
+    std::string entries;
+    for (int i = 0; i < count; ++i) entries += fmt::format("{{name: d{0}, package: m/d{0}}},", i);
+    return Metadata::parse(document_of(kPackageHead, fmt::format("{{dependencies: [{}]}}", entries)), "a");
+  };
+  const auto most = with(1000);
+  ASSERT_TRUE(most.ok()) << most.error().to_line();
+  EXPECT_EQ(most->dependencies.size(), 1000U);
+  const auto more = with(1001);
+  ASSERT_FALSE(more.ok());
+  EXPECT_THAT(more.error().message, HasSubstr("spec.dependencies has 1001 entries, and 1000 are allowed"));
+}
+
 // A required feature may give other members another meaning, so that nothing else is looked at.
 TEST(Metadata, AFeatureThatIsMissingNeedsANewerMistctl) {
   for (const std::string_view head : {kPackageHead, kOriginalHead}) {

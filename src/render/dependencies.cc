@@ -193,6 +193,7 @@ class Finder final : public resolve::Provider {
         const auto [range, is_new] = ranges.emplace(each.package, each.range);
         if (!is_new) range->second = range->second & each.range;
         if (is_new) ids.push_back(each.package);
+        if (ranges.size() == kMostReadAhead) break;
       }
       std::vector<std::vector<resolve::Requirement>> theirs(ids.size());
       const Status read = parallel_for(ids.size(), kAtOnce, [&](std::size_t i) -> Status {

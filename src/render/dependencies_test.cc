@@ -116,6 +116,27 @@ TEST(ResolveDependencies, AsksForManyPackagesAtOnce) {
   EXPECT_EQ(finder.asked_versions, 4) << "each once";
 }
 
+// "[{name: a0, package: m/a0, version: '*'}, …]"
+std::string many_dependencies(std::string_view prefix, int count) {
+  std::string entries;
+  for (int i = 0; i < count; ++i)
+    entries += fmt::format("{{name: {0}{1}, package: m/{0}{1}, version: '*'}},", prefix, i);
+  return fmt::format("[{}]", entries);
+}
+
+TEST(ResolveDependencies, ReadsTwoThousandPackagesAheadAtMost) {
+  FakeFinder finder;
+  for (const char* const id : {"a0", "a1"})
+    finder.add(fmt::format("m/{}", id), "1.0.0", many_dependencies(std::string(id) + "-", 1000));
+  for (int i = 2; i < 999; ++i) finder.add(fmt::format("m/a{}", i), "1.0.0");
+  // There is no m/a999: nothing is asked for after the reading ahead.
+  package::Source source = root(many_dependencies("a", 1000));
+  const Status failed = resolve_dependencies(source, "", {}, finder, Context());
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().kind, ErrorKind::NotFound) << failed.error().to_line();
+  EXPECT_EQ(finder.asked_versions, 2000);
+}
+
 TEST(ResolveDependencies, AsksForTheWholeVersionWhereAShorterTagIsTheSame) {
   for (const auto& [first, second] : {std::pair("1.4", "1.4.0"), std::pair("1.4.0", "1.4")}) {
     FakeFinder finder;

@@ -33,7 +33,7 @@ class Solver {
   Result<std::variant<Solution, Failure>> run() {
     add_package(request_.root);
     solution_.decide(kRoot, Choice::one_of(VersionRange::any()));
-    add_dependencies(kRoot, VersionRange::any(), needs_of(request_.requirements));
+    MIST_TRY_VOID(add_dependencies(kRoot, VersionRange::any(), needs_of(request_.requirements)));
     std::optional<PackageIndex> next = kRoot;
     while (next) {
       MIST_TRY(const std::optional<FactIndex> failure, propagate(*next));
@@ -52,10 +52,10 @@ class Solver {
   /// The solver's notes on a package besides what is known.
   struct Package {
     std::optional<Version> locked;
-    std::vector<Version> releases;        // of the listed versions, ascending
-    std::vector<Version> prereleases;     // of the listed versions, ascending
-    std::vector<FactIndex> facts;         // that speak of it, older first
-    std::vector<FactIndex> dependencies;  // that say what it needs
+    std::vector<Version> releases;     // of the listed versions, ascending
+    std::vector<Version> prereleases;  // of the listed versions, ascending
+    std::vector<FactIndex> facts;      // that speak of it, older first
+    std::unordered_map<PackageIndex, std::vector<FactIndex>> dependencies;  // facts of what it needs, by that
     std::map<Version, std::vector<Need>> loaded;
     std::uint64_t counted_at = 0;  // serial of the assignment for which `count` is
     std::size_t count = 0;
@@ -133,14 +133,14 @@ class Solver {
 
   /// `of` asks for all `needs`. Versions that ask for the same become one fact: what is learned of one of
   /// them is then learned of all. Returns those facts.
-  std::vector<FactIndex> add_dependencies(PackageIndex package, const VersionRange& of,
-                                          const std::vector<Need>& needs) {
+  Result<std::vector<FactIndex>> add_dependencies(PackageIndex package, const VersionRange& of,
+                                                  const std::vector<Need>& needs) {
     std::vector<FactIndex> result;
     for (const Need& need : needs) {
-      auto& known = packages_[package].dependencies;
+      MIST_TRY_VOID(step());
+      auto& known = packages_[package].dependencies[need.on];
       const auto same = std::ranges::find_if(known, [&](FactIndex index) {
-        const auto& cause = std::get<DependencyCause>(knowledge_.facts[index].cause);
-        return cause.on == need.on && cause.range == need.range;
+        return std::get<DependencyCause>(knowledge_.facts[index].cause).range == need.range;
       });
       VersionRange all = of;
       if (same != known.end()) {
@@ -150,7 +150,7 @@ class Solver {
       }
       Incompatibility fact = dependency(package, std::move(all), need);
       const FactIndex index = add_fact(std::move(fact));
-      packages_[package].dependencies.push_back(index);
+      known.push_back(index);
       result.push_back(index);
     }
     return result;
@@ -391,7 +391,7 @@ class Solver {
       // A need of a package for itself is met already, or can never be.
       std::vector<Need> open = needs;
       std::erase_if(open, [&](const Need& each) { return each.on == index && each.range.contains(version); });
-      const std::vector<FactIndex> facts = add_dependencies(index, with_gap(index, version), open);
+      MIST_TRY(const std::vector<FactIndex> facts, add_dependencies(index, with_gap(index, version), open));
       packages_[index].loaded.emplace(version, std::move(needs));
       return std::ranges::none_of(facts, [&](FactIndex fact) { return conflicts(fact, index, version); });
     }

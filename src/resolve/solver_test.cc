@@ -280,6 +280,16 @@ TEST(Solver, StopsAtItsBound) {
   EXPECT_EQ(failed.error().message, "resolving the dependencies of platform takes more than 10 steps");
 }
 
+TEST(Solver, EachNeedIsAStep) {
+  FakeProvider provider;
+  provider.add("foo", "1.0.0", Needs(100, {"bar", "^1"})).add("bar", "1.0.0");
+  Request request{.root = "platform", .requirements = requirements({{"foo", "^1"}})};
+  request.max_steps = 50;
+  const auto failed = solve(request, provider);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().kind, ErrorKind::Timeout);
+}
+
 TEST(Solver, StopsWhenItIsAskedTo) {
   FakeProvider provider;
   provider.add("foo", "1.0.0");
