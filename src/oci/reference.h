@@ -21,6 +21,8 @@ inline constexpr std::string_view kScheme = "oci://";
 struct Repository {
   std::string host;  ///< lower case, with the port where one is written: "registry.example:5000"
   std::string path;  ///< "team/shop"
+  /// A package from elsewhere chose it: all requests to it are http::Request::public_only.
+  bool public_only = false;
 
   /// "oci://host/path". Errors: Invalid, also for a tag or digest behind it.
   static Result<Repository> parse(std::string_view text);

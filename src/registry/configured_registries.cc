@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "base/text.h"
+#include "http/url.h"
 #include "registry/git_url.h"
 #include "registry/helm_view.h"
 #include "registry/local_source.h"
@@ -20,6 +21,19 @@ Error unknown_registry_of(const config::Config& config, const std::string& name,
   return failure;
 }
 
+// "https://git@registry.example:5000/team" → "registry.example"; empty: it has none, or is "git@host:path".
+std::string host_in(std::string_view address) {
+  const auto scheme_end = address.find("://");
+  if (scheme_end != std::string_view::npos) address.remove_prefix(scheme_end + 3);
+  const auto url =
+      http::Url::parse(fmt::format("https://{}", address.substr(0, address.find_first_of("/?#"))));
+  if (!url) return {};
+  return url->host.find(':') == std::string::npos ? url->host : fmt::format("[{}]", url->host);
+}
+
+std::string host_named_by(const config::DirectorySource&) { return {}; }
+std::string host_named_by(const auto& source) { return host_in(source.url); }
+
 }  // namespace
 
 ConfiguredRegistries::ConfiguredRegistries(FileSystem& files, EventSink& events, const config::Paths& paths,
@@ -30,6 +44,17 @@ Result<config::Config> ConfiguredRegistries::load() const {
   NullEventSink silent;
   EventSink& events = warned_.exchange(true) ? silent : events_;
   return config::Config::load(files_, paths_, events);
+}
+
+Result<std::set<std::string>> ConfiguredRegistries::hosts() const {
+  MIST_TRY(const config::Config config, load());
+  std::set<std::string> all;
+  for (const config::Registry& registry : config.registries())
+    for (const config::Remote& remote : registry.remotes)
+      std::visit([&](const auto& source) { all.insert(host_named_by(source)); }, remote.source);
+  for (const config::Mirror& mirror : config.mirrors()) all.insert(host_in(mirror.prefix));
+  all.erase("");
+  return all;
 }
 
 Result<std::optional<std::string>> ConfiguredRegistries::oci_url(const std::string& name,

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,8 @@ class ConfiguredRegistries {
   /// Of the file: relative paths in it begin there.
   Path directory() const { return paths_.config_file.parent_path(); }
 
+  /// Registries::configured_hosts.
+  Result<std::set<std::string>> hosts() const;
   /// Where the repositories of an OCI registry that is configured are; nothing: it is of another kind.
   /// `rest`: what follows the name in the reference. NotFound: there is no such registry.
   Result<std::optional<std::string>> oci_url(const std::string& name, std::string_view rest = {}) const;

@@ -135,7 +135,7 @@ Result<SecretString> OciAuth::fetch_token(const OciScope& scope, const Challenge
   MIST_TRY(const http::Url realm, checked_realm(scope, challenge.realm));
   const std::string wanted = scope.path.empty() ? challenge.scope : scopes_of(scope);
   http::Request request = token_request(realm, challenge, wanted, login);
-  request.public_only = must_be_public(scope.origin, realm, resolve_);
+  request.public_only = scope.public_only || must_be_public(scope.origin, realm, resolve_);
   Result<http::Response> answer =
       transport_.send(request, context)
           .in(fmt::format("while asking {} for a token for {}", realm.origin(), scope.host));

@@ -30,6 +30,7 @@ struct OciScope {
   std::string path;    ///< of the repository; empty: the registry itself
   oci::Access access = oci::Access::Pull;
   std::string also_pull = {};  ///< another repository there, to be read too; empty: none
+  bool public_only = false;    ///< oci::Repository::public_only
 };
 
 /// The value of Authorization, and whether somebody stands behind it (a token may be anybody's).

@@ -262,6 +262,38 @@ TEST_F(OciClientTest, WhereTheRegistrySendsUsIsPublic) {
     EXPECT_EQ(request.public_only, !request.url.starts_with("https://reg.example/")) << request.url;
 }
 
+TEST_F(OciClientTest, ARegistryThatAPackageNamesIsPublicItselfAndLeadsToPublicServers) {
+  registry.addresses = {"10.1.2.3"};
+  registry.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    if (request.url.starts_with("https://auth.reg.example/"))
+      return http::Response{.status = 200, .headers = {}, .body = R"({"token":"t"})"};
+    if (request.url.starts_with("https://reg.example:9000/"))
+      return http::Response{.status = 200, .headers = {}, .body = kModuleBytes};
+    if (authorization_of(request) == "none")
+      return challenge(R"(Bearer realm="https://auth.reg.example/token")");
+    return redirect("https://reg.example:9000/blob");
+  };
+  OciClient client = registry.client();
+  oci::Repository named = kShop;
+  named.public_only = true;
+  EXPECT_EQ(*client.blob(named, layer(), 1000, Context()), kModuleBytes);
+  ASSERT_EQ(registry.web.count(), 4u);  // 401, token, redirect, blob
+  for (const http::Request& request : registry.web.requests())
+    EXPECT_TRUE(request.public_only) << request.url;
+}
+
+TEST_F(OciClientTest, ARefusedServerOfAPackageIsToldHowToBeTrusted) {
+  registry.web.fail(error(ErrorKind::Forbidden, "reg.example is not a server of the Internet"));
+  OciClient client = registry.client();
+  oci::Repository named = kShop;
+  named.public_only = true;
+  const auto failed = client.tags(named, Context());
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().kind, ErrorKind::Forbidden);
+  EXPECT_NE(failed.error().hint.find("mistctl registry add NAME --oci oci://reg.example"), std::string::npos)
+      << failed.error().hint;
+}
+
 TEST_F(OciClientTest, APrivateRegistrySendsUsToItsOwnHostToo) {
   registry.addresses = {"10.1.2.3"};
   registry.before = [&](const http::Request& request) -> std::optional<http::Response> {

@@ -40,6 +40,15 @@ Error refused_elsewhere(const std::string& host, const http::Url& by, const http
       .with_hint("try again; if it stays so, ask whoever runs the registry");
 }
 
+Error not_reached(Error failure, const OciCall& call, bool at_registry) {
+  if (!call.public_only || !at_registry) return sent_elsewhere(std::move(failure), call.host);
+  if (failure.kind != ErrorKind::Forbidden || !failure.hint.empty()) return failure;
+  failure.hint = fmt::format(
+      "a package from elsewhere names it; if you trust that server: mistctl registry add NAME --oci {}{}",
+      oci::kScheme, call.host);
+  return failure;
+}
+
 // A copy of a request, which has the body of the original as long as it is there: that may be large.
 class LentBody {
  public:
@@ -78,6 +87,7 @@ OciCall OciCall::to_registry(const std::string& host, std::string_view path) {
 OciCall OciCall::to(const oci::Repository& repository, std::string_view rest) {
   OciCall call = to_registry(repository.host, fmt::format("/v2/{}/{}", repository.path, rest));
   call.repository = repository.path;
+  call.public_only = repository.public_only;
   return call;
 }
 
@@ -141,11 +151,11 @@ Result<OciExchange::Answered> OciExchange::follow(const OciCall& call, const std
           .with_because(escape_controls(http::loggable_url(request.url)))
           .with_hint("ask whoever runs the registry");
     const bool at_registry = url->origin() == origin_in(origin);
-    request.public_only = must_be_public(origin, *url, resolve_);
+    request.public_only = call.public_only || must_be_public(origin, *url, resolve_);
     request.authorization = at_registry && known ? std::optional(known->authorization) : std::nullopt;
     Result<http::Response> answer = call.piece != nullptr ? transport_.stream(request, *call.piece, context)
                                                           : transport_.send(request, context);
-    if (!answer && request.public_only) return sent_elsewhere(std::move(answer).error(), call.host);
+    if (!answer && request.public_only) return not_reached(std::move(answer).error(), call, at_registry);
     MIST_TRY(http::Response response, std::move(answer));
     const bool reads = request.method == "GET" || request.method == "HEAD";
     const std::string_view location = http::find_header(response.headers, "location");
@@ -161,7 +171,7 @@ Result<OciExchange::Answered> OciExchange::follow(const OciCall& call, const std
 Result<http::Response> OciExchange::send(const OciCall& call, const Context& caller) {
   const Context context = bounded(call, caller);
   std::string origin = origin_of(call.host);
-  OciScope scope{call.host, origin, call.repository, call.access, call.also_pull};
+  OciScope scope{call.host, origin, call.repository, call.access, call.also_pull, call.public_only};
   std::optional<OciAnswer> known = auth_.known(scope);
   Result<Answered> result = follow(call, origin, known, context);
   if (may_be_tls(call.host, origin, result)) {

@@ -27,6 +27,7 @@ struct OciCall {
   std::string repository = {};  ///< empty: the registry itself
   oci::Access access = oci::Access::Pull;
   std::string also_pull = {};  ///< OciScope::also_pull
+  bool public_only = false;    ///< oci::Repository::public_only
   /// Its URL is a path of the registry, or absolute. Its body is lent while it is sent: it may be large.
   mutable http::Request request = {};
   const http::BodyPiece* piece = nullptr;

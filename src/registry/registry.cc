@@ -212,6 +212,8 @@ Result<std::vector<config::Registry>> Registries::list() const {
   return std::vector(config.registries().begin(), config.registries().end());
 }
 
+Result<std::set<std::string>> Registries::configured_hosts() const { return impl_->configured.hosts(); }
+
 Status Registries::add(const config::Registry& registry, const Context& context) {
   return impl_->configured.add(registry, context);
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -116,6 +117,9 @@ class Registries {
 
   /// The configured registries in order. URLs are as configured: print them through config::redact_urls.
   Result<std::vector<config::Registry>> list() const;
+  /// The hosts, without ports, that the configuration names: of registries, and of those that have mirrors.
+  /// Errors: of a configuration that can't be read.
+  Result<std::set<std::string>> configured_hosts() const;
   /// Writes the configuration; the network isn't asked. Errors: Invalid (URL), Conflict (name), as edit.
   Status add(const config::Registry& registry, const Context& context);
   /// For who writes to OCI registries; made with the first call. Lives as long as this. Invalid: this program

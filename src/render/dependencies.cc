@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/once_map.h"
@@ -147,6 +148,34 @@ class Finder final : public resolve::Provider {
       wanted.push_back({std::move(id), std::move(range)});
     }
     return wanted;
+  }
+
+  /// The user chose the server of the package, or else those that packages of this machine name. These
+  /// packages are read before all others, so that no order of reading decides who named a server.
+  void trust_servers(const Source& source, const std::string& directory,
+                     const std::vector<resolve::Requirement>& wanted) {
+    if (directory.empty()) {
+      packages_.trust_only({host_of(source.reference)});
+      return;
+    }
+    std::set<std::string> hosts, ids;
+    std::vector<std::string> open;
+    const auto open_all = [&](const std::vector<resolve::Requirement>& all) {
+      for (const resolve::Requirement& each : all)
+        if (ids.insert(each.package).second) open.push_back(each.package);
+    };
+    open_all(wanted);
+    while (!open.empty()) {
+      const std::string id = std::move(open.back());
+      open.pop_back();
+      if (!is_path(id)) {
+        hosts.insert(host_of(id));
+        continue;
+      }
+      // The solver reports a package that can't be read.
+      if (const auto needs = dependencies(id, {}); needs.ok()) open_all(*needs);
+    }
+    packages_.trust_only(std::move(hosts));
   }
 
   Result<std::vector<resolve::Candidate>> versions(const std::string& id) override {
@@ -545,6 +574,7 @@ Result<Resolution> solve_dependencies(const Source& source, const std::string& d
                                       const Context& context) {
   Finder finder(packages, context);
   MIST_TRY(std::vector<resolve::Requirement> requirements, finder.requirements(source, directory));
+  finder.trust_servers(source, directory, requirements);
   return Resolver(source, rules, finder, context).resolve(std::move(requirements));
 }
 
@@ -559,6 +589,7 @@ Status resolve_dependencies(Source& source, const std::string& directory, const 
   Finder finder(packages, context);
   MIST_TRY(std::vector<resolve::Requirement> requirements, finder.requirements(source, directory));
   if (requirements.empty() && !rules.locked) return {};
+  finder.trust_servers(source, directory, requirements);
   MIST_TRY(const Resolution resolution,
            Resolver(source, rules, finder, context).resolve(std::move(requirements)));
   MIST_TRY_VOID(Tree(resolution.sources, directory).complete(source, directory, {}));

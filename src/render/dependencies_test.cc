@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <latch>
+#include <set>
 #include <thread>
 
 #include "package/guests_for_tests.h"
@@ -14,6 +15,7 @@
 namespace mist::render {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -62,6 +64,9 @@ class FakeFinder final : public PackageFinder {
     return find(reference, context);
   }
 
+  void trust_only(std::set<std::string> hosts) override { trusted = std::move(hosts); }
+
+  std::set<std::string> trusted;                     ///< hosts
   std::map<std::string, package::Source> by_origin;  ///< what a lock's origin still leads to
   std::vector<std::string> moved;                    ///< asked for whatever their bytes were
   std::atomic<int> asked_versions = 0;
@@ -223,6 +228,29 @@ TEST(ResolveDependencies, PackagesFromElsewhereReachNothingOfThisMachineAndItsNe
     EXPECT_EQ(failed.error().kind, ErrorKind::Forbidden) << failed.error().to_line();
     EXPECT_EQ(packages.asked_versions, 1) << wanted;
   }
+}
+
+TEST(ResolveDependencies, ServersThatPackagesOfThisMachineNameAreTheUsers) {
+  FakeFinder packages;
+  packages.add("oci://c.example/deep", "1.0.0");
+  packages.add("oci://a.example/x", "1.0.0", "[{name: deep, package: 'oci://c.example/deep', version: '*'}]");
+  packages.add("oci://b.example:5000/y", "1.0.0");
+  packages.add_path("/src/lib", "[{name: y, package: 'oci://b.example:5000/y', version: '*'}]");
+  package::Source source =
+      root("[{name: x, package: 'oci://a.example/x', version: '*'}, {name: lib, package: ../lib}]");
+  const Status resolved = resolve_dependencies(source, "/src/platform", {}, packages, Context());
+  ASSERT_TRUE(resolved.ok()) << resolved.error().to_line();
+  EXPECT_THAT(packages.trusted, ElementsAre("a.example", "b.example"));
+}
+
+TEST(ResolveDependencies, OfAPackageFromElsewhereItsOwnServerIsTheUsers) {
+  FakeFinder packages;
+  packages.add("oci://a.example/x", "1.0.0");
+  package::Source source = FakeFinder::source("oci://own.example/platform", "1.0.0",
+                                              "[{name: x, package: 'oci://a.example/x', version: '*'}]");
+  const Status resolved = resolve_dependencies(source, "", {}, packages, Context());
+  ASSERT_TRUE(resolved.ok()) << resolved.error().to_line();
+  EXPECT_THAT(packages.trusted, ElementsAre("own.example"));
 }
 
 TEST(ResolveDependencies, AReleaseKeepsTheVersionsThatItHas) {

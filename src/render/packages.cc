@@ -42,6 +42,16 @@ std::optional<crypto::Digest> manifest_in(const resolve::Origin& locked) {
 // "oci://host/db" of "oci://host/db:1.0.0".
 std::string id_in(const std::string& reference) { return reference.substr(0, reference.rfind(':')); }
 
+bool is_limited(const oci::Repository& repository, const std::optional<std::set<std::string>>& trusted) {
+  return trusted && !trusted->contains(repository.host_name());
+}
+
+// Whether its remote bases may lead to the server that it comes from, wherever that is.
+bool is_of_trusted_server(const registry::PackageRef& reference) {
+  const auto* const oci = std::get_if<oci::Reference>(&reference.form());
+  return oci == nullptr || !oci->repository.public_only;
+}
+
 // A path on this machine or a branch may have other content every day; a version of a registry may not.
 Status refuse_changed_bytes(const package::Source& source, const release::PackageInfo& recorded) {
   const std::string& reference = source.reference;
@@ -95,15 +105,30 @@ Result<package::Source> Packages::fetch(std::string_view reference, std::string 
   return source;
 }
 
+void Packages::trust_only(std::set<std::string> hosts) {
+  // A configuration that can't be read names none; whatever needs it says what is wrong.
+  hosts.merge(registries_.configured_hosts().value_or({}));
+  trusted_hosts_ = std::move(hosts);
+}
+
+Result<registry::PackageRef> Packages::parse_dependency(const std::string& reference) const {
+  MIST_TRY(registry::PackageRef parsed, registries_.parse(reference));
+  const auto* const named = std::get_if<oci::Reference>(&parsed.form());
+  if (named == nullptr || !is_limited(named->repository, trusted_hosts_)) return parsed;
+  oci::Reference limited = *named;
+  limited.repository.public_only = true;
+  return registry::PackageRef(std::move(limited));
+}
+
 Result<package::Source> Packages::find(const std::string& reference, const Context& context) {
-  MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
+  MIST_TRY(const registry::PackageRef parsed, parse_dependency(reference));
   return find(parsed, {}, false, context);
 }
 
 // The lock's address isn't asked: the package that declares the dependency says where it is.
 Result<package::Source> Packages::find_locked(const std::string& reference, const resolve::Origin& locked,
                                               const Context& context) {
-  MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
+  MIST_TRY(const registry::PackageRef parsed, parse_dependency(reference));
   const std::optional<crypto::Digest> manifest = manifest_in(locked);
   if (!manifest) return find(parsed, {}, false, context);
   Result<registry::Fetched> fetched = registries_.fetch_manifest(parsed, *manifest, context);
@@ -120,7 +145,7 @@ Result<package::Source> Packages::find_locked(const std::string& reference, cons
 }
 
 Result<package::Source> Packages::find_moved(const std::string& reference, const Context& context) {
-  MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
+  MIST_TRY(const registry::PackageRef parsed, parse_dependency(reference));
   MIST_TRY(registry::Fetched fetched, registries_.fetch_moved(parsed, context));
   return completed(found(std::move(fetched), parsed, {}), false, context);
 }
@@ -130,7 +155,7 @@ Result<Packages::Tag> Packages::tag_of(const resolve::LockedPackage& locked, con
   if (!manifest) return Tag::AsLocked;
   MIST_TRY(const oci::Reference recorded, oci::Reference::parse(locked.origin.source));
   const std::string version = oci::version_of_tag(recorded.tag);
-  MIST_TRY(const registry::PackageRef parsed, registries_.parse(fmt::format("{}:{}", locked.name, version)));
+  MIST_TRY(const registry::PackageRef parsed, parse_dependency(fmt::format("{}:{}", locked.name, version)));
   MIST_TRY(const std::optional<oci::Reference> now, registries_.oci_reference(parsed));
   if (!now) return Tag::AsLocked;
   MIST_TRY(registry::OciSource* const source, registries_.oci_source());
@@ -142,7 +167,8 @@ Result<Packages::Tag> Packages::tag_of(const resolve::LockedPackage& locked, con
 
 Result<std::vector<std::string>> Packages::versions(const std::string& package, const Context& context) {
   if (package.starts_with(oci::kScheme)) {
-    MIST_TRY(const oci::Repository repository, oci::Repository::parse(package));
+    MIST_TRY(oci::Repository repository, oci::Repository::parse(package));
+    repository.public_only = is_limited(repository, trusted_hosts_);
     return registries_.list_versions(repository, context);
   }
   const auto slash = std::min(package.find('/'), package.size() - 1);
@@ -170,7 +196,8 @@ Result<Packages::Found> Packages::read_verified(const registry::PackageRef& pars
 
 Packages::Found Packages::found(registry::Fetched fetched, const registry::PackageRef& parsed,
                                 std::string engine) {
-  Found found{{}, std::holds_alternative<registry::LocalRef>(parsed.form()), std::move(fetched.origin)};
+  Found found{{}, std::holds_alternative<registry::LocalRef>(parsed.form()), {}};
+  if (is_of_trusted_server(parsed)) found.origin = std::move(fetched.origin);
   package::Source& source = found.source;
   source.reference = fetched.resolved.recorded();
   std::tie(source.name, source.version) = name_and_version(fetched.resolved);

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,6 +83,8 @@ class Packages final : private PackageFinder {
   Result<package::Source> find(const registry::PackageRef& reference, std::string engine, bool locked,
                                const Context& context);
   Result<package::Source> completed(Found found, bool locked, const Context& context);
+  void trust_only(std::set<std::string> hosts) override;
+  Result<registry::PackageRef> parse_dependency(const std::string& reference) const;
   Result<package::Source> find(const std::string& reference, const Context& context) override;
   Result<package::Source> find_locked(const std::string& reference, const resolve::Origin& locked,
                                       const Context& context) override;
@@ -91,6 +95,7 @@ class Packages final : private PackageFinder {
   World world_;
   registry::Registries registries_;
   std::vector<trust::Proof> verified_;
+  std::optional<std::set<std::string>> trusted_hosts_;  // as trust_only has them; nothing: all
 };
 
 /// The values of that package: those of charts are Helm's. Invalid with line and column; `events` get the

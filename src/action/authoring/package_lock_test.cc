@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "http/url.h"
 #include "package/guests_for_tests.h"
 #include "registry/oci_fixture.h"
 #include "testing/recorded_events.h"
@@ -14,6 +17,7 @@ namespace {
 using registry::testing::MemoryRegistry;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using Tag = render::Packages::Tag;
 
 class ToLockRegistry final : public http::Transport {
@@ -102,6 +106,39 @@ class PackageLock : public ::testing::Test {
   MemoryRegistry remote_;
   int machines_ = 0;
 };
+
+TEST_F(PackageLock, AServerThatOnlyAPackageFromElsewhereNamesIsPublic) {
+  const auto publish_to = [](MemoryRegistry& to, const std::string& name, const std::string& spec) {
+    const package::Source made = package::described(package::saying(name), name, spec);
+    const auto bytes = std::get<wasm::ModuleBytes>(made.content).bytes();
+    to.publish("1.0.0", oci::module_artifact(**bytes, {}));
+  };
+  MemoryRegistry other;
+  publish_to(other, "log", "{version: 1.0.0}");
+  publish_to(
+      remote_, "db",
+      "{version: 1.0.0, dependencies: [{name: log, package: 'oci://other.example/log', version: ^1}]}");
+  remote_.reach("other.example", other);
+  const auto asked_as_public = [&](std::size_t after) {
+    std::set<std::string> hosts;
+    const std::vector<http::Request> requests = remote_.web.requests();
+    for (std::size_t i = after; i < requests.size(); ++i)
+      if (requests[i].public_only) hosts.insert(http::Url::parse(requests[i].url)->host);
+    return hosts;
+  };
+  const auto locked = lock();
+  ASSERT_TRUE(locked.ok()) << locked.error().to_line();
+  EXPECT_THAT(asked_as_public(0), ElementsAre("other.example"));
+
+  another_machine();
+  registry::Registries registries({files_, processes_, events_, paths_, clock_});
+  ASSERT_TRUE(
+      registries.add(registry::registry_with_oci("logs", "oci://other.example/logs"), Context()).ok());
+  const std::size_t before = remote_.web.count();
+  ASSERT_TRUE(lock().ok());
+  EXPECT_GT(remote_.web.count(), before);
+  EXPECT_THAT(asked_as_public(before), IsEmpty()) << "the user has named it";
+}
 
 TEST_F(PackageLock, ATagThatWasMovedChangesNothingUntilAnUpdate) {
   publish("1.0.0", "first");
