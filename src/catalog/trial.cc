@@ -296,13 +296,15 @@ class Trial {
   }
 
   std::unique_ptr<render::Packages> packages() {
-    // No registry that needs credentials, no OCI registry, and nothing at private addresses.
+    // No registry that needs credentials, no OCI registry, nothing at private addresses, and no paths.
     return std::make_unique<render::Packages>(
         render::Packages::World{{world_.files, world_.processes, log_, world_.paths, world_.clock, {}},
                                 {},
                                 world_.engines,
                                 formats::RemoteBases::None,
-                                false});
+                                false,
+                                {},
+                                true});
   }
 
   Result<const package::Source*> source(const Context& context) {

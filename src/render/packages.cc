@@ -96,7 +96,8 @@ Result<package::Source> Packages::fetch(std::string_view reference, std::string 
   MIST_TRY(package::Source source, completed(std::move(first), world_.locked, context));
   // Paths among its dependencies are relative to its directory.
   std::string directory;
-  if (const auto* const local = std::get_if<registry::LocalRef>(&parsed.form())) {
+  const auto* const local = std::get_if<registry::LocalRef>(&parsed.form());
+  if (local != nullptr && !world_.is_unpacked) {
     const Path path = std::filesystem::absolute(local->path).lexically_normal();
     directory = (std::filesystem::is_directory(path) ? path : path.parent_path()).string();
   }
