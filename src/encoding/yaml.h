@@ -47,7 +47,11 @@ struct YamlPrintOptions {
 /// have, are written as .nan, .inf and -.inf, which parse_yaml refuses.
 std::string to_yaml(const Value& value, const YamlPrintOptions& options = {});
 
-/// As above, with "---" lines between the documents.
+/// A scalar, or an empty list or object, on one line however long it is, without a newline at the end: text
+/// that has newlines is quoted.
+std::string to_yaml_line(const Value& value);
+
+/// As to_yaml(), with "---" lines between the documents.
 std::string to_yaml_documents(std::span<const Value> documents, const YamlPrintOptions& options = {});
 
 }  // namespace mist::encoding

@@ -134,6 +134,9 @@ class YamlPrinter {
     if (!at_line_start()) start_line(0);
   }
 
+  // As a key is written: neither folded nor a block.
+  void line(const Value& value) { node(value, Place::SimpleKey, -1); }
+
  private:
   /// The text that stands before the node on its line.
   enum class Place : std::uint8_t {
@@ -419,6 +422,12 @@ void YamlPrinter::literal(std::string_view text, int indent) {
 
 std::string to_yaml(const Value& value, const YamlPrintOptions& options) {
   return to_yaml_documents({&value, 1}, options);
+}
+
+std::string to_yaml_line(const Value& value) {
+  std::string out;
+  YamlPrinter(out, {}).line(value);
+  return out;
 }
 
 std::string to_yaml_documents(std::span<const Value> documents, const YamlPrintOptions& options) {

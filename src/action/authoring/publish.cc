@@ -310,9 +310,7 @@ Result<PublishedDiff> diff_published(registry::OciClient& client, const release:
   PublishedDiff diff{.id = id, .published = published};
   diff.published.digest = there.digest;
   diff.objects = diff_of_recorded(there.objects, now.objects, options);
-  std::erase_if(diff.objects, [](const RecordedDiff& each) {
-    return each.change == LineChange::Same && each.hunks.empty();
-  });
+  std::erase_if(diff.objects, [](const RecordedDiff& each) { return each.only_moved; });
   const auto stay = std::ranges::count_if(
       diff.objects, [](const RecordedDiff& each) { return each.change != LineChange::Removed; });
   diff.unchanged = now.objects.size() - static_cast<std::size_t>(stay);

@@ -70,19 +70,13 @@ class Printer {
 
   void object(const Value& value, std::size_t indent) {
     for (const Value::Member& member : value.as_object()) {
-      const std::string key = scalar(Value(member.key));
+      const std::string key = encoding::to_yaml_line(Value(member.key));
       put(member.value, std::string(indent, ' ') + key + ":", indent);
     }
   }
 
  private:
   static bool nested(const Value& value) { return (value.is_object() || value.is_array()) && !value.empty(); }
-
-  static std::string scalar(const Value& value) {
-    std::string text = encoding::to_yaml(value);
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    return text;
-  }
 
   void put(const Value& value, const std::string& head, std::size_t indent) {
     const std::uint32_t source = value.position().line;
@@ -96,20 +90,29 @@ class Printer {
   }
 
   void put_scalar(const Value& value, const std::string& head, std::size_t indent, std::uint32_t source) {
-    // A text of several lines is a block, of which only the first line has a place of its own.
-    const std::vector<std::string_view> parts = split_lines(value);
-    if (parts.size() > 1) {
-      lines.push_back({head + " |", source});
-      for (const std::string_view part : parts)
+    // A text with line breaks is a block, of which only the first line has a place of its own.
+    if (value.is_string() && value.as_string().find('\n') != std::string::npos) {
+      lines.push_back({fmt::format("{} {}", head, block_header(value.as_string())), source});
+      for (const std::string_view part : split_lines(value.as_string()))
         lines.push_back({std::string(indent + 2, ' ') + std::string(part), source});
       return;
     }
-    lines.push_back({head + " " + scalar(value), source});
+    lines.push_back({head + " " + encoding::to_yaml_line(value), source});
   }
 
-  static std::vector<std::string_view> split_lines(const Value& value) {
-    if (!value.is_string() || value.as_string().find('\n') == std::string::npos) return {};
-    std::string_view text = value.as_string();
+  // The digit is the indentation, which a text that begins with white space doesn't show; "-": the text
+  // doesn't end in a line break; "+": it ends in more than one.
+  static std::string block_header(std::string_view text) {
+    std::string header = "|";
+    if (text.starts_with(' ') || text.starts_with('\n')) header += '2';
+    if (!text.ends_with('\n'))
+      header += '-';
+    else if (text == "\n" || text.ends_with("\n\n"))
+      header += '+';
+    return header;
+  }
+
+  static std::vector<std::string_view> split_lines(std::string_view text) {
     if (text.ends_with('\n')) text.remove_suffix(1);
     return split(text, '\n');
   }
@@ -274,11 +277,12 @@ std::vector<RecordedDiff> diff_of_recorded(const std::vector<release::RenderedOb
     if (known == old_tests.end()) {
       result.push_back(
           {key, LineChange::Added, wanted.source_file(), wanted.line, hunks(key, {}, wanted.object.value())});
-    } else if (known->second->object.value() != wanted.object.value() ||
-               old_places.at(key) != new_places.at(key)) {
-      result.push_back({key, LineChange::Same, wanted.source_file(), wanted.line,
-                        hunks(key, known->second->object.value(), wanted.object.value())});
+      continue;
     }
+    const bool differs = known->second->object.value() != wanted.object.value();
+    if (differs || old_places.at(key) != new_places.at(key))
+      result.push_back({key, LineChange::Same, wanted.source_file(), wanted.line,
+                        hunks(key, known->second->object.value(), wanted.object.value()), !differs});
   }
   for (const release::RenderedObject& gone : before) {
     const apimachinery::ObjectKey key = gone.object.key();

@@ -50,7 +50,8 @@ struct RecordedDiff {
   LineChange change = LineChange::Same;  ///< Added, Removed; Same: it is there before and after, and differs
   std::string file;                      ///< of the package that wants it; empty: nobody wants it
   std::uint32_t line = 0;
-  std::vector<Hunk> hunks;  ///< none of one that only changed its place among the others
+  std::vector<Hunk> hunks;
+  bool only_moved = false;  ///< it only changed its place among the others
 };
 
 /// In the order of `after`, then what goes.

@@ -13,6 +13,7 @@ using apply::ActionKind;
 using apply::DesiredObject;
 using apply::PlannedAction;
 using encoding::Value;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
@@ -112,6 +113,18 @@ spec:
   script: |
     one
     two
+  stripped: |-
+    one
+    two
+  kept: |+
+    one
+
+  indented: |2
+      one
+    two
+  single: "k=v\n"
+  break: "\n"
+  breaks: ["\n\n", "x\n"]
   nested: [[x, y]]
 )",
                               "");
@@ -121,6 +134,47 @@ spec:
     for (const DiffLine& line : hunk.lines) yaml_text += line.text + "\n";
   }
   EXPECT_EQ(yaml(yaml_text), create.plan.desired[0].rendered.object.value()) << yaml_text;
+}
+
+// Lines of the diff are lines of the text.
+TEST(Diff, LongTextsStandOnOneLine) {
+  std::string words = "word";
+  for (int i = 0; i < 40; ++i) words += " word";
+  const Case create = planned(
+      ActionKind::Create,
+      fmt::format("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: web}}, data: {{a: {}, b: '{}: x'}}}}",
+                  words, words),
+      "");
+  const auto diff = diff_of(create.plan, create.live, {});
+  EXPECT_THAT(text(diff[0]), HasSubstr(fmt::format("+  a: {} (1)\n+  b: '{}: x' (1)\n", words, words)));
+}
+
+std::vector<release::RenderedObject> settings(std::string_view text) {
+  Value map = yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {}}");
+  map["data"].set("a", Value(text));
+  auto object = apimachinery::Object::from_value(std::move(map));
+  EXPECT_TRUE(object.ok()) << object.error().to_line();
+  return {{*std::move(object), "web.yaml", 1}};
+}
+
+TEST(Diff, AFinalNewlineIsADifference) {
+  struct Change {
+    std::string_view before, after, removed, added;
+  };
+  for (const Change& each : {Change{"one\ntwo\n", "one\ntwo", "  a: |", "  a: |-"},
+                             Change{"one\n", "one\n\n", "  a: |", "  a: |+"}}) {
+    const auto diffs = diff_of_recorded(settings(each.before), settings(each.after), {});
+    ASSERT_EQ(diffs.size(), 1u) << each.added;
+    EXPECT_FALSE(diffs[0].only_moved);
+    ASSERT_EQ(diffs[0].hunks.size(), 1u) << each.added;
+    std::vector<std::string> removed, added;
+    for (const DiffLine& line : diffs[0].hunks[0].lines) {
+      if (line.change == LineChange::Removed) removed.push_back(line.text);
+      if (line.change == LineChange::Added) added.push_back(line.text);
+    }
+    EXPECT_THAT(removed, Contains(each.removed));
+    EXPECT_THAT(added, Contains(each.added));
+  }
 }
 
 TEST(Diff, SecretsShowThatTheyChangeAndNothingMore) {

@@ -9,8 +9,7 @@ namespace {
 
 // The order in which a package gave its objects says nothing.
 std::vector<RecordedDiff> without_moved(std::vector<RecordedDiff> diffs) {
-  std::erase_if(
-      diffs, [](const RecordedDiff& each) { return each.change == LineChange::Same && each.hunks.empty(); });
+  std::erase_if(diffs, [](const RecordedDiff& each) { return each.only_moved; });
   return diffs;
 }
 
