@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "action/query/drift.h"
 #include "action/recover/recover.h"
 #include "action/uninstall.h"
 #include "testing/recorded_events.h"
@@ -207,6 +208,20 @@ TEST_F(ConversionDownTest, AnUninstallSaysWhatKeepsItAndWhichFlagGoesOn) {
   ASSERT_TRUE(removed.ok()) << removed.error().to_line();
   EXPECT_FALSE(cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "things.example.com"));
   EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web"));
+}
+
+TEST_F(ConversionDownTest, WhatItHidesHasNoDriftThatAnybodyCouldSee) {
+  ASSERT_TRUE(install_now(release_with("a", kOne)).ok());
+  down = true;
+  const auto seen = drift(environment(), id, Context());
+  ASSERT_TRUE(seen.ok()) << seen.error().to_line();
+  ASSERT_EQ(seen->found.size(), 1u);
+  EXPECT_EQ(seen->found[0].kind, DriftKind::Unknown);
+  EXPECT_FALSE(seen->found[0].forbidden);
+  EXPECT_EQ(seen->found[0].key.name, "one");
+  EXPECT_THAT(seen->found[0].reason, HasSubstr("the conversion webhook of things.example.com"));
+  EXPECT_FALSE(seen->drifted(false));
+  EXPECT_TRUE(seen->drifted(true));
 }
 
 // Its CRD is somebody else's, and has nothing to do with the release.

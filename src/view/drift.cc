@@ -62,14 +62,22 @@ class DriftPrinter {
           fmt::format("{}: {} of {} drifted from v{}{}\n", name, drifted, plural(report.objects, "object"),
                       report.revision, fixed_words(outcome, drifted) + foreign_words(outcome));
     if (unknown > 0)
-      text_ += fmt::format("{}: {} could not be looked at: you may not read {}\n", name,
-                           plural(unknown, "object"), unknown == 1 ? "it" : "them");
+      text_ += fmt::format("{}: {} could not be looked at{}\n", name, plural(unknown, "object"),
+                           !all_forbidden(report) ? ""
+                           : unknown == 1         ? ": you may not read it"
+                                                  : ": you may not read them");
     if (report.unfinished)
       text_ += fmt::format("{}: a later revision did not end; see {}\n", name,
                            escape_controls(release::command_text("status", report.id)));
   }
 
  private:
+  static bool all_forbidden(const DriftReport& report) {
+    return std::ranges::all_of(report.found, [](const ObjectDrift& object) {
+      return object.kind != DriftKind::Unknown || object.forbidden;
+    });
+  }
+
   // Of what is fixed: what isn't the release's to take away.
   static std::string foreign_words(const DriftOutcome& outcome) {
     std::size_t fields = 0;

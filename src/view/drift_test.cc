@@ -50,5 +50,18 @@ TEST(DriftView, DataOfSecretsIsMaskedWhereverTheyHoldIt) {
   EXPECT_THAT(encoding::to_json(drift_value({outcome}, shown)), HasSubstr("hidden1"));
 }
 
+TEST(DriftView, OnlyWhatIsForbiddenIsYoursToBeAllowed) {
+  action::ObjectDrift object;
+  object.key = {{"example.com", "Thing"}, "shop", "one"};
+  object.kind = action::DriftKind::Unknown;
+  object.reason = "it can't be read: the webhook is down";
+  const std::string hidden = drift_text(outcome_of(object), {}, {});
+  EXPECT_THAT(hidden, HasSubstr("unknown: it can't be read: the webhook is down\n"));
+  EXPECT_THAT(hidden, HasSubstr("1 object could not be looked at\n"));
+  object.forbidden = true;
+  EXPECT_THAT(drift_text(outcome_of(object), {}, {}),
+              HasSubstr("1 object could not be looked at: you may not read it\n"));
+}
+
 }  // namespace
 }  // namespace mist::view

@@ -120,6 +120,11 @@ ObjectDrift unknown_drift(const apimachinery::ObjectKey& key, std::string why, s
           .foreign = {}};
 }
 
+// The plan takes an object that a failing conversion webhook hides for what was recorded last.
+bool is_hidden(const Look& look, const PlannedAction& action) {
+  return action.live.unreadable && !look.live.contains(action.key);
+}
+
 }  // namespace
 
 std::string_view to_string(DriftKind kind) {
@@ -173,6 +178,13 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
     if (const auto unread = unreadable.extract(action.key)) {
       const release::RenderedObject& recorded = seen.plan.desired[action.desired].rendered;
       report.found.push_back(unknown_drift(action.key, unread.mapped(), recorded.file, recorded.line));
+      report.found.back().forbidden = true;
+      continue;
+    }
+    if (is_hidden(seen, action)) {
+      const release::RenderedObject& recorded = seen.plan.desired[action.desired].rendered;
+      report.found.push_back(
+          unknown_drift(action.key, action.reason, recorded.source_file(), recorded.line));
       continue;
     }
     ObjectDrift drift = object_drift(environment, seen, action, context);
@@ -180,6 +192,10 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
   }
   for (const PlannedAction& action : seen.plan.removals) {
     if (action.kind != ActionKind::Delete) continue;
+    if (is_hidden(seen, action)) {
+      report.found.push_back(unknown_drift(action.key, action.reason, {}, 0));
+      continue;
+    }
     report.found.push_back({.key = action.key,
                             .kind = DriftKind::LeftOver,
                             .reason = "a revision that did not end left it",
@@ -190,8 +206,9 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
   }
   for (const apply::InventoryItem& item : seen.state.owned()) {
     const auto unread = unreadable.find(item.key);
-    if (unread != unreadable.end() && !item.retained && !item.hook)
-      report.found.push_back(unknown_drift(item.key, unread->second, {}, 0));
+    if (unread == unreadable.end() || item.retained || item.hook) continue;
+    report.found.push_back(unknown_drift(item.key, unread->second, {}, 0));
+    report.found.back().forbidden = true;
   }
   return report;
 }

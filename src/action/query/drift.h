@@ -19,7 +19,7 @@ enum class DriftKind : std::uint8_t {
   LeftOver,  ///< a later revision that didn't end left it
   Foreign,   ///< as recorded, but others set fields on it: no drift by itself
   Finished,  ///< a Job that has ended and removed itself: no drift
-  Unknown,   ///< we may not read it: no drift that anybody could see
+  Unknown,   ///< we may not read it, or nobody can: no drift that anybody could see
 };
 /// "changed", "missing", "not ours", "left over", "foreign", "unknown"
 std::string_view to_string(DriftKind kind);
@@ -43,6 +43,7 @@ struct ObjectDrift {
   /// Fields that others set and that we did not record, or recorded with the same value; without the
   /// cluster's own controllers.
   std::vector<apply::ForeignField> foreign;
+  bool forbidden = false;  ///< Unknown because we may not read it; otherwise nobody can
 };
 
 struct DriftReport {
@@ -53,8 +54,8 @@ struct DriftReport {
   std::vector<ObjectDrift> found;
   render::HiddenValues hidden = {};  ///< of looked-up Secrets, in the fields of all of them
 
-  /// Whether anything isn't as recorded; `strict`: fields that only others set, and what we may not read,
-  /// count too.
+  /// Whether anything isn't as recorded; `strict`: fields that only others set, and what could not be
+  /// read, count too.
   bool drifted(bool strict) const;
   std::size_t count(DriftKind kind) const;
 };

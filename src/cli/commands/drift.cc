@@ -27,7 +27,7 @@ constexpr Flag kFlags[] = {
     {.name = "exit-code",
      .help = "Exit with 3 when something drifted and was not fixed; --fix does so by itself where the server "
              "refuses to change something back"},
-    {.name = "strict", .help = "Fields that only others set, and what you may not read, count as drift too"},
+    {.name = "strict", .help = "Fields that only others set, and what can't be read, count as drift too"},
     {.name = "adopt", .help = "With --fix, also over objects of the same name that belong to nobody"},
     {.name = "show-secrets", .help = "Print the data of Secrets instead of ***"},
 };
