@@ -323,6 +323,33 @@ TEST_F(ClusterCommands, DriftIsShownRepairedAndCountedByItsExitCode) {
   EXPECT_EQ(run({"drift", "none"}), ExitCode::Failed);
 }
 
+TEST_F(ClusterCommands, DriftCountsADeleteThatTheServerRefusesAsNotFixed) {
+  constexpr std::string_view kOne =
+      R"({apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: "1"}})";
+  manifest(kOne);
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  manifest(fmt::format("{}\n---\n{}\n---\n{}", kOne,
+                       "{apiVersion: v1, kind: ConfigMap, metadata: {name: extra}}",
+                       "{apiVersion: apps/v1, kind: Deployment, metadata: {name: broken}}"));
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.key.name != "broken" || !call.writes()) return std::nullopt;
+    return error(ErrorKind::Invalid, "cannot apply Deployment default/broken");
+  });
+  ASSERT_EQ(run({"upgrade", "web", "-p", package.string()}), ExitCode::Failed);
+  ASSERT_TRUE(cluster.has("ConfigMap", "default", "extra"));
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.key.name != "extra" || call.verb != "delete") return std::nullopt;
+    return error(ErrorKind::Forbidden, "cannot delete ConfigMap default/extra")
+        .with_because("admission webhook \"usages.example.com\" denied the request: in use");
+  });
+  fake.out.take();
+  EXPECT_EQ(run({"drift", "web", "--fix"}), ExitCode::Differences) << fake.err.take();
+  EXPECT_THAT(fake.out.take(), AllOf(HasSubstr("ConfigMap default/extra  left over"),
+                                     HasSubstr("  left as it is: the server forbids to delete it"),
+                                     HasSubstr("1 left as it is\n")));
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "extra"));
+}
+
 TEST_F(ClusterCommands, StatusAndHistoryNameThePackageWithItsVersion) {
   ASSERT_TRUE(fake.files
                   .write(package / "mistletoe.yaml",
