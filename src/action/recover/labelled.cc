@@ -67,6 +67,7 @@ struct Listed {
   Result<kube::ObjectList> list;
   std::string version;      // in which it was read
   std::string unconverted;  // why it can be read in none; empty: that is not the reason
+  bool own_namespace_only = false;
 };
 
 Listed list_ours(const Environment& environment, const ReleaseId& id, const Place& place,
@@ -78,18 +79,20 @@ Listed list_ours(const Environment& environment, const ReleaseId& id, const Plac
   ours.label_selector = fmt::format("{}={}", apply::kPartOfLabel, apply::apply_set_id(id));
   const bool custom = !apimachinery::is_built_in_group(resource.gvk.group);
   auto listed = client.list(resource, ours, custom ? context.with_timeout(apply::kUntilConversion) : context);
-  if (!listed.ok() && listed.error().kind == ErrorKind::Forbidden && resource.namespaced && ours.ns.empty()) {
+  const bool narrowed =
+      !listed.ok() && listed.error().kind == ErrorKind::Forbidden && resource.namespaced && ours.ns.empty();
+  if (narrowed) {
     ours.ns = id.ns;
     listed = client.list(resource, ours, context);
   }
   const bool fails =
       custom && !listed.ok() && context.check().ok() &&
       (listed.error().kind == ErrorKind::Retryable || listed.error().kind == ErrorKind::Timeout);
-  if (!fails) return {std::move(listed), resource.gvk.version, {}};
+  if (!fails) return {std::move(listed), resource.gvk.version, {}, narrowed};
   const auto webhook = apply::conversion_webhook(client, resource, context);
   if (!webhook) {
     if (listed.error().kind == ErrorKind::Timeout) listed = client.list(resource, ours, context);
-    return {std::move(listed), resource.gvk.version, {}};
+    return {std::move(listed), resource.gvk.version, {}, narrowed};
   }
   // An object that is stored in another version needs no conversion there.
   for (const std::string& version : webhook->versions) {
@@ -97,7 +100,7 @@ Listed list_ours(const Environment& environment, const ReleaseId& id, const Plac
     kube::ResourceInfo other = resource;
     other.gvk.version = version;
     auto there = client.list(other, ours, context.with_timeout(apply::kUntilConversion));
-    if (there.ok()) return {std::move(there), version, {}};
+    if (there.ok()) return {std::move(there), version, {}, narrowed};
   }
   std::string words = apply::conversion_words(*webhook, listed.error());
   Error failure =
@@ -132,11 +135,12 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
   std::mutex mutex;
   std::map<ObjectKey, std::pair<InventoryItem, Value>> found;  // guarded by mutex
   std::set<std::string> forbidden;                             // guarded by mutex
+  std::set<std::string> own_namespace_only;                    // guarded by mutex
   std::set<std::string> unconverted;                           // guarded by mutex
   const bool named = names_its_kinds(anchor);
   MIST_TRY_VOID(parallel_for(places.size(), 16, [&](std::size_t i) -> Status {
     const Place& place = places[i];
-    auto [listed, version, why] = list_ours(environment, id, place, context);
+    auto [listed, version, why, narrowed] = list_ours(environment, id, place, context);
     const std::scoped_lock lock(mutex);
     if (!why.empty() && !named) {
       unconverted.insert(std::move(why));
@@ -149,6 +153,7 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
       if (kind == ErrorKind::Forbidden) forbidden.insert(place.resource.resource);
       return {};
     }
+    if (narrowed) own_namespace_only.insert(place.resource.resource);
     for (Value& object : listed->items) {
       if (!carries_marks(id, object)) continue;
       InventoryItem item;
@@ -168,12 +173,17 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
     environment.events.warn(
         fmt::format("you may not list {}: the release's objects of these kinds aren't seen",
                     join(std::vector<std::string>(forbidden.begin(), forbidden.end()), ", ")));
+  Labelled result;
+  result.own_namespace_only.assign(own_namespace_only.begin(), own_namespace_only.end());
+  if (!own_namespace_only.empty())
+    environment.events.warn(fmt::format(
+        "you may list {} in namespace {} only: the release's objects of these kinds elsewhere aren't seen",
+        join(result.own_namespace_only, ", "), id.ns));
   for (const std::string& why : unconverted)
     environment.events.warn(
         fmt::format("{}: the release's objects of that kind aren't seen; once it is repaired, {} "
                     "records that too",
                     why, release::command_text("recover", id, "--from-labels")));
-  Labelled result;
   for (auto& [key, each] : found) {
     result.items.push_back(std::move(each.first));
     result.objects.push_back(std::move(each.second));

@@ -9,6 +9,7 @@
 #include "action/recover/labelled.h"
 #include "action/recover/record_head.h"
 #include "apply/fields/field_owners.h"
+#include "base/some_of.h"
 #include "base/text.h"
 #include "kube/api_failure.h"
 #include "release/command_text.h"
@@ -159,6 +160,11 @@ Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState st
   plan.revision.attempt = environment.random.token(4);
   plan.revision.description =
       fmt::format("recorded from the labels of {}", plural(labelled.items.size(), "object"));
+  plan.own_namespace_only = labelled.own_namespace_only;
+  constexpr std::size_t kNamed = 5;
+  if (!plan.own_namespace_only.empty())
+    plan.revision.description += fmt::format("; {} looked for in namespace {} only",
+                                             some_of(plan.own_namespace_only, kNamed), seen.id.ns);
   plan.new_seed = !seen.anchor || seen.anchor->seed.reveal().empty();
   // With a new seed everything is drawn anew.
   plan.revision.drawn.own_chart_seeds =

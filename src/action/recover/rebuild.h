@@ -13,6 +13,7 @@ struct RebuildPlan {
   ReleaseState state;
   release::Revision revision;                       ///< as it will be recorded
   std::vector<apimachinery::ObjectKey> discovered;  ///< of these, what no readable record names
+  std::vector<std::string> own_namespace_only;      ///< Labelled::own_namespace_only
   bool new_seed = false;     ///< the old one is lost: what packages draw at random will be different
   bool values_lost = false;  ///< of the deployed revision
   bool new_key = false;      ///< of its seals: there was none, or it is lost

@@ -239,6 +239,27 @@ TEST_F(RebuildTest, FromLabelsMakesARecordOfObjectsAlone) {
   EXPECT_EQ(from_labels().error().kind, ErrorKind::NotFound);
 }
 
+TEST_F(RebuildTest, FromLabelsSaysThatItLookedInOneNamespaceOnly) {
+  install();
+  drop("mistletoe.web");
+  drop("mistletoe.web.v0");
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "list" || call.key.group_kind.kind != "ConfigMap" || !call.key.ns.empty())
+      return std::nullopt;
+    return error(ErrorKind::Forbidden, "configmaps is forbidden");
+  });
+  testing::RecordedEvents heard;
+  RecoverOptions options;
+  options.from_labels = true;
+  const auto rebuilt = recover({cluster, clock, random, heard, "tester"}, id, options, Context());
+  ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();
+  EXPECT_TRUE(heard.has("you may list configmaps in namespace default only"));
+  EXPECT_THAT(rebuilt->rebuilt->own_namespace_only, ::testing::ElementsAre("configmaps"));
+  EXPECT_EQ(rebuilt->rebuilt->revision.inventory.size(), 2u);
+  EXPECT_EQ(now().deployed->description,
+            "recorded from the labels of 2 objects; configmaps looked for in namespace default only");
+}
+
 TEST_F(RebuildTest, ANamespaceOfWhichNobodyKnowsWhoMadeItOutlivesTheRelease) {
   cluster.put(*encoding::parse_yaml("{apiVersion: v1, kind: Namespace, metadata: {name: extra}}"));
   ASSERT_TRUE(install_now(map("one") + "---\n{apiVersion: v1, kind: Namespace, metadata: {name: extra}}\n",

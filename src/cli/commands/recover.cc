@@ -38,6 +38,9 @@ std::string rebuild_words(const action::RebuildPlan& plan) {
                                   plural(plan.revision.inventory.size(), "object"), plan.revision.number);
   for (const apimachinery::ObjectKey& key : plan.discovered)
     words += fmt::format("  no readable record names {}\n", escape_controls(key.display()));
+  if (!plan.own_namespace_only.empty())
+    words += fmt::format("  in namespaces other than {} nobody looked for {}: you may not list them there\n",
+                         plan.state.id.ns, join(plan.own_namespace_only, ", "));
   if (plan.unproven >= 0)
     words += fmt::format(
         "  nothing proves that v{} is this release's, so it is not used: --trust-record takes values and "
