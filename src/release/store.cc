@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "base/parallel.h"
 #include "base/text.h"
@@ -57,15 +58,26 @@ Value owner_reference(const std::string& name, const std::string& uid) {
   return Value::object({{"apiVersion", "v1"}, {"kind", "Secret"}, {"name", name}, {"uid", uid}});
 }
 
+Value owned_labels(const Anchor& anchor, const Revision& revision, std::string_view record) {
+  return Value::object({{apply::kRecordLabel, record},
+                        {apply::kRecordOfLabel, anchor.id.name},
+                        {apply::kRevisionLabel, fmt::format("v{}", revision.number)}});
+}
+
 Value owned_metadata(const Anchor& anchor, const Revision& revision, std::string name,
                      std::string_view record) {
   return Value::object(
       {{"name", std::move(name)},
        {"namespace", anchor.id.ns},
-       {"labels", Value::object({{apply::kRecordLabel, record},
-                                 {apply::kRecordOfLabel, anchor.id.name},
-                                 {apply::kRevisionLabel, fmt::format("v{}", revision.number)}})},
+       {"labels", owned_labels(anchor, revision, record)},
        {"annotations", Value::object({{apply::kAttemptAnnotation, revision.attempt}})}});
+}
+
+// No release's own name has a dot.
+Value anchor_labels(const ReleaseId& id) {
+  return Value::object({{apply::kRecordLabel, id.name.contains('.') ? kTestsRecord : "anchor"},
+                        {apply::kRecordOfLabel, id.name},
+                        {apply::kApplySetIdLabel, apply::apply_set_id(id)}});
 }
 
 // The set of an inventory's chunks. It may be written again, while what its revision names must stay readable
@@ -83,6 +95,21 @@ std::int64_t set_of(std::string_view chunk_name) {
   std::int64_t number = -1;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
   return read.ec == std::errc() && read.ptr == text.data() + text.size() && number >= 0 ? number / kSet : -1;
+}
+
+// What a chunk's name says that it is of: the Secret of a revision, and the token of its run.
+struct ChunkOwner {
+  std::string revision, attempt;
+  auto operator<=>(const ChunkOwner&) const = default;
+};
+
+// nullopt: it is not a chunk's name.
+std::optional<ChunkOwner> owner_by_name(const ReleaseId& id, std::string_view chunk_name) {
+  const std::size_t number = chunk_name.rfind('.');
+  const std::size_t attempt = chunk_name.substr(0, number).rfind('.');
+  if (attempt == std::string_view::npos || attempt <= apply::anchor_name(id).size()) return std::nullopt;
+  return ChunkOwner{std::string(chunk_name.substr(0, attempt)),
+                    std::string(chunk_name.substr(attempt + 1, number - attempt - 1))};
 }
 
 Result<Value> blob_ref(const ReleaseId& id, const Value& secret, std::string_view what) {
@@ -185,9 +212,7 @@ Result<Anchor> Store::create_anchor(Anchor anchor, const Context& context) {
   Value metadata =
       Value::object({{"name", apply::anchor_name(anchor.id)},
                      {"namespace", anchor.id.ns},
-                     {"labels", Value::object({{apply::kRecordLabel, of_tests ? kTestsRecord : "anchor"},
-                                               {apply::kRecordOfLabel, anchor.id.name},
-                                               {apply::kApplySetIdLabel, apply::apply_set_id(anchor.id)}})},
+                     {"labels", anchor_labels(anchor.id)},
                      {"annotations", std::move(annotations)}});
   Value object = Value::object({{"apiVersion", "v1"}, {"kind", "Secret"}, {"type", apply::kRecordType}});
   if (of_tests)
@@ -207,6 +232,7 @@ Status Store::change_anchor(Anchor& anchor, const AnchorChange& change, const Co
   Value patch = Value::object(
       {{"metadata", Value::object({{"uid", anchor.uid},
                                    {"resourceVersion", anchor.resource_version},
+                                   {"labels", anchor_labels(anchor.id)},
                                    {"annotations", change_annotations(seals, anchor.id, change)}})}});
   if (change.seals) patch.set("data", birth_data(seals, anchor.id, anchor.seed, anchor.frozen_clock));
   MIST_TRY(const Value changed,
@@ -451,8 +477,11 @@ Status Store::put_inventory(const Anchor& anchor, const Revision& revision, cons
   Value data = Value::object({{"inventory", base64_encode(text)}});
   if (const auto seal = inventory_seal(anchor, revision, text))
     data.set("inventorySeal", base64_encode(*seal));
+  if (!revision.attempt.empty()) annotations.set(apply::kAttemptAnnotation, revision.attempt);
   const Value patch = Value::object(
-      {{"metadata", Value::object({{"annotations", std::move(annotations)}})}, {"data", std::move(data)}});
+      {{"metadata", Value::object({{"labels", owned_labels(anchor, revision, "revision")},
+                                   {"annotations", std::move(annotations)}})},
+       {"data", std::move(data)}});
   const kube::ObjectRef ref = secret(anchor.id, revision_name(anchor.id, revision.number));
   for (int tries = 1;; ++tries) {
     auto patched = client_.merge_patch(ref, patch, context);
@@ -554,6 +583,16 @@ Result<std::optional<std::int64_t>> Store::inventory_set(const ReleaseId& id, co
   return std::optional(first->as_int() / kSet);
 }
 
+// Whether there is a revision that a run may have written; its labels and its annotation may be lost.
+Result<bool> Store::has_revision(const ReleaseId& id, const std::string& revision, std::string_view attempt,
+                                 const Context& context) {
+  auto found = client_.get(secret(id, revision), context);
+  if (!found.ok() && kube::is_absent(found.error())) return false;
+  if (!found.ok()) return std::move(found).error();
+  const std::string_view written = found->string_at({"metadata", "annotations", apply::kAttemptAnnotation});
+  return written.empty() || written == attempt;
+}
+
 Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, const Context& context) {
   kube::ListOptions options;
   options.ns = id.ns;
@@ -605,11 +644,27 @@ Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, co
         inventory_set(id, fmt::format("{}.{}", apply::anchor_name(id), living[i].attempt.first), context));
     return {};
   }));
+  // By their labels these are of no revision.
+  std::map<ChunkOwner, bool> asked;
+  const auto may_be_named = [&](const Value& chunk) -> Result<bool> {
+    const auto owner = owner_by_name(id, chunk.string_at({"metadata", "name"}));
+    if (!owner) return true;
+    auto known = asked.find(*owner);
+    if (known == asked.end()) {
+      MIST_TRY(const bool there, has_revision(id, owner->revision, owner->attempt, context));
+      known = asked.emplace(*owner, there).first;
+    }
+    return known->second;
+  };
   for (const Value& item : list.items) {
     if (!is(item, "chunk")) continue;
     const Chunks* owner = owner_of(item);
     const std::int64_t set = set_at(item);
     if (owner != nullptr && (set <= 0 || !owner->named || set == *owner->named)) continue;
+    if (owner == nullptr) {
+      MIST_TRY(const bool needed, may_be_named(item));
+      if (needed) continue;
+    }
     MIST_TRY_VOID(delete_listed(id, item, context));
   }
   return revisions;

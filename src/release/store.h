@@ -93,8 +93,8 @@ class Store {
   /// Deletes every revision and chunk of the release.
   Status delete_revisions(const ReleaseId& id, const Context& context);
   /// Deletes the chunks that no revision names: what a killed writer left, and inventories that were written
-  /// again. Removes the ownerReferences that earlier versions gave to revisions and chunks. Returns the
-  /// revisions that there are, ascending.
+  /// again. A revision that lost its labels or its attempt keeps its chunks. Removes the ownerReferences that
+  /// earlier versions gave to revisions and chunks. Returns the revisions that there are, ascending.
   Result<std::vector<RevisionSummary>> sweep_chunks(const ReleaseId& id, const Context& context);
 
   /// How the server serves Secrets; needs no discovery.
@@ -123,6 +123,9 @@ class Store {
                        std::size_t inline_bytes, const Context& context);
   Result<std::optional<std::int64_t>> inventory_set(const ReleaseId& id, const std::string& revision,
                                                     const Context& context);
+
+  Result<bool> has_revision(const ReleaseId& id, const std::string& revision, std::string_view attempt,
+                            const Context& context);
 
   kube::Client& client_;
   StoreLimits limits_;

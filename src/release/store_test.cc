@@ -349,6 +349,50 @@ TEST_F(StoreTest, AnInventoryWhoseChunksNoRevisionNamesYetIsSwept) {
   EXPECT_EQ(chunks(), record);
 }
 
+// By a tool that rewrites metadata, or by hand.
+TEST_F(StoreTest, ARevisionThatLostItsMetadataKeepsItsChunks) {
+  const Anchor anchor = born();
+  Revision stored = revision(kKilo);
+  ASSERT_TRUE(small.create_revision(anchor, stored, *Store::pack(stored), Context()).ok());
+  finished_with(stored, kKilo);
+  ASSERT_TRUE(small.finish_revision(anchor, stored, Context()).ok());
+  const std::set<std::string> before = chunks();
+  ASSERT_GE(before.size(), 6u);
+  const Value whole_secret = *cluster.find("Secret", "default", revision_name(id, 0));
+  for (const std::string_view member : {"labels", "annotations"}) {
+    Value secret = whole_secret;
+    secret["metadata"].erase(member);
+    cluster.put(secret);
+    ASSERT_TRUE(store.sweep_chunks(id, Context()).ok());
+    EXPECT_EQ(chunks(), before) << member;
+  }
+  // What is written to it next gives it both back.
+  ASSERT_TRUE(small.finish_revision(anchor, stored, Context()).ok());
+  const Value healed = *cluster.find("Secret", "default", revision_name(id, 0));
+  EXPECT_EQ(healed.string_at({"metadata", "annotations", apply::kAttemptAnnotation}), "abcd");
+  EXPECT_EQ(*healed.at_path({"metadata", "labels"}), *whole_secret.at_path({"metadata", "labels"}));
+  // Without the revision nobody needs them.
+  cluster.drop({{"", "Secret"}, "default", revision_name(id, 0)});
+  ASSERT_TRUE(store.sweep_chunks(id, Context()).ok());
+  EXPECT_THAT(chunks(), IsEmpty());
+}
+
+TEST_F(StoreTest, AnAnchorThatLostItsLabelsGetsThemBack) {
+  born();
+  Value secret = *cluster.find("Secret", "default", apply::anchor_name(id));
+  const Value labels = *secret.at_path({"metadata", "labels"});
+  secret["metadata"].erase("labels");
+  cluster.put(secret);
+  Anchor anchor = whole();
+  ASSERT_TRUE(store
+                  .change_anchor(
+                      anchor, {.head = Head(), .lock = {}, .group_kinds = {}, .additional_namespaces = {}},
+                      Context())
+                  .ok());
+  const Value healed = *cluster.find("Secret", "default", apply::anchor_name(id));
+  EXPECT_EQ(*healed.at_path({"metadata", "labels"}), labels);
+}
+
 // More than metadata is read only where there are chunks of inventories.
 TEST_F(StoreTest, SweepingAfterChunksOfARecordReadsNoRevision) {
   const Anchor anchor = born();
