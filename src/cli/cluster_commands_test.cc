@@ -796,6 +796,32 @@ TEST_F(ClusterCommands, UninstallTakesSeveralNamesAndToleratesThoseThatAreGone) 
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "a"));
 }
 
+TEST_F(ClusterCommands, EachOfSeveralReleasesThatFailIsNamed) {
+  for (const std::string_view name : {"a", "b", "c"}) {
+    manifest(fmt::format("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}}}", name));
+    ASSERT_EQ(run({"install", std::string(name), "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  }
+  fake.out.take();
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "delete" || call.key.group_kind.kind != "ConfigMap" || call.key.name == "b")
+      return std::nullopt;
+    return error(ErrorKind::Forbidden, "not {}", call.key.name);
+  });
+  EXPECT_EQ(run({"uninstall", "a", "b", "c", "--yes", "-o", "json"}), ExitCode::Failed);
+  EXPECT_THAT(fake.err.take(), AllOf(HasSubstr("in release default/a"), HasSubstr("default/c failed too: ")));
+  const auto told = encoding::parse_json(fake.out.take());
+  ASSERT_TRUE(told.ok()) << told.error().to_line();
+  const Value::Array& releases = told->find("releases")->as_array();
+  ASSERT_EQ(releases.size(), 3u);
+  EXPECT_THAT(releases[0].string_at("error"), HasSubstr("not a"));
+  EXPECT_EQ(releases[1].find("error"), nullptr);
+  EXPECT_THAT(releases[2].string_at("error"), HasSubstr("not c"));
+  const auto schema = encoding::Schema::compile(*encoding::parse_json(
+      *fake.files.read(testing::source_dir() / "schemas/cli/uninstall.schema.json")));
+  ASSERT_TRUE(schema.ok()) << schema.error().to_line();
+  for (const encoding::SchemaIssue& issue : schema->validate(*told)) ADD_FAILURE() << issue.message;
+}
+
 TEST_F(ClusterCommands, KpmUninstallsWhatIsThere) {
   EXPECT_EQ(run({"kpm", "uninstall", "nope", "--yes"}), ExitCode::Failed);
   EXPECT_THAT(fake.err.take(), HasSubstr("release default/nope does not exist"));

@@ -149,8 +149,13 @@ std::optional<Error> failure_of_several(std::vector<ReleaseFailure> failures) {
   if (failures.empty()) return std::nullopt;
   Error first = std::move(failures.front().failure)
                     .with_frame(fmt::format("in release {}", failures.front().id.display()));
-  if (failures.size() > 1)
-    first.frames.push_back(fmt::format("{} failed too", plural(failures.size() - 1, "more release")));
+  constexpr std::size_t kNamed = 20;
+  const std::size_t named = std::min(failures.size(), kNamed);
+  for (std::size_t i = 1; i < named; ++i)
+    first.frames.push_back(
+        fmt::format("release {} failed too: {}", failures[i].id.display(), failures[i].failure.to_line()));
+  if (failures.size() > named)
+    first.frames.push_back(fmt::format("{} failed too", plural(failures.size() - named, "more release")));
   return first;
 }
 

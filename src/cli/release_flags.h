@@ -230,7 +230,7 @@ struct ReleaseFailure {
   release::ReleaseId id;
   Error failure;
 };
-/// The first failure, naming its release and how many others there are; none of none.
+/// The first failure, naming its release, with a frame for each of the others; none of none.
 std::optional<Error> failure_of_several(std::vector<ReleaseFailure> failures);
 
 /// "3" and "v3" are the same revision. Usage: it is not a number; an empty text is none.

@@ -157,6 +157,10 @@ Value absent_value(const release::ReleaseId& id, bool dry) {
                         {"objects", Value(Value::Array{})}});
 }
 
+Value failed_value(const release::ReleaseId& id, const Error& failure) {
+  return Value::object({{"release", id.name}, {"namespace", id.ns}, {"error", failure.to_line()}});
+}
+
 std::string uninstall_text(const action::UninstallReport& report, bool dry, std::string_view did,
                            bool color) {
   if (dry) {

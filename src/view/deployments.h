@@ -27,6 +27,8 @@ std::string deploy_text(const action::DeployReport& report, std::string_view did
 encoding::Value uninstall_value(const action::UninstallPlan& plan, bool dry);
 /// The same of a release that isn't there, which was no error.
 encoding::Value absent_value(const release::ReleaseId& id, bool dry);
+/// Of several, one that could not be uninstalled.
+encoding::Value failed_value(const release::ReleaseId& id, const Error& failure);
 /// The objects that went, or would go, and those that stay and why.
 std::string uninstall_text(const action::UninstallReport& report, bool dry, std::string_view did, bool color);
 

@@ -128,12 +128,15 @@ void print_reports(const Invocation& invocation, World& world, const std::vector
   const OutputFormat format = output_format(invocation);
   encoding::Value::Array values;
   for (const Doomed& each : doomed) {
-    if (each.failure || each.plan) continue;
-    if (format != OutputFormat::Table)
+    if (each.plan) continue;
+    if (each.failure) {
+      if (doomed.size() > 1) values.push_back(view::failed_value(each.id, *each.failure));
+    } else if (format != OutputFormat::Table) {
       values.push_back(each.report ? view::uninstall_value(each.report->plan, dry)
                                    : view::absent_value(each.id, dry));
-    else if (each.report)
+    } else if (each.report) {
       world.out.write(view::uninstall_text(*each.report, dry, "is uninstalled", world.color_out));
+    }
   }
   if (format == OutputFormat::Table) return;
   // Of one release it is that release's object, and of one that failed only the error.
