@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apply/marks.h"
 #include "release/command_text.h"
 
 namespace mist::action {
@@ -11,6 +12,24 @@ namespace {
 std::vector<RecordedDiff> without_moved(std::vector<RecordedDiff> diffs) {
   std::erase_if(diffs, [](const RecordedDiff& each) { return each.only_moved; });
   return diffs;
+}
+
+// By a reader that asks for no seal.
+Result<std::optional<release::Revision>> unproven_revision(const Environment& environment,
+                                                           const release::ReleaseId& id, int number,
+                                                           const Context& context) {
+  release::Anchor vouched;
+  vouched.id = id;
+  vouched.seals = release::Seals::none();
+  return release::Store(environment.client).read_revision(vouched, number, context);
+}
+
+void warn_of_unproven(const Environment& environment, const release::ReleaseId& id, int number,
+                      std::string_view why) {
+  environment.events.warn(
+      fmt::format("nothing proves that revision v{} is of release {}: {}; whoever may write Secrets in the "
+                  "namespace {} may have written it",
+                  number, id.display(), why, id.ns));
 }
 
 }  // namespace
@@ -24,6 +43,29 @@ Result<release::Revision> kept_revision(const Environment& environment, const re
                  anchor.id.display(), number)
         .with_hint("see " + release::command_text("history", anchor.id));
   return *std::move(revision);
+}
+
+Result<InspectedRevision> inspect_revision(const Environment& environment, const release::ReleaseId& id,
+                                           int number, const Context& context) {
+  release::Store store(environment.client);
+  MIST_TRY(std::optional<release::Anchor> anchor, store.read_anchor(id, context));
+  if (!anchor) {
+    MIST_TRY(std::optional<release::Revision> alone, unproven_revision(environment, id, number, context));
+    if (!alone) return missing_release(environment, id, context);
+    warn_of_unproven(environment, id, number,
+                     fmt::format("the Secret {} with the key of its seals is gone", apply::anchor_name(id)));
+    InspectedRevision found{.anchor = {}, .revision = *std::move(alone)};
+    found.anchor.id = id;
+    return found;
+  }
+  anchor->id = id;
+  auto proven = kept_revision(environment, *anchor, number, context);
+  if (proven.ok()) return InspectedRevision{*std::move(anchor), *std::move(proven)};
+  if (proven.error().kind != ErrorKind::Internal) return std::move(proven).error();
+  auto unproven = unproven_revision(environment, id, number, context);
+  if (!unproven.ok() || !*unproven) return std::move(proven).error();
+  warn_of_unproven(environment, id, number, proven.error().because);
+  return InspectedRevision{*std::move(anchor), **std::move(unproven)};
 }
 
 Result<RevisionDiff> diff_revisions(const Environment& environment, const release::ReleaseId& id, int from,

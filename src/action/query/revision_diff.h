@@ -31,4 +31,15 @@ Result<RevisionDiff> diff_revisions(const Environment& environment, const releas
 Result<release::Revision> kept_revision(const Environment& environment, const release::Anchor& anchor,
                                         int number, const Context& context);
 
+struct InspectedRevision {
+  release::Anchor anchor;  ///< nothing but its id where it is gone
+  release::Revision revision;
+};
+
+/// A revision for a person to look at, whatever became of the rest of the record: with a warning also one
+/// that nothing proves to be the release's, because its seal is wrong or can't be checked any more. NotFound:
+/// it isn't kept. Internal: it can't be read.
+Result<InspectedRevision> inspect_revision(const Environment& environment, const release::ReleaseId& id,
+                                           int number, const Context& context);
+
 }  // namespace mist::action

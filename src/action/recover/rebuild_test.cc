@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "action/query/revision_diff.h"
 #include "action/query/status.h"
 #include "action/recover/recover.h"
 #include "encoding/yaml.h"
@@ -183,6 +184,35 @@ TEST_F(RebuildTest, ARevisionThatNothingProvesIsNotUsedUnlessItsUserVouchesForIt
   EXPECT_THAT(refused.error().because, HasSubstr("doesn't have the release's seal"));
   ASSERT_TRUE(upgrade_now(map("one")).ok());
   EXPECT_FALSE(has("two"));
+}
+
+TEST_F(RebuildTest, ARevisionThatNothingProvesCanBeLookedAt) {
+  install();
+  ASSERT_TRUE(upgrade_now(map("one")).ok());
+  testing::RecordedEvents heard;
+  const Environment listening{cluster, clock, random, heard, "tester"};
+  // A healthy one beside a damaged one.
+  const Value whole = secret("mistletoe.web.v1");
+  damage("mistletoe.web.v1");
+  auto seen = inspect_revision(listening, id, 0, Context());
+  ASSERT_TRUE(seen.ok()) << seen.error().to_line();
+  EXPECT_EQ(seen->revision.objects.size(), 2u);
+  EXPECT_EQ(seen->anchor.head.latest, 1);
+  EXPECT_THAT(heard.messages, IsEmpty());
+  EXPECT_EQ(inspect_revision(listening, id, 1, Context()).error().kind, ErrorKind::Internal);
+  // One with another seal, and one whose key is gone.
+  Value forged = whole;
+  forged["data"].set("recordSeal", "bm9uc2Vuc2U=");
+  cluster.put(forged);
+  seen = inspect_revision(listening, id, 1, Context());
+  ASSERT_TRUE(seen.ok()) << seen.error().to_line();
+  EXPECT_TRUE(heard.has("nothing proves that revision v1 is of release default/web: it doesn't have"));
+  drop("mistletoe.web");
+  seen = inspect_revision(listening, id, 0, Context());
+  ASSERT_TRUE(seen.ok()) << seen.error().to_line();
+  EXPECT_EQ(seen->revision.objects.size(), 2u);
+  EXPECT_TRUE(heard.has("nothing proves that revision v0 is of release default/web: the Secret"));
+  EXPECT_EQ(inspect_revision(listening, id, 7, Context()).error().kind, ErrorKind::NotFound);
 }
 
 TEST_F(RebuildTest, AnAnchorThatLostTheKeyOfItsSealsIsRefusedAndGetsANewOne) {

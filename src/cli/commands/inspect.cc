@@ -150,15 +150,18 @@ Result<ExitCode> run_release(const Invocation& invocation, World& world) {
   const std::string only = invocation.text("only");
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
-  MIST_TRY(action::ReleaseState state, action::read_release(cluster.environment, id, world.context));
-  if (!state.anchor) return action::missing_release(cluster.environment, id, world.context);
   const bool show = invocation.enabled("show-secrets");
+  release::Anchor anchor;
   std::vector<release::Revision> chosen;
   if (number) {
-    MIST_TRY(release::Revision revision,
-             action::kept_revision(cluster.environment, *state.anchor, *number, world.context));
-    chosen.push_back(std::move(revision));
+    MIST_TRY(action::InspectedRevision found,
+             action::inspect_revision(cluster.environment, id, *number, world.context));
+    anchor = std::move(found.anchor);
+    chosen.push_back(std::move(found.revision));
   } else {
+    MIST_TRY(action::ReleaseState state, action::read_release(cluster.environment, id, world.context));
+    if (!state.anchor) return action::missing_release(cluster.environment, id, world.context);
+    anchor = *std::move(state.anchor);
     if (state.deployed) chosen.push_back(*std::move(state.deployed));
     std::ranges::move(state.unfinished, std::back_inserter(chosen));
   }
@@ -177,7 +180,7 @@ Result<ExitCode> run_release(const Invocation& invocation, World& world) {
     return ExitCode::Ok;
   }
   print_value(world, format == OutputFormat::Table ? OutputFormat::Yaml : format,
-              view::record_value(*state.anchor, chosen, show));
+              view::record_value(anchor, chosen, show));
   return ExitCode::Ok;
 }
 
