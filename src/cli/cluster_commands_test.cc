@@ -816,8 +816,8 @@ TEST_F(ClusterCommands, EachOfSeveralReleasesThatFailIsNamed) {
   EXPECT_THAT(releases[0].string_at("error"), HasSubstr("not a"));
   EXPECT_EQ(releases[1].find("error"), nullptr);
   EXPECT_THAT(releases[2].string_at("error"), HasSubstr("not c"));
-  const auto schema = encoding::Schema::compile(*encoding::parse_json(
-      *fake.files.read(testing::source_dir() / "schemas/cli/uninstall.schema.json")));
+  const auto schema = encoding::Schema::compile(
+      *encoding::parse_json(*fake.files.read(testing::source_dir() / "schemas/cli/uninstall.schema.json")));
   ASSERT_TRUE(schema.ok()) << schema.error().to_line();
   for (const encoding::SchemaIssue& issue : schema->validate(*told)) ADD_FAILURE() << issue.message;
 }

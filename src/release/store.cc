@@ -66,11 +66,10 @@ Value owned_labels(const Anchor& anchor, const Revision& revision, std::string_v
 
 Value owned_metadata(const Anchor& anchor, const Revision& revision, std::string name,
                      std::string_view record) {
-  return Value::object(
-      {{"name", std::move(name)},
-       {"namespace", anchor.id.ns},
-       {"labels", owned_labels(anchor, revision, record)},
-       {"annotations", Value::object({{apply::kAttemptAnnotation, revision.attempt}})}});
+  return Value::object({{"name", std::move(name)},
+                        {"namespace", anchor.id.ns},
+                        {"labels", owned_labels(anchor, revision, record)},
+                        {"annotations", Value::object({{apply::kAttemptAnnotation, revision.attempt}})}});
 }
 
 // No release's own name has a dot.
@@ -97,7 +96,7 @@ std::int64_t set_of(std::string_view chunk_name) {
   return read.ec == std::errc() && read.ptr == text.data() + text.size() && number >= 0 ? number / kSet : -1;
 }
 
-// What a chunk's name says that it is of: the Secret of a revision, and the token of its run.
+// The Secret of a revision, and the token of the run, that a chunk is of by its name.
 struct ChunkOwner {
   std::string revision, attempt;
   auto operator<=>(const ChunkOwner&) const = default;
@@ -209,11 +208,10 @@ Result<Anchor> Store::create_anchor(Anchor anchor, const Context& context) {
   }
   annotations.set(apply::kToolingAnnotation, "mistctl/v1");
   const bool of_tests = !anchor.tests_of.empty();
-  Value metadata =
-      Value::object({{"name", apply::anchor_name(anchor.id)},
-                     {"namespace", anchor.id.ns},
-                     {"labels", anchor_labels(anchor.id)},
-                     {"annotations", std::move(annotations)}});
+  Value metadata = Value::object({{"name", apply::anchor_name(anchor.id)},
+                                  {"namespace", anchor.id.ns},
+                                  {"labels", anchor_labels(anchor.id)},
+                                  {"annotations", std::move(annotations)}});
   Value object = Value::object({{"apiVersion", "v1"}, {"kind", "Secret"}, {"type", apply::kRecordType}});
   if (of_tests)
     metadata.set("ownerReferences", Value::array({owner_reference(anchor.tests_of, anchor.tests_of_uid)}));
@@ -478,10 +476,10 @@ Status Store::put_inventory(const Anchor& anchor, const Revision& revision, cons
   if (const auto seal = inventory_seal(anchor, revision, text))
     data.set("inventorySeal", base64_encode(*seal));
   if (!revision.attempt.empty()) annotations.set(apply::kAttemptAnnotation, revision.attempt);
-  const Value patch = Value::object(
-      {{"metadata", Value::object({{"labels", owned_labels(anchor, revision, "revision")},
-                                   {"annotations", std::move(annotations)}})},
-       {"data", std::move(data)}});
+  const Value patch =
+      Value::object({{"metadata", Value::object({{"labels", owned_labels(anchor, revision, "revision")},
+                                                 {"annotations", std::move(annotations)}})},
+                     {"data", std::move(data)}});
   const kube::ObjectRef ref = secret(anchor.id, revision_name(anchor.id, revision.number));
   for (int tries = 1;; ++tries) {
     auto patched = client_.merge_patch(ref, patch, context);

@@ -366,7 +366,7 @@ TEST_F(StoreTest, ARevisionThatLostItsMetadataKeepsItsChunks) {
     ASSERT_TRUE(store.sweep_chunks(id, Context()).ok());
     EXPECT_EQ(chunks(), before) << member;
   }
-  // What is written to it next gives it both back.
+  // The next write to it gives it both back.
   ASSERT_TRUE(small.finish_revision(anchor, stored, Context()).ok());
   const Value healed = *cluster.find("Secret", "default", revision_name(id, 0));
   EXPECT_EQ(healed.string_at({"metadata", "annotations", apply::kAttemptAnnotation}), "abcd");
@@ -385,9 +385,9 @@ TEST_F(StoreTest, AnAnchorThatLostItsLabelsGetsThemBack) {
   cluster.put(secret);
   Anchor anchor = whole();
   ASSERT_TRUE(store
-                  .change_anchor(
-                      anchor, {.head = Head(), .lock = {}, .group_kinds = {}, .additional_namespaces = {}},
-                      Context())
+                  .change_anchor(anchor,
+                                 {.head = Head(), .lock = {}, .group_kinds = {}, .additional_namespaces = {}},
+                                 Context())
                   .ok());
   const Value healed = *cluster.find("Secret", "default", apply::anchor_name(id));
   EXPECT_EQ(*healed.at_path({"metadata", "labels"}), labels);

@@ -149,7 +149,7 @@ TEST(Diff, LongTextsStandOnOneLine) {
   EXPECT_THAT(text(diff[0]), HasSubstr(fmt::format("+  a: {} (1)\n+  b: '{}: x' (1)\n", words, words)));
 }
 
-std::vector<release::RenderedObject> settings(std::string_view text) {
+std::vector<release::RenderedObject> recorded_map(std::string_view text) {
   Value map = yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {}}");
   map["data"].set("a", Value(text));
   auto object = apimachinery::Object::from_value(std::move(map));
@@ -163,7 +163,7 @@ TEST(Diff, AFinalNewlineIsADifference) {
   };
   for (const Change& each : {Change{"one\ntwo\n", "one\ntwo", "  a: |", "  a: |-"},
                              Change{"one\n", "one\n\n", "  a: |", "  a: |+"}}) {
-    const auto diffs = diff_of_recorded(settings(each.before), settings(each.after), {});
+    const auto diffs = diff_of_recorded(recorded_map(each.before), recorded_map(each.after), {});
     ASSERT_EQ(diffs.size(), 1u) << each.added;
     EXPECT_FALSE(diffs[0].only_moved);
     ASSERT_EQ(diffs[0].hunks.size(), 1u) << each.added;

@@ -183,8 +183,7 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
     }
     if (is_hidden(seen, action)) {
       const release::RenderedObject& recorded = seen.plan.desired[action.desired].rendered;
-      report.found.push_back(
-          unknown_drift(action.key, action.reason, recorded.source_file(), recorded.line));
+      report.found.push_back(unknown_drift(action.key, action.reason, recorded.source_file(), recorded.line));
       continue;
     }
     ObjectDrift drift = object_drift(environment, seen, action, context);

@@ -26,8 +26,9 @@ struct Labelled {
 
 /// By a LIST for each kind and namespace that the anchor names (KEP-3659); without an anchor, or if it names
 /// none, for each kind that the server lists, in all namespaces. Kinds that may not be listed are left out,
-/// and those that may be listed in its own namespace only are looked for there, each with a warning. Where a kind's conversion webhook is down, another version of it is read; if none can be,
-/// that is an error of a kind that the anchor names, and else left out with a warning.
+/// and those that may be listed in its own namespace only are looked for there, each with a warning. Where a
+/// kind's conversion webhook is down, another version of it is read; if none can be, that is an error of a
+/// kind that the anchor names, and else left out with a warning.
 Result<Labelled> labelled_objects(const Environment& environment, const release::ReleaseId& id,
                                   const release::Anchor* anchor, const Context& context);
 
