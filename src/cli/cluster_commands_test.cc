@@ -330,7 +330,9 @@ TEST_F(ClusterCommands, DriftCountsADeleteThatTheServerRefusesAsNotFixed) {
   ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
   manifest(fmt::format("{}\n---\n{}\n---\n{}", kOne,
                        "{apiVersion: v1, kind: ConfigMap, metadata: {name: extra}}",
-                       "{apiVersion: apps/v1, kind: Deployment, metadata: {name: broken}}"));
+                       "{apiVersion: apps/v1, kind: Deployment, metadata: {name: broken}, spec: {selector: "
+                       "{matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: "
+                       "[{name: x, image: x, envFrom: [{configMapRef: {name: extra}}]}]}}}}"));
   cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
     if (call.key.name != "broken" || !call.writes()) return std::nullopt;
     return error(ErrorKind::Invalid, "cannot apply Deployment default/broken");

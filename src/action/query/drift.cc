@@ -121,7 +121,7 @@ ObjectDrift unknown_drift(const apimachinery::ObjectKey& key, std::string why, s
 }
 
 // The plan takes an object that a failing conversion webhook hides for what was recorded last.
-bool is_hidden(const Look& look, const PlannedAction& action) {
+bool is_unseen(const Look& look, const PlannedAction& action) {
   return action.live.unreadable && !look.live.contains(action.key);
 }
 
@@ -181,7 +181,7 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
       report.found.back().forbidden = true;
       continue;
     }
-    if (is_hidden(seen, action)) {
+    if (is_unseen(seen, action)) {
       const release::RenderedObject& recorded = seen.plan.desired[action.desired].rendered;
       report.found.push_back(unknown_drift(action.key, action.reason, recorded.source_file(), recorded.line));
       continue;
@@ -191,7 +191,7 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
   }
   for (const PlannedAction& action : seen.plan.removals) {
     if (action.kind != ActionKind::Delete) continue;
-    if (is_hidden(seen, action)) {
+    if (is_unseen(seen, action)) {
       report.found.push_back(unknown_drift(action.key, action.reason, {}, 0));
       continue;
     }
