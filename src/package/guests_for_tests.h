@@ -140,7 +140,7 @@ inline Source described(Source source, std::string_view name, std::string_view s
   const auto bytes = std::get<wasm::ModuleBytes>(source.content).bytes();
   auto module = with_metadata(
       **bytes,
-      fmt::format("{{apiVersion: mistletoe.dev/v1, kind: MistPackage, metadata: {{name: {}}}, spec: {}}}",
+      fmt::format("{{apiVersion: mistletoe.dev/v1, kind: MistPackage, metadata: {{name: '{}'}}, spec: {}}}",
                   name, spec),
       "test");
   EXPECT_TRUE(module.ok()) << module.error().to_line();

@@ -235,7 +235,7 @@ TEST(ResolveDependencies, ServersThatPackagesOfThisMachineNameAreTheUsers) {
   packages.add("oci://c.example/deep", "1.0.0");
   packages.add("oci://a.example/x", "1.0.0", "[{name: deep, package: 'oci://c.example/deep', version: '*'}]");
   packages.add("oci://b.example:5000/y", "1.0.0");
-  packages.add_path("/src/lib", "[{name: y, package: 'oci://b.example:5000/y', version: '*'}]");
+  packages.add_path("/src/lib", "[{name: dep-y, package: 'oci://b.example:5000/y', version: '*'}]");
   package::Source source =
       root("[{name: x, package: 'oci://a.example/x', version: '*'}, {name: lib, package: ../lib}]");
   const Status resolved = resolve_dependencies(source, "/src/platform", {}, packages, Context());
