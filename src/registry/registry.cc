@@ -67,7 +67,7 @@ Result<Fetched> Registries::Impl::fetch(const LocalRef& reference, const Context
   PackageRef resolved = PackageRef(reference).anchored(working_directory());
   const Path& path = std::get<LocalRef>(resolved.form()).path;
   std::optional<PackageTree> kustomization;
-  if (may_be_kustomize(engine) && world.files.is_directory(reference.path)) {
+  if (!world.is_unpacked && may_be_kustomize(engine) && world.files.is_directory(reference.path)) {
     MIST_TRY(kustomization, read_local_kustomization(world.files, reference.path));
   }
   std::optional<PackageContent> content;

@@ -56,6 +56,8 @@ class Registries {
     OciAccess oci = {};
     Mirrors mirrors = Mirrors::Use;
     trust::CheckProvenance check_provenance = {};  ///< none: where a keyring is required, nothing can be used
+    /// A directory on this machine is somebody else's package, unpacked: nothing around it belongs to it.
+    bool is_unpacked = false;
   };
 
   explicit Registries(World world);

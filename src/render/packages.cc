@@ -94,10 +94,10 @@ Result<package::Source> Packages::fetch(std::string_view reference, std::string 
   MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
   MIST_TRY(Found first, read_verified(parsed, std::move(engine), context));
   MIST_TRY(package::Source source, completed(std::move(first), world_.locked, context));
-  // Paths among its dependencies are relative to its directory.
+  // Paths among its dependencies are relative to its directory. An unpacked package may name none.
   std::string directory;
   const auto* const local = std::get_if<registry::LocalRef>(&parsed.form());
-  if (local != nullptr && !world_.is_unpacked) {
+  if (local != nullptr && !world_.registries.is_unpacked) {
     const Path path = std::filesystem::absolute(local->path).lexically_normal();
     directory = (std::filesystem::is_directory(path) ? path : path.parent_path()).string();
   }

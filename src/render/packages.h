@@ -35,8 +35,6 @@ class Packages final : private PackageFinder {
     bool locked = false;  ///< DependencyRules::locked of what is fetched
     /// Must have signed the chart that is fetched by name, beside what the policy says; null: nothing more.
     std::shared_ptr<const trust::Keyring> keyring = {};
-    /// A package on this machine is somebody else's: its dependencies may be no paths.
-    bool is_unpacked = false;
   };
   explicit Packages(World world);
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 #include "testing/recorded_events.h"
@@ -11,7 +12,9 @@
 namespace mist::render {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 
 class PackagesOfThisMachine : public ::testing::Test {
  protected:
@@ -34,10 +37,9 @@ class PackagesOfThisMachine : public ::testing::Test {
     return at.string();
   }
   Result<package::Source> fetch(const std::string& reference, bool is_unpacked) {
-    Packages packages({.registries = {files, processes, events, paths, clock},
-                       .transport = {},
-                       .engines = {},
-                       .is_unpacked = is_unpacked});
+    registry::Registries::World registries{files, processes, events, paths, clock};
+    registries.is_unpacked = is_unpacked;
+    Packages packages({.registries = std::move(registries), .transport = {}, .engines = {}});
     return packages.fetch(reference, {}, Context());
   }
 
@@ -61,6 +63,27 @@ TEST_F(PackagesOfThisMachine, ThoseOfSomebodyElseNameNoPaths) {
     EXPECT_EQ(unpacked.error().kind, ErrorKind::Invalid);
     EXPECT_THAT(unpacked.error().message, HasSubstr(fmt::format("declares the path {}", wanted)));
   }
+}
+
+TEST_F(PackagesOfThisMachine, AKustomizationOfSomebodyElseReadsNothingAroundIt) {
+  const auto put = [&](const Path& path, std::string_view text) {
+    ASSERT_TRUE(files.make_directories((dir.path() / path).parent_path(), 0700).ok());
+    ASSERT_TRUE(files.write(dir.path() / path, text).ok());
+  };
+  put("lib/kustomization.yaml", "resources: [secret.yaml]\n");
+  put("lib/secret.yaml", "kind: Secret\n");
+  put("charts/db/Chart.yaml", "name: db\n");
+  put("web/kustomization.yaml",
+      "resources: [../lib]\nhelmGlobals: {chartHome: ../charts}\nhelmCharts: [{name: db}]\n");
+  const auto names = [&](bool is_unpacked) {
+    std::set<std::string> found;
+    const auto source = fetch((dir.path() / "web").string(), is_unpacked);
+    if (!source.ok()) return std::set{source.error().to_line()};
+    for (const auto& [path, text] : std::get<package::Files>(source->content)) found.insert(path);
+    return found;
+  };
+  EXPECT_THAT(names(false), IsSupersetOf({"lib/secret.yaml", "charts/db/Chart.yaml"}));
+  EXPECT_THAT(names(true), ElementsAre("kustomization.yaml"));
 }
 
 }  // namespace
