@@ -298,8 +298,8 @@ class Trial {
   std::unique_ptr<render::Packages> packages() {
     // No registry that needs credentials, no OCI registry, nothing at private addresses, and nothing of this
     // machine beside the package.
-    registry::Registries::World registries{
-        world_.files, world_.processes, log_, world_.paths, world_.clock, {}};
+    registry::Registries::World registries{world_.files, world_.processes, log_,
+                                           world_.paths, world_.clock,     {}};
     registries.is_unpacked = true;
     return std::make_unique<render::Packages>(render::Packages::World{
         std::move(registries), {}, world_.engines, formats::RemoteBases::None, false, {}});

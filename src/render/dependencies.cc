@@ -14,6 +14,7 @@
 #include "http/public_address.h"
 #include "oci/reference.h"
 #include "oci/tags.h"
+#include "registry/git_url.h"
 #include "registry/reference.h"
 #include "resolve/solver.h"
 
@@ -55,17 +56,35 @@ std::string host_of(std::string_view reference) {
   return parsed.ok() ? parsed->repository.host_name() : std::string();
 }
 
-// A package from elsewhere chooses no server of this machine or its networks, other than the one that it came
-// from.
-Status refuse_reach(const std::string& wanted, const std::string& declaring) {
+// Of the server that a package came from, a git server too; empty: none that its address names.
+std::string server_of(const std::string& reference) {
+  const auto parsed = registry::PackageRef::parse(reference);
+  const auto* const git = parsed.ok() ? std::get_if<registry::GitRef>(&parsed->form()) : nullptr;
+  if (git == nullptr) return host_of(reference);
+  const auto url = registry::GitUrl::parse(git->url, "/");
+  return url.ok() ? std::string(url->host()) : std::string();
+}
+
+// A package from elsewhere chooses no server of this machine's networks, other than those that the user
+// trusts, and of this machine itself only the one that it came from.
+Status refuse_reach(const std::string& wanted, const std::string& declaring,
+                    const std::set<std::string>& trusted) {
   if (wanted.find("://") == std::string::npos && wanted.find("::") == std::string::npos &&
       wanted.find('@') == std::string::npos)
     return {};
   const std::string host = host_of(wanted);
-  if (!host.empty() && (host == host_of(declaring) || http::may_be_public_host(host))) return {};
-  return error(ErrorKind::Forbidden, "{} depends on {}, and packages from elsewhere may not reach that",
-               declaring, escape_controls(wanted))
-      .with_hint("its author has to name a package of a registry, or oci:// at a public host");
+  const bool is_this_machine = host.empty() || http::may_be_this_machine(host);
+  const bool may_be_trusted = !is_this_machine && trusted.contains(host);
+  if (!host.empty() && (host == server_of(declaring) || may_be_trusted || http::may_be_public_host(host)))
+    return {};
+  Error failure =
+      error(ErrorKind::Forbidden, "{} depends on {}, and packages from elsewhere may not reach that",
+            declaring, escape_controls(wanted));
+  failure.hint = "its author has to name a package of a registry, or oci:// at a public host";
+  if (!is_this_machine)
+    failure.hint += fmt::format("; if you trust {}: mistctl registry add NAME --oci {}", host,
+                                shell_word(wanted.substr(0, wanted.find('/', oci::kScheme.size()))));
+  return failure;
 }
 
 // Addresses that aren't oci:// have no versions to choose from.
@@ -93,7 +112,6 @@ Result<std::string> id_of(const Dependency& dependency, const std::string& decla
     return error(ErrorKind::Invalid, "{} declares a dependency without a name or package", declaring)
         .with_hint("each entry of spec.dependencies has name, package and version");
   if (!is_path(dependency.package)) {
-    if (directory.empty()) MIST_TRY_VOID(refuse_reach(dependency.package, declaring));
     MIST_TRY_VOID(refuse_unversioned(dependency, declaring));
     return dependency.package;
   }
@@ -141,6 +159,8 @@ class Finder final : public resolve::Provider {
     MIST_TRY(const std::vector<Dependency> declared, package::declared_dependencies(source));
     std::vector<resolve::Requirement> wanted;
     for (const Dependency& each : declared) {
+      if (directory.empty() && !is_path(each.package))
+        MIST_TRY_VOID(refuse_reach(each.package, source.reference, trusted_));
       MIST_TRY(std::string id, id_of(each, source.reference, directory));
       MIST_TRY(VersionRange range,
                VersionRange::parse(each.version.empty() ? "*" : each.version)
@@ -150,32 +170,14 @@ class Finder final : public resolve::Provider {
     return wanted;
   }
 
-  /// The user chose the server of the package, or else those that packages of this machine name. These
-  /// packages are read before all others, so that no order of reading decides who named a server.
-  void trust_servers(const Source& source, const std::string& directory,
-                     const std::vector<resolve::Requirement>& wanted) {
-    if (directory.empty()) {
-      packages_.trust_only({host_of(source.reference)});
-      return;
-    }
-    std::set<std::string> hosts, ids;
-    std::vector<std::string> open;
-    const auto open_all = [&](const std::vector<resolve::Requirement>& all) {
-      for (const resolve::Requirement& each : all)
-        if (ids.insert(each.package).second) open.push_back(each.package);
-    };
-    open_all(wanted);
-    while (!open.empty()) {
-      const std::string id = std::move(open.back());
-      open.pop_back();
-      if (!is_path(id)) {
-        hosts.insert(host_of(id));
-        continue;
-      }
-      // The solver reports a package that can't be read.
-      if (const auto needs = dependencies(id, {}); needs.ok()) open_all(*needs);
-    }
-    packages_.trust_only(std::move(hosts));
+  /// Of the release's package, before those of all others. The user chose its server, or else those that
+  /// packages of this machine name.
+  Result<std::vector<resolve::Requirement>> requirements_of_root(const Source& source,
+                                                                 const std::string& directory) {
+    if (directory.empty()) trusted_ = packages_.trust_only({server_of(source.reference)});
+    MIST_TRY(std::vector<resolve::Requirement> wanted, requirements(source, directory));
+    if (!directory.empty()) trusted_ = packages_.trust_only(servers_named(wanted));
+    return wanted;
   }
 
   Result<std::vector<resolve::Candidate>> versions(const std::string& id) override {
@@ -240,6 +242,29 @@ class Finder final : public resolve::Provider {
   }
 
  private:
+  // By packages of this machine: these, and those that they call. They are read before all others, so that no
+  // order of reading decides who named a server.
+  std::set<std::string> servers_named(const std::vector<resolve::Requirement>& wanted) {
+    std::set<std::string> hosts, ids;
+    std::vector<std::string> open;
+    const auto open_all = [&](const std::vector<resolve::Requirement>& all) {
+      for (const resolve::Requirement& each : all)
+        if (ids.insert(each.package).second) open.push_back(each.package);
+    };
+    open_all(wanted);
+    while (!open.empty()) {
+      const std::string id = std::move(open.back());
+      open.pop_back();
+      if (!is_path(id)) {
+        hosts.insert(host_of(id));
+        continue;
+      }
+      // The solver reports a package that can't be read.
+      if (const auto needs = dependencies(id, {}); needs.ok()) open_all(*needs);
+    }
+    return hosts;
+  }
+
   // The locked version, else the newest that fits. Nothing: none does, or they can't be listed.
   std::optional<Version> likely(const std::string& id, const VersionRange& range,
                                 const resolve::Request& request) {
@@ -306,7 +331,8 @@ class Finder final : public resolve::Provider {
 
   PackageFinder& packages_;
   const Context& context_;
-  OnceMap<std::string, Source> sources_;                          // by reference
+  std::set<std::string> trusted_;         // hosts that packages from elsewhere may name
+  OnceMap<std::string, Source> sources_;  // by reference
   OnceMap<std::string, std::vector<resolve::Candidate>> listed_;  // by id
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, Version>, std::string> written_;  // guarded by mutex_
@@ -573,8 +599,7 @@ Result<Resolution> solve_dependencies(const Source& source, const std::string& d
                                       const DependencyRules& rules, PackageFinder& packages,
                                       const Context& context) {
   Finder finder(packages, context);
-  MIST_TRY(std::vector<resolve::Requirement> requirements, finder.requirements(source, directory));
-  finder.trust_servers(source, directory, requirements);
+  MIST_TRY(std::vector<resolve::Requirement> requirements, finder.requirements_of_root(source, directory));
   return Resolver(source, rules, finder, context).resolve(std::move(requirements));
 }
 
@@ -586,10 +611,10 @@ Status check_calls(const Source& source, const std::string& directory, const Res
 
 Status resolve_dependencies(Source& source, const std::string& directory, const DependencyRules& rules,
                             PackageFinder& packages, const Context& context) {
+  MIST_TRY(const std::vector<Dependency> declared, package::declared_dependencies(source));
+  if (declared.empty() && !rules.locked) return {};
   Finder finder(packages, context);
-  MIST_TRY(std::vector<resolve::Requirement> requirements, finder.requirements(source, directory));
-  if (requirements.empty() && !rules.locked) return {};
-  finder.trust_servers(source, directory, requirements);
+  MIST_TRY(std::vector<resolve::Requirement> requirements, finder.requirements_of_root(source, directory));
   MIST_TRY(const Resolution resolution,
            Resolver(source, rules, finder, context).resolve(std::move(requirements)));
   MIST_TRY_VOID(Tree(resolution.sources, directory).complete(source, directory, {}));

@@ -25,8 +25,8 @@ class PackageFinder {
   virtual ~PackageFinder() = default;
   /// From here on, packages at other OCI hosts than these and those of the configuration are named by
   /// packages from elsewhere: only public addresses may be asked for them. Before anything at one is looked
-  /// for.
-  virtual void trust_only(std::set<std::string> /*hosts*/) {}
+  /// for. Returns all of these hosts.
+  virtual std::set<std::string> trust_only(std::set<std::string> hosts) { return hosts; }
   /// The package without its dependencies. Errors: those of Registries.
   virtual Result<package::Source> find(const std::string& reference, const Context& context) = 0;
   /// The same, of the bytes that a lock has: where its origin names a manifest, the version's tag may have

@@ -64,8 +64,13 @@ class FakeFinder final : public PackageFinder {
     return find(reference, context);
   }
 
-  void trust_only(std::set<std::string> hosts) override { trusted = std::move(hosts); }
+  std::set<std::string> trust_only(std::set<std::string> hosts) override {
+    hosts.insert(configured.begin(), configured.end());
+    trusted = hosts;
+    return hosts;
+  }
 
+  std::set<std::string> configured;                  ///< hosts
   std::set<std::string> trusted;                     ///< hosts
   std::map<std::string, package::Source> by_origin;  ///< what a lock's origin still leads to
   std::vector<std::string> moved;                    ///< asked for whatever their bytes were
@@ -222,6 +227,7 @@ TEST(ResolveDependencies, PackagesFromElsewhereReachNothingOfThisMachineAndItsNe
     FakeFinder packages;
     packages.add("oci://registry.example/a", "1.0.0",
                  fmt::format("[{{name: d, package: \"{}\", version: \"*\"}}]", wanted));
+    packages.configured = {"127.0.0.1", "localhost", "[::1]"};
     package::Source source = root("[{name: a, package: 'oci://registry.example/a', version: '*'}]");
     const Status failed = resolve_dependencies(source, "/src/platform", {}, packages, Context());
     ASSERT_FALSE(failed.ok()) << wanted;
@@ -251,6 +257,46 @@ TEST(ResolveDependencies, OfAPackageFromElsewhereItsOwnServerIsTheUsers) {
   const Status resolved = resolve_dependencies(source, "", {}, packages, Context());
   ASSERT_TRUE(resolved.ok()) << resolved.error().to_line();
   EXPECT_THAT(packages.trusted, ElementsAre("own.example"));
+}
+
+TEST(ResolveDependencies, AGitServerIsThatOfItsPackagesToo) {
+  for (const char* reference :
+       {"git+https://gitlab.corp/team/web", "git+ssh://git@gitlab.corp:2222/team/web"}) {
+    FakeFinder packages;
+    packages.add("oci://gitlab.corp:5050/team/lib", "1.0.0");
+    package::Source source = FakeFinder::source(
+        "web", "1.0.0", "[{name: lib, package: 'oci://gitlab.corp:5050/team/lib', version: '*'}]");
+    source.reference = reference;
+    const Status resolved = resolve_dependencies(source, "", {}, packages, Context());
+    ASSERT_TRUE(resolved.ok()) << resolved.error().to_line();
+    EXPECT_THAT(packages.trusted, ElementsAre("gitlab.corp")) << reference;
+  }
+}
+
+TEST(ResolveDependencies, PrivateNamesThatTheUserTrustsAreReached) {
+  for (const char* host : {"harbor.internal", "10.0.0.5"}) {
+    const std::string wanted = fmt::format("oci://{}:5000/db", host);
+    FakeFinder packages;
+    packages.add(wanted, "1.0.0");
+    packages.add("m/web", "1.0.0", fmt::format("[{{name: db, package: '{}', version: '*'}}]", wanted));
+    package::Source own = root(fmt::format(
+        "[{{name: web, package: m/web, version: '*'}}, {{name: db, package: '{}', version: '*'}}]", wanted));
+    Status resolved = resolve_dependencies(own, "/src/platform", {}, packages, Context());
+    EXPECT_TRUE(resolved.ok()) << resolved.error().to_line();
+
+    const auto asked_for_web = [&] {
+      package::Source source = root("[{name: web, package: m/web, version: '*'}]");
+      return resolve_dependencies(source, "/src/platform", {}, packages, Context());
+    };
+    resolved = asked_for_web();
+    ASSERT_FALSE(resolved.ok()) << host;
+    EXPECT_EQ(resolved.error().kind, ErrorKind::Forbidden);
+    EXPECT_THAT(resolved.error().hint,
+                HasSubstr(fmt::format("mistctl registry add NAME --oci oci://{}:5000", host)));
+    packages.configured = {host};
+    resolved = asked_for_web();
+    EXPECT_TRUE(resolved.ok()) << resolved.error().to_line();
+  }
 }
 
 TEST(ResolveDependencies, AReleaseKeepsTheVersionsThatItHas) {

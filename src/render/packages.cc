@@ -106,10 +106,11 @@ Result<package::Source> Packages::fetch(std::string_view reference, std::string 
   return source;
 }
 
-void Packages::trust_only(std::set<std::string> hosts) {
+std::set<std::string> Packages::trust_only(std::set<std::string> hosts) {
   // A configuration that can't be read names none; whatever needs it says what is wrong.
   hosts.merge(registries_.configured_hosts().value_or({}));
-  trusted_hosts_ = std::move(hosts);
+  trusted_hosts_ = hosts;
+  return hosts;
 }
 
 Result<registry::PackageRef> Packages::parse_dependency(const std::string& reference) const {

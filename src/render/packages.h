@@ -83,7 +83,7 @@ class Packages final : private PackageFinder {
   Result<package::Source> find(const registry::PackageRef& reference, std::string engine, bool locked,
                                const Context& context);
   Result<package::Source> completed(Found found, bool locked, const Context& context);
-  void trust_only(std::set<std::string> hosts) override;
+  std::set<std::string> trust_only(std::set<std::string> hosts) override;
   Result<registry::PackageRef> parse_dependency(const std::string& reference) const;
   Result<package::Source> find(const std::string& reference, const Context& context) override;
   Result<package::Source> find_locked(const std::string& reference, const resolve::Origin& locked,
