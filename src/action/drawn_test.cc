@@ -289,6 +289,26 @@ TEST_F(DrawnTest, ARotationAfterARollbackHandsOutNoSecretOfBefore) {
   }
 }
 
+TEST_F(DrawnTest, ARotationAfterARollbackOfAnOlderMistctlHandsOutNoSecretOfBefore) {
+  ASSERT_TRUE(install_now(kDatabase).ok());
+  std::set<std::string> passwords{live("password")};
+  ASSERT_TRUE(upgrade_now(kDatabase, {.names = {"db"}}).ok());
+  EXPECT_TRUE(passwords.insert(live("password")).second);
+  const Environment here = environment();
+  ASSERT_TRUE(deploy(here, id, rollback_intent(here, 0, Context()), {}, Context()).ok());
+  release::Store store(cluster);
+  const release::Anchor anchor = **store.read_anchor(id, Context());
+  release::Revision last = **store.read_revision(anchor, anchor.head.deployed, Context());
+  last.drawn.highest.clear();
+  cluster.drop({{"", "Secret"}, "default", release::revision_name(id, last.number)});
+  ASSERT_TRUE(store.create_revision(anchor, last, *release::Store::pack(last), Context()).ok());
+  ASSERT_TRUE(store.finish_revision(anchor, last, Context()).ok());
+  ASSERT_TRUE(recorded().highest.empty());
+  ASSERT_TRUE(upgrade_now(kDatabase, {.names = {"db"}}).ok());
+  EXPECT_TRUE(passwords.insert(live("password")).second);
+  EXPECT_EQ(recorded().rotations, (release::Rotations{{"db", 2}}));
+}
+
 TEST_F(DrawnTest, ARotationAfterAFailedOneHandsOutAnotherSecret) {
   ASSERT_TRUE(install_now(kDatabase).ok());
   const std::string first = live("password");

@@ -115,7 +115,7 @@ int ReleaseState::next_revision() const {
 }
 
 release::Rotations ReleaseState::tried_rotations() const {
-  release::Drawn tried;
+  release::Drawn tried{.highest = kept_rotations};
   for (const Revision& revision : unfinished) tried.remember(revision.drawn.used());
   return tried.used();
 }
@@ -229,6 +229,21 @@ Result<ReleaseState> read_release(const Environment& environment, const release:
   MIST_TRY_VOID(make_up_for_damage(environment, state, lost, context));
   MIST_TRY_VOID(add_namespaces(environment, state.unfinished, id, context));
   return state;
+}
+
+Status read_kept_rotations(const Environment& environment, ReleaseState& state, const Context& context) {
+  if (!state.anchor) return {};
+  release::Store store(environment.client);
+  MIST_TRY(const std::vector<release::RevisionSummary> kept, store.list_revisions(state.id, context));
+  release::Drawn all;
+  for (const release::RevisionSummary& each : kept) {
+    if (each.number >= state.anchor->head.deployed) break;  // was read with the release
+    const auto revision = store.read_revision(*state.anchor, each.number, context);
+    if (!revision.ok() && revision.error().kind != ErrorKind::Internal) return revision.error();
+    if (revision.ok() && *revision) all.remember((*revision)->drawn.used());
+  }
+  state.kept_rotations = all.used();
+  return {};
 }
 
 Result<ReleaseState> read_release_to_write(const Environment& environment, const release::ReleaseId& id,

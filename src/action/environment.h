@@ -65,6 +65,8 @@ struct ReleaseState {
   bool deployed_lost = false;
   /// Objects with the release's marks, where a revision that would name them can't be read.
   std::vector<apply::InventoryItem> labelled = {};
+  /// Of revisions before the deployed one (read_kept_rotations).
+  release::Rotations kept_rotations = {};
 
   /// The union of the inventories of the deployed and every later revision; later entries win, by key and by
   /// uid: no object is named twice. Deployed objects are the release's for good, whoever had them before.
@@ -74,7 +76,8 @@ struct ReleaseState {
   std::set<apimachinery::ObjectKey> adopted_in_vain() const;
   /// The number that the next revision gets.
   int next_revision() const;
-  /// The numbers of secrets (release::Drawn::used) in later revisions than the deployed one.
+  /// The numbers of secrets (release::Drawn::used) in later revisions than the deployed one, and
+  /// kept_rotations.
   release::Rotations tried_rotations() const;
   /// For rendering the next revision; they refer to this.
   render::ReleaseFacts facts() const;
@@ -100,9 +103,13 @@ enum class LostRevision : std::uint8_t { Refused, Allowed };
 Result<ReleaseState> read_release(const Environment& environment, const release::ReleaseId& id,
                                   const Context& context, LostRevision lost = LostRevision::Refused);
 
-/// The same for who is about to write: while somebody holds the lock, it waits for the end of their work, or
-/// until they are silent for a whole term, and reads after that: a plan made of what a dying process was
-/// still changing would be wrong. Conflict with the holder's name when it lives on (see
+/// For a rotation: fills `kept_rotations` from all revisions that are kept and can be read. A rollback by an
+/// older mistctl recorded nothing of the revisions before it.
+Status read_kept_rotations(const Environment& environment, ReleaseState& state, const Context& context);
+
+/// The same as read_release for who is about to write: while somebody holds the lock, it waits for the end of
+/// their work, or until they are silent for a whole term, and reads after that: a plan made of what a dying
+/// process was still changing would be wrong. Conflict with the holder's name when it lives on (see
 /// Environment::lock_wait).
 Result<ReleaseState> read_release_to_write(const Environment& environment, const release::ReleaseId& id,
                                            std::string_view operation, const Context& context,

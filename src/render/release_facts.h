@@ -24,7 +24,7 @@ struct ReleaseFacts {
   const release::Revision* deployed = nullptr;
   const release::Revision* stored = nullptr;  ///< whose package and values the release has
   /// The numbers of secrets (release::Drawn::used) in revisions after the deployed one, which may have
-  /// written.
+  /// written; for a rotation, in those before it too.
   release::Rotations tried = {};
 };
 

@@ -392,6 +392,7 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
         "that was not yours, remove it first: {}",
         result.state.id.display(), result.state.anchor->created,
         release::command_text("uninstall", result.state.id)));
+  if (!options.rotate.nothing()) MIST_TRY_VOID(read_kept_rotations(environment, result.state, context));
   MIST_TRY(result.rendered, intent.render(result.state));
   if (result.rendered.birth) result.state.birth = *result.rendered.birth;
   result.hidden = hidden_values(result);
