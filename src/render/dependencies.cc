@@ -62,7 +62,7 @@ std::string server_of(const std::string& reference) {
   const auto* const git = parsed.ok() ? std::get_if<registry::GitRef>(&parsed->form()) : nullptr;
   if (git == nullptr) return host_of(reference);
   const auto url = registry::GitUrl::parse(git->url, "/");
-  return url.ok() ? std::string(url->host()) : std::string();
+  return url.ok() ? lower_case(url->host()) : std::string();
 }
 
 // A package from elsewhere chooses no server of this machine's networks, other than those that the user

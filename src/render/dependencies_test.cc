@@ -261,7 +261,7 @@ TEST(ResolveDependencies, OfAPackageFromElsewhereItsOwnServerIsTheUsers) {
 
 TEST(ResolveDependencies, AGitServerIsThatOfItsPackagesToo) {
   for (const char* reference :
-       {"git+https://gitlab.corp/team/web", "git+ssh://git@gitlab.corp:2222/team/web"}) {
+       {"git+https://GitLab.corp/team/web", "git+ssh://git@gitlab.corp:2222/team/web"}) {
     FakeFinder packages;
     packages.add("oci://gitlab.corp:5050/team/lib", "1.0.0");
     package::Source source = FakeFinder::source(
