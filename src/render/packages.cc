@@ -239,6 +239,12 @@ Result<std::vector<resolve::LockedRemote>> Packages::remotes(std::string_view re
                                                              const resolve::LockFile& known, bool locked,
                                                              const Context& context) {
   MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
+  return remotes(parsed, known, locked, context);
+}
+
+Result<std::vector<resolve::LockedRemote>> Packages::remotes(const registry::PackageRef& parsed,
+                                                             const resolve::LockFile& known, bool locked,
+                                                             const Context& context) {
   MIST_TRY(Found found, read(parsed, {}, context));
   if (!formats::may_have_remote_bases(found.source)) return std::vector<resolve::LockedRemote>();
   return complete(found, &known, locked, context);

@@ -60,6 +60,12 @@ class Packages final : private PackageFinder {
   Result<std::vector<resolve::LockedRemote>> remotes(std::string_view reference,
                                                      const resolve::LockFile& known, bool locked,
                                                      const Context& context);
+  Result<std::vector<resolve::LockedRemote>> remotes(const registry::PackageRef& parsed,
+                                                     const resolve::LockFile& known, bool locked,
+                                                     const Context& context);
+  /// A package that the one which was resolved last depends on: its server may be limited to public
+  /// addresses. Errors: those of Registries.
+  Result<registry::PackageRef> parse_dependency(const std::string& reference) const;
   /// Where the tag of a locked package's version is now.
   enum class Tag : std::uint8_t { AsLocked, Moved, Gone };
   /// AsLocked too where the lock names no manifest. Asks the registry. Errors: those of Registries.
@@ -84,7 +90,6 @@ class Packages final : private PackageFinder {
                                const Context& context);
   Result<package::Source> completed(Found found, bool locked, const Context& context);
   std::set<std::string> trust_only(std::set<std::string> hosts) override;
-  Result<registry::PackageRef> parse_dependency(const std::string& reference) const;
   Result<package::Source> find(const std::string& reference, const Context& context) override;
   Result<package::Source> find_locked(const std::string& reference, const resolve::Origin& locked,
                                       const Context& context) override;

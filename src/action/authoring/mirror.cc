@@ -64,20 +64,21 @@ class SourceFinder {
   // With what it calls.
   Status add_package(const std::string& text) {
     MIST_TRY(const package::Source source, world_.packages.fetch(text, {}, context_));
-    MIST_TRY(const bool is_there, add_source(source));
-    if (!is_there)
+    if (!source.reference.starts_with(oci::kScheme))
       return error(ErrorKind::Invalid, "{} is in no OCI registry, so it can't be mirrored", text)
           .with_hint("mistctl push publishes it in one; a git repository is mirrored with git");
+    MIST_TRY(const registry::PackageRef place, world_.registries.parse(source.reference));
+    MIST_TRY_VOID(add_source(place, source));
     return add_called(source.dependencies, source.name);
   }
 
-  // False: it is in no OCI registry.
-  Result<bool> add_source(const package::Source& source) {
-    if (!source.reference.starts_with(oci::kScheme)) return false;
-    MIST_TRY(oci::Reference reference, oci::Reference::parse(source.reference));
-    if (!found_.emplace(reference.str(), reference).second) return true;
-    MIST_TRY_VOID(add_remote_bases(source));
-    return true;
+  // Of an OCI registry.
+  Status add_source(const registry::PackageRef& place, const package::Source& source) {
+    const auto& reference = std::get<oci::Reference>(place.form());
+    const auto [entry, is_new] = found_.emplace(reference.str(), reference);
+    // The user may name what a package from elsewhere names, too.
+    if (!reference.repository.public_only) entry->second.repository.public_only = false;
+    return is_new ? add_remote_bases(place, source) : Status();
   }
 
   Status add_called(const package::Dependencies& dependencies, const std::string& caller) {
@@ -91,17 +92,19 @@ class SourceFinder {
 
   Status add_dependency(const std::string& id, const package::Source& source, const std::string& caller) {
     if (is_path(id)) return {};
-    MIST_TRY(const bool is_there, add_source(source));
-    if (!is_there)
+    if (!source.reference.starts_with(oci::kScheme)) {
       left_out_.push_back({config::redact_urls(source.reference), caller, "it is in no OCI registry"});
-    return {};
+      return {};
+    }
+    MIST_TRY(const registry::PackageRef place, world_.packages.parse_dependency(source.reference));
+    return add_source(place, source);
   }
 
   // A kustomization fetches its remote bases when it is rendered, so they are not mirrored.
-  Status add_remote_bases(const package::Source& source) {
+  Status add_remote_bases(const registry::PackageRef& place, const package::Source& source) {
     if (!std::holds_alternative<package::Files>(source.content)) return {};
     MIST_TRY(const std::vector<resolve::LockedRemote> remotes,
-             world_.packages.remotes(source.reference, {}, false, context_));
+             world_.packages.remotes(place, {}, false, context_));
     for (const resolve::LockedRemote& each : remotes)
       left_out_.push_back({config::redact_urls(each.name), source.name,
                            "its kustomization names it, and it is fetched when it is rendered"});

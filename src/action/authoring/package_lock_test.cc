@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
+#include "action/authoring/mirror.h"
 #include "http/url.h"
 #include "package/guests_for_tests.h"
 #include "registry/oci_fixture.h"
@@ -18,6 +20,7 @@ using registry::testing::MemoryRegistry;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using Tag = render::Packages::Tag;
 
 class ToLockRegistry final : public http::Transport {
@@ -130,8 +133,17 @@ TEST_F(PackageLock, AServerThatOnlyAPackageFromElsewhereNamesIsPublic) {
   ASSERT_TRUE(locked.ok()) << locked.error().to_line();
   EXPECT_THAT(asked_as_public(0), ElementsAre("other.example"));
 
-  another_machine();
   registry::Registries registries({files_, processes_, events_, paths_, clock_});
+  render::Packages to_mirror = packages();
+  const auto mirrored =
+      find_mirror_sources({files_, events_, registries, to_mirror}, {directory_.string()}, Context());
+  ASSERT_TRUE(mirrored.ok()) << mirrored.error().to_line();
+  std::map<std::string, bool> limited;
+  for (const oci::Reference& each : mirrored->artifacts)
+    limited[each.repository.host] = each.repository.public_only;
+  EXPECT_THAT(limited, ElementsAre(Pair("other.example", true), Pair("reg.example", false)));
+
+  another_machine();
   ASSERT_TRUE(
       registries.add(registry::registry_with_oci("logs", "oci://other.example/logs"), Context()).ok());
   const std::size_t before = remote_.web.count();
