@@ -263,7 +263,6 @@ TEST_F(PollerTest, OfMoreTagsThanAPackageMayHaveTheNewestAreTakenAndNoOthersFetc
   EXPECT_THAT(problem(), HasSubstr("the new tag v1.4.0"));
 }
 
-// A version number that failed is used up: it must be the package that failed.
 TEST_F(PollerTest, AFullPackageHidesNoOtherProblem) {
   link();
   for (const std::string each : {"1.0.0", "1.1.0"}) {
@@ -289,6 +288,7 @@ TEST_F(PollerTest, OfVeryManyTagsTheNewestVersionsAreLookedAt) {
   EXPECT_THAT(versions(), ElementsAre("1.10.0 queued", "1.9.0 queued"));
 }
 
+// A version number that failed is used up: it must be the package that failed.
 TEST_F(PollerTest, ARefusalOnTheWayIsTriedAgain) {
   link();
   kube("1.0.0");
