@@ -590,6 +590,8 @@ class Visit {
     MIST_TRY(const bool going, goes(spec_.release.ns));
     const bool unknown = !whole.ok() && !blind && whole.error().kind != ErrorKind::NotFound;
     if (!going || unknown) {
+      // What a first install that failed wrote is in a record, which could be read if it were there.
+      if (blind && !had_it()) return Ending::Uninstalled;
       MIST_TRY_VOID(std::move(whole));
       return Ending::Uninstalled;
     }
@@ -599,9 +601,12 @@ class Visit {
     return Ending::Lost;
   }
 
+  // Something was deployed.
+  bool had_it() const { return revision_of(object_) >= 0 || is_owned(object_); }
+
   // Something may have been written, if only by a first install that failed.
   bool was_tried() const {
-    if (revision_of(object_) >= 0 || is_owned(object_)) return true;
+    if (had_it()) return true;
     const Value* const ready = apimachinery::condition_of(object_, "Ready");
     if (ready == nullptr) return false;
     constexpr std::array kOfTries{reason::kProgressing, reason::kFailed, reason::kRolledBack,

@@ -331,15 +331,31 @@ TEST_F(KeeperTest, LooksAgainWhereNobodySaysWhatIsLeftOfItsRecord) {
 }
 
 // With `get` alone an account installs, but it can't uninstall.
-TEST_F(KeeperTest, StaysWithoutTheRightToListRevisionsIfSomethingWasTried) {
+TEST_F(KeeperTest, StaysWithoutTheRightToListRevisionsIfSomethingWasDeployed) {
   ASSERT_TRUE(uninstall_now().ok());
   Value object = deleted("");
   object["status"].set("revision", 0);
   refuse("secrets is forbidden: User \"web\" cannot list resource \"secrets\"", "list");
   EXPECT_TRUE(look(object).failed);
   EXPECT_TRUE(has_finalizer());
+  object = deleted("");
+  object["status"].set("owned", true);
+  EXPECT_TRUE(look(object).failed);
   EXPECT_FALSE(look(deleted("")).failed) << "nothing was ever tried";
   EXPECT_FALSE(has_finalizer());
+}
+
+// A first install that is refused, and a deletion that failed before the rights were there.
+TEST_F(KeeperTest, GoesWithoutTheRightToListRevisionsIfNothingWasDeployed) {
+  ASSERT_TRUE(uninstall_now().ok());
+  refuse("secrets is forbidden: User \"web\" cannot list resource \"secrets\"", "list");
+  for (const std::string_view reason : {reason::kFailed, reason::kUninstallFailed}) {
+    Value object = deleted("");
+    object.set("status", status_with(reason));
+    EXPECT_FALSE(look(object).failed) << reason;
+    EXPECT_FALSE(has_finalizer());
+    EXPECT_FALSE(told.has("may be left"));
+  }
 }
 
 TEST_F(KeeperTest, UninstallsThoughTheOperatorMayNotReadNamespaces) {
