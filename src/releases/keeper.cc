@@ -454,6 +454,7 @@ class Visit {
     tell_once(reason, words);
     events_.warn(words);
     Report report{.ready = "False", .reason = reason, .message = words, .attempt = attempt};
+    report.absent = !before.anchor && now.ok() && !now->anchor && has_no_record(here);
     if (over) report.stalled = given_up_words(attempt.failures);
     if (now.ok() && now->deployed) {
       report.deployed = deployed_of(*now->deployed, 0);
@@ -464,6 +465,14 @@ class Visit {
     look.failed = !over;
     look.wrote = wrote_;
     return look;
+  }
+
+  // Where its anchor isn't there. Revisions that can't be listed may be there, and a record that went with
+  // its namespace may have named objects outside of that.
+  bool has_no_record(const action::Environment& here) const {
+    using enum action::UnlistedRevisions;
+    return action::refuse_lost_anchor(here, spec_.release, context_, Refused).ok() &&
+           !goes(spec_.release.ns).value_or(true);
   }
 
   // --- everything is as it was asked for

@@ -105,17 +105,18 @@ Value status_of(const Value& object, const Report& report, const std::string& no
     status.set("revision", report.deployed->revision);
     if (report.deployed->generation != 0) status.set("appliedGeneration", report.deployed->generation);
     set_exports(status, object, report.deployed->exports);
-  } else {
+  } else if (!report.absent) {
     for (const std::string_view key :
          {"package", "digest", "revision", "appliedGeneration", "exports", "hiddenExports"})
       keep(status, object, key);
   }
   // A status that says that somebody's wish was heard must not say any more that it is given up.
   const Attempt before = is_asked_again(object) ? Attempt() : attempt_of(object);
-  const Attempt attempt = report.attempt.value_or(before);
+  const Attempt attempt = report.absent ? Attempt() : report.attempt.value_or(before);
   if (attempt.failures > 0) status.set("attempt", attempt_value(attempt));
   // Only where nothing else says it: the CRD may be of an older operator.
-  if (is_owned(object) && status.find("appliedGeneration") == nullptr && status.find("attempt") == nullptr)
+  const bool owned = is_owned(object) && !report.absent;
+  if (owned && status.find("appliedGeneration") == nullptr && status.find("attempt") == nullptr)
     status.set("owned", true);
   if (const std::string_view asked = asked_at(object); !asked.empty())
     status.set("handledReconcileAt", asked);

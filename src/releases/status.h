@@ -52,6 +52,9 @@ struct Report {
   std::optional<Deployed> deployed = {};  ///< nullopt: as it was
   /// nullopt: as it was, unless somebody has asked for new tries since; no failures: there is none
   std::optional<Attempt> attempt = {};
+  /// There is no such release: nothing of an earlier one of its name is told any more, nor that this Release
+  /// had it.
+  bool absent = false;
 };
 
 /// `object`: the Release, with the status that it has. `now`: RFC 3339, for conditions that change.

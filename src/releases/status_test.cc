@@ -121,6 +121,29 @@ TEST(ReleaseStatus, RemembersThatItHadTheRelease) {
   EXPECT_TRUE(is_owned(failed));
 }
 
+// Somebody uninstalled it by hand, and what is made by hand under its name next is not this Release's own.
+TEST(ReleaseStatus, ForgetsAReleaseThatIsGone) {
+  const Report refused{.ready = "False", .reason = reason::kFailed};
+  Report gone = refused;
+  gone.absent = true;
+  gone.attempt = Attempt{"sha256:2", 1};
+  Value owned = with_status(refused);
+  owned["status"].set("owned", true);
+  const Value failed =
+      with_status({.ready = "False", .reason = reason::kFailed, .attempt = Attempt{"sha256:2", 1}});
+  for (Value object : {owned, failed, with_status(kDone)}) {
+    Value kept = object;
+    kept.set("status", status_of(object, refused, std::string(kNow)));
+    EXPECT_TRUE(is_owned(kept)) << "nobody has looked";
+    object.set("status", status_of(object, gone, std::string(kNow)));
+    EXPECT_FALSE(is_owned(object));
+    EXPECT_EQ(revision_of(object), -1);
+    EXPECT_EQ(object.at_path({"status", "package"}), nullptr);
+    object.set("status", status_of(object, refused, std::string(kNow)));
+    EXPECT_FALSE(is_owned(object));
+  }
+}
+
 // An operator that ends after this status must find that there is something to try.
 TEST(ReleaseStatus, ForgetsWhatWasGivenUpAsSoonAsItSaysThatItWasAskedAgain) {
   Value object =
