@@ -13,7 +13,6 @@
 #include "base/diagnosis.h"
 #include "base/masked_events.h"
 #include "base/process_identity.h"
-#include "base/some_of.h"
 #include "base/text.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
@@ -26,6 +25,7 @@
 #include "package/values.h"
 #include "registry/git_url.h"
 #include "registry/reference.h"
+#include "releases/drift_words.h"
 #include "releases/telling.h"
 #include "releases/values.h"
 #include "render/dependencies.h"
@@ -36,7 +36,6 @@
 namespace mist::releases {
 namespace {
 
-constexpr std::size_t kMostDriftNamed = 5;
 constexpr std::size_t kMostExports = std::size_t{32} * 1024;
 // Of the finalizer.
 constexpr std::string_view kFinalizerManager = "mistletoe-operator-releases";
@@ -66,31 +65,6 @@ Status refuse_local(const std::string& reference) {
   if (!local) return {};
   return error(ErrorKind::Invalid, "{} is on the operator's own machine", parsed.display())
       .with_hint("name a package of a registry, oci:// or git+https://");
-}
-
-std::string drift_words(const action::DriftReport& report) {
-  if (!report.drifted(false)) return {};
-  std::vector<std::string> named;
-  for (const action::ObjectDrift& each : report.found) {
-    using enum action::DriftKind;
-    if (each.kind == Foreign || each.kind == Finished || each.kind == Unknown) continue;
-    std::string words = each.key.display();
-    if (each.kind != Changed) words += fmt::format(" is {}", action::to_string(each.kind));
-    std::vector<std::string> fields;
-    for (const action::FieldDrift& field : each.fields) {
-      if (fields.size() == kMostDriftNamed) {
-        fields.emplace_back("…");
-        break;
-      }
-      fields.push_back(field.managers.empty() ? field.path
-                                              : fmt::format("{} by {}", field.path, field.managers.front()));
-    }
-    if (!fields.empty()) words += fmt::format(" ({})", join(fields, ", "));
-    named.push_back(std::move(words));
-  }
-  if (named.empty()) return {};
-  return fmt::format("{} changed by others: {}", plural(named.size(), "object"),
-                     some_of(named, kMostDriftNamed));
 }
 
 // a → b → a; empty: it doesn't wait for itself.
@@ -499,17 +473,18 @@ class Visit {
     report.drifted = masked(drift_words(*drift));
     if (report.drifted->empty()) return says(report);
     const Value* const before = apimachinery::condition_of(object_, "Drifted");
-    if (before == nullptr || before->string_at("message") != *report.drifted) {
+    if (before == nullptr || !tells_drift(before->string_at("message"), *report.drifted)) {
       notices_.tell(object_, true, "Drifted", *report.drifted, context_);
       events_.warn(*report.drifted);
     }
     if (spec_.on_drift == OnDrift::Warn) return says(report);
     const auto fixed = action::fix_drift(here, spec_.release, spec_.adopt, context_);
     if (!fixed.ok()) return fails(reason::kFailed, fixed.error());
-    notices_.tell(object_, false, "Fixed", *report.drifted, context_);
-    report.drifted = "";
     report.message = deployed_words(state.deployed->package, fixed->revision);
     report.deployed->revision = fixed->revision;
+    const std::string left = masked(drift->hidden.masked(left_words(*drift, *fixed)));
+    if (left.empty()) notices_.tell(object_, false, "Fixed", *report.drifted, context_);
+    report.drifted = left;
     return says(report);
   }
 
