@@ -668,4 +668,17 @@ Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, co
   return revisions;
 }
 
+Status Store::restore_labels(const Anchor& anchor, const Revision& revision, const Context& context) {
+  Value metadata = Value::object({{"labels", owned_labels(anchor, revision, "revision")}});
+  if (!revision.attempt.empty())
+    metadata.set("annotations", Value::object({{apply::kAttemptAnnotation, revision.attempt}}));
+  const std::string name = revision_name(anchor.id, revision.number);
+  auto patched = client_.merge_patch(secret(anchor.id, name),
+                                     Value::object({{"metadata", std::move(metadata)}}), context);
+  if (patched.ok() || kube::is_absent(patched.error())) return {};
+  return std::move(patched).error().with_frame(
+      fmt::format("while restoring the labels of revision {} of release {}", revision.number,
+                  anchor.id.display()));
+}
+
 }  // namespace mist::release

@@ -96,6 +96,9 @@ class Store {
   /// again. A revision that lost its labels or its attempt keeps its chunks. Removes the ownerReferences that
   /// earlier versions gave to revisions and chunks. Returns the revisions that there are, ascending.
   Result<std::vector<RevisionSummary>> sweep_chunks(const ReleaseId& id, const Context& context);
+  /// Gives a revision that was read by its name the labels by which it is listed and deleted. One that isn't
+  /// there any more is fine.
+  Status restore_labels(const Anchor& anchor, const Revision& revision, const Context& context);
 
   /// How the server serves Secrets; needs no discovery.
   static const kube::ResourceInfo& secrets();

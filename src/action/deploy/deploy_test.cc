@@ -722,5 +722,18 @@ TEST_F(DeployTest, LargeRecordsAreStoredInChunksAndSweptWhenOrphaned) {
   for (const auto& key : cluster.objects()) EXPECT_THAT(key.name, Not(HasSubstr(".v7.")));
 }
 
+// Of a deployed revision, which is found by its name.
+TEST_F(DeployTest, ARevisionThatLostItsLabelsGetsThemBackAndGoesWithTheRelease) {
+  ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
+  encoding::Value secret = *cluster.find("Secret", "default", "mistletoe.web.v0");
+  const encoding::Value labels = *secret.at_path({"metadata", "labels"});
+  secret["metadata"].erase("labels");
+  cluster.put(secret);
+  ASSERT_TRUE(upgrade_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}").ok());
+  EXPECT_EQ(*cluster.find("Secret", "default", "mistletoe.web.v0")->at_path({"metadata", "labels"}), labels);
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web.v0"));
+}
+
 }  // namespace
 }  // namespace mist::action

@@ -171,10 +171,20 @@ Status Deployment::begin(const Context& context) {
   return journal(packed);
 }
 
+// It was read by its name. Without its labels nobody would list it, trim it or delete it.
+Status Deployment::relist_deployed(const Context& context) {
+  const std::optional<release::Revision>& deployed = look_.state.deployed;
+  if (!deployed) return {};
+  const auto listed = std::ranges::find(kept_, deployed->number, &release::RevisionSummary::number);
+  if (listed != kept_.end()) return {};
+  return store_.restore_labels(lock_->anchor(), *deployed, context);
+}
+
 Status Deployment::journal(const std::string& packed) {
   const Context context = lock_->context();
   if (look_.state.anchor) {
     MIST_TRY(kept_, store_.sweep_chunks(look_.state.id, context));
+    MIST_TRY_VOID(relist_deployed(context));
   }
   Status stored = store_.create_revision(lock_->anchor(), revision_, packed, context);
   if (!stored.ok() && stored.error().kind == ErrorKind::Conflict && !look_.state.anchor) {

@@ -47,6 +47,7 @@ class Deployment {
   release::AnchorChange announcement() const;
   Status lock(const Context& context);
   Status begin(const Context& context);
+  Status relist_deployed(const Context& context);
   Status journal(const std::string& packed);
   Context writing_context() const;
   apply::Execution write();
