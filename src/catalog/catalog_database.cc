@@ -8,8 +8,10 @@
 namespace mist::catalog {
 namespace {
 
+postgres::OpenOptions options_of_server() { return {.resolve = http::resolve_host}; }
+
 Result<std::unique_ptr<postgres::Database>> connect_to_server(const postgres::Url& url) {
-  return postgres::Database::open(url, {.resolve = http::resolve_host});
+  return postgres::Database::open(url, options_of_server());
 }
 
 }  // namespace
@@ -22,8 +24,9 @@ Result<std::shared_ptr<SqlConnections>> open_sqlite(const Path& file) {
 }
 
 Result<std::shared_ptr<SqlConnections>> open_postgres(const postgres::Url& url) {
-  return SqlConnections::open(postgres_dialect(), [url]() -> Result<std::unique_ptr<sql::Database>> {
-    MIST_TRY(std::unique_ptr<postgres::Database> opened, connect_to_server(url));
+  const postgres::OpenOptions options = options_of_server();
+  return SqlConnections::open(postgres_dialect(), [=]() -> Result<std::unique_ptr<sql::Database>> {
+    MIST_TRY(std::unique_ptr<postgres::Database> opened, postgres::Database::open(url, options));
     return opened;
   });
 }

@@ -121,6 +121,10 @@ std::uint64_t bits_in(const char* bytes, int size) {
 
 void ignore_notice(void*, const char*) {}
 
+void begin_at(std::vector<Host>& hosts, std::size_t place) {
+  std::ranges::rotate(hosts, hosts.begin() + static_cast<std::ptrdiff_t>(place % hosts.size()));
+}
+
 class RowOfAnswer final : public Row {
  public:
   RowOfAnswer(const Libpq& pq, const pg_result* result, int row) : pq_(pq), result_(result), row_(row) {}
@@ -276,7 +280,7 @@ void Database::put_in_order(std::vector<Host>& hosts) const {
   });
 }
 
-Result<std::vector<Host>> Database::addresses_of(const Host& host) const {
+Result<std::vector<Host>> Database::addresses_of(const Host& host, std::size_t turn) const {
   const auto found = options_.resolve(host.name);
   if (!found.ok())
     return error(ErrorKind::Retryable, "cannot connect to the database {}", url_.shown())
@@ -288,15 +292,30 @@ Result<std::vector<Host>> Database::addresses_of(const Host& host) const {
   for (const std::string& each : *found) addresses.push_back({host.name, each, host.port});
   if (hosts_.in_any_order) shuffle_hosts(addresses);
   put_in_order(addresses);
+  begin_at(addresses, turn);
   return addresses;
+}
+
+// The last of many addresses have next to no time. So each attempt in vain makes the next one begin at another
+// place; of those that fail at the same time, one does.
+Status Database::connect() {
+  std::size_t failures = options_.failures->load();
+  Status done = connect_to_any(failures - failures_before_);
+  if (done.ok())
+    failures_before_ = failures;
+  else if (done.error().kind == ErrorKind::Retryable)
+    options_.failures->compare_exchange_strong(failures, failures + 1);
+  return done;
 }
 
 // One address after the other: each has half of the time that is left, and the last one all of it. So a
 // silent one leaves some for the next, and the first of many has enough to be far away. Names are looked up
-// when it is their turn. The resolver has its own limits, and what it takes isn't counted.
-Status Database::connect() {
+// when it is their turn. The resolver has its own limits, and what it takes isn't counted. In as many turns
+// as there are addresses, each of them is the first.
+Status Database::connect_to_any(std::size_t turn) {
   std::vector<Host> hosts = hosts_.all;
   put_in_order(hosts);
+  begin_at(hosts, turn);
   std::deque<Host> waiting(hosts.begin(), hosts.end());
   auto end = SteadyClock::now() + options_.connecting;
   std::string because;
@@ -306,7 +325,7 @@ Status Database::connect() {
     Status done;
     if (options_.resolve && host.needs_lookup()) {
       const auto began = SteadyClock::now();
-      const auto addresses = addresses_of(host);
+      const auto addresses = addresses_of(host, turn / hosts.size());
       end += SteadyClock::now() - began;
       if (addresses.ok()) {
         waiting.insert(waiting.begin(), addresses->begin(), addresses->end());

@@ -5,7 +5,9 @@
 // Errors: as sql::Database has them. Retryable: the server can't be reached, starts, ends, or is full; a lock
 // or statement takes too long. After that, nobody knows whether a COMMIT was done.
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -39,6 +41,9 @@ struct OpenOptions {
   std::chrono::milliseconds grace{5'000};  ///< after that the server must have said so; else it is given up
   Resolve resolve = {};      ///< empty: left to libpq, which takes the first address that is silent
   Random* random = nullptr;  ///< for load_balance_hosts=random; nullptr: the system's
+  /// How often all servers and addresses failed: each such attempt makes the next one begin at another place,
+  /// in all databases that share the options.
+  std::shared_ptr<std::atomic<std::size_t>> failures = std::make_shared<std::atomic<std::size_t>>(0);
 };
 
 class Database final : public sql::Database {
@@ -72,7 +77,8 @@ class Database final : public sql::Database {
   Status connect();
   void shuffle_hosts(std::vector<Host>& hosts) const;
   void put_in_order(std::vector<Host>& hosts) const;
-  Result<std::vector<Host>> addresses_of(const Host& host) const;
+  Status connect_to_any(std::size_t turn);
+  Result<std::vector<Host>> addresses_of(const Host& host, std::size_t turn) const;
   Status connect_to(const Host& host, std::chrono::milliseconds limit);
   Status ready();
   bool is_alive();
@@ -92,6 +98,7 @@ class Database final : public sql::Database {
   const Libpq& pq_;
   Hosts hosts_;
   Host last_;  // that let us in: asked first the next time
+  std::size_t failures_before_ = 0;  // OpenOptions::failures when it did
   std::unique_ptr<pg_conn, Finish> connection_;
   std::map<std::string, std::string, std::less<>> statements_;  // names by types and SQL; of this connection
   bool in_transaction_ = false;

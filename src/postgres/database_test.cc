@@ -387,6 +387,23 @@ TEST_F(PostgresTest, TheFirstOfManyAddressesHasHalfOfTheTime) {
   EXPECT_THAT(because, HasSubstr("127.0.0.8")) << "the others are tried, too";
 }
 
+TEST_F(PostgresTest, AnAttemptInVainMakesTheNextOneBeginElsewhere) {
+  const OpenOptions options{.resolve = [](const std::string& name) -> Result<std::vector<std::string>> {
+    if (name == "a.test") return std::vector<std::string>{"127.0.0.1", "127.0.0.2"};
+    return std::vector<std::string>{"127.0.0.3", "127.0.0.4"};
+  }};
+  std::vector<std::string> first;
+  for (int i = 0; i < 5; ++i) {
+    const auto database =
+        Database::open(*Url::parse(SecretString("postgresql://catalog@a.test:1,b.test:1/x")), options);
+    ASSERT_FALSE(database.ok());
+    const std::string& because = database.error().because;
+    const std::size_t begin = because.find('"') + 1;
+    first.push_back(because.substr(begin, because.find('"', begin) - begin));
+  }
+  EXPECT_THAT(first, ElementsAre("127.0.0.1", "127.0.0.3", "127.0.0.2", "127.0.0.4", "127.0.0.1"));
+}
+
 TEST_F(PostgresTest, AListOfHostsIsTakenApart) {
   const auto hosts = [](const std::string& text) {
     std::vector<std::string> found;
