@@ -1,9 +1,7 @@
 #include "releases/drift_words.h"
 
-#include <map>
 #include <vector>
 
-#include "apply/plan/left_as_is.h"
 #include "base/some_of.h"
 #include "base/text.h"
 
@@ -12,15 +10,6 @@ namespace {
 
 constexpr std::size_t kMostDriftNamed = 5;
 constexpr std::string_view kBeforeReasons = "; ";
-
-// Why each stays.
-std::map<apimachinery::ObjectKey, std::string> left_by(const action::DeployReport& fixed) {
-  std::map<apimachinery::ObjectKey, std::string> left;
-  for (const auto* actions : {&fixed.plan.writes, &fixed.plan.removals})
-    for (const apply::PlannedAction& action : *actions)
-      if (action.recorded.left) left.emplace(action.key, escape_controls(apply::left_words(action)));
-  return left;
-}
 
 }  // namespace
 
@@ -50,12 +39,13 @@ std::string drift_words(const action::DriftReport& report) {
 }
 
 std::string left_words(const action::DriftReport& report, const action::DeployReport& fixed) {
-  const auto left = left_by(fixed);
+  const auto left = fixed.left();
   if (left.empty()) return {};
   action::DriftReport rest = report;
   std::erase_if(rest.found, [&](const action::ObjectDrift& each) { return !left.contains(each.key); });
   std::vector<std::string> reasons;
-  for (const auto& [key, why] : left) reasons.push_back(why);
+  for (const auto& [key, why] : left)
+    reasons.push_back(fmt::format("{} is left as it is: {}", key.display(), escape_controls(why)));
   const std::string words = drift_words(rest);
   return fmt::format("{}{}{}", words, words.empty() ? "" : kBeforeReasons,
                      some_of(std::move(reasons), kMostDriftNamed));

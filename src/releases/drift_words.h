@@ -1,6 +1,6 @@
 #pragma once
-// What the condition Drifted and the Events about it say: the objects that others changed, and of a fix what
-// it could not put back. Values of fields are left out; the server's words in it are the caller's to mask.
+// The condition Drifted and its Events in words: the objects that others changed, and of a fix what it could
+// not put back. Values of fields are left out; the server's words in it are the caller's to mask.
 // Pure; any thread.
 
 #include <string>

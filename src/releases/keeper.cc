@@ -574,7 +574,7 @@ class Visit {
     MIST_TRY(const bool going, goes(spec_.release.ns));
     const bool unknown = !whole.ok() && !blind && whole.error().kind != ErrorKind::NotFound;
     if (!going || unknown) {
-      // What a first install that failed wrote is in a record, which could be read if it were there.
+      // A first install that failed and wrote something left its anchor, too.
       if (blind && !had_it()) return Ending::Uninstalled;
       MIST_TRY_VOID(std::move(whole));
       return Ending::Uninstalled;

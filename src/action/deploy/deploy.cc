@@ -230,6 +230,14 @@ Error rolled_back(const Environment& environment, const release::ReleaseId& id,
 
 std::string DeployReport::but_for_left() const { return apply::but_for_left(plan); }
 
+std::map<apimachinery::ObjectKey, std::string> DeployReport::left() const {
+  std::map<apimachinery::ObjectKey, std::string> left;
+  for (const auto* actions : {&plan.writes, &plan.removals})
+    for (const apply::PlannedAction& action : *actions)
+      if (action.recorded.left) left.emplace(action.key, action.reason);
+  return left;
+}
+
 Status refuse_uninstalling(const ReleaseState& state) {
   if (!state.anchor || !is_uninstalling(state)) return {};
   return error(ErrorKind::Conflict, "release {} is half uninstalled", state.id.display())

@@ -6,6 +6,7 @@
 // at again.
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -111,6 +112,8 @@ struct DeployReport {
   /// ", but for 1 object", of those that were left as they are (apply/plan/left_as_is.h); empty: there are
   /// none.
   std::string but_for_left() const;
+  /// Those objects, and why.
+  std::map<apimachinery::ObjectKey, std::string> left() const;
 };
 
 /// Waits for the release's lock, looks, and does what is to be done, again if the release moved meanwhile.

@@ -77,9 +77,7 @@ Result<std::vector<ReleaseId>> chosen(const Invocation& invocation, World& world
 
 void take_fix(view::DriftOutcome& outcome, const action::DeployReport& fixed) {
   if (fixed.changed) outcome.fixed_by = fixed.revision;
-  for (const auto* actions : {&fixed.plan.writes, &fixed.plan.removals})
-    for (const apply::PlannedAction& action : *actions)
-      if (action.recorded.left) outcome.left.emplace(action.key, action.reason);
+  outcome.left = fixed.left();
 }
 
 Result<ExitCode> run_drift(const Invocation& invocation, World& world) {
