@@ -296,8 +296,8 @@ Result<std::vector<Host>> Database::addresses_of(const Host& host, std::size_t t
   return addresses;
 }
 
-// The last of many addresses have next to no time. So each attempt in vain makes the next one begin at another
-// place; of those that fail at the same time, one does.
+// The last of many addresses have next to no time. So each attempt in vain makes the next one begin at
+// another place; of those that fail at the same time, one does.
 Status Database::connect() {
   std::size_t failures = options_.failures->load();
   Status done = connect_to_any(failures - failures_before_);

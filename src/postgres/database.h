@@ -97,7 +97,7 @@ class Database final : public sql::Database {
   const OpenOptions options_;
   const Libpq& pq_;
   Hosts hosts_;
-  Host last_;  // that let us in: asked first the next time
+  Host last_;                        // that let us in: asked first the next time
   std::size_t failures_before_ = 0;  // OpenOptions::failures when it did
   std::unique_ptr<pg_conn, Finish> connection_;
   std::map<std::string, std::string, std::less<>> statements_;  // names by types and SQL; of this connection

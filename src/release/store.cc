@@ -676,9 +676,8 @@ Status Store::restore_labels(const Anchor& anchor, const Revision& revision, con
   auto patched = client_.merge_patch(secret(anchor.id, name),
                                      Value::object({{"metadata", std::move(metadata)}}), context);
   if (patched.ok() || kube::is_absent(patched.error())) return {};
-  return std::move(patched).error().with_frame(
-      fmt::format("while restoring the labels of revision {} of release {}", revision.number,
-                  anchor.id.display()));
+  return std::move(patched).error().with_frame(fmt::format(
+      "while restoring the labels of revision {} of release {}", revision.number, anchor.id.display()));
 }
 
 }  // namespace mist::release
