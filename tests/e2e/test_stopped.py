@@ -47,7 +47,10 @@ class Holder:
 
     def stop(self, t, process):
         """Stops the process once something of it is held."""
-        check(self.waiting.wait(30), "nothing came")
+        if not self.waiting.wait(30):
+            process.terminate()
+            t.finish(process)  # what it said belongs to the transcript
+            check(False, "nothing came")
         os.kill(process.pid, signal.SIGSTOP)
         t.cleanup(lambda: process.poll() is None and os.kill(process.pid, signal.SIGCONT))
 
