@@ -144,8 +144,8 @@ TEST_F(PackageLock, AServerThatOnlyAPackageFromElsewhereNamesIsPublic) {
   EXPECT_THAT(limited, ElementsAre(Pair("other.example", true), Pair("reg.example", false)));
 
   another_machine();
-  ASSERT_TRUE(
-      registries.add(registry::registry_with_oci("logs", "oci://other.example/logs"), Context()).ok());
+  registry::Registries on_that({files_, processes_, events_, paths_, clock_});
+  ASSERT_TRUE(on_that.add(registry::registry_with_oci("logs", "oci://other.example/logs"), Context()).ok());
   const std::size_t before = remote_.web.count();
   ASSERT_TRUE(lock().ok());
   EXPECT_GT(remote_.web.count(), before);
