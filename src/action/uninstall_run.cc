@@ -379,8 +379,11 @@ class UninstallRun {
       return each.kind == ActionKind::Delete && is_own_namespace(plan_.id, each.key);
     };
     if (std::ranges::any_of(plan_.removals, own_goes)) return {};
-    MIST_TRY_VOID(
-        store_.delete_revisions(plan_.id, lock_->context()).in("while deleting the release's revisions"));
+    std::set<int> read;
+    if (plan_.state.deployed) read.insert(plan_.state.deployed->number);
+    for (const release::Revision& each : plan_.state.unfinished) read.insert(each.number);
+    MIST_TRY_VOID(store_.delete_revisions(plan_.id, read, lock_->context())
+                      .in("while deleting the release's revisions"));
     return store_.delete_anchor(lock_->anchor(), lock_->context());
   }
 

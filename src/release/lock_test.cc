@@ -324,7 +324,7 @@ TEST_F(LockTest, AMachineThatSleptWhileItDeletedRecordsDeletesNoMore) {
   });
   EXPECT_EQ(cluster.count("delete"), 1u);
   EXPECT_FALSE(store.delete_revision(id, {.number = 0, .uid = "1"}, held).ok());
-  EXPECT_FALSE(store.delete_revisions(id, held).ok());
+  EXPECT_FALSE(store.delete_revisions(id, {}, held).ok());
   EXPECT_EQ(cluster.count("delete"), 1u);
   EXPECT_TRUE(cluster.has("Secret", "default", revision_name(id, 0)));
 }

@@ -542,30 +542,43 @@ Status Store::disown(const ReleaseId& id, const Value& item, const Context& cont
 }
 
 // Of one revision, or of all when `number` is negative.
-Status Store::delete_records(const ReleaseId& id, std::string_view record, int number,
-                             const Context& context) {
+Result<std::set<std::string>> Store::delete_records(const ReleaseId& id, std::string_view record, int number,
+                                                    const Context& context) {
   kube::ListOptions options;
   options.ns = id.ns;
   options.label_selector = record_selector(id, record);
   if (number >= 0) options.label_selector += fmt::format(",{}=v{}", apply::kRevisionLabel, number);
   options.metadata_only = true;
   MIST_TRY(const kube::ObjectList list, client_.list(secrets(), options, context));
-  return parallel_for(list.items.size(), 8, [&](std::size_t i) -> Status {
+  MIST_TRY_VOID(parallel_for(list.items.size(), 8, [&](std::size_t i) -> Status {
     if (!is_part_of(id, list.items[i])) return {};
     return delete_listed(id, list.items[i], context);
-  });
+  }));
+  std::set<std::string> names;
+  for (const Value& each : list.items) names.emplace(each.string_at({"metadata", "name"}));
+  return names;
 }
 
 // Revisions before chunks: a chunk without its revision is rubbish, a revision without its chunks is damage.
 Status Store::delete_revision(const ReleaseId& id, const RevisionSummary& revision, const Context& context) {
   MIST_TRY_VOID(delete_secret(id, revision_name(id, revision.number),
                               {.uid = revision.uid, .resource_version = revision.resource_version}, context));
-  return delete_records(id, "chunk", revision.number, context);
+  MIST_TRY_VOID(delete_records(id, "chunk", revision.number, context));
+  return {};
 }
 
-Status Store::delete_revisions(const ReleaseId& id, const Context& context) {
-  MIST_TRY_VOID(delete_records(id, "revision", -1, context));
-  return delete_records(id, "chunk", -1, context);
+Status Store::delete_revisions(const ReleaseId& id, const std::set<int>& known, const Context& context) {
+  MIST_TRY(const std::set<std::string> listed, delete_records(id, "revision", -1, context));
+  for (const int number : known) {
+    const std::string name = revision_name(id, number);
+    if (listed.contains(name)) continue;
+    const auto found = client_.get(secret(id, name), context);
+    if (!found.ok() && kube::is_absent(found.error())) continue;
+    if (!found.ok()) return found.error();
+    MIST_TRY_VOID(delete_listed(id, *found, context));
+  }
+  MIST_TRY_VOID(delete_records(id, "chunk", -1, context));
+  return {};
 }
 
 // The set of chunks that a revision's inventory is in; 0: in none. nullopt: nobody can tell.

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -90,8 +91,8 @@ class Store {
   /// comes from what is in it, so a process that slept would delete what a later holder has stored under the
   /// same name.
   Status delete_revision(const ReleaseId& id, const RevisionSummary& revision, const Context& context);
-  /// Deletes every revision and chunk of the release.
-  Status delete_revisions(const ReleaseId& id, const Context& context);
+  /// Deletes every revision and chunk of the release, and those of `known`, which a lost label may hide.
+  Status delete_revisions(const ReleaseId& id, const std::set<int>& known, const Context& context);
   /// Deletes the chunks that no revision names: what a killed writer left, and inventories that were written
   /// again. A revision that lost its labels or its attempt keeps its chunks. Removes the ownerReferences that
   /// earlier versions gave to revisions and chunks. Returns the revisions that there are, ascending.
@@ -109,7 +110,9 @@ class Store {
   }
   Status find_head(Anchor& anchor, const Context& context);
   Status disown(const ReleaseId& id, const Value& item, const Context& context);
-  Status delete_records(const ReleaseId& id, std::string_view record, int number, const Context& context);
+  /// Returns the names.
+  Result<std::set<std::string>> delete_records(const ReleaseId& id, std::string_view record, int number,
+                                               const Context& context);
   Status delete_listed(const ReleaseId& id, const Value& item, const Context& context);
   Status delete_secret(const ReleaseId& id, std::string name, const kube::Doomed& doomed,
                        const Context& context);

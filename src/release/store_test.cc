@@ -132,7 +132,7 @@ TEST_F(StoreTest, RecordsOfEverySizeAreStoredAndFinished) {
     EXPECT_EQ((*back)->user_values, stored.user_values);
     EXPECT_EQ((*back)->inventory[0].key, stored.inventory[0].key);
     EXPECT_EQ((*back)->status, RevisionStatus::Deployed);
-    ASSERT_TRUE(store.delete_revisions(id, Context()).ok());
+    ASSERT_TRUE(store.delete_revisions(id, {}, Context()).ok());
     ASSERT_TRUE(store.delete_anchor(anchor, Context()).ok());
     EXPECT_THAT(cluster.objects(), IsEmpty());
   }
@@ -587,7 +587,7 @@ TEST_F(StoreTest, ALabelAloneMakesNoRevisionOfASecret) {
   cluster.put(endless);
   EXPECT_EQ(store.list_revisions(id, Context())->size(), 1u) << "there is a number after each";
   EXPECT_EQ(store.sweep_chunks(id, Context())->size(), 1u);
-  ASSERT_TRUE(store.delete_revisions(id, Context()).ok());
+  ASSERT_TRUE(store.delete_revisions(id, {}, Context()).ok());
   EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web.v0"));
   EXPECT_TRUE(cluster.has("Secret", "default", "crown-jewels"));
   EXPECT_TRUE(cluster.has("Secret", "default", "pearls"));

@@ -735,5 +735,15 @@ TEST_F(DeployTest, ARevisionThatLostItsLabelsGetsThemBackAndGoesWithTheRelease) 
   EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web.v0"));
 }
 
+TEST_F(DeployTest, ARevisionThatLostItsLabelsGoesWithTheReleaseAtOnce) {
+  ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
+  encoding::Value secret = *cluster.find("Secret", "default", "mistletoe.web.v0");
+  secret["metadata"].erase("labels");
+  cluster.put(secret);
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web.v0"));
+  EXPECT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
+}
+
 }  // namespace
 }  // namespace mist::action
