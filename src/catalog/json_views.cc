@@ -20,12 +20,24 @@ Value strings(const std::vector<std::string>& list) {
   return value;
 }
 
-template <typename T>
-Value hidden_value(const T& version) {
+Value hidden_value(const VersionBrief& version) {
   return Value::object({{"package", Value(version.package)},
                         {"version", Value(version.version)},
                         {"state", Value(to_string(version.state))},
                         {"hidden", Value(*version.hidden)},
+                        {"created", Value(format_time(version.created))}});
+}
+
+// Of one that isn't hidden; the downloads come last in what it begins.
+Value brief_value(const VersionBrief& version) {
+  return Value::object({{"package", Value(version.package)},
+                        {"version", Value(version.version)},
+                        {"tag", Value(version.tag)},
+                        {"commit", Value(version.commit)},
+                        {"digest", text_or_null(version.digest)},
+                        {"state", Value(to_string(version.state))},
+                        {"yanked", version.yanked ? Value(*version.yanked) : Value()},
+                        {"hidden", Value()},
                         {"created", Value(format_time(version.created))}});
 }
 
@@ -51,16 +63,9 @@ Value to_value(const Project& project) {
 
 Value to_value(const VersionBrief& version) {
   if (version.hidden) return hidden_value(version);
-  return Value::object({{"package", Value(version.package)},
-                        {"version", Value(version.version)},
-                        {"tag", Value(version.tag)},
-                        {"commit", Value(version.commit)},
-                        {"digest", text_or_null(version.digest)},
-                        {"state", Value(to_string(version.state))},
-                        {"yanked", version.yanked ? Value(*version.yanked) : Value()},
-                        {"hidden", Value()},
-                        {"created", Value(format_time(version.created))},
-                        {"downloads", Value(version.downloads)}});
+  Value made = brief_value(version);
+  made.set("downloads", Value(version.downloads));
+  return made;
 }
 
 Value to_value(const Version& version) {
@@ -69,26 +74,19 @@ Value to_value(const Version& version) {
   Value needs{Value::Array{}};
   for (const PackageFacts::Dependency& each : facts.dependencies)
     needs.push_back(Value::object({{"name", Value(each.name)}, {"version", Value(each.range)}}));
-  return Value::object({{"package", Value(version.package)},
-                        {"version", Value(version.version)},
-                        {"tag", Value(version.tag)},
-                        {"commit", Value(version.commit)},
-                        {"digest", text_or_null(version.digest)},
-                        {"state", Value(to_string(version.state))},
-                        {"yanked", version.yanked ? Value(*version.yanked) : Value()},
-                        {"hidden", Value()},
-                        {"created", Value(format_time(version.created))},
-                        {"format", text_or_null(facts.format)},
-                        {"description", Value(facts.description)},
-                        {"home", text_or_null(facts.home)},
-                        {"details", Value(facts.details)},
-                        {"maintainers", strings(facts.maintainers)},
-                        {"dependencies", std::move(needs)},
-                        {"inputs", facts.inputs},
-                        {"files", strings(facts.files)},
-                        {"module", text_or_null(facts.module)},
-                        {"readme", Value(version.readme)},
-                        {"downloads", Value(version.downloads)}});
+  Value made = brief_value(version);
+  made.set("format", text_or_null(facts.format));
+  made.set("description", Value(facts.description));
+  made.set("home", text_or_null(facts.home));
+  made.set("details", Value(facts.details));
+  made.set("maintainers", strings(facts.maintainers));
+  made.set("dependencies", std::move(needs));
+  made.set("inputs", facts.inputs);
+  made.set("files", strings(facts.files));
+  made.set("module", text_or_null(facts.module));
+  made.set("readme", Value(version.readme));
+  made.set("downloads", Value(version.downloads));
+  return made;
 }
 
 Value to_value(const std::vector<VersionBrief>& versions, const std::vector<DownloadsOfDay>& recent) {

@@ -74,7 +74,8 @@ struct PackageFacts {
   static PackageFacts from_value(const encoding::Value& value);
 };
 
-struct Version {
+/// A version in lists.
+struct VersionBrief {
   std::int64_t id = 0;
   std::string package = {};
   std::string version = {};
@@ -86,25 +87,13 @@ struct Version {
   std::optional<std::string> hidden = {};  ///< why moderators hid it, or its package
   bool is_package_hidden = false;          ///< `hidden` is of the package
   WallTime created{};
-  PackageFacts facts = {};
-  std::string readme = {};
   std::int64_t downloads = 0;
 };
 
-/// A version in lists: what is large, its facts and its readme, is read of the one that is shown.
-struct VersionBrief {
-  std::int64_t id = 0;
-  std::string package = {};
-  std::string version = {};
-  std::string tag = {};
-  std::string commit = {};
-  std::string digest = {};
-  VersionState state = VersionState::Queued;
-  std::optional<std::string> yanked = {};
-  std::optional<std::string> hidden = {};
-  bool is_package_hidden = false;
-  WallTime created{};
-  std::int64_t downloads = 0;
+/// With what is large, which is read only of a version that is shown.
+struct Version : VersionBrief {
+  PackageFacts facts = {};
+  std::string readme = {};
 };
 
 /// Gone: what is said of a package or version that moderators hid.

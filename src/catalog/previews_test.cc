@@ -59,7 +59,7 @@ class PreviewsTest : public ::testing::Test {
 
   Version version_of(std::vector<registry::PackageFile> files) {
     const registry::PackageTree tree{std::move(files)};
-    Version version{.package = "shop", .version = "1.0.0"};
+    Version version{{.package = "shop", .version = "1.0.0"}};
     version.digest = packages_.put(tree.encode())->str();
     return version;
   }
@@ -78,7 +78,7 @@ class PreviewsTest : public ::testing::Test {
     return {};
   }
   Version version_of_module(const package::Source& module) {
-    Version version{.package = "shop", .version = "1.0.0"};
+    Version version{{.package = "shop", .version = "1.0.0"}};
     version.digest = packages_.put(**std::get<wasm::ModuleBytes>(module.content).bytes())->str();
     return version;
   }
@@ -154,7 +154,7 @@ TEST_F(PreviewsTest, SaysWhyThereIsNone) {
     noise.push_back(static_cast<char>(state >> 56));
   }
   EXPECT_THAT(problem(kube(std::move(noise))), HasSubstr("more than 8388608"));
-  EXPECT_EQ(previews_->of({.package = "shop", .version = "1.0.0"}).problem, "its files couldn't be read");
+  EXPECT_EQ(previews_->of({{.package = "shop", .version = "1.0.0"}}).problem, "its files couldn't be read");
 }
 
 // A program that says much, and that pays to pack.
@@ -252,7 +252,7 @@ TEST_F(PreviewsTest, SaysWhyThereIsNoneOfAModule) {
                 .state,
             PreviewState::Ready);
   const std::string component("\0asm\x0d\0\1\0", 8);
-  Version version{.package = "shop", .version = "1.0.0"};
+  Version version{{.package = "shop", .version = "1.0.0"}};
   version.digest = packages_.put(component)->str();
   EXPECT_EQ(problem_of(version), "it is a WebAssembly component, and browsers run core modules only");
   version.digest = packages_.put(std::string(wasm::kEmptyModule))->str();

@@ -188,7 +188,7 @@ TEST_P(SiteTest, OnlyTheWorkerOfPreviewsMayCompile) {
 }
 
 TEST_P(SiteTest, APreviewIsOfferedOrThePageSaysWhyNot) {
-  const Version version{.package = "a<b", .version = "1.0.0"};
+  const Version version{{.package = "a<b", .version = "1.0.0"}};
   const std::string hostile = "<script>1</script>";
   const auto page = [&](const std::optional<Preview>& preview) {
     return inputs_page({"https://c.example"}, version, {}, {}, preview);

@@ -42,17 +42,16 @@ constexpr std::string_view kBrief =
 constexpr std::string_view kVersionsOf =
     "FROM versions v JOIN projects p ON p.id = v.project WHERE p.name = ?";
 
-template <typename T>
-T with_brief(const Row& row) {
-  T version{.id = row.integer(0),
-            .package = row.text(1),
-            .version = row.text(2),
-            .tag = row.text(3),
-            .commit = row.text(4),
-            .digest = row.text(5),
-            .state = static_cast<VersionState>(row.integer(6)),
-            .created = time_of(row.integer(8)),
-            .downloads = row.integer(9)};
+VersionBrief brief_in(const Row& row) {
+  VersionBrief version{.id = row.integer(0),
+                       .package = row.text(1),
+                       .version = row.text(2),
+                       .tag = row.text(3),
+                       .commit = row.text(4),
+                       .digest = row.text(5),
+                       .state = static_cast<VersionState>(row.integer(6)),
+                       .created = time_of(row.integer(8)),
+                       .downloads = row.integer(9)};
   if (!row.is_null(7)) version.yanked = row.text(7);
   version.is_package_hidden = !row.is_null(10);
   if (version.is_package_hidden || !row.is_null(11))
@@ -61,7 +60,7 @@ T with_brief(const Row& row) {
 }
 
 Version version_in(const Row& row) {
-  auto version = with_brief<Version>(row);
+  Version version{brief_in(row)};
   version.readme = row.text(13);
   // Our own text; a damaged one shows as a package that says nothing.
   if (const auto facts = encoding::parse_json(row.text(12)); facts.ok())
@@ -304,7 +303,7 @@ Result<Submitted> SqlStore::submit(const NewVersion& wanted) {
 Result<std::vector<VersionBrief>> SqlStore::versions(const std::string& package) {
   std::vector<VersionBrief> found;
   MIST_TRY_VOID(read(fmt::format("SELECT {} {} ORDER BY v.place DESC", kBrief, kVersionsOf), {package},
-                     [&](const Row& row) { found.push_back(with_brief<VersionBrief>(row)); }));
+                     [&](const Row& row) { found.push_back(brief_in(row)); }));
   return found;
 }
 

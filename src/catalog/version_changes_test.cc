@@ -32,7 +32,7 @@ TEST(VersionChanges, EachObjectIsComparedWithItself) {
       "{apiVersion: v1, kind: ConfigMap, metadata: {name: same}}\n---\n"
       "{apiVersion: v1, kind: Secret, metadata: {name: b}}\n---\n"
       "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: \"2\"}}");
-  const auto found = changes_between({.version = "1"}, before, {.version = "2"}, after);
+  const auto found = changes_between({{.version = "1"}}, before, {{.version = "2"}}, after);
   ASSERT_TRUE(found.ok()) << found.error().to_line();
   std::vector<std::string> seen;
   for (const ObjectChange& each : found->objects)
@@ -43,7 +43,7 @@ TEST(VersionChanges, EachObjectIsComparedWithItself) {
 }
 
 TEST(VersionChanges, ValuesAndInputsAreComparedWithoutObjects) {
-  Version before{.version = "1"}, after{.version = "2"};
+  Version before{{.version = "1"}}, after{{.version = "2"}};
   before.facts.defaults = "a: 1\n";
   after.facts.defaults = "a: 2\n";
   after.facts.inputs = Value::object({{"type", "object"}});
