@@ -23,10 +23,12 @@ constexpr std::string_view kCurrent = "current";
 constexpr std::uint64_t kMaxKept = std::uint64_t{65} << 20;
 
 struct KeptIndex {
+  KeptIndex(FileValidators of_it, std::string of_server)
+      : validators(std::move(of_it)), text(std::move(of_server)), state(crypto::sha256(text).hex()) {}
+
   FileValidators validators;
   std::string text;
-
-  std::string state() const { return crypto::sha256(text).hex(); }
+  std::string state;  // the text's digest: indexes have tens of MiB, so it is computed once
 };
 
 struct ReadIndex {
@@ -37,7 +39,7 @@ struct ReadIndex {
 std::string to_file(const KeptIndex& kept) {
   const Value line = Value::object({{"etag", kept.validators.etag},
                                     {"lastModified", kept.validators.last_modified},
-                                    {"sha256", kept.state()}});
+                                    {"sha256", kept.state}});
   return fmt::format("{}\n{}", encoding::to_json(line), kept.text);
 }
 
@@ -49,12 +51,12 @@ std::optional<KeptIndex> from_file(const std::string& text) {
   if (!line || !line->is_object()) return std::nullopt;
   FileValidators validators{std::string(line->string_at("etag")),
                             std::string(line->string_at("lastModified"))};
-  KeptIndex kept{std::move(validators), text.substr(end + 1)};
+  KeptIndex kept(std::move(validators), text.substr(end + 1));
   // Older versions of this program wrote no digest. Whether such a file is whole is not known, so nothing may
   // confirm it: the next update fetches the index anew.
   if (line->find("sha256") == nullptr)
     kept.validators = {};
-  else if (line->string_at("sha256") != kept.state())
+  else if (line->string_at("sha256") != kept.state)
     return std::nullopt;
   return kept;
 }
@@ -125,7 +127,7 @@ class HelmView final : public RegistryView {
       kept = std::move(fetched.kept);
     }
     RegistryFile file;
-    file.state = kept->state();
+    file.state = kept->state;
     file.is_known = file.state == known;
     return file;
   }
@@ -138,7 +140,7 @@ class HelmView final : public RegistryView {
   Result<Moved> update(const Context& context, const Accept& accept) override {
     const std::optional<KeptIndex> before = kept_index();
     MIST_TRY(const ReadIndex after, fetch(context, accept));
-    return Moved{before ? before->state() : std::string(), after.kept.state()};
+    return Moved{before ? before->state : std::string(), after.kept.state};
   }
 
  private:
@@ -204,7 +206,7 @@ class HelmView final : public RegistryView {
     const FileValidators validators = known ? known->kept.validators : FileValidators{};
     MIST_TRY(CheckedFile file, fetch_chart_index(*transport_, server_, validators, context));
     if (file.unchanged && known) return *std::move(known);
-    KeptIndex kept{std::move(file.validators), file.content.value_or("")};
+    KeptIndex kept(std::move(file.validators), file.content.value_or(""));
     MIST_TRY(ChartIndex charts, ChartIndex::parse(kept.text, server_));
     MIST_TRY_VOID(accept(State(*this, charts, context)));
     MIST_TRY_VOID(config::make_private_directory(files_, directory_));
