@@ -500,21 +500,14 @@ class Visit {
       spec_ = *std::move(read);
       keeps = spec_.suspend || spec_.on_delete == OnDelete::Keep;
     }
-    std::string_view why = "the release stays, without this Release";
-    std::string_view end = "let go, the release stays";
-    if (!keeps) {
-      const Result<Ending> ending = uninstall();
-      if (!ending.ok()) {
-        if (!goes_with_its_namespace(ending.error())) return fails(reason::kUninstallFailed, ending.error());
-        events_.warn(
-            fmt::format("its namespace goes, and its account with it; let go: {}", ending.error().to_line()));
-      }
-      keeps = ending.ok() && *ending == Ending::Kept;
-      if (keeps) why = "the release stays: this Release neither deployed it nor took it over";
-      if (!keeps) end = ending.ok() && *ending == Ending::Uninstalled ? "uninstalled" : "let go";
+    Result<Ending> ending = keeps ? Ending::Kept : uninstall();
+    if (!ending.ok()) {
+      if (!goes_with_its_namespace(ending.error())) return fails(reason::kUninstallFailed, ending.error());
+      events_.warn(
+          fmt::format("its namespace goes, and its account with it; let go: {}", ending.error().to_line()));
+      ending = Ending::Lost;
     }
-    events_.info(std::string(end));
-    if (keeps) notices_.tell(object_, false, "Kept", why, context_);
+    tell_end(*ending);
     if (Status gone = let_go(); !gone) return fails(reason::kUninstallFailed, gone.error());
     return Look{};
   }
@@ -539,9 +532,27 @@ class Visit {
 
   enum class Ending : std::uint8_t {
     Uninstalled,
-    Kept,  // it isn't this one's to remove
-    Lost,  // its record went with its namespace
+    Kept,    // as the spec says, or an elder one's
+    NotOwn,  // it isn't this one's to remove
+    Lost,    // its record went with its namespace, or the account that could remove it
   };
+
+  void tell_end(Ending ending) {
+    const auto stays = [&](std::string_view why) {
+      events_.info("let go, the release stays");
+      notices_.tell(object_, false, "Kept", why, context_);
+    };
+    switch (ending) {
+      case Ending::Uninstalled:
+        return events_.info("uninstalled");
+      case Ending::Kept:
+        return stays("the release stays, without this Release");
+      case Ending::NotOwn:
+        return stays("the release stays: this Release neither deployed it nor took it over");
+      case Ending::Lost:
+        return events_.info("let go");
+    }
+  }
 
   Result<Ending> uninstall() {
     MIST_TRY(client_, client_of(spec_.account));
@@ -550,7 +561,7 @@ class Visit {
              action::read_release(here, spec_.release, context_, action::LostRevision::Allowed));
     if (!state.anchor) return end_without_record(here);
     MIST_TRY(const bool owned, is_own(here, state));
-    if (!owned) return Ending::Kept;
+    if (!owned) return Ending::NotOwn;
     // Nothing can be made any more in a namespace that goes, so hooks would fail for ever.
     MIST_TRY(const bool going, goes(spec_.release.ns));
     const action::UninstallOptions options{.rules = spec_.prune,
