@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "catalog/sql_store_class.h"
+#include "catalog/sql_withheld.h"
 #include "encoding/json.h"
 
 namespace mist::catalog {
@@ -22,27 +23,27 @@ Result<std::optional<Job>> SqlStore::lease(const std::string& holder, Duration t
     // Versions of one package make the same objects of the whole cluster: one at a time. One that was given
     // back for later has none. Of a disabled account what was never tested waits (sql_withheld.h); a
     // moderator may want another test of the rest.
-    MIST_TRY_VOID(
-        db.query("SELECT j.id, j.attempt, p.name, v.version, v.digest, a.name, v.id, a.id "
-                 "FROM jobs j JOIN versions v ON v.id = j.version "
-                 "JOIN projects p ON p.id = v.project JOIN accounts a ON a.id = p.account "
-                 "WHERE j.open = 1 AND (j.until IS NULL OR j.until <= ?1) AND v.hidden IS NULL AND "
-                 "p.hidden IS NULL AND (a.disabled = 0 OR EXISTS (SELECT 1 FROM jobs e "
-                 "WHERE e.version = v.id AND e.open = 0)) AND "
-                 "p.id NOT IN (SELECT tv.project FROM jobs t JOIN versions tv "
-                 "ON tv.id = t.version WHERE t.open = 1 AND t.holder IS NOT NULL AND t.until > ?1) "
-                 "ORDER BY a.served, j.id LIMIT 1",
-                 {now()}, [&](const Row& row) {
-                   leased = Job{.id = row.integer(0),
-                                .attempt = static_cast<int>(row.integer(1)) + 1,
-                                .holder = holder,
-                                .package = row.text(2),
-                                .version = row.text(3),
-                                .digest = row.text(4),
-                                .owner = row.text(5)};
-                   version = row.integer(6);
-                   account = row.integer(7);
-                 }));
+    MIST_TRY_VOID(db.query(
+        fmt::format("SELECT j.id, j.attempt, p.name, v.version, v.digest, a.name, v.id, a.id "
+                    "FROM jobs j JOIN versions v ON v.id = j.version "
+                    "JOIN projects p ON p.id = v.project JOIN accounts a ON a.id = p.account "
+                    "WHERE j.open = 1 AND (j.until IS NULL OR j.until <= ?1) AND v.hidden IS NULL AND "
+                    "p.hidden IS NULL AND (a.disabled = 0 OR {}) AND "
+                    "p.id NOT IN (SELECT tv.project FROM jobs t JOIN versions tv "
+                    "ON tv.id = t.version WHERE t.open = 1 AND t.holder IS NOT NULL AND t.until > ?1) "
+                    "ORDER BY a.served, j.id LIMIT 1",
+                    kWasTested),
+        {now()}, [&](const Row& row) {
+          leased = Job{.id = row.integer(0),
+                       .attempt = static_cast<int>(row.integer(1)) + 1,
+                       .holder = holder,
+                       .package = row.text(2),
+                       .version = row.text(3),
+                       .digest = row.text(4),
+                       .owner = row.text(5)};
+          version = row.integer(6);
+          account = row.integer(7);
+        }));
     if (!leased) return {};
     MIST_TRY_VOID(db.query(
         "SELECT version, digest FROM versions WHERE project = (SELECT project FROM versions WHERE id = ?1) "

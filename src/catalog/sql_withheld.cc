@@ -18,9 +18,6 @@ struct OpenTest {
   std::int64_t job = 0, version = 0;
 };
 
-constexpr std::string_view kIsFirst =
-    "NOT EXISTS (SELECT 1 FROM jobs e WHERE e.version = v.id AND e.open = 0)";
-
 // A test that failed has a step that did.
 std::string is_after_failure() {
   return fmt::format(
@@ -72,7 +69,7 @@ Status end_all(Database& db, const std::vector<OpenTest>& tests, std::string_vie
 
 Status withhold_tests(Database& db, std::int64_t account, std::int64_t now) {
   MIST_TRY(const std::vector<OpenTest> first,
-           open_tests(db, fmt::format("a.id = ? AND {}", kIsFirst), {account}));
+           open_tests(db, fmt::format("a.id = ? AND NOT {}", kWasTested), {account}));
   for (const OpenTest& each : first) MIST_TRY_VOID(take_back(db, each));
   MIST_TRY(const std::vector<OpenTest> again,
            open_tests(db, fmt::format("a.id = ? AND {}", is_after_failure()), {account}));
@@ -80,18 +77,19 @@ Status withhold_tests(Database& db, std::int64_t account, std::int64_t now) {
 }
 
 Status end_tests(Database& db, std::int64_t account, std::int64_t now) {
-  MIST_TRY(const std::vector<OpenTest> tests,
-           open_tests(db, fmt::format("a.id = ? AND ({} OR {})", kIsFirst, is_after_failure()), {account}));
+  MIST_TRY(
+      const std::vector<OpenTest> tests,
+      open_tests(db, fmt::format("a.id = ? AND (NOT {} OR {})", kWasTested, is_after_failure()), {account}));
   return end_all(db, tests, "its account was deleted before it was tested", now);
 }
 
 // Nobody links a project of such an account again, and a moderator's test isn't a version's first.
 Status end_tests_of_deleted(Database& db, std::int64_t now) {
-  MIST_TRY(
-      const std::vector<OpenTest> tests,
-      open_tests(db,
-                 fmt::format("a.disabled = 1 AND a.name LIKE 'deleted-%' AND p.linked = 0 AND {}", kIsFirst),
-                 {}));
+  MIST_TRY(const std::vector<OpenTest> tests,
+           open_tests(db,
+                      fmt::format("a.disabled = 1 AND a.name LIKE 'deleted-%' AND p.linked = 0 AND NOT {}",
+                                  kWasTested),
+                      {}));
   return end_all(db, tests, "its account was deleted before it was tested", now);
 }
 

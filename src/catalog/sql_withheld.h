@@ -4,11 +4,16 @@
 // thread.
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/result.h"
 #include "sql/database.h"
 
 namespace mist::catalog {
+
+/// Of a version `v`: a test of it has ended, so that another one isn't its first.
+inline constexpr std::string_view kWasTested =
+    "EXISTS (SELECT 1 FROM jobs e WHERE e.version = v.id AND e.open = 0)";
 
 /// Of an account that is disabled: what was never tested waits until it is enabled, also what a worker has
 /// just now; another test of what failed the last time ends.
