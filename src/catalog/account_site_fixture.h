@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "catalog/sql_feedback_store.h"
 #include "catalog/sql_passkey_store.h"
 #include "catalog/sql_store.h"
+#include "catalog/totp.h"
 #include "http/url.h"
 #include "testing/fake_clock.h"
 #include "testing/recorded_events.h"
@@ -137,6 +139,22 @@ class AccountSiteTest : public ::testing::TestWithParam<DatabaseKind> {
     Visit visitor = visit();
     EXPECT_EQ(visitor.log_in(name).status, 303);
     EXPECT_EQ(visitor.get("/account").status, 200);
+    return visitor;
+  }
+  void give_authenticator(const std::string& name, const std::string& secret,
+                          const std::vector<std::string>& recovery_digests = {}) {
+    ASSERT_TRUE(accounts_->begin_second_factor(name, secret).ok());
+    ASSERT_TRUE(accounts_->confirm_second_factor(name, 0, recovery_digests).ok());
+  }
+  std::string code_of(const std::string& secret) const { return totp_code(secret, totp_step(clock_.now())); }
+  // With the password and the code of its authenticator, of which the next one can be used then.
+  Visit signed_in_by_code(const std::string& name, const std::string& secret) {
+    Visit visitor = visit();
+    visitor.log_in(name);
+    visitor.get("/login/code");
+    EXPECT_EQ(visitor.post("/login/code", {{"code", code_of(secret)}}).status, 303);
+    clock_.advance(std::chrono::seconds(30));
+    visitor.get("/account");
     return visitor;
   }
   static std::string place(const http::WebAnswer& answer) {

@@ -341,22 +341,16 @@ TEST_P(AccountSiteTest, AnAuthenticatorIsAskedForAfterThePassword) {
 
 TEST_P(AccountSiteTest, AnotherPasswordNeedsTheCode) {
   const std::string secret = "12345678901234567890";
-  ASSERT_TRUE(accounts_->begin_second_factor("ann", secret).ok());
-  ASSERT_TRUE(accounts_->confirm_second_factor("ann", 0, {}).ok());
-  const auto code = [&] { return totp_code(secret, totp_step(clock_.now())); };
-  Visit ann = visit();
-  ann.log_in("ann");
-  ann.get("/login/code");
-  ASSERT_EQ(ann.post("/login/code", {{"code", code()}}).status, 303);
-  clock_.advance(30s);
+  give_authenticator("ann", secret);
+  Visit ann = signed_in_by_code("ann", secret);
   EXPECT_THAT(ann.get("/account").body, HasSubstr("id=\"field-change-password-code\""));
   const auto change = [&](const std::string& password, const std::string& digits) {
     return ann.post("/account/password", {{"old", kPassword}, {"password", password}, {"code", digits}})
         .status;
   };
   EXPECT_EQ(change("another long one", ""), 403);
-  EXPECT_EQ(change("short", code()), 400) << "the code isn't used up";
-  EXPECT_EQ(change("another long one", code()), 303);
+  EXPECT_EQ(change("short", code_of(secret)), 400) << "the code isn't used up";
+  EXPECT_EQ(change("another long one", code_of(secret)), 303);
 }
 
 // It would replace the recovery codes, and remove the passkeys.

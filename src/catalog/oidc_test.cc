@@ -242,17 +242,11 @@ TEST_P(IssuerTest, AnOpenBrowserIsNotEnoughToLinkAnIdentity) {
   }
   // With an authenticator the code is asked for, too.
   const std::string secret = new_totp_secret(random_);
-  ASSERT_TRUE(accounts_->begin_second_factor("ann", secret).ok());
-  ASSERT_TRUE(accounts_->confirm_second_factor("ann", 0, {}).ok());
-  const auto code = [&] { return totp_code(secret, totp_step(clock_.now())); };
-  Visit ann = visit();
-  ann.log_in("ann");
-  ann.get("/login/code");
-  EXPECT_EQ(ann.post("/login/code", {{"code", code()}}).status, 303);
-  clock_.advance(30s);
-  ann.get("/account");
+  give_authenticator("ann", secret);
+  Visit ann = signed_in_by_code("ann", secret);
   EXPECT_EQ(ann.post("/account/identities", {{"password", kPassword}}).status, 403);
-  EXPECT_EQ(ann.post("/account/identities", {{"password", kPassword}, {"code", code()}}).status, 200);
+  EXPECT_EQ(ann.post("/account/identities", {{"password", kPassword}, {"code", code_of(secret)}}).status,
+            200);
   // An account that only the issuer lets in has nothing that could be asked for.
   link("robot");
   Visit robot = visit();

@@ -37,8 +37,8 @@ struct SiteOptions {
   bool behind_proxy = false;      ///< the last address of the last X-Forwarded-For is the client's
   double reads_per_second = 200;  ///< of one client on average; 0: no limit
   Registration registration = Registration::Closed;
-  double writes_per_minute =
-      60;  ///< of one account, and of one project's webhook; previews and comparisons of one client
+  /// Of one account, and of one project's webhook; previews and comparisons of one client.
+  double writes_per_minute = 60;
 };
 
 class Site {
