@@ -22,7 +22,7 @@ from cluster import Cluster  # noqa: E402
 
 STOP_SECONDS = 10  # for tests that are interrupted, to remove what they made
 
-# What became of a test; `problem` and `skipped` are None, or say why.
+# The result of one test; `problem` and `skipped` are None, or say why.
 Outcome = collections.namedtuple("Outcome", "name problem skipped seconds notes")
 
 
@@ -102,7 +102,7 @@ def run_chosen(chosen, pools, cluster):
     left = cluster.left()
     print(f"{len(left)} namespaces are still going", *(f"  {name}: {why}" for name, why in left), sep="\n", flush=True)
     # A machine that stands still for seconds fails a test that is right; a test that fails alone too is wrong.
-    # What passes only now is printed as unstable: a defect to look at, of the test or of the product.
+    # A test that passes only now is printed as unstable: a defect of the test or of the product, to be looked at.
     for name, function in [pair for pair in chosen if pair[0] in failed][:5]:
         again = pools.submit(name, function, "again-").result()
         passed = not again.problem and not again.skipped

@@ -179,7 +179,7 @@ def policies_say_what_is_taken_over_replaced_and_left(t):
     made_again = t.kube.get("ConfigMap", t.ns, "fixed")["metadata"]["uid"]
     check(made_again != before, "the same object")
     wait_ready(t, where)
-    # What somebody takes from the new one is put back in place.
+    # A change to the new object is repaired in place; the object isn't replaced again.
     digest = lambda: (t.kube.get("ConfigMap", t.ns, "fixed") or {"metadata": {}})["metadata"].get("annotations", {}).get(
         "mistletoe.dev/applied")
     applied = digest()

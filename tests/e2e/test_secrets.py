@@ -128,7 +128,7 @@ def rotating_one_secret_leaves_the_others(t):
     t.run("rollback", "db", "0")
     equal(data(t), before, "after the rollback")
     equal(t.run("upgrade", "db", "-o", "json").json["changed"], False, "after the rollback")
-    # What was handed out before it isn't handed out again.
+    # A rotation never brings back a secret that was in use before the rollback.
     t.run("upgrade", "db", "--rotate-secrets=user")
     check(data(t)["password"] not in (before["password"], after["password"]), "a password of before is back")
     drawn = t.run("inspect", "release", "db", "-o", "json").json["revisions"][0]["drawn"]
