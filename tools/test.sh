@@ -185,7 +185,7 @@ need "prerequisites" tools/prerequisites.sh $($full && echo --full)
 step "format" tools/check-format.sh
 step "format of Go" go_format
 need "guests" tests/conformance/build.sh
-need "build" tools/build.sh dev mistctl mistletoe-operator mistletoe-catalog unit_tests
+need "build" tools/build.sh dev mistctl mistletoe-operator mistletoe-catalog unit_tests bench_programs
 step "hardening" hardened
 step "unit tests and transcripts" unit_tests
 if $full; then step "clang-tidy" tools/tidy.sh --all; else step "clang-tidy on changed files" tools/tidy.sh; fi

@@ -1,6 +1,7 @@
 // Small engines, so that the worker can be tested without one of the real ones: modules that import what engines import and do one thing.
 
 import { type Bytes, encode, joined } from "../worker/bytes.ts";
+import { withCallableStart } from "../worker/start_function.ts";
 
 const leb = (value: number): number[] => (value < 128 ? [value] : [(value & 127) | 128, ...leb(value >>> 7)]);
 const signedLeb = (value: number): number[] => (value < 64 ? [value] : [(value & 127) | 128, ...signedLeb(value >>> 7)]);
@@ -42,7 +43,10 @@ type Code = (...places: (readonly [number, number])[]) => number[];
 export const engine = (said: readonly string[], code: Code): WebAssembly.Module => program(said, { mistletoe_generate: code });
 
 /** The same with other exports than an engine has; `start` is a start function, `strange` imported in the place of a request's. */
-export function program(said: readonly string[], functions: Readonly<Record<string, Code>>, { start = "", strange = "" } = {}): WebAssembly.Module {
+export const program = (...written: Parameters<typeof programBytes>): WebAssembly.Module => new WebAssembly.Module(withCallableStart(programBytes(...written)));
+
+/** As a compiler writes it. */
+export function programBytes(said: readonly string[], functions: Readonly<Record<string, Code>>, { start = "", strange = "" } = {}): Bytes {
   const bytes = said.map(encode);
   let at = TEXT;
   const places = bytes.map(({ length }) => {
@@ -60,12 +64,12 @@ export function program(said: readonly string[], functions: Readonly<Record<stri
   ];
   const numbered = Object.keys(functions).map((name, i) => [name, imports.length + i] as const);
   const started = numbered.find(([name]) => name === start);
-  return moduleOf(
+  return bytesOf(
     section(1, vector(types)),
     section(2, vector(imports)),
     section(3, vector(bodies.map(() => [0]))),
     section(5, vector([[1, 2, 100]])),
-    section(7, vector([[...text("memory"), 2, 0], ...numbered.map(([name, index]) => [...text(name), 0, index])])),
+    section(7, vector([[...text("memory"), 2, 0], ...numbered.map(([name, index]) => [...text(name), 0, ...leb(index)])])),
     ...(started ? [section(8, leb(started[1]))] : []),
     section(10, vector(bodies.map((body) => [...leb(body.length), ...body]))),
     section(11, vector([[0, ...constant(TEXT), 0x0b, ...leb(at - TEXT), ...joined(bytes)]])),
@@ -73,6 +77,6 @@ export function program(said: readonly string[], functions: Readonly<Record<stri
 }
 
 /** A module that holds `archive`, as `mistctl package build --thin` makes it. */
-export const packageModule = (archive: Bytes): WebAssembly.Module => moduleOf(section(0, [...text("mistletoe.files"), ...archive]));
+export const packageModule = (archive: Bytes): WebAssembly.Module => new WebAssembly.Module(bytesOf(section(0, [...text("mistletoe.files"), ...archive])));
 
-const moduleOf = (...sections: number[][]) => new WebAssembly.Module(Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...sections.flat()]));
+const bytesOf = (...sections: number[][]): Bytes => Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...sections.flat()]);

@@ -124,6 +124,12 @@ test("a command is called by its _start, a reactor after its _initialize", async
   assert.equal((await rendered([program([result({ result: "Ok", files: { "a.yaml": "a: 1\n" } })], { mistletoe_generate: (said) => write(1, ...said!), _initialize: () => TRAP })])).text, "a: 1\n", "an engine is initialised already");
 });
 
+test("a start function is called first, and reaches the host", async () => {
+  const begins = program(["first: 1\n", "second: 2\n"], { mistletoe_generate: (_, said) => write(1, ...said!), begin: (said) => [...draw(8), ...write(1, ...said!)] }, { start: "begin" });
+  const done = await own(begins);
+  assert.deepEqual([done.text, done.drawn], ["first: 1\nsecond: 2\n", 0]);
+});
+
 test("a program that can't be run says why", async () => {
   assert.match(String((await failure(own(program([], { run: () => [] })))).because), /exports no memory, or nothing to call/);
   assert.equal((await failure(own(program([], { _start: () => [] }, { strange: "launch" })))).because, "it imports the function launch of mistletoe_v1, which a preview doesn't have");

@@ -7,6 +7,7 @@ import { Host } from "./host.ts";
 import { GuestMemory } from "./memory.ts";
 import { outputOf, type Result, resultOf } from "./result.ts";
 import type { Secrets } from "./secrets.ts";
+import { START_EXPORT } from "./start_function.ts";
 import { Wasi } from "./wasi.ts";
 
 export interface Ran extends Result {
@@ -43,12 +44,18 @@ export function run(plan: Plan, guest: WebAssembly.Module, { input, engine }: En
 
   let thrown: unknown = null;
   try {
-    // A start function runs here, and the host can't reach its memory yet.
-    const { memory: itsMemory, _initialize: initialize, _start: start, mistletoe_generate: generate } = new WebAssembly.Instance(guest, imports).exports;
+    const {
+      memory: itsMemory,
+      [START_EXPORT]: first,
+      _initialize: initialize,
+      _start: start,
+      mistletoe_generate: generate,
+    } = new WebAssembly.Instance(guest, imports).exports;
     const entry = engine === null ? (start ?? generate) : generate;
     if (!(itsMemory instanceof WebAssembly.Memory) || typeof entry !== "function")
       throw couldNot(name, { because: engine === null ? "its module is no package: it exports no memory, or nothing to call" : "its engine is no engine" });
     memory.attach(itsMemory);
+    if (typeof first === "function") first();
     // Engines were initialised when they were prepared.
     if (engine === null && entry === generate && typeof initialize === "function") initialize();
     wasi.entered = true;

@@ -4,13 +4,15 @@
 import type { ErrorReport, Message, Plan } from "../protocol.ts";
 import { Failure } from "./failure.ts";
 import { render } from "./render.ts";
+import { withCallableStart } from "./start_function.ts";
 
 const tell = (message: Message) => postMessage(message);
 
-async function compiled(url: string): Promise<WebAssembly.Module> {
+async function compiled(url: string, program: boolean): Promise<WebAssembly.Module> {
   const answer = await fetch(url);
   if (!answer.ok) throw new Failure("the catalog didn't give what the preview needs", { because: `${answer.status} for ${url}` });
-  return WebAssembly.compileStreaming(answer);
+  // Of engines, which are large, browsers keep what they compiled while it came.
+  return program ? WebAssembly.compile(withCallableStart(new Uint8Array(await answer.arrayBuffer()))) : WebAssembly.compileStreaming(answer);
 }
 
 function reportOf(failure: unknown): ErrorReport {

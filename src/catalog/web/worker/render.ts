@@ -11,12 +11,16 @@ import { masked, Secrets } from "./secrets.ts";
 
 const MOST_UNPACKED = (64 << 20) + 10000 * 4096; // bytes: of the files, and of their headers
 
+/** `program`: a package that runs by itself, whose start function `run` calls. */
+export type Compiled = (url: string, program: boolean) => Promise<WebAssembly.Module>;
+
 /** Throws a Failure. */
-export async function render(plan: Plan, tell: (message: Message) => void, compiled: (url: string) => Promise<WebAssembly.Module>): Promise<Rendered> {
+export async function render(plan: Plan, tell: (message: Message) => void, compiled: Compiled): Promise<Rendered> {
   tell({ state: "loading" });
   // Each once: a package that runs by itself is named twice.
   const urls = [...new Set([plan.module.url, ...plan.runs.map(({ url }) => url)])];
-  const modules = new Map((await Promise.all(urls.map(compiled))).map((module, i) => [urls[i]!, module]));
+  const isProgram = (url: string) => plan.runs.some((each) => each.engine === null && each.url === url);
+  const modules = new Map((await Promise.all(urls.map((url) => compiled(url, isProgram(url))))).map((module, i) => [urls[i]!, module]));
   let files = plan.module.files ? await filesOf(plan.name, modules.get(plan.module.url)!) : null;
   tell({ state: "running" });
   const began = performance.now();
