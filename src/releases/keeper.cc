@@ -150,9 +150,21 @@ class Visit {
     const std::string words = words_of(masked(failure), Hints::Yes);
     tell_once(reason, words);
     events_.warn(words);
-    Look look = says({.ready = "False", .reason = reason, .message = words});
+    Look look = says({.ready = "False", .reason = reason, .message = words, .absent = absent_});
     look.failed = true;
     return look;
+  }
+
+  // Nobody knows what to deploy. That the release was uninstalled meanwhile is noticed all the same: what is
+  // made by hand under its name next isn't this Release's own.
+  Result<Look> fails_unprepared(std::string_view reason, const Error& failure) {
+    if (had_it()) {
+      const action::Environment here = environment();
+      const auto state =
+          action::read_release(here, spec_.release, context_, action::LostRevision::Allowed);
+      absent_ = state.ok() && !state->anchor && has_no_record(here);
+    }
+    return fails(reason, failure);
   }
 
   // Derived forms of secrets first: part of one may be another secret, unchanged.
@@ -269,14 +281,14 @@ class Visit {
 
   Result<Look> compare() {
     auto gathered = gather_values(*client_, key_.first, spec_, context_);
-    if (!gathered.ok()) return fails(reason::kValues, gathered.error());
+    if (!gathered.ok()) return fails_unprepared(reason::kValues, gathered.error());
     hidden_ = std::move(gathered->hidden);
     mask_ = std::move(gathered->mask);
     auto source = fetch();
-    if (!source.ok()) return fails(reason::kPackage, source.error());
+    if (!source.ok()) return fails_unprepared(reason::kPackage, source.error());
     source_ = std::make_shared<const package::Source>(*std::move(source));
     auto values = render::values_for(*source_, gathered->inputs, masked_);
-    if (!values.ok()) return fails(reason::kValues, values.error());
+    if (!values.ok()) return fails_unprepared(reason::kValues, values.error());
     values_ = *std::move(values);
     const action::Environment here = environment();
     const auto state = action::read_release(here, spec_.release, context_, action::LostRevision::Allowed);
@@ -646,6 +658,7 @@ class Visit {
   Value values_;
   render::PublicExports exports_;  // of what was rendered last
   bool wrote_ = false;
+  bool absent_ = false;  // there is no such release
 };
 
 }  // namespace

@@ -45,14 +45,17 @@ class KeeperTest : public testing::ReleaseWorld {
     ASSERT_TRUE(installed.ok()) << installed.error().to_line();
   }
 
-  /// The Release default/web, which is being deleted.
-  Value deleted(const std::string& spec) {
-    Value object = testing::yaml(
+  /// The Release default/web.
+  Value wanted(const std::string& spec) {
+    return cluster.put(testing::yaml(
         "apiVersion: mistletoe.dev/v1alpha1\nkind: Release\n"
         "metadata: {name: web, namespace: default, finalizers: [mistletoe.dev/release]}\n"
-        "spec:\n  package: test:1\n" +
-        spec);
-    object = cluster.put(object);
+        "spec:\n" +
+        (spec.contains("package:") ? "" : std::string("  package: test:1\n")) + spec));
+  }
+  /// The same, which is being deleted.
+  Value deleted(const std::string& spec) {
+    Value object = wanted(spec);
     object["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
     return object;
   }
@@ -84,6 +87,10 @@ class KeeperTest : public testing::ReleaseWorld {
         [](const Value&) {}, Context());
     EXPECT_TRUE(look.ok()) << look.error().to_line();
     return look.ok() ? *look : Look();
+  }
+  /// A look, whose status is written.
+  void see(Value& object) {
+    if (auto status = look(object).status) object.set("status", *std::move(status));
   }
   /// From now on no Secret can be read; or not by this verb.
   void refuse(const std::string& words, std::string_view verb = {}) {
@@ -210,6 +217,30 @@ TEST_F(KeeperTest, UninstallsWhatItsStatusRemembersThoughTheRecordDoesNot) {
   object["status"].set("owned", true);
   EXPECT_FALSE(look(object).failed);
   EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
+}
+
+// What is made by hand under its name next is not its own, whatever kept it from deploying meanwhile.
+TEST_F(KeeperTest, NoticesThatItsReleaseIsGoneThoughItsPackageOrValuesCannotBeHad) {
+  for (const std::string spec :
+       {"  valuesFrom: [{kind: ConfigMap, name: missing}]\n", "  package: oci://registry.invalid/a b:1\n"}) {
+    Value object = wanted(spec);
+    object["status"].set("appliedGeneration", 1);
+    see(object);
+    EXPECT_TRUE(is_owned(object)) << "the release is there: " << spec;
+    ASSERT_TRUE(uninstall_now().ok());
+    fail("list", "Secret");
+    see(object);
+    EXPECT_TRUE(is_owned(object)) << "nobody knows whether it is there: " << spec;
+    cluster.set_before({});
+    see(object);
+    EXPECT_FALSE(is_owned(object)) << spec;
+    EXPECT_NE(apimachinery::condition_of(object, "Ready")->string_at("message"), "");
+
+    install_as("", "");
+    object["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+    EXPECT_FALSE(look(object).failed);
+    EXPECT_TRUE(cluster.has("ConfigMap", "default", "one")) << spec;
+  }
 }
 
 TEST_F(KeeperTest, StaysWhereADamagedRecordDoesNotTellWhoseItIs) {
