@@ -291,11 +291,12 @@ class Services:
         claims = self.claims(token)
         certificate = openssl("x509", "-inform", "DER", data=self.issue(self.key_of(request, claims), claims)).decode()
         chain = {"chain": {"certificates": [certificate, (self.dir / "ca.crt").read_text()]}}
-        return 201, {"Content-Type": "application/json"}, json.dumps({"signedCertificateEmbeddedSct": chain}).encode()
+        return 200, {"Content-Type": "application/json"}, json.dumps({"signedCertificateEmbeddedSct": chain}).encode()
 
     def note(self, tree, key, key_id, origin):
         text = f"{origin}\n{len(tree.leaves)}\n{encoded(tree.root())}\n"
-        return f"{text}\n— {origin} {encoded(key_id[:4] + self.sign(key, text.encode()))}\n"
+        name = origin.split(" ")[0]  # Rekor's own name; the origin has the number of its tree, too
+        return f"{text}\n— {name} {encoded(key_id[:4] + self.sign(key, text.encode()))}\n"
 
     def rekor1(self, method, path, headers, body):
         if method == "GET":
