@@ -74,6 +74,7 @@ constexpr const Command* kCommands[] = {
     &kKpmGetCommand,
     &kKpmDiffCommand,
     &kKpmInstallCommand,
+    &kKpmUpgradeCommand,
     &kKpmUninstallCommand,
     &kKpmUpdateCommand,
     &kKpmTestCommand,

@@ -82,6 +82,7 @@ extern const Command kKpmInfoCommand;
 extern const Command kKpmGetCommand;
 extern const Command kKpmDiffCommand;
 extern const Command kKpmInstallCommand;
+extern const Command kKpmUpgradeCommand;
 extern const Command kKpmUninstallCommand;
 extern const Command kKpmUpdateCommand;
 extern const Command kKpmTestCommand;

@@ -107,7 +107,7 @@ Status ask_for_consent(const Invocation& invocation, World& world, const package
   MIST_TRY(const std::optional<std::string> answer, world.in.read_line(world.context));
   const std::string word = lower_case(trim(answer.value_or("")));
   if (word == "y" || word == "yes") return {};
-  return error(ErrorKind::Forbidden, "nothing was installed, because the answer was no");
+  return error(ErrorKind::Forbidden, "nothing was changed, because the answer was no");
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ Result<Answered> ask_question(World& world, const Question& question) {
                                                         : world.in.read_line(world.context));
     if (question.secret) world.err.write("\n");
     if (!line)
-      return error(ErrorKind::Cancelled, "nothing was installed, because {} has no answer",
+      return error(ErrorKind::Cancelled, "nothing was changed, because {} has no answer",
                    escape_controls(question.name));
     // Blanks count in a password.
     const std::string text(question.secret ? std::string_view(*line) : trim(*line));
@@ -140,7 +140,7 @@ Result<Answered> ask_question(World& world, const Question& question) {
     if (answer) return answer_of(question, *std::move(answer));
     world.err.write("That doesn't fit.\n");
   }
-  return error(ErrorKind::Invalid, "nothing was installed, because no answer to {} fits",
+  return error(ErrorKind::Invalid, "nothing was changed, because no answer to {} fits",
                escape_controls(question.name));
 }
 

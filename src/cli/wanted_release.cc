@@ -47,11 +47,13 @@ Result<render::WantedRelease> wanted_release(const Invocation& invocation, World
 Result<render::WantedRelease> wanted_package(const Invocation& invocation, World& world,
                                              const Cluster& cluster, const release::ReleaseId& id,
                                              std::string package, std::vector<package::ValuesInput> values,
-                                             Questions questions) {
-  render::Wanted wanted{.package = std::move(package), .values = std::move(values)};
+                                             const PackageChoices& choices) {
+  render::Wanted wanted{.package = std::move(package),
+                        .values = std::move(values),
+                        .reuse_values = choices.values == Values::Merged};
   MIST_TRY(wanted.choices, render_choices(invocation, world));
   wanted.choices.run_on_host = run_on_host(invocation, world);
-  wanted.choices.interactive = questions == Questions::Asked;
+  wanted.choices.interactive = choices.questions == Questions::Asked;
   MIST_TRY(wanted.choices.take_over_from, taken_over(invocation, id));
   return prepared(invocation, world, cluster, std::move(wanted));
 }

@@ -38,12 +38,21 @@ Result<render::WantedRelease> wanted_release(const Invocation& invocation, World
 /// Whether a Kube's script asks what has a default, too.
 enum class Questions : std::uint8_t { WithoutDefault, Asked };
 
+enum class Values : std::uint8_t {
+  Alone,   ///< instead of those that the release has
+  Merged,  ///< into those that the release has
+};
+struct PackageChoices {
+  Values values = Values::Alone;
+  Questions questions = Questions::WithoutDefault;
+};
+
 /// The same of a release and a package that the command found by itself. `values`: those of kValuesFlags, or
 /// none.
 Result<render::WantedRelease> wanted_package(const Invocation& invocation, World& world,
                                              const Cluster& cluster, const release::ReleaseId& id,
                                              std::string package, std::vector<package::ValuesInput> values,
-                                             Questions questions = Questions::WithoutDefault);
+                                             const PackageChoices& choices = {});
 /// A release that is new takes seed and clock from --seed-file, if that is given. `invocation` and `world`
 /// outlive the cluster.
 void use_seed_file(const Invocation& invocation, World& world, Cluster& cluster);

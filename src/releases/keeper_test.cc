@@ -47,11 +47,11 @@ class KeeperTest : public testing::ReleaseWorld {
 
   /// The Release default/web.
   Value wanted(const std::string& spec) {
-    return cluster.put(testing::yaml(
-        "apiVersion: mistletoe.dev/v1alpha1\nkind: Release\n"
-        "metadata: {name: web, namespace: default, finalizers: [mistletoe.dev/release]}\n"
-        "spec:\n" +
-        (spec.contains("package:") ? "" : std::string("  package: test:1\n")) + spec));
+    return cluster.put(
+        testing::yaml("apiVersion: mistletoe.dev/v1alpha1\nkind: Release\n"
+                      "metadata: {name: web, namespace: default, finalizers: [mistletoe.dev/release]}\n"
+                      "spec:\n" +
+                      (spec.contains("package:") ? "" : std::string("  package: test:1\n")) + spec));
   }
   /// The same, which is being deleted.
   Value deleted(const std::string& spec) {
@@ -219,7 +219,8 @@ TEST_F(KeeperTest, UninstallsWhatItsStatusRemembersThoughTheRecordDoesNot) {
   EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
 }
 
-// What is made by hand under its name next is not its own, whatever kept it from deploying meanwhile.
+// A release that is made by hand under its name next is not its own, whatever kept it from deploying
+// meanwhile.
 TEST_F(KeeperTest, NoticesThatItsReleaseIsGoneThoughItsPackageOrValuesCannotBeHad) {
   for (const std::string spec :
        {"  valuesFrom: [{kind: ConfigMap, name: missing}]\n", "  package: oci://registry.invalid/a b:1\n"}) {

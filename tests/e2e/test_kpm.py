@@ -103,6 +103,63 @@ def kpm_prefers_a_working_copy(t):
 
 
 @test
+def kpm_upgrades_to_what_an_update_brought(t):
+    directory = t.dir / "versions"
+    git(".", "init", "-q", "-b", "main", directory)
+    package = directory / "packages/shelf"
+
+    def release(version, more=""):
+        t.file(package / "K3.yaml", f"name: shelf\nversion: {version}\n")
+        t.file(package / "manifests/a.yaml.tmpl", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ name }}}\n"
+               f"data: {{version: '{version}', books: '{{{{ values.books | default(1) }}}}'{more}}}\n")
+        git(directory, "add", ".")
+        git(directory, "commit", "-q", "-m", version)
+        t.run("kpm", "update")
+
+    data = lambda name="shelf": t.kube.get("ConfigMap", t.ns, name)["data"]  # noqa: E731
+    t.file(package / "K3.yaml", "name: shelf\nversion: 1.0.0\n")
+    t.file(package / "manifests/a.yaml.tmpl", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ name }}}\n")
+    git(directory, "add", ".")
+    git(directory, "commit", "-q", "-m", "one")
+    t.run("kpm", "archive-add", "versions", str(directory))
+    release("1.1.0")
+    contains(t.refused("kpm", "upgrade", "shelf").err, "does not exist")
+    t.run("kpm", "install", "shelf", "-s", "books=3")
+    t.run("kpm", "install", "shelf", "--name", "second", "-s", "books=2")
+    release("1.2.0", ", new: 'yes'")
+    contains(t.refused("kpm", "install", "shelf").err, "exists already", "kpm upgrade shelf changes it")
+    contains(t.refused("kpm", "install", "shelf", "--name", "second").err, "kpm upgrade shelf --name second changes it")
+    contains(t.run("kpm", "upgrade", "shelf").out, "---> Running kubectl apply -f ...\n---> Done\n")
+    equal(data(), {"version": "1.2.0", "books": "3", "new": "yes"}, "the release keeps its values")
+    equal(t.run("kpm", "list").out, "\tsecond: 1.1.0\n\tshelf: 1.2.0\n")
+    t.run("kpm", "upgrade", "shelf", "--name", "second", "-s", "other=1", "--reuse-values")
+    equal(data("second"), {"version": "1.2.0", "books": "2", "new": "yes"})
+    upgraded = t.run("kpm", "upgrade", "shelf", "-s", "other=5", "-o", "json").json
+    equal((upgraded["release"], data()["books"]), ("shelf", "1"), "other values replace all that it had")
+
+
+@test
+def kpm_tells_programs_one_value(t):
+    directory = t.dir / ".kpm"
+    for name, needs in (("upper", "dependencies:\n  - name: lower\n    version: 1.0.0\n"), ("lower", "")):
+        t.file(directory / name / "K3.yaml", f"name: {name}-{t.ns}\nversion: 1.0.0\n{needs.replace('lower', f'lower-{t.ns}')}")
+        t.file(directory / name / "manifests/a.json", json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}))
+        (directory / name).rename(directory / f"{name}-{t.ns}")
+    upper = f"upper-{t.ns}"
+    refused = t.run("kpm", "install", upper, "--events", "jsonl", code=1)
+    lines = [json.loads(line) for line in refused.err.splitlines()]
+    check(any("does not seem to be satisfied" in line.get("text", "") for line in lines), str(lines))
+    equal(t.run("kpm", "install", upper, "--with-dependencies", "-o", "json").json["release"], upper)
+
+
+@test
+def kpm_describes_one_command(t):
+    contains(t.run("kpm", "help").out, "kpm upgrade")
+    contains(t.run("kpm", "help", "upgrade").out, "Upgrade an installed Kube", "--reuse-values")
+    contains(t.refused("kpm", "help", "upgrad", code=2).err, "upgrade")
+
+
+@test
 def kpm_warns_of_dependencies(t):
     archive(t)
     # No other test installs a package of this name.

@@ -20,6 +20,7 @@
 #include "cli/commands.h"
 #include "cli/kpm_home.h"
 #include "cli/kube_questions.h"
+#include "cli/output/help.h"
 #include "cli/output/output.h"
 #include "cli/parse/flags.h"
 #include "cli/release_flags.h"
@@ -41,18 +42,22 @@ void step(World& world, std::string_view text) {
   world.out.write(fmt::format("---> {}\n", escape_controls(text)));
 }
 
-void caution(World& world, std::string_view text) {
+// Among events for programs it is one of these, of which each line is a JSON object.
+void caution(const Invocation& invocation, World& world, std::string_view text) {
+  if (invocation.text("events") == "jsonl") return world.events->warn(std::string(text));
   const ScreenPause pause(world.screen);
   world.err.write(fmt::format("!!-> {}\n", escape_controls(text)));
 }
 
 // With a warning for each archive that gave nothing; of no concern to somebody who names the archive.
-Result<kpm::Catalog> read_catalog(World& world, const kpm::Home& home, std::string_view wanted = {}) {
+Result<kpm::Catalog> read_catalog(const Invocation& invocation, World& world, const kpm::Home& home,
+                                  std::string_view wanted = {}) {
   MIST_TRY(kpm::Catalog catalog, home.catalog(world.context));
   if (wanted.find('/') != std::string_view::npos) return catalog;
   for (const kpm::Unread& each : catalog.unread)
-    caution(world, fmt::format("WARNING: {}{}{}", each.why.to_line(), each.why.hint.empty() ? "" : "; ",
-                               each.why.hint));
+    caution(
+        invocation, world,
+        fmt::format("WARNING: {}{}{}", each.why.to_line(), each.why.hint.empty() ? "" : "; ", each.why.hint));
   return catalog;
 }
 
@@ -61,13 +66,15 @@ constexpr Argument kKube[] = {
 
 // update
 
-void warn_incomplete(World& world, const kpm::Archive& archive, const Error& why) {
-  caution(world, fmt::format("WARNING: The contents of some Kubes of {} are missing: {}", archive.name,
-                             why.to_line()));
-  caution(world, "Installing one of them asks its server; kpm update fetches what is missing.");
+void warn_incomplete(const Invocation& invocation, World& world, const kpm::Archive& archive,
+                     const Error& why) {
+  caution(
+      invocation, world,
+      fmt::format("WARNING: The contents of some Kubes of {} are missing: {}", archive.name, why.to_line()));
+  caution(invocation, world, "Installing one of them asks its server; kpm update fetches what is missing.");
 }
 
-Result<ExitCode> run_update(const Invocation&, World& world) {
+Result<ExitCode> run_update(const Invocation& invocation, World& world) {
   MIST_TRY(kpm::Home home, open_kpm_home(world));
   MIST_TRY(const std::vector<kpm::Archive> archives, home.archives());
   if (archives.empty()) return std::move(home.catalog(world.context)).error();
@@ -76,16 +83,17 @@ Result<ExitCode> run_update(const Invocation&, World& world) {
   for (const kpm::Archive& each : archives) {
     Result<std::optional<Error>> updated = home.update(each, world.context);
     if (updated.ok()) {
-      if (*updated) warn_incomplete(world, each, **updated);
+      if (*updated) warn_incomplete(invocation, world, each, **updated);
       continue;
     }
-    if (failed) caution(world, failed->to_line());
+    if (failed) caution(invocation, world, failed->to_line());
     failed = std::move(updated).error();
     if (failed->kind == ErrorKind::Cancelled) break;
   }
   if (failed) return *std::move(failed);
-  MIST_TRY(const kpm::Catalog catalog, read_catalog(world, home));
-  for (const Error& problem : catalog.problems) caution(world, fmt::format("WARNING: {}", problem.to_line()));
+  MIST_TRY(const kpm::Catalog catalog, read_catalog(invocation, world, home));
+  for (const Error& problem : catalog.problems)
+    caution(invocation, world, fmt::format("WARNING: {}", problem.to_line()));
   step(world, "Done");
   return ExitCode::Ok;
 }
@@ -125,7 +133,7 @@ Value kubes_value(const std::vector<const kpm::Listed*>& found) {
 
 Result<ExitCode> run_search(const Invocation& invocation, World& world) {
   MIST_TRY(const kpm::Home home, open_kpm_home(world));
-  MIST_TRY(const kpm::Catalog catalog, read_catalog(world, home));
+  MIST_TRY(const kpm::Catalog catalog, read_catalog(invocation, world, home));
   const std::string pattern = lower_case(invocation.argument("PATTERN"));
   std::vector<const kpm::Listed*> found;
   for (const kpm::Listed& each : catalog.kubes)
@@ -173,7 +181,7 @@ Result<ExitCode> run_info(const Invocation& invocation, World& world) {
     k3 = copy->k3;
     MIST_TRY(tree, registry::read_directory_tree(world.files, copy->directory));
   } else {
-    MIST_TRY(const kpm::Catalog catalog, read_catalog(world, home, wanted));
+    MIST_TRY(const kpm::Catalog catalog, read_catalog(invocation, world, home, wanted));
     MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
     k3 = listed.k3;
     if (listed.yanked) yanked = listed.yank_reason.empty() ? "no reason was given" : listed.yank_reason;
@@ -204,7 +212,7 @@ Result<ExitCode> run_info(const Invocation& invocation, World& world) {
 Result<ExitCode> run_get(const Invocation& invocation, World& world) {
   MIST_TRY(kpm::Home home, open_kpm_home(world));
   const std::string wanted = invocation.argument("KUBE");
-  MIST_TRY(const kpm::Catalog catalog, read_catalog(world, home, wanted));
+  MIST_TRY(const kpm::Catalog catalog, read_catalog(invocation, world, home, wanted));
   MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
   MIST_TRY(const kpm::Kube kube, home.get(listed, world.context));
   step(world, fmt::format("Downloading {}", listed.k3.name));
@@ -234,6 +242,21 @@ constexpr FlagGroup kInstallGroups[] = {{"Flags", kInstallFlags},
                                         kLockFlags,
                                         kSandboxFlags,
                                         kOutputFlags};
+constexpr Flag kUpgradeFlags[] = {kReuseValuesFlag};
+constexpr FlagGroup kUpgradeGroups[] = {{"Flags", kInstallFlags},
+                                        {"Flags of upgrades", kUpgradeFlags},
+                                        kValuesFlags,
+                                        kDeployFlags,
+                                        kPruneFlags,
+                                        kClockFlags,
+                                        kRotateFlags,
+                                        kLockFlags,
+                                        kSandboxFlags,
+                                        kOutputFlags};
+constexpr Example kUpgradeExamples[] = {
+    {"kpm upgrade etcd-standalone", "The newest version of the archives, the same values"},
+    {"kpm upgrade etcd-standalone:3.6.1 -s replicas=3 --reuse-values", "That version, and one value more"},
+};
 constexpr Example kInstallExamples[] = {
     {"kpm install etcd-standalone", "The newest version of the archives, or your working copy"},
     {"kpm install ponycorn --with-dependencies --wait", "With what it needs, and wait until all runs"},
@@ -243,10 +266,12 @@ void name_working_copy(World& world, const kpm::Kube& copy) {
   step(world, fmt::format("Using your working copy {}/", copy.directory.string()));
 }
 
-Result<kpm::Kube> unpacked(World& world, kpm::Home& home, const kpm::Listed& listed, bool say) {
+Result<kpm::Kube> unpacked(const Invocation& invocation, World& world, kpm::Home& home,
+                           const kpm::Listed& listed, bool say) {
   if (listed.yanked)
-    caution(world, fmt::format("WARNING: {} was yanked{}{}", listed.k3.full_name(),
-                               listed.yank_reason.empty() ? "" : ": ", listed.yank_reason));
+    caution(invocation, world,
+            fmt::format("WARNING: {} was yanked{}{}", listed.k3.full_name(),
+                        listed.yank_reason.empty() ? "" : ": ", listed.yank_reason));
   const bool is_here = world.files.exists(home.root() / listed.k3.full_name());
   MIST_TRY(kpm::Kube kube, home.unpack(listed, world.context));
   if (say && !is_here) {
@@ -256,22 +281,24 @@ Result<kpm::Kube> unpacked(World& world, kpm::Home& home, const kpm::Listed& lis
   return kube;
 }
 
-Result<kpm::Kube> obtain(World& world, kpm::Home& home, const std::string& wanted, bool say) {
+Result<kpm::Kube> obtain(const Invocation& invocation, World& world, kpm::Home& home,
+                         const std::string& wanted, bool say) {
   MIST_TRY(std::optional<kpm::Kube> copy, home.working_copy(wanted));
   if (copy) {
     if (say) name_working_copy(world, *copy);
     return *std::move(copy);
   }
-  MIST_TRY(const kpm::Catalog catalog, read_catalog(world, home, wanted));
+  MIST_TRY(const kpm::Catalog catalog, read_catalog(invocation, world, home, wanted));
   MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
-  return unpacked(world, home, listed, say);
+  return unpacked(invocation, world, home, listed, say);
 }
 
 // Finds what others need: a working copy if it fits, else of the archives, which are read once. Nothing is
 // unpacked before the plan is made.
 class Dependencies {
  public:
-  Dependencies(World& world, kpm::Home& home) : world_(world), home_(home) {}
+  Dependencies(const Invocation& invocation, World& world, kpm::Home& home)
+      : invocation_(invocation), world_(world), home_(home) {}
 
   Result<kpm::K3> find(const std::string& name, std::span<const kpm::Dependency> needs) {
     MIST_TRY(std::optional<kpm::Kube> copy, home_.working_copy(name));
@@ -279,7 +306,7 @@ class Dependencies {
     if (copy && std::ranges::all_of(needs, is_fit))
       return std::get<kpm::Kube>(found_.insert_or_assign(name, *std::move(copy)).first->second).k3;
     if (!catalog_) {
-      MIST_TRY(catalog_, read_catalog(world_, home_));
+      MIST_TRY(catalog_, read_catalog(invocation_, world_, home_));
     }
     MIST_TRY(kpm::Listed listed, kpm::Home::choose_for(*catalog_, name, needs));
     return std::get<kpm::Listed>(found_.insert_or_assign(name, std::move(listed)).first->second).k3;
@@ -288,30 +315,39 @@ class Dependencies {
   Result<kpm::Kube> obtain(const std::string& name, bool say) {
     const auto& found = found_.at(name);
     if (const auto* const listed = std::get_if<kpm::Listed>(&found))
-      return unpacked(world_, home_, *listed, say);
+      return unpacked(invocation_, world_, home_, *listed, say);
     const auto& copy = std::get<kpm::Kube>(found);
     if (say) name_working_copy(world_, copy);
     return copy;
   }
 
  private:
+  const Invocation& invocation_;
   World& world_;
   kpm::Home& home_;
   std::optional<kpm::Catalog> catalog_ = {};
   std::map<std::string, std::variant<kpm::Kube, kpm::Listed>> found_ = {};
 };
 
+// Of a release that is there: its own values are kept, unless others are given.
+Values of_upgrade(const Invocation& invocation) {
+  const bool replaced = has_values(invocation) && !invocation.enabled(kReuseValuesFlag.name);
+  return replaced ? Values::Alone : Values::Merged;
+}
+
 // Lets the Kube's script ask until it has all answers; they are among the values then. Nothing is written.
 Status answer_questions(const Invocation& invocation, World& world, const Cluster& cluster,
                         const release::ReleaseId& id, const kpm::Kube& kube,
-                        const action::DeployOptions& options, std::vector<package::ValuesInput>& values) {
+                        const action::DeployOptions& options, Values kind,
+                        std::vector<package::ValuesInput>& values) {
   constexpr int kMostQuestions = 100;
   if (!world.files.exists(kube.directory / package::kPreInstallScript) || !can_ask(invocation, world))
     return {};
   std::vector<package::ValuesInput> known = values;
   for (int asked = 0; asked < kMostQuestions; ++asked) {
     MIST_TRY(render::WantedRelease wanted,
-             wanted_package(invocation, world, cluster, id, kube.package.string(), known, Questions::Asked));
+             wanted_package(invocation, world, cluster, id, kube.package.string(), known,
+                            {.values = kind, .questions = Questions::Asked}));
     const action::Intent intent = action::preview_intent(render_of(wanted, world));
     const auto look = action::look(cluster.environment, id, intent, options, world.context);
     if (look.ok()) return {};
@@ -329,13 +365,14 @@ Status answer_questions(const Invocation& invocation, World& world, const Cluste
 Status ask_to_go_on(const Invocation& invocation, World& world, const std::vector<kpm::Dependency>& missing) {
   if (missing.empty()) return {};
   for (const kpm::Dependency& each : missing)
-    caution(world, fmt::format("WARNING: Dependency {} ({}) does not seem to be satisfied.", each.name,
-                               each.range.text()));
-  caution(world, "This package may not function correctly.");
+    caution(invocation, world,
+            fmt::format("WARNING: Dependency {} ({}) does not seem to be satisfied.", each.name,
+                        each.range.text()));
+  caution(invocation, world, "This package may not function correctly.");
   if (invocation.enabled("force")) return {};
   if (!can_ask(invocation, world))
     return error(ErrorKind::Forbidden,
-                 "nothing was installed, because a dependency is missing and nobody can be asked")
+                 "nothing was changed, because a dependency is missing and nobody can be asked")
         .with_hint("--with-dependencies installs what is missing; --force goes on without it");
   MIST_TRY_VOID(world.out.flush());
   const ScreenPause pause(world.screen);
@@ -343,32 +380,57 @@ Status ask_to_go_on(const Invocation& invocation, World& world, const std::vecto
   MIST_TRY(const std::optional<std::string> answer, world.in.read_line(world.context));
   const std::string word = lower_case(trim(answer.value_or("")));
   if (word == "y" || word == "yes") return {};
-  return error(ErrorKind::Forbidden, "nothing was installed, because the answer was no");
+  return error(ErrorKind::Forbidden, "nothing was changed, because the answer was no");
 }
 
-Status install_one(const Invocation& invocation, World& world, const Cluster& cluster, const kpm::Kube& kube,
-                   const std::string& name, std::vector<package::ValuesInput> values) {
+enum class Verb : std::uint8_t { Install, Upgrade };
+
+bool is_dry(const Invocation& invocation) { return deploy_options(invocation).dry_run != action::DryRun::No; }
+
+// With the hint of this program, where the release is there already.
+action::Intent install_intent(action::Render render, const std::string& kube) {
+  action::Intent intent = action::install_intent(std::move(render));
+  intent.check = [check = std::move(intent.check), kube](const action::ReleaseState& state) {
+    Status done = check(state);
+    if (done.ok() || !state.deployed) return done;
+    const std::string named = state.id.name == kube ? "" : " --name " + state.id.name;
+    return Status(std::move(done).error().with_hint(fmt::format("kpm upgrade {}{} changes it", kube, named)));
+  };
+  return intent;
+}
+
+struct Deployed {
+  action::DeployReport report;
+  Verb verb;
+};
+
+Result<Deployed> deploy_one(const Invocation& invocation, World& world, const Cluster& cluster,
+                            const kpm::Kube& kube, const std::string& name, Verb verb,
+                            std::vector<package::ValuesInput> values) {
   MIST_TRY(const release::ReleaseName checked, release::ReleaseName::parse(name));
   const release::ReleaseId id{cluster.client->default_namespace(), checked.str(), cluster_words(invocation)};
   action::DeployOptions options = deploy_options(invocation);
   MIST_TRY(options.allowed.adopt_from, adopt_from(invocation));
   MIST_TRY(options.allowed.take_over_from, take_over_from(invocation, id));
-  MIST_TRY_VOID(answer_questions(invocation, world, cluster, id, kube, options, values));
-  MIST_TRY(render::WantedRelease wanted,
-           wanted_package(invocation, world, cluster, id, kube.package.string(), std::move(values)));
-  const bool text = output_format(invocation) == OutputFormat::Table;
-  const bool dry = options.dry_run != action::DryRun::No;
-  if (text && !dry) step(world, "Running kubectl create -f ...");
-  MIST_TRY(const action::DeployReport report,
-           action::deploy(cluster.environment, id, action::install_intent(render_of(wanted, world)), options,
-                          world.context));
-  if (!text || dry) {
-    print_deploy_report(invocation, world, report, "is installed");
-    return {};
-  }
-  if (!report.message.empty()) world.out.write(escape_controls(report.message, true) + "\n");
+  const Values kind = verb == Verb::Upgrade ? of_upgrade(invocation) : Values::Alone;
+  MIST_TRY_VOID(answer_questions(invocation, world, cluster, id, kube, options, kind, values));
+  MIST_TRY(render::WantedRelease wanted, wanted_package(invocation, world, cluster, id, kube.package.string(),
+                                                        std::move(values), {.values = kind}));
+  if (output_format(invocation) == OutputFormat::Table && !is_dry(invocation))
+    step(world, fmt::format("Running kubectl {} -f ...", verb == Verb::Install ? "create" : "apply"));
+  const action::Intent intent = verb == Verb::Install ? install_intent(render_of(wanted, world), kube.k3.name)
+                                                      : action::upgrade_intent(render_of(wanted, world));
+  MIST_TRY(action::DeployReport report,
+           action::deploy(cluster.environment, id, intent, options, world.context));
+  return Deployed{std::move(report), verb};
+}
+
+void print_deployed(const Invocation& invocation, World& world, const Deployed& done) {
+  if (output_format(invocation) != OutputFormat::Table || is_dry(invocation))
+    return print_deploy_report(invocation, world, done.report,
+                               done.verb == Verb::Install ? "is installed" : "is upgraded");
+  if (!done.report.message.empty()) world.out.write(escape_controls(done.report.message, true) + "\n");
   step(world, "Done");
-  return {};
 }
 
 // The values of the command are those of the Kube that was asked for, so a dependency can't be answered here.
@@ -386,7 +448,7 @@ Status install_dependencies(const Invocation& invocation, World& world, kpm::Hom
   MIST_TRY(const std::vector<kpm::Installed> installed,
            kpm::installed_packages(store, cluster.client->default_namespace(), world.context));
   kpm::InstallPlan plan{.missing = {}, .unavailable = kpm::unsatisfied(k3, installed)};
-  Dependencies dependencies(world, home);
+  Dependencies dependencies(invocation, world, home);
   if (invocation.enabled("with-dependencies")) {
     MIST_TRY(plan, kpm::plan_dependencies(
                        k3, installed, [&](const std::string& name, std::span<const kpm::Dependency> needs) {
@@ -402,22 +464,33 @@ Status install_dependencies(const Invocation& invocation, World& world, kpm::Hom
   }
   for (const auto& [name, kube] : kubes) {
     if (say) step(world, fmt::format("Installing the dependency {}", kube.k3.full_name()));
-    Status done = install_one(invocation, world, cluster, kube, name, {});
-    if (!done.ok()) return of_dependency(std::move(done).error(), name, k3.name);
+    const auto done = deploy_one(invocation, world, cluster, kube, name, Verb::Install, {});
+    if (!done.ok()) return of_dependency(done.error(), name, k3.name);
+    // A program reads one value, that of the Kube that was asked for.
+    if (say) print_deployed(invocation, world, *done);
   }
   return {};
 }
 
-Result<ExitCode> run_install(const Invocation& invocation, World& world) {
+Result<ExitCode> deploy_kube(const Invocation& invocation, World& world, Verb verb) {
   MIST_TRY(kpm::Home home, open_kpm_home(world));
   const bool say = output_format(invocation) == OutputFormat::Table;
-  MIST_TRY(const kpm::Kube kube, obtain(world, home, invocation.argument("KUBE"), say));
+  MIST_TRY(const kpm::Kube kube, obtain(invocation, world, home, invocation.argument("KUBE"), say));
   MIST_TRY(std::vector<package::ValuesInput> values, read_values(invocation, world));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY_VOID(install_dependencies(invocation, world, home, cluster, kube.k3, say));
   const std::string name = invocation.has("name") ? invocation.text("name") : kube.k3.name;
-  MIST_TRY_VOID(install_one(invocation, world, cluster, kube, name, std::move(values)));
+  MIST_TRY(const Deployed done, deploy_one(invocation, world, cluster, kube, name, verb, std::move(values)));
+  print_deployed(invocation, world, done);
   return ExitCode::Ok;
+}
+
+Result<ExitCode> run_install(const Invocation& invocation, World& world) {
+  return deploy_kube(invocation, world, Verb::Install);
+}
+
+Result<ExitCode> run_upgrade(const Invocation& invocation, World& world) {
+  return deploy_kube(invocation, world, Verb::Upgrade);
 }
 
 // test
@@ -429,8 +502,7 @@ constexpr Flag kTestFlags[] = {kTimeoutFlag,
                                kAllowHostScriptsFlag,
                                kSkipSchemaFlag,
                                {.name = "keep", .help = "Leave the namespace of the test for a look at it"}};
-constexpr FlagGroup kTestGroups[] = {
-    {"Flags", kTestFlags}, kValuesFlags, kClockFlags, kSandboxFlags, kOutputFlags};
+constexpr FlagGroup kTestGroups[] = {{"Flags", kTestFlags}, kValuesFlags, kClockFlags, kSandboxFlags};
 
 struct Trial {
   const Invocation& invocation;
@@ -440,14 +512,13 @@ struct Trial {
   std::string ns_uid = {};
 };
 
-Result<kube::ObjectRef> namespace_of(const Trial& trial) {
-  MIST_TRY(kube::ResourceInfo resource,
-           trial.cluster.client->resource_for({"", "Namespace"}, "v1", trial.world.context));
+Result<kube::ObjectRef> namespace_of(const Trial& trial, const Context& context) {
+  MIST_TRY(kube::ResourceInfo resource, trial.cluster.client->resource_for({"", "Namespace"}, "v1", context));
   return kube::ObjectRef{std::move(resource), {}, trial.id.ns};
 }
 
 Status make_namespace(Trial& trial) {
-  MIST_TRY(const kube::ObjectRef ref, namespace_of(trial));
+  MIST_TRY(const kube::ObjectRef ref, namespace_of(trial, trial.world.context));
   MIST_TRY(const encoding::Value made,
            trial.cluster.client->create(
                ref.resource, {},
@@ -463,7 +534,8 @@ Status make_namespace(Trial& trial) {
 // Installs it, waits until it is ready, and runs its tests.
 Status try_out(const Trial& trial, const kpm::Kube& kube, std::vector<package::ValuesInput> values) {
   World& world = trial.world;
-  MIST_TRY_VOID(answer_questions(trial.invocation, world, trial.cluster, trial.id, kube, {}, values));
+  MIST_TRY_VOID(
+      answer_questions(trial.invocation, world, trial.cluster, trial.id, kube, {}, Values::Alone, values));
   MIST_TRY(render::WantedRelease wanted, wanted_package(trial.invocation, world, trial.cluster, trial.id,
                                                         kube.package.string(), std::move(values)));
   const action::Intent intent = action::install_intent(render_of(wanted, world));
@@ -503,27 +575,38 @@ Result<std::size_t> uninstall_trial(const Trial& trial, const Context& context) 
   return report.retained;
 }
 
-// Cluster-scoped objects would outlive the namespace, so the release is uninstalled first. The namespace goes
-// even if that fails: what holds it is named then.
-Status clean_up(const Trial& trial) {
-  World& world = trial.world;
+// Each step has the whole time: an uninstall that waits for something that never goes must not keep the
+// namespace here.
+Status remove_namespace(const Trial& trial) {
   const Duration timeout = trial.invocation.duration("timeout");
   const Context context = Context().with_timeout(timeout);
-  step(world, "Uninstalling...");
-  const Result<std::size_t> retained = uninstall_trial(trial, context);
-  MIST_TRY(const kube::ObjectRef ref, namespace_of(trial));
+  MIST_TRY(const kube::ObjectRef ref, namespace_of(trial, context));
   MIST_TRY_VOID(trial.cluster.client->remove(ref, {.uid = trial.ns_uid}, context));
-  if (!retained.ok()) return retained.error();
+  return apply::wait_until_gone(*trial.cluster.client, ref, trial.ns_uid, timeout, context)
+      .in("while waiting for the namespace of the test to go");
+}
+
+// Cluster-scoped objects would outlive the namespace, so the release is uninstalled first. The namespace goes
+// even if that fails; why it failed is told first, as that may hold the namespace, too.
+Status clean_up(const Trial& trial) {
+  World& world = trial.world;
+  step(world, "Uninstalling...");
+  const Result<std::size_t> retained =
+      uninstall_trial(trial, Context().with_timeout(trial.invocation.duration("timeout")));
+  Status gone = remove_namespace(trial);
+  if (!retained.ok()) {
+    if (!gone.ok()) caution(trial.invocation, world, fmt::format("WARNING: {}", gone.error().to_line()));
+    return retained.error();
+  }
   if (*retained > 0) return error(ErrorKind::Invalid, "uninstalling left {}", plural(*retained, "object"));
-  MIST_TRY_VOID(apply::wait_until_gone(*trial.cluster.client, ref, trial.ns_uid, timeout, context)
-                    .in("while waiting for the namespace of the test to go"));
+  MIST_TRY_VOID(std::move(gone));
   step(world, "Nothing stays");
   return {};
 }
 
 Result<ExitCode> run_kpm_test(const Invocation& invocation, World& world) {
   MIST_TRY(kpm::Home home, open_kpm_home(world));
-  MIST_TRY(const kpm::Kube kube, obtain(world, home, invocation.argument("KUBE"), true));
+  MIST_TRY(const kpm::Kube kube, obtain(invocation, world, home, invocation.argument("KUBE"), true));
   step(world, fmt::format("{} of {} is well formed", kpm::kMetadataFile, kube.k3.full_name()));
   MIST_TRY(const release::ReleaseName name, release::ReleaseName::parse(kube.k3.name));
   MIST_TRY(std::vector<package::ValuesInput> values, read_values(invocation, world));
@@ -537,7 +620,8 @@ Result<ExitCode> run_kpm_test(const Invocation& invocation, World& world) {
     step(world, fmt::format("The namespace {} stays", trial.id.ns));
   } else {
     Status cleaned = clean_up(trial);
-    if (!cleaned.ok() && !tried.ok()) caution(world, fmt::format("WARNING: {}", cleaned.error().to_line()));
+    if (!cleaned.ok() && !tried.ok())
+      caution(invocation, world, fmt::format("WARNING: {}", cleaned.error().to_line()));
     if (tried.ok()) tried = std::move(cleaned);
   }
   MIST_TRY_VOID(std::move(tried).in(fmt::format("while testing {}", kube.k3.full_name())));
@@ -609,11 +693,22 @@ Result<ExitCode> run_list(const Invocation& invocation, World& world) {
 
 // help
 
-Result<ExitCode> run_kpm_help(const Invocation&, World& world) {
+constexpr Argument kHelpArguments[] = {{.name = "COMMAND",
+                                        .help = "One of the commands; without it all of them are listed",
+                                        .arity = Arity::Optional}};
+
+Result<ExitCode> run_kpm_help(const Invocation& invocation, World& world) {
+  if (const std::string word = invocation.argument("COMMAND"); !word.empty()) {
+    // Parsing finds the command, or says which is nearest.
+    MIST_TRY(const Parsed parsed, parse(std::vector<std::string>{"kpm", word, "--help"}, command_table()));
+    world.out.write(
+        help_text(std::get<HelpTopic>(parsed), command_table(), world.out.columns(), world.color_out));
+    return ExitCode::Ok;
+  }
   for (const Command* const each : command_table().commands)
     if (each->path.starts_with("kpm "))
       world.out.write(fmt::format("  {:<19} {}\n", each->path, each->summary));
-  world.out.write("\nkpm COMMAND --help shows more about each.\n");
+  world.out.write("\nkpm help COMMAND shows more about each.\n");
   return ExitCode::Ok;
 }
 
@@ -677,6 +772,12 @@ constinit const Command kKpmInstallCommand{.path = "kpm install",
                                            .arguments = kKube,
                                            .flags = kInstallGroups,
                                            .examples = kInstallExamples};
+constinit const Command kKpmUpgradeCommand{.path = "kpm upgrade",
+                                           .summary = "Upgrade an installed Kube",
+                                           .run = run_upgrade,
+                                           .arguments = kKube,
+                                           .flags = kUpgradeGroups,
+                                           .examples = kUpgradeExamples};
 constinit const Command kKpmUninstallCommand{.path = "kpm uninstall",
                                              .summary = "Delete an installed Kube",
                                              .run = run_uninstall,
@@ -692,8 +793,11 @@ constinit const Command kKpmUpdateCommand{.path = "kpm update",
                                           .summary = "Read again what the archives hold",
                                           .run = run_update,
                                           .cluster = ClusterUse::None};
-constinit const Command kKpmHelpCommand{
-    .path = "kpm help", .summary = "List the commands", .run = run_kpm_help, .cluster = ClusterUse::None};
+constinit const Command kKpmHelpCommand{.path = "kpm help",
+                                        .summary = "List the commands, or describe one",
+                                        .run = run_kpm_help,
+                                        .arguments = kHelpArguments,
+                                        .cluster = ClusterUse::None};
 constinit const Command kKpmArchiveAddCommand{.path = "kpm archive-add",
                                               .summary = "Configure an archive",
                                               .run = run_archive_add,
