@@ -83,12 +83,11 @@ class Filler {
 
   Status package(int number) {
     const std::string name = fmt::format("{}-{}-{}", pick(kQualities), pick(kThings), number);
-    MIST_TRY(const Project project,
-             store_->add_project({.name = name,
-                                  .owner = fmt::format("author-{}", number % kAuthors),
-                                  .url = "https://git.example.com/" + name + ".git",
-                                  .path = "",
-                                  .webhook_secret = SecretString(random_.token(32))}));
+    MIST_TRY(const Project project, store_->add_project({.name = name,
+                                                         .owner = fmt::format("author-{}", number % kAuthors),
+                                                         .url = "https://git.example.com/" + name + ".git",
+                                                         .path = "",
+                                                         .webhook_secret = SecretString(random_.token(32))}));
     // A repository that nobody can reach isn't polled meanwhile.
     MIST_TRY_VOID(store_->note_poll(project, "", std::chrono::hours(24 * 365)));
     description_ = fmt::format("{} is a {} {} {}", name, pick(kQualities), pick(kThings), words(8));

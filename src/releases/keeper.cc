@@ -160,8 +160,7 @@ class Visit {
   Result<Look> fails_unprepared(std::string_view reason, const Error& failure) {
     if (had_it()) {
       const action::Environment here = environment();
-      const auto state =
-          action::read_release(here, spec_.release, context_, action::LostRevision::Allowed);
+      const auto state = action::read_release(here, spec_.release, context_, action::LostRevision::Allowed);
       absent_ = state.ok() && !state->anchor && has_no_record(here);
     }
     return fails(reason, failure);
