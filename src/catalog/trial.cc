@@ -9,6 +9,7 @@
 #include "action/deploy/deploy.h"
 #include "action/run_tests.h"
 #include "action/uninstall.h"
+#include "apimachinery/conditions.h"
 #include "apply/plan/plan.h"
 #include "apply/wait/wait.h"
 #include "base/process_identity.h"
@@ -31,9 +32,13 @@ namespace {
 using encoding::Value;
 
 constexpr std::string_view kInstanceLabel = "mistletoe.dev/catalog";
+// When the test in a namespace is over for sure: another worker may give tests less time.
+constexpr std::string_view kUntilAnnotation = "mistletoe.dev/catalog-test-until";
 constexpr std::string_view kSimulatedNode = "kwok.x-k8s.io/node";
 constexpr std::size_t kMostEvents = 200;
 constexpr Duration kProbe = std::chrono::seconds(30);
+// Of namespaces that dead tests left, in one test: one that can't be removed mustn't keep others from theirs.
+constexpr std::size_t kMostAbandoned = 2;
 
 // A failure of this machine or the cluster, which says nothing about the package.
 bool is_ours(const Error& failure) {
@@ -116,7 +121,10 @@ class Trial {
                                       ready.error().kind == Timeout);
     }
     if (ready.ok()) ready = make_namespace();
-    if (ready.ok()) return {};
+    if (ready.ok()) {
+      remove_abandoned();
+      return {};
+    }
     MIST_TRY_VOID(context_.check());
     if (is_of_package) return ready;
     return std::move(ready).error().with_detail(ClusterFault());
@@ -193,11 +201,17 @@ class Trial {
   bool is_test_running_in(const std::string& ns) {
     const auto live = live_namespace(ns);
     if (!live.ok() || !*live) return false;
-    if (!(*live)->string_at({"metadata", "deletionTimestamp"}).empty()) return false;
-    const auto created = parse_time((*live)->string_at({"metadata", "creationTimestamp"}));
-    return created && world_.clock.now() - *created < world_.longest + removal_time();
+    return !apimachinery::is_terminating(**live) && !is_older_than_any_test(**live);
   }
 
+  bool is_older_than_any_test(const Value& ns) const {
+    if (const auto until = parse_time(ns.string_at({"metadata", "annotations", kUntilAnnotation})))
+      return world_.clock.now() >= *until;
+    const auto created = parse_time(ns.string_at({"metadata", "creationTimestamp"}));
+    return !created || world_.clock.now() - *created >= longest_life();
+  }
+
+  Duration longest_life() const { return world_.longest + removal_time(); }
   Duration removal_time() const { return 2 * world_.timeout; }
 
   // Where the cluster of the tests is, and the files of this machine, concerns nobody else.
@@ -397,6 +411,43 @@ class Trial {
     return {};
   }
 
+  // Tests whose worker died, and whose job nobody takes up again: the version was removed meanwhile, or its
+  // tries were used up. Each test removes some of what they left. A failure is nobody's: the next test tries.
+  void remove_abandoned() {
+    const Context context = context_.with_timeout(kProbe);
+    const auto abandoned = abandoned_namespaces(context);
+    if (!abandoned.ok()) return;
+    const std::size_t all = abandoned->size();
+    for (std::size_t i = 0; i < std::min(all, kMostAbandoned); ++i)
+      (void)remove_test(abandoned->at((static_cast<std::size_t>(job_.id) + i) % all), context);
+  }
+
+  Result<std::vector<Value>> abandoned_namespaces(const Context& context) {
+    MIST_TRY(const kube::ObjectRef ref, namespace_ref(id_.ns));
+    MIST_TRY(kube::ObjectList list,
+             client_->list(ref.resource,
+                           {.label_selector = fmt::format("{}={}", kInstanceLabel, world_.instance),
+                            .metadata_only = true},
+                           context));
+    std::erase_if(list.items, [&](const Value& each) {
+      return each.string_at({"metadata", "name"}) == id_.ns || apimachinery::is_terminating(each) ||
+             !is_older_than_any_test(each);
+    });
+    return std::move(list.items);
+  }
+
+  // Its record goes with the namespace, so that stays until nothing of the whole cluster is left.
+  Status remove_test(const Value& ns, const Context& context) {
+    const std::string name(ns.string_at({"metadata", "name"}));
+    release::Store store(*client_);
+    MIST_TRY(const std::vector<release::Anchor> anchors, store.list_anchors(name, context));
+    for (const release::Anchor& each : anchors) MIST_TRY_VOID(uninstall(each.id, context));
+    MIST_TRY(const kube::ObjectRef ref, namespace_ref(name));
+    const auto removed =
+        client_->remove(ref, {.uid = std::string(ns.string_at({"metadata", "uid"}))}, context);
+    return removed.ok() ? Status() : Status(removed.error());
+  }
+
   Result<bool> on_cluster(const Context& limited) {
     Result<bool> worked = install_and_test(limited);
     // The removal is a step of its own, and has its own time: also where something before it failed, or took
@@ -415,6 +466,7 @@ class Trial {
 
   Status make_namespace() {
     MIST_TRY(const kube::ObjectRef ref, namespace_ref(id_.ns));
+    const std::string until = format_time(world_.clock.now() + longest_life());
     auto made = client_->create(
         ref.resource, {},
         Value::object(
@@ -422,7 +474,8 @@ class Trial {
              {"kind", Value("Namespace")},
              {"metadata",
               Value::object({{"name", Value(id_.ns)},
-                             {"labels", Value::object({{kInstanceLabel, Value(world_.instance)}})}})}}),
+                             {"labels", Value::object({{kInstanceLabel, Value(world_.instance)}})},
+                             {"annotations", Value::object({{kUntilAnnotation, Value(until)}})}})}}),
         context_);
     // The answer of an earlier try was lost.
     if (!made.ok() && made.error().kind == ErrorKind::Conflict) made = client_->get(ref, context_);

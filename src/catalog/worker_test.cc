@@ -8,13 +8,14 @@
 #include <optional>
 #include <thread>
 
+#include "action/deploy/deploy.h"
 #include "catalog/backup.h"
 #include "catalog/catalog_database.h"
 #include "catalog/sql_account_store.h"
 #include "catalog/sql_store.h"
 #include "package/installation_fault.h"
+#include "package/objects.h"
 #include "registry/package_files.h"
-#include "testing/fake_clock.h"
 #include "testing/fake_cluster.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
@@ -39,6 +40,23 @@ constexpr std::string_view kNamespaceOfAnotherTest =
     "{apiVersion: v1, kind: Namespace, metadata: {name: catalog-test-77-1, finalizers: [example.com/stays]}}";
 constexpr std::string_view kMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: b}\n";
 
+/// The real clock, but for the time of day. Sleeping takes its time: who waits must not make a test old.
+class ShiftedClock final : public Clock {
+ public:
+  explicit ShiftedClock(WallTime now) : shift_(now - real_.now()) {}
+  WallTime now() const override { return real_.now() + shift_; }
+  SteadyTime steady_now() const override { return real_.steady_now(); }
+  BootTime boot_now() const override { return real_.boot_now(); }
+  bool sleep(Duration duration, std::stop_token stop) override {
+    return real_.sleep(duration, std::move(stop));
+  }
+  void advance(Duration by) { shift_ += std::chrono::duration_cast<WallTime::duration>(by); }
+
+ private:
+  SystemClock real_;
+  WallTime::duration shift_;
+};
+
 class WorkerTest : public ::testing::Test {
  protected:
   WorkerTest()
@@ -61,9 +79,10 @@ class WorkerTest : public ::testing::Test {
                     .ok());
   }
 
-  void submit(std::vector<registry::PackageFile> files) {
+  void submit(std::vector<registry::PackageFile> files, const std::string& version = "1.0.0") {
     const registry::PackageTree tree{std::move(files)};
-    NewVersion made{.package = "etcd", .version = "1.0.0", .tag = "v1.0.0", .commit = std::string(40, 'a')};
+    NewVersion made{
+        .package = "etcd", .version = version, .tag = "v" + version, .commit = std::string(40, 'a')};
     made.digest = blobs_.put(tree.encode())->str();
     ASSERT_TRUE(store_->submit(made).ok());
   }
@@ -145,7 +164,7 @@ class WorkerTest : public ::testing::Test {
   HostFileSystem files_;
   HostProcessRunner processes_;
   SystemClock clock_;
-  std::optional<mist::testing::FakeClock> cluster_clock_;  // the time of cluster_
+  std::optional<ShiftedClock> cluster_clock_;  // the time of cluster_
   Clock* world_clock_ = &clock_;
   SystemRandom random_;
   mist::testing::RecordedEvents events_;
@@ -227,6 +246,61 @@ TEST_F(WorkerTest, ANamespaceThatIsBeingDeletedHoldsNobody) {
   ASSERT_TRUE(cluster_.remove({*namespaces, {}, "catalog-test-77-1"}, {}, Context()).ok());
   ASSERT_TRUE(cluster_.has("Namespace", "", "catalog-test-77-1")) << "its finalizer";
   expect_failure_after_three_tries();
+}
+
+TEST_F(WorkerTest, NamespacesThatDeadTestsLeftAreRemovedByLaterTests) {
+  submit({{"map.yaml", std::string(kMap)}});
+  const auto left = [&](const std::string& name, const std::string& instance) {
+    return cluster_.put(mist::testing::yaml(fmt::format(
+        "{{apiVersion: v1, kind: Namespace, metadata: {{name: {}, labels: {{mistletoe.dev/catalog: {}}}}}}}",
+        name, instance)));
+  };
+  const encoding::Value made = left("catalog-test-55-1", "test");
+  left("catalog-other-55-1", "other");
+  world_clock_ = &cluster_clock_.emplace(*parse_time(made.string_at({"metadata", "creationTimestamp"})));
+  cluster_clock_->advance(std::chrono::minutes(30));
+  // A release with an object of the whole cluster, as a killed worker leaves it.
+  action::Environment environment{cluster_, clock_, random_, events_, "w"};
+  const action::Render render = [](const action::ReleaseState&) -> Result<action::RenderedRelease> {
+    NullEventSink nobody;
+    MIST_TRY(auto objects, package::parse_objects({{"role.yaml", std::string(kRole)}}, nobody));
+    return action::RenderedRelease{.package = {"other:1", "other", "1", "sha256:1"},
+                                   .user_values = encoding::Value::object(),
+                                   .objects = std::move(objects)};
+  };
+  ASSERT_TRUE(action::deploy(environment, {"catalog-test-55-1", "other"}, action::install_intent(render), {},
+                             Context())
+                  .ok());
+  ASSERT_TRUE(cluster_.has("ClusterRole.rbac.authorization.k8s.io", "", "reader"));
+  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  EXPECT_EQ(state(), VersionState::Passed);
+  EXPECT_FALSE(cluster_.has("ClusterRole.rbac.authorization.k8s.io", "", "reader"));
+  EXPECT_FALSE(cluster_.has("Namespace", "", "catalog-test-55-1"));
+  EXPECT_TRUE(cluster_.has("Namespace", "", "catalog-other-55-1")) << "another catalog's";
+}
+
+TEST_F(WorkerTest, ANamespaceStaysWhereItsTestMayRun) {
+  submit({{"map.yaml", std::string(kMap)}});
+  encoding::Value ns = mist::testing::yaml(
+      "{apiVersion: v1, kind: Namespace, metadata: {name: catalog-test-55-1, labels: {mistletoe.dev/catalog: "
+      "test}}}");
+  const encoding::Value made = cluster_.put(ns);
+  const WallTime began = *parse_time(made.string_at({"metadata", "creationTimestamp"}));
+  // Another worker, which gives tests more time.
+  ns["metadata"].set("name", "catalog-test-56-1");
+  ns["metadata"]["annotations"].set("mistletoe.dev/catalog-test-until",
+                                    format_time(began + std::chrono::hours(1)));
+  cluster_.put(ns);
+  world_clock_ = &cluster_clock_.emplace(began);
+  cluster_clock_->advance(std::chrono::minutes(20));
+  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  EXPECT_EQ(state(), VersionState::Passed);
+  EXPECT_TRUE(cluster_.has("Namespace", "", "catalog-test-55-1")) << "it may be in its removal";
+  cluster_clock_->advance(std::chrono::minutes(30));
+  submit({{"map.yaml", std::string(kMap)}}, "1.1.0");
+  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  EXPECT_FALSE(cluster_.has("Namespace", "", "catalog-test-55-1"));
+  EXPECT_TRUE(cluster_.has("Namespace", "", "catalog-test-56-1"));
 }
 
 }  // namespace
