@@ -329,6 +329,7 @@ TEST(ConfigDisplay, CredentialsAreFoundInEveryKindOfPlace) {
   EXPECT_TRUE(has(one("git: {url: 'https://me:pw@h/r.git'}")));
   EXPECT_TRUE(has(one("oci: {url: 'oci://me:pw@h/team'}")));
   EXPECT_TRUE(has(one("helm: {url: 'https://me:pw@h/charts'}")));
+  EXPECT_TRUE(has(one("helm: {url: 'https://h/charts?sv=2024&sig=abc'}")));
   EXPECT_FALSE(has(one("helm: {url: 'https://h/charts'}")));
 }
 

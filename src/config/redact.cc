@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
+#include "base/secret_names.h"
 #include "base/text.h"
 
 namespace mist::config {
@@ -21,16 +21,30 @@ bool is_scheme_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '-' || c == '.';
 }
 
-bool ends_url(char c) {
-  return static_cast<unsigned char>(c) <= ' ' || c == '\'' || c == '"' || c == '<' || c == '>' || c == '`';
+bool is_blank(char c) { return static_cast<unsigned char>(c) <= ' '; }
+
+bool is_quote(char c) { return c == '\'' || c == '"' || c == '<' || c == '>' || c == '`'; }
+
+// Where the URL that begins with `rest`, which stands behind "://" in running text, ends: at a blank or a
+// quote. A password may hold a quote, so one with an '@' behind it, and no '/' between, belongs to the URL.
+std::size_t length_in_text(std::string_view rest) {
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    if (is_blank(rest[i])) return i;
+    if (!is_quote(rest[i])) continue;
+    const std::string_view tail = rest.substr(i);
+    const auto next = std::ranges::find_if(tail, [](char c) { return c == '@' || c == '/' || is_blank(c); });
+    if (next == tail.end() || *next != '@') return i;
+    i += static_cast<std::size_t>(next - tail.begin());
+  }
+  return rest.size();
 }
 
-bool names_secret(std::string_view key) {
-  const std::string lower = lower_case(key);
-  constexpr std::array<std::string_view, 8> kWords{"token",      "secret", "password", "passwd",
-                                                   "credential", "apikey", "api_key",  "signature"};
-  return std::ranges::any_of(kWords,
-                             [&](std::string_view word) { return lower.find(word) != std::string::npos; });
+// A value that is one URL from its beginning to its end.
+bool is_one_url(std::string_view text) {
+  const auto colon = text.find("://");
+  return colon != std::string_view::npos && text.find("://", colon + 1) == std::string_view::npos &&
+         std::ranges::all_of(text.substr(0, colon), is_scheme_character) &&
+         std::ranges::none_of(text, is_blank);
 }
 
 // "user:pw@" before the host. ssh needs its user name to be of use in a message, and it is not a secret.
@@ -73,6 +87,7 @@ std::string redact_after_scheme(std::string_view scheme, std::string_view rest, 
 }
 
 std::string each_url(std::string_view text, Way way) {
+  const bool one = is_one_url(text);
   std::string result;
   while (true) {
     const auto colon = text.find("://");
@@ -82,7 +97,7 @@ std::string each_url(std::string_view text, Way way) {
     const std::string_view scheme = text.substr(begin, colon - begin);
     result += text.substr(0, colon + 3);
     text.remove_prefix(colon + 3);
-    const auto end = static_cast<std::size_t>(std::ranges::find_if(text, ends_url) - text.begin());
+    const std::size_t end = one ? text.size() : length_in_text(text);
     result += redact_after_scheme(scheme, text.substr(0, end), way);
     text.remove_prefix(end);
   }

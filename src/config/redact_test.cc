@@ -28,6 +28,16 @@ TEST(RedactUrls, HidesCredentialsAndNothingElse) {
       {"://a:b@c", "://***@c"},
       {"https://u:p@h", "https://***@h"},
       {"https://u:p@[::1]:8/x", "https://***@[::1]:8/x"},
+      {"https://acct.blob.example/charts?sv=2024&sig=abc",
+       "https://acct.blob.example/charts?sv=2024&sig=***"},
+      {"git+https://ci:pa'ss@h/r.git//web", "git+https://***@h/r.git//web"},
+      {"git+https://ci:pa\"<s>s`@h/r.git", "git+https://***@h/r.git"},
+      {"https://h/x?token=a'b", "https://h/x?token=***"},
+      {"fatal: unable to access 'https://u:p'a'ss@h/x/': no",
+       "fatal: unable to access 'https://***@h/x/': no"},
+      {"of 'https://h' and 'u@h'", "of 'https://h' and 'u@h'"},
+      {"'https://h/x' 'https://u:p@h'", "'https://h/x' 'https://***@h'"},
+      {"https://h/x'https://u:p@h", "https://h/x'https://***@h"},
       {"no url at all", "no url at all"},
       {"", ""},
   };
@@ -43,6 +53,8 @@ TEST(WithoutCredentials, LeavesAnAddressThatCanBeUsed) {
       {"git@h:o/r.git", "git@h:o/r.git"},
       {"https://h/x?private_token=abc&ref=main", "https://h/x?ref=main"},
       {"https://h/x?token=abc", "https://h/x"},
+      {"https://h/charts?sv=2024&sig=abc", "https://h/charts?sv=2024"},
+      {"git+https://ci:pa'ss@h/r.git//web", "git+https://h/r.git//web"},
       {"team/web:1.0.0", "team/web:1.0.0"},
   };
   for (const Case& c : cases) EXPECT_EQ(without_credentials(c.text), c.safe) << c.text;

@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "base/secret_names.h"
 #include "base/text.h"
 
 namespace mist::http {
@@ -64,14 +64,6 @@ bool is_host(std::string_view host) {
   const bool address = host.find(':') != std::string_view::npos;
   return std::ranges::all_of(host,
                              [&](char c) { return is_unreserved(c) || (address && (c == ':' || c == '%')); });
-}
-
-bool looks_secret(std::string_view name) {
-  static constexpr std::array<std::string_view, 7> kWords = {"token",      "secret",   "passw",    "sig",
-                                                             "credential", "security", "accesskey"};
-  const std::string word = lower_case(name);
-  return std::ranges::any_of(kWords,
-                             [&](std::string_view part) { return word.find(part) != std::string::npos; });
 }
 
 }  // namespace
@@ -223,7 +215,7 @@ std::string loggable_url(std::string_view url) {
   char separator = '?';
   for (const std::string_view parameter : split(url.substr(query + 1), '&')) {
     const std::size_t equals = parameter.find('=');
-    const bool hide = equals != std::string_view::npos && looks_secret(parameter.substr(0, equals));
+    const bool hide = equals != std::string_view::npos && names_secret(parameter.substr(0, equals));
     out += separator;
     out += hide ? parameter.substr(0, equals + 1) : parameter;
     if (hide) out += "***";

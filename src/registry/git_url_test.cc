@@ -1,5 +1,6 @@
 #include "registry/git_url.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,6 +71,10 @@ TEST(GitUrl, NamesNoHelperWhateverElseIsInIt) {
 TEST(GitUrl, ShowsNoCredentials) {
   EXPECT_EQ(GitUrl::parse("https://u:hunter2@h/r", "/")->display(), "https://***@h/r");
   EXPECT_EQ(GitUrl::parse("ftp://u:hunter2@h/r", "/").error().to_line().find("hunter2"), std::string::npos);
+  // Longer than what an error shows.
+  const std::string token(300, 'k');
+  EXPECT_EQ(GitUrl::parse(fmt::format("ftp://{}@h/r", token), "/").error().to_line().find("kk"),
+            std::string::npos);
 }
 
 TEST(GitUrl, LimitedToPublicIsPinnedToTheAddressesThatWereJudged) {

@@ -11,6 +11,8 @@ namespace {
 using ::testing::HasSubstr;
 
 const std::string kDigest = "sha256:" + std::string(64, 'a');
+// Longer than what an error shows of a reference.
+const std::string kLongToken = std::string(300, 'k') + "pw";
 
 TEST(PackageRef, ReadsARegistryReference) {
   const auto reference = PackageRef::parse("mistletoe/examples/namespace-example:0.1.2");
@@ -111,6 +113,7 @@ TEST(PackageRef, SaysWhatIsWrongAndWhatToDo) {
       {"https://h/charts", "plain URL",
        "mistctl registry add NAME --helm https://h/charts, then -p NAME/CHART:VERSION"},
       {"https://u:pw@h/r.git", "plain URL", "git+https://***@h/r.git"},
+      {"https://" + kLongToken + "@h/r.git", "plain URL", "git+https://***@h/r.git"},
       {"ftp://h/x", "scheme isn't known", ""},
       {"git@h:o/r", "ssh address", "git+ssh"},
       {"~/x.wasm", "shell", "quotes"},
@@ -134,6 +137,7 @@ TEST(PackageRef, SaysWhatIsWrongAndWhatToDo) {
     EXPECT_THAT(reference.error().message, HasSubstr(bad.message)) << bad.text;
     EXPECT_THAT(reference.error().hint, HasSubstr(bad.hint)) << bad.text;
     EXPECT_EQ(reference.error().to_line().find("pw"), std::string::npos);
+    EXPECT_EQ(reference.error().to_line().find("kk"), std::string::npos);
     EXPECT_EQ(reference.error().to_line().find('\x1b'), std::string::npos);
   }
 }
