@@ -5,13 +5,14 @@
 namespace mist::cli {
 namespace {
 
-// As Helm looks for it; GnuPG 2.1 and later keep keys in pubring.kbx.
+// As Helm looks for it; GnuPG 2.1 and later keep keys in pubring.kbx. An empty variable counts as none: with
+// it the current directory, which others may have filled, would say which keys to trust.
 Result<std::string> gnupg_keyring(World& world) {
-  const std::optional<std::string> given = world.environment("GNUPGHOME");
-  const std::optional<std::string> home = world.environment("HOME");
-  if (!given && !home)
+  const std::string given = world.environment("GNUPGHOME").value_or("");
+  const std::string home = world.environment("HOME").value_or("");
+  if (given.empty() && home.empty())
     return error(ErrorKind::Usage, "--keyring is missing").with_hint("name a file of keys");
-  const Path directory = given ? Path(*given) : Path(*home) / ".gnupg";
+  const Path directory = given.empty() ? Path(home) / ".gnupg" : Path(given);
   for (const char* const name : {"pubring.gpg", "pubring.kbx"})
     if (world.files.exists(directory / name)) return (directory / name).string();
   return error(ErrorKind::NotFound, "there is no keyring {}", (directory / "pubring.gpg").string())
