@@ -1,7 +1,6 @@
 #include "cli/host_streams.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
@@ -10,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/handle.h"
+#include "base/readable.h"
 #include "cli/output/style.h"
 
 namespace mist::cli {
@@ -20,25 +19,6 @@ constexpr std::size_t kBlock = std::size_t{64} << 10;
 
 Error input_error(int code) {
   return error(ErrorKind::Internal, "cannot read standard input").with_because(std::strerror(code));
-}
-
-// Waits until `fd` can be read; the context's error if that ends first.
-Status wait_readable(int fd, const Context& context) {
-  const UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  const std::stop_callback on_stop(context.stop(), [&] {
-    const std::uint64_t one = 1;
-    // A full counter has woken the poll already.
-    [[maybe_unused]] const ssize_t ignored = ::write(wake.get(), &one, sizeof one);
-  });
-  while (true) {
-    MIST_TRY_VOID(context.check());
-    std::array<pollfd, 2> fds{pollfd{fd, POLLIN, 0}, pollfd{wake.get(), POLLIN, 0}};
-    int timeout = -1;
-    if (const auto left = context.remaining())
-      timeout = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(*left).count());
-    if (::poll(fds.data(), fds.size(), timeout) < 0 && errno != EINTR) return input_error(errno);
-    if (fds[0].revents != 0) return {};
-  }
 }
 
 winsize terminal_size(int fd) {

@@ -18,6 +18,7 @@
 #include "main/catalog_workers.h"
 #include "main/interrupt.h"
 #include "main/line_log.h"
+#include "main/printing.h"
 #include "wasm/compiler.h"
 
 namespace mist {
@@ -35,6 +36,13 @@ Status run(const CommandLine& line, Machine& machine) {
   }
   MIST_TRY(const CatalogData data, open_data(place, machine));
   return run_account_command(line, machine, data);
+}
+
+constexpr int kInterrupted = 130;
+
+// Of another command, that it was stopped means that it wasn't done.
+bool runs_until_stopped(const CommandLine& line) {
+  return line.command == "serve" || line.command == "worker";
 }
 
 int fail(const Error& failure) {
@@ -55,9 +63,10 @@ int main(int argc, char** argv) {
     return std::ranges::any_of(words, [&](const char* word) { return word == flag; });
   };
   if (asks("--help") || asks("-h") || asks("--version")) {
-    mist::print_to(1, asks("--version") ? fmt::format("mistletoe-catalog {}\n", MIST_VERSION)
-                                        : std::string(mist::catalog_usage()));
-    return 0;
+    const mist::Status printed =
+        mist::print_result(asks("--version") ? fmt::format("mistletoe-catalog {}\n", MIST_VERSION)
+                                             : std::string(mist::catalog_usage()));
+    return printed.ok() ? 0 : mist::fail(printed.error());
   }
   const auto line = mist::parse_catalog_line(words);
   if (!line.ok()) {
@@ -74,7 +83,8 @@ int main(int argc, char** argv) {
                         .clock = clock,
                         .log = log};
   const mist::Status done = mist::run(*line, machine);
-  if (done.ok() || (interrupt.token().stop_requested() && done.error().kind == mist::ErrorKind::Cancelled))
-    return 0;
+  if (done.ok()) return 0;
+  if (interrupt.token().stop_requested() && done.error().kind == mist::ErrorKind::Cancelled)
+    return mist::runs_until_stopped(*line) ? 0 : mist::kInterrupted;
   return mist::fail(done.error());
 }

@@ -14,6 +14,7 @@
 #include "catalog/password.h"
 #include "catalog/token.h"
 #include "encoding/json.h"
+#include "main/printing.h"
 #include "main/secret_line.h"
 
 namespace mist {
@@ -55,7 +56,7 @@ Result<std::string> AccountCommands::hashed_password(const std::string& account)
   const std::string source = line_.text("--password-file", "-");
   std::string text;
   if (source == "-") {
-    MIST_TRY(text, read_secret_line("new password: "));
+    MIST_TRY(text, read_secret_line("new password: ", machine_.context));
   } else {
     MIST_TRY(text, machine_.files.read(std::filesystem::absolute(source)));
     text.resize(std::min(text.size(), text.find('\n')));
@@ -74,12 +75,14 @@ Status AccountCommands::add_user() const {
     MIST_TRY(password, hashed_password(name));
   }
   MIST_TRY(const catalog::Account account, data_.accounts->add(name, role, password));
-  print_to(1, fmt::format("account {} added, with the role {}\n", account.name, to_string(account.role)));
+  MIST_TRY_VOID(data_.audit("add account", account.name));
+  std::string words =
+      fmt::format("account {} added, with the role {}\n", account.name, to_string(account.role));
   if (password.empty())
-    print_to(1, fmt::format("mistletoe-catalog token create {0} makes a token for it, user password {0} a "
-                            "password\n",
-                            account.name));
-  return data_.audit("add account", account.name);
+    words +=
+        fmt::format("mistletoe-catalog token create {0} makes a token for it, user password {0} a password\n",
+                    account.name);
+  return print_result(words);
 }
 
 Status AccountCommands::set_password() const {
@@ -128,14 +131,13 @@ Status AccountCommands::export_user() const {
                                                               .feedback = *data_.feedback,
                                                               .passkeys = data_.passkeys.get()},
                                                              line_.arguments[0]));
-  print_to(1, encoding::to_json(data, encoding::JsonStyle::Pretty) + "\n");
-  return {};
+  return print_result(encoding::to_json(data, encoding::JsonStyle::Pretty) + "\n");
 }
 
 Status AccountCommands::delete_user() const {
   MIST_TRY(const std::string gone, data_.accounts->remove(line_.arguments[0]));
-  print_to(1, fmt::format("account {} is {} now\n", line_.arguments[0], gone));
-  return data_.audit("delete account", gone);
+  MIST_TRY_VOID(data_.audit("delete account", gone));
+  return print_result(fmt::format("account {} is {} now\n", line_.arguments[0], gone));
 }
 
 Status AccountCommands::list_users() const {
@@ -143,8 +145,8 @@ Status AccountCommands::list_users() const {
   do {
     MIST_TRY(const auto accounts, data_.accounts->list(page));
     for (const catalog::AccountDetails& each : accounts.items)
-      print_to(1, fmt::format("{}\t{}{}\n", each.account.name, to_string(each.account.role),
-                              each.disabled ? "\tdisabled" : ""));
+      MIST_TRY_VOID(print_result(fmt::format("{}\t{}{}\n", each.account.name, to_string(each.account.role),
+                                             each.disabled ? "\tdisabled" : "")));
     page.after = accounts.next;
   } while (!page.after.empty());
   return {};
@@ -162,11 +164,13 @@ Status AccountCommands::create_token() const {
     MIST_TRY(const Duration time, line_.duration("--expires", ""));
     stored.expires = machine_.clock.now() + std::chrono::duration_cast<WallTime::duration>(time);
   }
+  MIST_TRY(const auto account, data_.accounts->find(stored.account));
+  if (!account) return error(ErrorKind::NotFound, "there is no account {}", escape_controls(stored.account));
+  // The only time that anybody sees it, so it isn't stored before: a token that was written to a full disk
+  // would open the account without being known.
+  MIST_TRY_VOID(print_result(token.reveal() + "\n"));
   MIST_TRY_VOID(data_.accounts->add_token(stored));
-  MIST_TRY_VOID(data_.audit("create token", stored.account));
-  // The only time that anybody sees it.
-  print_to(1, token.reveal() + "\n");
-  return {};
+  return data_.audit("create token", stored.account);
 }
 
 Status AccountCommands::revoke_tokens() const {

@@ -1,21 +1,12 @@
 #include "main/line_log.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "encoding/json.h"
+#include "main/printing.h"
 
 namespace mist {
-
-void print_to(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
 namespace {
 
 struct LevelNames {

@@ -12,9 +12,6 @@
 
 namespace mist {
 
-/// Writes all of it, or as much as the descriptor takes before it fails.
-void print_to(int fd, std::string_view text);
-
 class LineLog final : public EventSink {
  public:
   enum class Format : std::uint8_t { Text, Json };

@@ -31,6 +31,7 @@
 #include "kube/sharing.h"
 #include "main/interrupt.h"
 #include "main/line_log.h"
+#include "main/printing.h"
 #include "operator/controller.h"
 #include "operator/options.h"
 #include "releases/controller.h"
@@ -278,10 +279,13 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (options->help || options->version || options->crds) {
-    print_to(1, options->help   ? std::string(mist::operator_::usage())
-                : options->crds ? std::string(mist::releases::definition_text())
-                                : fmt::format("mistletoe-operator {}\n", MIST_VERSION));
-    return 0;
+    const mist::Status printed =
+        mist::print_result(options->help   ? std::string(mist::operator_::usage())
+                           : options->crds ? std::string(mist::releases::definition_text())
+                                           : fmt::format("mistletoe-operator {}\n", MIST_VERSION));
+    if (printed.ok()) return 0;
+    print_to(2, fmt::format("error: {}\n", mist::escape_controls(printed.error().to_line())));
+    return 1;
   }
   mist::SystemClock clock;
   LineLog log(clock, options->verbose, options->logs_json() ? LineLog::Format::Json : LineLog::Format::Text);

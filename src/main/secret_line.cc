@@ -3,7 +3,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "main/line_log.h"
+#include "base/readable.h"
+#include "main/printing.h"
 
 namespace mist {
 namespace {
@@ -34,14 +35,19 @@ class Unseen {
 
 }  // namespace
 
-Result<std::string> read_secret_line(std::string_view prompt) {
+Result<std::string> read_secret_line(std::string_view prompt, const Context& context) {
   const bool is_terminal = ::isatty(0) == 1;
   // First: what is typed at once would be seen otherwise, and lost.
   const Unseen unseen;
-  if (is_terminal) print_to(2, std::string(prompt));
+  if (is_terminal) print_to(2, prompt);
   std::string line;
   char c = 0;
-  while (line.size() < kLongest && ::read(0, &c, 1) == 1 && c != '\n') line += c;
+  while (line.size() < kLongest) {
+    // A read alone would go on after an interrupt, and the next one ends the process without an echo.
+    MIST_TRY_VOID(wait_readable(0, context));
+    if (::read(0, &c, 1) != 1 || c == '\n') break;
+    line += c;
+  }
   if (line.empty()) return error(ErrorKind::Invalid, "nothing came on standard input");
   if (line.size() >= kLongest) return error(ErrorKind::Invalid, "the line has {} bytes or more", kLongest);
   return line;

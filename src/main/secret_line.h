@@ -4,12 +4,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/context.h"
 #include "base/result.h"
 
 namespace mist {
 
 /// The first line of standard input. At a terminal `prompt` asks for it, and it isn't shown. Errors: Invalid
-/// (nothing came, or too much).
-Result<std::string> read_secret_line(std::string_view prompt);
+/// (nothing came, or too much), of `context` if that ends while somebody may still type.
+Result<std::string> read_secret_line(std::string_view prompt, const Context& context);
 
 }  // namespace mist

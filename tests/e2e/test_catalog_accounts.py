@@ -3,7 +3,10 @@ import html
 import http.client
 import json
 import re
+import signal
 import sqlite3
+import subprocess
+import termios
 import threading
 import time
 import urllib.parse
@@ -14,6 +17,7 @@ from catalog_person import PASSWORD, Person, code_of, with_person
 from issuer import Issuer, Key
 from name_server import NameServer
 from harness import check, config_map, contains, equal, test
+from terminal import Terminal
 from test_catalog_pages import STUMBLES
 
 
@@ -71,6 +75,28 @@ def somebody_links_a_package_on_the_pages_of_a_catalog(t):
     contains(catalog.command("user", "list"), "ann\tauthor\tdisabled")
     (t.dir / "short").write_text("short")
     contains(catalog.command("user", "password", "ann", "--password-file", str(t.dir / "short"), code=1), "fewer than 12")
+
+
+@test
+def commands_of_a_catalog_end_as_they_should_at_a_terminal_and_on_a_full_disk(t):
+    catalog = Catalog(t)
+    catalog.command("user", "add", "ann")
+    terminal = Terminal([catalog.program, "user", "password", "ann", "--data", catalog.data],
+                        catalog.environment() | {"TERM": "xterm"}, cwd=t.dir)
+    terminal.wait_for("new password: ")
+    check(not termios.tcgetattr(terminal.master)[3] & termios.ECHO, "a password is shown")
+    terminal.process.send_signal(signal.SIGINT)
+    equal(terminal.process.wait(timeout=60), 130, terminal.text())
+    check(termios.tcgetattr(terminal.master)[3] & termios.ECHO, "the terminal is left without an echo")
+    terminal.finish()
+    # A token that nobody could read isn't one.
+    contains(catalog.command("token", "create", "nobody", code=1), "there is no account nobody")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([catalog.program, "token", "create", "ann", "--data", catalog.data], stdout=full,
+                              stderr=subprocess.PIPE, env=catalog.environment(), text=True, timeout=60, check=False)
+    equal(done.returncode, 1)
+    contains(done.stderr, "cannot write to standard output")
+    equal(json.loads(catalog.command("user", "export", "ann"))["tokens"], [])
 
 
 @test
