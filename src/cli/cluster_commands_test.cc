@@ -113,6 +113,22 @@ TEST_F(ClusterCommands, InspectOneRevisionItsValuesOrItsObjects) {
   EXPECT_EQ(run({"inspect", "release", "web", "--revision", "newest"}), ExitCode::Usage);
 }
 
+// Standard output of this process goes into a file while it lives.
+class StdoutInto {
+ public:
+  explicit StdoutInto(const Path& file) : before_(::dup(STDOUT_FILENO)) {
+    std::fflush(stdout);
+    const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    EXPECT_EQ(::dup2(fd.get(), STDOUT_FILENO), STDOUT_FILENO);
+  }
+  StdoutInto(const StdoutInto&) = delete;
+  StdoutInto& operator=(const StdoutInto&) = delete;
+  ~StdoutInto() { ::dup2(before_.get(), STDOUT_FILENO); }
+
+ private:
+  UniqueFd before_;
+};
+
 // The lines of stderr, each checked against schemas/events.schema.json.
 struct Events : ClusterCommands {
   std::vector<Value> events(std::vector<std::string> args) {
@@ -172,6 +188,22 @@ TEST_F(Events, AreJsonLinesThatEndWithHowItEnded) {
     EXPECT_EQ(object.find("fields")->as_array()[0].string_at("path"), ".data.a");
   }
   EXPECT_EQ(count(events({"uninstall", "web", "--yes"}), "plan"), 1u);
+}
+
+TEST_F(Events, AreAloneOnStandardErrorAlsoAtATerminal) {
+  const Path file = fake.home.path() / "web.plan";
+  {
+    const StdoutInto redirected(file);
+    EXPECT_EQ(count(events({"plan", "web", "-p", package.string(), "-o", "/dev/stdout"}), "plan"), 1u);
+  }
+  EXPECT_EQ(run({"apply-plan", file.string()}), ExitCode::Ok) << fake.err.take();
+  Value broken = *cluster.find("Secret", "default", "mistletoe.web.v0");
+  broken["data"].set("record", "bm9uc2Vuc2U=");
+  cluster.put(broken);
+  fake.in.terminal = fake.err.terminal = true;
+  const auto refused = events({"recover", "web", "--from-labels"});
+  EXPECT_EQ(refused.back().find("exitCode")->as_int(), 2);
+  EXPECT_THAT(refused.back().string_at({"error", "hint"}), HasSubstr("add --yes"));
 }
 
 TEST_F(ClusterCommands, ExplainSaysWhyWithoutValues) {
@@ -616,22 +648,6 @@ TEST_F(ClusterCommands, APlanGoesWhereALinkOrAPipeLeads) {
   EXPECT_EQ(::read(reader.get(), &first, 1), 1);
   EXPECT_EQ(run({"apply-plan", link.string()}), ExitCode::Ok) << fake.err.take();
 }
-
-// Standard output of this process goes into a file while it lives.
-class StdoutInto {
- public:
-  explicit StdoutInto(const Path& file) : before_(::dup(STDOUT_FILENO)) {
-    std::fflush(stdout);
-    const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-    EXPECT_EQ(::dup2(fd.get(), STDOUT_FILENO), STDOUT_FILENO);
-  }
-  StdoutInto(const StdoutInto&) = delete;
-  StdoutInto& operator=(const StdoutInto&) = delete;
-  ~StdoutInto() { ::dup2(before_.get(), STDOUT_FILENO); }
-
- private:
-  UniqueFd before_;
-};
 
 TEST_F(ClusterCommands, APlanOnStandardOutputIsThereAlone) {
   const Path file = fake.home.path() / "web.plan";

@@ -39,19 +39,25 @@ Result<std::shared_ptr<const trust::TrustRoot>> signing_root(const Invocation& i
       .with_hint("give one with --trust-root FILE, or write spec.trustRoot in trust.yaml (docs/trust.md)");
 }
 
-// On a terminal a person is asked to log in.
-Result<sigstore::IdentityToken> logged_in(World& world, http::Transport& transport, const std::string& issuer,
-                                          std::string_view client) {
+// On a terminal a person is asked to log in; where a program reads events, by one of them.
+Result<sigstore::IdentityToken> logged_in(const Invocation& invocation, World& world,
+                                          http::Transport& transport, const std::string& issuer) {
+  const std::string client = invocation.text("token-audience");
+  const bool as_event = invocation.text("events") == "jsonl";
   const sigstore::LoginWorld login{
       .transport = transport,
       .clock = world.clock,
       .random = world.random,
-      .show = [&world](const sigstore::DeviceCode& code) {
+      .show = [&world, as_event](const sigstore::DeviceCode& code) {
         const std::string where =
             code.direct.empty() ? fmt::format("open {} and enter {}", code.page, code.code)
                                 : fmt::format("open {} and see that it shows {}", code.direct, code.code);
-        world.err.write(fmt::format("To log in, {}. The code is valid for {}; Ctrl-C stops waiting.\n", where,
-                                    format_age(code.valid)));
+        std::string words = fmt::format("To log in, {}. The code is valid for {}; Ctrl-C stops waiting.",
+                                        where, format_age(code.valid));
+        if (as_event)
+          world.events->warn(std::move(words));
+        else
+          world.err.write(words + "\n");
       }};
   return sigstore::log_in(login, issuer, client, world.context);
 }
@@ -70,7 +76,7 @@ Result<sigstore::IdentityToken> token_for(const Invocation& invocation,
            sigstore::find_token(places, invocation.text("token-audience"), world.context));
   if (found) return *found;
   if (issuer && world.in.is_terminal() && world.err.is_terminal())
-    return logged_in(world, *transport, issuer->url, invocation.text("token-audience"));
+    return logged_in(invocation, world, *transport, issuer->url);
   const bool is_github = world.environment("GITHUB_ACTIONS").value_or("") == "true";
   return error(ErrorKind::NotFound, "there is no identity token to sign with")
       .with_because(

@@ -7,6 +7,7 @@
 
 #include "action/authoring/host_script.h"
 #include "base/text.h"
+#include "cli/output/prompt.h"
 #include "cli/places.h"
 #include "cli/release_flags.h"
 #include "encoding/json.h"
@@ -112,11 +113,7 @@ Status ask_for_consent(const Invocation& invocation, World& world, const package
 
 }  // namespace
 
-bool can_ask(const Invocation& invocation, const World& world) {
-  return world.in.is_terminal() && world.err.is_terminal() && invocation.text("events") != "jsonl";
-}
-
-Result<Answered> ask_question(World& world, const Question& question) {
+Result<Answered> ask_question(World& world, const package::Question& question) {
   MIST_TRY_VOID(world.out.flush());
   const ScreenPause pause(world.screen);
   for (int tries = 0; tries < kMostTries; ++tries) {

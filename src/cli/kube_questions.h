@@ -10,9 +10,6 @@
 
 namespace mist::cli {
 
-/// Whether there is a person who can be asked.
-bool can_ask(const Invocation& invocation, const World& world);
-
 struct Answered {
   package::ValuesInput value;  ///< as --set would give it
   /// The script's own answer, which nobody sees, is to stay: `value` tells only the next asking

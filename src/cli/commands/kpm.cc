@@ -22,6 +22,7 @@
 #include "cli/kube_questions.h"
 #include "cli/output/help.h"
 #include "cli/output/output.h"
+#include "cli/output/prompt.h"
 #include "cli/parse/flags.h"
 #include "cli/release_flags.h"
 #include "cli/wanted_release.h"

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "action/deploy/saved_plan.h"
+#include "apply/plan/announce.h"
 #include "base/output_file.h"
 #include "base/text.h"
 #include "cli/command_hint.h"
@@ -45,6 +46,10 @@ Status refuse_format_as_file(const std::string& file) {
 }
 
 void print_plan(const Invocation& invocation, World& world, const action::Look& look, bool to_stderr) {
+  // A program reads events there, each of them a line.
+  if (to_stderr && invocation.text("events") == "jsonl")
+    return world.events->planned(
+        apply::announcement(look.plan, look.state.id, look.state.deployed ? "upgrade" : "install"));
   const ScreenPause pause(to_stderr ? world.screen : nullptr);
   Output& output = to_stderr ? world.err : world.out;
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)

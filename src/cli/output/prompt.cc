@@ -6,13 +6,8 @@
 namespace mist::cli {
 namespace {
 
-// Where events are asked for, a program reads standard error.
-bool somebody_answers(const World& world, const Invocation& invocation) {
-  return world.in.is_terminal() && world.err.is_terminal() && invocation.text("events") != "jsonl";
-}
-
 Status check_asking(const World& world, const Invocation& invocation, const Question& question) {
-  if (somebody_answers(world, invocation)) return {};
+  if (can_ask(invocation, world)) return {};
   return error(ErrorKind::Usage, "mistctl {} asks for what it wasn't given, and nobody can answer here",
                invocation.command().path)
       .with_because(fmt::format("the question is: {}", trim(question.text)))
@@ -27,6 +22,10 @@ Result<std::string> answered(World& world, Result<std::optional<std::string>> an
 }
 
 }  // namespace
+
+bool can_ask(const Invocation& invocation, const World& world) {
+  return world.in.is_terminal() && world.err.is_terminal() && invocation.text("events") != "jsonl";
+}
 
 Result<std::string> ask(World& world, const Invocation& invocation, const Question& question) {
   MIST_TRY_VOID(check_asking(world, invocation, question));
@@ -48,7 +47,7 @@ Result<SecretString> ask_secret(World& world, const Invocation& invocation, cons
 
 Result<bool> confirm(World& world, const Invocation& invocation, std::string_view question) {
   if (invocation.enabled("yes")) return true;
-  if (!somebody_answers(world, invocation))
+  if (!can_ask(invocation, world))
     return error(ErrorKind::Usage, "mistctl {} asks before it continues, and nobody can answer here",
                  invocation.command().path)
         .with_because(fmt::format("the question is: {}", question))
