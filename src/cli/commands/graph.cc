@@ -90,6 +90,12 @@ Status check_names_release(const Invocation& invocation) {
     return error(ErrorKind::Usage, "NAME is missing")
         .with_hint("name a release, or a package with -p: mistctl graph -p ./manifests");
   if (has_values(invocation)) return error(ErrorKind::Usage, "values go with -p only");
+  std::vector<std::string_view> flags{kEngineFlag.name, kPlainHttpFlag.name};
+  for (const Flag& flag : kOfflineFlagList) flags.push_back(flag.name);
+  for (const std::string_view flag : flags)
+    if (invocation.has(flag))
+      return error(ErrorKind::Usage, "--{} goes with -p only; the record of a release says the rest", flag)
+          .with_hint(fmt::format("leave --{} out, or add -p PACKAGE", flag));
   return {};
 }
 
