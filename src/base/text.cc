@@ -139,6 +139,25 @@ std::string escape_controls(std::string_view text, bool keep_newlines) {
   return out;
 }
 
+std::string escape_controls_in_json(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const Decoded c = decode_utf8(json);
+    const std::size_t length = std::max<std::size_t>(c.length, 1);
+    if (c.code_point == '\t' || c.code_point == '\n' || !is_control(c.code_point)) {
+      out += json.substr(0, length);
+    } else if (c.code_point < 0x10000) {
+      out += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(c.code_point));
+    } else {
+      const auto rest = static_cast<std::uint32_t>(c.code_point - 0x10000);
+      out += fmt::format("\\u{:04x}\\u{:04x}", 0xd800 + (rest >> 10), 0xdc00 + (rest & 0x3ff));
+    }
+    json.remove_prefix(length);
+  }
+  return out;
+}
+
 std::string shell_word(std::string_view text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";

@@ -22,6 +22,10 @@ std::string lower_case(std::string_view text);
 /// `keep_newlines`.
 std::string escape_controls(std::string_view text, bool keep_newlines = false);
 
+/// The same for a JSON text, which stays JSON of the same value: each of them as \uXXXX, beyond the basic
+/// plane as two of these. Newlines, which can only be between tokens, stay.
+std::string escape_controls_in_json(std::string_view json);
+
 /// The text as a POSIX shell reads it back as one word.
 std::string shell_word(std::string_view text);
 

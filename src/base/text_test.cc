@@ -57,6 +57,12 @@ TEST(Text, Base64RoundTrips) {
   EXPECT_FALSE(base64_decode("a$==", out));
 }
 
+TEST(EscapeControlsInJson, LeavesJsonOfTheSameValue) {
+  EXPECT_EQ(escape_controls_in_json("{\n  \"a\x7f\": \"b\u009bc\u202ed\U000e0041\"\n}"),
+            "{\n  \"a\\u007f\": \"b\\u009bc\\u202ed\\udb40\\udc41\"\n}");
+  EXPECT_EQ(escape_controls_in_json(R"(["é 漢 😀", "a\u202e\n"])"), R"(["é 漢 😀", "a\u202e\n"])");
+}
+
 TEST(EscapeControls, ShowsWhatHasNoWidthOrTurnsText) {
   EXPECT_EQ(escape_controls("a\u200bb\u202ec\u2066d\u00ade\ufefff"),
             "a\\u200bb\\u202ec\\u2066d\\u00ade\\ufefff");

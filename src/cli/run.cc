@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/text.h"
 #include "cli/output/help.h"
 #include "cli/output/jsonl_progress.h"
 #include "cli/output/progress.h"
@@ -72,10 +73,12 @@ ExitCode run(std::span<const std::string> args, World& world, const CommandTable
     return code;
   }
   if (result.ok()) return code;
-  if (asks_for_json(args, table))
-    world.err.write(encoding::to_json(error_to_value(result.error(), code)) + "\n");
-  else
+  if (asks_for_json(args, table)) {
+    const std::string json = encoding::to_json(error_to_value(result.error(), code));
+    world.err.write((world.err.is_terminal() ? escape_controls_in_json(json) : json) + "\n");
+  } else {
     world.err.write(render_error(result.error(), world.color_err));
+  }
   return code;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/output_file.h"
+#include "base/text.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"
 
@@ -24,10 +25,11 @@ void print_value(World& world, OutputFormat format, const encoding::Value& value
 
 void print_value(Output& output, OutputFormat format, const encoding::Value& value) {
   MIST_CHECK(format != OutputFormat::Table);
-  if (format == OutputFormat::Json)
-    output.write(encoding::to_json(value, encoding::JsonStyle::Pretty) + "\n");
-  else
-    output.write(encoding::to_yaml(value));
+  // The printer of YAML escapes controls always.
+  if (format == OutputFormat::Yaml)
+    return output.write(encoding::to_yaml(value, {.escape_directions = output.is_terminal()}));
+  const std::string json = encoding::to_json(value, encoding::JsonStyle::Pretty);
+  output.write((output.is_terminal() ? escape_controls_in_json(json) : json) + "\n");
 }
 
 Result<bool> takes_stdout(World& world, const Path& file) {

@@ -26,7 +26,8 @@ OutputFormat output_format(const Invocation& invocation);
 /// The number that kLinesFlag gave (flags.h).
 std::size_t context_lines(const Invocation& invocation);
 
-/// JSON (pretty, a newline at the end) or YAML. Table is a defect: the command draws that itself.
+/// JSON (pretty, a newline at the end) or YAML. A terminal gets escapes for what it would obey. Table is a
+/// defect: the command draws that itself.
 void print_value(World& world, OutputFormat format, const encoding::Value& value);
 void print_value(Output& output, OutputFormat format, const encoding::Value& value);
 
