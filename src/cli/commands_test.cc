@@ -257,6 +257,12 @@ TEST_F(Run, ColorsFollowTheTerminalAndTheUser) {
   EXPECT_FALSE(colored({"help"}));
 }
 
+TEST_F(Run, HelpTakesAnyWord) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"help", "status", "--", "--"}, {"help", "--", "--"}, {"kpm", "help", "--", "--"}})
+    EXPECT_EQ(run(words), ExitCode::Ok) << fake.err.take();
+}
+
 TEST_F(Run, ManualPagesAreWrittenForAllCommands) {
   EXPECT_EQ(run({"__manual-pages", (fake.home.path() / "man1").string()}), ExitCode::Ok);
   EXPECT_EQ(fake.files.list(fake.home.path() / "man1")->size(), manual_pages().size());

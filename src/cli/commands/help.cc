@@ -27,9 +27,10 @@ Result<ExitCode> run_help(const Invocation& invocation, World& world) {
     world.out.write(help_text({}, table, columns, world.color_out));
     return ExitCode::Ok;
   }
-  // Parsing finds the command, or says which is nearest.
-  std::vector<std::string> args = words;
-  args.emplace_back("--help");
+  // Parsing finds the command, or says which is nearest. The flag comes first: behind "--" it would be a
+  // word.
+  std::vector<std::string> args{"--help"};
+  args.insert(args.end(), words.begin(), words.end());
   MIST_TRY(const Parsed parsed, parse(args, table));
   const auto& topic = std::get<HelpTopic>(parsed);
   if (const ManualPage* page = find_page(words[0]); page != nullptr)

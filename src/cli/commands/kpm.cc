@@ -700,8 +700,9 @@ constexpr Argument kHelpArguments[] = {{.name = "COMMAND",
 
 Result<ExitCode> run_kpm_help(const Invocation& invocation, World& world) {
   if (const std::string word = invocation.argument("COMMAND"); !word.empty()) {
-    // Parsing finds the command, or says which is nearest.
-    MIST_TRY(const Parsed parsed, parse(std::vector<std::string>{"kpm", word, "--help"}, command_table()));
+    // Parsing finds the command, or says which is nearest. The flag comes first: behind "--" it would be a
+    // word.
+    MIST_TRY(const Parsed parsed, parse(std::vector<std::string>{"--help", "kpm", word}, command_table()));
     world.out.write(
         help_text(std::get<HelpTopic>(parsed), command_table(), world.out.columns(), world.color_out));
     return ExitCode::Ok;
