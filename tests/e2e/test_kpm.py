@@ -316,6 +316,19 @@ def kpm_asks_where_somebody_is(t):
 
 
 @test
+def kpm_says_that_a_value_hides_an_answer(t):
+    scripted(t)
+    terminal = Terminal([t.mistctl, "kpm", "install", "scripted", "--set", "domain=null"],
+                        t.environment(TERM="xterm", NO_COLOR="1"), 24, 200, t.dir)
+    terminal.wait_for("Under which domain is it reached?")
+    terminal.type("a.example\r")
+    equal(terminal.finish(), 1, terminal.text())
+    contains(terminal.text(), "a value of the command line hides the answer to domain")
+    equal(terminal.text().count("Under which domain"), 1)
+    equal(t.owned("scripted"), set())
+
+
+@test
 def kpm_keeps_a_secret_default_at_a_terminal(t):
     scripted(t, 'import kpm\nadmin = kpm.ask("admin.password", "Password", default=kpm.password("admin"), secret=True)\n'
              'open("manifests/secret.yaml", "w").write(kpm.to_yaml({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": kpm.release.name}, '

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -336,16 +337,25 @@ Values of_upgrade(const Invocation& invocation) {
   return replaced ? Values::Alone : Values::Merged;
 }
 
+// Answers are merged as --set-json is, so --set and what comes after it goes over them.
+Error hidden_answer(const std::string& name) {
+  return error(ErrorKind::Invalid,
+               "nothing was changed, because a value of the command line hides the answer to {}",
+               escape_controls(name))
+      .with_hint(fmt::format("leave {} out of the values, or give its value there", escape_controls(name)));
+}
+
 // Lets the Kube's script ask until it has all answers; they are among the values then. Nothing is written.
 Status answer_questions(const Invocation& invocation, World& world, const Cluster& cluster,
                         const release::ReleaseId& id, const kpm::Kube& kube,
                         const action::DeployOptions& options, Values kind,
                         std::vector<package::ValuesInput>& values) {
-  constexpr int kMostQuestions = 100;
+  constexpr std::size_t kMostQuestions = 100;
   if (!world.files.exists(kube.directory / package::kPreInstallScript) || !can_ask(invocation, world))
     return {};
   std::vector<package::ValuesInput> known = values;
-  for (int asked = 0; asked < kMostQuestions; ++asked) {
+  std::set<std::string> asked;
+  while (asked.size() < kMostQuestions) {
     MIST_TRY(render::WantedRelease wanted,
              wanted_package(invocation, world, cluster, id, kube.package.string(), known,
                             {.values = kind, .questions = Questions::Asked}));
@@ -355,6 +365,7 @@ Status answer_questions(const Invocation& invocation, World& world, const Cluste
     const auto* const open = look.error().detail<package::Unanswered>();
     // The deployment reports any other error.
     if (open == nullptr) return {};
+    if (!asked.insert(open->question.name).second) return hidden_answer(open->question.name);
     MIST_TRY(const Answered answer, ask_question(world, open->question));
     known.push_back(answer.value);
     if (!answer.keeps_default) values.push_back(answer.value);
