@@ -74,6 +74,30 @@ def the_same_bytes_twice(t):
 
 
 @test
+def a_controller_gets_what_it_should_apply(t):
+    """Of a chart with hooks, and of a package that is none, each with a test."""
+    job = """---
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: {name}, annotations: {{helm.sh/hook: "{hook}"}}}}
+spec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: a, image: "example.com/{name}:1"}}]}}}}}}
+"""
+    hooks = {"migrate": "pre-install,pre-upgrade", "bye": "pre-delete", "back": "post-rollback", "check": "test"}
+    t.file("shop/Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n")
+    t.file("shop/crds/a.yaml", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.example.com}\n")
+    t.file("shop/templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n" +
+           "".join(job.format(name=name, hook=hook) for name, hook in hooks.items()))
+    arguments = ["generate", "web", "-p", str(t.dir / "shop"), "--for-controller"]
+    items = t.run(*arguments, "-o", "json").json["items"]
+    equal([each["metadata"]["name"] for each in items], ["as.example.com", "settings", "migrate"])
+    contains(t.run(*arguments).out, "name: as.example.com", "name: migrate")
+    equal(t.run(*arguments, "-o", "images").out, "example.com/migrate:1\n")
+    plain = t.package("plain", config_map("settings"), config_map("probe", annotations={"mistletoe.dev/test": "true"}))
+    items = t.run("generate", "web", "-p", plain, "--for-controller", "-o", "json").json["items"]
+    equal([each["metadata"]["name"] for each in items], ["settings"])
+
+
+@test
 def guests_in_c_go_and_rust_are_alike(t):
     """The same package in three languages and two ABIs gives the same objects."""
     built = subprocess.run(["bash", ROOT / "tests/conformance/build.sh"], capture_output=True, text=True)

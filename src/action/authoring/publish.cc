@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
+#include "action/authoring/applied_objects.h"
 #include "action/authoring/secret_traces.h"
 #include "apply/plan/hooks.h"
-#include "apply/plan/test_objects.h"
 #include "base/text.h"
 #include "config/redact.h"
 #include "crypto/digest.h"
@@ -53,49 +53,24 @@ bool holds_secret(const DrawnField& field, const render::ObjectView& objects, co
                                                  : encoding::to_json(*value->second));
 }
 
-// Adds the hooks that an install or an upgrade runs, in the package's order: who applies these objects knows
-// no hooks. One that has the name of an ordinary object, as a hook before it may, gives way.
-void add_applied_hooks(const std::vector<RenderedObject>& hooks, std::vector<RenderedObject>& objects) {
-  std::set<ObjectKey> missing;
-  for (const apply::HookVerb verb : {apply::HookVerb::Install, apply::HookVerb::Upgrade})
-    for (const apply::HookRun& each : apply::hook_runs(hooks, verb))
-      missing.insert(each.rendered.object.key());
-  for (const RenderedObject& each : objects) missing.erase(each.object.key());
-  for (const RenderedObject& hook : hooks)
-    if (missing.erase(hook.object.key()) > 0) objects.push_back(hook);
-}
-
-// The objects of a chart or package that are applied, once for each identity.
-Result<std::vector<RenderedObject>> applied_objects(std::vector<RenderedObject> objects, bool is_chart,
-                                                    const PublishOptions& options, EventSink& events) {
-  if (is_chart) {
-    const apply::ChartParts parts = apply::take_chart_parts(objects);
-    for (const std::string& ignored : parts.ignored) events.warn("left out: " + escape_controls(ignored));
-    if (options.skip_crds) std::erase_if(objects, apply::is_chart_definition);
-    add_applied_hooks(parts.hooks, objects);
-  }
-  MIST_TRY_VOID(apply::take_tests(objects));
-  std::map<ObjectKey, const RenderedObject*> seen;
-  for (const RenderedObject& each : objects) {
-    const auto [known, is_new] = seen.emplace(each.object.key(), &each);
-    if (!is_new)
-      return error(ErrorKind::Invalid, "{} is rendered twice", each.object.key().display())
-          .with_because(fmt::format("the other one is in {}", known->second->place().text()))
-          .at(each.place());
-  }
-  return objects;
+Result<std::vector<RenderedObject>> published_objects(std::vector<RenderedObject> objects,
+                                                      const release::PackageInfo& package,
+                                                      const PublishOptions& options, EventSink& events) {
+  if (options.skip_crds && package.engine == apply::kChartEngine)
+    std::erase_if(objects, apply::is_chart_definition);
+  return applied_objects(std::move(objects), package.engine, events);
 }
 
 // Fields that another seed would change and in which a secret may stand; none if the package drew nothing.
 Result<std::vector<DrawnField>> drawn_fields_of(const render::RenderedRelease& rendered,
-                                                const std::vector<RenderedObject>& objects, bool is_chart,
+                                                const std::vector<RenderedObject>& objects,
                                                 const PublishOptions& options, const Context& context) {
   if (!rendered.drawn.anything() || !rendered.again) return std::vector<DrawnField>();
   MIST_TRY(std::vector<RenderedObject> again,
            rendered.again({.other_seed = true, .rotations = rendered.drawn.rotations}, context));
   NullEventSink said_already;
   MIST_TRY(const std::vector<RenderedObject> other,
-           applied_objects(std::move(again), is_chart, options, said_already));
+           published_objects(std::move(again), rendered.package, options, said_already));
   const render::ObjectView view = render::view_of(objects), other_view = render::view_of(other);
   std::vector<DrawnField> fields = render::drawn_fields({rendered.drawn, rendered.secrets, view}, other_view);
   std::vector<std::string> secrets = render::drawn_texts(fields, view, other_view);
@@ -224,12 +199,12 @@ Result<std::optional<crypto::Digest>> same_content(registry::OciClient& client,
 
 Result<Publication> prepare_publication(render::RenderedRelease rendered, const PublishOptions& options,
                                         EventSink& events, const Context& context) {
-  const bool is_chart = rendered.package.engine == apply::kChartEngine;
   Publication publication{.objects = {}, .package = rendered.package};
-  MIST_TRY(publication.objects, applied_objects(std::move(rendered.objects), is_chart, options, events));
+  MIST_TRY(publication.objects,
+           published_objects(std::move(rendered.objects), rendered.package, options, events));
   if (options.secrets != DrawnSecrets::Include) {
     MIST_TRY(std::vector<DrawnField> fields,
-             drawn_fields_of(rendered, publication.objects, is_chart, options, context));
+             drawn_fields_of(rendered, publication.objects, options, context));
     std::set<ObjectKey> left_out;
     if (options.secrets == DrawnSecrets::External)
       std::erase_if(fields, [&](const DrawnField& field) {

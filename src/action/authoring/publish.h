@@ -40,10 +40,9 @@ struct Publication {
   release::PackageInfo package = {};
 };
 
-/// `rendered`: a render without a cluster, with its birth. Hooks of charts that an install or an upgrade runs
-/// are ordinary objects here; other hooks and tests are left out. Conflict: a secret was drawn, and
-/// `options` doesn't let it be published; names the fields and the flag. Invalid: no objects, or two with one
-/// identity. Also errors of rendering once more.
+/// `rendered`: a render without a cluster, with its birth. Its objects are those of applied_objects().
+/// Conflict: a secret was drawn, and `options` doesn't let it be published; names the fields and the flag.
+/// Invalid: no objects, or two with one identity. Also errors of rendering once more.
 Result<Publication> prepare_publication(render::RenderedRelease rendered, const PublishOptions& options,
                                         EventSink& events, const Context& context);
 

@@ -1,3 +1,4 @@
+#include "action/authoring/applied_objects.h"
 #include "apply/plan/desired.h"
 #include "apply/plan/test_objects.h"
 #include "base/text.h"
@@ -56,6 +57,11 @@ constexpr Flag kFlags[] = {
     {.name = "release",
      .letter = 'r',
      .help = "As a first install would apply it: namespace and ownership labels included"},
+    {.name = "for-controller",
+     .help =
+         "As Argo CD or Flux should apply it: with the hooks of installs and upgrades as ordinary objects, "
+         "without other hooks and tests",
+     .rare = true},
     {.name = "force",
      .help = "With -o dir=PATH: into a directory that isn't empty, over files that are there"},
 };
@@ -152,6 +158,22 @@ Value engine_options(const Invocation& invocation, std::string_view format) {
   return options;
 }
 
+// Flags that count with some forms of the output only.
+Status check_flags(const Invocation& invocation, std::string_view format) {
+  if (invocation.enabled("skip-tests") && format != "helm")
+    return error(ErrorKind::Usage, "--skip-tests goes with -o helm")
+        .with_hint(
+            "--for-controller leaves out tests, and the hooks that neither an install nor an upgrade runs");
+  if (!invocation.enabled("for-controller")) return {};
+  if (invocation.enabled("release"))
+    return error(ErrorKind::Usage, "--for-controller and -r can't be given together")
+        .with_hint("leave -r out: objects that a controller applies are no release of mistctl's");
+  if (format == "yaml" || format == "json" || format == "images") return {};
+  return error(ErrorKind::Usage, "--for-controller goes with -o yaml, json and images, not with {}", format)
+      .with_hint(
+          "write all objects into one file: mistctl generate NAME -p PACKAGE --for-controller >FILE.yaml");
+}
+
 Result<ExitCode> print_as_peer(World& world, const package::Rendered& rendered, std::string_view format) {
   if (rendered.engine != format)
     return error(
@@ -194,6 +216,8 @@ Status validate(World& world, const package::Source& source, const package::Rend
 }
 
 Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
+  const std::string format = invocation.text("output");
+  MIST_TRY_VOID(check_flags(invocation, format));
   MIST_TRY(const render::ReleaseFacts release,
            offline_release(invocation, world, invocation.argument("NAME")));
   MIST_TRY(const auto inputs, read_values(invocation, world));
@@ -204,7 +228,6 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
   MIST_TRY(package::RenderRequest request, render::render_request(release, std::move(values)));
   MIST_TRY(const render::RenderChoices choices, render_choices(invocation, world));
   if (choices.clock && !choices.clock->empty()) request.clock = *parse_time(*choices.clock);
-  const std::string format = invocation.text("output");
   request.engine_options = engine_options(invocation, format);
   render::AssumedCluster cluster = assumed_cluster(invocation);
   package::assume_cluster(request, std::move(cluster.kube_version), std::move(cluster.api_versions));
@@ -256,6 +279,10 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
     apply::warn_of_left_out(wanted.desired, *world.events);
     for (const apply::DesiredObject& object : wanted.desired)
       objects.push_back(apply::with_version(object.rendered, 0));
+  } else if (invocation.enabled("for-controller")) {
+    MIST_TRY(const auto applied,
+             action::applied_objects(std::move(rendered.objects), rendered.engine, *world.events));
+    objects = values_of(applied);
   } else {
     objects = values_of(rendered.objects);
   }

@@ -230,6 +230,9 @@ constexpr PeerFlag kFlags[] = {
      "mistctl recover NAME --undo removes what a failed rollback created", true},
     {"--show-desc", false, "status", "history NAME"},
     {"-a", true, "generate", "--api-versions VALUE"},
+    {"--no-hooks", false, "generate", "--for-controller",
+     "it leaves out tests and the hooks that neither an install nor an upgrade runs; the others are ordinary "
+     "objects"},
     {"--untar", false, "pull", "", "pull writes an archive; tar -xf unpacks it"},
     {"--untardir", true, "pull", "", "pull writes an archive; tar -xf unpacks it", true},
     {"--destination", true, "pull", "--output VALUE"},
