@@ -30,6 +30,7 @@ constexpr const char* kIssuerExtension = "1.3.6.1.4.1.57264.1.8";
 constexpr const char* kRawIssuerExtension = "1.3.6.1.4.1.57264.1.1";
 
 void free_certificates(STACK_OF(X509) * stack) { sk_X509_pop_free(stack, &X509_free); }
+void free_stack(STACK_OF(X509) * stack) { sk_X509_free(stack); }
 
 using X509Owner = Handle<X509, &X509_free>;
 using X509Stack = Handle<STACK_OF(X509), &free_certificates>;
@@ -41,6 +42,7 @@ using Utf8Owner = Handle<ASN1_UTF8STRING, &ASN1_UTF8STRING_free>;
 using PromisesOwner = Handle<STACK_OF(SCT), &SCT_LIST_free>;
 using ResponseOwner = Handle<TS_RESP, &TS_RESP_free>;
 using TimestampCheck = Handle<TS_VERIFY_CTX, &TS_VERIFY_CTX_free>;
+using BorrowedStack = Handle<STACK_OF(X509), &free_stack>;
 
 const unsigned char* start_of(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
@@ -68,9 +70,10 @@ std::optional<WallTime> wall_time(const ASN1_TIME* time) {
   return utc_time(parts);
 }
 
-std::string key_der(const X509* certificate) {
+template <typename T>
+std::string der_of(const T* object, int (*encode)(const T*, unsigned char**)) {
   unsigned char* der = nullptr;
-  const int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &der);
+  const int size = encode(object, &der);
   if (size <= 0) {
     ERR_clear_error();
     return {};
@@ -78,6 +81,10 @@ std::string key_der(const X509* certificate) {
   std::string text = text_from(der, static_cast<std::size_t>(size));
   OPENSSL_free(der);
   return text;
+}
+
+std::string key_der(const X509* certificate) {
+  return der_of<X509_PUBKEY>(X509_get_X509_PUBKEY(certificate), &i2d_X509_PUBKEY);
 }
 
 // The bytes of the extension; nothing: it isn't there, or twice.
@@ -267,6 +274,25 @@ std::vector<CertificatePromise> certificate_promises(std::string_view leaf, std:
   return found;
 }
 
+namespace {
+
+// OpenSSL takes every signer and every certificate that a token brings along, as long as the chain leads to
+// the root: one that the authority had before, too. Empty: `authority` names this one.
+std::string objection_to_signer(TS_RESP* response, STACK_OF(X509) * named,
+                                std::span<const std::string> authority, WallTime at) {
+  const BorrowedStack signers(PKCS7_get0_signers(TS_RESP_get_token(response), named, 0));
+  if (signers == nullptr || sk_X509_num(signers.get()) != 1) return "it has not exactly one signer";
+  const X509* const signer = sk_X509_value(signers.get(), 0);
+  X509* const first = sk_X509_value(named, 0);
+  const bool is_signer_named = X509_check_ca(first) == 0;
+  if (is_signer_named) return X509_cmp(signer, first) == 0 ? "" : "its signer is not the authority's";
+  if (authority.size() == 1) return {};
+  const Result<std::string> issuer = check_chain(der_of<X509>(signer, &i2d_X509), {}, authority, at);
+  return issuer ? std::string() : issuer.error().because;
+}
+
+}  // namespace
+
 Result<WallTime> check_timestamp(std::string_view token, std::string_view message,
                                  std::span<const std::string> authority) {
   const auto objected = [](std::string why) {
@@ -291,12 +317,15 @@ Result<WallTime> check_timestamp(std::string_view token, std::string_view messag
   BIO* const data = BIO_new_mem_buf(message.data(), static_cast<int>(message.size()));
   MIST_CHECK(data != nullptr);
   // The context frees all three.
+  STACK_OF(X509)* const named = others.release();
   TS_VERIFY_CTX_set_data(check.get(), data);
   TS_VERIFY_CTX_set_store(check.get(), store.release());
-  TS_VERIFY_CTX_set_certs(check.get(), others.release());
+  TS_VERIFY_CTX_set_certs(check.get(), named);
   TS_VERIFY_CTX_set_flags(check.get(), TS_VFY_VERSION | TS_VFY_SIGNATURE | TS_VFY_DATA);
   if (TS_RESP_verify_response(check.get(), response.get()) != 1) return objected(last_reason());
   ERR_clear_error();
+  const std::string why = objection_to_signer(response.get(), named, authority, *time);
+  if (!why.empty()) return objected(why);
   return *time;
 }
 

@@ -48,7 +48,9 @@ struct CertificatePromise {
 std::vector<CertificatePromise> certificate_promises(std::string_view leaf, std::string_view issuer_key);
 
 /// When a timestamp authority (RFC 3161) saw `message`: of the response in `token` (DER), signed by the first
-/// certificate of `authority`, whose last one is trusted. Errors: Invalid, with OpenSSL's reason.
+/// certificate of `authority`, whose last one is trusted. If the first one is an authority of certificates,
+/// as where the signer is left out, it is signed by one that the token brings along and that a chain over
+/// `authority` issued. Errors: Invalid, with OpenSSL's reason.
 Result<WallTime> check_timestamp(std::string_view token, std::string_view message,
                                  std::span<const std::string> authority);
 

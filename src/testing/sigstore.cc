@@ -166,7 +166,7 @@ Value hash_value(std::string_view bytes) {
 
 struct Sigstore::Impl {
   Pair root_key, middle_key, log_key, ct_key, stamp_key;
-  CertPtr root, middle, stamper;
+  CertPtr root, middle, stamper, next_middle, next_stamper;
 
   explicit Impl(unsigned char seed)
       : root_key(pair_of(seed)),
@@ -176,14 +176,22 @@ struct Sigstore::Impl {
         stamp_key(pair_of(seed + 4)),
         root(drafted("root", root_key.handle.get(), nullptr, kBegin, kLongLife)),
         middle(drafted("middle", middle_key.handle.get(), root.get(), kBegin, kLongLife)),
-        stamper(drafted("stamper", stamp_key.handle.get(), root.get(), kBegin, kLongLife)) {
-    for (X509* each : {root.get(), middle.get()}) {
+        stamper(drafted("stamper", stamp_key.handle.get(), root.get(), kBegin, kLongLife)),
+        next_middle(drafted("next middle", pair_of(seed + 5).handle.get(), root.get(), kBegin, kLongLife)),
+        next_stamper(drafted("next stamper", pair_of(seed + 6).handle.get(), root.get(), kBegin, kLongLife)) {
+    // Signers of timestamps are found by issuer and number.
+    ASN1_INTEGER_set(X509_get_serialNumber(stamper.get()), 8);
+    ASN1_INTEGER_set(X509_get_serialNumber(next_stamper.get()), 9);
+    for (X509* each : {root.get(), middle.get(), next_middle.get()}) {
       add_extension(each, NID_basic_constraints, "CA:TRUE", true);
       add_extension(each, NID_key_usage, "keyCertSign,cRLSign", true);
     }
-    add_extension(stamper.get(), NID_key_usage, "digitalSignature", true);
-    add_extension(stamper.get(), NID_ext_key_usage, "timeStamping", true);
-    for (X509* each : {root.get(), middle.get(), stamper.get()}) sign(each, root_key.handle.get());
+    for (X509* each : {stamper.get(), next_stamper.get()}) {
+      add_extension(each, NID_key_usage, "digitalSignature", true);
+      add_extension(each, NID_ext_key_usage, "timeStamping", true);
+    }
+    for (X509* each : {root.get(), middle.get(), stamper.get(), next_middle.get(), next_stamper.get()})
+      sign(each, root_key.handle.get());
   }
 
   std::string certificate(const CertificateRequest& request, EVP_PKEY* key) const;
@@ -202,13 +210,16 @@ Sigstore::~Sigstore() = default;
 
 Value Sigstore::trusted_root(Parts parts) const {
   const auto list = [](Value item) { return Value::array({std::move(item)}); };
-  Value root = Value::object(
-      {{"mediaType", "application/vnd.dev.sigstore.trustedroot+json;version=0.1"},
-       {"tlogs", list(log_value(impl_->log_key.key))},
-       {"certificateAuthorities", list(authority_value({impl_->middle.get(), impl_->root.get()}))}});
-  if (parts == Parts::All) {
+  const bool is_renewed = parts == Parts::Renewed;
+  const X509* const issuer = is_renewed ? impl_->next_middle.get() : impl_->middle.get();
+  const X509* const stamper = is_renewed ? impl_->next_stamper.get() : impl_->stamper.get();
+  Value root =
+      Value::object({{"mediaType", "application/vnd.dev.sigstore.trustedroot+json;version=0.1"},
+                     {"tlogs", list(log_value(impl_->log_key.key))},
+                     {"certificateAuthorities", list(authority_value({issuer, impl_->root.get()}))}});
+  if (parts != Parts::Basic) {
     root.set("ctlogs", list(log_value(impl_->ct_key.key)));
-    root.set("timestampAuthorities", list(authority_value({impl_->stamper.get(), impl_->root.get()})));
+    root.set("timestampAuthorities", list(authority_value({stamper, impl_->root.get()})));
   }
   return root;
 }

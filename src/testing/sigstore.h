@@ -40,8 +40,9 @@ class Sigstore {
   Sigstore& operator=(const Sigstore&) = delete;
   ~Sigstore();
 
-  enum class Parts : std::uint8_t { Basic, All };
-  /// trusted_root.json; All: with the log of certificates and the authority of timestamps.
+  enum class Parts : std::uint8_t { Basic, All, Renewed };
+  /// trusted_root.json; All: with the log of certificates and the authority of timestamps. Renewed: of both
+  /// authorities it has other certificates, under the same root; nothing here is issued or signed by those.
   encoding::Value trusted_root(Parts parts = Parts::Basic) const;
   IssuedCertificate issue(const CertificateRequest& request) const;
   /// The certificate (PEM) for the key of a certification request (PEM).

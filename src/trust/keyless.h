@@ -36,7 +36,8 @@ struct KeylessProof {
 Result<KeylessProof> verify_keyless(const oci::SignatureClaim& claim, const TrustRoot& root);
 
 /// Whom a certificate was issued to, before anything is signed with it. `between`: those that it
-/// came with. Errors: as above, of the certificate.
+/// came with; they count for authorities of which the trust root has nothing but the root. Errors: as above,
+/// of the certificate.
 Result<Identity> verify_certificate(const crypto::SigningCertificate& certificate,
                                     std::span<const std::string> between, const TrustRoot& root, WallTime at);
 

@@ -61,6 +61,21 @@ oci::SignatureClaim bundled(const CertificateRequest& request = {}) {
   return bundled(ours().sign_statement(statement(), ours().issue(request), kSigned));
 }
 
+std::vector<std::string> certificates_of(const Value& root, std::string_view authorities) {
+  std::vector<std::string> chain;
+  for (const Value& each : root.find(authorities)->as_array())
+    for (const Value& certificate : each.at_path({"certChain", "certificates"})->as_array())
+      EXPECT_TRUE(base64_decode(certificate.string_at("rawBytes"), chain.emplace_back()));
+  return chain;
+}
+// The trust root whose authority names no certificate but its root.
+Value with_root_alone(Value root, std::string_view authorities) {
+  Value& authority = root[authorities].as_array()[0];
+  const Value last = authority["certChain"]["certificates"].as_array().back();
+  authority["certChain"].set("certificates", Value::array({last}));
+  return root;
+}
+
 // The error; empty: it proves an identity.
 std::string refusal(const oci::SignatureClaim& claim,
                     const TrustRoot& root = root_of(ours().trusted_root())) {
@@ -173,13 +188,7 @@ TEST(Keyless, TheCertificateMustBeOfTheAuthority) {
             "its certificate is of no authority of the trust root (certificate signature failure)");
   // A chain that the signature brings along leads nowhere by itself.
   oci::SignatureClaim claim = layer_claim();
-  const Value elsewhere = others().trusted_root();
-  for (const Value& each : elsewhere.find("certificateAuthorities")->as_array())
-    for (const Value& certificate : each.at_path({"certChain", "certificates"})->as_array()) {
-      std::string der;
-      ASSERT_TRUE(base64_decode(certificate.string_at("rawBytes"), der));
-      claim.keyless->chain.push_back(der);
-    }
+  claim.keyless->chain = certificates_of(others().trusted_root(), "certificateAuthorities");
   EXPECT_EQ(refusal(claim), "");
   Value ended = ours().trusted_root();
   ended["certificateAuthorities"].as_array()[0].set(
@@ -187,6 +196,18 @@ TEST(Keyless, TheCertificateMustBeOfTheAuthority) {
   EXPECT_EQ(refusal(layer_claim(), root_of(ended)),
             "its certificate is of no authority of the trust root (an authority was not trusted at "
             "2023-11-14T22:15:20Z)");
+}
+
+TEST(Keyless, AnIssuerThatTheAuthorityNoLongerHasDoesNotComeBackInTheChain) {
+  oci::SignatureClaim claim = layer_claim();
+  claim.keyless->chain = certificates_of(ours().trusted_root(), "certificateAuthorities");
+  Value renewed = ours().trusted_root();
+  renewed.set("certificateAuthorities",
+              *ours().trusted_root(Sigstore::Parts::Renewed).find("certificateAuthorities"));
+  EXPECT_TRUE(
+      refusal(claim, root_of(renewed)).starts_with("its certificate is of no authority of the trust root ("));
+  // Of an authority that only names its root, the chain says who issued it.
+  EXPECT_EQ(refusal(claim, root_of(with_root_alone(ours().trusted_root(), "certificateAuthorities"))), "");
 }
 
 TEST(Keyless, TheCertificateMustSayWhoseItIsAndWhatFor) {
@@ -327,6 +348,25 @@ TEST(Keyless, ATimestampProvesTheTimeToo) {
   EXPECT_EQ(with("x"), "its timestamp is of no authority of the trust root (it can't be read)");
   EXPECT_TRUE(with(ours().timestamp(claim.signature, kSigned + std::chrono::hours(1)))
                   .starts_with("its certificate was not valid at "));
+}
+
+TEST(Keyless, ATimestampIsOfTheSignerThatItsAuthorityNames) {
+  oci::SignatureClaim claim = bundled({.promise = CertificateRequest::Promise::Good});
+  claim.keyless->timestamps = {ours().timestamp(claim.signature, kSigned)};
+  const auto with = [&](const Value* authorities) {
+    Value root = ours().trusted_root(Sigstore::Parts::All);
+    root.set("timestampAuthorities", *authorities);
+    return refusal(claim, root_of(root));
+  };
+  const Value all = ours().trusted_root(Sigstore::Parts::All);
+  const Value renewed = ours().trusted_root(Sigstore::Parts::Renewed);
+  EXPECT_EQ(with(all.find("timestampAuthorities")), "");
+  EXPECT_EQ(with(renewed.find("timestampAuthorities")),
+            "its timestamp is of no authority of the trust root (its signer is not the authority's)");
+  // One that leaves its signer out takes those that it issued itself.
+  const Value alone = with_root_alone(all, "timestampAuthorities");
+  EXPECT_EQ(with(alone.find("timestampAuthorities")), "");
+  EXPECT_EQ(with(all.find("certificateAuthorities")), "");
 }
 
 TEST(Keyless, SaysWhatCannotBeRead) {

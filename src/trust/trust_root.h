@@ -28,7 +28,7 @@ struct TrustedLog {
   Period period;
 };
 
-/// Certificates in DER: the one that issues comes first, the one that is trusted last.
+/// Certificates in DER: the one that issues, or signs timestamps, comes first, the one that is trusted last.
 struct TrustedAuthority {
   std::vector<std::string> chain;
   Period period;
