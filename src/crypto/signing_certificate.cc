@@ -24,6 +24,9 @@ namespace {
 constexpr std::size_t kMostCertificateBytes = 64 << 10;
 constexpr std::size_t kMostBlocks = 20;
 constexpr int kMostPromises = 20;
+// In milliseconds: a later one is no time here.
+constexpr auto kLatestPromise = static_cast<std::uint64_t>(
+    std::chrono::floor<std::chrono::milliseconds>(WallTime::max().time_since_epoch()).count());
 // 112 bits: RSA of 2048, no SHA-1.
 constexpr int kSecurityLevel = 2;
 constexpr const char* kIssuerExtension = "1.3.6.1.4.1.57264.1.8";
@@ -253,15 +256,17 @@ std::vector<CertificatePromise> certificate_promises(std::string_view leaf, std:
   for (int i = 0; i < std::min(sk_SCT_num(promises.get()), kMostPromises); ++i) {
     const SCT* const promise = sk_SCT_value(promises.get(), i);
     unsigned char* data = nullptr;
-    if (SCT_get_version(promise) != SCT_VERSION_V1) continue;
+    const std::uint64_t milliseconds = SCT_get_timestamp(promise);
+    if (SCT_get_version(promise) != SCT_VERSION_V1 || milliseconds > kLatestPromise) continue;
     CertificatePromise each;
+    each.at = WallTime(std::chrono::milliseconds(milliseconds));
     std::size_t length = SCT_get0_log_id(promise, &data);
     each.log_id = text_from(data, length);
     length = SCT_get0_signature(promise, &data);
     each.signature = text_from(data, length);
     // RFC 6962, section 3.2: version 1, certificate_timestamp, precert_entry.
     each.message.assign(2, '\0');
-    put_number(each.message, SCT_get_timestamp(promise), 8);
+    put_number(each.message, milliseconds, 8);
     put_number(each.message, 1, 2);
     each.message += issuer.raw();
     put_number(each.message, body.size(), 3);

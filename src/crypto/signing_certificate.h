@@ -43,6 +43,7 @@ struct CertificatePromise {
   std::string log_id;     ///< 32 bytes
   std::string message;    ///< the bytes that the log signed
   std::string signature;  ///< of them
+  WallTime at{};          ///< when the log saw it, as it signed
 };
 /// Those in `leaf` (DER), whose issuer has the public key `issuer_key`; at most 20.
 std::vector<CertificatePromise> certificate_promises(std::string_view leaf, std::string_view issuer_key);

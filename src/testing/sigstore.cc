@@ -258,7 +258,8 @@ std::string Sigstore::Impl::certificate(const CertificateRequest& request, EVP_P
     const int size = i2d_re_X509_tbs(at, &der);
     const std::string tbs(reinterpret_cast<char*>(der), static_cast<std::size_t>(size));
     OPENSSL_free(der);
-    const auto milliseconds = static_cast<std::uint64_t>(seconds_of(request.from)) * 1000;
+    const auto milliseconds =
+        static_cast<std::uint64_t>(seconds_of(request.from - request.promised_before)) * 1000;
     const std::string message = std::string(2, '\0') + number(milliseconds, 8) + number(1, 2) +
                                 middle_key.key.public_key().fingerprint().raw() + number(tbs.size(), 3) +
                                 tbs + number(0, 2);

@@ -23,6 +23,7 @@ struct CertificateRequest {
   std::string usage = "codeSigning";  ///< extended key usage; empty: none
   enum class Issuer : std::uint8_t { Text, Raw, None } issuer_form = Issuer::Text;
   enum class Promise : std::uint8_t { None, Good, Wrong } promise = Promise::None;
+  Duration promised_before = {};  ///< how long before `from` the promise says that it was made
 };
 
 /// A key for one signature and its certificate.

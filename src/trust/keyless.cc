@@ -294,15 +294,24 @@ Result<std::string> issued_at(std::string_view certificate, std::span<const std:
   return refused("its certificate is of no authority of the trust root", std::move(because));
 }
 
-Status promised(std::string_view certificate, const TrustRoot& root, std::string_view issuer_key) {
+Status promised(const crypto::SigningCertificate& certificate, const TrustRoot& root,
+                std::string_view issuer_key) {
   if (root.certificate_logs.empty()) return {};
   const std::vector<crypto::CertificatePromise> promises =
-      crypto::certificate_promises(certificate, issuer_key);
+      crypto::certificate_promises(certificate.der, issuer_key);
   if (promises.empty()) return refused("its certificate has no promise of a log of certificates");
+  std::string because;
   for (const crypto::CertificatePromise& each : promises)
-    for (const TrustedLog& log : root.certificate_logs)
-      if (log.id == each.log_id && log.key.verify(each.message, each.signature)) return {};
-  return refused("no promise in its certificate is of a log of certificates in the trust root");
+    for (const TrustedLog& log : root.certificate_logs) {
+      if (log.id != each.log_id || !log.key.verify(each.message, each.signature)) continue;
+      // With the key of a log that has ended, the promise could say any time; the certificate's is its
+      // authority's word.
+      const WallTime at = log.period.holds(each.at) ? certificate.not_before : each.at;
+      if (log.period.holds(at)) return {};
+      because = fmt::format("a log was not trusted at {}", format_time(at));
+    }
+  return refused("no promise in its certificate is of a log of certificates in the trust root",
+                 std::move(because));
 }
 
 // Without spaces, so that one text can name both; no controls, which a terminal would obey.
@@ -327,7 +336,7 @@ Result<Identity> identity_in(const crypto::SigningCertificate& certificate) {
 Result<Identity> owner_of(const crypto::SigningCertificate& certificate, const TrustRoot& root,
                           std::string_view issuer_key) {
   if (!certificate.signs_code) return refused("its certificate is not for signing code");
-  MIST_TRY_VOID(promised(certificate.der, root, issuer_key));
+  MIST_TRY_VOID(promised(certificate, root, issuer_key));
   return identity_in(certificate);
 }
 

@@ -328,6 +328,30 @@ TEST(Keyless, ALogOfCertificatesMustHavePromisedIt) {
             "no promise in its certificate is of a log of certificates in the trust root");
 }
 
+TEST(Keyless, ALogOfCertificatesCountsForItsTimeAlone) {
+  const oci::SignatureClaim claim = layer_claim({.promise = CertificateRequest::Promise::Good});
+  const auto from_to = [&](std::string_view start, std::string_view end) {
+    Value root = ours().trusted_root(Sigstore::Parts::All);
+    root["ctlogs"].as_array()[0]["publicKey"].set("validFor",
+                                                  Value::object({{"start", start}, {"end", end}}));
+    return refusal(claim, root_of(root));
+  };
+  const std::string refused =
+      "no promise in its certificate is of a log of certificates in the trust root (a log was not trusted at "
+      "2023-11-14T22:13:20Z)";
+  EXPECT_EQ(from_to("2023-11-14T22:13:20Z", "2023-11-14T22:13:20Z"), "");
+  EXPECT_EQ(from_to("2023-11-14T22:13:21Z", "2024-01-01T00:00:00Z"), refused);
+  EXPECT_EQ(from_to("2020-01-01T00:00:00Z", "2023-11-14T22:13:19Z"), refused);
+  // A promise says whatever time the holder of the log's key wants.
+  const oci::SignatureClaim backdated =
+      layer_claim({.promise = CertificateRequest::Promise::Good, .promised_before = std::chrono::hours(1)});
+  Value root = ours().trusted_root(Sigstore::Parts::All);
+  EXPECT_EQ(refusal(backdated, root_of(root)), "");
+  root["ctlogs"].as_array()[0]["publicKey"].set(
+      "validFor", Value::object({{"start", "2020-01-01T00:00:00Z"}, {"end", "2023-11-14T22:00:00Z"}}));
+  EXPECT_EQ(refusal(backdated, root_of(root)), refused);
+}
+
 TEST(Keyless, ATimestampProvesTheTimeToo) {
   const TrustRoot root = root_of(ours().trusted_root(Sigstore::Parts::All));
   oci::SignatureClaim claim = bundled({.promise = CertificateRequest::Promise::Good});
