@@ -106,8 +106,10 @@ Status DownloadedChart::check_is_it(std::string_view index) const {
   const ChartManifest& is = chart.manifest;
   const auto wanted = SemVer::parse_lenient(version_.version);
   const auto version = SemVer::parse_lenient(is.version);
+  // "v1.2" is 1.2.0. Build metadata has no part in the order of versions, and yet makes another chart.
   const bool is_version =
-      is.version == version_.version || (wanted.ok() && version.ok() && *wanted == *version);
+      is.version == version_.version ||
+      (wanted.ok() && version.ok() && *wanted == *version && wanted->build == version->build);
   if (is.name == version_.chart && is_version) return {};
   return error(ErrorKind::Invalid, "{} isn't the chart {} {} of the index of {}", place,
                escape_controls(version_.chart), escape_controls(version_.version), index)

@@ -272,6 +272,19 @@ TEST_F(HelmRegistry, AChartThatIsNotWhatItsEntrySaysIsRefused) {
   EXPECT_EQ(by_address("1.2.0"), "no error");
 }
 
+TEST_F(HelmRegistry, AChartOfAnotherBuildIsAnotherChart) {
+  add();
+  archives["/stable/old.tgz"] = chart("db", "1.3.0+build.1", "old");
+  archives["/stable/short.tgz"] = chart("db", "v1.5", "short");
+  entries +=
+      "  - {version: 1.3.0+build.1, urls: [old.tgz]}\n  - {version: 1.3.0+build.2, urls: [old.tgz]}\n"
+      "  - {version: 1.3.0, urls: [old.tgz]}\n  - {version: 1.5.0, urls: [short.tgz]}\n";
+  EXPECT_EQ(fetch("shop/db:1.3.0+build.1"), "shop/db:1.3.0+build.1 old");
+  EXPECT_THAT(fetch("shop/db:1.3.0+build.2"), HasSubstr("its Chart.yaml says db 1.3.0+build.1"));
+  EXPECT_THAT(fetch("shop/db:1.3.0"), HasSubstr("its Chart.yaml says db 1.3.0+build.1"));
+  EXPECT_EQ(fetch("shop/db:1.5.0"), "shop/db:1.5.0 short");
+}
+
 // As the engine would answer of a file "SIGNER NAME VERSION DIGEST" and a ring with the signer's name.
 Result<trust::CheckedProvenance> told_by(const std::string& keyring, const std::string& provenance, WallTime,
                                          const Context&) {
