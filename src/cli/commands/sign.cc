@@ -348,6 +348,9 @@ Result<ExitCode> verify_local(const Invocation& invocation, const std::vector<tr
   if (keys.empty() || invocation.enabled("accept-changed") || invocation.has("signed-for") ||
       invocation.has("identity"))
     return error(ErrorKind::Usage, "a file is verified with --key, a public key of minisign's");
+  if (keys.size() > 1)
+    return error(ErrorKind::Usage, "a file is verified with one --key")
+        .with_because(fmt::format("its {} holds one signature", trust::kMinisignEnding));
   MIST_TRY(const auto registries, open_registries(invocation, world));
   MIST_TRY(const LocalPackage local, local_package(invocation.argument("REFERENCE"), *registries, world));
   MIST_TRY(const std::string signature, world.files.read(local.signature, kMostPublicKey));
