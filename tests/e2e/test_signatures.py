@@ -168,6 +168,10 @@ def signatures_are_made_and_shown(t):
               says=["it was made for another repository"])
     t.run("verify", registry("mirror/shop:1.0.0"), "--key", str(t.dir / "release.pub"), "--signed-for",
           f"oci://{registry.host}/team/*")
+    # Signers of one command sign one manifest: the tag may move meanwhile.
+    mark = registry.mark()
+    t.run("sign", reference, "--key", str(t.dir / "release.key"), "--key", str(t.dir / "other.key"))
+    equal(registry.requests(mark).count("GET /v2/team/shop/manifests/1.0.0"), 1, "the tag is read once")
 
 
 @test

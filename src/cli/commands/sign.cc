@@ -159,7 +159,12 @@ Result<ExitCode> run_sign(const Invocation& invocation, World& world) {
   }
   MIST_TRY(const auto registries, open_registries(invocation, world));
   MIST_TRY(registry::OciClient* const client, registries->oci_client());
-  MIST_TRY(const oci::Reference exact, registry::with_tag(*client, wanted, world.context));
+  MIST_TRY(oci::Reference exact, registry::with_tag(*client, wanted, world.context));
+  // Each signer signs the same manifest, wherever the tag points meanwhile.
+  if (!exact.digest) {
+    MIST_TRY(const registry::RawManifest raw, client->manifest(exact.repository, exact.tag, world.context));
+    exact.digest = raw.digest;
+  }
   MIST_TRY(const std::unique_ptr<KeylessSigning> keyless, KeylessSigning::open(plan, world));
   Value signatures{Value::Array{}};
   std::string reference;
