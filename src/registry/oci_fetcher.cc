@@ -4,8 +4,6 @@
 #include <variant>
 
 #include "base/text.h"
-#include "oci/layout.h"
-#include "oci/manifest.h"
 #include "oci/tags.h"
 #include "registry/oci_packages.h"
 
@@ -72,28 +70,12 @@ Result<Fetched> OciFetcher::fetch_manifest(OciSource& client, const oci::Referen
   return Fetched{std::move(content), digest, PackageRef(std::move(resolved)), origin};
 }
 
-// A signature is for a manifest, not for a tag: an old version, signed as it is, could come back under the
-// tag of a new one. The manifest, which is signed, says its version.
-Status OciFetcher::check_signed_version(const oci::Reference& tagged, const RawManifest& raw,
-                                        TagChosen chosen) const {
+Status OciFetcher::check_version(const oci::Reference& tagged, const RawManifest& raw,
+                                 TagChosen chosen) const {
   // Of a registry that is away there are no bytes; its tag is pinned.
   if (raw.bytes.empty()) return {};
-  if (chosen == TagChosen::ByName && !oci::is_fixed_version(tagged.tag)) return {};
   MIST_TRY(const bool counts, trust_.looks_at(tagged.repository.identity()));
-  if (!counts) return {};
-  MIST_TRY(const oci::Document document, oci::parse_document(raw.bytes, raw.content_type, tagged.str()));
-  const oci::Annotations& annotations =
-      std::visit([](const auto& each) -> const oci::Annotations& { return each.annotations; }, document);
-  const auto version = annotations.find(std::string(oci::kVersionAnnotation));
-  if (version == annotations.end()) return {};
-  if (!oci::is_fixed_version(oci::tag_of_version(version->second)) ||
-      oci::fits_version(tagged.tag, version->second))
-    return {};
-  return error(ErrorKind::Forbidden, "{} says that it is version {}", tagged.str(),
-               escape_controls(version->second))
-      .with_because("a signature doesn't name the tag, so an old version could be passed off as a new one")
-      .with_hint(fmt::format("ask whoever publishes it; if it is what you want, name its manifest: {}@{}",
-                             tagged.repository.str(), raw.digest.str()));
+  return counts ? check_signed_version(tagged, raw, chosen) : Status();
 }
 
 Status OciFetcher::check_trust(const oci::Reference& reference, const crypto::Digest& manifest,
@@ -118,7 +100,7 @@ Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context
   const auto read = [&](const oci::Reference& tagged, const RawManifest& raw) -> Result<Fetched> {
     MIST_TRY_VOID(check_trust(tagged, raw.digest, context));
     const TagChosen chosen = reference.range.empty() ? TagChosen::ByName : TagChosen::ByRange;
-    if (!reference.digest) MIST_TRY_VOID(check_signed_version(tagged, raw, chosen));
+    if (!reference.digest) MIST_TRY_VOID(check_version(tagged, raw, chosen));
     MIST_TRY(Fetched fetched, fetch_manifest(*client, tagged, raw, context));
     // A version keeps its bytes; other tags may move.
     if (reference.digest || !oci::is_fixed_version(tagged.tag)) return fetched;

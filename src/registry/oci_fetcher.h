@@ -30,9 +30,8 @@ class OciFetcher {
   // Whether the manifest may be used, under the tag if there is one.
   Status check_trust(const oci::Reference& reference, const crypto::Digest& manifest,
                      const Context& context) const;
-  // A tag that a range chose stands for a version, whatever it looks like.
-  enum class TagChosen : bool { ByName, ByRange };
-  Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw, TagChosen chosen) const;
+  // Where signatures count, the version that the manifest says, too.
+  Status check_version(const oci::Reference& tagged, const RawManifest& raw, TagChosen chosen) const;
   Result<std::optional<Fetched>> known_manifest(oci::Reference reference,
                                                 const crypto::Digest& manifest) const;
   Result<RawManifest> read_manifest(OciSource& client, const oci::Reference& reference,

@@ -1,8 +1,11 @@
 #include "registry/oci_trust.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "base/text.h"
+#include "oci/layout.h"
+#include "oci/manifest.h"
 #include "oci/tags.h"
 #include "registry/chart_trust.h"
 #include "registry/oci_signatures.h"
@@ -23,6 +26,23 @@ bool cannot_be_asked(const Error& failure) {
 
 std::string package_of(const RegistryRef& reference) {
   return fmt::format("{}/{}", reference.registry, reference.path);
+}
+
+Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw, TagChosen chosen) {
+  if (chosen == TagChosen::ByName && !oci::is_fixed_version(tagged.tag)) return {};
+  MIST_TRY(const oci::Document document, oci::parse_document(raw.bytes, raw.content_type, tagged.str()));
+  const oci::Annotations& annotations =
+      std::visit([](const auto& each) -> const oci::Annotations& { return each.annotations; }, document);
+  const auto version = annotations.find(std::string(oci::kVersionAnnotation));
+  if (version == annotations.end()) return {};
+  if (!oci::is_fixed_version(oci::tag_of_version(version->second)) ||
+      oci::fits_version(tagged.tag, version->second))
+    return {};
+  return error(ErrorKind::Forbidden, "{} says that it is version {}", tagged.str(),
+               escape_controls(version->second))
+      .with_because("a signature doesn't name the tag, so an old version could be passed off as a new one")
+      .with_hint(fmt::format("ask whoever publishes it; if it is what you want, name its manifest: {}@{}",
+                             tagged.repository.str(), raw.digest.str()));
 }
 
 Result<const trust::Policy*> OciTrust::policy() {

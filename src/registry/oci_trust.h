@@ -40,6 +40,13 @@ struct Verdict {
 /// A package of a registry that is no OCI registry, as policies and records name it: without its version.
 std::string package_of(const RegistryRef& reference);
 
+/// A tag that a range chose stands for a version, whatever it looks like.
+enum class TagChosen : bool { ByName, ByRange };
+/// Succeeds if the signed manifest `raw` may have the tag of `tagged`. A signature is for a manifest, not for
+/// a tag: an old version, signed as it is, could come back under the tag of a new one. The manifest, which is
+/// signed, says its version. Errors: Forbidden (it is another version), Invalid (no manifest).
+Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw, TagChosen chosen);
+
 class OciTrust {
  public:
   /// All outlive this.

@@ -175,6 +175,30 @@ TEST_F(OciTrustOfCharts, AnotherVersionOrChartIsNotWhatTheReferenceNames) {
   EXPECT_EQ(checked(good, "2.0.0"), "no error");
 }
 
+TEST_F(OciTrustTest, ASignedManifestKeepsToTheVersionThatItSays) {
+  const auto checked = [](const std::string& tag, const std::string& version,
+                          TagChosen chosen = TagChosen::ByName) {
+    const oci::Artifact artifact =
+        oci::module_artifact("a", {.title = {}, .version = version, .description = {}});
+    const RawManifest raw{.bytes = artifact.manifest,
+                          .content_type = std::string(oci::kManifestType),
+                          .digest = artifact.digest};
+    const Status status =
+        check_signed_version({repository_of("oci://reg.example/team/shop"), tag, {}, {}}, raw, chosen);
+    return status ? "no error" : status.error().to_line();
+  };
+  EXPECT_EQ(checked("1.5.0", "1.5.0"), "no error");
+  EXPECT_EQ(checked("v1.5.0", "1.5.0"), "no error");
+  EXPECT_NE(checked("1.5.0", "1.4.0").find("team/shop:1.5.0 says that it is version 1.4.0"),
+            std::string::npos);
+  EXPECT_NE(checked("1.5.0", "1.5.0+build.2"), "no error");
+  // Nothing says a version, or nothing asks for one.
+  EXPECT_EQ(checked("1.5.0", ""), "no error");
+  EXPECT_EQ(checked("prod", "1.4.0"), "no error");
+  EXPECT_EQ(checked("1.5", "1.4.0"), "no error");
+  EXPECT_NE(checked("1.5", "1.4.0", TagChosen::ByRange), "no error");
+}
+
 TEST_F(OciTrustTest, WhatWasSignedStaysSignedByTheSameKey) {
   const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b"),
                        third = publish("1.2.0", "c"), fourth = publish("1.3.0", "d");

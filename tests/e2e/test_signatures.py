@@ -183,6 +183,10 @@ def signatures_of_an_old_version_do_not_vouch_for_a_new_tag(t):
     # Somebody who may write to the registry gives the old manifest, signed as it is, the tag of a new version.
     t.run("registry", "tag", registry("team/web:1.4.0"), "1.5.0")
     t.run("generate", "web", "-p", registry("team/web:1.5.0"))
+    for more in (["--key", str(t.dir / "release.pub")], [], ["--accept-changed"]):
+        t.refused("verify", registry("team/web:1.5.0"), *more, says=["1.5.0 says that it is version 1.4.0", old["digest"]])
+    # Nothing was remembered.
+    t.run("generate", "web", "-p", registry("team/web:1.5.0"))
     for policy_of in ({"default": "remember"}, {}):
         policy(t, *([] if policy_of else [rule]), **policy_of)
         t.run("generate", "web", "-p", registry("team/web:1.4.0"))

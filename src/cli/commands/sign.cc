@@ -329,17 +329,21 @@ Status accept_signers(registry::OciTrust& trust, const oci::Reference& exact,
 }
 
 // Judges by the requirements of the command line, or else by the policy and the memory of this machine.
+// `version`: whether the manifest may have its tag, once it is signed.
 Status judged(registry::OciTrust& trust, const oci::Reference& exact, const registry::Verdict& verdict,
-              const Invocation& invocation, World& world) {
+              const Status& version, const Invocation& invocation, World& world) {
   const bool accepts = invocation.enabled("accept-changed");
   const bool is_told = invocation.has("key") || invocation.has("identity") || invocation.has("keyring");
   if (is_told)
     MIST_TRY_VOID(trust::judge_required(verdict.rule, {exact.repository.identity(), *exact.digest},
                                         verdict.proofs, world.clock.now(), verdict.missing));
+  const bool is_signed =
+      std::ranges::any_of(verdict.proofs, [](const trust::Proof& proof) { return proof.objection.empty(); });
   const bool is_by_provenance = std::ranges::any_of(verdict.proofs, [](const trust::Proof& proof) {
     return proof.form == oci::SignatureForm::Helm && proof.objection.empty();
   });
   if (is_by_provenance) MIST_TRY_VOID(trust.check_proved_tag(exact));
+  if (is_signed && !version) return version.error();
   if (accepts) return accept_signers(trust, exact, verdict);
   if (is_told) return {};
   MIST_TRY_VOID(trust.judge(exact.repository, *exact.digest, verdict));
@@ -493,8 +497,11 @@ Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
   // The registry itself, not a mirror, must say what is to be remembered.
   if (invocation.enabled("accept-changed") && client->behind(exact.repository) != nullptr)
     client = client->behind(exact.repository);
+  Status version;
   if (!exact.digest) {
     MIST_TRY(const registry::RawManifest raw, client->manifest(exact.repository, exact.tag, world.context));
+    const auto chosen = wanted.range.empty() ? registry::TagChosen::ByName : registry::TagChosen::ByRange;
+    version = registry::check_signed_version(exact, raw, chosen);
     exact.digest = raw.digest;
   }
   registry::OciTrust trust(world.files, paths, world.clock, *world.events, check);
@@ -511,7 +518,7 @@ Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
   const trust::Rule* const rule = is_told ? &given : nullptr;
   MIST_TRY(registry::Verdict verdict,
            trust.look(exact.repository, *exact.digest, *client, rule, world.context));
-  Status status = judged(trust, exact, verdict, invocation, world);
+  Status status = judged(trust, exact, verdict, version, invocation, world);
   // It may have been signed since it was mirrored.
   registry::OciSource* const registry = status ? nullptr : client->behind(exact.repository);
   if (registry != nullptr) {
@@ -520,7 +527,7 @@ Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
     MIST_TRY_VOID(world.context.check());
     if (there) {
       verdict = *std::move(there);
-      status = judged(trust, exact, verdict, invocation, world);
+      status = judged(trust, exact, verdict, version, invocation, world);
     }
   }
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
