@@ -1,7 +1,6 @@
 #include "action/authoring/package_lock.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <utility>
 
@@ -285,53 +284,68 @@ Result<std::vector<OutdatedPackage>> outdated_packages(const LockedSource& sourc
   return all;
 }
 
-Result<PackageReasons> why_package(const LockedSource& source, std::string_view package,
-                                   render::Packages& packages, const Context& context) {
-  MIST_TRY(const render::Resolution resolution, resolution_of(source, false, packages, context));
+namespace {
+
+// The package through which a shortest way leads from the root to another; null: the root itself calls it.
+using Callers = std::map<std::string_view, const resolve::Selected*>;
+
+// Breadth first, so each package is looked at once, in cycles too: rendering refuses those, and they are
+// resolved all the same.
+Callers nearest_callers(const resolve::Solution& solution) {
+  std::map<std::string_view, std::vector<const resolve::Selected*>> called_by;
+  for (const resolve::Selected& each : solution.packages)
+    for (const resolve::Asker& asker : each.askers) called_by[asker.package].push_back(&each);
+  Callers callers;
+  std::vector<const resolve::Selected*> reached{nullptr};
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const resolve::Selected* const caller = reached[i];
+    for (const resolve::Selected* each : called_by[caller == nullptr ? std::string_view() : caller->package])
+      if (callers.try_emplace(each->package, caller).second) reached.push_back(each);
+  }
+  return callers;
+}
+
+std::vector<std::string> way_to(const resolve::Selected* to, const Callers& callers, std::string_view root) {
+  std::vector<std::string> way;
+  for (; to != nullptr; to = callers.at(to->package))
+    way.push_back(fmt::format("{} {}", to->package, to->version.to_string()));
+  way.emplace_back(root);
+  std::ranges::reverse(way);
+  return way;
+}
+
+}  // namespace
+
+Result<PackageReasons> why_package(const resolve::Solution& solution, std::string_view root,
+                                   std::string_view package) {
   std::map<std::string_view, const resolve::Selected*> by_id;
   std::vector<std::string_view> ids;
-  for (const resolve::Selected& each : resolution.solution.packages) {
+  for (const resolve::Selected& each : solution.packages) {
     by_id.emplace(each.package, &each);
     ids.emplace_back(each.package);
   }
   const auto found = by_id.find(package);
   if (found == by_id.end()) {
-    Error failure = error(ErrorKind::NotFound, "{} does not call {}, nor does a package that it calls",
-                          source.source.name, escape_controls(package));
+    Error failure = error(ErrorKind::NotFound, "{} does not call {}, nor does a package that it calls", root,
+                          escape_controls(package));
     if (const auto near = nearest(package, ids); !near.empty())
       failure.hint = fmt::format("did you mean {}?", near);
     return failure;
   }
-  // The shortest way to each asker; a resolution has cycles only where rendering refuses them.
-  std::map<std::string_view, std::vector<std::string>> ways;
-  const std::function<std::vector<std::string>(const resolve::Selected&, std::set<std::string_view>)> way =
-      [&](const resolve::Selected& to, std::set<std::string_view> seen) {
-        std::vector<std::string> best;
-        for (const resolve::Asker& asker : to.askers) {
-          std::vector<std::string> path;
-          if (asker.package.empty()) {
-            path = {source.source.name};
-          } else if (seen.insert(asker.package).second) {
-            path = way(*by_id.at(asker.package), seen);
-            if (path.empty()) continue;
-            path.push_back(fmt::format("{} {}", asker.package, by_id.at(asker.package)->version.to_string()));
-          }
-          if (!path.empty() && (best.empty() || path.size() < best.size())) best = std::move(path);
-        }
-        return best;
-      };
+  const Callers callers = nearest_callers(solution);
   const resolve::Selected& selected = *found->second;
   PackageReasons reasons{selected.package, selected.version.to_string(), {}};
   for (const resolve::Asker& asker : selected.askers) {
-    std::vector<std::string> path{source.source.name};
-    if (!asker.package.empty()) {
-      const resolve::Selected& by = *by_id.at(asker.package);
-      path = way(by, {asker.package});
-      path.push_back(fmt::format("{} {}", by.package, by.version.to_string()));
-    }
-    reasons.askers.push_back({std::move(path), asker.range.to_string()});
+    const resolve::Selected* const by = asker.package.empty() ? nullptr : by_id.at(asker.package);
+    reasons.askers.push_back({way_to(by, callers, root), asker.range.to_string()});
   }
   return reasons;
+}
+
+Result<PackageReasons> why_package(const LockedSource& source, std::string_view package,
+                                   render::Packages& packages, const Context& context) {
+  MIST_TRY(const render::Resolution resolution, resolution_of(source, false, packages, context));
+  return why_package(resolution.solution, source.source.name, package);
 }
 
 }  // namespace mist::action

@@ -70,7 +70,11 @@ struct PackageReasons {
   std::string version;
   std::vector<PackageAsker> askers;
 };
-/// NotFound: nobody asks for it; the nearest name is the hint.
+/// With a shortest way to each asker. `root`: the name of the package itself. NotFound: nobody asks for it;
+/// the nearest name is the hint. Pure.
+Result<PackageReasons> why_package(const resolve::Solution& solution, std::string_view root,
+                                   std::string_view package);
+/// The same of what the lock, and else the newest versions, give.
 Result<PackageReasons> why_package(const LockedSource& source, std::string_view package,
                                    render::Packages& packages, const Context& context);
 

@@ -282,6 +282,46 @@ TEST_F(PackageLock, ACycleIsAtTheDependencyThatLeadsIntoIt) {
   EXPECT_FALSE(files_.exists(directory_ / "mistletoe.lock"));
 }
 
+resolve::Selected selected(std::string package, const std::vector<std::string>& askers) {
+  resolve::Selected one{
+      .package = std::move(package), .version = *resolve::Version::parse("1.0.0"), .askers = {}};
+  for (const std::string& asker : askers) one.askers.push_back({asker, resolve::VersionRange::any()});
+  return one;
+}
+
+TEST(WhyPackage, GivesAShortestWayToEachAsker) {
+  resolve::Solution solution;
+  solution.packages = {selected("a", {"", "d"}), selected("b", {"a"}), selected("c", {"", "b"}),
+                       selected("d", {"b", "c"})};
+  const auto reasons = why_package(solution, "platform", "d");
+  ASSERT_TRUE(reasons.ok());
+  ASSERT_EQ(reasons->askers.size(), 2u);
+  EXPECT_THAT(reasons->askers[0].path, ElementsAre("platform", "a 1.0.0", "b 1.0.0"));
+  EXPECT_THAT(reasons->askers[1].path, ElementsAre("platform", "c 1.0.0"));
+  // In a cycle, too.
+  EXPECT_THAT(why_package(solution, "platform", "a")->askers[1].path,
+              ElementsAre("platform", "c 1.0.0", "d 1.0.0"));
+  const auto nobody = why_package(solution, "platform", "e");
+  ASSERT_FALSE(nobody.ok());
+  EXPECT_EQ(nobody.error().message, "platform does not call e, nor does a package that it calls");
+}
+
+// Of 2^64 ways, each is as short as the others.
+TEST(WhyPackage, LooksAtEachPackageOnce) {
+  constexpr int kLayers = 64;
+  resolve::Solution solution;
+  std::vector<std::string> before{""};
+  for (int layer = 0; layer < kLayers; ++layer) {
+    const std::vector<std::string> here{fmt::format("l{:02}", layer), fmt::format("r{:02}", layer)};
+    for (const std::string& each : here) solution.packages.push_back(selected(each, before));
+    before = here;
+  }
+  const auto reasons = why_package(solution, "platform", "l63");
+  ASSERT_TRUE(reasons.ok());
+  ASSERT_EQ(reasons->askers.size(), 2u);
+  EXPECT_EQ(reasons->askers[0].path.size(), 64u);
+}
+
 TEST_F(PackageLock, AReferenceIsNoSource) {
   for (const auto& [text, hint] :
        {std::pair("oci://reg.example/team/db:1.0.0", "mistctl registry tags oci://reg.example/team/db"),
