@@ -37,7 +37,9 @@ class ChartJudge {
   Result<std::string> checked_archive(DownloadedChart chart, http::Transport& transport,
                                       std::shared_ptr<const trust::Keyring> keyring,
                                       const Context& context) const;
-  /// As Registries::verify_chart.
+  /// The signatures of a packed chart, as far as `keyring` is concerned: of its provenance file, wherever the
+  /// package came from. The policy isn't asked, and nothing is remembered. Errors: Invalid (no packed chart),
+  /// as Registries::fetch.
   Result<ChartVerdict> verify(const Fetched& package, std::shared_ptr<const trust::Keyring> keyring,
                               const Context& context) const;
 

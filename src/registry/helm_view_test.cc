@@ -325,6 +325,15 @@ class SignedCharts : public HelmRegistry {
   void write_ring(const std::string& text) {
     ASSERT_TRUE(files.write(paths.trust_policy().parent_path() / "team.gpg", text).ok());
   }
+  static std::shared_ptr<const trust::Keyring> ring(const std::string& keys) {
+    return std::make_shared<const trust::Keyring>(
+        trust::Keyring{.file = "ring", .bytes = keys, .digest = crypto::sha256(keys)});
+  }
+  Result<VerifiedPackage> fetch_verified(std::string_view reference, const std::string& keys) {
+    Registries& all = open();
+    MIST_TRY(const PackageRef parsed, all.parse(reference));
+    return all.fetch_verified(parsed, ring(keys), Context());
+  }
   void sign(std::string_view version, std::string_view signer, std::string_view said = {}) {
     const std::string path = fmt::format("/stable/db-{}.tgz", version);
     archives[path + ".prov"] = fmt::format("{} db {} {}", signer, said.empty() ? version : said,
@@ -366,42 +375,64 @@ TEST_F(SignedCharts, NeedNoNetworkOnceTheyWereVerified) {
 TEST_F(SignedCharts, AreAskedForWithoutAPolicyToo) {
   add();
   ASSERT_TRUE(files.remove(paths.trust_policy()).ok());
-  Registries& all = open();
-  const auto fetched = all.fetch(*all.parse("shop/db:1.0.0"), Context());
-  ASSERT_TRUE(fetched.ok()) << fetched.error().to_line();
-  const auto ring = std::make_shared<const trust::Keyring>(
-      trust::Keyring{.file = "ring", .bytes = "ann", .digest = crypto::sha256("ann")});
-  auto verdict = all.verify_chart(*fetched, ring, Context());
-  ASSERT_TRUE(verdict.ok()) << verdict.error().to_line();
-  EXPECT_EQ(verdict->judged.error().kind, ErrorKind::Forbidden);
+  auto verified = fetch_verified("shop/db:1.0.0", "ann");
+  ASSERT_TRUE(verified.ok()) << verified.error().to_line();
+  EXPECT_EQ(verified->verdict.judged.error().kind, ErrorKind::Forbidden);
   sign("1.0.0", "ann");
-  verdict = all.verify_chart(*fetched, ring, Context());
-  ASSERT_TRUE(verdict.ok() && verdict->judged);
-  EXPECT_EQ(verdict->proofs.front().user, "ann");
+  verified = fetch_verified("shop/db:1.0.0", "ann");
+  ASSERT_TRUE(verified.ok() && verified->verdict.judged);
+  EXPECT_EQ(verified->verdict.proofs.front().user, "ann");
+}
+
+TEST_F(SignedCharts, NothingIsRememberedOfBytesThatTheKeyringDidNotSign) {
+  add();
+  ASSERT_TRUE(files.remove(paths.trust_policy()).ok());
+  // Somebody else's, until the publisher is heard again.
+  const auto publish_as = [&](const std::string& notes, std::string_view signer) {
+    entries.clear();
+    publish("1.0.0", notes);
+    sign("1.0.0", signer);
+    ASSERT_TRUE(open().update("shop", Context()).ok()) << notes;
+  };
+  publish_as("evil", "bob");
+  const auto refused = fetch_verified("shop/db:1.0.0", "ann");
+  ASSERT_TRUE(refused.ok()) << refused.error().to_line();
+  EXPECT_EQ(refused->verdict.judged.error().kind, ErrorKind::Forbidden);
+  publish_as("evil, too", "bob");
+  Registries& all = open();
+  const auto shown = all.fetch_to_verify(*all.parse("shop/db:1.0.0"), ring("ann"), Context());
+  ASSERT_TRUE(shown.ok()) << shown.error().to_line();
+  EXPECT_FALSE(shown->verdict.judged);
+  publish_as("one", "ann");
+  const auto accepted = fetch_verified("shop/db:1.0.0", "ann");
+  ASSERT_TRUE(accepted.ok()) << accepted.error().to_line();
+  EXPECT_TRUE(accepted->verdict.judged);
+  // From now on the version has these bytes.
+  entries.clear();
+  publish("1.0.0", "another");
+  const auto changed = open().update("shop", Context());
+  ASSERT_FALSE(changed.ok());
+  EXPECT_EQ(changed.error().kind, ErrorKind::Conflict);
 }
 
 TEST_F(SignedCharts, OnceVerifiedStaySignedByTheSameKey) {
   add();
   ASSERT_TRUE(files.remove(paths.trust_policy()).ok());
   sign("1.0.0", "ann");
-  Registries& all = open();
-  const auto fetched = all.fetch(*all.parse("shop/db:1.0.0"), Context());
-  ASSERT_TRUE(fetched.ok()) << fetched.error().to_line();
-  const auto verdict = all.verify_chart(*fetched,
-                                        std::make_shared<const trust::Keyring>(trust::Keyring{
-                                            .file = "ring", .bytes = "ann", .digest = crypto::sha256("ann")}),
-                                        Context());
-  ASSERT_TRUE(verdict.ok() && verdict->judged);
+  const auto verified = fetch_verified("shop/db:1.0.0", "ann");
+  ASSERT_TRUE(verified.ok() && verified->verdict.judged);
   OciTrust trust(files, paths, clock, events);
-  const auto& named = std::get<RegistryRef>(fetched->resolved.form());
-  ASSERT_TRUE(trust.learn_chart(chart_subject(named, fetched->digest), "shop/db", verdict->proofs).ok());
+  const Fetched& package = verified->package;
+  const auto& named = std::get<RegistryRef>(package.resolved.form());
+  ASSERT_TRUE(
+      trust.learn_chart(chart_subject(named, package.digest), "shop/db", verified->verdict.proofs).ok());
   EXPECT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one");
   EXPECT_THAT(fetch("shop/db:1.2.0"),
               HasSubstr("is not signed, and what was used of it before is signed by key openpgp:ann"));
   sign("1.2.0", "bob");
   EXPECT_THAT(fetch("shop/db:1.2.0"), HasSubstr("--keyring FILE --accept-changed"));
   Registries& again = open();
-  ASSERT_TRUE(again.fetch_to_verify(*again.parse("shop/db:1.2.0"), Context()).ok());
+  ASSERT_TRUE(again.fetch_to_verify(*again.parse("shop/db:1.2.0"), ring("bob"), Context()).ok());
   EXPECT_THAT(fetch("shop/db:1.2.0"), HasSubstr("is not signed")) << "it is in the cache now";
   sign("1.2.0", "ann");
   EXPECT_EQ(fetch("shop/db:1.2.0"), "shop/db:1.2.0 two");

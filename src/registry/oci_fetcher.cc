@@ -87,7 +87,7 @@ Status OciFetcher::check_trust(const oci::Reference& reference, const crypto::Di
 }
 
 Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context& context,
-                                  ChangedVersions changed) const {
+                                  ChangedVersions changed, const MayKeep& may_keep) const {
   if (reference.digest) {
     MIST_TRY(std::optional<Fetched> known, known_manifest(reference, *reference.digest));
     if (known) {
@@ -104,6 +104,10 @@ Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context
     MIST_TRY(Fetched fetched, fetch_manifest(*client, tagged, raw, context));
     // A version keeps its bytes; other tags may move.
     if (reference.digest || !oci::is_fixed_version(tagged.tag)) return fetched;
+    if (may_keep) {
+      MIST_TRY(const bool keeps, may_keep(fetched));
+      if (!keeps) return fetched;
+    }
     const std::string key = tag_key(tagged);
     MIST_TRY(const std::optional<Pin> pin, known_.pins().find(std::string(kOciName), key));
     Pin now{.reference = key,

@@ -22,9 +22,11 @@ class OciFetcher {
   /// All outlive this.
   OciFetcher(EventSink& events, const KnownPackages& known, OciSession& oci, OciTrust& trust);
 
-  /// As Registries::fetch; as fetch_moved where changed versions are accepted.
+  /// As Registries::fetch; as fetch_moved where changed versions are accepted. `may_keep` is asked for a tag:
+  /// a manifest has no other bytes.
   Result<Fetched> fetch(const oci::Reference& reference, const Context& context,
-                        ChangedVersions changed = ChangedVersions::Refuse) const;
+                        ChangedVersions changed = ChangedVersions::Refuse,
+                        const MayKeep& may_keep = {}) const;
 
  private:
   // Whether the manifest may be used, under the tag if there is one.

@@ -4,6 +4,7 @@
 
 #include "encoding/gzip.h"
 #include "encoding/tar.h"
+#include "registry/chart_archive.h"
 #include "registry/oci_fixture.h"
 #include "registry/registry.h"
 #include "registry/subchart_source.h"
@@ -355,6 +356,56 @@ TEST_F(OciRegistries, ThePackageOfAnIndexIsTaken) {
   const auto chosen = fetch(":multi");
   ASSERT_TRUE(chosen.ok()) << chosen.error().to_line();
   EXPECT_EQ(chosen->digest, crypto::sha256(kCode));
+}
+
+// "SIGNER DIGEST" stands for a provenance file, and a signer for a keyring.
+Result<trust::CheckedProvenance> shop_signed_by(const std::string& keyring, const std::string& provenance,
+                                                WallTime, const Context&) {
+  const std::vector<std::string_view> words = split(provenance, ' ');
+  trust::CheckedProvenance checked;
+  if (words[0] != keyring) checked.fault = "another key";
+  checked.signer = trust::ProvenanceSigner{.key_id = "1",
+                                           .fingerprint = std::string(words[0]),
+                                           .identities = {},
+                                           .algorithm = {},
+                                           .signed_at = {}};
+  checked.name = "shop";
+  checked.version = "1.4.0";
+  checked.files = {{"shop-1.4.0.tgz", std::string(words[1])}};
+  return checked;
+}
+
+TEST_F(OciRegistries, NothingIsRememberedOfATagWhoseChartTheKeyringDidNotSign) {
+  const auto publish = [&](const std::string& notes, std::string_view signer) {
+    const PackageTree tree{
+        {{"Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.4.0\n"}, {"notes", notes}}};
+    const std::string archive = *pack_chart(tree, "shop");
+    const auto chart = encoding::Value::object({{"name", "shop"}, {"version", "1.4.0"}});
+    remote.publish("1.4.0", oci::chart_artifact(archive, chart, {},
+                                                fmt::format("{} {}", signer, crypto::sha256(archive).str())));
+  };
+  const auto verified = [&]() -> Status {
+    Registries::World with_signatures = world();
+    with_signatures.check_provenance = shop_signed_by;
+    Registries registries(std::move(with_signatures));
+    MIST_TRY(const PackageRef parsed, registries.parse(std::string(kShopReference) + ":1.4.0"));
+    const auto ring = std::make_shared<const trust::Keyring>(
+        trust::Keyring{.file = "ring", .bytes = "ann", .digest = crypto::sha256("ann")});
+    MIST_TRY(VerifiedPackage package, registries.fetch_verified(parsed, ring, Context()));
+    return std::move(package.verdict.judged);
+  };
+  publish("evil", "bob");
+  const Status refused = verified();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden);
+  publish("good", "ann");
+  const Status accepted = verified();
+  EXPECT_TRUE(accepted.ok()) << accepted.error().to_line();
+  // From now on the version has these bytes.
+  publish("better", "ann");
+  const Status changed = verified();
+  ASSERT_FALSE(changed.ok());
+  EXPECT_EQ(changed.error().kind, ErrorKind::Conflict);
 }
 
 TEST_F(OciRegistries, NothingOfAFailedFetchIsKept) {

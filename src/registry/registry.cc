@@ -35,16 +35,30 @@ struct Registries::Impl {
         oci_fetcher(world.events, known, session, policy),
         registry_fetcher(configured, known, oci_fetcher, charts, policy) {}
 
-  Result<Fetched> fetch(const RegistryRef& reference, const Context& context, std::string_view) const {
-    return registry_fetcher.fetch(reference, context);
+  /// How a package is fetched.
+  struct Manner {
+    std::string_view engine = {};
+    RegistryFetcher::Judged judged = RegistryFetcher::Judged::Here;
+    MayKeep may_keep = {};
+  };
+  Result<Fetched> fetch(const RegistryRef& reference, const Context& context, const Manner& manner) const {
+    return registry_fetcher.fetch(reference, context, manner.judged, manner.may_keep);
   }
-  Result<Fetched> fetch(const GitRef& reference, const Context& context, std::string_view engine) const {
-    return git_fetcher.fetch(reference, context, engine);
+  // A commit has no other bytes.
+  Result<Fetched> fetch(const GitRef& reference, const Context& context, const Manner& manner) const {
+    return git_fetcher.fetch(reference, context, manner.engine);
   }
-  Result<Fetched> fetch(const oci::Reference& reference, const Context& context, std::string_view) const {
-    return oci_fetcher.fetch(reference, context);
+  Result<Fetched> fetch(const oci::Reference& reference, const Context& context, const Manner& manner) const {
+    return oci_fetcher.fetch(reference, context, ChangedVersions::Refuse, manner.may_keep);
   }
-  Result<Fetched> fetch(const LocalRef& reference, const Context& context, std::string_view engine) const;
+  // Nothing is remembered of it.
+  Result<Fetched> fetch(const LocalRef& reference, const Context& context, const Manner& manner) const;
+  Result<Fetched> fetch(const PackageRef& reference, const Context& context, const Manner& manner) const {
+    return std::visit([&](const auto& form) { return fetch(form, context, manner); }, reference.form());
+  }
+  Result<VerifiedPackage> fetch_verified(const PackageRef& reference,
+                                         const std::shared_ptr<const trust::Keyring>& keyring, Manner manner,
+                                         const Context& context) const;
 
   void add_version_hint(std::string_view text, Error& failure) const;
 
@@ -62,12 +76,12 @@ struct Registries::Impl {
 };
 
 Result<Fetched> Registries::Impl::fetch(const LocalRef& reference, const Context& context,
-                                        std::string_view engine) const {
+                                        const Manner& manner) const {
   MIST_TRY_VOID(context.check());
   PackageRef resolved = PackageRef(reference).anchored(working_directory());
   const Path& path = std::get<LocalRef>(resolved.form()).path;
   std::optional<PackageTree> kustomization;
-  if (!world.is_unpacked && may_be_kustomize(engine) && world.files.is_directory(reference.path)) {
+  if (!world.is_unpacked && may_be_kustomize(manner.engine) && world.files.is_directory(reference.path)) {
     MIST_TRY(kustomization, read_local_kustomization(world.files, reference.path));
   }
   std::optional<PackageContent> content;
@@ -79,6 +93,22 @@ Result<Fetched> Registries::Impl::fetch(const LocalRef& reference, const Context
   const crypto::Digest digest = digest_of(*content);
   std::string origin = path.string();
   return Fetched{*std::move(content), digest, std::move(resolved), std::move(origin)};
+}
+
+Result<VerifiedPackage> Registries::Impl::fetch_verified(const PackageRef& reference,
+                                                         const std::shared_ptr<const trust::Keyring>& keyring,
+                                                         Manner manner, const Context& context) const {
+  std::optional<ChartVerdict> verdict;
+  manner.may_keep = [&](const Fetched& package) -> Result<bool> {
+    MIST_TRY(verdict, charts.verify(package, keyring, context));
+    return verdict->judged.ok();
+  };
+  MIST_TRY(Fetched package, fetch(reference, context, manner));
+  // Nobody asked: its bytes were known before, or never are.
+  if (!verdict) {
+    MIST_TRY(verdict, charts.verify(package, keyring, context));
+  }
+  return VerifiedPackage{std::move(package), *std::move(verdict)};
 }
 
 // "mistletoe/x/y" without a version: the local copy knows which there are.
@@ -114,7 +144,7 @@ Result<PackageRef> Registries::parse(std::string_view text) const {
 
 Result<Fetched> Registries::fetch(const PackageRef& reference, const Context& context,
                                   std::string_view engine) {
-  return std::visit([&](const auto& form) { return impl_->fetch(form, context, engine); }, reference.form());
+  return impl_->fetch(reference, context, Impl::Manner{.engine = engine});
 }
 
 Result<Fetched> Registries::fetch_manifest(const PackageRef& reference, const crypto::Digest& manifest,
@@ -131,16 +161,17 @@ Result<Fetched> Registries::fetch_moved(const PackageRef& reference, const Conte
                : fetch(reference, context);
 }
 
-Result<Fetched> Registries::fetch_to_verify(const PackageRef& reference, const Context& context) {
-  const auto* const named = std::get_if<RegistryRef>(&reference.form());
-  return named == nullptr ? fetch(reference, context)
-                          : impl_->registry_fetcher.fetch(*named, context, RegistryFetcher::Judged::Later);
+Result<VerifiedPackage> Registries::fetch_verified(const PackageRef& reference,
+                                                   std::shared_ptr<const trust::Keyring> keyring,
+                                                   const Context& context, std::string_view engine) {
+  return impl_->fetch_verified(reference, keyring, Impl::Manner{.engine = engine}, context);
 }
 
-Result<ChartVerdict> Registries::verify_chart(const Fetched& package,
-                                              std::shared_ptr<const trust::Keyring> keyring,
-                                              const Context& context) {
-  return impl_->charts.verify(package, std::move(keyring), context);
+Result<VerifiedPackage> Registries::fetch_to_verify(const PackageRef& reference,
+                                                    std::shared_ptr<const trust::Keyring> keyring,
+                                                    const Context& context) {
+  return impl_->fetch_verified(reference, keyring, Impl::Manner{.judged = RegistryFetcher::Judged::Later},
+                               context);
 }
 
 Result<std::string> Registries::checked_archive(DownloadedChart chart, http::Transport& transport,

@@ -79,16 +79,19 @@ class Registries {
   /// if it is gone. Of other registries as fetch. NotFound also where the registry has no such manifest.
   Result<Fetched> fetch_manifest(const PackageRef& reference, const crypto::Digest& manifest,
                                  const Context& context);
-  /// As fetch, whatever the trust policy says of a chart in a chart repository: for whoever judges it then.
-  Result<Fetched> fetch_to_verify(const PackageRef& reference, const Context& context);
+  /// As fetch, with the signatures of a packed chart, as far as `keyring` is concerned: of its provenance
+  /// file, wherever the package comes from. Nothing is remembered of bytes that it didn't sign, so the
+  /// version may have the right ones the next time. Errors: Invalid (no packed chart), as fetch.
+  Result<VerifiedPackage> fetch_verified(const PackageRef& reference,
+                                         std::shared_ptr<const trust::Keyring> keyring,
+                                         const Context& context, std::string_view engine = {});
+  /// The same, whatever the trust policy says of a chart in a chart repository: for whoever judges it then.
+  Result<VerifiedPackage> fetch_to_verify(const PackageRef& reference,
+                                          std::shared_ptr<const trust::Keyring> keyring,
+                                          const Context& context);
   /// As fetch, but a version in an OCI registry may have other bytes now: they are the known ones from now
   /// on.
   Result<Fetched> fetch_moved(const PackageRef& reference, const Context& context);
-  /// The signatures of a packed chart, as far as `keyring` is concerned: of its provenance file, wherever the
-  /// package came from. The policy isn't asked, and nothing is remembered. Errors: Invalid (no packed chart),
-  /// as fetch.
-  Result<ChartVerdict> verify_chart(const Fetched& package, std::shared_ptr<const trust::Keyring> keyring,
-                                    const Context& context);
   /// The archive of a chart that was downloaded by its repository's address, if it is the chart and version
   /// of its index, and may be used: by the policy, under that address and the names that the repository has
   /// here, and if a key of `keyring` signed it, unless that is null. Errors: Forbidden, Conflict, Invalid (no

@@ -49,11 +49,11 @@ Status RegistryFetcher::check_trust(RegistryView& view, const RegistryRef& refer
                           });
 }
 
-Result<Fetched> RegistryFetcher::fetch(const RegistryRef& wanted, const Context& context,
-                                       Judged judged) const {
+Result<Fetched> RegistryFetcher::fetch(const RegistryRef& wanted, const Context& context, Judged judged,
+                                       const MayKeep& may_keep) const {
   MIST_TRY(const std::optional<oci::Reference> there, oci_reference(PackageRef(wanted)));
   if (there) {
-    MIST_TRY(Fetched fetched, oci_.fetch(*there, context));
+    MIST_TRY(Fetched fetched, oci_.fetch(*there, context, ChangedVersions::Refuse, may_keep));
     MIST_TRY_VOID(check_digest(PackageRef(wanted), wanted.digest, fetched.digest));
     return fetched;
   }
@@ -74,14 +74,19 @@ Result<Fetched> RegistryFetcher::fetch(const RegistryRef& wanted, const Context&
   const crypto::Digest digest = digest_of(read.content);
   MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, digest));
   MIST_TRY_VOID(check_trust(*view, reference, read.content, digest, judged, context));
+  Fetched fetched{std::move(read.content), digest, PackageRef(reference), std::move(read.origin)};
+  if (may_keep) {
+    MIST_TRY(const bool keeps, may_keep(fetched));
+    if (!keeps) return fetched;
+  }
   MIST_TRY_VOID(known_.record(reference.registry, pin,
                               {.reference = key,
                                .digest = digest,
-                               .is_tree = std::holds_alternative<PackageTree>(read.content),
+                               .is_tree = std::holds_alternative<PackageTree>(fetched.content),
                                .object = read.object,
-                               .origin = read.origin}));
-  if (view->is_remote()) known_.keep(digest, read.content);
-  return Fetched{std::move(read.content), digest, PackageRef(reference), std::move(read.origin)};
+                               .origin = fetched.origin}));
+  if (view->is_remote()) known_.keep(digest, fetched.content);
+  return fetched;
 }
 
 }  // namespace mist::registry

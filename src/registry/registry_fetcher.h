@@ -28,8 +28,8 @@ class RegistryFetcher {
   /// Whether a chart of a chart repository is judged here, or by the caller.
   enum class Judged : std::uint8_t { Here, Later };
   /// As Registries::fetch.
-  Result<Fetched> fetch(const RegistryRef& wanted, const Context& context,
-                        Judged judged = Judged::Here) const;
+  Result<Fetched> fetch(const RegistryRef& wanted, const Context& context, Judged judged = Judged::Here,
+                        const MayKeep& may_keep = {}) const;
 
   /// As ConfiguredRegistries::oci_reference; also Forbidden, where the trust policy has a rule for it that no
   /// OCI registry can keep.

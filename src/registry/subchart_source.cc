@@ -172,17 +172,20 @@ Result<std::string> SubchartSource::newest(const ChartDependency& wanted, const 
   return found.version;
 }
 
+Result<Fetched> SubchartSource::fetched_from_oci(const PackageRef& reference, const Context& context) {
+  if (world_.keyring == nullptr) return world_.registries.fetch(reference, context);
+  MIST_TRY(VerifiedPackage verified, world_.registries.fetch_verified(reference, world_.keyring, context));
+  MIST_TRY_VOID(std::move(verified.verdict.judged));
+  return std::move(verified.package);
+}
+
 Result<std::string> SubchartSource::from_oci(const std::string& reference, const Context& context) {
   MIST_TRY(const oci::Reference parsed, oci::Reference::parse(reference));
-  MIST_TRY(const Fetched fetched, world_.registries.fetch(PackageRef(parsed), context));
+  MIST_TRY(const Fetched fetched, fetched_from_oci(PackageRef(parsed), context));
   const auto* const tree = std::get_if<PackageTree>(&fetched.content);
   if (tree == nullptr || tree->files.size() != 1)
     return error(ErrorKind::Invalid, "{} is not a chart", parsed.str())
         .with_hint("charts are pushed with helm push, or with mistctl push");
-  if (world_.keyring != nullptr) {
-    MIST_TRY(ChartVerdict verdict, world_.registries.verify_chart(fetched, world_.keyring, context));
-    MIST_TRY_VOID(std::move(verdict.judged));
-  }
   return tree->files.front().bytes;
 }
 

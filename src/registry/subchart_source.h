@@ -62,6 +62,7 @@ class SubchartSource {
   Result<const ChartFiles*> directory(const ChartDependency& dependency, const Context& context);
   Result<const ChartIndex*> index(const std::string& repository, const Context& context);
   Result<std::string> newest_tag(const ChartDependency& wanted, const Context& context);
+  Result<Fetched> fetched_from_oci(const PackageRef& reference, const Context& context);
   Result<std::string> from_oci(const std::string& reference, const Context& context);
   Result<std::string> from_repository(const ChartIndex& index, const ChartVersion& version,
                                       const Context& context);

@@ -188,12 +188,11 @@ Result<Packages::Found> Packages::read_verified(const registry::PackageRef& pars
                                                 const Context& context) {
   verified_.clear();
   if (world_.keyring == nullptr) return read(parsed, std::move(engine), context);
-  auto answer = registries_.fetch(parsed, context, engine);
-  if (!answer.ok()) return about_sources(parsed, std::move(answer).error());
-  MIST_TRY(registry::ChartVerdict verdict, registries_.verify_chart(*answer, world_.keyring, context));
-  MIST_TRY_VOID(std::move(verdict.judged));
-  verified_ = std::move(verdict.proofs);
-  return found(*std::move(answer), parsed, std::move(engine));
+  MIST_TRY(registry::VerifiedPackage verified,
+           registries_.fetch_verified(parsed, world_.keyring, context, engine));
+  MIST_TRY_VOID(std::move(verified.verdict.judged));
+  verified_ = std::move(verified.verdict.proofs);
+  return found(std::move(verified.package), parsed, std::move(engine));
 }
 
 Packages::Found Packages::found(registry::Fetched fetched, const registry::PackageRef& parsed,

@@ -283,17 +283,23 @@ constexpr Example kPullExamples[] = {
     {"mistctl pull 'oci://registry.example/team/shop:^1.4' -o shop.wasm", "The newest 1.x from 1.4 on"},
 };
 
+// Under --verify only what the keyring signed.
+Result<registry::Fetched> pulled(const registry::PackageRef& wanted, registry::Registries& registries,
+                                 const Invocation& invocation, World& world) {
+  MIST_TRY(const std::shared_ptr<const trust::Keyring> keyring, demanded_keyring(invocation, world));
+  if (keyring == nullptr) return registries.fetch(wanted, world.context);
+  MIST_TRY(registry::VerifiedPackage verified, registries.fetch_verified(wanted, keyring, world.context));
+  MIST_TRY_VOID(std::move(verified.verdict.judged));
+  world.events->info(fmt::format("signed by {}", trust::signers_text(verified.verdict.proofs)));
+  return std::move(verified.package);
+}
+
 Result<ExitCode> run_pull(const Invocation& invocation, World& world) {
   MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("REFERENCE")));
   MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
   registry::Registries registries(std::move(access));
-  MIST_TRY(const registry::Fetched package, registries.fetch(registry::PackageRef(wanted), world.context));
-  MIST_TRY(const std::shared_ptr<const trust::Keyring> keyring, demanded_keyring(invocation, world));
-  if (keyring != nullptr) {
-    MIST_TRY(registry::ChartVerdict verdict, registries.verify_chart(package, keyring, world.context));
-    MIST_TRY_VOID(std::move(verdict.judged));
-    world.events->info(fmt::format("signed by {}", trust::signers_text(verdict.proofs)));
-  }
+  MIST_TRY(const registry::Fetched package,
+           pulled(registry::PackageRef(wanted), registries, invocation, world));
   const auto& reference = std::get<oci::Reference>(package.resolved.form());
   const Path file = invocation.text("output");
   MIST_TRY(const bool to_stdout, takes_stdout(world, file));

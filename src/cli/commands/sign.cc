@@ -429,8 +429,9 @@ Result<ExitCode> verify_chart(const Invocation& invocation, registry::Registries
           .with_because("its provenance file is signed with OpenPGP")
           .with_hint("name the publisher's keys: --keyring FILE, which gpg --export KEY >FILE writes");
   MIST_TRY(const auto keyring, keyring_for(invocation, world, reference));
-  MIST_TRY(const registry::Fetched package, registries.fetch_to_verify(reference, world.context));
-  MIST_TRY(registry::ChartVerdict verdict, registries.verify_chart(package, keyring, world.context));
+  MIST_TRY(registry::VerifiedPackage verified, registries.fetch_to_verify(reference, keyring, world.context));
+  const registry::Fetched& package = verified.package;
+  registry::ChartVerdict& verdict = verified.verdict;
   MIST_TRY(const trust::ChartArchive archive,
            registry::chart_archive(package.content, package.resolved.display()));
   const std::string name = package.resolved.display();
