@@ -1,6 +1,7 @@
 #include "abi/documents.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/text.h"
 #include "encoding/json.h"
@@ -115,8 +116,11 @@ std::optional<SourceLocation> parse_where(const Value& data) {
                         .excerpt = std::string(one_line ? text : std::string_view())};
 }
 
+// Of charts with schemas that refuse values. Few have so many; the lines of those are enough to begin with.
+constexpr std::size_t kMostRefused = 16;
+
 // "sub.image.tag: must be string, is integer 1": what the schemas of a chart and its subcharts refuse, in our
-// words. Empty: the guest doesn't say, or its validator and ours differ.
+// words. Empty: the guest doesn't say, its validator and ours differ, or it is too much work to find out.
 struct RefusedValues {
   std::vector<std::string> lines;
   encoding::ValueFaults faults;  // of each line
@@ -127,7 +131,8 @@ RefusedValues refused_values(const Value& data) {
   RefusedValues result;
   const Value* const refused = data.find("refused");
   if (refused == nullptr || !refused->is_array()) return result;
-  for (const Value& chart : refused->as_array()) {
+  encoding::ValidationBudget budget;  // of all together: any guest may answer with costly schemas
+  for (const Value& chart : std::span(refused->as_array()).first(std::min(refused->size(), kMostRefused))) {
     const Value* const schema = chart.find("schema");
     const Value* const values = chart.find("values");
     if (schema == nullptr || values == nullptr) continue;
@@ -140,9 +145,9 @@ RefusedValues refused_values(const Value& data) {
       }
     result.faults.of_chart = result.faults.of_chart || !chart.is_true_at("fixed");
     const auto compiled = encoding::Schema::compile(*schema);
-    const auto issues = compiled.ok() ? compiled->validate(*values) : std::vector<encoding::SchemaIssue>();
-    if (issues.empty()) return {};
-    for (const encoding::SchemaIssue& issue : issues) {
+    const auto issues = compiled.ok() ? compiled->validate(*values, budget) : std::nullopt;
+    if (!issues || issues->empty()) return {};
+    for (const encoding::SchemaIssue& issue : *issues) {
       if (result.lines.size() == kMost) return result;
       const std::string_view joint = above.empty() ? "" : issue.instance_path.empty() ? ": " : ".";
       result.lines.push_back(fmt::format("{}{}{}", escape_controls(above), joint, issue.message));
@@ -327,18 +332,24 @@ Result<Output> output_of(const Value& document, std::string_view name) {
   return output;
 }
 
+// Of a document that output_of reads: what it says is the guest's own failure, not a fault of the document.
+bool says_err(const Value& document, std::string_view name) {
+  return check_envelope(document, kResultKind, name, kResultSource).ok() &&
+         document.string_at({"data", "result"}) == "Err";
+}
+
 }  // namespace
 
-std::optional<Output> parse_json_result(std::string_view text, std::string_view name) {
+std::optional<Result<Output>> parse_json_result(std::string_view text, std::string_view name) {
   if (!check_text(text, kResultSource)) return std::nullopt;
   const std::optional<Value> document = faultless_json(text);
   if (!document) return std::nullopt;
   auto output = output_of(*document, name);
-  return output ? std::optional(*std::move(output)) : std::nullopt;
+  return output || says_err(*document, name) ? std::optional(std::move(output)) : std::nullopt;
 }
 
 Result<Output> parse_result(std::string_view text, std::string_view name) {
-  if (std::optional<Output> quick = parse_json_result(text, name)) return *std::move(quick);
+  if (auto quick = parse_json_result(text, name)) return *std::move(quick);
   MIST_TRY_VOID(check_text(text, fmt::format("{} of {}", kResultSource, name)));
   auto parsed = encoding::parse_yaml(text, strict_options(kResultSource));
   if (!parsed)

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "encoding/json.h"
 #include "encoding/schema_place.h"
 #include "encoding/yaml.h"
@@ -51,8 +53,9 @@ TEST(ParseResult, JsonIsReadAsJson) {
   const std::string text = head + "\"print\":\"a\x7f\xc2\x80\"}}\n";
   const auto quick = parse_json_result(text, "shop");
   ASSERT_TRUE(quick);
-  EXPECT_EQ(quick->print, "a\x7f\xc2\x80");
-  EXPECT_EQ(parse_result(text, "shop")->print, quick->print);
+  ASSERT_TRUE(quick->ok());
+  EXPECT_EQ((*quick)->print, "a\x7f\xc2\x80");
+  EXPECT_EQ(parse_result(text, "shop")->print, (*quick)->print);
   // Faults are told as in YAML, with their place.
   for (const std::string& fault : {head + R"("result":"Ok"}})", head + R"("files":{"../a":""}}})",
                                    head + R"("files":[]}})", head + R"("message":"\uD800"})"}) {
@@ -62,6 +65,20 @@ TEST(ParseResult, JsonIsReadAsJson) {
     ASSERT_TRUE(refused.error().where) << fault;
     EXPECT_EQ(refused.error().where->line, 1U) << fault;
   }
+}
+
+// Else it would be read again as YAML, its schemas checked once more.
+TEST(ParseResult, AFailureInJsonIsFinal) {
+  const auto quick = parse_json_result(
+      R"({"apiVersion":"mistletoe.dev/v1","kind":"MistResult","data":{"result":"Err","message":"no"}})",
+      "shop");
+  ASSERT_TRUE(quick);
+  ASSERT_FALSE(quick->ok());
+  EXPECT_EQ(quick->error().because, "no");
+  EXPECT_FALSE(parse_json_result(
+      R"({"apiVersion":"mistletoe.dev/v0","kind":"MistResult","data":{"result":"Err"}})", "shop"));
+  EXPECT_FALSE(
+      parse_json_result(R"({"apiVersion":"mistletoe.dev/v1","kind":"MistResult","data":"Err"})", "shop"));
 }
 
 TEST(ParseResult, AFailureMayBringItsLine) {
@@ -97,6 +114,32 @@ TEST(ParseResult, AFailureMayBringTheValuesThatWereRefused) {
     ASSERT_NE(faults, nullptr);
     EXPECT_EQ(faults->of_chart, !fixed);
   }
+}
+
+// A guest's schemas have the work of one validation together, and beyond that its own words are shown.
+TEST(ParseResult, RefusedValuesAreBounded) {
+  const auto failed = [](std::string_view schema, std::string_view values, std::size_t times) {
+    std::string refused;
+    for (std::size_t i = 0; i < times; ++i)
+      refused += fmt::format(R"({}{{"above":["c{}"],"schema":{},"values":{}}})", i == 0 ? "" : ",", i, schema,
+                             values);
+    const auto result = parse_result(
+        fmt::format(R"({{"apiVersion":"mistletoe.dev/v1","kind":"MistResult","data":{{"result":"Err",)"
+                    R"("message":"no","refused":[{}]}}}})",
+                    refused),
+        "shop");
+    return result.ok() ? std::string() : result.error().because;
+  };
+  EXPECT_EQ(std::ranges::count(failed(R"({"type":"object"})", "1", 100), '\n'), 15);
+  // Each level twice: half a million steps and more for each of them.
+  std::string defs = R"("s0":{"type":"string"})";
+  for (int i = 1; i < 19; ++i)
+    defs +=
+        fmt::format(R"(,"s{0}":{{"allOf":[{{"$ref":"#/$defs/s{1}"}},{{"$ref":"#/$defs/s{1}"}}]}})", i, i - 1);
+  const std::string costly = fmt::format(
+      R"({{"properties":{{"a":{{"$ref":"#/$defs/s18"}},"b":{{"type":"string"}}}},"$defs":{{{}}}}})", defs);
+  EXPECT_THAT(failed(costly, R"({"a":"x","b":1})", 1), HasSubstr("c0.b: must be"));
+  EXPECT_EQ(failed(costly, R"({"a":"x","b":1})", 8), "no");
 }
 
 TEST(ParseResult, ReadsFilesInOrderAndExports) {

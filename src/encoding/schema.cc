@@ -34,9 +34,6 @@ constexpr std::size_t kLargestDefaults = std::size_t{16} << 20;
 constexpr std::size_t kLongestPatterns = std::size_t{64} << 10;
 /// The validator follows them when it compiles a schema, each chain in quadratic time and on its stack.
 constexpr std::size_t kMostReferences = 10'000;
-/// Of schema_cost.h, in one validation: about a second of work, and where every step finds a mistake, which
-/// the validator keeps until it is done, half a GiB. Far beyond what real schemas need.
-constexpr std::uint64_t kMostSteps = 2'000'000;
 
 bool has_all_required(const Value& schema, const Value& object) {
   const Value* required = schema.find("required");
@@ -192,17 +189,18 @@ std::string_view keyword_of(const Said& said) {
 // instead, the answers for the alternative that it nearly fits. They are compiled for that, a bounded number.
 class Validation {
  public:
-  std::vector<Said> of(const void* validator, const Value& schema, const Value& value) {
-    if (validation_steps(schema, value, kMostSteps) > kMostSteps)
-      return {{{},
-               {},
-               fmt::format("the schema would need more than {} steps to check these values: its references "
-                           "multiply",
-                           kMostSteps)}};
+  explicit Validation(ValidationBudget& budget) : budget_(budget) {}
+
+  // Nothing: the budget doesn't suffice.
+  std::optional<std::vector<Said>> of(const void* validator, const Value& schema, const Value& value) {
+    const std::uint64_t needed = validation_steps(schema, value, budget_.steps);
+    if (needed > budget_.steps) return std::nullopt;
+    budget_.steps -= needed;
     const std::string text = to_json(value);
     const RustText answer(mist_schema_validate(validator, text.data(), text.size()));
     const Result<Value> parsed = parse_json(answer == nullptr ? "" : answer.get());
-    if (!parsed.ok() || !parsed->is_array()) return {{{}, {}, "the schema validator gave no answer"}};
+    if (!parsed.ok() || !parsed->is_array())
+      return std::vector<Said>{{{}, {}, "the schema validator gave no answer"}};
     std::vector<Said> all;
     for (const Value& each : parsed->as_array()) {
       Said said{std::string(each.string_at("instance_path")), std::string(each.string_at("schema_path")),
@@ -215,8 +213,6 @@ class Validation {
   }
 
  private:
-  static constexpr std::size_t kMostAlternatives = 32;
-
   // Empty: it is about no alternatives, or the value fits several of them, or is as far from one as from
   // another.
   std::vector<Said> by_alternative(const Value& schema, const Value& value, const Said& said) {
@@ -228,18 +224,19 @@ class Validation {
     std::vector<std::vector<Said>> alternatives;
     for (std::size_t i = 0; i < parts->size(); ++i) {
       const Value& part = parts->as_array()[i];
-      if (!part.is_object() || ++compiled_ > kMostAlternatives) return {};
+      if (!part.is_object() || budget_.alternatives == 0) return {};
+      --budget_.alternatives;
       const Value whole = with_definitions_of(schema, part);
       const auto validator = compile_validator(whole);
       if (!validator.ok()) return {};
-      std::vector<Said> found = of(validator->get(), whole, *wrong);
-      if (found.empty()) return {};
-      for (Said& each : found) {
+      std::optional<std::vector<Said>> found = of(validator->get(), whole, *wrong);
+      if (!found || found->empty()) return {};
+      for (Said& each : *found) {
         // The target of a reference has its own path, from the root.
         std::string below = fmt::format("{}/{}{}", said.schema_path, i, each.schema_path);
         if (at_schema_pointer(schema, below) != nullptr) each.schema_path = std::move(below);
       }
-      alternatives.push_back(std::move(found));
+      alternatives.push_back(*std::move(found));
     }
     if (alternatives.empty()) return {};
     std::vector<Said> nearest = nearest_of(alternatives);
@@ -315,8 +312,23 @@ class Validation {
     return whole;
   }
 
-  std::size_t compiled_ = 0;
+  ValidationBudget& budget_;
 };
+
+std::vector<SchemaIssue> issues_of(const std::vector<Said>& all, const Value& schema, const Value& value) {
+  std::vector<SchemaIssue> issues;
+  for (const Said& said : all) {
+    for (SchemaMessage& each :
+         schema_messages(schema, said.schema_path, value, said.instance_path, said.words))
+      issues.push_back({.instance_path = said.instance_path,
+                        .schema_path = said.schema_path,
+                        .message = std::move(each.text),
+                        .member = std::move(each.member),
+                        .text_wanted = each.text_wanted});
+  }
+  if (issues.size() > kMostIssues) issues.resize(kMostIssues);
+  return issues;
+}
 
 }  // namespace
 
@@ -334,18 +346,17 @@ Result<Schema> Schema::compile(const Value& schema) {
 }
 
 std::vector<SchemaIssue> Schema::validate(const Value& value) const {
-  std::vector<SchemaIssue> issues;
-  for (const Said& said : Validation().of(handle_.get(), schema_, value)) {
-    for (SchemaMessage& each :
-         schema_messages(schema_, said.schema_path, value, said.instance_path, said.words))
-      issues.push_back({.instance_path = said.instance_path,
-                        .schema_path = said.schema_path,
-                        .message = std::move(each.text),
-                        .member = std::move(each.member),
-                        .text_wanted = each.text_wanted});
-  }
-  if (issues.size() > kMostIssues) issues.resize(kMostIssues);
-  return issues;
+  ValidationBudget budget;
+  const std::uint64_t most = budget.steps;
+  if (auto issues = validate(value, budget)) return *std::move(issues);
+  const std::string words = fmt::format(
+      "the schema would need more than {} steps to check these values: its references multiply", most);
+  return issues_of(std::vector<Said>{{{}, {}, words}}, schema_, value);
+}
+
+std::optional<std::vector<SchemaIssue>> Schema::validate(const Value& value, ValidationBudget& budget) const {
+  const auto all = Validation(budget).of(handle_.get(), schema_, value);
+  return all ? std::optional(issues_of(*all, schema_, value)) : std::nullopt;
 }
 
 Value schema_defaults(const Value& schema) {

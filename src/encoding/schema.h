@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,15 @@ struct SchemaIssue {
 /// nothing does.
 std::uint32_t line_at(const Value& value, std::string_view instance_path);
 
+/// The work that validations may still do, in steps of schema_cost.h, and the alternatives that they may
+/// compile to say which one a value nearly fits. At first what a single validation may: about a second, and
+/// where every step finds a mistake, which the validator keeps until it is done, half a GiB. Far beyond what
+/// real schemas need.
+struct ValidationBudget {
+  std::uint64_t steps = 2'000'000;
+  std::size_t alternatives = 32;
+};
+
 /// A compiled schema. Any thread; validating doesn't change it.
 class Schema {
  public:
@@ -38,6 +48,10 @@ class Schema {
   /// Empty: the value is as the schema wants it. At most 100 issues. A value that nests more than 128 levels
   /// is one issue; so is work beyond 2 million steps, which is counted before it begins.
   std::vector<SchemaIssue> validate(const Value& value) const;
+
+  /// The same with a budget that several validations share. Nothing: it doesn't suffice, and nothing was
+  /// done.
+  std::optional<std::vector<SchemaIssue>> validate(const Value& value, ValidationBudget& budget) const;
 
   const Value& value() const { return schema_; }
 

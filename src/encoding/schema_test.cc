@@ -178,6 +178,19 @@ TEST(SchemaCost, DoublingReferencesEndBeforeTheyBegin) {
   EXPECT_TRUE(Schema::compile(doubling_schema("allOf", 6))->validate(Value::object()).empty());
 }
 
+TEST(SchemaCost, ValidationsShareABudget) {
+  const auto schema = Schema::compile(Value::object({{"type", "string"}}));
+  ASSERT_TRUE(schema.ok()) << schema.error().to_line();
+  ValidationBudget budget;
+  const std::uint64_t whole = budget.steps;
+  const auto issues = schema->validate(Value(1), budget);
+  ASSERT_TRUE(issues);
+  EXPECT_EQ(issues->size(), 1U);
+  EXPECT_LT(budget.steps, whole);
+  budget.steps = 0;
+  EXPECT_FALSE(schema->validate(Value(1), budget));
+}
+
 TEST(SchemaCost, DoublingDefaultsAreRefused) {
   const auto schema = Schema::compile(doubling_schema("properties", 40));
   ASSERT_FALSE(schema.ok());

@@ -6,7 +6,7 @@
 namespace mist::abi::v1 {
 
 Result<Output> read_output(std::string text, const std::string& name) {
-  if (std::optional<Output> output = parse_json_result(text, name)) return *std::move(output);
+  if (auto output = parse_json_result(text, name)) return *std::move(output);
   if (is_own_document(text)) return parse_result(text, name);
   MIST_TRY_VOID(check_text(text, fmt::format("the output of {}", name)));
   Output output;
