@@ -2,7 +2,7 @@
 // nothing of that moment: the time is 1970-01-01T00:00:00Z, and `Math.random` gives the same numbers in every build. Random
 // bytes for secrets are refused, for every release would have the same. Only in components, before a package's own code.
 
-import type { RandomBytes } from "./runtime.ts";
+import type { RandomBytes } from "./random.ts";
 
 /** Ends with the call of `loaded`: then the clock and `bytes` are those of the release. */
 export interface Loading {

@@ -2,8 +2,7 @@
 // components: Node has all of it.
 
 import * as log from "./log.ts";
-/** `length` bytes from the release's seed. */
-export type RandomBytes = (length: number) => Uint8Array;
+import { fillRandomly, type RandomBytes } from "./random.ts";
 
 const scope = globalThis as any;
 
@@ -38,12 +37,7 @@ export function setRandom(bytes: RandomBytes, secretBytes: RandomBytes = bytes):
     for (let i = 1; i < 7; i++) value = value * 256 + b[i]!;
     return value / 2 ** 53;
   };
-  scope.crypto = {
-    getRandomValues<T extends Uint8Array>(array: T): T {
-      array.set(secretBytes(array.length));
-      return array;
-    },
-  };
+  scope.crypto = { getRandomValues: <T extends ArrayBufferView>(array: T): T => fillRandomly(array, secretBytes) };
 }
 
 function joined(words: unknown[]): string {

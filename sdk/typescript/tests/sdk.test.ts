@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { call, lookup, lookupAll, Output, render, secret, toYaml } from "../src/index.ts";
 import { setHost } from "../src/host.ts";
 import { beginLoading } from "../src/loading.ts";
+import { fillRandomly } from "../src/random.ts";
 import { run } from "../src/run.ts";
 // @ts-expect-error: a module of JavaScript
 import path from "../shims/path.js";
@@ -148,4 +149,18 @@ test("sees nothing of the moment when it is built, and the release's clock and b
     return bytes;
   };
   assert.deepEqual(drawn(), drawn());
+});
+
+test("fills integers of every width with random bytes", () => {
+  const bytes = (length: number) => Uint8Array.from({ length }, (_, i) => i + 1);
+  const within = new Uint32Array(4);
+  const wide = fillRandomly(within.subarray(1, 3), bytes);
+  assert.deepEqual([...new Uint8Array(within.buffer)], [0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0]);
+  assert.ok(wide.every((each) => each > 0xffff));
+  assert.deepEqual([...fillRandomly(Buffer.alloc(2), bytes)], [1, 2]);
+  assert.notEqual(fillRandomly(new BigUint64Array(1), bytes)[0]! >> 32n, 0n);
+  for (const other of [new Float64Array(1), new DataView(new ArrayBuffer(8)), [0] as any])
+    assert.throws(() => fillRandomly(other, bytes), { name: "TypeMismatchError" });
+  assert.equal(fillRandomly(new Uint32Array(16_384), bytes).byteLength, 65_536);
+  assert.throws(() => fillRandomly(new Uint32Array(16_385), bytes), { name: "QuotaExceededError" });
 });
