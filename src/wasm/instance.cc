@@ -188,9 +188,11 @@ Status Instance::Impl::begin_at(const StartImage& start) {
   constexpr std::size_t kWasmPage = 65536;
   if (start.memory_size() > size) {
     std::uint64_t before = 0;
-    if (wasmtime_error_t* const failed =
-            wasmtime_memory_grow(store_context(), &all, (start.memory_size() - size) / kWasmPage, &before)) {
-      wasmtime_error_delete(failed);
+    const FailureHandle failed(
+        wasmtime_memory_grow(store_context(), &all, (start.memory_size() - size) / kWasmPage, &before));
+    if (failed) {
+      if (auto limit = limit_error(failure_of(*failed), name, limits, engine->stack_bytes))
+        return *std::move(limit);
       return refused("it needs more memory than it may have");
     }
   }

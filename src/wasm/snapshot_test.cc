@@ -122,7 +122,11 @@ TEST(StartImage, HasMemoryThatWasGrown) {
   InstanceOptions options;
   options.start = image;
   options.limits.memory_bytes = 65536;
-  EXPECT_EQ(Instance::create(*module, std::move(options)).error().kind, ErrorKind::Trap);
+  const auto refused = Instance::create(*module, std::move(options));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Trap);
+  EXPECT_THAT(refused.error().message, HasSubstr("reached its memory limit"));
+  EXPECT_THAT(refused.error().hint, HasSubstr("--limit-memory"));
 }
 
 TEST(StartImage, IsMadeOnlyOfModulesThatShowTheirState) {
