@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <chrono>
+#include <exception>
 #include <system_error>
 
 namespace mist::package {
@@ -26,17 +27,27 @@ Status on_own_stack(std::size_t guest_bytes, const std::function<void()>& work) 
   ::pthread_attr_init(&attributes);
   ::pthread_attr_setstacksize(&attributes, guest_bytes + kHostStackBytes);
   pthread_t thread{};
-  const auto run = [](void* given) -> void* {
-    (*static_cast<const std::function<void()>*>(given))();
+  struct Run {
+    const std::function<void()>& work;
+    std::exception_ptr thrown;  // an exception that leaves a thread would end the process
+  } run{work, nullptr};
+  const auto begin = [](void* given) -> void* {
+    Run& self = *static_cast<Run*>(given);
+    try {
+      self.work();
+    } catch (...) {
+      self.thrown = std::current_exception();
+    }
     return nullptr;
   };
   // The thread ends before this returns, so it may use what is here.
-  const int failed = ::pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work));
+  const int failed = ::pthread_create(&thread, &attributes, begin, &run);
   ::pthread_attr_destroy(&attributes);
   if (failed != 0)
     return error(ErrorKind::Internal, "no thread could be made for a called package")
         .with_because(std::generic_category().message(failed));
   ::pthread_join(thread, nullptr);
+  if (run.thrown) std::rethrow_exception(run.thrown);
   return {};
 }
 

@@ -14,7 +14,8 @@ namespace mist::package {
 Duration thread_time();
 
 /// Runs `work` on a thread that has room for a guest with `guest_bytes` of stack and for the host's own
-/// calls, and waits for its end. Internal: no thread could be made, and nothing ran.
+/// calls, and waits for its end. What it throws is thrown here. Internal: no thread could be made, and
+/// nothing ran.
 Status on_own_stack(std::size_t guest_bytes, const std::function<void()>& work);
 
 }  // namespace mist::package

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <stdexcept>
+
 namespace mist::package {
 namespace {
 
@@ -15,6 +17,11 @@ TEST(OwnStack, HasRoomForAGuestAndItsHost) {
                 ::pthread_attr_destroy(&attributes);
               }).ok());
   EXPECT_GE(bytes, std::size_t{6} << 20);
+}
+
+TEST(OwnStack, AnExceptionIsTheCallers) {
+  EXPECT_THROW((void)on_own_stack(std::size_t{1} << 20, [] { throw std::runtime_error("no"); }),
+               std::runtime_error);
 }
 
 TEST(OwnStack, TimeIsThatOfTheThread) {

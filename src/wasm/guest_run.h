@@ -48,10 +48,9 @@ struct GuestRun {
   auto for_guest(Work work) -> decltype(work()) {
     used += thread_time() - *began;
     began.reset();
+    const GuestTimeAgain again{*this};
     Status status = context.check();
-    auto result = status.ok() ? work() : decltype(work())(std::move(status).error());
-    began = thread_time();
-    return result;
+    return status.ok() ? work() : decltype(work())(std::move(status).error());
   }
 
   Error failed(const Failure& failure);
@@ -71,6 +70,15 @@ struct GuestRun {
   bool over = false;
 
  private:
+  // The guest's time goes on however the work for it ends: after an exception, too, the call has an end().
+  struct GuestTimeAgain {
+    explicit GuestTimeAgain(GuestRun& its_guest) : guest(its_guest) {}
+    GuestTimeAgain(const GuestTimeAgain&) = delete;
+    GuestTimeAgain& operator=(const GuestTimeAgain&) = delete;
+    ~GuestTimeAgain() { guest.began = thread_time(); }
+    GuestRun& guest;
+  };
+
   void begin();
   Result<std::optional<std::uint32_t>> end(const FailureHandle& failure, const TrapHandle& trap);
   static wasmtime_error_t* on_tick(wasmtime_context_t* store, void* self, std::uint64_t* delta,

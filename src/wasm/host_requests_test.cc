@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <functional>
+#include <stdexcept>
 
 #include "wasm/instance.h"
 #include "wasm/test_support.h"
@@ -137,6 +138,17 @@ TEST(HostRequests, AnErrorOfTheHandlerIsThatOfTheCall) {
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().kind, ErrorKind::Cancelled);
   EXPECT_EQ(result.error().message, "stopped by the user");
+  EXPECT_FALSE(instance->call("run").ok()) << "the guest is over";
+}
+
+TEST(HostRequests, AnExceptionOfTheHandlerEndsTheGuest) {
+  Echo echo;
+  echo.then = [] { throw std::runtime_error("no memory is left"); };
+  auto instance = Instance::create(module_of(kAsking), {.world = {}, .input = "", .requests = &echo});
+  const auto result = instance->call("run");
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().kind, ErrorKind::Trap);
+  EXPECT_THAT(result.error().to_line(), HasSubstr("no memory is left"));
   EXPECT_FALSE(instance->call("run").ok()) << "the guest is over";
 }
 
