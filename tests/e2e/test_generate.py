@@ -147,6 +147,11 @@ def a_package_is_the_same_as_a_module_and_as_a_component(t):
         equal(one[0][0], 0 if values[:1] == ["--set-json"] or values in ([], ["-s", "size=0"], ["-s", "size=200"]) else 1,
               f"the exit code with {values}")
     check(rendered(packages["component"], "-s", "fail=no port")[0][0] == 1, "a failure succeeds")
+    # A component has no way to answer with it: it says it, and ends.
+    for kind in ("reactor", "component"):
+        code, _, said = rendered(packages[kind], "-s", "panic=no port")[0]
+        equal(code, 1, f"the exit code of a panic in a {kind}")
+        contains(said, "the package panicked at ", ": no port")
 
     t.run("install", "shop", "-p", packages["component"])
     secret = t.kube.get("Secret", t.ns, "shop-0")["data"]["password"]

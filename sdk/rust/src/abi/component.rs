@@ -4,8 +4,9 @@
 
 use std::alloc::{Layout, alloc, realloc};
 
+use super::v1::panic_message;
 use crate::document::{self, ApiVersion};
-use crate::{Generate, MistInput};
+use crate::{Generate, MistInput, log};
 
 /// A string, or a `result<string, string>`, as the canonical ABI returns it: by address of these words.
 #[repr(C)]
@@ -24,9 +25,12 @@ impl Returned {
 
 /// `generate`. Nothing is freed: each call has an instance of its own.
 ///
+/// A panic is logged before the trap, since modules can't unwind, and a component has no standard error.
+///
 /// # Safety
 /// `address` points to `length` bytes that were allocated by [`reallocate`] for this call.
 pub unsafe fn generate<Args>(generate: impl Generate<Args>, address: *mut u8, length: usize) -> *const Returned {
+    std::panic::set_hook(Box::new(|info| log::warn(panic_message(info))));
     // SAFETY: by this function's contract; an empty slice must not be made from a wild address.
     let bytes = if length == 0 { &[] } else { unsafe { std::slice::from_raw_parts(address, length) } };
     let result = std::str::from_utf8(bytes)

@@ -12,6 +12,7 @@ mistletoe_package! {"
       name: {type: string}
       size: {type: integer, default: 3}
       fail: {type: string}
+      panic: {type: string}
       values: {}
     additionalProperties: false
   exports:
@@ -24,15 +25,19 @@ pub struct Inputs {
     name: String,
     size: usize,
     fail: Option<String>,
+    panic: Option<String>,
     #[serde(default)]
     values: Value,
 }
 
-/// Secrets, a log line, an error, numbers and texts of all kinds.
+/// Secrets, a log line, an error, a panic, numbers and texts of all kinds.
 pub fn generate(inputs: Inputs) -> MistResult {
     log::info(format!("{} is rendered", inputs.name));
     if let Some(reason) = inputs.fail {
         mistletoe::bail!("it fails: {reason}");
+    }
+    if let Some(reason) = inputs.panic {
+        panic!("{reason}");
     }
     let mut output = MistOutput::new();
     for number in 0..inputs.size {
