@@ -2,13 +2,15 @@
 //!
 //! The host calls `_initialize`, then maybe `mistletoe_prepare` (after which it may keep the memory as a snapshot), then
 //! `mistletoe_generate`. What was prepared is used; what was not is done then. Nothing that is prepared depends on an
-//! input. It holds the random keys of Rust's hash tables, so that a prepared engine draws nothing by itself; the order of
-//! a hash table reaches no output.
+//! input, or asks the host, which answers only in `mistletoe_generate`: lines for the user are kept until then. It holds
+//! the random keys of Rust's hash tables, so that a prepared engine draws nothing by itself; the order of a hash table
+//! reaches no output.
 
 use std::io::{Read, Write};
 use std::panic::PanicHookInfo;
 
 use crate::answer::{Answer, Failure, Rendered};
+use crate::host;
 use crate::input::Input;
 use crate::package::Package;
 use crate::tree::Tree;
@@ -40,6 +42,7 @@ macro_rules! reactor {
 
         #[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
         pub extern "C" fn mistletoe_prepare() {
+            $crate::host::hold_lines();
             PREPARED.with_borrow_mut(|prepared| prepared.prepare());
         }
 
@@ -79,6 +82,7 @@ impl<E: Engine> Prepared<E> {
     }
 
     pub fn generate(&mut self) {
+        host::show_held();
         self.prepare();
         let mut text = Vec::new();
         let result = std::io::stdin()

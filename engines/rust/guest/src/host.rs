@@ -1,11 +1,43 @@
 //! Requests to the host: the imports `request` and `response` of `mistletoe_v1`.
 
+use std::cell::RefCell;
+
 use serde_json::{Value, json};
 
 use crate::answer::Failure;
 
+/// As many as the host shows of a render.
+const MOST_HELD: usize = 200;
+
+thread_local! {
+    /// Lines that were said while there was no host to hear them; none where there is one.
+    static HELD: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
+/// From now on lines are kept: while an engine is prepared there is nobody to ask.
+pub fn hold_lines() {
+    HELD.with_borrow_mut(|held| _ = held.get_or_insert_default());
+}
+
+/// Says what was kept, and from now on each line at once.
+pub fn show_held() {
+    for line in HELD.take().unwrap_or_default() {
+        warn(&line);
+    }
+}
+
 /// Says something to the user; at most a few lines are shown.
 pub fn warn(message: &str) {
+    let is_held = HELD.with_borrow_mut(|held| {
+        let Some(lines) = held else { return false };
+        if lines.len() < MOST_HELD {
+            lines.push(message.to_owned());
+        }
+        true
+    });
+    if is_held {
+        return;
+    }
     // Who can't be told isn't told; a warning is no reason to fail.
     let _ = ask(&json!({ "op": "log", "level": "warn", "message": message }));
 }
@@ -57,6 +89,21 @@ fn exchange(request: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keeps_lines_until_somebody_hears_them() {
+        hold_lines();
+        warn("early");
+        hold_lines();
+        for _ in 0..MOST_HELD {
+            warn("more");
+        }
+        let held = HELD.with_borrow(|held| held.clone().unwrap());
+        assert_eq!((held.len(), held[0].as_str()), (MOST_HELD, "early"));
+        show_held();
+        warn("late");
+        assert!(HELD.with_borrow(Option::is_none));
+    }
 
     #[test]
     fn reads_answers_and_refusals() {
