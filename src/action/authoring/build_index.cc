@@ -9,6 +9,7 @@
 #include "encoding/yaml.h"
 #include "oci/tags.h"
 #include "package/capabilities.h"
+#include "package/installation_fault.h"
 #include "registry/chart_archive.h"
 #include "registry/directory_registry.h"
 #include "registry/oci_packages.h"
@@ -22,6 +23,16 @@ using search::Entry;
 constexpr std::size_t kMostVersions = 20;
 constexpr std::size_t kMostRepositories = 20'000;
 constexpr std::string_view kChartFileName = "Chart.yaml";
+
+// It is the package's own, and others can be indexed all the same. Any other failure, of this machine or of
+// the way to the registry, may be that of all packages: an index without them would look like one that is
+// whole.
+bool is_of_package(const Error& failure) {
+  using enum ErrorKind;
+  return (failure.kind == Invalid || failure.kind == NotFound || failure.kind == Conflict ||
+          failure.kind == Trap) &&
+         failure.detail<package::InstallationFault>() == nullptr;
+}
 
 class IndexBuilder {
  public:
@@ -44,7 +55,7 @@ class IndexBuilder {
     Result<Entry> entry = read(path, version, reference);
     MIST_TRY_VOID(context_.check());
     if (!entry) {
-      if (entry.error().kind == ErrorKind::Retryable || entry.error().kind == ErrorKind::Forbidden)
+      if (!is_of_package(entry.error()))
         return std::move(entry).error().with_frame(fmt::format("while reading {}", reference));
       leave_out(path, entry.error());
       return {};
@@ -77,7 +88,7 @@ class IndexBuilder {
     entry.format = inspection.format;
     entry.maintainers = inspection.metadata.maintainers;
     entry.keywords = keywords_of(source, inspection.metadata);
-    entry.kinds = kinds_of(source);
+    MIST_TRY(entry.kinds, kinds_of(source));
     return entry;
   }
 
@@ -110,8 +121,9 @@ class IndexBuilder {
     return file == chart->tree.files.end() ? std::string() : file->bytes;
   }
 
-  // With its default values, without a cluster; one that needs a value makes nobody knows what.
-  std::vector<std::string> kinds_of(const package::Source& source) {
+  // With its default values, without a cluster; one that needs a value, or may read a cluster's objects
+  // (Forbidden), makes nobody knows what.
+  Result<std::vector<std::string>> kinds_of(const package::Source& source) {
     package::RenderRequest request;
     request.release_name = "example";
     request.release_namespace = "default";
@@ -121,14 +133,16 @@ class IndexBuilder {
     package::assume_cluster(request, {}, {});
     const Result<package::Rendered> rendered = world_.renderer.render(source, request, context_);
     if (!rendered) {
+      if (!is_of_package(rendered.error()) && rendered.error().kind != ErrorKind::Forbidden)
+        return rendered.error();
       ++built_.without_kinds;
       world_.events.debug(fmt::format("{} doesn't render with its default values: {}", source.reference,
                                       escape_controls(rendered.error().to_line())));
-      return {};
+      return std::vector<std::string>();
     }
     std::set<std::string> kinds;
     for (const apimachinery::RenderedObject& each : rendered->objects) kinds.insert(each.object.gvk().kind);
-    return {kinds.begin(), kinds.end()};
+    return std::vector<std::string>(kinds.begin(), kinds.end());
   }
 
   const IndexWorld& world_;

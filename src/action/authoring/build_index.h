@@ -33,12 +33,13 @@ struct BuiltIndex {
 };
 
 /// Of a directory in one of a registry's layouts, such as a working copy. `before`: an earlier index. Errors:
-/// of DirectoryRegistry, Cancelled.
+/// of DirectoryRegistry, Cancelled; what is wrong with this machine (package::InstallationFault, Internal) or
+/// with the way to a package (Retryable, Forbidden, Timeout).
 Result<BuiltIndex> index_directory(const IndexWorld& world, const Path& directory,
                                    const std::vector<search::Entry>& before, const Context& context);
 
 /// Of the repositories below `url`; `names`: those, or all that the registry lists. Errors: Invalid (the
-/// registry lists none), of OciClient, Cancelled.
+/// registry lists none), of OciClient; otherwise as above.
 Result<BuiltIndex> index_oci(const IndexWorld& world, registry::OciClient& client, const std::string& url,
                              std::vector<std::string> names, const std::vector<search::Entry>& before,
                              const Context& context);
