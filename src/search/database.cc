@@ -98,6 +98,14 @@ Result<Sources> read_sources(sqlite::Database& database) {
   return found;
 }
 
+Result<std::map<std::string, std::string>> stored_shards(sqlite::Database& database,
+                                                         const std::string& registry) {
+  std::map<std::string, std::string> found;
+  MIST_TRY_VOID(database.query("SELECT name, digest FROM shard WHERE source = ?1", {registry},
+                               [&](const Row& row) { found.emplace(row.text(0), row.text(1)); }));
+  return found;
+}
+
 }  // namespace
 
 struct Database::Open {
@@ -138,19 +146,19 @@ Result<Sources> Database::sources() {
 }
 
 Status Database::store(const std::string& registry, const std::string& state, WallTime now,
-                       const std::vector<Shard>& shards, const std::set<std::string>& all) {
+                       const std::vector<Shard>& shards, const std::map<std::string, std::string>& all) {
   sqlite::Database& connection = open_->connection;
   return judged(connection.transaction([&]() -> Status {
-    MIST_TRY(const Sources there, read_sources(connection));
-    if (const auto before = there.find(registry); before != there.end())
-      for (const auto& [name, digest] : before->second.shards)
-        if (!all.contains(name)) MIST_TRY_VOID(forget_shard(connection, registry, name));
+    MIST_TRY(const auto there, stored_shards(connection, registry));
+    for (const auto& [name, digest] : there)
+      if (!all.contains(name)) MIST_TRY_VOID(forget_shard(connection, registry, name));
     for (const Shard& shard : shards) {
       MIST_TRY_VOID(forget_shard(connection, registry, shard.name));
       MIST_TRY_VOID(add_shard(connection, registry, shard));
     }
+    MIST_TRY(const auto stored, stored_shards(connection, registry));
     MIST_TRY_VOID(connection.run("INSERT OR REPLACE INTO source(name, state, checked) VALUES(?1, ?2, ?3)",
-                                 {registry, state, seconds_of(now)}));
+                                 {registry, stored == all ? state : std::string(), seconds_of(now)}));
     return {};
   }));
 }

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -57,9 +56,11 @@ class Database {
   // Errors of all: as open.
 
   Result<Sources> sources();
-  /// In one transaction: stores `shards`, and forgets those of `registry` that `all` doesn't name.
+  /// In one transaction: stores `shards`, and forgets those of `registry` that `all` (the digest of each, by
+  /// name) doesn't name. If what is stored then isn't `all`, since another process has changed it since
+  /// sources(), the state is empty: the whole has to be read again.
   Status store(const std::string& registry, const std::string& state, WallTime now,
-               const std::vector<Shard>& shards, const std::set<std::string>& all);
+               const std::vector<Shard>& shards, const std::map<std::string, std::string>& all);
   /// The same state was found again.
   Status touch(const std::string& registry, WallTime now);
   Status forget(const std::string& registry);

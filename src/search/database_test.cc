@@ -35,7 +35,8 @@ class SearchDatabase : public ::testing::Test {
   }
   void store(const std::string& registry, std::vector<Entry> entries, const std::string& state = "s1") {
     Database database = open();
-    const Status stored = database.store(registry, state, now, {{"all", state, std::move(entries)}}, {"all"});
+    const Status stored =
+        database.store(registry, state, now, {{"all", state, std::move(entries)}}, {{"all", state}});
     EXPECT_TRUE(stored.ok()) << stored.error().to_line();
   }
   std::vector<std::string> found(const Query& query) {
@@ -159,16 +160,31 @@ TEST_F(SearchDatabase, AShardIsReplacedAloneAndGoesWithItsName) {
   Database database = open();
   ASSERT_TRUE(database
                   .store("team", "s1", now, {{"0", "d0", {package("web")}}, {"1", "d1", {package("job")}}},
-                         {"0", "1"})
+                         {{"0", "d0"}, {"1", "d1"}})
                   .ok());
   EXPECT_THAT(database.sources()->at("team").shards,
               UnorderedElementsAre(std::pair("0", "d0"), std::pair("1", "d1")));
-  ASSERT_TRUE(database.store("team", "s2", now, {{"0", "d2", {package("site")}}}, {"0", "1"}).ok());
+  ASSERT_TRUE(
+      database.store("team", "s2", now, {{"0", "d2", {package("site")}}}, {{"0", "d2"}, {"1", "d1"}}).ok());
   EXPECT_THAT(words({}), ElementsAre("team/job", "team/site"));
   EXPECT_THAT(words({"web"}), IsEmpty());
   EXPECT_EQ(database.sources()->at("team").state, "s2");
-  ASSERT_TRUE(database.store("team", "s3", now, {}, {"0"}).ok());
+  ASSERT_TRUE(database.store("team", "s3", now, {}, {{"0", "d2"}}).ok());
   EXPECT_THAT(words({}), ElementsAre("team/site"));
+}
+
+// Of two runs with different configurations, one forgets what the other counts on.
+TEST_F(SearchDatabase, PartOfAnIndexHasNoState) {
+  Database database = open();
+  const std::vector<Shard> changed{{"1", "d2", {package("job")}}};
+  ASSERT_TRUE(database.store("team", "s2", now, changed, {{"0", "d0"}, {"1", "d2"}}).ok());
+  EXPECT_EQ(database.sources()->at("team").state, "");
+  ASSERT_TRUE(database.store("team", "other", now, {{"0", "e0", {package("web")}}}, {{"0", "e0"}}).ok());
+  ASSERT_TRUE(database.store("team", "s2", now, changed, {{"0", "d0"}, {"1", "d2"}}).ok());
+  EXPECT_EQ(database.sources()->at("team").state, "") << "another registry's shard of that name";
+  ASSERT_TRUE(
+      database.store("team", "s2", now, {{"0", "d0", {package("web")}}}, {{"0", "d0"}, {"1", "d2"}}).ok());
+  EXPECT_EQ(database.sources()->at("team").state, "s2");
 }
 
 TEST_F(SearchDatabase, AFileThatIsNoDatabaseIsMadeAnew) {
@@ -212,7 +228,7 @@ TEST_F(SearchDatabase, AnUpdateOfAKilledProcessLeavesWhatWasThere) {
     ASSERT_GE(child, 0);
     if (child == 0) {
       Result<Database> database = Database::open(files, file);
-      if (database) (void)database->store("team", "s2", now, {{"all", "s2", many}}, {"all"});
+      if (database) (void)database->store("team", "s2", now, {{"all", "s2", many}}, {{"all", "s2"}});
       ::_exit(0);
     }
     ::usleep(static_cast<useconds_t>(milliseconds) * 1000);

@@ -89,7 +89,7 @@ Result<FetchedIndex> read_shards(registry::OciSource& client, const oci::Referen
     if (layer.media_type != kLayerType) continue;
     const auto annotation = layer.annotations.find(std::string(kShardAnnotation));
     const std::string shard = annotation == layer.annotations.end() ? layer.digest.hex() : annotation->second;
-    if (!fetched.all.insert(shard).second)
+    if (!fetched.all.emplace(shard, layer.digest.str()).second)
       return error(ErrorKind::Invalid, "{} names the shard {} twice", name,
                    escape_controls(shard.substr(0, 100)));
     const auto here = known.shards.find(shard);

@@ -3,7 +3,6 @@
 // shard. A shard whose digest is known isn't fetched again. One thread.
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -28,9 +27,9 @@ Result<registry::PushReport> push_index(registry::OciClient& client, const std::
 struct FetchedIndex {
   std::string state;  ///< digest of the manifest
   bool changed = true;
-  std::vector<search::Shard> shards;  ///< those that aren't known
-  std::set<std::string> all;          ///< names
-  std::size_t left_out = 0;           ///< packages that no reference could name
+  std::vector<search::Shard> shards;       ///< those that aren't known
+  std::map<std::string, std::string> all;  ///< digests by name
+  std::size_t left_out = 0;                ///< packages that no reference could name
 };
 /// One request if nothing changed. `known`: what is here. Errors: NotFound (no index), Invalid (it is none,
 /// or beyond a bound), of OciClient.

@@ -99,7 +99,7 @@ Status refresh_names(const SearchWorld& world, Database& database, const config:
   if (known.state == state) return {};
   const std::string shard(kNames);
   return database.store(registry.name, place_of(registry) + state, world.clock.now(),
-                        {{shard, digest, std::move(entries)}}, {shard});
+                        {{shard, digest, std::move(entries)}}, {{shard, digest}});
 }
 
 Status refresh_local(const SearchWorld& world, Database& database, const config::Registry& registry,
@@ -114,7 +114,7 @@ Status refresh_local(const SearchWorld& world, Database& database, const config:
   tell_left_out(world, name, index.left_out);
   const std::string shard(kWhole);
   return database.store(name, place_of(registry) + file.state, world.clock.now(),
-                        {{shard, file.state, std::move(index.entries)}}, {shard});
+                        {{shard, file.state, std::move(index.entries)}}, {{shard, file.state}});
 }
 
 Status refresh_in(const SearchWorld& world, Database& database, const config::Registry& registry,
