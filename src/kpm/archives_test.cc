@@ -193,6 +193,51 @@ TEST_F(ArchivesTest, AnArchiveThatWasNeverReadKeepsNobodyFromTheOthers) {
   EXPECT_THAT(missing.because, HasSubstr("gone was never read"));
 }
 
+// What a killed archive-remove leaves, or an update that was at work when the archive was replaced.
+TEST_F(ArchivesTest, WhatWasReadIsOfOneAddress) {
+  put_kube("etcd", "1.0.0");
+  upstream.commit();
+  add("ours", upstream.url());
+  ASSERT_TRUE(update().ok());
+  const Path config = temp.path() / "home/config.yaml";
+  registry::testing::Upstream other{temp.path() / "other"};
+  other.put("packages/nginx/1.0.0/K3.yaml", "name: nginx\nversion: 1.0.0\n");
+  other.commit();
+  ASSERT_TRUE(files.write(config, fmt::format("archives: [{{name: ours, url: '{}'}}]\n", other.url())).ok());
+  const auto unread = home.catalog(Context());
+  ASSERT_FALSE(unread.ok());
+  EXPECT_THAT(unread.error().message, HasSubstr("the archive ours was never read"));
+  EXPECT_FALSE(get("etcd").ok());
+  ASSERT_TRUE(update().ok());
+  ASSERT_EQ(read().kubes.size(), 1U);
+  EXPECT_EQ(read().kubes[0].k3.name, "nginx");
+}
+
+TEST_F(ArchivesTest, AnArchiveThatIsReadAlreadyIsOfItsAddress) {
+  put_kube("etcd", "1.0.0");
+  upstream.commit();
+  add("ours", upstream.url());
+  ASSERT_TRUE(update().ok());
+  ASSERT_TRUE(files.remove(temp.path() / "home/.archives/ours/address").ok());
+  EXPECT_EQ(read().kubes.size(), 1U);
+  std::filesystem::rename(upstream.path(), temp.path() / "away");
+  EXPECT_FALSE(update().ok());
+  EXPECT_EQ(read().kubes.size(), 1U) << "nothing was lost";
+}
+
+TEST_F(ArchivesTest, ARemovedArchiveLeavesNothingOfWhatWasRead) {
+  put_kube("etcd", "1.0.0");
+  upstream.commit();
+  add("ours", upstream.url());
+  ASSERT_TRUE(update().ok());
+  EXPECT_EQ(home.remove_archive("theirs", Context()).error().kind, ErrorKind::NotFound);
+  ASSERT_TRUE(home.remove_archive("ours", Context()).ok());
+  EXPECT_FALSE(files.exists(temp.path() / "home/.archives/ours"));
+  EXPECT_FALSE(files.exists(temp.path() / "home/.archives/ours.removed"));
+  add("ours", upstream.url());
+  EXPECT_FALSE(home.catalog(Context()).ok()) << "it was never read";
+}
+
 TEST_F(ArchivesTest, OfTwoGetsAtOnceTheCopyKeepsItsOwnOrigin) {
   put_kube("etcd", "1.0.0");
   put_kube("etcd", "2.0.0");

@@ -135,6 +135,21 @@ std::string place_of(std::string_view url) {
   return std::string(place);
 }
 
+// As it stands beside what was read from it.
+std::string address_of(const Archive& archive) {
+  return fmt::format("{} {}\n", archive.is_service ? "service" : "git", place_of(archive.url));
+}
+
+Error no_such_archive(const std::string& name) {
+  return error(ErrorKind::NotFound, "there is no archive {}", escape_controls(name))
+      .with_hint("kpm archive-list shows those that there are");
+}
+
+Error never_read(const std::string& archive) {
+  return error(ErrorKind::NotFound, "the archive {} was never read", archive)
+      .with_hint("kpm update reads it");
+}
+
 bool is_named(const Archive& archive, std::span<const Dependency> needs) {
   return std::ranges::any_of(needs, [&](const Dependency& each) {
     return !each.repo.empty() && place_of(each.repo) == place_of(archive.url);
@@ -260,24 +275,63 @@ Status Home::add_archive(const Archive& archive, const Context& context) {
 }
 
 Status Home::remove_archive(const std::string& name, const Context& context) {
-  MIST_TRY_VOID(change_archives(
+  MIST_TRY(const std::vector<Archive> there, this->archives());
+  if (std::ranges::find(there, name, &Archive::name) == there.end()) return no_such_archive(name);
+  MIST_TRY(const FileLock lock, lock_archive(name, context));
+  return change_archives(
       [&](std::vector<Archive>& archives) -> Status {
-        if (std::erase_if(archives, [&](const Archive& each) { return each.name == name; }) > 0) return {};
-        return error(ErrorKind::NotFound, "there is no archive {}", escape_controls(name))
-            .with_hint("kpm archive-list shows those that there are");
+        if (std::erase_if(archives, [&](const Archive& each) { return each.name == name; }) == 0)
+          return no_such_archive(name);
+        // First what was read: killed in between, this leaves an archive that was never read.
+        return forget(name);
       },
-      context));
-  return files_.remove_all(root_ / ".archives" / name);
+      context);
+}
+
+Result<FileLock> Home::lock_archive(const std::string& name, const Context& context) const {
+  MIST_TRY_VOID(config::make_private_directory(files_, root_ / ".archives"));
+  return FileLock::acquire(root_ / ".archives" / (name + ".lock"), context);
+}
+
+// Archives that were read by versions which didn't write down the address count as of this one.
+Result<bool> Home::is_of(const Archive& archive) const {
+  const Path file = read_from(archive.name) / "address";
+  if (!files_.exists(file)) return true;
+  MIST_TRY(const std::string address, files_.read(file, kSmallFile));
+  return address == address_of(archive);
+}
+
+Status Home::check_address(const Archive& archive) const {
+  MIST_TRY(const bool is_same, is_of(archive));
+  return is_same ? Status() : Status(never_read(archive.name));
+}
+
+Status Home::bind(const Archive& archive) {
+  MIST_TRY(const bool is_same, is_of(archive));
+  if (!is_same) MIST_TRY_VOID(forget(archive.name));
+  MIST_TRY_VOID(config::make_private_directory(files_, read_from(archive.name)));
+  return files_.write(read_from(archive.name) / "address", address_of(archive), {.mode = 0600});
+}
+
+// At once, so that nobody reads half of it.
+Status Home::forget(const std::string& archive) {
+  const Path directory = read_from(archive);
+  const Path removed(directory.string() + ".removed");
+  MIST_TRY_VOID(files_.remove_all(removed));
+  if (!files_.exists(directory)) return {};
+  MIST_TRY_VOID(files_.rename(directory, removed));
+  return files_.remove_all(removed);
 }
 
 Result<registry::SnapshotStore> Home::store(const Archive& archive) const {
   MIST_TRY(registry::GitUrl url, registry::GitUrl::parse(archive.url, root_));
-  return registry::SnapshotStore(files_, git_, root_ / ".archives" / archive.name, std::move(url), "");
+  return registry::SnapshotStore(files_, git_, read_from(archive.name), std::move(url), "");
 }
 
 Result<std::optional<Error>> Home::update(const Archive& archive, const Context& context) {
   const std::string doing = fmt::format("while updating the archive {}", archive.name);
-  MIST_TRY_VOID(config::make_private_directory(files_, root_ / ".archives" / archive.name));
+  MIST_TRY(const FileLock lock, lock_archive(archive.name, context).in(doing));
+  MIST_TRY_VOID(bind(archive).in(doing));
   if (archive.is_service) {
     MIST_TRY_VOID(service(archive).update(*transport_(), context).in(doing));
     return std::optional<Error>();
@@ -301,7 +355,7 @@ Result<std::optional<Error>> Home::update(const Archive& archive, const Context&
 }
 
 Service Home::service(const Archive& archive) const {
-  return Service(files_, root_ / ".archives" / archive.name, archive.url);
+  return Service(files_, read_from(archive.name), archive.url);
 }
 
 Status Home::add_kubes_of_service(const Archive& archive, Catalog& catalog) const {
@@ -322,12 +376,11 @@ Status Home::add_kubes_of_service(const Archive& archive, Catalog& catalog) cons
 }
 
 Status Home::add_kubes(const Archive& archive, Catalog& catalog, const Context& context) const {
+  MIST_TRY_VOID(check_address(archive));
   if (archive.is_service) return add_kubes_of_service(archive, catalog);
   MIST_TRY(const registry::SnapshotStore store, this->store(archive));
   MIST_TRY(const std::optional<registry::Snapshot> snapshot, store.current());
-  if (!snapshot)
-    return error(ErrorKind::NotFound, "the archive {} was never read", archive.name)
-        .with_hint("kpm update reads it");
+  if (!snapshot) return never_read(archive.name);
   MIST_TRY(const registry::PackageIndex index, store.index(*snapshot));
   const std::vector<registry::TreeEntry> entries = metadata_files(index);
   MIST_TRY(const auto texts, store.read_files(*snapshot, entries, kSmallFile, context));
@@ -432,6 +485,7 @@ Result<registry::PackageTree> Home::fetched_tree(const Listed& listed, const Con
   const auto archive = std::ranges::find(archives, listed.archive, &Archive::name);
   if (archive == archives.end())
     return error(ErrorKind::NotFound, "the archive {} was removed meanwhile", listed.archive);
+  MIST_TRY_VOID(check_address(*archive));
   if (archive->is_service) {
     MIST_TRY(registry::PackageContent content,
              service(*archive).package(listed.digest, *transport_(), context));
@@ -440,7 +494,7 @@ Result<registry::PackageTree> Home::fetched_tree(const Listed& listed, const Con
   }
   MIST_TRY(const registry::SnapshotStore store, this->store(*archive));
   MIST_TRY(const std::optional<registry::Snapshot> snapshot, store.current());
-  if (!snapshot) return error(ErrorKind::NotFound, "the archive {} was never read", listed.archive);
+  if (!snapshot) return never_read(listed.archive);
   MIST_TRY(const registry::PackageIndex index, store.index(*snapshot));
   MIST_TRY(const registry::Located located, index.find_path(listed.directory));
   MIST_TRY(registry::PackageContent content, store.read(*snapshot, located, context));

@@ -2,11 +2,14 @@
 // $KPM_HOME: which archives there are, what they hold, and the Kubes that were unpacked from them.
 //
 //   config.yaml        archives: [{name, url}], {name, url, service: true} for a central service
-//   .archives/<name>/  the snapshot of one (registry/snapshot_store.h), or what a service said (service.h)
+//   .archives/<name>/  the snapshot of one (registry/snapshot_store.h), or what a service said (service.h);
+//                      address: of what. What another archive of that name left there counts as nothing
+//   .archives/<name>.lock     held by who updates or removes it
+//   .archives/<name>.removed  what a killed archive-remove left; the next one removes it
 //   NAME-VERSION/      unpacked by install, never changed again
 //   NAME/              a working copy, made by get; only its user changes it
 //   .copies/NAME.yaml  what get made it from: {archive, version, digest}
-//   .lock              held while any of these is written; an archive's update has a lock of its own
+//   .lock              held while any of the others is written
 //
 // An archive is a git repository of packages/<name>/, and of packages/<name>/<version>/ where it keeps
 // several; or a service that collects Kubes of many repositories. A Kube has manifests/, or it has a module,
@@ -140,6 +143,14 @@ class Home {
  private:
   Kube kube_in(K3 k3, Path directory, bool is_working_copy) const;
   Result<registry::PackageTree> fetched_tree(const Listed& listed, const Context& context) const;
+  Path read_from(const std::string& archive) const { return root_ / ".archives" / archive; }
+  Result<FileLock> lock_archive(const std::string& name, const Context& context) const;
+  // Whether what was read is of this address.
+  Result<bool> is_of(const Archive& archive) const;
+  Status check_address(const Archive& archive) const;
+  // The directory of the archive, for its address and no other. Under its lock, as forget.
+  Status bind(const Archive& archive);
+  Status forget(const std::string& archive);
   Result<registry::SnapshotStore> store(const Archive& archive) const;
   Service service(const Archive& archive) const;
   Status change_archives(const std::function<Status(std::vector<Archive>&)>& change, const Context& context);
