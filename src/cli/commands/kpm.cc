@@ -374,14 +374,41 @@ Status answer_questions(const Invocation& invocation, World& world, const Cluste
                kMostQuestions);
 }
 
-Status ask_to_go_on(const Invocation& invocation, World& world, const std::vector<kpm::Dependency>& missing) {
-  if (missing.empty()) return {};
-  for (const kpm::Dependency& each : missing)
+// Those that may be what isn't there, of which some would be installed a second time.
+std::vector<kpm::Unreadable> in_question(const kpm::InstallPlan& plan,
+                                         std::vector<kpm::Unreadable> unreadable) {
+  std::erase_if(unreadable, [&](const kpm::Unreadable& each) {
+    return std::ranges::none_of(plan.missing,
+                                [&](const std::string& name) { return may_be_of(each, name); }) &&
+           std::ranges::none_of(plan.unavailable, [&](const kpm::Dependency& dependency) {
+             return may_be_of(each, dependency.name);
+           });
+  });
+  return unreadable;
+}
+
+Status ask_to_go_on(const Invocation& invocation, World& world, const kpm::InstallPlan& plan,
+                    const std::vector<kpm::Unreadable>& all_unreadable) {
+  const std::vector<kpm::Unreadable> unreadable = in_question(plan, all_unreadable);
+  const bool may_be_there = !plan.missing.empty() && !unreadable.empty();
+  if (plan.unavailable.empty() && !may_be_there) return {};
+  for (const kpm::Unreadable& each : unreadable)
+    caution(invocation, world,
+            fmt::format("WARNING: Release {} may be a dependency, but can't be read: {}",
+                        each.release.display(), each.why.to_line()));
+  for (const kpm::Dependency& each : plan.unavailable)
     caution(invocation, world,
             fmt::format("WARNING: Dependency {} ({}) does not seem to be satisfied.", each.name,
                         each.range.text()));
-  caution(invocation, world, "This package may not function correctly.");
+  if (!plan.unavailable.empty()) caution(invocation, world, "This package may not function correctly.");
+  if (may_be_there)
+    caution(invocation, world,
+            fmt::format("One of these may be installed a second time: {}.", join(plan.missing, ", ")));
   if (invocation.enabled("force")) return {};
+  if (!can_ask(invocation, world) && plan.unavailable.empty())
+    return error(ErrorKind::Forbidden,
+                 "nothing was changed, because a dependency may be installed already and nobody can be asked")
+        .with_hint("--force installs it all the same");
   if (!can_ask(invocation, world))
     return error(ErrorKind::Forbidden,
                  "nothing was changed, because a dependency is missing and nobody can be asked")
@@ -457,18 +484,19 @@ Status install_dependencies(const Invocation& invocation, World& world, kpm::Hom
                             const Cluster& cluster, const kpm::K3& k3, bool say) {
   if (k3.dependencies.empty()) return {};
   release::Store store(*cluster.client);
-  MIST_TRY(const std::vector<kpm::Installed> installed,
+  MIST_TRY(const kpm::InstalledPackages installed,
            kpm::installed_packages(store, cluster.client->default_namespace(), world.context));
-  kpm::InstallPlan plan{.missing = {}, .unavailable = kpm::unsatisfied(k3, installed)};
+  kpm::InstallPlan plan{.missing = {}, .unavailable = kpm::unsatisfied(k3, installed.packages)};
   Dependencies dependencies(invocation, world, home);
   if (invocation.enabled("with-dependencies")) {
-    MIST_TRY(plan, kpm::plan_dependencies(
-                       k3, installed, [&](const std::string& name, std::span<const kpm::Dependency> needs) {
-                         return dependencies.find(name, needs);
-                       }));
+    MIST_TRY(plan,
+             kpm::plan_dependencies(k3, installed.packages,
+                                    [&](const std::string& name, std::span<const kpm::Dependency> needs) {
+                                      return dependencies.find(name, needs);
+                                    }));
   }
   // Asked before any write, so that a no leaves the cluster as it was; so does one that can't be unpacked.
-  MIST_TRY_VOID(ask_to_go_on(invocation, world, plan.unavailable));
+  MIST_TRY_VOID(ask_to_go_on(invocation, world, plan, installed.unreadable));
   std::vector<std::pair<std::string, kpm::Kube>> kubes;
   for (const std::string& name : plan.missing) {
     MIST_TRY(kpm::Kube kube, dependencies.obtain(name, say));
