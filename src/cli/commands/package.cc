@@ -166,6 +166,20 @@ Result<std::string> built(const Invocation& invocation, World& world, package::R
       world.context);
 }
 
+// Beside the source. The package's author chose its name and version, which lead nowhere else.
+Result<Path> default_output(const Path& source, const package::Metadata& metadata) {
+  if (metadata.version.empty())
+    return error(ErrorKind::Usage, "{} has no version, so the package has no file name", source.string())
+        .with_hint("add the version, or give -o FILE");
+  const std::string named = fmt::format("{}-{}", metadata.name, metadata.version);
+  const bool is_plain = escape_controls(named) == named && named.find('/') == std::string::npos;
+  if (!is_plain)
+    return error(ErrorKind::Invalid, "{} calls itself {}, which can't be the name of a file", source.string(),
+                 escape_controls(named))
+        .with_hint("give -o FILE");
+  return source.parent_path() / (named + ".mist-pack.wasm");
+}
+
 Result<ExitCode> run_build(const Invocation& invocation, World& world) {
   Path source_path = invocation.argument("SOURCE");
   if (!source_path.has_filename()) source_path = source_path.parent_path();
@@ -180,12 +194,7 @@ Result<ExitCode> run_build(const Invocation& invocation, World& world) {
   Path target = invocation.text("output");
   const bool is_named = !target.empty();
   if (!is_named) {
-    if (inspection.metadata.version.empty())
-      return error(ErrorKind::Usage, "{} has no version, so the package has no file name",
-                   source_path.string())
-          .with_hint("add the version, or give -o FILE");
-    target = source_path.parent_path() /
-             fmt::format("{}-{}.mist-pack.wasm", inspection.metadata.name, inspection.metadata.version);
+    MIST_TRY(target, default_output(source_path, inspection.metadata));
   }
   MIST_TRY(const auto bytes, std::get<wasm::ModuleBytes>(source.content).bytes());
   MIST_TRY(const bool to_stdout, takes_stdout(world, target));
