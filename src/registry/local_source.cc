@@ -40,6 +40,12 @@ class Walk {
       return error(ErrorKind::Invalid, "{} is nested more than {} directories deep", shown(real),
                    kMaxTreeDepth)
           .with_hint("does a link lead back into the directory?");
+    // Links to links double at each level, and what has no files reaches no other bound.
+    if (++directories_ > kMaxPackageFiles)
+      return error(ErrorKind::Invalid,
+                   "{} has more than {} directories, each counted as often as links lead there", shown(root_),
+                   kMaxPackageFiles)
+          .with_hint("remove the links");
     MIST_TRY(const std::vector<DirectoryEntry> entries, files_.list(real));
     for (const DirectoryEntry& entry : entries) {
       if (is_bookkeeping(entry.name)) continue;
@@ -78,6 +84,7 @@ class Walk {
   Path root_;
   const HelmIgnore& ignore_;
   TreeBuilder& builder_;
+  std::size_t directories_ = 0;
 };
 
 // Of a directory that is a chart.

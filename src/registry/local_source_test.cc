@@ -85,6 +85,16 @@ TEST_F(Local, LinksToADirectoryAboveAreRefused) {
   EXPECT_THAT(paths_of("e"), HasSubstr("nested more than"));
 }
 
+TEST_F(Local, LinksThatMultiplyAreRefused) {
+  constexpr int kLevels = 20;  // each leads twice to the next: a million ways to the last
+  for (int i = 0; i <= kLevels; ++i)
+    std::filesystem::create_directories(temp.path() / fmt::format("d/{}", i));
+  for (int i = 0; i < kLevels; ++i)
+    for (const std::string_view name : {"a", "b"})
+      link(fmt::format("d/{}/{}", i, name), fmt::format("../{}", i + 1));
+  EXPECT_THAT(paths_of("d"), HasSubstr("more than 10000 directories"));
+}
+
 TEST_F(Local, WhatIsNoFileIsRefusedWithoutReadingIt) {
   put("d/x.yaml");
   ASSERT_EQ(::mkfifo((temp.path() / "d" / "pipe").c_str(), 0600), 0);
