@@ -68,24 +68,61 @@ Result<std::vector<std::string>> clang_arguments(const FileSystem& files, const 
   return flags;
 }
 
-Result<Command> typescript_command(const FileSystem& files, const Path& directory,
-                                   const std::string& output) {
+Result<Command> typescript_command(const FileSystem& files, const Path& directory, const std::string& output,
+                                   const Variables&) {
   MIST_TRY_VOID(check_npm(files, directory));
   Command command;
   command.arguments = {fmt::format("node_modules/{}/bin/build.mjs", kNpmSdk), ".", "-o", output};
   return command;
 }
 
-Result<Command> go_command(const FileSystem&, const Path&, const std::string& output) {
+Result<Command> go_command(const FileSystem&, const Path&, const std::string& output, const Variables&) {
   Command command;
   command.env = {{"CGO_ENABLED", "0"}, {"GOOS", "wasip1"}, {"GOARCH", "wasm"}, {"GOFLAGS", std::nullopt}};
   command.arguments = {"build", "-trimpath", "-ldflags=-s -w -buildid=", "-o", output, "."};
   return command;
 }
 
+// A variable of flags for rustc.
+struct RustFlags {
+  std::string_view variable;
+  char separator;
+};
+// Cargo reads the first that is set, and but for the last nothing of its configuration files then. To the
+// last it adds what those have for all targets; flags that they have for this target count in its place.
+constexpr std::array kRustFlags{
+    RustFlags{"CARGO_ENCODED_RUSTFLAGS", '\x1f'},
+    RustFlags{"RUSTFLAGS", ' '},
+    RustFlags{"CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS", ' '},
+    RustFlags{"CARGO_BUILD_RUSTFLAGS", ' '},
+};
+
+// Messages of panics name files of crates: with the paths of this machine, a module would show who built it
+// and where, and be another one on the next.
+void hide_paths(Command& command, const Path& directory, const Variables& environment) {
+  const auto* const chosen =
+      std::find_if(kRustFlags.begin(), kRustFlags.end() - 1,
+                   [&](const RustFlags& each) { return environment(each.variable).has_value(); });
+  std::string flags = environment(chosen->variable).value_or("");
+  const auto add = [&](const std::string& path, std::string_view shown_as) {
+    // Where spaces separate flags, none can hold one.
+    if (path.empty() || path.find(chosen->separator) != std::string::npos) return;
+    if (!flags.empty()) flags += chosen->separator;
+    flags += fmt::format("--remap-path-prefix={}={}", path, shown_as);
+  };
+  const std::optional<std::string> home = environment("HOME");
+  add(environment("CARGO_HOME").value_or(home ? *home + "/.cargo" : ""), "/cargo");
+  std::error_code failed;
+  const Path real = std::filesystem::canonical(directory, failed);
+  if (!failed) add(real.string(), "/package");
+  command.env[std::string(chosen->variable)] = std::move(flags);
+}
+
 // Cargo decides itself where its module goes, and says so.
-Result<Command> rust_command(const FileSystem&, const Path&, const std::string&) {
+Result<Command> rust_command(const FileSystem&, const Path& directory, const std::string&,
+                             const Variables& environment) {
   Command command;
+  hide_paths(command, directory, environment);
   command.arguments = {"build",
                        "--release",
                        "--quiet",
@@ -96,14 +133,16 @@ Result<Command> rust_command(const FileSystem&, const Path&, const std::string&)
   return command;
 }
 
-Result<Command> cpp_command(const FileSystem& files, const Path& directory, const std::string& output) {
+Result<Command> cpp_command(const FileSystem& files, const Path& directory, const std::string& output,
+                            const Variables&) {
   Command command;
   MIST_TRY(command.arguments,
            clang_arguments(files, directory, {"-std=c++20", "-fno-exceptions"}, ".cpp", output));
   return command;
 }
 
-Result<Command> c_command(const FileSystem& files, const Path& directory, const std::string& output) {
+Result<Command> c_command(const FileSystem& files, const Path& directory, const std::string& output,
+                          const Variables&) {
   Command command;
   MIST_TRY(command.arguments, clang_arguments(files, directory, {}, ".c", output));
   return command;
@@ -177,9 +216,10 @@ const Toolchain* find_toolchain(const FileSystem& files, const Path& directory) 
 }
 
 Result<std::string> compile_program(const Toolchain& toolchain, FileSystem& files, ProcessRunner& processes,
-                                    EventSink& events, const Path& directory, const Context& context) {
+                                    const Variables& environment, EventSink& events, const Path& directory,
+                                    const Context& context) {
   const Path output = std::filesystem::absolute(directory).lexically_normal() / kOutput;
-  MIST_TRY(Command command, toolchain.command(files, directory, output.string()));
+  MIST_TRY(Command command, toolchain.command(files, directory, output.string(), environment));
   command.directory = directory;
   const Activity activity(events,
                           fmt::format("compiling {} with {}", directory.string(), toolchain.programs[0]));

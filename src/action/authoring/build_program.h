@@ -3,6 +3,8 @@
 // program. It runs the user's compiler, so nothing that only reads or renders packages comes here. One
 // thread.
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +24,9 @@ enum class InputsFrom : std::uint8_t {
   Module,    ///< its compiler wrote all of the metadata into the module
 };
 
+/// The environment of this process.
+using Variables = std::function<std::optional<std::string>(std::string_view name)>;
+
 struct Toolchain {
   std::string_view language;                   ///< as in package::program_marks()
   std::span<const std::string_view> programs;  ///< looked up in PATH, the first that is there
@@ -29,7 +34,8 @@ struct Toolchain {
   std::string_view advice;                     ///< for who has it, and it fails; empty: nothing
   InputsFrom inputs;
   /// The command to make `output` (an absolute path) in the directory. Errors as those of compile_program.
-  Result<Command> (*command)(const FileSystem& files, const Path& directory, const std::string& output);
+  Result<Command> (*command)(const FileSystem& files, const Path& directory, const std::string& output,
+                             const Variables& environment);
 };
 
 /// The one of this directory; null: it holds no program.
@@ -39,6 +45,7 @@ const Toolchain* find_toolchain(const FileSystem& files, const Path& directory);
 /// toolchain isn't there, or what it needs from a package registry wasn't installed; the hint is the command
 /// to run), Invalid (what the compiler says is in `because`), Timeout, Cancelled.
 Result<std::string> compile_program(const Toolchain& toolchain, FileSystem& files, ProcessRunner& processes,
-                                    EventSink& events, const Path& directory, const Context& context);
+                                    const Variables& environment, EventSink& events, const Path& directory,
+                                    const Context& context);
 
 }  // namespace mist::action

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "testing/temp_dir.h"
@@ -44,7 +45,11 @@ class BuildProgram : public ::testing::Test {
   Result<std::string> compile() {
     const Toolchain* const toolchain = find_toolchain(files, directory.path());
     EXPECT_NE(toolchain, nullptr);
-    return compile_program(*toolchain, files, compilers, events, directory.path(), {});
+    const Variables environment = [this](std::string_view name) -> std::optional<std::string> {
+      const auto found = variables.find(name);
+      return found == variables.end() ? std::nullopt : std::optional(found->second);
+    };
+    return compile_program(*toolchain, files, compilers, environment, events, directory.path(), {});
   }
   bool left_anything() const { return files.exists(directory.path() / ".mistletoe-build.wasm"); }
 
@@ -52,6 +57,7 @@ class BuildProgram : public ::testing::Test {
   HostFileSystem files;
   NullEventSink events;
   Compilers compilers;
+  std::map<std::string, std::string, std::less<>> variables;
 };
 
 TEST_F(BuildProgram, AFileShowsTheLanguage) {
@@ -144,6 +150,30 @@ TEST_F(BuildProgram, CargoSaysWhereItsModuleIs) {
 
   compilers.answer.out.clear();
   EXPECT_THAT(compile().error().message, HasSubstr("cargo made no module"));
+}
+
+// In the variable that Cargo reads: another one would take the place of the flags that are set.
+TEST_F(BuildProgram, RustModulesHaveNoPathsOfThisMachine) {
+  write("Cargo.toml");
+  compilers.there = {"cargo"};
+  const std::string package =
+      fmt::format("--remap-path-prefix={}=/package", std::filesystem::canonical(directory.path()).string());
+  const auto flags = [&](const std::string& variable) {
+    EXPECT_FALSE(compile().ok());
+    const auto found = compilers.last.env.find(variable);
+    return found == compilers.last.env.end() ? std::string("not set") : found->second.value_or("removed");
+  };
+  variables = {{"HOME", "/home/ann"}};
+  EXPECT_EQ(flags("CARGO_BUILD_RUSTFLAGS"), "--remap-path-prefix=/home/ann/.cargo=/cargo " + package);
+  EXPECT_EQ(flags("RUSTFLAGS"), "not set");
+  variables = {{"HOME", "/home/ann"}, {"CARGO_HOME", "/opt/cargo"}, {"RUSTFLAGS", "-C opt-level=s"}};
+  EXPECT_EQ(flags("RUSTFLAGS"), "-C opt-level=s --remap-path-prefix=/opt/cargo=/cargo " + package);
+  EXPECT_EQ(flags("CARGO_BUILD_RUSTFLAGS"), "not set");
+  variables = {{"CARGO_HOME", "/my cargo"}, {"RUSTFLAGS", ""}};
+  EXPECT_EQ(flags("RUSTFLAGS"), package) << "a path with spaces would be several flags";
+  variables.emplace("CARGO_ENCODED_RUSTFLAGS", "-Cdebuginfo=0");
+  EXPECT_EQ(flags("CARGO_ENCODED_RUSTFLAGS"),
+            "-Cdebuginfo=0\x1f--remap-path-prefix=/my cargo=/cargo\x1f" + package);
 }
 
 }  // namespace

@@ -110,8 +110,9 @@ Result<std::string> with_own_schemas(package::Renderer& renderer, World& world, 
 
 Result<std::string> built_program(const Invocation& invocation, World& world, package::Renderer& renderer,
                                   const action::Toolchain& toolchain, const Path& directory) {
-  MIST_TRY(const std::string module, action::compile_program(toolchain, world.files, world.processes,
-                                                             *world.events, directory, world.context));
+  MIST_TRY(const std::string module,
+           action::compile_program(toolchain, world.files, world.processes, world.environment, *world.events,
+                                   directory, world.context));
   const Path file = directory / package::kPackageFile;
   if (toolchain.inputs == action::InputsFrom::Module) {
     MIST_TRY(const auto own, abi::read_metadata(wasm::ModuleBytes(std::string(module)), directory.string()));
