@@ -142,6 +142,8 @@ Watcher::Connection Watcher::connect(const WatchHandler& handler, const Context&
     (worth_waiting(failure.kind) ? connection.broken : connection.fatal) = std::move(failure);
   } else if (response->status < 200 || response->status > 299) {
     Error failure = answer_error(*response, asked_);
+    // A load balancer, or an API server whose etcd is away, answers in place of the one that was there.
+    connection.away = response->status >= 500;
     if (failure.kind == ErrorKind::Gone)
       connection.relist = true;
     else

@@ -165,6 +165,18 @@ TEST_F(WatchTest, ListsAgainWhenAServerThatWasAwayMayHaveAnOlderState) {
   EXPECT_THAT(opened, ElementsAre("100", "110", "50"));
 }
 
+// A proxy answers for the servers behind it while they are away.
+TEST_F(WatchTest, ListsAgainAfterAnOutageThatWasAnsweredWithServerErrors) {
+  listing({pod("a", "90")}, "100");
+  for (int i = 0; i < 2; ++i)
+    connections.push_back({{}, http::Response{.status = 503, .headers = {}, .body = {}}});
+  listing({pod("b", "40")}, "50");
+  connections.push_back({{line("ADDED", "c", 51)}});
+  ASSERT_TRUE(run(6).ok());
+  EXPECT_THAT(seen, ElementsAre("added a", "complete ", "added b", "deleted a", "complete ", "added c"));
+  EXPECT_THAT(opened, ElementsAre("100", "100", "50"));
+}
+
 TEST_F(WatchTest, DoesNotSpinOnAServerThatEndsWatchesAtOnce) {
   listing({}, "10");
   for (int i = 0; i < 5; ++i) connections.push_back({});
