@@ -80,18 +80,20 @@ bool drain(int fd, std::string& into, std::uint64_t limit, bool& over) {
   return true;
 }
 
-int wait_for(pid_t pid) {
+// nullopt: it has ended, and somebody else took its status.
+std::optional<int> wait_for(pid_t pid) {
   int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  while (::waitpid(pid, &status, 0) < 0)
+    if (errno != EINTR) return std::nullopt;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// Without taking its status.
+// Without taking its status. Where SIGCHLD is ignored, the kernel takes that, and the child is gone at once.
 bool has_ended(pid_t pid) {
   siginfo_t info{};
-  return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-         info.si_pid == pid;
+  if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+    return errno == ECHILD;
+  return info.si_pid == pid;
 }
 
 // Hands on what a program says while it goes on.
@@ -247,7 +249,11 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
     if (::poll(&rest, 1, 0) <= 0 || !drain(rest.fd, result.err, command.output_limit, over)) break;
   }
   in.write.reset();
-  result.exit_code = wait_for(pid);
+  const std::optional<int> exit_code = wait_for(pid);
+  if (!exit_code)
+    return error(ErrorKind::Internal, "{} has ended, and nobody knows how", command.program)
+        .with_because("this process ignores SIGCHLD, so the kernel took its exit code");
+  result.exit_code = *exit_code;
   return result;
 }
 

@@ -88,6 +88,16 @@ TEST(HostProcessRunner, DoesNotWaitForChildrenThatKeepStderr) {
   EXPECT_EQ(result->err, "said\n");
 }
 
+// As under a parent that ignores it and didn't reset that: the kernel takes the status of children.
+TEST(HostProcessRunner, ReturnsWhereSigchldIsIgnored) {
+  auto* const before = std::signal(SIGCHLD, SIG_IGN);
+  const auto result =
+      HostProcessRunner().run(shell("exit 3"), Context().with_timeout(std::chrono::minutes(1)));
+  std::signal(SIGCHLD, before);
+  ASSERT_FALSE(result.ok()) << "its exit code isn't known, and is not 0";
+  EXPECT_EQ(result.error().kind, ErrorKind::Internal);
+}
+
 TEST(HostProcessRunner, LimitsOutput) {
   Command command = shell("yes");
   command.output_limit = 100000;

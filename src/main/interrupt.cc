@@ -69,6 +69,8 @@ Interrupt::Interrupt() {
     }
   });
   handle(SIGPIPE, SIG_IGN);
+  // Where a parent ignored it, nobody would learn how a child ended.
+  handle(SIGCHLD, SIG_DFL);
   // nohup and shells that run in the background give SIG_IGN, which stays.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP})
     if (!is_ignored(signal)) handle(signal, on_signal);

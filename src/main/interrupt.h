@@ -1,7 +1,8 @@
 #pragma once
 // SIGINT and SIGTERM as a stop token. The first one asks the command to stop and clean up; the second ends
-// the process at once with exit code 130. SIGPIPE is ignored: a closed pipe is an error of write(2). The
-// three dispositions are the process's, so there is one Interrupt, made by main before any other thread.
+// the process at once with exit code 130. SIGPIPE is ignored: a closed pipe is an error of write(2). SIGCHLD
+// gets its default back. These dispositions are the process's, so there is one Interrupt, made by main before
+// any other thread.
 
 #include <stop_token>
 #include <thread>
