@@ -158,6 +158,9 @@ class SpawnActions {
     posix_spawnattr_destroy(&attributes_);
   }
   void dup(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
+  /// Sockets of servers and of libraries that open them without FD_CLOEXEC: a child that lives on would keep
+  /// our port, and the script of a package would have our connections.
+  void close_others() { posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1); }
   void chdir(const char* path) { posix_spawn_file_actions_addchdir_np(&actions_, path); }
   void flags(bool own_group) {
     const int bits = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | (own_group ? POSIX_SPAWN_SETPGROUP : 0);
@@ -186,6 +189,7 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
   if (!command.inherit_stdin) spawn.dup(in.read.get(), 0);
   spawn.dup(out.write.get(), 1);
   if (!command.inherit_stderr) spawn.dup(err.write.get(), 2);
+  spawn.close_others();
   if (!command.directory.empty()) spawn.chdir(command.directory.c_str());
 
   std::vector<std::string> argument_text{command.program};

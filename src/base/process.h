@@ -1,5 +1,6 @@
 #pragma once
-// Runs other programs (git, exec credential plugins) without a shell. Blocking; any thread.
+// Runs other programs (git, exec credential plugins) without a shell. They get no descriptor of ours beside
+// stdin, stdout and stderr. Blocking; any thread.
 
 #include <cstdint>
 #include <functional>

@@ -1,12 +1,15 @@
 #include "base/process.h"
 #include "base/process_limits.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <fstream>
 
+#include "base/handle.h"
 #include "testing/temp_dir.h"
 
 namespace mist {
@@ -86,6 +89,17 @@ TEST(HostProcessRunner, DoesNotWaitForChildrenThatKeepStderr) {
   ASSERT_TRUE(result.ok()) << result.error().to_line();
   EXPECT_EQ(result->out, "done\n");
   EXPECT_EQ(result->err, "said\n");
+}
+
+TEST(HostProcessRunner, HandsOnNoDescriptorBesideTheThreeStreams) {
+  // Without FD_CLOEXEC, as some libraries open theirs; and of a number that no shell uses.
+  const UniqueFd open(::fcntl(STDERR_FILENO, F_DUPFD, 100));
+  ASSERT_TRUE(open);
+  Command command = shell("if [ -e /proc/self/fd/$MIST_FD ]; then echo open; else echo closed; fi");
+  command.env["MIST_FD"] = fmt::format("{}", open.get());
+  const auto result = HostProcessRunner().run(command, Context());
+  ASSERT_TRUE(result.ok()) << result.error().to_line();
+  EXPECT_EQ(result->out, "closed\n");
 }
 
 // As under a parent that ignores it and didn't reset that: the kernel takes the status of children.
