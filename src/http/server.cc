@@ -6,6 +6,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
+#include <list>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -23,13 +24,15 @@ constexpr std::chrono::seconds kPatience{10};  // for a request, and for its ans
 constexpr std::uint32_t kMostHeader = 16u << 10;
 constexpr std::size_t kMostConnections = 64;
 
+class Connection;
+using Connections = std::list<Connection*>;
+
+// One request and its answer.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(tcp::socket socket, const AnswerPath& answer, std::size_t& open)
-      : stream_(std::move(socket)), answer_(answer), open_(open) {
-    ++open_;
-  }
-  ~Connection() { --open_; }
+  Connection(tcp::socket socket, const AnswerPath& answer, Connections& open)
+      : stream_(std::move(socket)), answer_(answer), open_(open), place_(open.insert(open.end(), this)) {}
+  ~Connection() { leave(); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -44,7 +47,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
                             });
   }
 
+  // What is on its way fails, and lets go of this.
+  void close() {
+    stream_.close();
+    leave();
+  }
+
  private:
+  void leave() {
+    if (place_ != open_.end()) open_.erase(std::exchange(place_, open_.end()));
+  }
+
   void respond() {
     const auto& request = parser_->get();
     const bool is_head = request.method() == beast::http::verb::head;
@@ -55,19 +68,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
     }
     response_ = {};
     response_.version(request.version());
-    response_.keep_alive(request.keep_alive());
+    response_.keep_alive(false);
     response_.result(static_cast<unsigned>(answer.status));
     response_.set(beast::http::field::content_type, answer.content_type);
     if (answer.status == 405) response_.set(beast::http::field::allow, "GET, HEAD");
     response_.content_length(answer.body.size());
     if (!is_head) response_.body() = std::move(answer.body);
     stream_.expires_after(kPatience);
-    beast::http::async_write(stream_, response_,
-                             [self = shared_from_this()](beast::error_code failed, std::size_t) {
-                               if (!failed && self->response_.keep_alive()) return self->read();
-                               beast::error_code ignored;
-                               self->stream_.socket().shutdown(tcp::socket::shutdown_both, ignored);
-                             });
+    beast::http::async_write(stream_, response_, [self = shared_from_this()](beast::error_code, std::size_t) {
+      beast::error_code ignored;
+      self->stream_.socket().shutdown(tcp::socket::shutdown_both, ignored);
+    });
   }
 
   beast::tcp_stream stream_;
@@ -75,7 +86,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<beast::http::request_parser<beast::http::empty_body>> parser_;
   beast::http::response<beast::http::string_body> response_;
   const AnswerPath& answer_;
-  std::size_t& open_;
+  Connections& open_;
+  Connections::iterator place_;  // in open_; its end: no longer
 };
 
 }  // namespace
@@ -113,14 +125,16 @@ class Server::Impl {
           if (!ended) accept();
         });
       }
-      // Beyond the bound a connection is closed at once; those that are open end within their time.
-      if (open_ < kMostConnections) std::make_shared<Connection>(std::move(socket), answer_, open_)->read();
+      // Beyond the bound the oldest one has to go: a client that holds all of them would keep kubelet's
+      // probes away, and the process would be restarted.
+      if (open_.size() >= kMostConnections) open_.front()->close();
+      std::make_shared<Connection>(std::move(socket), answer_, open_)->read();
       accept();
     });
   }
 
   AnswerPath answer_;
-  std::size_t open_ = 0;  // of the server's thread; outlives the connections, which the context holds
+  Connections open_;  // of the server's thread, the oldest first; outlives them, which the context holds
   asio::io_context context_{1};
   tcp::acceptor acceptor_{context_};
   asio::steady_timer pause_{context_};

@@ -1,6 +1,7 @@
 #pragma once
-// A small HTTP/1.1 server for probes and metrics: answers GET and HEAD, one thread, each connection bounded
-// in time and bytes, so that a slow or endless client costs a socket for some seconds and nothing more. No
+// A small HTTP/1.1 server for probes and metrics: answers GET and HEAD, one thread, one request on each
+// connection, which is bounded in time and bytes, so that a slow or endless client costs a socket for some
+// seconds and nothing more. Clients that open many push out the oldest connections, not those that come. No
 // TLS: it says nothing that is secret.
 
 #include <cstdint>

@@ -10,6 +10,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <condition_variable>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -107,6 +108,7 @@ class WebServer::Impl {
   std::condition_variable drained_;
   std::size_t open_ = 0;               // guarded by mutex_
   std::set<Connection*> connections_;  // of the I/O thread
+  std::list<Connection*> waiting_;     // of those, for a request; the longest first
   bool draining_ = false;              // of the I/O thread
   std::string address_;
   asio::io_context context_{1};
@@ -130,7 +132,7 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
     if (!failed) peer_ = peer.address().to_string();
   }
   ~Connection() {
-    server_.connections_.erase(this);
+    forget();
     const std::lock_guard lock(server_.mutex_);
     if (--server_.open_ == 0) server_.drained_.notify_all();
   }
@@ -142,8 +144,10 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
     if (server_.draining_) return close();
     if (buffer_.size() > 0) return read_header();
     stream_.expires_after(server_.options_.idle);
+    place_ = server_.waiting_.insert(server_.waiting_.end(), this);
     stream_.async_read_some(buffer_.prepare(kFirstBytes),
                             [self = shared_from_this()](beast::error_code failed, std::size_t size) {
+                              self->stop_waiting();
                               if (failed) return;
                               self->buffer_.commit(size);
                               self->read_header();
@@ -154,11 +158,27 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
     if (!busy_) close();
   }
 
+  // Its place is another's from now on.
+  void give_way() {
+    close();
+    forget();
+  }
+
  private:
   static constexpr std::size_t kFirstBytes = 4096;
   static constexpr std::size_t kMostBuffered = 256u << 10;
   static constexpr std::size_t kMostDiscarded = 4u << 20;
   static constexpr std::chrono::seconds kDiscardTime{2};
+
+  void stop_waiting() {
+    if (place_ != server_.waiting_.end())
+      server_.waiting_.erase(std::exchange(place_, server_.waiting_.end()));
+  }
+
+  void forget() {
+    stop_waiting();
+    server_.connections_.erase(this);
+  }
 
   void read_header() {
     parser_.emplace();
@@ -291,6 +311,7 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
 
   beast::tcp_stream stream_;
   Impl& server_;
+  std::list<Connection*>::iterator place_ = server_.waiting_.end();
   std::string peer_;
   bool busy_ = false;  // a request has come whole, and its answer isn't sent yet
   beast::flat_buffer buffer_{kMostBuffered};
@@ -322,7 +343,10 @@ void WebServer::Impl::accept() {
         if (!ended) accept();
       });
     }
-    // Beyond the bound a connection is closed at once; those that are open end within their time.
+    // Beyond the bound, one that waits for its next request gives way, as it may at any time (RFC 9112,
+    // section 9.5). Where none does, the new one is closed at once; those that are open end within their
+    // time.
+    if (connections_.size() >= options_.connections && !waiting_.empty()) waiting_.front()->give_way();
     if (connections_.size() < options_.connections)
       std::make_shared<Connection>(std::move(socket), *this)->wait();
     accept();

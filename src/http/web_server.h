@@ -49,8 +49,8 @@ struct WebAnswer {
 using HandleWeb = std::function<WebAnswer(const WebRequest&)>;
 
 struct WebServerOptions {
-  std::size_t handlers = 4;  ///< threads
-  std::size_t connections = 512;
+  std::size_t handlers = 4;       ///< threads
+  std::size_t connections = 512;  ///< beyond them, those that wait for a request give way to new ones
   std::uint32_t header_bytes = 16u << 10;
   std::uint64_t body_bytes = 1u << 20;           ///< more is answered with 413
   Duration patience = std::chrono::seconds(10);  ///< for a request that has begun, and for its answer

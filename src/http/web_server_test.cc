@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -210,14 +211,37 @@ TEST(WebServer, SendsWhatAnswersShareAndGivesSlowNetworksTime) {
   EXPECT_LT(take(1u << 30).size(), large->size()) << "nobody has for ever";
 }
 
+constexpr std::string_view kGetA = "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+
 TEST(WebServer, TakesOnlySoManyConnections) {
-  const auto server = web_server({.connections = 2, .idle = 400ms});
+  std::latch busy(2), seen(1);
+  const auto server = web_server({.handlers = 2, .connections = 2}, [&](const WebRequest& request) {
+    busy.count_down();
+    seen.wait();
+    return echo(request);
+  });
   const UniqueFd one = connect_to(server->address());
   const UniqueFd two = connect_to(server->address());
-  EXPECT_EQ(answer_to(*server, "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"), "");
-  EXPECT_EQ(read_all(one) + read_all(two), "") << "idle ones end";
-  EXPECT_THAT(answer_to(*server, "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
-              HasSubstr("GET /a"));
+  for (const UniqueFd* const each : {&one, &two}) send_all(*each, kGetA);
+  busy.wait();
+  EXPECT_EQ(answer_to(*server, kGetA), "") << "both are being answered";
+  seen.count_down();
+  for (const UniqueFd* const each : {&one, &two}) EXPECT_THAT(read_all(*each), HasSubstr("GET /a"));
+}
+
+TEST(WebServer, TheConnectionThatWaitsLongestGivesWayToANewOne) {
+  const auto server = web_server({.connections = 2, .idle = std::chrono::hours(1)});
+  const UniqueFd one = connect_to(server->address());
+  const UniqueFd two = connect_to(server->address());
+  EXPECT_THAT(answer_to(*server, kGetA), HasSubstr("GET /a"));
+  EXPECT_EQ(read_all(one), "");
+  send_all(two, kGetA);
+  EXPECT_THAT(read_all(two), HasSubstr("GET /a"));
+}
+
+TEST(WebServer, IdleConnectionsEnd) {
+  const auto server = web_server({.idle = 400ms});
+  EXPECT_EQ(read_all(connect_to(server->address())), "");
 }
 
 TEST(WebServer, AnswersWhatHasComeBeforeItStops) {
