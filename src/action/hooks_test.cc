@@ -275,6 +275,22 @@ TEST_F(HooksTest, ComeLastOnlyWhenAllIsReadyIfThatIsWaitedFor) {
   EXPECT_THAT(writes(), ElementsAre("+p")) << "the Pod never became ready";
 }
 
+// The wait before them knows what the run wrote, as the wait after it does where there are no hooks.
+TEST_F(HooksTest, OfAnUpgradeAreNotPreventedByAnEarlierFailure) {
+  const std::string rollout =
+      "---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {replicas: 1}}\n";
+  cluster.set_instant_controllers(false);
+  ASSERT_TRUE(install_now(config_map("a") + rollout).ok());
+  cluster.set_status(
+      {{"apps", "Deployment"}, "default", "d"},
+      *encoding::parse_yaml("{observedGeneration: 1, conditions: [{type: Progressing, status: "
+                            "'False', reason: ProgressDeadlineExceeded, lastUpdateTime: '1'}]}"));
+  const auto report = upgrade_now(config_map("a", "2") + rollout + job("post", "post-upgrade"),
+                                  {.wait = true, .timeout = std::chrono::milliseconds(50)});
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().kind, ErrorKind::Timeout) << report.error().to_line();
+}
+
 TEST_F(HooksTest, NoHooksRunsNone) {
   const std::string hooks = job("pre", "pre-install,pre-upgrade,pre-delete") + job("post", "post-delete");
   ASSERT_TRUE(install_now(config_map("a") + hooks, {.no_hooks = true}).ok());

@@ -68,11 +68,23 @@ class Writer {
         deleted_(plan.writes.size(), 0),
         left_(plan.writes.size()) {}
 
-  std::map<std::size_t, kube::ObjectRef> take_late() { return std::move(late_); }
   std::vector<char> take_deleted() { return std::move(deleted_); }
-  std::vector<std::string> take_left() { return std::move(left_); }
-  /// After its write, as far as that came.
-  const Written& written(Node node) const { return written_[node]; }
+  /// The facts about each write whose turn has ended. From any thread.
+  Execution so_far() {
+    Execution execution;
+    for (Node node = 0; node < plan_.writes.size(); ++node) {
+      const bool ended = turns_.has_ended(node);
+      const Written written = ended ? written_[node] : Written();
+      execution.uids.push_back(written.uid);
+      execution.versions.push_back(ended ? still_version(node) : std::string());
+      execution.earlier_failures.push_back(written.earlier_failure);
+      execution.server_made.push_back(written.server_made);
+      execution.left.push_back(ended ? left_[node] : std::string());
+    }
+    const std::scoped_lock lock(late_mutex_);
+    execution.late = late_;
+    return execution;
+  }
   WaitSource source(Node node) const {
     return {.version = written_[node].version,
             .uid = written_[node].uid,
@@ -207,12 +219,7 @@ class Writer {
     if (node == order.before_ended) return delete_succeeded(HookPhase::Before);
     if (node == order.after_ended) return delete_succeeded(HookPhase::After);
     if (node != order.written || !options_.before_last_hooks) return {};
-    Execution execution;
-    {
-      const std::scoped_lock lock(late_mutex_);
-      execution.late = late_;
-    }
-    return options_.before_last_hooks(execution);
+    return options_.before_last_hooks(so_far());
   }
 
   // The last one first, as Helm does.
@@ -330,21 +337,13 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
                                    });
                     }};
   const GraphRun run = run_graph(order.graph, options.parallel, work, context);
-  Execution execution;
-  execution.writes = outcomes_of(run, plan.writes.size());
+  std::vector<Outcome> outcomes = outcomes_of(run, plan.writes.size());
   for (Node node = 0; node < plan.writes.size(); ++node)
-    if (writer.is_written(node)) execution.writes[node] = Outcome::Done;
+    if (writer.is_written(node)) outcomes[node] = Outcome::Done;
   delete_after_failure(plan, order, run, writer, events);
+  Execution execution = writer.so_far();
+  execution.writes = std::move(outcomes);
   execution.deleted = writer.take_deleted();
-  execution.left = writer.take_left();
-  for (Node node = 0; node < plan.writes.size(); ++node) {
-    const Written& written = writer.written(node);
-    execution.uids.push_back(written.uid);
-    execution.versions.push_back(writer.still_version(node));
-    execution.earlier_failures.push_back(written.earlier_failure);
-    execution.server_made.push_back(written.server_made);
-  }
-  execution.late = writer.take_late();
   execution.removals.assign(plan.removals.size(), Outcome::NotStarted);
   const auto name_of = [&](Node node) -> std::string {
     if (node < plan.writes.size()) return plan.writes[node].key.display();

@@ -33,7 +33,8 @@ struct ExecuteOptions {
   bool leave_refused = false;
   bool urgent = false;  ///< somebody waits until all is ready: what takes long to become so begins first
   /// Called once all ordinary objects are written, before the hooks that come after them; not if there are
-  /// none. It is given where late kinds were sent. Its failure keeps them from running.
+  /// none. It is given what is known of each object that is written by then, as awaited_objects() needs it,
+  /// and no outcomes. Its failure keeps the hooks from running.
   std::function<Status(const Execution&)> before_last_hooks = {};
 };
 

@@ -45,6 +45,7 @@ class Turns {
 
   bool done(graph::Node node) const { return ended(node) == true; }
   bool failed(graph::Node node) const { return ended(node) == false; }
+  bool has_ended(graph::Node node) const { return ended(node).has_value(); }
 
  private:
   // Whether it ended well; nullopt: it has not ended.
