@@ -145,6 +145,60 @@ TEST_F(RecoverTest, RollbackAfterAFailedUpgradeGoesToWhatIsDeployed) {
   EXPECT_TRUE(now().unfinished.empty());
 }
 
+// v1 is bad, and deployed. Its rollback failed: once more, it goes where that was to go.
+TEST_F(RecoverTest, ARollbackThatFailedIsRepeatedAndNotTurnedBack) {
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
+  ASSERT_TRUE(upgrade_now(kSecondYaml, "2").ok());
+  refuse("only-first");
+  ASSERT_FALSE(rollback_now().ok());
+  EXPECT_EQ(now().unfinished.back().restores, 0);
+  ASSERT_FALSE(recover_now().ok()) << "v3 finishes v2, and fails too";
+  ASSERT_FALSE(rollback_now().ok());
+  cluster.set_before({});
+  const auto report = rollback_now();
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->restores, 0);
+  EXPECT_THAT(texts(), ElementsAre("first", "x", "absent"));
+  // Now that it has ended, the next one goes back from it.
+  ASSERT_TRUE(rollback_now().ok());
+  EXPECT_THAT(texts(), ElementsAre("second", "absent", "x"));
+}
+
+TEST_F(RecoverTest, ARollbackThatWasKilledIsRepeatedAndNotTurnedBack) {
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
+  ASSERT_TRUE(upgrade_now(kSecondYaml, "2").ok());
+  std::atomic<bool> dead = false;
+  cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.key.name == "only-first" && !call.dry_run) dead = true;
+    return dead ? std::optional(error(ErrorKind::Retryable, "connection reset")) : std::nullopt;
+  });
+  const Environment dying{cluster, untiring, random, events, "dying", std::chrono::milliseconds(200)};
+  ASSERT_FALSE(deploy(dying, id, rollback_intent(dying, {}, Context()), {}, Context()).ok());
+  cluster.set_before({});
+  EXPECT_EQ(now().unfinished.back().status, RevisionStatus::Pending);
+  const Environment next{
+      cluster, untiring, random, events, "next", std::chrono::milliseconds(200), std::chrono::seconds(60)};
+  const auto report = deploy(next, id, rollback_intent(next, {}, Context()), {}, Context());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->restores, 0);
+  EXPECT_THAT(texts(), ElementsAre("first", "x", "absent"));
+}
+
+TEST_F(RecoverTest, ARollbackThatDiedBeforeItsRevisionWasStoredIsRepeated) {
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
+  ASSERT_TRUE(upgrade_now(kSecondYaml, "2").ok());
+  release::Anchor anchor = *now().anchor;
+  release::AnchorChange announced;
+  announced.head = anchor.head;
+  announced.head->latest = 2;
+  announced.head->action = "rollback";
+  announced.head->status = RevisionStatus::Pending;
+  ASSERT_TRUE(release::Store(cluster).change_anchor(anchor, announced, Context()).ok());
+  const auto report = rollback_now();
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->restores, 0);
+}
+
 TEST_F(RecoverTest, RollbackRefusesWhatIsUnknownFailedOrNotKeptAndListsTheGoodOnes) {
   ASSERT_TRUE(install_now(kFirstYaml).ok());
   const auto none = rollback_now();

@@ -37,10 +37,28 @@ std::string choices(const std::vector<RevisionSummary>& good, const release::Rel
                      release::command_text("history", id));
 }
 
+// The newest revision of which there may be anything in the cluster. A rollback that died before it stored
+// its revision wrote nothing: what was to be gone back from then is that still.
+int newest_begun(const release::Head& head, const std::vector<RevisionSummary>& kept) {
+  if (kept.empty() || (head.action != "rollback" && head.action != "recover")) return head.latest;
+  return std::min(head.latest, std::ranges::max(kept, {}, &RevisionSummary::number).number);
+}
+
+// The revision that the newest one was to go back to, if that is a rollback that failed or never ended, or
+// was to finish one.
+std::optional<int> unfinished_target(const ReleaseState& state, int newest) {
+  int number = newest;
+  for (const release::Revision& each : state.unfinished | std::views::reverse)
+    if (each.number == number) number = each.restores;
+  return number < 0 || number == newest ? std::nullopt : std::optional(number);
+}
+
 // The revision to go back to, or why there is none.
 Result<int> target(const ReleaseState& state, const std::vector<RevisionSummary>& kept,
                    std::optional<int> to) {
   const release::Head& head = state.anchor->head;
+  const int newest = newest_begun(head, kept);
+  if (!to) to = unfinished_target(state, newest);
   std::vector<RevisionSummary> good;
   std::ranges::copy_if(kept, std::back_inserter(good), [](const RevisionSummary& revision) {
     return revision.status == RevisionStatus::Deployed;
@@ -49,7 +67,7 @@ Result<int> target(const ReleaseState& state, const std::vector<RevisionSummary>
   if (!to) {
     const auto before =
         std::ranges::find_if(good | std::views::reverse,
-                             [&](const RevisionSummary& revision) { return revision.number < head.latest; });
+                             [&](const RevisionSummary& revision) { return revision.number < newest; });
     if (before != std::ranges::rend(good)) return before->number;
     return error(ErrorKind::Conflict, "release {} has no earlier good revision to go back to",
                  state.id.display())
