@@ -682,6 +682,31 @@ TEST_F(DeployTest, WhoseLockRanOutDoesNotFinishTheRevision) {
     EXPECT_FALSE(call.verb == "patch" && call.key.name == "mistletoe.web.v0");
 }
 
+// The machine slept once it had the lock. What is there is the next holder's: nobody is told to delete it.
+TEST_F(DeployTest, WhoseLockRanOutBeforeTheRevisionIsStoredSaysThat) {
+  testing::LaptopClock laptop;
+  const Environment here{cluster, laptop, random, events, "tester"};
+  const auto fails_after = [&](std::string_view verb, const Intent& intent) {
+    bool locked = false, slept = false;
+    cluster.set_after([&](const testing::FakeCall& call) -> std::optional<Error> {
+      locked |= call.writes() && call.key.name == "mistletoe.web";
+      if (locked && call.verb == verb && !std::exchange(slept, true))
+        laptop.suspend(std::chrono::minutes(20));
+      return std::nullopt;
+    });
+    const auto report = deploy(here, id, intent, {}, Context());
+    cluster.set_after({});
+    ASSERT_FALSE(report.ok());
+    EXPECT_THAT(report.error().message, HasSubstr("the lock of release default/web ran out"));
+    EXPECT_EQ(report.error().because, "");
+    EXPECT_EQ(report.error().hint, "run the command again");
+  };
+  fails_after("create", install_intent(rendering(std::string(testing::kTwoConfigMaps))));
+  ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
+  const std::string one = "{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}";
+  fails_after("list", upgrade_intent(rendering(one)));
+}
+
 // Of what a finalizer holds nobody else would know any more.
 TEST_F(DeployTest, WhatIsBeingDeletedIsTheReleasesUntilItIsGone) {
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());

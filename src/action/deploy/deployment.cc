@@ -187,6 +187,14 @@ Status Deployment::journal(const std::string& packed) {
     MIST_TRY_VOID(relist_deployed(context));
   }
   Status stored = store_.create_revision(lock_->anchor(), revision_, packed, context);
+  // A lock that ran out is a Conflict too, and tells nothing of Secrets: what is there may be the work of its
+  // next holder.
+  if (!stored.ok() && stored.error().kind == ErrorKind::Conflict) {
+    if (Status held = lock_->check(); !held) {
+      unclear_ = true;
+      return held;
+    }
+  }
   if (!stored.ok() && stored.error().kind == ErrorKind::Conflict && !look_.state.anchor) {
     // Nothing of us is left but the anchor, which would stand for what isn't ours.
     if (store_.delete_anchor(lock_->anchor(), context).ok()) lock_->drop();
