@@ -14,6 +14,7 @@
 #include "apply/plan/admission_gates.h"
 #include "apply/plan/announce.h"
 #include "apply/plan/observe.h"
+#include "apply/wait/wait.h"
 #include "base/text.h"
 #include "kube/api_failure.h"
 #include "kube/definitions.h"
@@ -211,7 +212,8 @@ class UninstallRun {
     announce();
     if (Status done = carry_out(); !done.ok()) return lock_->lost() ? lock_->loss() : std::move(done).error();
     lock_->drop();
-    return {};
+    // The lock goes with it, so nobody can wait under that.
+    return options_.wait ? wait_for_own_namespace(context) : Status();
   }
 
  private:
@@ -269,8 +271,13 @@ class UninstallRun {
     note_what_stays(left);
     MIST_TRY_VOID(remove(left.removals, options_.wait));
     std::erase_if(last, [&](const apply::Removal& each) { return stay_.contains(each.key); });
+    const auto own = std::ranges::partition(
+        last, [&](const apply::Removal& each) { return !is_own_namespace(plan_.id, each.key); });
+    const std::vector<apply::Removal> home(own.begin(), own.end());
+    last.erase(own.begin(), own.end());
     MIST_TRY_VOID(remove(last, options_.wait));
     MIST_TRY_VOID(remove_late_arrivals());
+    MIST_TRY_VOID(remove(home, false));
     return remove_record();
   }
 
@@ -373,12 +380,37 @@ class UninstallRun {
     return remove(late, options_.wait);
   }
 
+  // The namespace of the record, if it goes; else null.
+  const PlannedAction* own_namespace() const {
+    const auto found = std::ranges::find_if(plan_.removals, [&](const PlannedAction& each) {
+      return each.kind == ActionKind::Delete && is_own_namespace(plan_.id, each.key);
+    });
+    return found == plan_.removals.end() ? nullptr : &*found;
+  }
+
+  Status wait_for_own_namespace(const Context& context) {
+    const PlannedAction* const own = own_namespace();
+    if (own == nullptr) return {};
+    Activity activity(environment_.events, fmt::format("waiting until {} is gone", own->key.display()));
+    Status gone = apply::wait_until_gone(environment_.client, {own->resource, "", own->key.name}, own->uid,
+                                         options_.timeout, context);
+    if (!gone.ok()) {
+      activity.fail();
+      return std::move(gone)
+          .error()
+          .with_frame(fmt::format("while waiting until {} is gone", own->key.display()))
+          .with_hint(fmt::format("the record is gone or goes with it; {} get namespace {} -o yaml shows what "
+                                 "is left in it",
+                                 environment_.client.kubectl(), own->key.name));
+    }
+    environment_.events.object({own->key.display(), "deleted", {}});
+    std::erase_if(report_.held, [&](const auto& held) { return held.first == own->key; });
+    return {};
+  }
+
   // It goes with its namespace: while that is there, the release is not uninstalled.
   Status remove_record() {
-    const auto own_goes = [&](const PlannedAction& each) {
-      return each.kind == ActionKind::Delete && is_own_namespace(plan_.id, each.key);
-    };
-    if (std::ranges::any_of(plan_.removals, own_goes)) return {};
+    if (own_namespace() != nullptr) return {};
     std::set<int> read;
     if (plan_.state.deployed) read.insert(plan_.state.deployed->number);
     for (const release::Revision& each : plan_.state.unfinished) read.insert(each.number);

@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "encoding/yaml.h"
+#include "testing/laptop_clock.h"
 #include "testing/release_world.h"
 
 namespace mist::action {
@@ -158,6 +161,37 @@ TEST_F(UninstallTest, NamespaceThatSomethingWasPutIntoMeanwhileStays) {
     ASSERT_TRUE(uninstall(environment(), *std::move(plan), all, Context()).ok());
     EXPECT_FALSE(cluster.has("Namespace", "", late));
   }
+}
+
+// The record, and the lock in it, are gone before the namespace is.
+TEST_F(UninstallTest, WaitsForItsOwnNamespaceWithoutTheLock) {
+  id.ns = "home";
+  ASSERT_TRUE(
+      install_now("{apiVersion: v1, kind: Namespace, metadata: {name: home}}", {.create_namespace = true})
+          .ok());
+  testing::LaptopClock laptop;
+  const Environment here{cluster, laptop, random, events, "tester"};
+  const UninstallOptions options{.rules = {.delete_namespaces = true}, .wait = true};
+  auto plan = plan_uninstall(here, id, options, Context());
+  ASSERT_TRUE(plan.ok()) << plan.error().to_line();
+  cluster.set_hold_namespaces(true);
+  std::atomic<bool> deleted = false;
+  cluster.set_after([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "delete" || call.dry_run || call.key.name != "home") return std::nullopt;
+    deleted = true;
+    // So long that a lock would have run out.
+    laptop.suspend(std::chrono::minutes(20));
+    return std::nullopt;
+  });
+  cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (deleted && call.verb == "list" && call.key.group_kind.kind == "Namespace")
+      cluster.finish_namespaces();
+    return std::nullopt;
+  });
+  const auto report = uninstall(here, *std::move(plan), options, Context());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_TRUE(report->held.empty());
+  EXPECT_FALSE(cluster.has("Namespace", "", "home"));
 }
 
 // Neither keeps its namespace: what is being deleted, and what nobody owns any more.
