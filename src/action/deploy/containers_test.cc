@@ -72,6 +72,51 @@ class ContainersTest : public testing::ReleaseWorld {
   }
 };
 
+// Nothing else would name what doesn't go: not its own finalizer holds it, but what is in it.
+TEST_F(ContainersTest, ADefinitionWhoseObjectsFinalizersHoldIsTheReleasesUntilItIsGone) {
+  const apimachinery::ObjectKey key{
+      {"apiextensions.k8s.io", "CustomResourceDefinition"}, "", "things.example.com"};
+  for (const bool held : {false, true}) {
+    ASSERT_TRUE(upgrade_or_install(std::string(kBase) + std::string(kDefinition)));
+    encoding::Value definition = *cluster.find(key);
+    definition["metadata"].set("finalizers",
+                               encoding::Value::array({"customresourcecleanup.apiextensions.k8s.io"}));
+    cluster.put(std::move(definition));
+    if (held)
+      put("{apiVersion: example.com/v1, kind: Thing, metadata: {name: one, namespace: default, finalizers: "
+          "[example.com/hold]}}");
+    const auto report = upgrade_now(std::string(kBase), all_flags());
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+    EXPECT_EQ(now().owned().size(), held ? 2u : 1u);
+    const apply::PlannedAction& removed = removal(report->plan.removals, "CustomResourceDefinition");
+    EXPECT_EQ(removed.kind, held ? ActionKind::Retain : ActionKind::Delete);
+    if (held) {
+      EXPECT_THAT(removed.reason, HasSubstr("finalizers hold Thing default/one"));
+    }
+    cluster.drop(key);
+  }
+}
+
+TEST_F(ContainersTest, ANamespaceInWhichSomethingIsLeftIsTheReleasesUntilItIsGone) {
+  ASSERT_TRUE(install_now(std::string(kBase) + std::string(kNamespace)).ok());
+  cluster.set_hold_namespaces(true);
+  const apimachinery::ObjectKey key{{"", "Namespace"}, "", "extra"};
+  cluster.set_after([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "delete" && !call.dry_run && call.key == key)
+      cluster.set_status(key, *encoding::parse_yaml("{phase: Terminating, conditions: [{type: "
+                                                    "NamespaceContentRemaining, status: 'True', message: one "
+                                                    "Widget is left}]}"));
+    return std::nullopt;
+  });
+  const auto report = upgrade_now(std::string(kBase), all_flags());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(removal(report->plan.removals, "Namespace").reason, HasSubstr("one Widget is left"));
+  EXPECT_EQ(now().owned().size(), 2u);
+  cluster.finish_namespaces();
+  ASSERT_TRUE(upgrade_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}").ok());
+  EXPECT_EQ(now().owned().size(), 1u) << "it is forgotten once it is gone";
+}
+
 TEST_F(ContainersTest, ANamespaceOfWhatIsStillWantedStays) {
   ASSERT_TRUE(install_now(text({kBase, kNamespace, kInside})).ok());
   expect_kept(text({kBase, kInside}), "Namespace", "with it would go ConfigMap extra/inside, which is still");

@@ -4,6 +4,7 @@
 #include <array>
 #include <mutex>
 
+#include "apimachinery/conditions.h"
 #include "apply/execute/conversion.h"
 #include "apply/execute/moment.h"
 #include "apply/execute/run_report.h"
@@ -12,9 +13,11 @@
 #include "apply/plan/admission_gates.h"
 #include "apply/plan/observe.h"
 #include "apply/plan/plan.h"
+#include "apply/wait/readiness.h"
 #include "apply/wait/wait.h"
 #include "base/one_line.h"
 #include "kube/api_failure.h"
+#include "kube/definitions.h"
 #include "kube/deletion.h"
 
 namespace mist::apply {
@@ -22,6 +25,8 @@ namespace mist::apply {
 using graph::Node;
 
 namespace {
+
+constexpr auto kLookForInstances = std::chrono::seconds(10);
 
 // Finalizers that the API server or the controller-manager removes by itself.
 bool is_of_kubernetes(std::string_view finalizer) {
@@ -37,6 +42,13 @@ bool waits_for_others(const Value& object) {
          std::ranges::any_of(finalizers->as_array(), [](const Value& each) {
            return each.is_string() && !is_of_kubernetes(each.as_string());
          });
+}
+
+// Its finalizer is in its spec. Its controller says in conditions that it can't go on for now.
+bool is_held_namespace(const Value& object) {
+  return std::ranges::any_of(kNamespaceRemains, [&](std::string_view type) {
+    return apimachinery::true_condition(object, type) != nullptr;
+  });
 }
 
 class Remover {
@@ -68,21 +80,22 @@ class Remover {
   std::map<std::size_t, std::string> take_stayed() { return std::move(stayed_); }
   std::set<std::size_t> take_denied() { return std::move(denied_); }
 
-  /// Objects that finalizers still hold after all deletes were sent, by position, with the reason. Asked at
-  /// the end, since controllers remove most finalizers within a moment.
+  /// Objects that are still held after all deletes were sent, by position, with the reason. Asked at the end,
+  /// since controllers remove most finalizers within a moment.
   std::map<std::size_t, RemovalReport::Held> look_at_held() {
     std::map<std::size_t, RemovalReport::Held> result;
     for (const auto& [node, held] : held_) {
       const ObjectKey& key = removals_[node].key;
       const auto now = client_.get(held.ref, context_);
-      const bool here =
-          now.ok() ? now->string_at({"metadata", "uid"}) == held.uid && apimachinery::has_finalizers(*now)
-                   : !kube::is_absent(now.error());
-      if (here)
-        result.emplace(node, now.ok() ? RemovalReport::Held{why_terminating(*now), waits_for_others(*now)}
-                                      : RemovalReport::Held{"whether it is gone can't be read"});
-      else
+      const bool gone =
+          now.ok() ? now->string_at({"metadata", "uid"}) != held.uid : kube::is_absent(now.error());
+      if (gone ||
+          (now.ok() && key.group_kind != apimachinery::kNamespace && !apimachinery::has_finalizers(*now)))
         events_.object({key.display(), "deleted", {}});
+      else if (!now.ok())
+        result.emplace(node, RemovalReport::Held{"whether it is gone can't be read"});
+      else if (auto what = what_holds(key, *now))
+        result.emplace(node, *std::move(what));
     }
     return result;
   }
@@ -92,6 +105,48 @@ class Remover {
     kube::ObjectRef ref;
     std::string uid;
   };
+
+  // nullopt: nothing, for all that can be said now.
+  std::optional<RemovalReport::Held> what_holds(const ObjectKey& key, const Value& now) {
+    if (key.group_kind == apimachinery::kNamespace)
+      return is_held_namespace(now) ? std::optional(RemovalReport::Held{why_terminating(now), true})
+                                    : std::nullopt;
+    if (waits_for_others(now)) return RemovalReport::Held{why_terminating(now), true};
+    if (key.group_kind == apimachinery::kCustomResourceDefinition)
+      if (const std::string instance = held_instance(now); !instance.empty())
+        return RemovalReport::Held{
+            fmt::format("it is being deleted, after the objects of its kind, and finalizers hold {}",
+                        instance),
+            true};
+    return RemovalReport::Held{why_terminating(now)};
+  }
+
+  // One object of the kind that somebody has to take a finalizer from; empty: none is known.
+  std::string held_instance(const Value& definition) {
+    const std::vector<std::string> versions = kube::served_versions(definition);
+    if (versions.empty()) return {};
+    const std::string kind(definition.string_at({"spec", "names", "kind"}));
+    const kube::ResourceInfo resource{
+        {std::string(definition.string_at({"spec", "group"})), versions.front(), kind},
+        std::string(definition.string_at({"spec", "names", "plural"})),
+        definition.string_at({"spec", "scope"}) == "Namespaced",
+        {}};
+    std::string found;
+    // In place of a LIST, which reads all pages: this ends with the first that has one.
+    (void)client_.watch(
+        resource, {.metadata_only = true},
+        [&](const kube::WatchEvent& event) {
+          if (event.type != kube::WatchEventType::Added) return false;
+          if (waits_for_others(event.object))
+            found = ObjectKey{{resource.gvk.group, kind},
+                              std::string(event.object.string_at({"metadata", "namespace"})),
+                              std::string(event.object.string_at({"metadata", "name"}))}
+                        .display();
+          return found.empty();
+        },
+        context_.with_timeout(kLookForInstances));
+    return found;
+  }
 
   Status look_and_remove(Node node, const Removal& removal) {
     if (options_.last_look) {
@@ -247,7 +302,9 @@ class Remover {
     if (deletion != kube::Deletion::Going) return gone(removal);
     events_.object({removal.key.display(), "deleting", {}});
     if (!until_gone) {
-      if (apimachinery::has_finalizers(going)) held = Held{ref, uid};
+      const bool is_namespace = removal.key.group_kind == apimachinery::kNamespace;
+      if (apimachinery::has_finalizers(going) || (is_namespace && apimachinery::is_terminating(going)))
+        held = Held{ref, uid};
       return {};
     }
     MIST_TRY_VOID(wait_until_gone(client_, ref, uid, options_.timeout, context_)

@@ -49,8 +49,10 @@ struct RemovalReport {
   std::map<std::size_t, std::string> stayed;  ///< by position, what the last look said; they are NotStarted
   std::set<std::size_t> denied = {};          ///< those of `stayed` that admission forbade to delete
   struct Held {
-    std::string why;         ///< what still keeps it, in one sentence
-    bool by_others = false;  ///< somebody has to take a finalizer from it: Kubernetes' own go by themselves
+    std::string why;  ///< what still keeps it, in one sentence
+    /// Somebody has to take a finalizer from it, or from what it holds: Kubernetes' own go by themselves. Of
+    /// a namespace: its conditions tell of content that is left.
+    bool by_others = false;
   };
   /// By position, of what is Done, not waited for and not gone yet.
   std::map<std::size_t, Held> held = {};

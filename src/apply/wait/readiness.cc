@@ -318,9 +318,7 @@ std::string why_terminating(const Value& live) {
   std::string words = "it is being deleted";
   // A namespace tells what is left in it. Its own finalizer is part of how it is deleted.
   std::vector<std::string> left;
-  for (const std::string_view type :
-       {"NamespaceDeletionDiscoveryFailure", "NamespaceDeletionGroupVersionParsingFailure",
-        "NamespaceDeletionContentFailure", "NamespaceContentRemaining", "NamespaceFinalizersRemaining"}) {
+  for (const std::string_view type : kNamespaceRemains) {
     if (const Value* entry = condition_of(live, type); is_true(entry)) left.push_back(say(*entry));
   }
   if (!left.empty()) return fmt::format("{}; {}", words, join(left, "; "));

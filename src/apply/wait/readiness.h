@@ -2,7 +2,9 @@
 // Whether an object is as it should be, from its status: the kstatus rules for the kinds that have some.
 // Pure; any thread.
 
+#include <array>
 #include <string>
+#include <string_view>
 
 #include "apimachinery/object.h"
 
@@ -29,6 +31,11 @@ enum class Starts : std::uint8_t {
   Other,     ///< a load balancer, a claim, what a custom resource's controller does
 };
 Starts starts(const apimachinery::Object& wanted);
+
+/// Conditions of a namespace that is being deleted: what is left in it, or can't be looked at or deleted.
+inline constexpr std::array<std::string_view, 5> kNamespaceRemains{
+    "NamespaceDeletionDiscoveryFailure", "NamespaceDeletionGroupVersionParsingFailure",
+    "NamespaceDeletionContentFailure", "NamespaceContentRemaining", "NamespaceFinalizersRemaining"};
 
 /// Of an object that is being deleted, why it is still there, as far as it tells: "it is being deleted, and
 /// its finalizer example.com/hold holds it".
