@@ -160,6 +160,28 @@ SyntaxHint explain(json::error code, std::string_view text, std::size_t offset) 
   return explain_syntax(text, offset);
 }
 
+/// The text with kTooDeep in place of each array and object below so many levels. Looks at brackets and
+/// strings only, and doesn't recurse as the parser does, so it takes any depth.
+std::string without_deep(std::string_view text, std::size_t levels) {
+  std::string kept;
+  std::size_t depth = 0;
+  std::size_t done = 0;  // up to here it is in `kept`, or left out
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') {
+      while (++i < text.size() && text[i] != '"')
+        if (text[i] == '\\') ++i;
+    } else if (c == '[' || c == '{') {
+      if (depth++ == levels) kept += fmt::format("{}\"{}\"", text.substr(done, i - done), kTooDeep);
+    } else if ((c == ']' || c == '}') && depth > 0) {
+      if (--depth == levels) done = i + 1;
+    }
+  }
+  // One that isn't closed stays open.
+  if (depth <= levels) kept += text.substr(std::min(done, text.size()));
+  return kept;
+}
+
 /// False with `ec` and the offset where reading stopped.
 bool run(json::basic_parser<Handler>& parser, std::string_view text, std::size_t& offset,
          json::error_code& ec) {
@@ -186,6 +208,11 @@ Result<Value> parse_json(std::string_view text, const JsonOptions& options) {
   try {
     json::basic_parser<Handler> parser(settings, options.strict, options.max_values);
     if (run(parser, text, offset, ec)) return parser.handler().take();
+    if (ec == json::error::too_deep && options.cut_deep) {
+      JsonOptions rest = options;
+      rest.cut_deep = false;
+      return parse_json(without_deep(text, settings.max_depth), rest);
+    }
     Error result;
     result.kind = ErrorKind::Invalid;
     result.where = source.at_offset(offset);

@@ -15,10 +15,15 @@ namespace mist::encoding {
 struct JsonOptions {
   bool strict = false;  ///< duplicate keys are errors; otherwise the last one wins
   int max_depth = 512;  ///< of nested arrays and objects
+  /// What nests deeper is no error: kTooDeep stands in its place. For texts of a server that stores whatever
+  /// others give it, where one value may not hide all others. What is left out is not checked.
+  bool cut_deep = false;
   /// Of a text that its author may have made small to write and large to hold, as in an archive.
   std::size_t max_values = std::numeric_limits<std::size_t>::max();
   std::string file{};  ///< what SourceLocation::file says
 };
+
+inline constexpr std::string_view kTooDeep = "mistletoe.dev: nested too deep to be read";
 
 /// One JSON text, white space around it allowed. Values carry no positions. Errors: Invalid, with line,
 /// column and the line itself in `where`; so is a number that no double can hold, as in Go.

@@ -115,6 +115,27 @@ TEST(Json, DepthIsBounded) {
   EXPECT_NE(parse_json(nested(10'000'000)).error().message.find("512"), std::string::npos);
 }
 
+TEST(Json, WhatNestsTooDeepIsCutWhereThatIsAskedFor) {
+  const auto cut = [](std::string_view text, int levels) {
+    const auto value = parse_json(text, {.max_depth = levels, .cut_deep = true});
+    return value.ok() ? to_json(*value) : value.error().message;
+  };
+  const std::string deep = fmt::format("\"{}\"", kTooDeep);
+  EXPECT_EQ(cut(R"({"a": [1]})", 2), R"({"a":[1]})") << "it is not";
+  EXPECT_EQ(cut(R"({"a": [[], {"b": "]}"}, "[\"{", 2], "c": [3]})", 2),
+            fmt::format(R"({{"a":[{0},{0},"[\"{{",2],"c":[3]}})", deep));
+  EXPECT_EQ(cut("[[[[", 2), "the JSON text ends too early");
+  EXPECT_EQ(cut("[[[]]] x", 2), "text after the end of the JSON value");
+  const std::size_t levels = 1'000'000;
+  const auto value = parse_json(fmt::format("[{}{}, 1]", std::string(levels, '['), std::string(levels, ']')),
+                                {.cut_deep = true});
+  ASSERT_TRUE(value.ok());
+  EXPECT_EQ(value->as_array()[1], Value(1));
+  EXPECT_FALSE(nests_deeper(*value, 512));
+  EXPECT_TRUE(nests_deeper(*value, 511));
+  EXPECT_TRUE(parse_json(to_json(*value)).ok()) << "what is kept can be read again";
+}
+
 TEST(Json, ManyMembersStayQuick) {
   std::string text = "{";
   for (int i = 0; i < 200'000; ++i) text += fmt::format("\"key{}\":{},", i % 100'000, i);

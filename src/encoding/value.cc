@@ -181,6 +181,16 @@ std::string_view kind_name(Value::Kind kind) {
   return "null";
 }
 
+bool nests_deeper(const Value& value, int levels) {
+  if (!value.is_array() && !value.is_object()) return false;
+  if (levels <= 0) return true;
+  if (value.is_array())
+    return std::ranges::any_of(value.as_array(),
+                               [&](const Value& item) { return nests_deeper(item, levels - 1); });
+  return std::ranges::any_of(
+      value.as_object(), [&](const Value::Member& member) { return nests_deeper(member.value, levels - 1); });
+}
+
 void merge_keeping_nulls(Value& base, const Value& over) {
   if (!base.is_object() || !over.is_object()) {
     base = over;

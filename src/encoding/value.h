@@ -145,6 +145,9 @@ inline std::string& Value::make_string() { return data_.emplace<std::string>(); 
 /// "null", "boolean", "integer", "number", "string", "array", "object": JSON Schema's names.
 std::string_view kind_name(Value::Kind kind);
 
+/// Whether there are more than so many arrays and objects in one another: 1 are more than 0.
+bool nests_deeper(const Value& value, int levels);
+
 /// Helm's rule for values: objects merge member by member, everything else is replaced, null removes. `over`
 /// wins.
 void merge_into(Value& base, const Value& over);

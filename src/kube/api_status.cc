@@ -210,7 +210,8 @@ Error answer_error(const http::Response& response, const Asked& asked) {
 
 Result<Value> decode_answer(const http::Response& response, const Asked& asked) {
   if (response.status < 200 || response.status > 299) return answer_error(response, asked);
-  auto body = encoding::parse_json(response.body);
+  // The server stores deeper objects than we read, and one of them may not hide a list of others.
+  auto body = encoding::parse_json(response.body, {.cut_deep = true});
   if (body && body->is_object()) return body;
   return error(ErrorKind::Invalid, "cannot {} {}: {} answered something that is no Kubernetes API object",
                asked.verb, asked.object, asked.server)

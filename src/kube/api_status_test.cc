@@ -56,6 +56,16 @@ TEST(ApiStatus, KindFollowsFromStatusAndReason) {
   }
 }
 
+// Otherwise one object would hide the list that it is in.
+TEST(ApiStatus, WhatNestsTooDeepIsLeftOut) {
+  const std::string deep = std::string(9'000, '[') + std::string(9'000, ']');
+  const auto result =
+      decode_answer(answer(200, fmt::format(R"({{"items":[{{"spec":{}}},{{"spec":1}}]}})", deep)), kAsked);
+  ASSERT_TRUE(result.ok()) << result.error().to_line();
+  EXPECT_EQ(result->find("items")->as_array()[1].int_at("spec"), 1);
+  EXPECT_THAT(encoding::to_json(*result), ::testing::HasSubstr(encoding::kTooDeep));
+}
+
 TEST(ApiStatus, HintOfA403IsOfPermissionsOnlyWhereTheyAreMissing) {
   const auto hint = [](std::string_view message) {
     return decode_answer(

@@ -279,6 +279,10 @@ Result<Value> RestClient::exchange_with_body(std::string method, const std::stri
   http::Request wire = request(std::move(method), path, query, std::string(kJson));
   wire.headers.push_back({"Content-Type", std::move(content_type)});
   wire.body = as_yaml_too(encoding::to_json(body));
+  // A part of an object as it was read: it would replace what nobody has read.
+  if (wire.body.find(encoding::kTooDeep) != std::string::npos)
+    return error(ErrorKind::Invalid, "cannot {} {}: what it has there nests too deep", asked.verb,
+                 asked.object);
   wire.repeat = repeat;
   const bool dry = body.find("dryRun") != nullptr ||
                    std::ranges::find(query, "dryRun", &Query::value_type::first) != query.end();

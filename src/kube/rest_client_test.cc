@@ -159,6 +159,17 @@ TEST_F(RestClientTest, WhatYamlDoesNotTakeIsEscapedInWhatIsSent) {
   EXPECT_EQ(last_body(), rare);
 }
 
+TEST_F(RestClientTest, WhatWasNotReadIsNotWrittenBack) {
+  const std::string deep = std::string(600, '[') + std::string(600, ']');
+  web->reply(200, fmt::format(R"({{"kind":"Deployment","spec":{}}})", deep));
+  const auto live = client.get(api, {});
+  ASSERT_TRUE(live.ok()) << live.error().to_line();
+  const auto refused = client.apply(api, *live, {}, {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(web->requests().size(), 1u);
+}
+
 TEST_F(RestClientTest, ApplySendsAnApplyPatch) {
   web->reply(200, std::string(kObject), {{"Warning", "299 - \"spec.x is deprecated\""}});
   ASSERT_TRUE(

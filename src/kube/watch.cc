@@ -18,6 +18,8 @@ constexpr Duration kShortestWatch = 5min;
 constexpr Duration kFirstBackOff = 200ms;
 constexpr Duration kLongestBackOff = 30s;
 constexpr int kFailuresBeforeWarning = 3;
+// A line that can't be read comes again from the same version; a list leads past it.
+constexpr int kUnreadableBeforeList = 5;
 
 std::string key_of(const Value& object) {
   return fmt::format("{}/{}", object.string_at({"metadata", "namespace"}),
@@ -78,10 +80,11 @@ Result<bool> Watcher::list(const WatchHandler& handler, const Context& context) 
 }
 
 bool Watcher::take_line(std::string_view line, const WatchHandler& handler, Connection& connection) {
-  auto event = encoding::parse_json(line);
+  auto event = encoding::parse_json(line, {.cut_deep = true});
   Value* object = event ? event->find("object") : nullptr;
   if (object == nullptr || !object->is_object()) {
     connection.broken = error(ErrorKind::Retryable, "the server sent a watch event that can't be read");
+    connection.unreadable = true;
     return false;
   }
   const std::string_view type = event->string_at("type");
@@ -97,6 +100,7 @@ bool Watcher::take_line(std::string_view line, const WatchHandler& handler, Conn
   const std::string_view version = object->string_at({"metadata", "resourceVersion"});
   if (!known_type || version.empty()) {
     connection.broken = error(ErrorKind::Retryable, "the server sent a watch event of an unknown type");
+    connection.unreadable = true;
     return false;
   }
   connection.progressed = true;
@@ -129,6 +133,7 @@ Watcher::Connection Watcher::connect(const WatchHandler& handler, const Context&
     const LineFramer::State state = framer.feed(piece, on_line);
     if (state == LineFramer::State::TooLong)
       connection.broken = error(ErrorKind::Retryable, "the server sent a watch event without end");
+    connection.unreadable |= state == LineFramer::State::TooLong;
     return state == LineFramer::State::Open;
   };
   const Duration timeout =
@@ -160,6 +165,7 @@ Duration Watcher::back_off(int failures) {
 Status Watcher::run(const WatchHandler& handler, const Context& context) {
   MIST_TRY(bool wanted, list(handler, context));
   int failures = 0;
+  int unreadable = 0;  // in a row
   bool relist = false;
   while (wanted) {
     MIST_TRY_VOID(context.check());
@@ -182,7 +188,10 @@ Status Watcher::run(const WatchHandler& handler, const Context& context) {
       const bool answered = !connection.broken || !http::is_unanswered(*connection.broken);
       const bool useful = connection.progressed || (answered && world_.clock.steady_now() - began > 1s);
       if (useful) failures = 0;
-      relist = connection.relist;
+      if (connection.progressed) unreadable = 0;
+      unreadable = connection.unreadable ? unreadable + 1 : unreadable;
+      relist = connection.relist || unreadable == kUnreadableBeforeList;
+      if (relist) unreadable = 0;
       if (!connection.broken && !connection.fatal && useful) continue;
     }
     MIST_TRY_VOID(context.check());

@@ -1,7 +1,8 @@
 #pragma once
 // LIST and WATCH of one collection until somebody says stop: reconnects from the last resourceVersion after a
-// cut, a time-out or an idle connection, lists again after 410 Gone and once it failed to reconnect, and says
-// Deleted for what disappeared meanwhile. Blocking, on the calling thread.
+// cut, a time-out or an idle connection, lists again after 410 Gone, once it failed to reconnect and where it
+// can't read what comes next, and says Deleted for what disappeared meanwhile. Blocking, on the calling
+// thread.
 
 #include <cstdint>
 #include <functional>
@@ -50,6 +51,7 @@ class Watcher {
     bool relist = false;
     bool progressed = false;  // at least one good event
     bool away = false;        // the server couldn't be reached, or went away
+    bool unreadable = false;  // a line that can't be read broke it
     std::optional<Error> broken;
     std::optional<Error> fatal;
   };

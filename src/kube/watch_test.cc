@@ -214,6 +214,29 @@ TEST_F(WatchTest, GarbageIsACutAndNoCrash) {
   EXPECT_THAT(opened, ElementsAre("10", "10", "10", "10"));
 }
 
+TEST_F(WatchTest, ListsAgainWhereTheNextLineCannotBeRead) {
+  listing({}, "10");
+  for (int i = 0; i < 5; ++i) connections.push_back({{"<html>\n"}});
+  listing({pod("a", "11")}, "12");
+  connections.push_back({{line("DELETED", "a", 13)}});
+  ASSERT_TRUE(run(4).ok());
+  EXPECT_THAT(seen, ElementsAre("complete ", "added a", "complete ", "deleted a"));
+  EXPECT_THAT(opened, ElementsAre("10", "10", "10", "10", "10", "12"));
+}
+
+// The server stores 10,000 levels.
+TEST_F(WatchTest, AnObjectThatNestsTooDeepComesWithoutThat) {
+  listing({}, "10");
+  const std::string deep = std::string(9'000, '[') + std::string(9'000, ']');
+  connections.push_back(
+      {{fmt::format(R"({{"type":"ADDED","object":{{"kind":"Pod","spec":{},"metadata":{{"name":"a",)"
+                    R"("resourceVersion":"11"}}}}}})",
+                    deep) +
+        "\n" + line("ADDED", "b", 12)}});
+  ASSERT_TRUE(run(3).ok());
+  EXPECT_THAT(seen, ElementsAre("complete ", "added a", "added b"));
+}
+
 TEST_F(WatchTest, EndsWhenTheServerRefusesForGood) {
   listing({}, "10");
   connections.push_back({{}, http::Response{.status = 403, .headers = {}, .body = {}}});

@@ -659,19 +659,23 @@ Plan decide(const Blueprint& blueprint, const Value& instance, const Record& rec
     plan.status = status_before(blueprint, instance);
     return plan;
   }
+  // All that is there stays as it is: nobody knows what is wanted.
+  const auto broken = [&](std::string fault) {
+    Plan plan;
+    plan.record = recorded;
+    plan.spec = SpecState::Broken;
+    plan.spec_fault = std::move(fault);
+    plan.status = status_before(blueprint, instance);
+    return plan;
+  };
+  const Value* const given = instance.find("spec");
+  if (given != nullptr && encoding::nests_deeper(*given, kMostSpecLevels))
+    return broken(fmt::format("spec nests more than {} levels deep", kMostSpecLevels));
   const SpecState spec =
       blueprint.checks_spec() && world.check_spec ? SpecState::Valid : SpecState::Unchecked;
   if (spec == SpecState::Valid) {
-    const Value* given = instance.find("spec");
-    // All that is there stays as it is: nobody knows what is wanted.
-    if (const Status met = world.check_spec(given == nullptr ? Value::object() : *given); !met.ok()) {
-      Plan plan;
-      plan.record = recorded;
-      plan.spec = SpecState::Broken;
-      plan.spec_fault = met.error().message;
-      plan.status = status_before(blueprint, instance);
-      return plan;
-    }
+    const Status met = world.check_spec(given == nullptr ? Value::object() : *given);
+    if (!met.ok()) return broken(met.error().message);
   }
   Plan plan = Reconciler(blueprint, instance, recorded, world).run();
   plan.spec = spec;

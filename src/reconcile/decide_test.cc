@@ -633,6 +633,18 @@ TEST_F(StatusTest, ASpecThatBreaksItsContractChangesNothing) {
   EXPECT_TRUE(play().finished) << "it can be deleted all the same";
 }
 
+// The rest of it is missing, and must not become something else.
+TEST_F(StatusTest, ASpecThatNestsTooDeepChangesNothing) {
+  carry_out(play());
+  Value deep = 1;
+  for (int level = 0; level < kMostSpecLevels; ++level) deep = Value::array({deep});
+  instance["spec"].set("deep", deep);
+  objects.erase("a");
+  const Plan broken = play();
+  EXPECT_TRUE(broken.writes_nothing());
+  EXPECT_EQ(condition("SpecValid", "message"), "spec nests more than 500 levels deep");
+}
+
 TEST_F(StatusTest, NobodyIsAskedBeforeTheEdgesHoldAndWhatWaitsWaitsForTheAnswer) {
   play();
   EXPECT_EQ(questions, 0);

@@ -61,6 +61,10 @@ struct ObjectKind {
   friend auto operator<=>(const ObjectKind&, const ObjectKind&) = default;
 };
 
+/// Of arrays and objects in a spec. The server takes more than we read (encoding::JsonOptions::cut_deep): a
+/// spec of which a part is missing has more than that, however it was read.
+inline constexpr int kMostSpecLevels = 500;
+
 struct World {
   /// The result of a node's function, with namespaces filled in, but for those of `unplaced`. `environment`:
   /// the instance and what edges extract.

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "encoding/set_path.h"
 #include "package/lookup_pattern.h"
+#include "reconcile/world.h"
 
 namespace mist::releases {
 namespace {
@@ -212,6 +213,9 @@ Key release_of(const Value& object) { return reconcile::release_named_by(object)
 Result<Spec> spec_of(const Value& object) {
   const Value* const written = object.find("spec");
   if (written == nullptr || !written->is_object()) return error(ErrorKind::Invalid, "it has no spec");
+  for (const Value::Member& member : written->as_object())
+    if (encoding::nests_deeper(member.value, reconcile::kMostSpecLevels))
+      return wrong(member.key, fmt::format("nests more than {} levels deep", reconcile::kMostSpecLevels));
   Reader spec(*written);
   const Key release = release_of(object);
   Spec result{.package = spec.text("package"),

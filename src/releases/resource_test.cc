@@ -41,6 +41,21 @@ TEST(ReleaseResource, TakesDefaultsFromTheObjectItself) {
   EXPECT_FALSE(spec->suspend);
 }
 
+// The server stores more levels than are read: a part of the values would be missing.
+TEST(ReleaseResource, RefusesWhatNestsTooDeep) {
+  const auto nested = [](int levels) {
+    Value object = release("");
+    Value deep = 1;
+    for (int level = 0; level < levels; ++level) deep = Value::object({{"a", deep}});
+    object["spec"].set("values", deep);
+    return object;
+  };
+  EXPECT_TRUE(spec_of(nested(500)).ok());
+  const auto refused = spec_of(nested(501));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, "spec.values nests more than 500 levels deep");
+}
+
 TEST(ReleaseResource, ReadsAllThatTheDefinitionHas) {
   const auto spec = spec_of(release(R"(
   engine: helm
