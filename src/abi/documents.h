@@ -18,7 +18,7 @@ Result<encoding::Value> parse_package(std::string_view text, std::string_view na
 /// The MistPackage document of the module's custom section, if it has one.
 Result<std::optional<encoding::Value>> section_metadata(const wasm::Module& module);
 
-/// What a MistResult that is JSON, as engines write it, says: its output, or the failure of its Err. Nothing
+/// Of a MistResult that is JSON, as engines write it: its output, or the failure of its Err. Nothing
 /// for any other text, and for one with a fault, about which parse_result has the words.
 std::optional<Result<Output>> parse_json_result(std::string_view text, std::string_view name);
 

@@ -15,8 +15,8 @@ namespace mist::encoding {
 struct JsonOptions {
   bool strict = false;  ///< duplicate keys are errors; otherwise the last one wins
   int max_depth = 512;  ///< of nested arrays and objects
-  /// What nests deeper is no error: kTooDeep stands in its place. For texts of a server that stores whatever
-  /// others give it, where one value may not hide all others. What is left out is not checked.
+  /// A deeper value is no error: kTooDeep stands in its place, and it is not checked. For texts of a server
+  /// that stores whatever others give it, where one value may not hide all others.
   bool cut_deep = false;
   /// Of a text that its author may have made small to write and large to hold, as in an archive.
   std::size_t max_values = std::numeric_limits<std::size_t>::max();

@@ -47,7 +47,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
                             });
   }
 
-  // What is on its way fails, and lets go of this.
+  // A read or write that is on its way fails, and lets go of this.
   void close() {
     stream_.close();
     leave();

@@ -193,7 +193,7 @@ TEST_F(ArchivesTest, AnArchiveThatWasNeverReadKeepsNobodyFromTheOthers) {
   EXPECT_THAT(missing.because, HasSubstr("gone was never read"));
 }
 
-// What a killed archive-remove leaves, or an update that was at work when the archive was replaced.
+// As a killed archive-remove leaves it, or an update that was at work when the archive was replaced.
 TEST_F(ArchivesTest, WhatWasReadIsOfOneAddress) {
   put_kube("etcd", "1.0.0");
   upstream.commit();

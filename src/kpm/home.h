@@ -3,7 +3,7 @@
 //
 //   config.yaml        archives: [{name, url}], {name, url, service: true} for a central service
 //   .archives/<name>/  the snapshot of one (registry/snapshot_store.h), or what a service said (service.h);
-//                      address: of what. What another archive of that name left there counts as nothing
+//                      address: of what. The rest of another archive of that name counts as nothing
 //   .archives/<name>.lock     held by who updates or removes it
 //   .archives/<name>.removed  what a killed archive-remove left; the next one removes it
 //   NAME-VERSION/      unpacked by install, never changed again

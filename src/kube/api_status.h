@@ -24,7 +24,7 @@ struct Asked {
 
 /// The JSON document of a 2xx answer. Other answers are errors: their kind by HTTP status and reason, their
 /// `because` the server's words and causes. Invalid, with an escaped excerpt, when a 2xx body is not JSON
-/// object. What nests deeper than we read is left out (encoding::kTooDeep).
+/// object. A value that nests deeper than we read is left out (encoding::kTooDeep).
 Result<encoding::Value> decode_answer(const http::Response& response, const Asked& asked);
 /// Only the error half: for a response that isn't 2xx.
 Error answer_error(const http::Response& response, const Asked& asked);

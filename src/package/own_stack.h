@@ -14,7 +14,7 @@ namespace mist::package {
 Duration thread_time();
 
 /// Runs `work` on a thread that has room for a guest with `guest_bytes` of stack and for the host's own
-/// calls, and waits for its end. What it throws is thrown here. Internal: no thread could be made, and
+/// calls, and waits for its end. An exception of it is thrown here. Internal: no thread could be made, and
 /// nothing ran.
 Status on_own_stack(std::size_t guest_bytes, const std::function<void()>& work);
 

@@ -682,7 +682,7 @@ TEST_F(DeployTest, WhoseLockRanOutDoesNotFinishTheRevision) {
     EXPECT_FALSE(call.verb == "patch" && call.key.name == "mistletoe.web.v0");
 }
 
-// The machine slept once it had the lock. What is there is the next holder's: nobody is told to delete it.
+// The machine slept once it had the lock. The Secret there is the next holder's: nobody is told to delete it.
 TEST_F(DeployTest, WhoseLockRanOutBeforeTheRevisionIsStoredSaysThat) {
   testing::LaptopClock laptop;
   const Environment here{cluster, laptop, random, events, "tester"};
