@@ -95,7 +95,7 @@ class Controller::State {
     return done;
   }
 
-  // Where a value isn't known yet, its default would be written in its place.
+  // Whether a node's value flows or the default that stands in for it may depend on an open question.
   static bool has_no_defaults(const blueprint::Blueprint& blueprint) {
     return std::ranges::none_of(blueprint.sequence(), [](const blueprint::SequenceEdge& edge) {
       return std::ranges::any_of(edge.extract, [](const auto& each) { return each.fallback.has_value(); });
@@ -266,6 +266,7 @@ class Controller::State {
     // Of objects that named no namespace: the server didn't serve them at first. It is left at that while one
     // instance is looked at.
     std::set<apimachinery::GroupKind> unplaced = {};
+    std::set<apimachinery::GroupKind> nowhere = {};   // kinds that are served in no version
     std::set<std::string> unserved = {};              // groups of kinds that were asked for and aren't served
     std::map<Collection, std::string> unlisted = {};  // why the server refuses these lists
     bool checks = false;  // whether something matches its contract; until then it is taken to match
@@ -301,8 +302,8 @@ class Controller::State {
               const bool may_have_made = owned && (known || is_unaccounted(recorded, id));
               auto observed = actor.observer.observe(id, owned, is_asked_for, context);
               OtherVersion other;
-              if (!observed.ok() && (may_have_made || is_ending))
-                other = other_version(actor, id, observed.error(), context);
+              if (!observed.ok()) other = other_version(actor, id, observed.error(), context);
+              if (other.is_nowhere) open.nowhere.insert(id.gvk().group_kind());
               if (other.served && may_have_made) {
                 if (!is_ending) open.unserved.insert(id.gvk().group);
                 observed = actor.observer.observe(*other.served, owned, is_asked_for, context);
@@ -332,14 +333,17 @@ class Controller::State {
             [&](const Collection& collection) {
               auto listed = actor.observer.list(collection, context);
               if (listed.ok()) return *std::move(listed);
-              if (listed.error().kind == ErrorKind::NotFound)
-                open.unserved.insert(
-                    ObjectId{collection.api_version, collection.kind, {}, {}}.gvk().group);
+              const ObjectId any{collection.api_version, collection.kind, {}, {}};
+              if (listed.error().kind == ErrorKind::NotFound) open.unserved.insert(any.gvk().group);
+              if (other_version(actor, any, listed.error(), context).is_nowhere)
+                open.nowhere.insert(any.gvk().group_kind());
               if (listed.error().kind == ErrorKind::Forbidden)
                 open.unlisted[collection] = words_of(listed.error());
               trouble = listed.error();
               return std::optional<Value::Array>();
             },
+        .unserved =
+            [&](const apimachinery::GroupKind& kind) { return open.nowhere.contains(kind); },
         .unlisted =
             [&](const Collection& collection) {
               const auto found = open.unlisted.find(collection);

@@ -15,7 +15,8 @@ using reconcile::HttpQuestion;
 
 // One for each source up to this: those that are slow to answer keep few others waiting.
 constexpr std::size_t kMostSenders = 16;
-// As many tries in a row have to fail until an answer is no longer believed: one lost packet is no news.
+// As many tries in a row have to fail until an answer is no longer believed, or is known to be missing: one
+// lost packet is no news.
 constexpr int kMostFailures = 3;
 constexpr Duration kLongestPause = std::chrono::minutes(5);
 
@@ -108,7 +109,7 @@ void Sources::take(const Key& key, const HttpQuestion& question, const Result<Va
     now.failure = answer.error().because.empty()
                       ? answer.error().message
                       : fmt::format("{}: {}", answer.error().message, answer.error().because);
-    now.stale = !now.body || source.failures >= kMostFailures;
+    now.stale = source.failures >= kMostFailures;
     events_.debug(fmt::format("{} of {}/{}: {}", key.second, key.first.instance.first,
                               key.first.instance.second, now.failure));
   }

@@ -511,6 +511,150 @@ TEST_F(ReconcileTest, ALongNameWithADotWhereItIsCutIsStillAName) {
   EXPECT_EQ(plan.applies[0].id.name.size(), 61U);
 }
 
+// A value that decides whether an object is wanted, and its default while the source has none.
+class SoftEdgeTest : public ReconcileTest {
+ protected:
+  void SetUp() override { describe_source("http"); }
+  void describe_source(std::string_view type) {
+    describe(fmt::format(R"(
+kind: {{group: example.com, version: v1, kind: App}}
+nodes: {{a: own, s: {}, on: value, x: own}}
+also:
+  - {{from: instance, to: a}}
+  - {{from: instance, to: s}}
+  - {{from: instance, to: on}}
+  - {{from: instance, to: x, given: on}}
+sequence:
+  - {{from: a, to: s, until: present}}
+  - {{from: s, to: on, gate: soft, extract: {{enabled: {{path: {}, default: false}}}}}}
+)",
+                         type,
+                         type == "list"   ? "'.'"
+                         : type == "http" ? "enabled"
+                                          : "data.enabled"));
+  }
+  const Plan& play() {
+    World soft = world();
+    soft.make = [make = soft.make, this](const std::string& node, const Value& environment) -> Result<Value> {
+      if (node == failing) return error(ErrorKind::Trap, "it reached a limit");
+      if (node == "on")
+        return Value(environment.find("enabled")->is_array() || environment.is_true_at("enabled"));
+      if (node != "s") return make(node, environment);
+      return yaml(
+          "{service: web, port: 8080, apiVersion: v1, kind: ConfigMap, metadata: {name: s, namespace: "
+          "shop}}");
+    };
+    // Only the fields of its type count.
+    if (blueprint.nodes()[*blueprint.node_called("s")].type == blueprint::NodeType::Http)
+      soft.make = [make = soft.make, this](const std::string& node,
+                                           const Value& environment) -> Result<Value> {
+        return node == "s" && node != failing ? yaml("{service: web, port: 8080}") : make(node, environment);
+      };
+    soft.ask = [this](const std::string&, const HttpQuestion&) { return answer; };
+    soft.observe = [observe = soft.observe, this](const ObjectId& id, bool owned) {
+      if (id.name == unseen) return Observation{Observation::State::Unknown, {}, "forbidden"};
+      return observe(id, owned);
+    };
+    soft.list = [this](const Collection&) { return listed; };
+    soft.unserved = [this](const apimachinery::GroupKind&) { return unserved; };
+    last = decide(blueprint, instance, record, soft);
+    return last;
+  }
+  void settle_softly() {
+    for (int round = 0; round < 5; ++round) carry_out(play());
+    EXPECT_TRUE(last.writes_nothing());
+    EXPECT_EQ(objects.contains("x"), is_wanted);
+  }
+  void expect_nothing_happens() {
+    EXPECT_TRUE(play().writes_nothing());
+    EXPECT_EQ(last.record, record);
+    EXPECT_EQ(report("x").detail, "whether it is wanted is not known yet");
+  }
+
+  bool is_wanted = true, unserved = false;
+  HttpAnswer answer = {.body = yaml("{enabled: true}")};
+  std::optional<Value::Array> listed = Value::Array();
+  std::string unseen;
+};
+
+TEST_F(SoftEdgeTest, AnAnswerThatNobodyHasYetIsNoDefault) {
+  settle_softly();
+  // As after a restart.
+  answer = {};
+  expect_nothing_happens();
+  EXPECT_EQ(report("on").detail, "waits for enabled of s: it is being asked");
+  EXPECT_EQ(report("on").waits_on, "s");
+  answer.failure = "no endpoint";
+  expect_nothing_happens();
+  EXPECT_EQ(report("on").detail, "waits for enabled of s: no endpoint") << "one try that failed";
+  answer.stale = true;
+  is_wanted = false;
+  settle_softly();
+}
+
+TEST_F(SoftEdgeTest, WhereNobodyIsToBeAskedTheDefaultFlows) {
+  unseen = "a";
+  answer = {};
+  play();
+  EXPECT_EQ(report("on").state, NodeState::Waiting) << "whether its edges hold is not known";
+  unseen.clear();
+  play();
+  EXPECT_EQ(report("on").state, NodeState::Ready) << "they don't";
+  EXPECT_EQ(report("x").state, NodeState::NotWanted);
+}
+
+TEST_F(SoftEdgeTest, AFunctionThatFailsGivesNoDefault) {
+  settle_softly();
+  failing = "s";
+  expect_nothing_happens();
+  EXPECT_THAT(report("on").detail, HasSubstr("waits for enabled of s, which"));
+}
+
+TEST_F(SoftEdgeTest, AnObjectThatCannotBeReadIsNotMissing) {
+  describe_source("read");
+  objects["s"] =
+      yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: s, namespace: shop}, data: {enabled: true}}");
+  settle_softly();
+  unseen = "s";
+  expect_nothing_happens();
+  EXPECT_EQ(report("on").detail, "waits for data.enabled of s: ConfigMap shop/s can't be read: forbidden");
+  // Nobody has an object of a kind that isn't served.
+  unserved = true;
+  is_wanted = false;
+  settle_softly();
+  unserved = false;
+  unseen.clear();
+  is_wanted = true;
+  settle_softly();
+  objects.erase("s");
+  is_wanted = false;
+  settle_softly();
+}
+
+TEST_F(SoftEdgeTest, AListThatIsNotKnownIsNotEmpty) {
+  describe_source("list");
+  settle_softly();
+  listed.reset();
+  expect_nothing_happens();
+  unserved = true;
+  is_wanted = false;
+  settle_softly();
+}
+
+TEST_F(SoftEdgeTest, ABackwardEdgeOfWhichTheObjectIsNotSeenGivesNoDefault) {
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {a: own, b: own}
+also: [{from: instance, to: a}, {from: instance, to: b}]
+sequence: [{from: a, to: b}, {from: b, to: a, gate: soft, extract: {address: {path: data.size, default: none}}}]
+)");
+  for (int round = 0; round < 5; ++round) carry_out(play());
+  ASSERT_EQ(objects["a"].string_at({"data", "address"}), "1");
+  unseen = "b";
+  EXPECT_TRUE(play().writes_nothing());
+  EXPECT_EQ(report("a").detail, "waits for data.size of b: ConfigMap shop/b can't be read: forbidden");
+}
+
 // Whichever of them is tried now: the status doesn't change with that.
 TEST_F(ReconcileTest, OfSeveralFailingObjectsTheFirstSpeaks) {
   describe(

@@ -35,10 +35,6 @@ bool was_written_so(const Member& member) {
   return member.observed.there() && member.ours && member.shows_input(member.observed.object);
 }
 
-std::string unanswered(const Facts& facts) {
-  return facts.answer.failure.empty() ? "it is being asked" : facts.answer.failure;
-}
-
 }  // namespace
 
 void Survey::judge_edges(graph::Node node) {
@@ -85,7 +81,7 @@ bool Survey::is_there(graph::Node node, std::string& why) const {
   }
   const NodeType type = blueprint_.nodes()[node].type;
   if (type == NodeType::Value || type == NodeType::List || type == NodeType::Http) {
-    why = !facts.gate.empty() || facts.live ? facts.gate : unanswered(facts);
+    why = !facts.gate.empty() || facts.live ? facts.gate : unanswered(facts.answer);
     return facts.gate.empty() && facts.live.has_value();
   }
   for (const Member& member : facts.members) {
@@ -153,7 +149,7 @@ bool Survey::ready(graph::Node node, std::string* why) const {
       break;
     case NodeType::Http:
       if (!is_there(node, missing)) return no(missing);
-      if (facts.answer.stale) return no(unanswered(facts));
+      if (facts.answer.stale) return no(unanswered(facts.answer));
       break;
     case NodeType::Absent:
       return std::ranges::all_of(facts.members, [](const Member& m) { return m.observed.absent(); }) ||

@@ -13,6 +13,7 @@
 namespace mist::reconcile {
 namespace {
 
+using apimachinery::GroupKind;
 using blueprint::Blueprint;
 using blueprint::Condition;
 using blueprint::Extraction;
@@ -52,6 +53,7 @@ bool is_dirty(const Member& member) {
 
 void fail(Facts& facts, std::string_view why) {
   facts.made = Facts::Made::Failed;
+  facts.known = false;
   facts.why = cut_text(why, kMostWords);
   facts.members.clear();
 }
@@ -169,13 +171,9 @@ bool Survey::gather(graph::Node node, Value& environment) {
       }
       if (!*value) {
         if (is_wanted) facts.waits_on = edge.from;
-        facts.why = is_wanted ? fmt::format("waits for {} of {}", each.path.text, source.name)
+        facts.known = !is_wanted || is_known(edge);
+        facts.why = is_wanted ? why_missing(edge, each)
                               : fmt::format("the node {}, whose values it needs, is not wanted", source.name);
-        const auto& live = facts_[edge.from].live;
-        if (is_wanted && live && source.type == NodeType::Package && hides_export(*live, each.path.text))
-          facts.why += ", which is secret, so that no status shows it: read the Secret that holds it";
-        if (is_wanted && !facts_[edge.from].why.empty())
-          facts.why += fmt::format(", which {}", facts_[edge.from].why);
         return false;
       }
       environment.set(each.name, **std::move(value));
@@ -191,6 +189,19 @@ bool Survey::gather(graph::Node node, Value& environment) {
       for (const Member& member : facts_[edge.from].members) facts.uses.insert(member.id.text());
   }
   return true;
+}
+
+std::string Survey::why_missing(const SequenceEdge& edge, const Extraction& extraction) const {
+  const blueprint::Node& source = blueprint_.nodes()[edge.from];
+  const Facts& facts = facts_[edge.from];
+  std::string why = fmt::format("waits for {} of {}", extraction.path.text, source.name);
+  if (edge.cyclic) return fmt::format("{}: {}", why, uncertain_record(edge.from));
+  if (facts.live && source.type == NodeType::Package && hides_export(*facts.live, extraction.path.text))
+    why += ", which is secret, so that no status shows it: read the Secret that holds it";
+  if (facts.why.empty()) return why;
+  if (facts.made != Facts::Made::Yes) return fmt::format("{}, which {}", why, facts.why);
+  // That the source isn't known is the only reason why a soft edge gives no default.
+  return edge.gate == Gate::Soft ? fmt::format("{}: {}", why, facts.why) : why;
 }
 
 std::optional<Survey::Inputs> Survey::inputs(graph::Node node) const {
@@ -216,8 +227,30 @@ Result<std::optional<Value>> Survey::given(const SequenceEdge& edge, const Extra
   if (is_wanted) {
     MIST_TRY(value, extracted(edge, extraction));
   }
-  if (!value && (!is_wanted || edge.gate == Gate::Soft)) value = extraction.fallback;
+  if (!value && (!is_wanted || (edge.gate == Gate::Soft && is_known(edge)))) value = extraction.fallback;
   return value;
+}
+
+// Whether what is there of a source is all that there is. An operator that has just started, or may not look,
+// would else take the default for the truth, and delete what is wanted by it.
+bool Survey::is_known(const SequenceEdge& edge) const {
+  if (edge.cyclic || wanted_[edge.from] == Truth::False) return uncertain_record(edge.from).empty();
+  return facts_[edge.from].known;
+}
+
+bool Survey::is_certain(const ObjectId& id, const Observation& observed) const {
+  return observed.state != Observation::State::Unknown ||
+         (world_.unserved && world_.unserved(id.gvk().group_kind()));
+}
+
+// Why it isn't known what is there of a node by the record; empty: it is.
+std::string Survey::uncertain_record(graph::Node node) const {
+  for (const Recorded& each : record_.objects) {
+    if (each.node != blueprint_.nodes()[node].name) continue;
+    const Observation observed = world_.observe(each.id, true);
+    if (!is_certain(each.id, observed)) return not_known(each.id, observed);
+  }
+  return {};
 }
 
 Result<std::optional<Value>> Survey::extracted(const SequenceEdge& edge, const Extraction& extraction) const {
@@ -230,8 +263,9 @@ Result<std::optional<Value>> Survey::extracted(const SequenceEdge& edge, const E
   return before ? extraction.path.read(*before) : Result<std::optional<Value>>(std::optional<Value>());
 }
 
-// Of a node that isn't looked at yet: what is there of it by the record.
+// Of a node that isn't looked at yet: what is there of it by the record. A part of it would be another value.
 std::optional<Value> Survey::recorded_objects(graph::Node node) const {
+  if (!uncertain_record(node).empty()) return std::nullopt;
   Value::Array found;
   for (const Recorded& each : record_.objects) {
     if (each.node != blueprint_.nodes()[node].name) continue;
@@ -311,7 +345,8 @@ void Survey::take_collection(Facts& facts, const Value& made) const {
       wanted.label_selector += fmt::format("{}{}={}", wanted.label_selector.empty() ? "" : ",", each.key,
                                            each.value.is_string() ? each.value.as_string() : "");
   std::optional<Value::Array> items = world_.list ? world_.list(wanted) : std::nullopt;
-  facts.known = items.has_value();
+  const GroupKind kind = ObjectId{wanted.api_version, wanted.kind, {}, {}}.gvk().group_kind();
+  facts.known = items.has_value() || (world_.unserved && world_.unserved(kind));
   if (!items) {
     facts.made = Facts::Made::Pending;
     const std::string why = world_.unlisted ? world_.unlisted(wanted) : std::string();
@@ -324,20 +359,32 @@ void Survey::take_collection(Facts& facts, const Value& made) const {
   facts.live = Value(*std::move(items));
 }
 
-// Nobody is asked before the node's edges hold.
 void Survey::take_answer(graph::Node node, const Value& made) {
   Facts& facts = facts_[node];
   const auto question =
       HttpQuestion::parse(made, std::string(instance_.string_at({"metadata", "namespace"})));
   if (!question.ok()) return fail(facts, question.error().message);
   facts.hash = hash_of(made);
-  std::string why;
-  const bool is_open = std::ranges::all_of(blueprint_.edges_into(node), [&](std::size_t i) {
-    return blueprint_.sequence()[i].gate == Gate::Soft || holds(i, why);
-  });
-  if (!is_open || wanted_[node] != Truth::True || !world_.ask) return;
+  facts.known = false;
+  // Nobody is asked before the node's edges hold. Where these surely don't, there surely is no answer.
+  for (const std::size_t i : blueprint_.edges_into(node)) {
+    const SequenceEdge& edge = blueprint_.sequence()[i];
+    std::string why;
+    if (edge.gate == Gate::Soft || holds(i, why)) continue;
+    facts.known = wanted_[node] == Truth::True && wanted_[edge.from] != Truth::Unknown && is_known(edge);
+    facts.why = fmt::format("waits for {}{}{}", blueprint_.name_of(edge.from), why.empty() ? "" : ": ", why);
+    return;
+  }
+  if (wanted_[node] != Truth::True) {
+    facts.why = "whether it is wanted is not known yet";
+    return;
+  }
+  if (!world_.ask) return;
   facts.answer = world_.ask(blueprint_.nodes()[node].name, *question);
   facts.live = facts.answer.body;
+  // One try that fails says as little as none.
+  facts.known = facts.live.has_value() || facts.answer.stale;
+  facts.why = facts.known ? std::string() : unanswered(facts.answer);
 }
 
 std::string Collection::display() const {
@@ -356,7 +403,10 @@ void Survey::observe(graph::Node node, Facts& facts) {
     member.observed = world_.observe(member.id, told.writes_objects() && !told.adopt);
     // Its kind may have come back in between, and then this was asked about another place.
     if (!member.placed) member.observed = {Observation::State::Unknown, {}, std::move(member.observed.why)};
-    if (member.observed.state == Observation::State::Unknown) facts.known = false;
+    if (!is_certain(member.id, member.observed)) {
+      facts.known = false;
+      if (facts.why.empty()) facts.why = not_known(member.id, member.observed);
+    }
     if (!member.observed.there()) continue;
     if (member.id.kind == "Secret" && member.id.api_version == "v1" &&
         apply::is_record(member.observed.object))
@@ -371,6 +421,8 @@ void Survey::take_live(graph::Node node, Facts& facts) const {
   const bool own = blueprint_.nodes()[node].writes_objects();
   const auto is_seen = [own](const Member& each) { return each.observed.there() && (each.ours || !own); };
   if (facts.live) {
+    // A part of the list would be another value.
+    if (!facts.known) return facts.live.reset();
     for (const Member& each : facts.members)
       if (is_seen(each)) facts.live->push_back(each.observed.object);
   } else if (facts.members.size() == 1 && is_seen(facts.members.front())) {

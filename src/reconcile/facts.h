@@ -44,9 +44,11 @@ struct Facts {
     Yes,
   };
   Made made = Made::Pending;
-  std::string why;  ///< not made
+  std::string why;  ///< not made, or not known
   std::vector<Member> members;
-  bool known = false;          ///< everything about it is: no kind is still being looked up
+  /// Whether nothing that it depends on is still to be found out. Then a value that isn't there is none, and
+  /// a default may stand in for it.
+  bool known = false;
   std::optional<Value> live;   ///< what edges extract from: the object, a list of them, or a value
   std::set<std::string> uses;  ///< of which own objects its input has values: Recorded::uses
   std::string hash;            ///< of all members
@@ -103,6 +105,10 @@ class Survey {
   Result<std::optional<Value>> extracted(const blueprint::SequenceEdge& edge,
                                          const blueprint::Extraction& extraction) const;
   std::optional<Value> recorded_objects(graph::Node node) const;
+  bool is_certain(const ObjectId& id, const Observation& observed) const;
+  std::string uncertain_record(graph::Node node) const;
+  bool is_known(const blueprint::SequenceEdge& edge) const;
+  std::string why_missing(const blueprint::SequenceEdge& edge, const blueprint::Extraction& extraction) const;
   void take_members(graph::Node node, Value made);
   void place(Member& member, Value& object) const;
   void take_collection(Facts& facts, const Value& made) const;

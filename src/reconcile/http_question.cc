@@ -74,4 +74,8 @@ Result<HttpQuestion> HttpQuestion::parse(const Value& made, const std::string& n
   return question;
 }
 
+std::string unanswered(const HttpAnswer& answer) {
+  return answer.failure.empty() ? "it is being asked" : answer.failure;
+}
+
 }  // namespace mist::reconcile

@@ -38,4 +38,7 @@ struct HttpAnswer {
   bool stale = false;              ///< several tries failed: the body says nothing about now
 };
 
+/// For people: why there is no answer, or none that counts.
+std::string unanswered(const HttpAnswer& answer);
+
 }  // namespace mist::reconcile

@@ -89,6 +89,9 @@ struct World {
   std::function<std::vector<ObjectId>(const std::set<ObjectKind>&)> marked = {};
   /// nullopt: not known yet.
   std::function<std::optional<Value::Array>(const Collection&)> list = {};
+  /// Whether no version of that kind is served, so that nobody has an object of it now, although none was
+  /// looked for. Asked after `observe` or `list`. Null: nobody can tell.
+  std::function<bool(const apimachinery::GroupKind&)> unserved = {};
   /// Of a list that isn't known: the server's words, if it refused to tell; else empty.
   std::function<std::string(const Collection&)> unlisted = {};
   /// Whether an object matches the contract of a node, or of the edge with that index; an error says why not.

@@ -67,6 +67,7 @@ class Looker {
         .unplaced = [this](const apimachinery::GroupKind& kind) { return unplaced_.contains(kind); },
         .observe = [this](const ObjectId& id, bool /*owned*/) { return observe(id); },
         .list = [this](const reconcile::Collection& collection) { return list(collection); },
+        .unserved = [this](const apimachinery::GroupKind& kind) { return is_unserved(kind); },
         .check_node = [this](
                           const std::string& node,
                           const Value& object) { return blueprint_.evaluator.check(node, object, context_); },
@@ -143,6 +144,13 @@ class Looker {
     else
       troubles_.insert(object.error().to_line());
     return observed;
+  }
+
+  bool is_unserved(const apimachinery::GroupKind& kind) {
+    const auto found = client_.resource_for(kind, "", context_);
+    if (found.ok() || found.error().kind != ErrorKind::NotFound) return false;
+    const auto down = client_.apis_down(context_);
+    return down.ok() && std::ranges::find(*down, kind.group, &kube::DownApi::group) == down->end();
   }
 
   std::optional<Value::Array> list(const reconcile::Collection& collection) {
