@@ -124,7 +124,7 @@ class Reconciler {
 
   // Of the states of an object one is active: the last whose predecessors were reached, else the first.
   bool is_active(graph::Node node, const Member& member) {
-    const std::vector<graph::Node>& states = survey_.writers().at(member.id);
+    const std::vector<graph::Node>& states = survey_.writers().at(member.id.key());
     if (states.size() > 1 && survey_.disordered(states)) {
       const graph::Node other = states.front() == node ? states.back() : states.front();
       report(node, NodeState::Failed,
@@ -153,9 +153,7 @@ class Reconciler {
   }
 
   bool is_open(graph::Node state, const ObjectId& id) const {
-    const Facts& facts = survey_.of(state);
-    const auto member = std::ranges::find(facts.members, id, &Member::id);
-    return facts.gate.empty() || survey_.latched(state, *member);
+    return survey_.of(state).gate.empty() || survey_.latched(state, *survey_.member(state, id));
   }
 
   // A state that can't be made now was the last one: no other may take its place meanwhile. Or it isn't known
@@ -365,7 +363,7 @@ class Reconciler {
 
   Recorded entry_of(graph::Node node, const Member& member) const {
     const Facts& facts = survey_.of(node);
-    const bool is_state = survey_.writers().at(member.id).size() > 1;
+    const bool is_state = survey_.writers().at(member.id.key()).size() > 1;
     Recorded entry{.node = told(node).name,
                    .id = member.id,
                    .after = survey_.after(node),
@@ -428,10 +426,9 @@ class Reconciler {
       const bool is_made = survey_.of(node).made == Facts::Made::Yes;
       ahead[node] = is_made ? entries_of(node) : entries_to_come(node, ahead);
       for (const Recorded& each : ahead[node]) {
-        const bool is_recorded =
-            std::ranges::find(plan_.record.objects, each.id, &Recorded::id) != plan_.record.objects.end();
         // Objects that others have aren't ours to record.
-        if (!is_recorded && world_.observe(each.id, true).absent()) plan_.record.objects.push_back(each);
+        if (plan_.record.find(each.id) == nullptr && world_.observe(each.id, true).absent())
+          plan_.record.objects.push_back(each);
       }
     }
   }
@@ -439,7 +436,7 @@ class Reconciler {
   std::vector<Recorded> entries_of(graph::Node node) const {
     std::vector<Recorded> entries;
     for (const Member& member : survey_.of(node).members) {
-      if (survey_.writers().at(member.id).size() > 1) continue;
+      if (survey_.writers().at(member.id.key()).size() > 1) continue;
       Recorded& entry = entries.emplace_back(entry_of(node, member));
       entry.hash.clear();
     }
@@ -516,13 +513,13 @@ class Reconciler {
 
   // An object that is or may be wanted and can't be made now stays; so does one that a node only looks at.
   void keep_what_cannot_be_judged() {
-    std::set<ObjectId> looked_at;
+    std::set<apimachinery::ObjectKey> looked_at;
     for (graph::Node node = 0; node < blueprint_.nodes().size(); ++node)
       for (const Member& member : survey_.of(node).members)
-        if (told(node).type == NodeType::Read) looked_at.insert(member.id);
+        if (told(node).type == NodeType::Read) looked_at.insert(member.id.key());
     for (const Recorded& each : recorded_.objects) {
       if (plan_.record.find(each.id) != nullptr) continue;
-      if (looked_at.contains(each.id) || cannot_be_judged(each) || may_be_wanted(each.id) ||
+      if (looked_at.contains(each.id.key()) || cannot_be_judged(each) || may_be_wanted(each.id) ||
           is_still_somebodys(each))
         plan_.record.objects.push_back(each);
       else if (!is_wanted_otherwise(each))
@@ -530,9 +527,9 @@ class Reconciler {
     }
   }
 
-  // The same object is wanted as another kind, or in another version of it.
+  // The same object is wanted as another kind, or in another group.
   bool is_wanted_otherwise(const Recorded& each) const {
-    if (survey_.writers().contains(each.id)) return false;
+    if (survey_.writers().contains(each.id.key())) return false;
     const Observation observed = world_.observe(each.id, true);
     const std::string_view uid =
         observed.there() ? observed.object.string_at({"metadata", "uid"}) : std::string_view();
@@ -540,7 +537,8 @@ class Reconciler {
       return std::ranges::any_of(writer.second, [&](graph::Node node) {
         if (!told(node).keeps_objects() || survey_.wanted(node) != Truth::True) return false;
         const auto& members = survey_.of(node).members;
-        const auto member = std::ranges::find(members, writer.first, &Member::id);
+        const auto member =
+            std::ranges::find(members, writer.first, [](const Member& m) { return m.id.key(); });
         return member->observed.there() && member->observed.object.string_at({"metadata", "uid"}) == uid;
       });
     });
@@ -569,7 +567,7 @@ class Reconciler {
   // A node that makes it now has said what is to be done. Where it isn't there, the latch stays: making it
   // again is a repair.
   bool is_still_somebodys(const Recorded& each) const {
-    const auto writers = survey_.writers().find(each.id);
+    const auto writers = survey_.writers().find(each.id.key());
     if (writers == survey_.writers().end()) return false;
     return !world_.observe(each.id, true).absent() ||
            std::ranges::any_of(writers->second, [&](graph::Node node) {

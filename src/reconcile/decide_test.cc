@@ -165,6 +165,58 @@ TEST_F(ReconcileTest, AnotherVersionOfAKindIsTheSameObject) {
   for (const Recorded& each : plan.record.objects) EXPECT_EQ(each.id.api_version, "example.com/v1");
 }
 
+// One object in two versions of its kind.
+TEST_F(ReconcileTest, NodesThatNameAnObjectInTwoVersionsNeedAnOrder) {
+  World versions = world();
+  versions.make = [](const std::string& node, const Value&) -> Result<Value> {
+    return yaml(
+        fmt::format("{{apiVersion: example.com/{}, kind: Database, metadata: {{name: a, namespace: "
+                    "shop}}, spec: {{by: {}}}}}",
+                    node == "a" ? "v1beta1" : "v1", node));
+  };
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {a: own, b: own}
+also: [{from: instance, to: a}, {from: instance, to: b}]
+sequence: []
+)");
+  last = decide(blueprint, instance, record, versions);
+  EXPECT_THAT(last.applies, IsEmpty());
+  EXPECT_THAT(report("a").detail, HasSubstr("no order leads from one to the other"));
+  EXPECT_THAT(report("b").detail, HasSubstr("no order leads from one to the other"));
+  // With one they are its states.
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {a: own, b: own}
+also: [{from: instance, to: a}, {from: instance, to: b}]
+sequence: [{from: a, to: b, until: present}]
+)");
+  for (int round = 0; round < 4; ++round) {
+    last = decide(blueprint, instance, record, versions);
+    carry_out(last);
+  }
+  EXPECT_THAT(applied, ElementsAre("a", "b"));
+  EXPECT_THAT(deleted, IsEmpty());
+  EXPECT_EQ(report("a").state, NodeState::Superseded);
+  EXPECT_THAT(record.objects, ::testing::SizeIs(1));
+  EXPECT_EQ(record.objects.front().id.api_version, "example.com/v1");
+}
+
+TEST_F(ReconcileTest, AListHasEachObjectOnceInWhateverVersion) {
+  describe(
+      "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: own}, "
+      "also: [{from: instance, to: a}]}");
+  World twice = world();
+  twice.make = [](const std::string&, const Value&) {
+    return yaml(
+        "[{apiVersion: example.com/v1beta1, kind: Database, metadata: {name: a}}, "
+        "{apiVersion: example.com/v1, kind: Database, metadata: {name: a}}]");
+  };
+  last = decide(blueprint, instance, record, twice);
+  EXPECT_EQ(report("a").state, NodeState::Failed);
+  EXPECT_THAT(report("a").detail, EndsWith("twice"));
+}
+
 // Its definition is being made again: a wanted object has no namespace meanwhile, and the recorded one has.
 TEST_F(ReconcileTest, KeepsWhatIsWantedWhileNobodyKnowsWhereObjectsOfItsKindAre) {
   settle();

@@ -102,7 +102,7 @@ bool Survey::is_there(graph::Node node, std::string& why) const {
 bool Survey::is_changing(graph::Node node) const {
   if (!blueprint_.nodes()[node].keeps_objects() || wanted_[node] != Truth::True) return false;
   return std::ranges::any_of(facts_[node].members, [&](const Member& member) {
-    const auto states = writers_.find(member.id);
+    const auto states = writers_.find(member.id.key());
     return member.dirty && may_write(node, member) && states != writers_.end() && states->second.size() == 1;
   });
 }

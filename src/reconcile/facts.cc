@@ -298,7 +298,7 @@ void Survey::take_members(graph::Node node, Value made) {
   Value::Array objects = made.is_array() ? std::move(made.as_array()) : Value::Array{std::move(made)};
   const std::string acts = acts_before(node);
   std::string all;
-  std::set<ObjectId> ids;
+  std::set<apimachinery::ObjectKey> keys;
   for (Value& object : objects) {
     Member member;
     member.id = id_of(object);
@@ -323,7 +323,7 @@ void Survey::take_members(graph::Node node, Value made) {
       member.id.name = name;
       object["metadata"].set("finalizers", Value::array({kFinalizer}));
     }
-    if (!ids.insert(member.id).second)
+    if (!keys.insert(member.id.key()).second)
       return fail(facts, fmt::format("its function gives {} twice", member.id.display()));
     member.desired =
         blueprint_.nodes()[node].writes_objects() ? marked(std::move(object), uid_) : std::move(object);
@@ -450,8 +450,14 @@ void Survey::find_writers() {
   for (const graph::Node node : blueprint_.order()) {
     if (!blueprint_.nodes()[node].writes_objects() && blueprint_.nodes()[node].type != NodeType::Absent)
       continue;
-    for (const Member& member : facts_[node].members) writers_[member.id].push_back(node);
+    for (const Member& member : facts_[node].members) writers_[member.id.key()].push_back(node);
   }
+}
+
+const Member* Survey::member(graph::Node node, const ObjectId& id) const {
+  const auto found = std::ranges::find_if(facts_[node].members,
+                                          [&](const Member& each) { return is_same_object(each.id, id); });
+  return found == facts_[node].members.end() ? nullptr : &*found;
 }
 
 bool Survey::disordered(const std::vector<graph::Node>& states) const {
@@ -462,7 +468,7 @@ bool Survey::disordered(const std::vector<graph::Node>& states) const {
 
 bool Survey::are_states(graph::Node a, graph::Node b) const {
   return std::ranges::any_of(facts_[a].members, [&](const Member& member) {
-    const auto found = writers_.find(member.id);
+    const auto found = writers_.find(member.id.key());
     return found != writers_.end() && std::ranges::find(found->second, a) != found->second.end() &&
            std::ranges::find(found->second, b) != found->second.end();
   });

@@ -71,7 +71,10 @@ class Survey {
   const Facts& of(graph::Node node) const { return facts_[node]; }
   const graph::Closure& closure() const { return closure_; }
   /// The nodes that write an object, in the order of Sequence: more than one are its states.
-  const std::map<ObjectId, std::vector<graph::Node>>& writers() const { return writers_; }
+  using Writers = std::map<apimachinery::ObjectKey, std::vector<graph::Node>>;
+  const Writers& writers() const { return writers_; }
+  /// That object among those of a node, in whatever version; null: it isn't.
+  const Member* member(graph::Node node, const ObjectId& id) const;
   /// Nodes in nobody's order that write the same object.
   bool disordered(const std::vector<graph::Node>& states) const;
   /// Whether a state of an object was reached, with its present input.
@@ -135,7 +138,7 @@ class Survey {
   graph::Closure closure_;
   std::vector<graph::Truth> wanted_;
   std::vector<Facts> facts_;
-  std::map<ObjectId, std::vector<graph::Node>> writers_;
+  Writers writers_;
 };
 
 /// The part of an instance that functions are given, as `instance`.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apimachinery/gvk.h"
+#include "apimachinery/object.h"
 #include "apply/marks.h"
 #include "base/result.h"
 #include "blueprint/blueprint.h"
@@ -30,6 +31,8 @@ struct ObjectId {
   /// "apps/v1/Deployment/shop/web".
   std::string text() const;
   apimachinery::GroupVersionKind gvk() const;
+  /// The same for all versions of its kind: what the object is known by.
+  apimachinery::ObjectKey key() const { return {gvk().group_kind(), ns, name}; }
   friend auto operator<=>(const ObjectId&, const ObjectId&) = default;
 };
 

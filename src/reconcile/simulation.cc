@@ -136,8 +136,6 @@ void set_managers(Value& object, const Value& ours, const Value& others) {
   object["metadata"].set("managedFields", std::move(entries));
 }
 
-apimachinery::ObjectKey key_of(const ObjectId& id) { return {id.gvk().group_kind(), id.ns, id.name}; }
-
 bool matches(const Value& object, std::string_view selector) {
   if (selector.empty()) return true;
   for (const std::string_view part : split(selector, ',')) {
@@ -227,7 +225,7 @@ bool Simulation::apply(const Apply& each) {
   const Value& live = there->second;
   const auto differences = apply::differences(each.object, live, kManager);
   Refusal refusal{.hash = each.hash};
-  const auto immutable = apply::immutable_fields(key_of(each.id), live, differences);
+  const auto immutable = apply::immutable_fields(each.id.key(), live, differences);
   std::vector<std::string> others;
   for (const apply::FieldDifference& difference : differences)
     if (!difference.managers.empty() && !difference.stays_with_others()) others.push_back(difference.path);
