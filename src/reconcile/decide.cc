@@ -519,29 +519,34 @@ class Reconciler {
         if (told(node).type == NodeType::Read) looked_at.insert(member.id.key());
     for (const Recorded& each : recorded_.objects) {
       if (plan_.record.find(each.id) != nullptr) continue;
-      if (looked_at.contains(each.id.key()) || cannot_be_judged(each) || may_be_wanted(each.id) ||
-          is_still_somebodys(each))
-        plan_.record.objects.push_back(each);
-      else if (!is_wanted_otherwise(each))
-        going_.push_back(each);
+      const bool stays = looked_at.contains(each.id.key()) || cannot_be_judged(each) ||
+                         may_be_wanted(each.id) || is_still_somebodys(each);
+      const Truth elsewhere = stays ? Truth::Unknown : wanted_elsewhere(each);
+      if (elsewhere == Truth::Unknown) plan_.record.objects.push_back(each);
+      if (elsewhere == Truth::False) going_.push_back(each);
     }
   }
 
-  // The same object is wanted as another kind, or in another group.
-  bool is_wanted_otherwise(const Recorded& each) const {
-    if (survey_.writers().contains(each.id.key())) return false;
+  // Whether the same object is wanted as another kind, or in another group. Where nobody can look there now,
+  // an object of that kind and name may be this one: to delete it here would delete it there.
+  Truth wanted_elsewhere(const Recorded& each) const {
     const Observation observed = world_.observe(each.id, true);
     const std::string_view uid =
         observed.there() ? observed.object.string_at({"metadata", "uid"}) : std::string_view();
-    return !uid.empty() && std::ranges::any_of(survey_.writers(), [&](const auto& writer) {
-      return std::ranges::any_of(writer.second, [&](graph::Node node) {
-        if (!told(node).keeps_objects() || survey_.wanted(node) != Truth::True) return false;
-        const auto& members = survey_.of(node).members;
-        const auto member =
-            std::ranges::find(members, writer.first, [](const Member& m) { return m.id.key(); });
-        return member->observed.there() && member->observed.object.string_at({"metadata", "uid"}) == uid;
-      });
-    });
+    Truth found = Truth::False;
+    for (graph::Node node = 0; node < blueprint_.nodes().size(); ++node) {
+      if (!told(node).keeps_objects() || survey_.wanted(node) == Truth::False) continue;
+      for (const Member& member : survey_.of(node).members) {
+        const bool is_it = member.observed.there() && !uid.empty() &&
+                           member.observed.object.string_at({"metadata", "uid"}) == uid;
+        if (is_it && survey_.wanted(node) == Truth::True) return Truth::True;
+        const bool may_be_it = member.observed.state == Observation::State::Unknown &&
+                               member.id.kind == each.id.kind && member.id.name == each.id.name &&
+                               (member.id.ns == each.id.ns || !member.placed);
+        if (is_it || may_be_it) found = Truth::Unknown;
+      }
+    }
+    return found;
   }
 
   // Its node is wanted, or may be, and what it makes now isn't known; or it is a Job that runs.

@@ -165,6 +165,41 @@ TEST_F(ReconcileTest, AnotherVersionOfAKindIsTheSameObject) {
   for (const Recorded& each : plan.record.objects) EXPECT_EQ(each.id.api_version, "example.com/v1");
 }
 
+// Its kind moves to another version or group, and the server can't tell yet what is there under that name.
+TEST_F(ReconcileTest, KeepsAnObjectOfWhichTheNewVersionCannotBeSeenYet) {
+  describe(
+      "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: own}, "
+      "also: [{from: instance, to: a}]}");
+  for (const std::string_view moved : {"example.com/v1", "example.org/v1"}) {
+    const auto world_in = [&](std::string_view api_version, bool is_seen) {
+      World moving = world();
+      moving.make = [make = moving.make, api_version](const std::string& node, const Value& environment) {
+        auto object = make(node, environment);
+        object->set("apiVersion", api_version);
+        return object;
+      };
+      moving.observe = [observe = moving.observe, api_version, is_seen](const ObjectId& id, bool owned) {
+        return id.api_version == api_version && !is_seen ? Observation{Observation::State::Unknown, {}, {}}
+                                                         : observe(id, owned);
+      };
+      return moving;
+    };
+    objects.clear();
+    record = {};
+    carry_out(decide(blueprint, instance, record, world_in("example.com/v1beta1", true)));
+    ASSERT_EQ(record.objects.front().id.api_version, "example.com/v1beta1");
+    last = decide(blueprint, instance, record, world_in(moved, false));
+    EXPECT_TRUE(last.writes_nothing()) << moved;
+    EXPECT_EQ(last.record, record) << moved;
+    EXPECT_EQ(report("a").state, NodeState::Waiting);
+    // It is the same, or another one.
+    last = decide(blueprint, instance, record, world_in(moved, true));
+    EXPECT_THAT(last.deletes, IsEmpty()) << moved;
+    ASSERT_THAT(last.record.objects, ::testing::SizeIs(1));
+    EXPECT_EQ(last.record.objects.front().id.api_version, moved);
+  }
+}
+
 // One object in two versions of its kind.
 TEST_F(ReconcileTest, NodesThatNameAnObjectInTwoVersionsNeedAnOrder) {
   World versions = world();
