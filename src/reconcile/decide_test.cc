@@ -567,6 +567,34 @@ sequence: [{from: a, to: c}, {from: b, to: c}]
   EXPECT_THAT(applied, ElementsAre("c")) << "the same is written again";
 }
 
+// Its status says how the former spec went.
+TEST_F(ReconcileTest, AContractCountsOnceTheControllerHasSeenTheLastChange) {
+  for (const auto& [node, edge] : std::vector<std::pair<std::string_view, std::string_view>>{
+           {"{type: own, contract: true}", "{from: a, to: b}"},
+           {"{type: read, contract: true}", "{from: a, to: b}"},
+           {"own", "{from: a, to: b, until: present, contract: true}"}}) {
+    describe(
+        fmt::format("{{kind: {{group: example.com, version: v1, kind: App}}, nodes: {{a: {}, b: own}}, "
+                    "also: [{{from: instance, to: a}}, {{from: instance, to: b}}], sequence: [{}]}}",
+                    node, edge));
+    objects.clear();
+    record = {};
+    carry_out(next());
+    if (!objects.contains("a"))
+      objects["a"] = yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}");
+    World contracts = world();
+    contracts.check_node = [](const std::string&, const Value&) { return Status(); };
+    contracts.check_edge = [](std::size_t, const Value&) { return Status(); };
+    objects["a"]["metadata"].set("generation", 2);
+    objects["a"]["status"].set("observedGeneration", 1);
+    last = decide(blueprint, instance, record, contracts);
+    EXPECT_THAT(last.applies, IsEmpty()) << node;
+    EXPECT_EQ(report("b").detail, "waits for a: its controller hasn't seen its last change");
+    objects["a"]["status"].set("observedGeneration", 2);
+    EXPECT_THAT(decide(blueprint, instance, record, contracts).applies, ::testing::SizeIs(1)) << node;
+  }
+}
+
 TEST_F(ReconcileTest, AListThatIsRefusedSaysSo) {
   describe(
       "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: list}, "

@@ -23,6 +23,8 @@ std::string reason_of(const Error& failure) {
   return words.substr(0, words.find('\n'));
 }
 
+constexpr std::string_view kUnobserved = "its controller hasn't seen its last change";
+
 bool is_observed(const Value& live) {
   const Value* generation = live.at_path({"metadata", "generation"});
   const Value* observed = live.at_path({"status", "observedGeneration"});
@@ -68,6 +70,10 @@ bool Survey::holds(std::size_t edge_index, std::string& why) const {
   const bool so = edge.until == Condition::Present ? is_there(edge.from, why) : ready(edge.from, &why);
   if (!so || !edge.contract) return so;
   if (!source.live) return false;
+  if (std::ranges::any_of(source.members, [](const Member& m) { return !is_observed(m.observed.object); })) {
+    why = kUnobserved;
+    return false;
+  }
   const Status matches = world_.check_edge ? world_.check_edge(edge_index, *source.live) : Status();
   if (!matches.ok()) why = reason_of(matches.error());
   return matches.ok();
@@ -168,13 +174,14 @@ bool Survey::ready(graph::Node node, std::string* why) const {
         if (apimachinery::is_terminating(live)) return no("it is being deleted");
         if (member.dirty) return no("it is not as wanted yet");
         // The exports of a package say nothing before its release is there.
-        if (told.contract && told.type != NodeType::Package) continue;
+        const bool by_contract = told.contract && told.type != NodeType::Package;
         const apply::Readiness now = apply::readiness(live);
-        if (now.health != apply::Health::Ready) {
+        if (!by_contract && now.health != apply::Health::Ready) {
           if (is_release(member.id)) return no(why_not_released(member));
           return no(told.keeps_objects() ? with_trouble(member, now.detail) : now.detail);
         }
-        if (!is_observed(live)) return no("its controller hasn't seen its last change");
+        // Else its status is that of its former spec.
+        if (!is_observed(live)) return no(std::string(kUnobserved));
       }
       break;
   }
