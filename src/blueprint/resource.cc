@@ -197,17 +197,33 @@ class ResourceReader {
     if (read_in == resource_.versions.end()) return;
     for (const ResourceVersion& each : resource_.versions) {
       if (&each == &*read_in) continue;
-      const std::vector<std::string> apart =
-          schema_differences(each.spec.is_null() ? any_object() : each.spec,
-                             read_in->spec.is_null() ? any_object() : read_in->spec, "spec");
-      if (apart.empty()) continue;
-      refuse(
-          fmt::format("version {} can't be read as version {}: {}", each.name, read_in->name,
-                      join(apart, "; ")),
-          "without a conversion webhook versions differ in their name and documentation alone: give both the "
-          "same contract, or remove one");
+      const std::vector<std::string> apart = differences(each.spec, read_in->spec, "spec");
+      if (!apart.empty()) refuse(unreadable(each, *read_in, apart), std::string(kOneContract));
+      // A version without a contract keeps whatever the operator writes to the status.
+      if (each.status.is_null()) continue;
+      const std::vector<std::string> lost = differences(each.status, read_in->status, "status");
+      if (lost.empty()) continue;
+      // Operators before this one didn't look there.
+      if (is_in_force())
+        resource_.tolerated.push_back(unreadable(each, *read_in, lost));
+      else
+        refuse(unreadable(each, *read_in, lost), std::string(kOneContract));
     }
   }
+
+  static std::vector<std::string> differences(const Value& a, const Value& b, std::string_view part) {
+    return schema_differences(a.is_null() ? any_object() : a, b.is_null() ? any_object() : b, part);
+  }
+
+  static std::string unreadable(const ResourceVersion& each, const ResourceVersion& read_in,
+                                const std::vector<std::string>& apart) {
+    return fmt::format("version {} can't be read as version {}: {}", each.name, read_in.name,
+                       join(apart, "; "));
+  }
+
+  static constexpr std::string_view kOneContract =
+      "without a conversion webhook versions differ in their name and documentation alone: give both the "
+      "same contract, or remove one";
 
   const Value& kind_;
   const Value* const contracts_;

@@ -251,6 +251,20 @@ TEST(Resource, VersionsThatTheServerCannotConvertAreRefusedWithReasons) {
   ASSERT_EQ(apart.faults.size(), 1U);
   EXPECT_THAT(apart.faults.front(), HasSubstr("version v1beta1 can't be read as version v1"));
   EXPECT_THAT(apart.faults.front(), HasSubstr("only one has spec.size"));
+
+  // The server drops a value of the status that the stored version doesn't have.
+  const std::string of_status = same + "  status/v1beta1:\n    schema: {type: object, properties: ";
+  EXPECT_THAT(
+      read(yaml(of_status + "{address: {type: string, description: another}}, required: [address]}")).faults,
+      IsEmpty());
+  const std::string other = of_status + "{host: {type: string}}}";
+  const Read lost = read(yaml(other));
+  ASSERT_EQ(lost.faults.size(), 1U);
+  EXPECT_THAT(lost.faults.front(), HasSubstr("version v1beta1 can't be read as version v1"));
+  EXPECT_THAT(lost.faults.front(), HasSubstr("only one has status.address"));
+  const Read kept = read(yaml(other), Standing::InForce);
+  EXPECT_THAT(kept.faults, IsEmpty());
+  EXPECT_EQ(kept.resource->tolerated, lost.faults);
 }
 
 }  // namespace
