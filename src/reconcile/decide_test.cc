@@ -610,6 +610,41 @@ TEST_F(ReconcileTest, AListThatIsRefusedSaysSo) {
   EXPECT_EQ(report("a").detail, "Secret can't be listed: Secrets are forbidden");
 }
 
+TEST_F(ReconcileTest, AListWhoseLabelsAreNoneFails) {
+  describe(
+      "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: list}, "
+      "also: [{from: instance, to: a}]}");
+  World listing = world();
+  std::string labels, selector;
+  listing.make = [&](const std::string&, const Value&) {
+    return yaml(fmt::format("{{apiVersion: v1, kind: Secret, labels: {}}}", labels));
+  };
+  listing.list = [&](const Collection& of) {
+    selector = of.label_selector;
+    return Value::Array();
+  };
+  for (const auto& [given, why] : std::vector<std::pair<std::string, std::string>>{
+           {"[app]", "labels that are no record of texts"},
+           {"{app: 5}", "the label app a value that isn't a text"},
+           {"{app: 'a,tier=b'}", "\"a,tier=b\", which can't be a label's value"},
+           {"{app: 'a '}", "which can't be a label's value"},
+           {"{'app,tier': a}", "\"app,tier\", which can't be the name of a label"},
+           {"{'/app': a}", "which can't be the name of a label"}}) {
+    labels = given;
+    last = decide(blueprint, instance, record, listing);
+    EXPECT_EQ(report("a").state, NodeState::Failed) << given;
+    EXPECT_THAT(report("a").detail, HasSubstr(why)) << given;
+  }
+  EXPECT_EQ(selector, "") << "none is asked for";
+  for (const auto& [given, asked] : std::vector<std::pair<std::string, std::string>>{
+           {"{example.com/app: Web_1.0, tier: ''}", "example.com/app=Web_1.0,tier="}, {"null", ""}}) {
+    labels = given;
+    last = decide(blueprint, instance, record, listing);
+    EXPECT_EQ(report("a").state, NodeState::Ready) << given;
+    EXPECT_EQ(selector, asked);
+  }
+}
+
 // The name of an act's Job ends with the hash of its input, and has room for 52 characters of its own.
 TEST_F(ReconcileTest, ALongNameWithADotWhereItIsCutIsStillAName) {
   describe(
