@@ -504,3 +504,24 @@ def what_only_a_lost_record_named_is_told_and_left_as_it_is(t):
     wait_torn_down(t, where)
     check(claim(), "the data is gone")
     equal(operator.stop(), 0, "exit code")
+
+
+@test
+def along_a_soft_edge_the_default_flows_where_a_kind_is_not_served(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, HEAD + '''
+      nodes = {
+        other.read = fun {..} => { apiVersion = "none.example.org/v1", kind = "Other", metadata.name = "web" },
+        all.list = fun {..} => { apiVersion = "none.example.org/v1", kind = "Other" },
+        base.own = fun {phase, others, ..} => ''' + map_of('"base"', '{ include phase, count = std.to_string (std.array.length others) }') + ''',
+      },
+      also = [{from = "instance", to = "other"}, {from = "instance", to = "all"}, {from = "instance", to = "base"}],
+      sequence = [
+        {from = "other", to = "base", gate = 'soft, extract = { phase = { path = "status.phase", default = "none" } }},
+        {from = "all", to = "base", gate = 'soft, extract = { others = { path = ".", default = [] } }},
+      ],
+    ''' + TAIL)
+    operator = Operator(t)
+    make(t, where)
+    t.kube.wait("the defaults flow", lambda: (t.kube.get("ConfigMap", t.ns, "base") or {}).get("data") == {"phase": "none", "count": "0"})
+    operator.stop()
