@@ -35,12 +35,17 @@ void guest_document(std::string_view bytes) {
     check_output(*result);
   else
     check_error(result.error());
-  if (const auto quick = abi::parse_json_result(bytes, "fuzz")) {
-    check_output(*quick);
-    if (!result.ok()) fail("read quickly it is one", result.error().to_line());
-    if (quick->files.size() != result->files.size() || quick->message != result->message)
-      fail("read quickly it is another", bytes);
+  const auto quick = abi::parse_json_result(bytes, "fuzz");
+  if (!quick) return;
+  if (!quick->ok()) {
+    check_error(quick->error());
+    if (result.ok()) fail("read quickly it is a failure", quick->error().to_line());
+    return;
   }
+  check_output(**quick);
+  if (!result.ok()) return fail("read quickly it is one", result.error().to_line());
+  if ((*quick)->files.size() != result->files.size() || (*quick)->message != result->message)
+    fail("read quickly it is another", bytes);
 }
 
 }  // namespace mist::fuzz
