@@ -197,6 +197,7 @@ TEST_F(Events, AreAloneOnStandardErrorAlsoAtATerminal) {
     EXPECT_EQ(count(events({"plan", "web", "-p", package.string(), "-o", "/dev/stdout"}), "plan"), 1u);
   }
   EXPECT_EQ(run({"apply-plan", file.string()}), ExitCode::Ok) << fake.err.take();
+  (void)fake.err.take();
   Value broken = *cluster.find("Secret", "default", "mistletoe.web.v0");
   broken["data"].set("record", "bm9uc2Vuc2U=");
   cluster.put(broken);

@@ -782,15 +782,15 @@ class SoftEdgeTest : public ReconcileTest {
   void describe_source(std::string_view type) {
     describe(fmt::format(R"(
 kind: {{group: example.com, version: v1, kind: App}}
-nodes: {{a: own, s: {}, on: value, x: own}}
+nodes: {{a: own, s: {}, flag: value, x: own}}
 also:
   - {{from: instance, to: a}}
   - {{from: instance, to: s}}
-  - {{from: instance, to: on}}
-  - {{from: instance, to: x, given: on}}
+  - {{from: instance, to: flag}}
+  - {{from: instance, to: x, given: flag}}
 sequence:
   - {{from: a, to: s, until: present}}
-  - {{from: s, to: on, gate: soft, extract: {{enabled: {{path: {}, default: false}}}}}}
+  - {{from: s, to: flag, gate: soft, extract: {{enabled: {{path: {}, default: false}}}}}}
 )",
                          type,
                          type == "list"   ? "'.'"
@@ -801,7 +801,7 @@ sequence:
     World soft = world();
     soft.make = [make = soft.make, this](const std::string& node, const Value& environment) -> Result<Value> {
       if (node == failing) return error(ErrorKind::Trap, "it reached a limit");
-      if (node == "on")
+      if (node == "flag")
         return Value(environment.find("enabled")->is_array() || environment.is_true_at("enabled"));
       if (node != "s") return make(node, environment);
       return yaml(
@@ -809,7 +809,8 @@ sequence:
           "shop}}");
     };
     // Only the fields of its type count.
-    if (blueprint.nodes()[*blueprint.node_called("s")].type == blueprint::NodeType::Http)
+    const auto source = blueprint.node_called("s");
+    if (source && blueprint.nodes()[*source].type == blueprint::NodeType::Http)
       soft.make = [make = soft.make, this](const std::string& node,
                                            const Value& environment) -> Result<Value> {
         return node == "s" && node != failing ? yaml("{service: web, port: 8080}") : make(node, environment);
@@ -846,11 +847,11 @@ TEST_F(SoftEdgeTest, AnAnswerThatNobodyHasYetIsNoDefault) {
   // As after a restart.
   answer = {};
   expect_nothing_happens();
-  EXPECT_EQ(report("on").detail, "waits for enabled of s: it is being asked");
-  EXPECT_EQ(report("on").waits_on, "s");
+  EXPECT_EQ(report("flag").detail, "waits for enabled of s: it is being asked");
+  EXPECT_EQ(report("flag").waits_on, "s");
   answer.failure = "no endpoint";
   expect_nothing_happens();
-  EXPECT_EQ(report("on").detail, "waits for enabled of s: no endpoint") << "one try that failed";
+  EXPECT_EQ(report("flag").detail, "waits for enabled of s: no endpoint") << "one try that failed";
   answer.stale = true;
   is_wanted = false;
   settle_softly();
@@ -860,10 +861,10 @@ TEST_F(SoftEdgeTest, WhereNobodyIsToBeAskedTheDefaultFlows) {
   unseen = "a";
   answer = {};
   play();
-  EXPECT_EQ(report("on").state, NodeState::Waiting) << "whether its edges hold is not known";
+  EXPECT_EQ(report("flag").state, NodeState::Waiting) << "whether its edges hold is not known";
   unseen.clear();
   play();
-  EXPECT_EQ(report("on").state, NodeState::Ready) << "they don't";
+  EXPECT_EQ(report("flag").state, NodeState::Ready) << "they don't";
   EXPECT_EQ(report("x").state, NodeState::NotWanted);
 }
 
@@ -871,7 +872,7 @@ TEST_F(SoftEdgeTest, AFunctionThatFailsGivesNoDefault) {
   settle_softly();
   failing = "s";
   expect_nothing_happens();
-  EXPECT_THAT(report("on").detail, HasSubstr("waits for enabled of s, which"));
+  EXPECT_THAT(report("flag").detail, HasSubstr("waits for enabled of s, which"));
 }
 
 TEST_F(SoftEdgeTest, AnObjectThatCannotBeReadIsNotMissing) {
@@ -881,7 +882,7 @@ TEST_F(SoftEdgeTest, AnObjectThatCannotBeReadIsNotMissing) {
   settle_softly();
   unseen = "s";
   expect_nothing_happens();
-  EXPECT_EQ(report("on").detail, "waits for data.enabled of s: ConfigMap shop/s can't be read: forbidden");
+  EXPECT_EQ(report("flag").detail, "waits for data.enabled of s: ConfigMap shop/s can't be read: forbidden");
   // Nobody has an object of a kind that isn't served.
   unserved = true;
   is_wanted = false;
