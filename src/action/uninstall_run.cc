@@ -388,12 +388,18 @@ class UninstallRun {
     return found == plan_.removals.end() ? nullptr : &*found;
   }
 
+  Status wait_until_gone(const PlannedAction& removed, const Context& context) {
+    MIST_TRY(kube::ResourceInfo resource,
+             environment_.client.resource_for(removed.key.group_kind, removed.resource.gvk.version, context));
+    return apply::wait_until_gone(environment_.client, {std::move(resource), "", removed.key.name},
+                                  removed.uid, options_.timeout, context);
+  }
+
   Status wait_for_own_namespace(const Context& context) {
     const PlannedAction* const own = own_namespace();
     if (own == nullptr) return {};
     Activity activity(environment_.events, fmt::format("waiting until {} is gone", own->key.display()));
-    Status gone = apply::wait_until_gone(environment_.client, {own->resource, "", own->key.name}, own->uid,
-                                         options_.timeout, context);
+    Status gone = wait_until_gone(*own, context);
     if (!gone.ok()) {
       activity.fail();
       return std::move(gone)

@@ -85,8 +85,8 @@ Result<bool> selected(const ObjectKey& key, const Value& object, const ResourceI
 Result<const FakeKind*> FakeCluster::served_kind(const ResourceInfo& resource, std::string_view verb,
                                                  const ObjectKey& key) {
   const FakeKind* kind = state_->store.find_kind(resource.gvk.group_kind());
-  // No path leads to a kind of another scope.
-  if (kind != nullptr && kind->namespaced == resource.namespaced &&
+  // No path leads to a kind of another scope or plural.
+  if (kind != nullptr && kind->namespaced == resource.namespaced && kind->resource == resource.resource &&
       std::ranges::find(kind->versions, resource.gvk.version) != kind->versions.end())
     return kind;
   state_->remembered.clear();

@@ -70,6 +70,14 @@ Value to_value(const action::FoundPackage& found) {
                         {"kinds", list(entry.kinds)}});
 }
 
+// Helm's `search repo WORD` and `search hub WORD` are one here, and every word has to fit.
+std::string nothing_fits(std::span<const std::string> words) {
+  if (words.size() > 1 && (words[0] == "repo" || words[0] == "hub"))
+    return fmt::format("no package fits all words; mistctl search {} asks for {} alone", shell_word(words[1]),
+                       shell_word(words[1]));
+  return "no package fits; mistctl search --refresh asks the registries for what is new";
+}
+
 Result<ExitCode> run_search(const Invocation& invocation, World& world) {
   const search::Query query{
       .words = invocation.arguments("WORD"),
@@ -100,7 +108,7 @@ Result<ExitCode> run_search(const Invocation& invocation, World& world) {
                {entry.description.substr(0, entry.description.find('\n'))}});
   }
   if (table.empty())
-    world.events->info("no package fits; mistctl search --refresh asks the registries for what is new");
+    world.events->info(nothing_fits(query.words));
   else
     world.out.write(table.render(world.color_out));
   return ExitCode::Ok;
