@@ -136,81 +136,24 @@ class Reconciler {
       report(node, NodeState::Waiting, why);
       return false;
     }
-    const std::vector<graph::Node> detours = detours_of(states, member.id);
-    const auto detour_before = [&](graph::Node state) {
-      return std::ranges::find_if(detours,
-                                  [&](graph::Node each) { return blueprint_.precedes(each, state); });
-    };
     std::optional<graph::Node> active;
     for (const graph::Node state : states) {
       if (survey_.wanted(state) != Truth::True) continue;
-      if (!active || (is_open(state, member.id) && detour_before(state) == detours.end())) active = state;
+      if (!active || is_open(state, member.id)) active = state;
     }
     if (active == node) {
       remember_former_states(node, states);
       return true;
     }
-    if (active && blueprint_.precedes(node, *active)) {
-      report(node, NodeState::Superseded,
-             fmt::format("{} is in its state {}", member.id.display(), blueprint_.name_of(*active)));
-      return false;
-    }
-    const auto detour = detour_before(node);
-    report(node, NodeState::Waiting,
-           survey_.of(node).gate.empty() && detour != detours.end()
-               ? fmt::format("waits for {}, which has a new input", told(*detour).name)
-               : survey_.of(node).gate);
+    const bool is_over = active && blueprint_.precedes(node, *active);
+    report(node, is_over ? NodeState::Superseded : NodeState::Waiting,
+           is_over ? fmt::format("{} is in its state {}", member.id.display(), blueprint_.name_of(*active))
+                   : survey_.of(node).gate);
     return false;
   }
 
   bool is_open(graph::Node state, const ObjectId& id) const {
-    return survey_.of(state).gate.empty() || is_in(state, id);
-  }
-  // Whether the object is in that state.
-  bool is_in(graph::Node state, const ObjectId& id) const {
-    return survey_.latched(state, *survey_.member(state, id));
-  }
-
-  // Nodes with a new input that is to be written in a former state of the object, so that the later ones have
-  // to wait: they would wait for that state without end if nobody went back to it. An act needs no such care,
-  // since its input is part of that of what comes after it.
-  std::vector<graph::Node> detours_of(const std::vector<graph::Node>& states, const ObjectId& id) const {
-    std::vector<graph::Node> found;
-    for (graph::Node node = 0; states.size() > 1 && node < blueprint_.nodes().size(); ++node) {
-      if (std::ranges::find(states, node) != states.end() || !has_new_input(node)) continue;
-      if (std::ranges::any_of(blueprint_.edges_into(node), [&](std::size_t i) {
-            return is_of_state(i, states) &&
-                   (is_in(blueprint_.sequence()[i].from, id) || is_worth_going_back(i, states));
-          }))
-        found.push_back(node);
-    }
-    return found;
-  }
-
-  bool has_new_input(graph::Node node) const {
-    const Facts& facts = survey_.of(node);
-    return told(node).keeps_objects() && survey_.wanted(node) == Truth::True &&
-           facts.made == Facts::Made::Yes && std::ranges::any_of(facts.members, [&](const Member& each) {
-             return !survey_.latched(node, each) && (each.observed.absent() || (each.ours && each.dirty));
-           });
-  }
-
-  // An edge that waits until a state is ready. An object isn't deleted once more for another one.
-  bool is_of_state(std::size_t edge_index, const std::vector<graph::Node>& states) const {
-    const blueprint::SequenceEdge& edge = blueprint_.sequence()[edge_index];
-    return edge.gate != blueprint::Gate::Soft && edge.until == blueprint::Condition::Ready &&
-           told(edge.from).keeps_objects() && survey_.wanted(edge.from) == Truth::True &&
-           std::ranges::find(states, edge.from) != states.end();
-  }
-
-  // Nothing else is waited for, and the object goes on from there once the node is written, not before.
-  bool is_worth_going_back(std::size_t edge_index, const std::vector<graph::Node>& states) const {
-    const blueprint::SequenceEdge& edge = blueprint_.sequence()[edge_index];
-    return survey_.unmet(edge.to) == std::vector{edge_index} && survey_.of(edge.from).gate.empty() &&
-           std::ranges::all_of(states, [&](graph::Node state) {
-             return survey_.wanted(state) != Truth::True || !blueprint_.precedes(edge.from, state) ||
-                    (blueprint_.precedes(edge.to, state) && told(state).keeps_objects());
-           });
+    return survey_.of(state).gate.empty() || survey_.latched(state, *survey_.member(state, id));
   }
 
   // A state that can't be made now was the last one: no other may take its place meanwhile. Or it isn't known

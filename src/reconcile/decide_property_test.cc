@@ -277,10 +277,6 @@ class Case {
           for (graph::Node node = 0; node < blueprint_->nodes().size(); ++node)
             if (node != each.from && is_state(node) && blueprint_->precedes(each.to, node))
               feeds_back_ = may_never_end_ = true;
-      // With each new input of a node between two states, the object goes through both again.
-      for (graph::Node node = 0; node < blueprint_->nodes().size(); ++node)
-        feeds_back_ |=
-            blueprint_->nodes()[node].keeps_objects() && !is_state(node) && is_between_states(node);
       break;
     }
     instance_ = Value::object(
@@ -604,15 +600,6 @@ class Case {
   }
 
   bool is_state(graph::Node node) const { return program(blueprint_->name_of(node)).object == "state"; }
-  bool is_between_states(graph::Node node) const {
-    bool after = false, before = false;
-    for (graph::Node state = 0; state < blueprint_->nodes().size(); ++state) {
-      if (!is_state(state)) continue;
-      after |= blueprint_->precedes(state, node);
-      before |= blueprint_->precedes(node, state);
-    }
-    return after && before;
-  }
   bool are_states(const std::string& a, const std::string& b) const {
     return program(a).object == "state" && program(b).object == "state";
   }

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "reconcile/marks.h"
 #include "reconcile/status.h"
 #include "testing/yaml.h"
@@ -595,118 +593,6 @@ TEST_F(ReconcileTest, AContractCountsOnceTheControllerHasSeenTheLastChange) {
     objects["a"]["status"].set("observedGeneration", 2);
     EXPECT_THAT(decide(blueprint, instance, record, contracts).applies, ::testing::SizeIs(1)) << node;
   }
-}
-
-// A node between two states of an object, whose input alone changes.
-class BetweenStatesTest : public ReconcileTest {
- protected:
-  // The nodes that are written in each round.
-  std::vector<std::vector<std::string>> rounds() {
-    std::vector<std::vector<std::string>> all;
-    for (int round = 0; round < 10; ++round) {
-      World states = world();
-      states.make = [make = states.make](const std::string& node, const Value& environment) -> Result<Value> {
-        if (node == "config") return make(node, environment);
-        const bool is_state = node == "stopped" || node == "warm" || node == "running";
-        return yaml(fmt::format(
-            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}, namespace: shop}}, data: {{by: {}}}}}",
-            is_state ? "web" : node, node));
-      };
-      last = decide(blueprint, instance, record, states);
-      if (last.applies.empty() && last.deletes.empty()) return all;
-      applied.clear();
-      carry_out(last);
-      std::ranges::sort(applied);
-      all.push_back(applied);
-    }
-    ADD_FAILURE() << "it never ends";
-    return all;
-  }
-  void describe_chain(std::string_view stopped, std::string_view sequence) {
-    describe(fmt::format(R"(
-kind: {{group: example.com, version: v1, kind: App}}
-nodes: {{stopped: {}, config: own, other: own, running: own}}
-also:
-  - {{from: instance, to: stopped}}
-  - {{from: instance, to: config}}
-  - {{from: instance, to: other}}
-  - {{from: instance, to: running}}
-sequence: [{}]
-)",
-                         stopped, sequence));
-  }
-  using Rounds = std::vector<std::vector<std::string>>;
-};
-
-TEST_F(BetweenStatesTest, ItsNewInputTakesTheObjectThroughBothStates) {
-  describe_chain("own",
-                 "{from: stopped, to: config}, {from: config, to: running}, {from: config, to: other}");
-  const Rounds first = {{"stopped"}, {"config"}, {"other", "running"}};
-  EXPECT_EQ(rounds(), first);
-  EXPECT_EQ(rounds(), Rounds());
-  instance["spec"].set("size", 2);
-  const Rounds again = {{"stopped"}, {"config"}, {"running"}};
-  EXPECT_EQ(rounds(), again);
-  EXPECT_EQ(objects["config"].string_at({"data", "size"}), "2");
-  EXPECT_EQ(objects["web"].string_at({"data", "by"}), "running");
-  // A repair has no new input.
-  objects.erase("config");
-  EXPECT_EQ(rounds(), Rounds{{"config"}});
-}
-
-TEST_F(BetweenStatesTest, SoDoesThatOfANodeFurtherAway) {
-  describe_chain("own", "{from: stopped, to: config}, {from: config, to: other}, {from: other, to: running}");
-  EXPECT_EQ(rounds().size(), 4U);
-  instance["spec"].set("size", 2);
-  const Rounds again = {{"stopped"}, {"config"}, {"running"}};
-  EXPECT_EQ(rounds(), again);
-}
-
-TEST_F(BetweenStatesTest, TheObjectStaysWhereGoingBackWouldNotHelp) {
-  describe_chain("own",
-                 "{from: stopped, to: config}, {from: other, to: config}, {from: config, to: running}");
-  rounds();
-  instance["spec"].set("size", 2);
-  objects["other"]["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
-  EXPECT_EQ(rounds(), Rounds()) << "config waits for other too";
-  EXPECT_EQ(report("stopped").state, NodeState::Superseded);
-  objects["other"]["metadata"].erase("deletionTimestamp");
-  const Rounds again = {{"stopped"}, {"config"}, {"running"}};
-  EXPECT_EQ(rounds(), again);
-}
-
-// Nobody would go on to the state in which the object is now, since another one may follow the first.
-TEST_F(BetweenStatesTest, TheObjectStaysWhereAnotherStateWouldFollowFirst) {
-  describe(R"(
-kind: {group: example.com, version: v1, kind: App}
-nodes: {stopped: own, config: own, warm: own, running: own}
-also:
-  - {from: instance, to: stopped}
-  - {from: instance, to: config}
-  - {from: instance, to: warm}
-  - {from: instance, to: running}
-sequence:
-  - {from: stopped, to: config}
-  - {from: stopped, to: warm}
-  - {from: warm, to: running}
-  - {from: config, to: running}
-)");
-  rounds();
-  ASSERT_EQ(objects["web"].string_at({"data", "by"}), "running");
-  instance["spec"].set("size", 2);
-  EXPECT_EQ(rounds(), Rounds());
-  EXPECT_EQ(report("config").waits_on, "stopped");
-}
-
-// Deleting what was made since would lose it.
-TEST_F(BetweenStatesTest, AnObjectIsNotDeletedOnceMore) {
-  describe_chain("absent", "{from: stopped, to: config}, {from: config, to: running}");
-  rounds();
-  ASSERT_TRUE(objects.contains("web"));
-  instance["spec"].set("size", 2);
-  EXPECT_EQ(rounds(), Rounds());
-  EXPECT_THAT(deleted, IsEmpty());
-  EXPECT_EQ(report("config").waits_on, "stopped");
 }
 
 TEST_F(ReconcileTest, AListThatIsRefusedSaysSo) {

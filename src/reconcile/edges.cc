@@ -53,14 +53,6 @@ void Survey::judge_edges(graph::Node node) {
   }
 }
 
-std::vector<std::size_t> Survey::unmet(graph::Node node) const {
-  std::vector<std::size_t> found;
-  std::string why;
-  for (const std::size_t i : blueprint_.edges_into(node))
-    if (blueprint_.sequence()[i].gate != Gate::Soft && !holds(i, why)) found.push_back(i);
-  return found;
-}
-
 bool Survey::holds(std::size_t edge_index, std::string& why) const {
   const SequenceEdge& edge = blueprint_.sequence()[edge_index];
   const bool is_wanted = wanted_[edge.from] != Truth::False;

@@ -90,8 +90,6 @@ class Survey {
   bool latched(graph::Node node, const Member& member) const;
   /// May it be written? Of a member: repairs don't wait.
   bool may_write(graph::Node node, const Member& member) const;
-  /// The hard edges into a node that don't hold.
-  std::vector<std::size_t> unmet(graph::Node node) const;
   /// The known values for a node's function, and the names of the unknown ones. nullopt: it can't be called
   /// whatever they are.
   struct Inputs {
