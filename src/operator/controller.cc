@@ -320,9 +320,14 @@ class Controller::State {
               // Of a kind that isn't served any more there is nothing left to delete.
               if (is_ending && other.is_nowhere)
                 return Observation{Observation::State::Absent, {}, {}};
+              // In which version it is looked for matters only if there is one.
+              if (other.served && !owned) {
+                auto elsewhere = actor.observer.observe(*other.served, false, false, context);
+                if (elsewhere.ok() && elsewhere->absent()) return *std::move(elsewhere);
+              }
               if (observed.error().kind == ErrorKind::NotFound) open.unserved.insert(id.gvk().group);
               trouble = observed.error();
-              return not_told(id, observed.error());
+              return not_told(id, observed.error(), other);
             },
         .marked = memory.accounted()
                       ? decltype(reconcile::World::marked)()
@@ -335,8 +340,15 @@ class Controller::State {
               if (listed.ok()) return *std::move(listed);
               const ObjectId any{collection.api_version, collection.kind, {}, {}};
               if (listed.error().kind == ErrorKind::NotFound) open.unserved.insert(any.gvk().group);
-              if (other_version(actor, any, listed.error(), context).is_nowhere)
-                open.nowhere.insert(any.gvk().group_kind());
+              const OtherVersion other = other_version(actor, any, listed.error(), context);
+              if (other.is_nowhere) open.nowhere.insert(any.gvk().group_kind());
+              if (other.served) {
+                Collection elsewhere = collection;
+                elsewhere.api_version = other.served->api_version;
+                auto none = actor.observer.list(elsewhere, context);
+                if (none.ok() && *none && (*none)->empty()) return *std::move(none);
+                open.unlisted[collection] = served_words(other);
+              }
               if (listed.error().kind == ErrorKind::Forbidden)
                 open.unlisted[collection] = words_of(listed.error());
               trouble = listed.error();
@@ -436,9 +448,20 @@ class Controller::State {
   }
 
   // A kind that isn't served may come; what may not be read stays so until somebody allows it.
-  static Observation not_told(const ObjectId& id, const Error& failure) {
+  // Of an object whose kind isn't served in its version.
+  struct OtherVersion {
+    std::optional<ObjectId> served = {};  // the same object, in the version that is preferred now
+    bool is_nowhere = false;              // the kind is served in no version
+  };
+
+  static std::string served_words(const OtherVersion& other) {
+    return fmt::format("the kind is served in {} only", other.served->api_version);
+  }
+
+  static Observation not_told(const ObjectId& id, const Error& failure, const OtherVersion& other) {
     Observation observed;
     if (failure.kind == ErrorKind::Forbidden) observed.why = words_of(failure);
+    if (other.served) observed.why = served_words(other);
     if (failure.kind == ErrorKind::NotFound && reconcile::is_release(id))
       observed.why = reconcile::kNoReleases;
     return observed;
@@ -447,12 +470,6 @@ class Controller::State {
   static bool is_unaccounted(const Record& recorded, const ObjectId& id) {
     return std::ranges::find(recorded.unaccounted, id) != recorded.unaccounted.end();
   }
-
-  // Of an object whose kind isn't served in its version.
-  struct OtherVersion {
-    std::optional<ObjectId> served = {};  // the same object, in the version that is preferred now
-    bool is_nowhere = false;              // the kind is served in no version
-  };
 
   static OtherVersion other_version(Actor& actor, const ObjectId& id, const Error& failure,
                                     const Context& context) {

@@ -19,6 +19,7 @@ constexpr std::size_t kMostSenders = 16;
 // lost packet is no news.
 constexpr int kMostFailures = 3;
 constexpr Duration kLongestPause = std::chrono::minutes(5);
+constexpr Duration kUnknownPause = std::chrono::seconds(3);
 
 kube::ProxyRequest request_of(const HttpQuestion& question) {
   return {.target = question.target == HttpQuestion::Target::Pod ? kube::ProxyRequest::Target::Pod
@@ -32,8 +33,10 @@ kube::ProxyRequest request_of(const HttpQuestion& question) {
           .limit = reconcile::kMostAnswer};
 }
 
-// The interval, doubled with each failure in a row.
-Duration pause_after(const HttpQuestion& question, int failures) {
+// The interval, doubled with each failure in a row. As long as nobody knows whether there is an answer, what
+// needs it waits, so that is found out soon.
+Duration pause_after(const HttpQuestion& question, const HttpAnswer& answer, int failures) {
+  if (!answer.body && !answer.stale) return std::min(question.interval, kUnknownPause);
   return doubled_pause(question.interval, failures, std::max(question.interval, kLongestPause));
 }
 
@@ -116,7 +119,7 @@ void Sources::take(const Key& key, const HttpQuestion& question, const Result<Va
   const bool is_news = now.body != source.answer.body || now.failure != source.answer.failure ||
                        now.stale != source.answer.stale;
   source.answer = std::move(now);
-  queue_.add(key, pause_after(question, source.failures));
+  queue_.add(key, pause_after(question, source.answer, source.failures));
   if (is_news) wake_(key.first);
 }
 

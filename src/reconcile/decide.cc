@@ -585,7 +585,7 @@ class Reconciler {
     const auto add = [&](const Recorded& each) {
       // An object that is only planned holds nothing.
       if (each.hash.empty() && world_.observe(each.id, true).absent()) return;
-      survivors.used.insert(each.uses.begin(), each.uses.end());
+      for (const std::string& use : each.uses) survivors.used.insert(text_of_key(use));
     };
     for (const Recorded& each : plan_.record.objects) {
       add(each);

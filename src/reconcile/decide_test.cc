@@ -754,6 +754,17 @@ TEST_F(SoftEdgeTest, WhereNobodyIsToBeAskedTheDefaultFlows) {
   EXPECT_EQ(report("x").state, NodeState::NotWanted);
 }
 
+// As in a rolling update: it answers again in a moment, as it did before.
+TEST_F(SoftEdgeTest, WhileTheOneWhoAnswersIsReplacedThereIsNoDefault) {
+  settle_softly();
+  objects.erase("a");
+  play();
+  EXPECT_TRUE(last.deletes.empty());
+  EXPECT_EQ(report("flag").state, NodeState::Waiting);
+  EXPECT_EQ(report("x").detail, "whether it is wanted is not known yet");
+  settle_softly();
+}
+
 TEST_F(SoftEdgeTest, AFunctionThatFailsGivesNoDefault) {
   settle_softly();
   failing = "s";

@@ -276,6 +276,14 @@ bool Survey::is_known(const SequenceEdge& edge) const {
   return facts_[edge.from].known;
 }
 
+// An object that is only not ready, as in a rolling update, may answer again in a moment as it did before.
+bool Survey::was_there(graph::Node node) const {
+  const std::string& name = blueprint_.nodes()[node].name;
+  return std::ranges::any_of(facts_[node].members,
+                             [](const Member& each) { return each.observed.there(); }) ||
+         std::ranges::any_of(record_.objects, [&](const Recorded& each) { return each.node == name; });
+}
+
 bool Survey::is_certain(const ObjectId& id, const Observation& observed) const {
   return observed.state != Observation::State::Unknown ||
          (world_.unserved && world_.unserved(id.gvk().group_kind()));
@@ -408,7 +416,8 @@ void Survey::take_answer(graph::Node node, const Value& made) {
     const SequenceEdge& edge = blueprint_.sequence()[i];
     std::string why;
     if (edge.gate == Gate::Soft || holds(i, why)) continue;
-    facts.known = wanted_[node] == Truth::True && wanted_[edge.from] != Truth::Unknown && is_known(edge);
+    facts.known = wanted_[node] == Truth::True && wanted_[edge.from] != Truth::Unknown && is_known(edge) &&
+                  !was_there(edge.from);
     facts.why = fmt::format("waits for {}{}{}", blueprint_.name_of(edge.from), why.empty() ? "" : ": ", why);
     return;
   }

@@ -108,6 +108,7 @@ class Survey {
   Result<std::optional<Value>> extracted(const blueprint::SequenceEdge& edge,
                                          const blueprint::Extraction& extraction) const;
   std::optional<Value> recorded_objects(graph::Node node) const;
+  bool was_there(graph::Node node) const;
   bool is_certain(const ObjectId& id, const Observation& observed) const;
   std::string uncertain_record(graph::Node node) const;
   bool is_known(const blueprint::SequenceEdge& edge) const;

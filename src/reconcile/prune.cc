@@ -86,7 +86,7 @@ void decide_one(const Left& left, const std::set<std::string>& needed, const Sur
                                          : apply::why_terminating(observed.object);
   } else if (needed.contains(entry.node)) {
     report.detail = "waits until what came after it is gone";
-  } else if (survivors.used.contains(entry.id.text())) {
+  } else if (survivors.used.contains(text_of_key(entry.id.text()))) {
     report.detail = "waits until what has its values is written without them";
   } else if (entry.policy == Policy::Orphan) {
     plan.releases.push_back({Release::What::Marks, entry.node, entry.id, observed.object});

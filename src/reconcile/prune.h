@@ -13,7 +13,7 @@
 namespace mist::reconcile {
 
 struct Survivors {
-  /// Texts of ids whose values what stays still has, or may have.
+  /// Of objects whose values what stays still has, or may have: text_of_key of their ids' texts.
   std::set<std::string> used;
 };
 

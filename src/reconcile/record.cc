@@ -71,6 +71,19 @@ std::string ObjectId::display() const {
 
 std::string ObjectId::text() const { return fmt::format("{}/{}/{}/{}", api_version, kind, ns, name); }
 
+std::string text_of_key(std::string_view text) {
+  // Behind the version are kind, namespace and name, in which there is no slash.
+  std::size_t behind = text.size();
+  for (int part = 0; part < 3 && behind != std::string_view::npos; ++part)
+    behind = behind == 0 ? std::string_view::npos : text.rfind('/', behind - 1);
+  if (behind == std::string_view::npos) return std::string(text);
+  const std::string_view version = text.substr(0, behind);
+  const std::size_t slash = version.find('/');
+  const std::string_view group =
+      slash == std::string_view::npos ? std::string_view() : version.substr(0, slash);
+  return fmt::format("{}{}", group, text.substr(behind));
+}
+
 apimachinery::GroupVersionKind ObjectId::gvk() const {
   const auto slash = api_version.find('/');
   if (slash == std::string::npos) return {"", api_version, kind};

@@ -39,6 +39,9 @@ struct ObjectId {
 /// Whether both name the same object: its kind may be served in several versions.
 bool is_same_object(const ObjectId& a, const ObjectId& b);
 
+/// Of ObjectId::text(): without the version, and so the same for all versions of its kind.
+std::string text_of_key(std::string_view text);
+
 /// Of an object as it is written or read.
 ObjectId id_of(const Value& object);
 

@@ -46,6 +46,18 @@ TEST(Record, SaysThatItIsDamaged) {
   EXPECT_TRUE(record_from(R"({"objects": [{"node": "a", "uses": 7}]})")->objects.front().uses.empty());
 }
 
+TEST(Record, AnObjectIsTheSameInAllVersionsOfItsKind) {
+  const ObjectId old{"example.com/v1beta1", "Database", "shop", "db"},
+      now{"example.com/v1", "Database", "shop", "db"};
+  EXPECT_EQ(text_of_key(old.text()), text_of_key(now.text()));
+  EXPECT_EQ(text_of_key("v1/ConfigMap/shop/b"), "/ConfigMap/shop/b");
+  EXPECT_EQ(text_of_key("rbac.authorization.k8s.io/v1/ClusterRole//b"),
+            "rbac.authorization.k8s.io/ClusterRole//b");
+  EXPECT_NE(text_of_key("a/v1/Database/shop/db"), text_of_key("b/v1/Database/shop/db"));
+  for (const std::string_view strange : {"", "/", "//", "///", "b"})
+    EXPECT_NO_THROW((void)text_of_key(strange)) << strange;
+}
+
 TEST(Record, HasWhatManyObjectsUseOnce) {
   std::vector<std::string> uses;
   for (int i = 0; i < 200; ++i) uses.push_back(fmt::format("v1/ConfigMap/shop/a-{}", i));
