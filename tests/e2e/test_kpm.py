@@ -127,15 +127,38 @@ def kpm_upgrades_to_what_an_update_brought(t):
     t.run("kpm", "install", "shelf", "-s", "books=3")
     t.run("kpm", "install", "shelf", "--name", "second", "-s", "books=2")
     release("1.2.0", ", new: 'yes'")
-    contains(t.refused("kpm", "install", "shelf").err, "exists already", "kpm upgrade shelf changes it")
-    contains(t.refused("kpm", "install", "shelf", "--name", "second").err, "kpm upgrade shelf --name second changes it")
-    contains(t.run("kpm", "upgrade", "shelf").out, "---> Running kubectl apply -f ...\n---> Done\n")
+    contains(t.refused("kpm", "install", "shelf").err, "exists already", f"kpm upgrade shelf -n {t.ns} changes it")
+    contains(t.refused("kpm", "install", "shelf", "--name", "second").err, f"kpm upgrade shelf --name second -n {t.ns} changes it")
+    contains(t.run("kpm", "upgrade", "shelf").out, "---> Upgrading shelf from 1.1.0 to 1.2.0\n---> Running kubectl apply -f ...\n---> Done\n")
     equal(data(), {"version": "1.2.0", "books": "3", "new": "yes"}, "the release keeps its values")
     equal(t.run("kpm", "list").out, "\tsecond: 1.1.0\n\tshelf: 1.2.0\n")
     t.run("kpm", "upgrade", "shelf", "--name", "second", "-s", "other=1", "--reuse-values")
     equal(data("second"), {"version": "1.2.0", "books": "2", "new": "yes"})
     upgraded = t.run("kpm", "upgrade", "shelf", "-s", "other=5", "-o", "json").json
     equal((upgraded["release"], data()["books"]), ("shelf", "1"), "other values replace all that it had")
+    # Nobody named that version, nor that package.
+    release("1.1.5")
+    older = t.refused("kpm", "upgrade", "shelf", says=["kpm update reads what they hold now"])
+    contains(older.err, "has shelf 1.2.0, which is newer than the 1.1.5", f"kpm upgrade shelf:1.1.5 -n {t.ns}")
+    t.run("kpm", "upgrade", "shelf:1.1.5")
+    equal(data()["version"], "1.1.5")
+    t.run("install", "other", "-p", t.package("other", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "other"}}))
+    contains(t.refused("kpm", "upgrade", "shelf", "--name", "other").err, "was made of the package", "and not of the Kube shelf")
+
+
+@test
+def kpm_installs_no_dependencies_for_a_release_that_is_not_there(t):
+    directory = t.dir / ".kpm"
+    upper, lower = f"upper-{t.ns}", f"lower-{t.ns}"
+    for name, needs in ((upper, f"dependencies:\n  - name: {lower}\n    version: 1.0.0\n"), (lower, "")):
+        t.file(directory / name / "K3.yaml", f"name: {name}\nversion: 1.0.0\n{needs}")
+        t.file(directory / name / "manifests/a.json", json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}))
+    t.refused("kpm", "upgrade", upper, "--with-dependencies", says=["does not exist"])
+    equal(t.run("kpm", "list").out, "")
+    t.run("kpm", "install", upper, "--force")
+    t.refused("kpm", "install", upper, "--with-dependencies", says=["exists already"])
+    equal(t.run("kpm", "list").out, f"\t{upper}: 1.0.0\n")
+    t.run("kpm", "upgrade", upper, "--with-dependencies", "--rotate-secrets", code=2)
 
 
 @test

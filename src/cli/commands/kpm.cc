@@ -28,11 +28,13 @@
 #include "cli/release_flags.h"
 #include "cli/wanted_release.h"
 #include "config/redact.h"
+#include "encoding/semver.h"
 #include "kpm/cluster.h"
 #include "kpm/dependencies.h"
 #include "kpm/home.h"
 #include "registry/local_source.h"
 #include "registry/package_blob.h"
+#include "release/command_text.h"
 
 namespace mist::cli {
 namespace {
@@ -426,16 +428,60 @@ enum class Verb : std::uint8_t { Install, Upgrade };
 
 bool is_dry(const Invocation& invocation) { return deploy_options(invocation).dry_run != action::DryRun::No; }
 
+// A command, with all that it takes to find the same release again.
+std::string upgrade_text(std::string_view kube, const release::ReleaseId& id) {
+  const std::string named = id.name == kube.substr(0, kube.find(':')) ? "" : " --name " + id.name;
+  return fmt::format("kpm upgrade {}{} -n {}{}", kube, named, id.ns, id.cluster_words);
+}
+
 // With the hint of this program, where the release is there already.
 action::Intent install_intent(action::Render render, const std::string& kube) {
   action::Intent intent = action::install_intent(std::move(render));
   intent.check = [check = std::move(intent.check), kube](const action::ReleaseState& state) {
     Status done = check(state);
     if (done.ok() || !state.deployed) return done;
-    const std::string named = state.id.name == kube ? "" : " --name " + state.id.name;
-    return Status(std::move(done).error().with_hint(fmt::format("kpm upgrade {}{} changes it", kube, named)));
+    return Status(std::move(done).error().with_hint(upgrade_text(kube, state.id) + " changes it"));
   };
   return intent;
+}
+
+Result<release::ReleaseId> release_named(const Invocation& invocation, const Cluster& cluster,
+                                         const std::string& name) {
+  MIST_TRY(const release::ReleaseName checked, release::ReleaseName::parse(name));
+  return release::ReleaseId{cluster.client->default_namespace(), checked.str(), cluster_words(invocation)};
+}
+
+// A Kube and a version that nobody named have to be those that an upgrade is about.
+Status check_is_newer(const kpm::Kube& kube, bool is_named, const action::ReleaseState& state) {
+  if (!state.deployed) return {};
+  const release::PackageInfo& package = state.deployed->package;
+  if (package.name != kube.k3.name)
+    return error(ErrorKind::Conflict, "release {} was made of the package {}, and not of the Kube {}",
+                 state.id.display(), package.name, kube.k3.name)
+        .with_hint(fmt::format("{} replaces it by the Kube, and --name NAME names another release",
+                               release::command_text("upgrade", state.id, "-p " + kube.package.string())));
+  const auto deployed = encoding::SemVer::parse(package.version);
+  if (is_named || !deployed.ok() || *deployed <= kube.k3.version) return {};
+  return error(ErrorKind::Conflict, "release {} has {} {}, which is newer than the {} of the archives",
+               state.id.display(), package.name, package.version, kube.k3.version.to_string())
+      .with_hint(fmt::format("kpm update reads what they hold now; {} goes back",
+                             upgrade_text(kube.k3.name + ":" + kube.k3.version.to_string(), state.id)));
+}
+
+// Before anything is asked or written, dependencies included.
+Status check_release(World& world, const Cluster& cluster, const release::ReleaseId& id,
+                     const kpm::Kube& kube, Verb verb, bool is_named, bool say) {
+  MIST_TRY(const action::ReleaseState state,
+           action::read_release(cluster.environment, id, world.context, action::LostRevision::Allowed));
+  const action::Intent intent =
+      verb == Verb::Install ? install_intent({}, kube.k3.name) : action::upgrade_intent({});
+  MIST_TRY_VOID(intent.check(state));
+  if (verb == Verb::Install) return {};
+  MIST_TRY_VOID(check_is_newer(kube, is_named, state));
+  if (say && state.deployed)
+    step(world, fmt::format("Upgrading {} from {} to {}", id.name, state.deployed->package.version,
+                            kube.k3.version.to_string()));
+  return {};
 }
 
 struct Deployed {
@@ -444,10 +490,8 @@ struct Deployed {
 };
 
 Result<Deployed> deploy_one(const Invocation& invocation, World& world, const Cluster& cluster,
-                            const kpm::Kube& kube, const std::string& name, Verb verb,
+                            const kpm::Kube& kube, const release::ReleaseId& id, Verb verb,
                             std::vector<package::ValuesInput> values) {
-  MIST_TRY(const release::ReleaseName checked, release::ReleaseName::parse(name));
-  const release::ReleaseId id{cluster.client->default_namespace(), checked.str(), cluster_words(invocation)};
   action::DeployOptions options = deploy_options(invocation);
   MIST_TRY(options.allowed.adopt_from, adopt_from(invocation));
   MIST_TRY(options.allowed.take_over_from, take_over_from(invocation, id));
@@ -504,7 +548,8 @@ Status install_dependencies(const Invocation& invocation, World& world, kpm::Hom
   }
   for (const auto& [name, kube] : kubes) {
     if (say) step(world, fmt::format("Installing the dependency {}", kube.k3.full_name()));
-    const auto done = deploy_one(invocation, world, cluster, kube, name, Verb::Install, {});
+    MIST_TRY(const release::ReleaseId id, release_named(invocation, cluster, name));
+    const auto done = deploy_one(invocation, world, cluster, kube, id, Verb::Install, {});
     if (!done.ok()) return of_dependency(done.error(), name, k3.name);
     // A program reads one value, that of the Kube that was asked for.
     if (say) print_deployed(invocation, world, *done);
@@ -513,14 +558,22 @@ Status install_dependencies(const Invocation& invocation, World& world, kpm::Hom
 }
 
 Result<ExitCode> deploy_kube(const Invocation& invocation, World& world, Verb verb) {
+  if (invocation.enabled("with-dependencies") && !deploy_options(invocation).rotate.nothing())
+    return error(ErrorKind::Usage,
+                 "--rotate-secrets is about one release, and --with-dependencies about several")
+        .with_hint("upgrade first, and rotate then");
   MIST_TRY(kpm::Home home, open_kpm_home(world));
   const bool say = output_format(invocation) == OutputFormat::Table;
   MIST_TRY(const kpm::Kube kube, obtain(invocation, world, home, invocation.argument("KUBE"), say));
   MIST_TRY(std::vector<package::ValuesInput> values, read_values(invocation, world));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  MIST_TRY(
+      const release::ReleaseId id,
+      release_named(invocation, cluster, invocation.has("name") ? invocation.text("name") : kube.k3.name));
+  const bool is_named = kube.is_working_copy || invocation.argument("KUBE").contains(':');
+  MIST_TRY_VOID(check_release(world, cluster, id, kube, verb, is_named, say && !is_dry(invocation)));
   MIST_TRY_VOID(install_dependencies(invocation, world, home, cluster, kube.k3, say));
-  const std::string name = invocation.has("name") ? invocation.text("name") : kube.k3.name;
-  MIST_TRY(const Deployed done, deploy_one(invocation, world, cluster, kube, name, verb, std::move(values)));
+  MIST_TRY(const Deployed done, deploy_one(invocation, world, cluster, kube, id, verb, std::move(values)));
   print_deployed(invocation, world, done);
   return ExitCode::Ok;
 }
