@@ -10,6 +10,7 @@
 
 #include "base/secret_names.h"
 #include "base/text.h"
+#include "base/url_credentials.h"
 
 namespace mist::http {
 namespace {
@@ -206,7 +207,10 @@ std::string loggable_url(std::string_view url) {
     out = url.substr(0, colon + 3);
     url.remove_prefix(colon + 3);
     const std::size_t end = std::min(url.find_first_of("/?#"), url.size());
-    if (const std::size_t at = url.substr(0, end).rfind('@'); at != std::string_view::npos)
+    const std::string_view authority = url.substr(0, end);
+    // What follows its ':' is the beginning of a password, with a '/' that isn't escaped.
+    const bool goes_on = !authority.contains('@') && !has_usable_port(authority);
+    if (const std::size_t at = (goes_on ? url : authority).rfind('@'); at != std::string_view::npos)
       url.remove_prefix(at + 1);
   }
   const std::size_t query = url.find('?');

@@ -125,6 +125,7 @@ TEST(ResolvedUrl, IsWhatTheReferenceMeansThere) {
 TEST(LoggableUrl, HidesCredentials) {
   EXPECT_EQ(loggable_url("https://u:p@h:1/a?limit=5&X-Amz-Signature=abc&token=t&continue=x"),
             "https://h:1/a?limit=5&X-Amz-Signature=***&token=***&continue=x");
+  EXPECT_EQ(loggable_url("https://u:pa/ss@h/a"), "https://h/a");
   EXPECT_EQ(loggable_url("no url at all"), "no url at all");
   EXPECT_EQ(loggable_url("https://h/a@b?x"), "https://h/a@b?x");
 }

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "base/url_credentials.h"
 #include "encoding/semver.h"
 #include "oci/tags.h"
 
@@ -11,7 +12,8 @@ namespace mist::oci {
 namespace {
 
 constexpr std::size_t kMaxReference = 2048;
-constexpr std::size_t kMaxPath = 255;  // of repository names, as registries hold it
+constexpr std::size_t kMostShown = 200;  // bytes of it, in an error
+constexpr std::size_t kMaxPath = 255;    // of repository names, as registries hold it
 constexpr std::string_view kForm =
     "write oci://<host>/<path>:<version>, such as oci://registry.example/team/shop:1.4.0";
 constexpr std::string_view kPrefixForm =
@@ -20,15 +22,11 @@ constexpr std::string_view kDockerHub = "docker.io";
 
 bool is_lower_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
-// Never shows what may be a password.
+// Without what may be a password, also where the scheme is missing.
 std::string shown(std::string_view text) {
-  text = text.substr(0, 200);
-  const auto scheme = text.find("://");
-  const auto begin = scheme == std::string_view::npos ? 0 : scheme + 3;
-  const auto slash = std::min(text.find('/', begin), text.size());
-  const auto at = text.substr(0, slash).rfind('@');
-  if (at == std::string_view::npos || at < begin) return escape_controls(text);
-  return escape_controls(fmt::format("{}***{}", text.substr(0, begin), text.substr(at)));
+  const bool has_scheme = text.contains("://");
+  const std::string url = fmt::format("{}{}", has_scheme ? "" : kScheme, escape_controls(text));
+  return clipped(redact_urls(url).substr(has_scheme ? 0 : kScheme.size()), kMostShown);
 }
 
 Error bad(std::string_view text, std::string_view why, std::string hint = std::string(kForm)) {
@@ -106,7 +104,7 @@ Result<Parts> split_parts(std::string_view text) {
   std::string_view rest = text.substr(kScheme.size());
   Parts parts;
   const auto slash = rest.find('/');
-  if (rest.substr(0, slash).find('@') != std::string_view::npos)
+  if (without_credentials(text) != text)
     return bad(text, "it holds credentials", "remove them, and run mistctl login with that host");
   if (slash == std::string_view::npos) return bad(text, "it names a host, but no repository there");
   parts.host = rest.substr(0, slash);

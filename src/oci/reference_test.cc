@@ -125,6 +125,8 @@ TEST(OciReference, APrefixIsAHostOrAHostAndAPath) {
       {"oci://h/Team", "capital letters"},
       {"oci://me:secret@h", "it holds credentials"},
       {"oci://me:secret@h/a", "it holds credentials"},
+      {"oci://me:secret/x@h/a", "it holds credentials"},
+      {"oci://me:x/secret@h/a", "it holds credentials"},
   };
   for (const Case& each : cases) {
     const auto parsed = parse_prefix(each.text);
@@ -164,6 +166,19 @@ TEST(OciRepository, HasOneIdentityHoweverItsHostIsWritten) {
   for (const std::string_view text :
        {"oci://docker.io/shop", "oci://index.docker.io/shop", "oci://registry-1.docker.io/library/shop"})
     EXPECT_EQ(identity(text), "oci://docker.io/library/shop") << text;
+}
+
+TEST(OciReference, ShowsNoPasswordHoweverLong) {
+  const std::string secret = "secret" + std::string(230, 's');
+  for (const std::string& place :
+       {"user:" + secret + "@reg.example", "user:x/" + secret + "@reg.example", secret + "@reg.example"}) {
+    for (const Error& failure : {Reference::parse("oci://" + place + "/a:1").error(),
+                                 Repository::parse("oci://" + place + "/a").error(),
+                                 parse_prefix("oci://" + place).error(), parse_host(place).error()}) {
+      EXPECT_EQ(failure.to_line().find("sss"), std::string::npos) << failure.to_line();
+      EXPECT_NE(failure.to_line().find("@reg.example"), std::string::npos) << failure.to_line();
+    }
+  }
 }
 
 }  // namespace

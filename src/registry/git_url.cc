@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/url_credentials.h"
 #include "config/redact.h"
 #include "http/public_address.h"
 #include "http/url.h"
@@ -16,6 +17,9 @@ constexpr std::string_view kPossible =
     "use https://<host>/<repository>, ssh://<user>@<host>/<repository>, <user>@<host>:<repository>, or a "
     "path "
     "on this machine";
+// For passwords that git would take for a port and a path, and show.
+constexpr std::string_view kEscapePassword =
+    "write a port as a number; in a password write / as %2F, ? as %3F, # as %23, @ as %40 and a blank as %20";
 
 Error bad(std::string_view text, std::string_view why, std::string hint = std::string(kPossible)) {
   return error(ErrorKind::Invalid, "'{}' can't be used as the address of a git repository: {}",
@@ -97,6 +101,10 @@ Result<GitUrl> GitUrl::parse(std::string_view text, const Path& directory) {
   }
   const std::string_view host = host_of(rest);
   if (!is_host(host) || rest.starts_with('-')) return bad(text, "it has no host");
+  if ((scheme == "https" || scheme == "http") && !has_usable_port(host))
+    return bad(text, "no port follows the ':' of its host", std::string(kEscapePassword));
+  if (rest.substr(0, rest.find_first_of("/?#")).find(' ') != std::string_view::npos)
+    return bad(text, "a blank stands before its path", std::string(kEscapePassword));
   if (scheme == "https") return GitUrl(std::string(text), Transport::Https);
   if (scheme == "ssh") return GitUrl(std::string(text), Transport::Ssh);
   if (scheme == "http") {

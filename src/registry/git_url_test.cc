@@ -61,6 +61,19 @@ TEST(GitUrl, RefusesTheRest) {
   }
 }
 
+TEST(GitUrl, RefusesPasswordsThatEndTheHostAndShowsNoPartOfThem) {
+  for (const char* text :
+       {"https://ci:hun/ter@h/r.git", "https://ci:hun#ter@h/r.git", "https://ci:hun?ter@h/r.git",
+        "https://ci:hun ter@h/r.git", "http://localhost:hun/ter@h/r.git"}) {
+    const auto parsed = GitUrl::parse(text, "/");
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_THAT(parsed.error().to_line(), testing::HasSubstr("//***@h/r.git")) << text;
+    EXPECT_THAT(parsed.error().to_line(), testing::Not(testing::HasSubstr("hun"))) << text;
+    EXPECT_THAT(parsed.error().to_line(), testing::Not(testing::HasSubstr("ter@"))) << text;
+    EXPECT_THAT(parsed.error().hint, testing::HasSubstr("%2F"));
+  }
+}
+
 TEST(GitUrl, NamesNoHelperWhateverElseIsInIt) {
   for (const char* text : {"ext::sh -c x", "ext::sh%20[", "[::1]ext::x", "ext::https://[::1]/",
                            "https://h/[ext::sh]", "https://h/a[::1"})

@@ -331,6 +331,14 @@ TEST(OciPlace, IsParsedAndPrinted) {
     EXPECT_EQ(OciPlace::parse(text).error().kind, ErrorKind::Invalid) << text;
 }
 
+TEST(OciPlace, ShowsNoPassword) {
+  for (const std::string& password : {std::string("hunter2"), "hunter2" + std::string(230, '2')}) {
+    const std::string line = OciPlace::parse("https://u:" + password + "@h/x").error().to_line();
+    EXPECT_THAT(line, HasSubstr("https://***@h/x"));
+    EXPECT_THAT(line, ::testing::Not(HasSubstr("hunter")));
+  }
+}
+
 // As somebody writes it who thinks of one package.
 TEST(OciPlace, HasNoVersion) {
   for (const std::string& behind :

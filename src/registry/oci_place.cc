@@ -1,6 +1,7 @@
 #include "registry/oci_place.h"
 
 #include "base/text.h"
+#include "config/redact.h"
 #include "registry/reference.h"
 
 namespace mist::registry {
@@ -8,10 +9,11 @@ namespace {
 
 constexpr std::string_view kDirectoryScheme = "oci-layout:";
 constexpr std::string_view kArchiveScheme = "oci-archive:";
+constexpr std::size_t kMostOfPlace = 200;  // bytes of a text, in an error
 
 Error no_place(std::string_view text, std::string_view why) {
   return error(ErrorKind::Invalid, "\"{}\" is not a place for copies: {}",
-               escape_controls(text.substr(0, 200)), why)
+               clipped(config::redact_urls(escape_controls(text)), kMostOfPlace), why)
       .with_hint("write oci://HOST/PATH for a registry, oci-layout:DIR for a directory, or oci-archive:FILE");
 }
 

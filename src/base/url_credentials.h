@@ -1,0 +1,25 @@
+#pragma once
+// Takes credentials out of the URLs that people and logs see: their userinfo, and values of query parameters
+// that are named like a secret. Pure; any thread.
+
+#include <string>
+#include <string_view>
+
+namespace mist {
+
+/// `text` with every URL in it made safe: "https://user:pw@host/x?token=t" gives
+/// "https://***@host/x?token=***". The plain user name of ssh ("ssh://git@host", "git@host:x") stays, its
+/// password doesn't. Also of passwords in which somebody forgot to escape a '/', '?', '#' or, where `text` is
+/// one URL, a blank. Cut the result, not `text`: the beginning of a password isn't known as one.
+std::string redact_urls(std::string_view text);
+
+/// `text` with the URLs in it as they are to be kept for another time: "https://user:pw@host/x?token=t" gives
+/// "https://host/x", "ssh://git:pw@host/x" gives "ssh://git@host/x". A later user of them has to get the
+/// credentials elsewhere.
+std::string without_credentials(std::string_view text);
+
+/// "host", "host:443" and "[::1]:443", but not "host:x": `host` is the authority of a URL, without userinfo.
+/// Where this is false, what follows the ':' may be a password.
+bool has_usable_port(std::string_view host);
+
+}  // namespace mist
