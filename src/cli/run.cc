@@ -2,14 +2,13 @@
 
 #include <utility>
 
-#include "base/text.h"
 #include "cli/output/help.h"
 #include "cli/output/jsonl_progress.h"
+#include "cli/output/output.h"
 #include "cli/output/progress.h"
 #include "cli/output/report.h"
 #include "cli/output/style.h"
 #include "cli/parse/parse.h"
-#include "encoding/json.h"
 
 namespace mist::cli {
 namespace {
@@ -68,14 +67,13 @@ ExitCode run(std::span<const std::string> args, World& world, const CommandTable
   if (result.ok() && !flushed.ok()) result = std::move(flushed).error();
   const ExitCode code = result.ok() ? *result : exit_code_of(result.error());
   if (asks_for_events(args)) {
-    world.err.write(finished_event(world.clock.now(), world.clock.steady_now() - world.began, code,
-                                   result.ok() ? nullptr : &result.error()));
+    write_finished_event(world.err, world.clock.now(), world.clock.steady_now() - world.began, code,
+                         result.ok() ? nullptr : &result.error());
     return code;
   }
   if (result.ok()) return code;
   if (asks_for_json(args, table)) {
-    const std::string json = encoding::to_json(error_to_value(result.error(), code));
-    world.err.write((world.err.is_terminal() ? escape_controls_in_json(json) : json) + "\n");
+    world.err.write(json_line(world.err, error_to_value(result.error(), code)));
   } else {
     world.err.write(render_error(result.error(), world.color_err));
   }

@@ -7,7 +7,6 @@
 #include "cli/commands.h"
 #include "cli/output/output.h"
 #include "cli/package_flags.h"
-#include "encoding/yaml.h"
 
 namespace mist::cli {
 namespace {
@@ -52,10 +51,9 @@ Result<ExitCode> run_crd(const Invocation& invocation, World& world) {
                  source.name)
         .with_hint("set kind.crd = 'manage, 'await or 'publish, and kind.spec to a contract");
   const encoding::Value crd = blueprint::crd_of(described->instances(), *described->resource());
-  if (invocation.text("output") == "json")
-    print_value(world, OutputFormat::Json, crd);
-  else
-    world.out.write(crd_comments(*described->resource()) + encoding::to_yaml(crd));
+  const bool json = invocation.text("output") == "json";
+  if (!json) world.out.write(crd_comments(*described->resource()));
+  print_value(world, json ? OutputFormat::Json : OutputFormat::Yaml, crd);
   return ExitCode::Ok;
 }
 

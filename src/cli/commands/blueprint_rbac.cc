@@ -84,7 +84,8 @@ Result<ExitCode> run_rbac(const Invocation& invocation, World& world) {
                                  {"giving", view::texts_value(rights.giving)},
                                  {"packages", view::texts_value(rights.packages)}}));
   else
-    world.out.write(comments(rights) + encoding::to_yaml_documents(rights.manifests));
+    world.out.write(comments(rights) + encoding::to_yaml_documents(
+                                           rights.manifests, {.escape_directions = world.out.is_terminal()}));
   if (!rights.giving.empty())
     world.events->warn(
         fmt::format("these roles are not complete: {} give rights, which the account must have itself",

@@ -176,7 +176,8 @@ Result<ExitCode> run_release(const Invocation& invocation, World& world) {
     else if (format == OutputFormat::Json)
       print_value(world, format, view::manifest_value(first, show));
     else
-      world.out.write(encoding::to_yaml_documents(view::manifest(first, show)));
+      world.out.write(encoding::to_yaml_documents(view::manifest(first, show),
+                                                  {.escape_directions = world.out.is_terminal()}));
     return ExitCode::Ok;
   }
   print_value(world, format == OutputFormat::Table ? OutputFormat::Yaml : format,

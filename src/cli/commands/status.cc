@@ -7,7 +7,6 @@
 #include "cli/parse/flags.h"
 #include "cli/release_flags.h"
 #include "encoding/json.h"
-#include "encoding/yaml.h"
 #include "view/diagnosis_tree.h"
 #include "view/status.h"
 
@@ -114,9 +113,12 @@ class Watching {
     const bool is_new = news != shown_;
     shown_ = std::move(news);
     if (format == OutputFormat::Json) {
-      if (is_new) world_.out.write(encoding::to_json(view::status_value(status, now)) + "\n");
+      if (is_new) world_.out.write(json_line(world_.out, view::status_value(status, now)));
     } else if (format == OutputFormat::Yaml) {
-      if (is_new) world_.out.write("---\n" + encoding::to_yaml(view::status_value(status, now)));
+      if (is_new) {
+        world_.out.write("---\n");
+        print_value(world_, format, view::status_value(status, now));
+      }
     } else if (world_.out.is_terminal()) {
       frame_.draw(text_of(world_, status, now, options));
     } else if (is_new) {

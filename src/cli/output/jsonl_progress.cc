@@ -2,7 +2,6 @@
 
 #include "cli/output/output.h"
 #include "cli/output/report.h"
-#include "encoding/json.h"
 
 namespace mist::cli {
 namespace {
@@ -42,14 +41,14 @@ Value planned_object(const PlanAnnounced::Object& object) {
                         {"moreAfter", object.more_after}});
 }
 
-std::string line_of(WallTime now, Value event) {
+void write_line(Output& err, WallTime now, Value event) {
   event.set("time", format_micro_time(now));
-  return encoding::to_json(event) + "\n";
+  err.write(json_line(err, event));
 }
 
 }  // namespace
 
-void JsonlProgress::line(Value event) { err_.write(line_of(clock_.now(), std::move(event))); }
+void JsonlProgress::line(Value event) { write_line(err_, clock_.now(), std::move(event)); }
 
 void JsonlProgress::message(const Message& event) {
   if (!options_.shows(event.level)) return;
@@ -101,13 +100,13 @@ void JsonlProgress::planned(const PlanAnnounced& event) {
                       {"objects", std::move(objects)}}));
 }
 
-std::string finished_event(WallTime now, Duration elapsed, ExitCode code, const Error* failure) {
-  return line_of(
-      now, Value::object(
-               {{"event", "finished"},
-                {"exitCode", static_cast<std::int64_t>(code)},
-                {"seconds", seconds(elapsed)},
-                {"error", failure == nullptr ? Value() : *error_to_value(*failure, code).find("error")}}));
+void write_finished_event(Output& err, WallTime now, Duration elapsed, ExitCode code, const Error* failure) {
+  write_line(err, now,
+             Value::object(
+                 {{"event", "finished"},
+                  {"exitCode", static_cast<std::int64_t>(code)},
+                  {"seconds", seconds(elapsed)},
+                  {"error", failure == nullptr ? Value() : *error_to_value(*failure, code).find("error")}}));
 }
 
 }  // namespace mist::cli

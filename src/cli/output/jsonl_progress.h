@@ -42,6 +42,6 @@ class JsonlProgress final : public Progress {
 };
 
 /// The last line of such a run: how it ended. `failure` null: it didn't fail.
-std::string finished_event(WallTime now, Duration elapsed, ExitCode code, const Error* failure);
+void write_finished_event(Output& err, WallTime now, Duration elapsed, ExitCode code, const Error* failure);
 
 }  // namespace mist::cli

@@ -32,6 +32,11 @@ void print_value(Output& output, OutputFormat format, const encoding::Value& val
   output.write((output.is_terminal() ? escape_controls_in_json(json) : json) + "\n");
 }
 
+std::string json_line(const Output& output, const encoding::Value& value) {
+  const std::string json = encoding::to_json(value);
+  return (output.is_terminal() ? escape_controls_in_json(json) : json) + "\n";
+}
+
 Result<bool> takes_stdout(World& world, const Path& file) {
   if (!is_standard_output(file)) return false;
   MIST_TRY_VOID(world.out.flush());

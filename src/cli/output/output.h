@@ -2,6 +2,7 @@
 // Printing results to stdout: Values as JSON or YAML; how they look is of view/. One thread.
 
 #include <cstdint>
+#include <string>
 
 #include "base/fs.h"
 #include "base/result.h"
@@ -30,6 +31,9 @@ std::size_t context_lines(const Invocation& invocation);
 /// defect: the command draws that itself.
 void print_value(World& world, OutputFormat format, const encoding::Value& value);
 void print_value(Output& output, OutputFormat format, const encoding::Value& value);
+
+/// JSON on one line, with its newline, for `output`: a terminal gets the same escapes.
+std::string json_line(const Output& output, const encoding::Value& value);
 
 /// Whether a result that goes into `file`, which the user named, takes standard output: nothing else may be
 /// printed there. Text printed before is flushed then.

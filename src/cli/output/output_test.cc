@@ -26,5 +26,13 @@ TEST(PrintValue, ATerminalObeysNothingOfIt) {
     EXPECT_EQ(yaml.find(control), std::string::npos) << yaml;
 }
 
+TEST(JsonLine, ATerminalObeysNothingOfIt) {
+  const Value value = Value::object({{"text", "a\u009b31m\u202eb"}});
+  testing::FakeOutput out;
+  EXPECT_EQ(json_line(out, value), "{\"text\":\"a\u009b31m\u202eb\"}\n") << "a program gets every byte";
+  out.terminal = true;
+  EXPECT_EQ(json_line(out, value), "{\"text\":\"a\\u009b31m\\u202eb\"}\n");
+}
+
 }  // namespace
 }  // namespace mist::cli

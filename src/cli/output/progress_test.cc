@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "cli/output/jsonl_progress.h"
 #include "cli/output/live_progress.h"
 #include "cli/output/plain_progress.h"
 #include "testing/fake_world.h"
@@ -372,6 +373,18 @@ TEST(MakeProgress, DrawsOnlyOnACapableTerminal) {
   EXPECT_FALSE(live({.form = ProgressForm::Jsonl}));
   fake.environment["TERM"] = "dumb";
   EXPECT_FALSE(live());
+}
+
+TEST(Jsonl, ATerminalObeysNoEvent) {
+  testing::FakeWorld fake;
+  fake.err.terminal = true;
+  make_progress({.form = ProgressForm::Jsonl}, fake.world)->warn("a\u202eb");
+  const Error failure = error(ErrorKind::Invalid, "c\u202ed");
+  write_finished_event(fake.err, {}, {}, ExitCode::Failed, &failure);
+  const std::string lines = fake.err.take();
+  EXPECT_NE(lines.find("a\\u202eb"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("c\\u202ed"), std::string::npos) << lines;
+  EXPECT_EQ(lines.find("\u202e"), std::string::npos) << lines;
 }
 
 }  // namespace
