@@ -168,7 +168,7 @@ Status AccountCommands::create_token() const {
   if (!account) return error(ErrorKind::NotFound, "there is no account {}", escape_controls(stored.account));
   // The only time that anybody sees it, so it isn't stored before: a token that was written to a full disk
   // would open the account without being known.
-  MIST_TRY_VOID(print_result(token.reveal() + "\n"));
+  MIST_TRY_VOID(deliver_result(token.reveal() + "\n"));
   MIST_TRY_VOID(data_.accounts->add_token(stored));
   return data_.audit("create token", stored.account);
 }

@@ -19,16 +19,23 @@ int write_all(int fd, std::string_view text) {
   return 0;
 }
 
+// Of write_all to standard output.
+Status outcome(int failed) {
+  if (failed == 0) return {};
+  const bool full = failed == ENOSPC || failed == EDQUOT;
+  return error(full ? ErrorKind::Retryable : ErrorKind::Internal, "cannot write to standard output")
+      .with_because(std::strerror(failed));
+}
+
 }  // namespace
 
 void print_to(int fd, std::string_view text) { (void)write_all(fd, text); }
 
 Status print_result(std::string_view text) {
   const int failed = write_all(STDOUT_FILENO, text);
-  if (failed == 0) return {};
-  const bool full = failed == ENOSPC || failed == EDQUOT;
-  return error(full ? ErrorKind::Retryable : ErrorKind::Internal, "cannot write to standard output")
-      .with_because(std::strerror(failed));
+  return failed == EPIPE ? Status() : outcome(failed);
 }
+
+Status deliver_result(std::string_view text) { return outcome(write_all(STDOUT_FILENO, text)); }
 
 }  // namespace mist

@@ -10,7 +10,11 @@ namespace mist {
 /// Writes all of it, or as much as the descriptor takes before it fails: for messages.
 void print_to(int fd, std::string_view text);
 
-/// Writes all of it to standard output. Errors: Retryable (no room), Internal; a part may be written.
+/// Writes all of it to standard output. A reader that has seen enough and went away, such as `head`, is no
+/// error. Errors: Retryable (no room), Internal; a part may be written.
 Status print_result(std::string_view text);
+
+/// The same for a text that exists nowhere else: a reader that went away is an error, too (Internal).
+Status deliver_result(std::string_view text);
 
 }  // namespace mist

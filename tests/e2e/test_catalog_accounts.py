@@ -2,6 +2,7 @@
 import html
 import http.client
 import json
+import os
 import re
 import signal
 import sqlite3
@@ -96,6 +97,14 @@ def commands_of_a_catalog_end_as_they_should_at_a_terminal_and_on_a_full_disk(t)
                               stderr=subprocess.PIPE, env=catalog.environment(), text=True, timeout=60, check=False)
     equal(done.returncode, 1)
     contains(done.stderr, "cannot write to standard output")
+    # Nor is one whose reader is gone. Of a list, such a reader has seen enough.
+    for words, code in ((["token", "create", "ann"], 1), (["user", "list"], 0)):
+        reader, writer = os.pipe()
+        os.close(reader)
+        with open(writer, "wb") as closed:
+            done = subprocess.run([catalog.program, *words, "--data", catalog.data], stdout=closed, stderr=subprocess.PIPE,
+                                  env=catalog.environment(), text=True, timeout=60, check=False)
+        equal(done.returncode, code, done.stderr)
     equal(json.loads(catalog.command("user", "export", "ann"))["tokens"], [])
 
 
