@@ -226,6 +226,9 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
   }
 
   void handle() {
+    // It gave way, or the server ends, when the last bytes had been read already: nobody would get the
+    // answer.
+    if (!stream_.socket().is_open()) return;
     request_.body = std::move(parser_->get().body());
     busy_ = true;
     stream_.expires_never();

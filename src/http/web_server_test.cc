@@ -239,6 +239,27 @@ TEST(WebServer, TheConnectionThatWaitsLongestGivesWayToANewOne) {
   EXPECT_THAT(read_all(two), HasSubstr("GET /a"));
 }
 
+// Its next request may be read already, but not taken up, when another connection comes.
+TEST(WebServer, AConnectionThatGaveWayCarriesOutNothing) {
+  std::atomic<int> carried_out = 0;
+  auto server = web_server({.connections = 1}, [&](const WebRequest& request) {
+    if (request.path == "/a") ++carried_out;
+    return echo(request);
+  });
+  int answered = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const UniqueFd fd = connect_to(server->address());
+    send_all(fd, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    send_all(fd, kGetA);
+    // At another moment each time.
+    std::this_thread::sleep_for(std::chrono::microseconds(i % 100));
+    const UniqueFd other = connect_to(server->address());
+    if (read_all(fd).contains("GET /a")) ++answered;
+  }
+  server.reset();
+  EXPECT_EQ(carried_out, answered);
+}
+
 TEST(WebServer, IdleConnectionsEnd) {
   const auto server = web_server({.idle = 400ms});
   EXPECT_EQ(read_all(connect_to(server->address())), "");
