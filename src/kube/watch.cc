@@ -148,7 +148,7 @@ Watcher::Connection Watcher::connect(const WatchHandler& handler, const Context&
   } else if (response->status < 200 || response->status > 299) {
     Error failure = answer_error(*response, asked_);
     // A load balancer, or an API server whose etcd is away, answers in place of the one that was there.
-    connection.away = response->status >= 500;
+    connection.away = connection.refused = response->status >= 500;
     if (failure.kind == ErrorKind::Gone)
       connection.relist = true;
     else
@@ -184,9 +184,11 @@ Status Watcher::run(const WatchHandler& handler, const Context& context) {
       connection = connect(handler, context);
       if (connection.handler_ended) return {};
       // A stream that the server ends at once, again and again, must not make us ask without pause.
-      // Nor must one that hangs before it answers anything count as a quiet watch, however long it took.
-      const bool answered = !connection.broken || !http::is_unanswered(*connection.broken);
-      const bool useful = connection.progressed || (answered && world_.clock.steady_now() - began > 1s);
+      // Nor must one that hangs before it answers anything, or that it can't open the watch, count as a quiet
+      // watch, however long it took.
+      const bool opened =
+          !connection.refused && (!connection.broken || !http::is_unanswered(*connection.broken));
+      const bool useful = connection.progressed || (opened && world_.clock.steady_now() - began > 1s);
       if (useful) failures = 0;
       if (connection.progressed) unreadable = 0;
       unreadable = connection.unreadable ? unreadable + 1 : unreadable;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <utility>
 
 #include "http/unanswered.h"
 #include "testing/fake_clock.h"
@@ -167,14 +168,17 @@ TEST_F(WatchTest, ListsAgainWhenAServerThatWasAwayMayHaveAnOlderState) {
 
 // A proxy answers for the servers behind it while they are away.
 TEST_F(WatchTest, ListsAgainAfterAnOutageThatWasAnsweredWithServerErrors) {
-  listing({pod("a", "90")}, "100");
-  for (int i = 0; i < 2; ++i)
-    connections.push_back({{}, http::Response{.status = 503, .headers = {}, .body = {}}});
-  listing({pod("b", "40")}, "50");
-  connections.push_back({{line("ADDED", "c", 51)}});
-  ASSERT_TRUE(run(6).ok());
-  EXPECT_THAT(seen, ElementsAre("added a", "complete ", "added b", "deleted a", "complete ", "added c"));
-  EXPECT_THAT(opened, ElementsAre("100", "100", "50"));
+  for (const Duration lasts : {Duration::zero(), Duration(3s)}) {
+    listing({pod("a", "90")}, "100");
+    for (int i = 0; i < 2; ++i)
+      connections.push_back({{}, http::Response{.status = 503, .headers = {}, .body = {}}, lasts});
+    listing({pod("b", "40")}, "50");
+    connections.push_back({{line("ADDED", "c", 51)}});
+    ASSERT_TRUE(run(6).ok());
+    EXPECT_THAT(std::exchange(seen, {}),
+                ElementsAre("added a", "complete ", "added b", "deleted a", "complete ", "added c"));
+    EXPECT_THAT(std::exchange(opened, {}), ElementsAre("100", "100", "50"));
+  }
 }
 
 TEST_F(WatchTest, DoesNotSpinOnAServerThatEndsWatchesAtOnce) {
