@@ -23,6 +23,7 @@ constexpr std::string_view kBase = "{apiVersion: v1, kind: ConfigMap, metadata: 
 constexpr std::string_view kNamespace = "---\n{apiVersion: v1, kind: Namespace, metadata: {name: extra}}\n";
 constexpr std::string_view kInside =
     "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: inside, namespace: extra}}\n";
+constexpr std::string_view kOther = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}\n";
 constexpr std::string_view kDefinition = R"(---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -65,10 +66,13 @@ class ContainersTest : public testing::ReleaseWorld {
     const apply::PlannedAction& kept = removal(report->plan.removals, kind);
     EXPECT_EQ(kept.kind, ActionKind::Retain);
     EXPECT_THAT(kept.reason, HasSubstr(reason));
+    EXPECT_TRUE(owns_retained(kind));
+  }
+  bool owns_retained(std::string_view kind) {
     const auto owned = now().owned();
-    EXPECT_TRUE(std::ranges::any_of(owned, [&](const apply::InventoryItem& item) {
+    return std::ranges::any_of(owned, [&](const apply::InventoryItem& item) {
       return item.key.group_kind.kind == kind && item.retained;
-    }));
+    });
   }
 };
 
@@ -97,24 +101,50 @@ TEST_F(ContainersTest, ADefinitionWhoseObjectsFinalizersHoldIsTheReleasesUntilIt
   }
 }
 
-TEST_F(ContainersTest, ANamespaceInWhichSomethingIsLeftIsTheReleasesUntilItIsGone) {
-  ASSERT_TRUE(install_now(std::string(kBase) + std::string(kNamespace)).ok());
-  cluster.set_hold_namespaces(true);
+TEST_F(ContainersTest, ANamespaceIsTheReleasesUntilItIsGone) {
   const apimachinery::ObjectKey key{{"", "Namespace"}, "", "extra"};
-  cluster.set_after([&](const testing::FakeCall& call) -> std::optional<Error> {
-    if (call.verb == "delete" && !call.dry_run && call.key == key)
-      cluster.set_status(key, *encoding::parse_yaml("{phase: Terminating, conditions: [{type: "
-                                                    "NamespaceContentRemaining, status: 'True', message: one "
-                                                    "Widget is left}]}"));
-    return std::nullopt;
-  });
-  const auto report = upgrade_now(std::string(kBase), all_flags());
-  ASSERT_TRUE(report.ok()) << report.error().to_line();
-  EXPECT_THAT(removal(report->plan.removals, "Namespace").reason, HasSubstr("one Widget is left"));
-  EXPECT_EQ(now().owned().size(), 2u);
+  cluster.set_hold_namespaces(true);
+  // Its controller looks into it seconds after it was deleted; until then it has no conditions.
+  for (const bool looked_at : {false, true}) {
+    ASSERT_TRUE(upgrade_or_install(std::string(kBase) + std::string(kNamespace)));
+    cluster.set_after([this, key, looked_at](const testing::FakeCall& call) -> std::optional<Error> {
+      if (looked_at && call.verb == "delete" && !call.dry_run && call.key == key)
+        cluster.set_status(key, *encoding::parse_yaml("{phase: Terminating, conditions: [{type: "
+                                                      "NamespaceContentRemaining, status: 'True', message: "
+                                                      "one Widget is left}]}"));
+      return std::nullopt;
+    });
+    const auto report = upgrade_now(std::string(kBase), all_flags());
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+    const apply::PlannedAction& removed = removal(report->plan.removals, "Namespace");
+    EXPECT_EQ(removed.kind, looked_at ? ActionKind::Retain : ActionKind::Delete);
+    if (looked_at) {
+      EXPECT_THAT(removed.reason, HasSubstr("one Widget is left"));
+    }
+    EXPECT_TRUE(owns_retained("Namespace")) << looked_at;
+
+    // Upgrades work on meanwhile.
+    const auto again = upgrade_now(std::string(kBase), all_flags());
+    ASSERT_TRUE(again.ok()) << again.error().to_line();
+    EXPECT_FALSE(again->changed);
+    ASSERT_TRUE(upgrade_now(text({kBase, kOther})).ok());
+    EXPECT_TRUE(owns_retained("Namespace")) << looked_at;
+    cluster.finish_namespaces();
+    ASSERT_TRUE(upgrade_now(std::string(kBase)).ok());
+    EXPECT_EQ(now().owned().size(), 1u) << "it is forgotten once it is gone";
+  }
+}
+
+// One of the same name that comes later is another.
+TEST_F(ContainersTest, ANamespaceThatIsMadeAnewIsNotTheReleases) {
+  ASSERT_TRUE(install_now(text({kBase, kNamespace})).ok());
+  cluster.set_hold_namespaces(true);
+  ASSERT_TRUE(upgrade_now(std::string(kBase), all_flags()).ok());
   cluster.finish_namespaces();
-  ASSERT_TRUE(upgrade_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}").ok());
-  EXPECT_EQ(now().owned().size(), 1u) << "it is forgotten once it is gone";
+  put("{apiVersion: v1, kind: Namespace, metadata: {name: extra}}");
+  ASSERT_TRUE(upgrade_now(text({kBase, kOther}), all_flags()).ok());
+  EXPECT_TRUE(cluster.has("Namespace", "", "extra"));
+  EXPECT_EQ(now().owned().size(), 2u);
 }
 
 TEST_F(ContainersTest, ANamespaceOfWhatIsStillWantedStays) {

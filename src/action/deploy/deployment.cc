@@ -96,7 +96,7 @@ Status Deployment::run(const Context& context) {
   if (execution.ok()) prune_late_arrivals(execution);
   revision_.inventory = apply::inventory_after(look_.plan, execution);
   for (InventoryItem& item : revision_.inventory) {
-    item.retained |= stayed_.contains(item.key);
+    item.retained |= stayed_.contains(item.key) || emptied_.contains(item.key);
     const auto why = left_.find(item.key);
     if (item.retained && item.left.empty() && why != left_.end()) item.left = why->second;
   }
@@ -452,6 +452,14 @@ void Deployment::prune(apply::Execution& execution) {
     execution.removals[places[position]] = apply::Outcome::NotStarted;
     stayed_.emplace(key, fmt::format("it is being deleted: {}", held.why));
     environment_.events.warn(fmt::format("{} is not gone yet: {}", key.display(), held.why));
+  }
+  // So does a namespace, of which nobody knows yet whether something in it is held. Most go within seconds.
+  for (const std::size_t position : report.emptied) {
+    const apply::ObjectKey& key = removals[position].key;
+    execution.removals[places[position]] = apply::Outcome::NotStarted;
+    emptied_.insert(key);
+    environment_.events.info(
+        fmt::format("{} stays in the record until it is gone: its content is being deleted", key.display()));
   }
   execution.failure = report.failure;
 }

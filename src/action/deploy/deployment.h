@@ -84,6 +84,7 @@ class Deployment {
   std::optional<Recorded> failed_;
   std::map<apimachinery::ObjectKey, bool> completed_jobs_;  // WaitOptions::job_completed
   std::map<apimachinery::ObjectKey, std::string> stayed_;
+  std::set<apimachinery::ObjectKey> emptied_;  // RemovalReport::emptied
   std::map<apimachinery::ObjectKey, std::string> left_;
   std::mutex gone_first_mutex_;
   std::set<apimachinery::ObjectKey> gone_first_;  // guarded by gone_first_mutex_ while writes are sent

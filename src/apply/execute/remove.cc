@@ -44,7 +44,8 @@ bool waits_for_others(const Value& object) {
          });
 }
 
-// Its finalizer is in its spec. Its controller says in conditions that it can't go on for now.
+// Its finalizer is in its spec. Its controller says in conditions that it can't go on for now, but begins to
+// look only seconds after it was deleted.
 bool is_held_namespace(const Value& object) {
   return std::ranges::any_of(kNamespaceRemains, [&](std::string_view type) {
     return apimachinery::true_condition(object, type) != nullptr;
@@ -80,10 +81,9 @@ class Remover {
   std::map<std::size_t, std::string> take_stayed() { return std::move(stayed_); }
   std::set<std::size_t> take_denied() { return std::move(denied_); }
 
-  /// Objects that are still held after all deletes were sent, by position, with the reason. Asked at the end,
-  /// since controllers remove most finalizers within a moment.
-  std::map<std::size_t, RemovalReport::Held> look_at_held() {
-    std::map<std::size_t, RemovalReport::Held> result;
+  /// What is still there after all deletes were sent. Asked at the end, since controllers remove most
+  /// finalizers within a moment.
+  void look_at_held(RemovalReport& report) {
     for (const auto& [node, held] : held_) {
       const ObjectKey& key = removals_[node].key;
       const auto now = client_.get(held.ref, context_);
@@ -93,11 +93,12 @@ class Remover {
           (now.ok() && key.group_kind != apimachinery::kNamespace && !apimachinery::has_finalizers(*now)))
         events_.object({key.display(), "deleted", {}});
       else if (!now.ok())
-        result.emplace(node, RemovalReport::Held{"whether it is gone can't be read"});
-      else if (auto what = what_holds(key, *now))
-        result.emplace(node, *std::move(what));
+        report.held.emplace(node, RemovalReport::Held{"whether it is gone can't be read"});
+      else if (key.group_kind == apimachinery::kNamespace && !is_held_namespace(*now))
+        report.emptied.insert(node);
+      else
+        report.held.emplace(node, what_holds(key, *now));
     }
-    return result;
   }
 
  private:
@@ -106,19 +107,15 @@ class Remover {
     std::string uid;
   };
 
-  // nullopt: nothing, for all that can be said now.
-  std::optional<RemovalReport::Held> what_holds(const ObjectKey& key, const Value& now) {
-    if (key.group_kind == apimachinery::kNamespace)
-      return is_held_namespace(now) ? std::optional(RemovalReport::Held{why_terminating(now), true})
-                                    : std::nullopt;
-    if (waits_for_others(now)) return RemovalReport::Held{why_terminating(now), true};
+  RemovalReport::Held what_holds(const ObjectKey& key, const Value& now) {
+    if (key.group_kind == apimachinery::kNamespace || waits_for_others(now))
+      return {why_terminating(now), true};
     if (key.group_kind == apimachinery::kCustomResourceDefinition)
       if (const std::string instance = held_instance(now); !instance.empty())
-        return RemovalReport::Held{
-            fmt::format("it is being deleted, after the objects of its kind, and finalizers hold {}",
-                        instance),
-            true};
-    return RemovalReport::Held{why_terminating(now)};
+        return {fmt::format("it is being deleted, after the objects of its kind, and finalizers hold {}",
+                            instance),
+                true};
+    return {why_terminating(now)};
   }
 
   // One object of the kind that somebody has to take a finalizer from; empty: none is known.
@@ -383,7 +380,7 @@ RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>&
   report.outcomes = outcomes_of(run, removals.size());
   report.stayed = remover.take_stayed();
   report.denied = remover.take_denied();
-  report.held = remover.look_at_held();
+  remover.look_at_held(report);
   for (const auto& [position, why] : report.stayed) report.outcomes[position] = Outcome::NotStarted;
   const auto name_of = [&](Node node) {
     return node < removals.size() ? removals[node].key.display() : std::string();

@@ -56,6 +56,9 @@ struct RemovalReport {
   };
   /// By position, of what is Done, not waited for and not gone yet.
   std::map<std::size_t, Held> held = {};
+  /// By position, namespaces that are Done and not waited for, and whose content is still being deleted:
+  /// nothing tells yet whether something in them is held.
+  std::set<std::size_t> emptied = {};
   std::optional<Error> failure;
 };
 
