@@ -13,4 +13,13 @@ std::vector<std::string> served_versions(const Value& definition) {
   return served;
 }
 
+std::string readable_version(const Value& definition) {
+  const std::vector<std::string> served = served_versions(definition);
+  if (served.empty()) return {};
+  for (const Value& version : definition.at_path({"spec", "versions"})->as_array())
+    if (version.is_true_at("served") && version.is_true_at("storage"))
+      return std::string(version.string_at("name"));
+  return served.front();
+}
+
 }  // namespace mist::kube

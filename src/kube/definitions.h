@@ -14,4 +14,8 @@ inline const ResourceInfo kDefinitions{
 /// The names of the versions that it serves, in its order.
 std::vector<std::string> served_versions(const encoding::Value& definition);
 
+/// One of these, in which its objects can be read most surely: the one that they are stored in, if it is
+/// served, needs no conversion webhook. Empty: none is served.
+std::string readable_version(const encoding::Value& definition);
+
 }  // namespace mist::kube

@@ -101,6 +101,31 @@ TEST_F(ContainersTest, ADefinitionWhoseObjectsFinalizersHoldIsTheReleasesUntilIt
   }
 }
 
+// Conversion webhooks of the kind are often among what was just deleted.
+TEST_F(ContainersTest, ADefinitionWhoseObjectsCannotBeReadIsTheReleasesUntilItIsGone) {
+  const apimachinery::ObjectKey key{
+      {"apiextensions.k8s.io", "CustomResourceDefinition"}, "", "things.example.com"};
+  ASSERT_TRUE(install_now(text({kBase, kDefinition})).ok());
+  encoding::Value definition = *cluster.find(key);
+  definition["metadata"].set("finalizers",
+                             encoding::Value::array({"customresourcecleanup.apiextensions.k8s.io"}));
+  cluster.put(std::move(definition));
+  bool deleted = false;
+  cluster.set_after([&](const testing::FakeCall& call) -> std::optional<Error> {
+    deleted = deleted || (call.verb == "delete" && !call.dry_run && call.key == key);
+    return std::nullopt;
+  });
+  cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (!deleted || call.verb != "list" || call.key.group_kind.kind != "Thing") return std::nullopt;
+    return error(ErrorKind::Retryable, "conversion webhook failed");
+  });
+  const auto report = upgrade_now(std::string(kBase), all_flags());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(removal(report->plan.removals, "CustomResourceDefinition").reason,
+              HasSubstr("whether finalizers hold any can't be read"));
+  EXPECT_TRUE(owns_retained("CustomResourceDefinition"));
+}
+
 TEST_F(ContainersTest, ANamespaceIsTheReleasesUntilItIsGone) {
   const apimachinery::ObjectKey key{{"", "Namespace"}, "", "extra"};
   cluster.set_hold_namespaces(true);

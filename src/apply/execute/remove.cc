@@ -84,6 +84,7 @@ class Remover {
   /// What is still there after all deletes were sent. Asked at the end, since controllers remove most
   /// finalizers within a moment.
   void look_at_held(RemovalReport& report) {
+    std::optional<Context> of_instances;  // for all CRDs together
     for (const auto& [node, held] : held_) {
       const ObjectKey& key = removals_[node].key;
       const auto now = client_.get(held.ref, context_);
@@ -97,7 +98,7 @@ class Remover {
       else if (key.group_kind == apimachinery::kNamespace && !is_held_namespace(*now))
         report.emptied.insert(node);
       else
-        report.held.emplace(node, what_holds(key, *now));
+        report.held.emplace(node, what_holds(key, *now, of_instances));
     }
   }
 
@@ -107,30 +108,31 @@ class Remover {
     std::string uid;
   };
 
-  RemovalReport::Held what_holds(const ObjectKey& key, const Value& now) {
+  RemovalReport::Held what_holds(const ObjectKey& key, const Value& now,
+                                 std::optional<Context>& of_instances) {
     if (key.group_kind == apimachinery::kNamespace || waits_for_others(now))
       return {why_terminating(now), true};
-    if (key.group_kind == apimachinery::kCustomResourceDefinition)
-      if (const std::string instance = held_instance(now); !instance.empty())
-        return {fmt::format("it is being deleted, after the objects of its kind, and finalizers hold {}",
-                            instance),
-                true};
+    if (key.group_kind == apimachinery::kCustomResourceDefinition) {
+      if (!of_instances) of_instances = context_.with_timeout(kLookForInstances);
+      if (const std::string why = what_holds_instances(now, *of_instances); !why.empty())
+        return {fmt::format("it is being deleted, after the objects of its kind, and {}", why), true};
+    }
     return {why_terminating(now)};
   }
 
-  // One object of the kind that somebody has to take a finalizer from; empty: none is known.
-  std::string held_instance(const Value& definition) {
-    const std::vector<std::string> versions = kube::served_versions(definition);
-    if (versions.empty()) return {};
+  // Empty: somebody has to take a finalizer from none of them.
+  std::string what_holds_instances(const Value& definition, const Context& context) {
+    constexpr std::string_view kUnknown = "whether finalizers hold any can't be read";
+    const std::string version = kube::readable_version(definition);
+    if (version.empty()) return std::string(kUnknown);
     const std::string kind(definition.string_at({"spec", "names", "kind"}));
-    const kube::ResourceInfo resource{
-        {std::string(definition.string_at({"spec", "group"})), versions.front(), kind},
-        std::string(definition.string_at({"spec", "names", "plural"})),
-        definition.string_at({"spec", "scope"}) == "Namespaced",
-        {}};
+    const kube::ResourceInfo resource{{std::string(definition.string_at({"spec", "group"})), version, kind},
+                                      std::string(definition.string_at({"spec", "names", "plural"})),
+                                      definition.string_at({"spec", "scope"}) == "Namespaced",
+                                      {}};
     std::string found;
     // In place of a LIST, which reads all pages: this ends with the first that has one.
-    (void)client_.watch(
+    const Status read = client_.watch(
         resource, {.metadata_only = true},
         [&](const kube::WatchEvent& event) {
           if (event.type != kube::WatchEventType::Added) return false;
@@ -141,8 +143,11 @@ class Remover {
                         .display();
           return found.empty();
         },
-        context_.with_timeout(kLookForInstances));
-    return found;
+        context);
+    if (!found.empty()) return fmt::format("finalizers hold {}", found);
+    // The CRD went meanwhile, after all of them.
+    const bool is_over = !read.ok() && (kube::is_absent(read.error()) || kube::is_not_served(read.error()));
+    return read.ok() || is_over ? std::string() : std::string(kUnknown);
   }
 
   Status look_and_remove(Node node, const Removal& removal) {
