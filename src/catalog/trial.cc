@@ -21,6 +21,7 @@
 #include "package/installation_fault.h"
 #include "package/pre_install.h"
 #include "registry/package_blob.h"
+#include "release/lock.h"
 #include "release/store.h"
 #include "render/packages.h"
 #include "render/wanted_release.h"
@@ -126,6 +127,9 @@ class Trial {
       return {};
     }
     MIST_TRY_VOID(context_.check());
+    // Another test removes them just now (remove_abandoned), or a worker that lost its lease.
+    if (ready.error().detail<release::LockHeld>() != nullptr)
+      return std::move(ready).error().with_detail(HeldByAnotherTest());
     if (is_of_package) return ready;
     return std::move(ready).error().with_detail(ClusterFault());
   }

@@ -48,6 +48,7 @@ struct TrialReport {
 struct ClusterFault {};
 /// The detail of an error about an object of the whole cluster: the test of another package has one of that
 /// name, and removes it when it ends. Not of an object that outlived its test: nobody may ever remove it.
+/// Also of what an earlier attempt left, while somebody else removes it.
 struct HeldByAnotherTest {};
 
 /// Whether every step passed. Errors: those that say nothing of the package (ClusterFault,

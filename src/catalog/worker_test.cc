@@ -16,6 +16,7 @@
 #include "package/installation_fault.h"
 #include "package/objects.h"
 #include "registry/package_files.h"
+#include "release/lock.h"
 #include "testing/fake_cluster.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
@@ -136,6 +137,18 @@ class WorkerTest : public ::testing::Test {
     ASSERT_TRUE(began);
     world_clock_ = &cluster_clock_.emplace(*began);
     cluster_clock_->advance(ago);
+  }
+  // With an object of the whole cluster, as a killed worker leaves it.
+  void leave_release(const release::ReleaseId& id) {
+    action::Environment environment{cluster_, clock_, random_, events_, "w"};
+    const action::Render render = [](const action::ReleaseState&) -> Result<action::RenderedRelease> {
+      NullEventSink nobody;
+      MIST_TRY(auto objects, package::parse_objects({{"role.yaml", std::string(kRole)}}, nobody));
+      return action::RenderedRelease{.package = {"other:1", "other", "1", "sha256:1"},
+                                     .user_values = encoding::Value::object(),
+                                     .objects = std::move(objects)};
+    };
+    ASSERT_TRUE(action::deploy(environment, id, action::install_intent(render), {}, Context()).ok());
   }
   void expect_failure_after_three_tries() {
     const WorkerOptions options{.holder = "w", .pause = Duration::zero()};
@@ -259,24 +272,39 @@ TEST_F(WorkerTest, NamespacesThatDeadTestsLeftAreRemovedByLaterTests) {
   left("catalog-other-55-1", "other");
   world_clock_ = &cluster_clock_.emplace(*parse_time(made.string_at({"metadata", "creationTimestamp"})));
   cluster_clock_->advance(std::chrono::minutes(30));
-  // A release with an object of the whole cluster, as a killed worker leaves it.
-  action::Environment environment{cluster_, clock_, random_, events_, "w"};
-  const action::Render render = [](const action::ReleaseState&) -> Result<action::RenderedRelease> {
-    NullEventSink nobody;
-    MIST_TRY(auto objects, package::parse_objects({{"role.yaml", std::string(kRole)}}, nobody));
-    return action::RenderedRelease{.package = {"other:1", "other", "1", "sha256:1"},
-                                   .user_values = encoding::Value::object(),
-                                   .objects = std::move(objects)};
-  };
-  ASSERT_TRUE(action::deploy(environment, {"catalog-test-55-1", "other"}, action::install_intent(render), {},
-                             Context())
-                  .ok());
+  leave_release({"catalog-test-55-1", "other"});
   ASSERT_TRUE(cluster_.has("ClusterRole.rbac.authorization.k8s.io", "", "reader"));
   ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
   EXPECT_EQ(state(), VersionState::Passed);
   EXPECT_FALSE(cluster_.has("ClusterRole.rbac.authorization.k8s.io", "", "reader"));
   EXPECT_FALSE(cluster_.has("Namespace", "", "catalog-test-55-1"));
   EXPECT_TRUE(cluster_.has("Namespace", "", "catalog-other-55-1")) << "another catalog's";
+}
+
+// A later test of another package found it first.
+TEST_F(WorkerTest, AVersionWaitsWhileAnotherTestRemovesWhatItsEarlierAttemptLeft) {
+  submit({{"map.yaml", std::string(kMap)}});
+  const auto job = store_->lease("w", std::chrono::seconds(30));
+  ASSERT_TRUE(job.ok() && *job);
+  ASSERT_TRUE(store_->give_back(**job, Duration::zero()).ok());
+  const release::ReleaseId left(trial_namespace("test", **job, 1), "etcd");
+  cluster_.put(mist::testing::yaml(
+      fmt::format("{{apiVersion: v1, kind: Namespace, metadata: {{name: {}}}}}", left.ns)));
+  leave_release(left);
+  release::Store releases(cluster_);
+  const auto anchor = releases.read_anchor(left, Context());
+  ASSERT_TRUE(anchor.ok() && *anchor);
+  const auto lock =
+      release::ReleaseLock::acquire({releases, cluster_, clock_, random_, events_}, **anchor, {},
+                                    {.holder = "another", .operation = "uninstall"}, Context());
+  ASSERT_TRUE(lock.ok()) << lock.error().to_line();
+  const WorkerOptions options{.holder = "w", .long_pause = Duration::zero()};
+  for (int i = 0; i < 2 * Store::kMostAttempts; ++i) {
+    const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
+    ASSERT_TRUE(worked.ok()) << worked.error().to_line();
+    EXPECT_TRUE(*worked);
+  }
+  expect_waiting();
 }
 
 TEST_F(WorkerTest, ANamespaceStaysWhereItsTestMayRun) {

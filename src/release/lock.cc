@@ -47,7 +47,7 @@ Error held_by(const ReleaseId& id, const Lock& lock) {
   Error failure = error(ErrorKind::Conflict, "release {} is locked: {} has been running \"{}\" since {}",
                         id.display(), lock.holder, lock.operation, lock.acquired);
   failure.hint = "wait for it, or let this command wait with --lock-wait 5m";
-  return failure;
+  return std::move(failure).with_detail(LockHeld());
 }
 
 // Follows the anchor until it is unlocked, or silent for a whole term (then it may be taken), or `max_wait`

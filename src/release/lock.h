@@ -23,6 +23,9 @@
 
 namespace mist::release {
 
+/// The detail of a Conflict: somebody living has the lock.
+struct LockHeld {};
+
 struct LockOptions {
   std::string holder;                           ///< "alice@laptop pid 4711"
   std::string operation;                        ///< "upgrade"

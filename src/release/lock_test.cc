@@ -53,6 +53,15 @@ TEST_F(LockTest, CreateLocksAndFinishUnlocksInOneRequest) {
   EXPECT_EQ(now().head.latest, 0);
 }
 
+TEST_F(LockTest, SaysThatSomebodyLivingHasIt) {
+  const auto lock = ReleaseLock::create(world(), born(), options("alice"), Context());
+  ASSERT_TRUE(lock.ok()) << lock.error().to_line();
+  const auto second = ReleaseLock::acquire(world(), now(), {}, options("bob"), Context());
+  ASSERT_FALSE(second.ok());
+  EXPECT_NE(second.error().detail<LockHeld>(), nullptr);
+  EXPECT_FALSE(anchor_moved(second.error()));
+}
+
 TEST_F(LockTest, DestructionUnlocks) {
   {
     auto lock = ReleaseLock::create(world(), born(), options("alice"), Context());
