@@ -140,7 +140,8 @@ class Visit {
   Look gives_up(std::string_view reason, const Error& failure) {
     const std::string words = words_of(failure, Hints::Yes);
     tell_once(reason, words);
-    Look look = says({.ready = "False", .reason = reason, .message = words, .stalled = words});
+    Look look =
+        says({.ready = "False", .reason = reason, .message = words, .stalled = words, .absent = absent_});
     look.again.reset();
     return look;
   }
@@ -155,15 +156,19 @@ class Visit {
     return look;
   }
 
-  // Nobody knows what to deploy. That the release was uninstalled meanwhile is noticed all the same: what is
-  // made by hand under its name next isn't this Release's own.
+  // Nobody knows what to deploy.
   Result<Look> fails_unprepared(std::string_view reason, const Error& failure) {
-    if (had_it()) {
-      const action::Environment here = environment();
-      const auto state = action::read_release(here, spec_.release, context_, action::LostRevision::Allowed);
-      absent_ = state.ok() && !state->anchor && has_no_record(here);
-    }
+    notice_absence();
     return fails(reason, failure);
+  }
+
+  // That the release was uninstalled meanwhile is noticed whatever keeps it from being deployed: what is made
+  // by hand under its name next isn't this Release's own.
+  void notice_absence() {
+    if (!had_it()) return;
+    const action::Environment here = environment();
+    const auto state = action::read_release(here, spec_.release, context_, action::LostRevision::Allowed);
+    absent_ = state.ok() && !state->anchor && has_no_record(here);
   }
 
   // Derived forms of secrets first: part of one may be another secret, unchanged.
@@ -196,6 +201,10 @@ class Visit {
       // It may have become ready before that was heard.
       other = others_.find(on);
       if (other && is_ready(*other)) continue;
+      if (auto client = client_of(spec_.account); client.ok()) {
+        client_ = *std::move(client);
+        notice_absence();
+      }
       if (const std::string cycle = cycle_of(key_, others_); !cycle.empty())
         return std::optional(
             gives_up(reason::kDependency, error(ErrorKind::Invalid, "it waits for itself: {}", cycle)));
@@ -205,7 +214,8 @@ class Visit {
                                                        : "it is not ready";
       Look look = says({.ready = "False",
                         .reason = reason::kDependency,
-                        .message = fmt::format("waits for Release {}: {}", display(on), why)});
+                        .message = fmt::format("waits for Release {}: {}", display(on), why),
+                        .absent = absent_});
       look.again.reset();
       return std::optional(std::move(look));
     }
@@ -528,7 +538,10 @@ class Visit {
   // took it over last, and the status shows whether this one ever did.
   Result<bool> is_own(const action::Environment& here, const action::ReleaseState& state) const {
     const release::Anchor& anchor = *state.anchor;
-    if (is_owned(object_)) return true;
+    // A record without a name contradicts no status: it may have been made anew, from the objects.
+    const bool is_anothers =
+        anchor.damage.empty() && !anchor.head.kept_by.empty() && anchor.head.kept_by != here.keeper;
+    if (is_owned(object_) && !is_anothers) return true;
     // Operators of older versions recorded no uid.
     const bool names_it = anchor.head.kept_by == here.keeper && anchor.head.kept_by_uid.empty();
     if (names_it || action::is_kept_by(anchor.head, here)) return true;

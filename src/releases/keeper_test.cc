@@ -244,6 +244,33 @@ TEST_F(KeeperTest, NoticesThatItsReleaseIsGoneThoughItsPackageOrValuesCannotBeHa
   }
 }
 
+TEST_F(KeeperTest, NoticesThatItsReleaseIsGoneWhileItWaitsForAnother) {
+  Value object = wanted("  dependsOn: [{name: missing}]\n");
+  object["status"].set("appliedGeneration", 1);
+  see(object);
+  EXPECT_TRUE(is_owned(object)) << "the release is there";
+  ASSERT_TRUE(uninstall_now().ok());
+  see(object);
+  EXPECT_FALSE(is_owned(object));
+  EXPECT_EQ(apimachinery::condition_of(object, "Ready")->string_at("reason"), reason::kDependency);
+  install_as("", "");
+  object["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+  EXPECT_FALSE(look(object).failed);
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "one"));
+}
+
+// It was uninstalled by hand, and another Release made it anew, while this one could look at nothing.
+TEST_F(KeeperTest, LeavesWhatTheRecordSaysIsAnothersWhateverItsStatusRemembers) {
+  ASSERT_TRUE(uninstall_now().ok());
+  install_as("default/other", "another");
+  Value object = deleted("");
+  object["status"].set("appliedGeneration", 1);
+  EXPECT_FALSE(look(object).failed);
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "one"));
+  EXPECT_FALSE(has_finalizer());
+  EXPECT_TRUE(has_event("this Release neither deployed it nor took it over"));
+}
+
 TEST_F(KeeperTest, StaysWhereADamagedRecordDoesNotTellWhoseItIs) {
   const Value object = deleted("");
   Value anchor = *cluster.find("Secret", "default", "mistletoe.web");
