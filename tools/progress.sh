@@ -3,12 +3,14 @@
 #
 #   follow NAME LOG & ...; kill $!     until it is killed, or the shell that started it is gone
 
-# newest_line LOG: what the command has said last, there or in a build's own log.
+# newest_line LOG: what the command has said last, there or in a build's own log. Of another follow()'s line it is what that
+# one saw: the log of a test's step may have such lines, also of this one.
 newest_line() {
   local newest
-  newest=$(ls -t "$1" build/*/build.log 2>/dev/null | head -n 1)
-  [[ -n $newest ]] || return 0
-  tail -c 400 "$newest" | tr '\r' '\n' | tr -cd '[:print:]\n' | grep -v '^ *$' | tail -n 1 || true
+  newest=$(ls -t "$1" build/*/build.log 2>/dev/null | grep -v '^build/test-logs/' | head -n 1)
+  [[ -n $newest ]] || newest=$1
+  [[ -e $newest ]] || return 0
+  tail -c 400 "$newest" | tr '\r' '\n' | tr -cd '[:print:]\n' | sed -E 's/^ *([^:]*, [0-9]+ s: *)+//' | grep -v '^ *$' | tail -n 1 || true
 }
 
 follow() {
