@@ -170,6 +170,40 @@ TEST_F(OciRegistries, AVersionThatMovedIsRefused) {
   EXPECT_TRUE(fetch("@" + moved.str()).ok());
 }
 
+TEST_F(OciRegistries, NothingIsPinnedOfBytesThatTheReferencesDigestRefuses) {
+  Registries registries(world());
+  ASSERT_TRUE(registries.add(registry_with_oci("team", "oci://reg.example/team"), Context()).ok());
+  const PackageRef wanted =
+      *PackageRef::parse(fmt::format("team/shop:1.4.0@{}", crypto::sha256(kCode + "right").str()));
+  remote.publish("1.4.0", module("foreign"));
+  const auto refused = registries.fetch(wanted, Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  remote.publish("1.4.0", module("right"));
+  const auto repaired = registries.fetch(wanted, Context());
+  EXPECT_TRUE(repaired.ok()) << repaired.error().to_line();
+}
+
+TEST_F(OciRegistries, NothingIsPinnedOfAChartThatIsNotTheDependency) {
+  const auto publish = [&](std::string_view version) {
+    const PackageTree chart{{{"Chart.yaml", fmt::format("{{name: shop, version: {}}}", version)}}};
+    const auto artifact = artifact_of(PackageContent(chart), {});
+    ASSERT_TRUE(artifact.ok()) << artifact.error().to_line();
+    remote.publish("1.4.0", *artifact);
+  };
+  Registries registries(world());
+  SubchartSource source({.registries = registries, .transport = {}}, temp.path());
+  const ChartDependency locked{"shop", "1.4.0", "oci://reg.example/team"};
+  publish("1.3.0");
+  const auto refused = source.fetch(locked, Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("isn't the version that its tag says"), std::string::npos);
+  publish("1.4.0");
+  const auto repaired = source.fetch(locked, Context());
+  ASSERT_TRUE(repaired.ok()) << repaired.error().to_line();
+  EXPECT_EQ(repaired->version, "1.4.0");
+}
+
 TEST_F(OciRegistries, AManifestIsReadWhereverItsTagIs) {
   const crypto::Digest locked = remote.publish("1.4.0", module("a"));
   const PackageRef reference = *PackageRef::parse(fmt::format("{}:1.4.0", kShopReference));

@@ -99,9 +99,10 @@ Result<VerifiedPackage> Registries::Impl::fetch_verified(const PackageRef& refer
                                                          const std::shared_ptr<const trust::Keyring>& keyring,
                                                          Manner manner, const Context& context) const {
   std::optional<ChartVerdict> verdict;
+  const MayKeep may_keep = std::move(manner.may_keep);
   manner.may_keep = [&](const Fetched& package) -> Result<bool> {
     MIST_TRY(verdict, charts.verify(package, keyring, context));
-    return verdict->judged.ok();
+    return verdict->judged.ok() && may_keep ? may_keep(package) : Result<bool>(verdict->judged.ok());
   };
   MIST_TRY(Fetched package, fetch(reference, context, manner));
   // Nobody asked: its bytes were known before, or never are.
@@ -143,8 +144,8 @@ Result<PackageRef> Registries::parse(std::string_view text) const {
 }
 
 Result<Fetched> Registries::fetch(const PackageRef& reference, const Context& context,
-                                  std::string_view engine) {
-  return impl_->fetch(reference, context, Impl::Manner{.engine = engine});
+                                  std::string_view engine, MayKeep may_keep) {
+  return impl_->fetch(reference, context, Impl::Manner{.engine = engine, .may_keep = std::move(may_keep)});
 }
 
 Result<Fetched> Registries::fetch_manifest(const PackageRef& reference, const crypto::Digest& manifest,
@@ -163,8 +164,10 @@ Result<Fetched> Registries::fetch_moved(const PackageRef& reference, const Conte
 
 Result<VerifiedPackage> Registries::fetch_verified(const PackageRef& reference,
                                                    std::shared_ptr<const trust::Keyring> keyring,
-                                                   const Context& context, std::string_view engine) {
-  return impl_->fetch_verified(reference, keyring, Impl::Manner{.engine = engine}, context);
+                                                   const Context& context, std::string_view engine,
+                                                   MayKeep may_keep) {
+  return impl_->fetch_verified(reference, keyring,
+                               Impl::Manner{.engine = engine, .may_keep = std::move(may_keep)}, context);
 }
 
 Result<VerifiedPackage> Registries::fetch_to_verify(const PackageRef& reference,

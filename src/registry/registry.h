@@ -73,18 +73,22 @@ class Registries {
   /// NotFound (registry, package or version; names what there is and what is nearest), Conflict (these bytes
   /// aren't what that version or `@sha256:` says; both digests named), Invalid (no package, links, too
   /// large), Retryable, Forbidden, Timeout (the remote), Cancelled. `engine` is what will render it, if the
-  /// user said so: it decides what belongs to a directory.
-  Result<Fetched> fetch(const PackageRef& reference, const Context& context, std::string_view engine = {});
+  /// user said so: it decides what belongs to a directory. `may_keep` is asked before a version is known by
+  /// its bytes; its errors are those of the call.
+  Result<Fetched> fetch(const PackageRef& reference, const Context& context, std::string_view engine = {},
+                        MayKeep may_keep = {});
   /// The package that a version in an OCI registry had under this manifest, wherever its tag points now, and
   /// if it is gone. Of other registries as fetch. NotFound also where the registry has no such manifest.
   Result<Fetched> fetch_manifest(const PackageRef& reference, const crypto::Digest& manifest,
                                  const Context& context);
   /// As fetch, with the signatures of a packed chart, as far as `keyring` is concerned: of its provenance
   /// file, wherever the package comes from. Nothing is remembered of bytes that it didn't sign, so the
-  /// version may have the right ones the next time. Errors: Invalid (no packed chart), as fetch.
+  /// version may have the right ones the next time. `may_keep` is asked of those that it signed. Errors:
+  /// Invalid (no packed chart), as fetch.
   Result<VerifiedPackage> fetch_verified(const PackageRef& reference,
                                          std::shared_ptr<const trust::Keyring> keyring,
-                                         const Context& context, std::string_view engine = {});
+                                         const Context& context, std::string_view engine = {},
+                                         MayKeep may_keep = {});
   /// The same, whatever the trust policy says of a chart in a chart repository: for whoever judges it then.
   Result<VerifiedPackage> fetch_to_verify(const PackageRef& reference,
                                           std::shared_ptr<const trust::Keyring> keyring,

@@ -172,30 +172,45 @@ Result<std::string> SubchartSource::newest(const ChartDependency& wanted, const 
   return found.version;
 }
 
-Result<Fetched> SubchartSource::fetched_from_oci(const PackageRef& reference, const Context& context) {
-  if (world_.keyring == nullptr) return world_.registries.fetch(reference, context);
-  MIST_TRY(VerifiedPackage verified, world_.registries.fetch_verified(reference, world_.keyring, context));
+Result<Fetched> SubchartSource::fetched_from_oci(const PackageRef& reference, const MayKeep& may_keep,
+                                                 const Context& context) {
+  if (world_.keyring == nullptr) return world_.registries.fetch(reference, context, {}, may_keep);
+  MIST_TRY(VerifiedPackage verified,
+           world_.registries.fetch_verified(reference, world_.keyring, context, {}, may_keep));
   MIST_TRY_VOID(std::move(verified.verdict.judged));
   return std::move(verified.package);
 }
 
-Result<std::string> SubchartSource::from_oci(const std::string& reference, const Context& context) {
+Result<std::string> SubchartSource::from_oci(const std::string& reference, const CheckArchive& check,
+                                             const Context& context) {
   MIST_TRY(const oci::Reference parsed, oci::Reference::parse(reference));
-  MIST_TRY(const Fetched fetched, fetched_from_oci(PackageRef(parsed), context));
-  const auto* const tree = std::get_if<PackageTree>(&fetched.content);
-  if (tree == nullptr || tree->files.size() != 1)
-    return error(ErrorKind::Invalid, "{} is not a chart", parsed.str())
-        .with_hint("charts are pushed with helm push, or with mistctl push");
-  return tree->files.front().bytes;
+  std::optional<std::string> archive;
+  // Before the tag is pinned: it would keep a wrong chart once the registry has the right one again.
+  const MayKeep keeps = [&](const Fetched& fetched) -> Result<bool> {
+    const auto* const tree = std::get_if<PackageTree>(&fetched.content);
+    if (tree == nullptr || tree->files.size() != 1)
+      return error(ErrorKind::Invalid, "{} is not a chart", parsed.str())
+          .with_hint("charts are pushed with helm push, or with mistctl push");
+    MIST_TRY_VOID(check(tree->files.front().bytes));
+    archive = tree->files.front().bytes;
+    return true;
+  };
+  MIST_TRY(const Fetched fetched, fetched_from_oci(PackageRef(parsed), keeps, context));
+  // Nobody asks for a tag that may move.
+  if (!archive) MIST_TRY_VOID(keeps(fetched));
+  return *std::move(archive);
 }
 
 Result<std::string> SubchartSource::from_repository(const ChartIndex& index, const ChartVersion& version,
                                                     const Context& context) {
   if (version.url.starts_with(oci::kScheme)) {
-    MIST_TRY(std::string archive, from_oci(version.url, context));
-    // --verify was held there already.
-    return world_.registries.checked_archive({index.server(), version, std::move(archive)}, web(), nullptr,
-                                             context);
+    const auto check = [&](const std::string& archive) -> Status {
+      // --verify is held there already.
+      MIST_TRY_VOID(
+          world_.registries.checked_archive({index.server(), version, archive}, web(), nullptr, context));
+      return {};
+    };
+    return from_oci(version.url, check, context);
   }
   MIST_TRY(DownloadedChart chart, index.download(web(), version, context));
   return world_.registries.checked_archive(std::move(chart), web(), world_.keyring, context);
@@ -217,17 +232,22 @@ Result<PackedSubchart> SubchartSource::fetch(const ChartDependency& locked, cons
     packed.file = fmt::format("{}-{}.tgz", locked.name, locked.version);
     const std::string reference =
         fmt::format("{}:{}", oci_place(locked), oci::tag_of_version(locked.version));
-    MIST_TRY(packed.archive, from_oci(reference, context));
-  } else {
-    MIST_TRY(const ChartIndex* const there, index(locked.repository, context));
-    MIST_TRY(const ChartVersion version, there->find(locked.name, locked.version));
-    packed.file = version.file_name();
-    MIST_TRY(packed.archive, from_repository(*there, version, context));
+    const auto check = [&](const std::string& archive) -> Status {
+      MIST_TRY(const ChartFiles chart, unpack_chart(archive, packed.file));
+      MIST_TRY_VOID(check_is_it(locked, chart.manifest));
+      MIST_TRY_VOID(check_tagged_version(locked, chart.manifest));
+      packed.version = chart.manifest.version;
+      return {};
+    };
+    MIST_TRY(packed.archive, from_oci(reference, check, context));
+    return packed;
   }
+  MIST_TRY(const ChartIndex* const there, index(locked.repository, context));
+  MIST_TRY(const ChartVersion version, there->find(locked.name, locked.version));
+  packed.file = version.file_name();
+  MIST_TRY(packed.archive, from_repository(*there, version, context));
   MIST_TRY(const ChartFiles chart, unpack_chart(packed.archive, packed.file));
   MIST_TRY_VOID(check_is_it(locked, chart.manifest));
-  if (locked.repository.starts_with(oci::kScheme))
-    MIST_TRY_VOID(check_tagged_version(locked, chart.manifest));
   packed.version = chart.manifest.version;
   return packed;
 }

@@ -62,8 +62,12 @@ class SubchartSource {
   Result<const ChartFiles*> directory(const ChartDependency& dependency, const Context& context);
   Result<const ChartIndex*> index(const std::string& repository, const Context& context);
   Result<std::string> newest_tag(const ChartDependency& wanted, const Context& context);
-  Result<Fetched> fetched_from_oci(const PackageRef& reference, const Context& context);
-  Result<std::string> from_oci(const std::string& reference, const Context& context);
+  // Refuses an archive that isn't the wanted one.
+  using CheckArchive = std::function<Status(const std::string& archive)>;
+  Result<Fetched> fetched_from_oci(const PackageRef& reference, const MayKeep& may_keep,
+                                   const Context& context);
+  Result<std::string> from_oci(const std::string& reference, const CheckArchive& check,
+                               const Context& context);
   Result<std::string> from_repository(const ChartIndex& index, const ChartVersion& version,
                                       const Context& context);
   http::Transport& web();
