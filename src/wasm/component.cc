@@ -233,7 +233,8 @@ wasmtime_error_t* call_host(void* data, wasmtime_context_t*, const wasmtime_comp
   if (!done.ok()) self.interruption = std::move(done).error();
   return ends ? wasmtime_error_new(kStopped) : nullptr;
 } catch (const std::exception& thrown) {
-  return wasmtime_error_new(thrown.what());
+  static_cast<const Binding*>(data)->self->end_for(thrown);
+  return wasmtime_error_new(kStopped);
 }
 
 void delete_binding(void* data) { delete static_cast<Binding*>(data); }

@@ -32,7 +32,13 @@ wasmtime_error_t* GuestRun::on_tick(wasmtime_context_t*, void* self, std::uint64
   guest.interruption = guest.exceeded();
   return guest.interruption ? wasmtime_error_new(kStopped) : nullptr;
 } catch (const std::exception& thrown) {
-  return wasmtime_error_new(thrown.what());
+  static_cast<GuestRun*>(self)->end_for(thrown);
+  return wasmtime_error_new(kStopped);
+}
+
+void GuestRun::end_for(const std::exception& thrown) noexcept {
+  interruption = error(ErrorKind::Internal, "the host failed while {} ran", name)
+                     .with_because(escape_controls(thrown.what()));
 }
 
 void GuestRun::begin() {

@@ -4,6 +4,7 @@
 
 #include <time.h>
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +53,10 @@ struct GuestRun {
     Status status = context.check();
     return status.ok() ? work() : decltype(work())(std::move(status).error());
   }
+
+  /// Ends the guest for an exception of the host while it worked for it. Nothing may be thrown through
+  /// Wasmtime's frames, and it is no trap: another run of the same code may well succeed.
+  void end_for(const std::exception& thrown) noexcept;
 
   Error failed(const Failure& failure);
   std::optional<Error> exceeded() const;

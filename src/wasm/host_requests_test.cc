@@ -147,8 +147,8 @@ TEST(HostRequests, AnExceptionOfTheHandlerEndsTheGuest) {
   auto instance = Instance::create(module_of(kAsking), {.world = {}, .input = "", .requests = &echo});
   const auto result = instance->call("run");
   ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().kind, ErrorKind::Trap);
-  EXPECT_THAT(result.error().to_line(), HasSubstr("no memory is left"));
+  EXPECT_EQ(result.error().kind, ErrorKind::Internal) << "the package has no part in it";
+  EXPECT_THAT(result.error().because, HasSubstr("no memory is left"));
   EXPECT_FALSE(instance->call("run").ok()) << "the guest is over";
 }
 

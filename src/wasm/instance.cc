@@ -18,6 +18,9 @@ namespace mist::wasm {
 namespace {
 
 constexpr std::string_view kMemoryExport = "memory";
+
+wasm_trap_t* stopped() { return wasmtime_trap_new(kStopped, sizeof(kStopped) - 1); }
+
 struct FunctionTypeFree {
   void operator()(wasm_functype_t* type) const noexcept { wasm_functype_delete(type); }
 };
@@ -100,17 +103,17 @@ wasm_trap_t* Instance::Impl::call_wasi(void* env, wasmtime_caller_t* caller, was
   const Errno result =
       function.call(wasi, binding.instance->memory_view(caller),
                     std::span<const std::uint64_t>(arguments).first(function.parameters.size()));
-  if (wasi.stop) return wasmtime_trap_new(kStopped, sizeof(kStopped) - 1);
+  if (wasi.stop) return stopped();
   if (function.returns_errno) values[0].i32 = static_cast<std::int32_t>(result);
   return nullptr;
 } catch (const std::exception& thrown) {
-  const std::string_view text = thrown.what();
-  return wasmtime_trap_new(text.data(), text.size());
+  static_cast<const Binding*>(env)->instance->end_for(thrown);
+  return stopped();
 }
 
 wasm_trap_t* Instance::Impl::end_with(Error failure) {
   interruption = std::move(failure);
-  return wasmtime_trap_new(kStopped, sizeof(kStopped) - 1);
+  return stopped();
 }
 
 wasm_trap_t* Instance::Impl::call_request(void* env, wasmtime_caller_t* caller, wasmtime_val_raw_t* values,
@@ -124,8 +127,8 @@ wasm_trap_t* Instance::Impl::call_request(void* env, wasmtime_caller_t* caller, 
   values[0].i32 = static_cast<std::int32_t>(*length);
   return nullptr;
 } catch (const std::exception& thrown) {
-  const std::string_view text = thrown.what();
-  return wasmtime_trap_new(text.data(), text.size());
+  static_cast<Impl*>(env)->end_for(thrown);
+  return stopped();
 }
 
 wasm_trap_t* Instance::Impl::call_response(void* env, wasmtime_caller_t* caller, wasmtime_val_raw_t* values,
@@ -134,8 +137,8 @@ wasm_trap_t* Instance::Impl::call_response(void* env, wasmtime_caller_t* caller,
   Status copied = self.requests.response(self.memory_view(caller), static_cast<std::uint32_t>(values[0].i32));
   return copied.ok() ? nullptr : self.end_with(std::move(copied).error());
 } catch (const std::exception& thrown) {
-  const std::string_view text = thrown.what();
-  return wasmtime_trap_new(text.data(), text.size());
+  static_cast<Impl*>(env)->end_for(thrown);
+  return stopped();
 }
 
 wasmtime_extern_t Instance::Impl::bind(const Import& import) {
