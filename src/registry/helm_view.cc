@@ -108,7 +108,9 @@ class HelmView final : public RegistryView {
                            const Accept& accept) override {
     MIST_TRY(const ReadIndex index, some_index(context, accept));
     Result<ReadPackage> read = read_in(index.charts, reference, context);
-    if (read || read.error().kind != ErrorKind::NotFound) return read;
+    // A version that came later, or an index that has been repaired since.
+    using enum ErrorKind;
+    if (read || (read.error().kind != NotFound && read.error().kind != Invalid)) return read;
     MIST_TRY(const ReadIndex newer, fetch(context, accept));
     return newer.kept.text == index.kept.text ? std::move(read) : read_in(newer.charts, reference, context);
   }
@@ -136,6 +138,9 @@ class HelmView final : public RegistryView {
     const std::optional<ReadIndex> index = readable_index();
     return index ? packages_in(index->charts) : PackageIndex(std::vector<TreeEntry>());
   }
+
+  // The next look at it asks the server.
+  void forget_state() override { (void)files_.remove(directory_ / kCurrent); }
 
   Result<Moved> update(const Context& context, const Accept& accept) override {
     const std::optional<KeptIndex> before = kept_index();

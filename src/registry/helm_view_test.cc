@@ -253,6 +253,16 @@ TEST_F(HelmRegistry, AnArchiveThatIsNotTheOneOfTheIndexIsRefused) {
   EXPECT_THAT(fetch("shop/db:1.0.0"), HasSubstr("isn't the chart db 1.0.0 of its index"));
 }
 
+TEST_F(HelmRegistry, AKeptIndexDoesNotOutliveItsRepair) {
+  add();
+  entries.clear();
+  publish("1.0.0", "evil");
+  ASSERT_TRUE(open().update("shop", Context()).ok());
+  entries.clear();
+  publish("1.0.0", "one");
+  EXPECT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one");
+}
+
 TEST_F(HelmRegistry, AChartThatIsNotWhatItsEntrySaysIsRefused) {
   add();
   archives["/stable/other-1.0.0.tgz"] = chart("other", "1.3.0", "other");
@@ -392,7 +402,6 @@ TEST_F(SignedCharts, NothingIsRememberedOfBytesThatTheKeyringDidNotSign) {
     entries.clear();
     publish("1.0.0", notes);
     sign("1.0.0", signer);
-    ASSERT_TRUE(open().update("shop", Context()).ok()) << notes;
   };
   publish_as("evil", "bob");
   const auto refused = fetch_verified("shop/db:1.0.0", "ann");
@@ -413,6 +422,23 @@ TEST_F(SignedCharts, NothingIsRememberedOfBytesThatTheKeyringDidNotSign) {
   const auto changed = open().update("shop", Context());
   ASSERT_FALSE(changed.ok());
   EXPECT_EQ(changed.error().kind, ErrorKind::Conflict);
+}
+
+// Else the same command would be led there after the repair, too.
+TEST_F(SignedCharts, AnIndexThatLedToRefusedBytesIsAskedForAgain) {
+  add();
+  ASSERT_TRUE(files.remove(paths.trust_policy()).ok());
+  archives["/stable/evil.tgz"] = chart("db", "1.0.0", "evil");
+  entries = "  - {version: 1.0.0, urls: [evil.tgz]}\n";
+  const auto refused = fetch_verified("shop/db:1.0.0", "ann");
+  ASSERT_TRUE(refused.ok()) << refused.error().to_line();
+  EXPECT_FALSE(refused->verdict.judged);
+  entries.clear();
+  publish("1.0.0", "one");
+  sign("1.0.0", "ann");
+  const auto repaired = fetch_verified("shop/db:1.0.0", "ann");
+  ASSERT_TRUE(repaired.ok()) << repaired.error().to_line();
+  EXPECT_TRUE(repaired->verdict.judged);
 }
 
 TEST_F(SignedCharts, OnceVerifiedStaySignedByTheSameKey) {

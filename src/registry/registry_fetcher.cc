@@ -9,6 +9,24 @@
 #include "trust/chart_address.h"
 
 namespace mist::registry {
+namespace {
+
+// The state of a registry goes with the package that it led to, unless that is taken.
+class UnlessRefused {
+ public:
+  explicit UnlessRefused(RegistryView& view) : view_(&view) {}
+  UnlessRefused(const UnlessRefused&) = delete;
+  UnlessRefused& operator=(const UnlessRefused&) = delete;
+  ~UnlessRefused() {
+    if (view_ != nullptr) view_->forget_state();
+  }
+  void stays() { view_ = nullptr; }
+
+ private:
+  RegistryView* view_;
+};
+
+}  // namespace
 
 RegistryFetcher::RegistryFetcher(const ConfiguredRegistries& configured, const KnownPackages& known,
                                  const OciFetcher& oci, const ChartJudge& charts, OciTrust& trust)
@@ -79,6 +97,7 @@ Result<Fetched> RegistryFetcher::fetch(const RegistryRef& wanted, const Context&
       }
   }
   MIST_TRY(ReadPackage read, view->read(reference, context, accept));
+  UnlessRefused state(*view);
   const crypto::Digest digest = digest_of(read.content);
   MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, digest));
   MIST_TRY_VOID(check_trust(*view, reference, read.content, digest, judged, context));
@@ -94,6 +113,7 @@ Result<Fetched> RegistryFetcher::fetch(const RegistryRef& wanted, const Context&
                                .object = read.object,
                                .origin = fetched.origin}));
   if (view->is_remote()) known_.keep(digest, fetched.content);
+  state.stays();
   return fetched;
 }
 

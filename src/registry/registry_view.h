@@ -85,6 +85,9 @@ class RegistryView {
   };
   /// `accept` sees the new state first; when it fails, the old one stays.
   virtual Result<Moved> update(const Context& context, const Accept& accept) = 0;
+  /// After a package that it led to was refused. Where a state may be had again at any time, it isn't kept:
+  /// what somebody else had put into it would outlive the repair.
+  virtual void forget_state() {}
 };
 
 /// The view of a configured registry, through its default remote. `web`: how chart repositories are reached.
