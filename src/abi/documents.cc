@@ -144,8 +144,7 @@ RefusedValues refused_values(const Value& data) {
         above += fmt::format("{}{}", above.empty() ? "" : ".", tokens.back());
       }
     result.faults.of_chart = result.faults.of_chart || !chart.is_true_at("fixed");
-    const auto compiled = encoding::Schema::compile(*schema);
-    const auto issues = compiled.ok() ? compiled->validate(*values, budget) : std::nullopt;
+    const auto issues = encoding::validate_within(budget, *schema, *values);
     if (!issues || issues->empty()) return {};
     for (const encoding::SchemaIssue& issue : *issues) {
       if (result.lines.size() == kMost) return result;

@@ -174,6 +174,18 @@ Result<Validator> compile_validator(const Value& schema) {
   return Validator(handle);
 }
 
+// Takes what compiling the schema may cost. False: there is less, and nothing was taken.
+bool take_for_compiling(ValidationBudget& budget, const Value& schema) {
+  const std::size_t length = length_of(schema, budget.schema_bytes);
+  if (length > budget.schema_bytes) return false;
+  const Compiled compiled = compiled_of(schema);
+  if (compiled.references > budget.references || compiled.patterns > budget.pattern_bytes) return false;
+  budget.schema_bytes -= length;
+  budget.references -= compiled.references;
+  budget.pattern_bytes -= compiled.patterns;
+  return true;
+}
+
 // One answer of the validator.
 struct Said {
   std::string instance_path;
@@ -227,6 +239,7 @@ class Validation {
       if (!part.is_object() || budget_.alternatives == 0) return {};
       --budget_.alternatives;
       const Value whole = with_definitions_of(schema, part);
+      if (!take_for_compiling(budget_, whole)) return {};
       const auto validator = compile_validator(whole);
       if (!validator.ok()) return {};
       std::optional<std::vector<Said>> found = of(validator->get(), whole, *wrong);
@@ -348,15 +361,20 @@ Result<Schema> Schema::compile(const Value& schema) {
 std::vector<SchemaIssue> Schema::validate(const Value& value) const {
   ValidationBudget budget;
   const std::uint64_t most = budget.steps;
-  if (auto issues = validate(value, budget)) return *std::move(issues);
+  if (const auto all = Validation(budget).of(handle_.get(), schema_, value))
+    return issues_of(*all, schema_, value);
   const std::string words = fmt::format(
       "the schema would need more than {} steps to check these values: its references multiply", most);
   return issues_of(std::vector<Said>{{{}, {}, words}}, schema_, value);
 }
 
-std::optional<std::vector<SchemaIssue>> Schema::validate(const Value& value, ValidationBudget& budget) const {
-  const auto all = Validation(budget).of(handle_.get(), schema_, value);
-  return all ? std::optional(issues_of(*all, schema_, value)) : std::nullopt;
+std::optional<std::vector<SchemaIssue>> validate_within(ValidationBudget& budget, const Value& schema,
+                                                        const Value& value) {
+  if (!take_for_compiling(budget, schema)) return std::nullopt;
+  const auto validator = compile_validator(schema);
+  if (!validator.ok()) return std::nullopt;
+  const auto all = Validation(budget).of(validator->get(), schema, value);
+  return all ? std::optional(issues_of(*all, schema, value)) : std::nullopt;
 }
 
 Value schema_defaults(const Value& schema) {

@@ -31,11 +31,14 @@ std::uint32_t line_at(const Value& value, std::string_view instance_path);
 
 /// The work that validations may still do, in steps of schema_cost.h, and the alternatives that they may
 /// compile to say which one a value nearly fits. At first what a single validation may: about a second, and
-/// where every step finds a mistake, which the validator keeps until it is done, half a GiB. Far beyond what
-/// real schemas need.
+/// where every step finds a mistake, which the validator keeps until it is done, half a GiB. The rest is for
+/// what they compile, where its costly parts may apply to no value. Far beyond what real schemas need.
 struct ValidationBudget {
   std::uint64_t steps = 2'000'000;
   std::size_t alternatives = 32;
+  std::size_t references = 10'000;
+  std::size_t pattern_bytes = std::size_t{64} << 10;
+  std::size_t schema_bytes = std::size_t{8} << 20;  ///< about, as JSON
 };
 
 /// A compiled schema. Any thread; validating doesn't change it.
@@ -49,10 +52,6 @@ class Schema {
   /// is one issue; so is work beyond 2 million steps, which is counted before it begins.
   std::vector<SchemaIssue> validate(const Value& value) const;
 
-  /// The same with a budget that several validations share. Nothing: it doesn't suffice, and nothing was
-  /// done.
-  std::optional<std::vector<SchemaIssue>> validate(const Value& value, ValidationBudget& budget) const;
-
   const Value& value() const { return schema_; }
 
  private:
@@ -64,6 +63,11 @@ class Schema {
   Value schema_;
   std::unique_ptr<void, Free> handle_;
 };
+
+/// As Schema::validate, for a schema that is used once, with a budget that several such share. Nothing: it is
+/// no schema, or the budget doesn't suffice.
+std::optional<std::vector<SchemaIssue>> validate_within(ValidationBudget& budget, const Value& schema,
+                                                        const Value& value);
 
 /// The values that a schema's `default`s give: those of its properties, at every depth. A property without a
 /// default of its own becomes an object if its own properties' defaults satisfy its `required`. Always an

@@ -11,6 +11,7 @@
 namespace mist::encoding {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 
 constexpr std::string_view kSchema = R"(
@@ -179,16 +180,37 @@ TEST(SchemaCost, DoublingReferencesEndBeforeTheyBegin) {
 }
 
 TEST(SchemaCost, ValidationsShareABudget) {
-  const auto schema = Schema::compile(Value::object({{"type", "string"}}));
-  ASSERT_TRUE(schema.ok()) << schema.error().to_line();
+  const Value schema = Value::object({{"type", "string"}});
   ValidationBudget budget;
   const std::uint64_t whole = budget.steps;
-  const auto issues = schema->validate(Value(1), budget);
+  const auto issues = validate_within(budget, schema, Value(1));
   ASSERT_TRUE(issues);
   EXPECT_EQ(issues->size(), 1U);
   EXPECT_LT(budget.steps, whole);
   budget.steps = 0;
-  EXPECT_FALSE(schema->validate(Value(1), budget));
+  EXPECT_FALSE(validate_within(budget, schema, Value(1)));
+}
+
+// The parts that cost most to compile may apply to no value, and take no step.
+TEST(SchemaCost, CompilingIsOfTheBudgetToo) {
+  const Value schema = *parse_yaml(
+      "{type: string, $defs: {a: {type: array, items: {$ref: '#/$defs/b'}}, b: {pattern: abcd}}}");
+  const auto twice = [&](ValidationBudget budget) {
+    EXPECT_TRUE(validate_within(budget, schema, Value(1)));
+    return validate_within(budget, schema, Value(1)).has_value();
+  };
+  EXPECT_TRUE(twice({}));
+  EXPECT_FALSE(twice({.references = 1}));
+  EXPECT_FALSE(twice({.pattern_bytes = 7}));
+  EXPECT_FALSE(twice({.schema_bytes = 200}));
+}
+
+TEST(SchemaCost, AlternativesAreCompiledWithinTheBudget) {
+  const Value schema = *parse_yaml("{oneOf: [{type: integer, minimum: 3}, {type: string, pattern: abcd}]}");
+  ValidationBudget budget;
+  EXPECT_THAT(validate_within(budget, schema, Value(1))->front().schema_path, HasSubstr("minimum"));
+  budget.pattern_bytes = 4;
+  EXPECT_THAT(validate_within(budget, schema, Value(1))->front().schema_path, EndsWith("oneOf"));
 }
 
 TEST(SchemaCost, DoublingDefaultsAreRefused) {
