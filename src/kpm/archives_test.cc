@@ -238,6 +238,24 @@ TEST_F(ArchivesTest, ARemovedArchiveLeavesNothingOfWhatWasRead) {
   EXPECT_FALSE(home.catalog(Context()).ok()) << "it was never read";
 }
 
+// By another process, while the update waited for the lock.
+TEST_F(ArchivesTest, AnUpdateWritesNothingOfAnArchiveThatWasRemovedMeanwhile) {
+  put_kube("etcd", "1.0.0");
+  upstream.commit();
+  add("ours", upstream.url());
+  const Archive before = home.archives()->front();
+  ASSERT_TRUE(home.remove_archive("ours", Context()).ok());
+  EXPECT_EQ(home.update(before, Context()).error().kind, ErrorKind::Conflict);
+  EXPECT_FALSE(files.exists(temp.path() / "home/.archives/ours"));
+  registry::testing::Upstream other{temp.path() / "other"};
+  other.put("packages/nginx/1.0.0/K3.yaml", "name: nginx\nversion: 1.0.0\n");
+  other.commit();
+  add("ours", other.url());
+  ASSERT_TRUE(update().ok());
+  EXPECT_EQ(home.update(before, Context()).error().kind, ErrorKind::Conflict);
+  ASSERT_EQ(read().kubes.size(), 1U) << "of the archive that has its name now";
+}
+
 TEST_F(ArchivesTest, OfTwoGetsAtOnceTheCopyKeepsItsOwnOrigin) {
   put_kube("etcd", "1.0.0");
   put_kube("etcd", "2.0.0");

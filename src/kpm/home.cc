@@ -306,6 +306,14 @@ Status Home::check_address(const Archive& archive) const {
   return is_same ? Status() : Status(never_read(archive.name));
 }
 
+Status Home::check_is_configured(const Archive& archive) const {
+  MIST_TRY(const std::vector<Archive> now, archives());
+  const auto found = std::ranges::find(now, archive.name, &Archive::name);
+  if (found != now.end() && address_of(*found) == address_of(archive)) return {};
+  return error(ErrorKind::Conflict, "the archive {} was removed meanwhile", archive.name)
+      .with_hint("kpm archive-list shows those that there are");
+}
+
 Status Home::bind(const Archive& archive) {
   MIST_TRY(const bool is_same, is_of(archive));
   if (!is_same) MIST_TRY_VOID(forget(archive.name));
@@ -331,6 +339,7 @@ Result<registry::SnapshotStore> Home::store(const Archive& archive) const {
 Result<std::optional<Error>> Home::update(const Archive& archive, const Context& context) {
   const std::string doing = fmt::format("while updating the archive {}", archive.name);
   MIST_TRY(const FileLock lock, lock_archive(archive.name, context).in(doing));
+  MIST_TRY_VOID(check_is_configured(archive).in(doing));
   MIST_TRY_VOID(bind(archive).in(doing));
   if (archive.is_service) {
     MIST_TRY_VOID(service(archive).update(*transport_(), context).in(doing));

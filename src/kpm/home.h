@@ -101,7 +101,8 @@ class Home {
 
   /// Fetches an archive: of a git repository all Kubes, of a service its index. Failed or killed, its last
   /// state stays. The result is why contents of some Kubes are missing, if they are: the next update
-  /// continues there, and reading one fetches it. Errors: of SnapshotStore::update.
+  /// continues there, and reading one fetches it. Errors: Conflict (nothing was written: another process has
+  /// removed it, or given its name another address), of SnapshotStore::update.
   Result<std::optional<Error>> update(const Archive& archive, const Context& context);
   /// The packages in all archives, as of the last update. An archive that can't be read, or never was, keeps
   /// nobody from the others; it is an error when those have nothing: NotFound (never updated), of git.
@@ -148,6 +149,8 @@ class Home {
   // Whether what was read is of this address.
   Result<bool> is_of(const Archive& archive) const;
   Status check_address(const Archive& archive) const;
+  // With the archive's lock. Conflict: it was removed, or its name has another address, since it was read.
+  Status check_is_configured(const Archive& archive) const;
   // The directory of the archive, for its address and no other. Under its lock, as forget.
   Status bind(const Archive& archive);
   Status forget(const std::string& archive);
