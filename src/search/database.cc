@@ -27,8 +27,11 @@ CREATE INDEX package_short ON package(short, path, source);
 CREATE VIRTUAL TABLE words USING fts5(name, title, keywords, description, maintainers, kinds,
   tokenize = "unicode61 remove_diacritics 2", prefix = '2 3');
 )";
+// Versions of this program that wrote the first tables could store a part of an index under the state of the
+// whole: without a state, the next run reads all that is missing.
+constexpr std::string_view kForgetStates = "UPDATE source SET state = '';";
 // A file of a newer mistctl is made anew.
-constexpr std::string_view kMigrations[] = {kTables};
+constexpr std::string_view kMigrations[] = {kTables, kForgetStates};
 
 // A defect of the file, and not of the machine, is repaired by another file.
 Error judged(Error failure) {

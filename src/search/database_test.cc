@@ -203,6 +203,16 @@ TEST_F(SearchDatabase, ADatabaseOfAnotherVersionIsMadeAnew) {
   EXPECT_THAT(words({}), IsEmpty());
 }
 
+TEST_F(SearchDatabase, WhatTheFirstVersionStoredIsAskedForAgain) {
+  store("team", {package("web")});
+  std::string bytes = *files.read(file);
+  bytes[63] = 1;  // user_version
+  ASSERT_TRUE(files.write(file, bytes).ok());
+  EXPECT_EQ(open().sources()->at("team").state, "");
+  store("team", {package("web")});
+  EXPECT_EQ(open().sources()->at("team").state, "s1");
+}
+
 TEST_F(SearchDatabase, DamageInTheMiddleIsSaidToBeDamage) {
   std::vector<Entry> many;
   for (int i = 0; i < 500; ++i) many.push_back(package(fmt::format("web{}", i), std::string(200, 'a')));
