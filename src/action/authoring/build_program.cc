@@ -69,14 +69,15 @@ Result<std::vector<std::string>> clang_arguments(const FileSystem& files, const 
 }
 
 Result<Command> typescript_command(const FileSystem& files, const Path& directory, const std::string& output,
-                                   const Variables&) {
+                                   const Variables&, EventSink&) {
   MIST_TRY_VOID(check_npm(files, directory));
   Command command;
   command.arguments = {fmt::format("node_modules/{}/bin/build.mjs", kNpmSdk), ".", "-o", output};
   return command;
 }
 
-Result<Command> go_command(const FileSystem&, const Path&, const std::string& output, const Variables&) {
+Result<Command> go_command(const FileSystem&, const Path&, const std::string& output, const Variables&,
+                           EventSink&) {
   Command command;
   command.env = {{"CGO_ENABLED", "0"}, {"GOOS", "wasip1"}, {"GOARCH", "wasm"}, {"GOFLAGS", std::nullopt}};
   command.arguments = {"build", "-trimpath", "-ldflags=-s -w -buildid=", "-o", output, "."};
@@ -99,19 +100,28 @@ constexpr std::array kRustFlags{
 
 // Messages of panics name files of crates: with the paths of this machine, a module would show who built it
 // and where, and be another one on the next.
-void hide_paths(Command& command, const Path& directory, const Variables& environment) {
+void hide_paths(Command& command, const Path& directory, const Variables& environment, EventSink& events) {
   const auto* const chosen =
       std::find_if(kRustFlags.begin(), kRustFlags.end() - 1,
                    [&](const RustFlags& each) { return environment(each.variable).has_value(); });
   std::string flags = environment(chosen->variable).value_or("");
   const auto add = [&](const std::string& path, std::string_view shown_as) {
+    if (path.empty()) return;
     // Where spaces separate flags, none can hold one.
-    if (path.empty() || path.find(chosen->separator) != std::string::npos) return;
+    if (path.find(chosen->separator) != std::string::npos) {
+      events.warn(
+          fmt::format("the module may have the path {} in it: it can't be written into {}; where "
+                      "CARGO_ENCODED_RUSTFLAGS is set, if only to nothing, it can",
+                      escape_controls(path), chosen->variable));
+      return;
+    }
     if (!flags.empty()) flags += chosen->separator;
     flags += fmt::format("--remap-path-prefix={}={}", path, shown_as);
   };
-  const std::optional<std::string> home = environment("HOME");
-  add(environment("CARGO_HOME").value_or(home ? *home + "/.cargo" : ""), "/cargo");
+  // Cargo takes an empty one as none.
+  const std::string home = environment("HOME").value_or("");
+  const std::string cargo = environment("CARGO_HOME").value_or("");
+  add(cargo.empty() && !home.empty() ? home + "/.cargo" : cargo, "/cargo");
   std::error_code failed;
   const Path real = std::filesystem::canonical(directory, failed);
   if (!failed) add(real.string(), "/package");
@@ -120,9 +130,9 @@ void hide_paths(Command& command, const Path& directory, const Variables& enviro
 
 // Cargo decides itself where its module goes, and says so.
 Result<Command> rust_command(const FileSystem&, const Path& directory, const std::string&,
-                             const Variables& environment) {
+                             const Variables& environment, EventSink& events) {
   Command command;
-  hide_paths(command, directory, environment);
+  hide_paths(command, directory, environment, events);
   command.arguments = {"build",
                        "--release",
                        "--quiet",
@@ -134,7 +144,7 @@ Result<Command> rust_command(const FileSystem&, const Path& directory, const std
 }
 
 Result<Command> cpp_command(const FileSystem& files, const Path& directory, const std::string& output,
-                            const Variables&) {
+                            const Variables&, EventSink&) {
   Command command;
   MIST_TRY(command.arguments,
            clang_arguments(files, directory, {"-std=c++20", "-fno-exceptions"}, ".cpp", output));
@@ -142,7 +152,7 @@ Result<Command> cpp_command(const FileSystem& files, const Path& directory, cons
 }
 
 Result<Command> c_command(const FileSystem& files, const Path& directory, const std::string& output,
-                          const Variables&) {
+                          const Variables&, EventSink&) {
   Command command;
   MIST_TRY(command.arguments, clang_arguments(files, directory, {}, ".c", output));
   return command;
@@ -219,7 +229,7 @@ Result<std::string> compile_program(const Toolchain& toolchain, FileSystem& file
                                     const Variables& environment, EventSink& events, const Path& directory,
                                     const Context& context) {
   const Path output = std::filesystem::absolute(directory).lexically_normal() / kOutput;
-  MIST_TRY(Command command, toolchain.command(files, directory, output.string(), environment));
+  MIST_TRY(Command command, toolchain.command(files, directory, output.string(), environment, events));
   command.directory = directory;
   const Activity activity(events,
                           fmt::format("compiling {} with {}", directory.string(), toolchain.programs[0]));

@@ -35,7 +35,7 @@ struct Toolchain {
   InputsFrom inputs;
   /// The command to make `output` (an absolute path) in the directory. Errors as those of compile_program.
   Result<Command> (*command)(const FileSystem& files, const Path& directory, const std::string& output,
-                             const Variables& environment);
+                             const Variables& environment, EventSink& events);
 };
 
 /// The one of this directory; null: it holds no program.

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
 namespace mist::action {
@@ -55,7 +56,7 @@ class BuildProgram : public ::testing::Test {
 
   const testing::TempDir directory;
   HostFileSystem files;
-  NullEventSink events;
+  mist::testing::RecordedEvents events;
   Compilers compilers;
   std::map<std::string, std::string, std::less<>> variables;
 };
@@ -171,9 +172,15 @@ TEST_F(BuildProgram, RustModulesHaveNoPathsOfThisMachine) {
   EXPECT_EQ(flags("CARGO_BUILD_RUSTFLAGS"), "not set");
   variables = {{"CARGO_HOME", "/my cargo"}, {"RUSTFLAGS", ""}};
   EXPECT_EQ(flags("RUSTFLAGS"), package) << "a path with spaces would be several flags";
+  EXPECT_THAT(events.messages, ElementsAre(HasSubstr("the module may have the path /my cargo in it")));
   variables.emplace("CARGO_ENCODED_RUSTFLAGS", "-Cdebuginfo=0");
   EXPECT_EQ(flags("CARGO_ENCODED_RUSTFLAGS"),
             "-Cdebuginfo=0\x1f--remap-path-prefix=/my cargo=/cargo\x1f" + package);
+  variables = {{"HOME", "/home/ann"}, {"CARGO_HOME", ""}};
+  EXPECT_EQ(flags("CARGO_BUILD_RUSTFLAGS"), "--remap-path-prefix=/home/ann/.cargo=/cargo " + package);
+  variables.emplace("CARGO_ENCODED_RUSTFLAGS", "");
+  EXPECT_EQ(flags("CARGO_ENCODED_RUSTFLAGS"), "--remap-path-prefix=/home/ann/.cargo=/cargo\x1f" + package);
+  EXPECT_EQ(events.messages.size(), 1U);
 }
 
 }  // namespace
