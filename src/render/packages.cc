@@ -102,7 +102,8 @@ Result<package::Source> Packages::fetch(std::string_view reference, std::string 
     directory = (std::filesystem::is_directory(path) ? path : path.parent_path()).string();
   }
   const DependencyRules rules{.recorded = recorded, .lock = {}, .locked = world_.locked, .update = {}};
-  MIST_TRY_VOID(resolve_dependencies(source, directory, rules, *this, context));
+  Status resolved = resolve_dependencies(source, directory, rules, *this, context);
+  if (!resolved) return std::move(resolved).error().with_detail(NamedElsewhere{});
   return source;
 }
 
@@ -252,9 +253,11 @@ Result<std::vector<resolve::LockedRemote>> Packages::remotes(const registry::Pac
 Result<std::vector<resolve::LockedRemote>> Packages::complete(Found& found, const resolve::LockFile* lock,
                                                               bool locked, const Context& context) {
   package::Renderer renderer(world_.engines, world_.registries.events);
-  return formats::fetch_remote_bases({registries_, renderer, world_.transport, found.is_local, found.origin,
-                                      world_.remote_bases, lock, locked},
-                                     found.source, context);
+  auto fetched = formats::fetch_remote_bases({registries_, renderer, world_.transport, found.is_local,
+                                              found.origin, world_.remote_bases, lock, locked},
+                                             found.source, context);
+  if (!fetched) return std::move(fetched).error().with_detail(NamedElsewhere{});
+  return fetched;
 }
 
 Result<encoding::Value> values_for(const package::Source& source,

@@ -23,6 +23,10 @@
 
 namespace mist::render {
 
+/// The detail of an error about what a package names itself, remote bases or dependencies: the package was
+/// fetched.
+struct NamedElsewhere {};
+
 class Packages final : private PackageFinder {
  public:
   /// Everything impure; what it refers to outlives the packages.

@@ -76,6 +76,19 @@ def search_of_a_git_registry_with_an_index(t):
 
 
 @test
+def an_index_whose_packages_name_servers_that_are_away(t):
+    root = git_registry(t)
+    t.run("registry", "index", str(root))
+    away = t.files("away", {"kustomization.yaml": "resources: ['http://127.0.0.1:1/a.yaml']\n"})
+    shutil.copytree(away, root / "packages/away/1.0.0")
+    shutil.copytree(away, root / "packages/database/3.0.0")
+    report = printed(t, "registry-index", "registry", "index", str(root))
+    equal([report["packages"], report["read"], report["leftOut"]], [3, 0, 1], "one is as in the earlier index")
+    entries = [json.loads(line) for line in (root / "mistletoe-index.jsonl").read_text().splitlines()]
+    equal([(e["version"], e["versions"][0]) for e in entries if e.get("path") == "database"], [("2.0.0", "3.0.0")])
+
+
+@test
 def search_without_an_index_knows_names(t):
     root = git_registry(t)
     t.run("registry", "remove", "mistletoe")

@@ -34,6 +34,15 @@ bool is_of_package(const Error& failure) {
          failure.detail<package::InstallationFault>() == nullptr;
 }
 
+// Servers that the package itself names may be away, or closed to this machine, for as long as they like: one
+// package would keep all others from an index.
+bool is_of_named_server(const Error& failure) {
+  using enum ErrorKind;
+  return (failure.kind == Retryable || failure.kind == Timeout || failure.kind == Forbidden) &&
+         failure.detail<render::NamedElsewhere>() != nullptr &&
+         failure.detail<package::InstallationFault>() == nullptr;
+}
+
 class IndexBuilder {
  public:
   IndexBuilder(const IndexWorld& world, const std::vector<Entry>& before, const Context& context)
@@ -44,8 +53,10 @@ class IndexBuilder {
   // `versions`: newest first. `digest`: of the newest one. `reference`: that gives it.
   Status add(const std::string& path, std::vector<std::string> versions, const std::string& version,
              const std::string& digest, const std::string& reference) {
-    if (versions.size() > kMostVersions) versions.resize(kMostVersions);
     const auto known = before_.find(path);
+    const bool is_still_there =
+        known != before_.end() && std::ranges::find(versions, known->second->version) != versions.end();
+    if (versions.size() > kMostVersions) versions.resize(kMostVersions);
     if (known != before_.end() && known->second->version == version && !digest.empty() &&
         known->second->digest == digest) {
       built_.entries.push_back(*known->second);
@@ -54,8 +65,15 @@ class IndexBuilder {
     }
     Result<Entry> entry = read(path, version, reference);
     MIST_TRY_VOID(context_.check());
+    if (!entry && is_still_there && is_of_named_server(entry.error())) {
+      world_.events.warn(
+          fmt::format("as in the earlier index: {}: {}", path, escape_controls(entry.error().to_line())));
+      built_.entries.push_back(*known->second);
+      built_.entries.back().versions = std::move(versions);
+      return {};
+    }
     if (!entry) {
-      if (!is_of_package(entry.error()))
+      if (!is_of_package(entry.error()) && !is_of_named_server(entry.error()))
         return std::move(entry).error().with_frame(fmt::format("while reading {}", reference));
       leave_out(path, entry.error());
       return {};

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "package/installation_fault.h"
+#include "testing/fake_transport.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
@@ -26,11 +29,21 @@ class BuildIndex : public ::testing::Test {
     ASSERT_TRUE(files_.write(dir_.path() / "registry/packages" / below, text).ok());
   }
   // By a program without any engine.
-  Result<BuiltIndex> build() {
+  Result<BuiltIndex> build(const std::vector<search::Entry>& before = {}) {
+    const registry::OciAccess away{.transport =
+                                       [] {
+                                         auto web = std::make_unique<mist::testing::FakeTransport>();
+                                         web->otherwise([](const http::Request&, const Context&) {
+                                           return error(ErrorKind::Retryable, "it does not answer");
+                                         });
+                                         return web;
+                                       },
+                                   .environment = [](std::string_view) { return std::nullopt; }};
     render::Packages packages(
-        {.registries = {files_, processes_, events_, paths_, clock_, {}}, .transport = {}, .engines = {}});
+        {.registries = {files_, processes_, events_, paths_, clock_, away}, .transport = {}, .engines = {}});
     package::Renderer renderer({}, events_);
-    return index_directory({files_, events_, packages, renderer}, dir_.path() / "registry", {}, Context());
+    return index_directory({files_, events_, packages, renderer}, dir_.path() / "registry", before,
+                           Context());
   }
 
   mist::testing::TempDir dir_;
@@ -57,6 +70,32 @@ TEST_F(BuildIndex, AFaultOfThisMachineIsNoIndex) {
   const auto built = build();
   ASSERT_FALSE(built.ok());
   EXPECT_NE(built.error().detail<package::InstallationFault>(), nullptr) << built.error().to_line();
+}
+
+// Else one package, whose author may well want that, would keep a whole registry without a new index.
+TEST_F(BuildIndex, AServerThatAPackageNamesMayBeAway) {
+  const auto add = [&](const std::string& version, std::string_view dependencies) {
+    write("web/" + version + "/web.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n");
+    write("web/" + version + "/mistletoe.yaml",
+          fmt::format("apiVersion: mistletoe.dev/v1\nkind: MistPackage\nmetadata: {{name: web}}\n"
+                      "spec: {{version: {}, dependencies: {}}}\n",
+                      version, dependencies));
+  };
+  add("1.1.0", "[]");
+  const auto first = build();
+  ASSERT_TRUE(first.ok()) << first.error().to_line();
+  ASSERT_EQ(first->entries.size(), 1U);
+  add("2.0.0", "[{name: db, package: 'oci://elsewhere.example/db', version: ^1}]");
+  const auto kept = build(first->entries);
+  ASSERT_TRUE(kept.ok()) << kept.error().to_line();
+  ASSERT_EQ(kept->entries.size(), 1U);
+  EXPECT_EQ(kept->entries[0].version, "1.1.0");
+  EXPECT_THAT(kept->entries[0].versions, ElementsAre("2.0.0", "1.1.0", "1.0.0"));
+  EXPECT_TRUE(events_.has("as in the earlier index: web: "));
+  EXPECT_THAT(kept->left_out, ElementsAre());
+  const auto without = build();
+  ASSERT_TRUE(without.ok()) << without.error().to_line();
+  EXPECT_THAT(without->left_out, ElementsAre(HasSubstr("web: ")));
 }
 
 }  // namespace
