@@ -208,7 +208,7 @@ std::string loggable_url(std::string_view url) {
     url.remove_prefix(colon + 3);
     const std::size_t end = std::min(url.find_first_of("/?#"), url.size());
     const std::string_view authority = url.substr(0, end);
-    // What follows its ':' is the beginning of a password, with a '/' that isn't escaped.
+    // Behind its ':' begins a password, then, in which a '/' isn't escaped.
     const bool goes_on = !authority.contains('@') && !has_usable_port(authority);
     if (const std::size_t at = (goes_on ? url : authority).rfind('@'); at != std::string_view::npos)
       url.remove_prefix(at + 1);

@@ -81,8 +81,8 @@ class Remover {
   std::map<std::size_t, std::string> take_stayed() { return std::move(stayed_); }
   std::set<std::size_t> take_denied() { return std::move(denied_); }
 
-  /// What is still there after all deletes were sent. Asked at the end, since controllers remove most
-  /// finalizers within a moment.
+  /// Looks for objects that are still there after all deletes were sent. Asked at the end, since controllers
+  /// remove most finalizers within a moment.
   void look_at_held(RemovalReport& report) {
     std::optional<Context> of_instances;  // for all CRDs together
     for (const auto& [node, held] : held_) {
