@@ -67,10 +67,10 @@ TEST(GitUrl, RefusesPasswordsThatEndTheHostAndShowsNoPartOfThem) {
         "https://ci:hun ter@h/r.git", "http://localhost:hun/ter@h/r.git"}) {
     const auto parsed = GitUrl::parse(text, "/");
     ASSERT_FALSE(parsed.ok()) << text;
-    EXPECT_THAT(parsed.error().to_line(), testing::HasSubstr("//***@h/r.git")) << text;
-    EXPECT_THAT(parsed.error().to_line(), testing::Not(testing::HasSubstr("hun"))) << text;
-    EXPECT_THAT(parsed.error().to_line(), testing::Not(testing::HasSubstr("ter@"))) << text;
-    EXPECT_THAT(parsed.error().hint, testing::HasSubstr("%2F"));
+    EXPECT_THAT(parsed.error().to_line(), ::testing::HasSubstr("//***@h/r.git")) << text;
+    EXPECT_THAT(parsed.error().to_line(), ::testing::Not(::testing::HasSubstr("hun"))) << text;
+    EXPECT_THAT(parsed.error().to_line(), ::testing::Not(::testing::HasSubstr("ter@"))) << text;
+    EXPECT_THAT(parsed.error().hint, ::testing::HasSubstr("%2F"));
   }
 }
 
