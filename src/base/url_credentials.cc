@@ -119,6 +119,7 @@ std::string each_url(std::string_view text, Way way) {
 }  // namespace
 
 bool has_usable_port(std::string_view host) {
+  if (host.starts_with('[') && !host.contains(']')) return false;
   // An IPv6 address has colons of its own.
   const auto colon = host.find(':', host.starts_with('[') ? std::min(host.find(']'), host.size()) : 0);
   if (colon == std::string_view::npos) return true;

@@ -34,7 +34,8 @@ for way in "${ways[@]}"; do
   [[ -z $(published broken) ]] || fail "a failed build is published: $way: $(published broken)"
 done
 
-directory=$(script 'cached whole 1 whole' | head -n 1)
+output=$(script 'cached whole 1 whole')
+directory=${output%%$'\n'*}
 [[ $directory == "$MIST_CACHE/whole/1" && -e $directory/all ]] || fail "a build isn't published: $directory"
 script 'hash=$(hash_of no/such/path </dev/null)' >/dev/null && fail "a hash of files that aren't there"
 script 'directory=$(cached whole "" whole)' >/dev/null && fail "a build without a hash"
