@@ -129,6 +129,18 @@ bool has_usable_port(std::string_view host) {
   return code == std::errc() && end == port.data() + port.size() && number != 0;
 }
 
+std::string_view without_userinfo(std::string_view rest) {
+  const std::size_t at = userinfo_length(rest, Way::Leave);
+  return at == std::string_view::npos ? rest : rest.substr(at + 1);
+}
+
+std::string hidden_query(std::string_view query) { return redact_query(query, Way::Hide); }
+
+std::string shown_url(std::string_view text) {
+  constexpr std::size_t kMostShown = 200;
+  return clipped(redact_urls(escape_controls(text)), kMostShown);
+}
+
 std::string redact_urls(std::string_view text) { return each_url(text, Way::Hide); }
 
 std::string without_credentials(std::string_view text) { return each_url(text, Way::Leave); }

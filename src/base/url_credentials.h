@@ -13,10 +13,19 @@ namespace mist {
 /// one URL, a blank. Cut the result, not `text`: the beginning of a password isn't known as one.
 std::string redact_urls(std::string_view text);
 
+/// The same for an error about a text that should be a URL or a reference, with controls escaped, and at most
+/// 200 bytes of it.
+std::string shown_url(std::string_view text);
+
 /// `text` with the URLs in it as they are to be kept for another time: "https://user:pw@host/x?token=t" gives
 /// "https://host/x", "ssh://git:pw@host/x" gives "ssh://git@host/x". A later user of them has to get the
 /// credentials elsewhere.
 std::string without_credentials(std::string_view text);
+
+/// The parts of that for a URL in pieces: of what stands behind its "://" without the userinfo, and of what
+/// stands behind its '?', with that, each value hidden whose name is that of a secret.
+std::string_view without_userinfo(std::string_view rest);
+std::string hidden_query(std::string_view query);
 
 /// "host", "host:443" and "[::1]:443", but not "host:x": `host` is the authority of a URL, without userinfo.
 /// Where this is false, what follows the ':' may be a password.

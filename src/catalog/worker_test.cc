@@ -162,6 +162,15 @@ class WorkerTest : public ::testing::Test {
     EXPECT_EQ(last.name, "worker") << "no step of the package's own";
     EXPECT_THAT(last.log, HasSubstr("catalog-test-77-1/other"));
   }
+  void expect_waiting_however_often_it_is_tried() {
+    const WorkerOptions options{.holder = "w", .long_pause = Duration::zero()};
+    for (int i = 0; i < 2 * Store::kMostAttempts; ++i) {
+      const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
+      ASSERT_TRUE(worked.ok()) << worked.error().to_line();
+      EXPECT_TRUE(*worked);
+    }
+    expect_waiting();
+  }
   template <typename Fault = package::InstallationFault>
   void expect_untouched(const TrialWorld& world) {
     for (int i = 0; i < 2 * Store::kMostAttempts; ++i) {
@@ -230,13 +239,7 @@ TEST_F(WorkerTest, CredentialsThatEndWhileAPackageIsInstalledBlameNoPackage) {
 TEST_F(WorkerTest, APackageWaitsForAnothersTestThatHasAnObjectOfTheSameName) {
   submit({{"role.yaml", std::string(kRole)}});
   another_test_began(std::chrono::minutes(20));  // it may be in its removal
-  const WorkerOptions options{.holder = "w", .long_pause = Duration::zero()};
-  for (int i = 0; i < 2 * Store::kMostAttempts; ++i) {
-    const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
-    ASSERT_TRUE(worked.ok()) << worked.error().to_line();
-    EXPECT_TRUE(*worked);
-  }
-  expect_waiting();
+  expect_waiting_however_often_it_is_tried();
 }
 
 TEST_F(WorkerTest, WhatOutlivedAnothersTestIsWaitedForThreeTimes) {
@@ -298,13 +301,7 @@ TEST_F(WorkerTest, AVersionWaitsWhileAnotherTestRemovesWhatItsEarlierAttemptLeft
       release::ReleaseLock::acquire({releases, cluster_, clock_, random_, events_}, **anchor, {},
                                     {.holder = "another", .operation = "uninstall"}, Context());
   ASSERT_TRUE(lock.ok()) << lock.error().to_line();
-  const WorkerOptions options{.holder = "w", .long_pause = Duration::zero()};
-  for (int i = 0; i < 2 * Store::kMostAttempts; ++i) {
-    const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
-    ASSERT_TRUE(worked.ok()) << worked.error().to_line();
-    EXPECT_TRUE(*worked);
-  }
-  expect_waiting();
+  expect_waiting_however_often_it_is_tried();
 }
 
 TEST_F(WorkerTest, ANamespaceStaysWhereItsTestMayRun) {

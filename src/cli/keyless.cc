@@ -43,18 +43,17 @@ Result<std::shared_ptr<const trust::TrustRoot>> signing_root(const Invocation& i
 Result<sigstore::IdentityToken> logged_in(const Invocation& invocation, World& world,
                                           http::Transport& transport, const std::string& issuer) {
   const std::string client = invocation.text("token-audience");
-  const bool as_event = invocation.text("events") == "jsonl";
   const sigstore::LoginWorld login{
       .transport = transport,
       .clock = world.clock,
       .random = world.random,
-      .show = [&world, as_event](const sigstore::DeviceCode& code) {
+      .show = [&world](const sigstore::DeviceCode& code) {
         const std::string where =
             code.direct.empty() ? fmt::format("open {} and enter {}", code.page, code.code)
                                 : fmt::format("open {} and see that it shows {}", code.direct, code.code);
         std::string words = fmt::format("To log in, {}. The code is valid for {}; Ctrl-C stops waiting.",
                                         where, format_age(code.valid));
-        if (as_event)
+        if (world.json_events)
           world.events->warn(std::move(words));
         else
           world.err.write(words + "\n");

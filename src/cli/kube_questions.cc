@@ -92,7 +92,7 @@ Status ask_for_consent(const Invocation& invocation, World& world, const package
     return error(ErrorKind::Forbidden, "the script that was allowed is another one: {} is {} now",
                  escape_controls(script.package), digest.str())
         .with_hint(fmt::format("read {}, then {}", package::kPreInstallScript, question));
-  if (!can_ask(invocation, world))
+  if (!can_ask(world))
     return error(ErrorKind::Forbidden, "{} of {} would run on this machine, and nobody can be asked",
                  package::kPreInstallScript, escape_controls(script.package))
         .with_hint(fmt::format("read it, then {}", question));

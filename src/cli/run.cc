@@ -28,6 +28,7 @@ Result<ExitCode> call(const Invocation& invocation, World& world) {
   world.color_out = wants_color(color, world.out, world);
   world.color_err = wants_color(color, world.err, world);
   // The screen is clean again before anything else is written to it.
+  world.json_events = invocation.text("events") == "jsonl";
   const auto progress = make_progress(progress_options(invocation), world);
   world.events = progress.get();
   world.screen = progress->screen();
@@ -35,7 +36,7 @@ Result<ExitCode> call(const Invocation& invocation, World& world) {
   auto result = invocation.command().run(invocation, world);
   // The terminal showed ^C where the cursor stood; a live picture is painted over it.
   if (!result.ok() && result.error().kind == ErrorKind::Cancelled && world.screen == nullptr &&
-      world.err.is_terminal() && invocation.text("events") != "jsonl")
+      world.err.is_terminal() && !world.json_events)
     world.err.write("\n");
   world.out.share(nullptr);
   world.screen = nullptr;

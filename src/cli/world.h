@@ -128,6 +128,7 @@ struct World {
   /// in a handler.
   EventSink* events = nullptr;
   Screen* screen = nullptr;  ///< what progress draws; null: nothing
+  bool json_events = false;  ///< a program reads `err`, each line as a JSON object; run() decides
   bool color_out = false;    ///< whether `out` may carry colors; run() decides
   bool color_err = false;
 

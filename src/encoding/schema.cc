@@ -30,10 +30,8 @@ constexpr std::size_t kMostIssues = 100;
 constexpr std::size_t kMostDefaults = 100'000;
 /// Of them as text, about: one large default may be referred to from many places.
 constexpr std::size_t kLargestDefaults = std::size_t{16} << 20;
-/// Of all patterns together: some hundred real ones. A compiled one may have thousands of times its size.
-constexpr std::size_t kLongestPatterns = std::size_t{64} << 10;
-/// The validator follows them when it compiles a schema, each chain in quadratic time and on its stack.
-constexpr std::size_t kMostReferences = 10'000;
+/// The bounds of a single schema.
+constexpr ValidationBudget kOfOne;
 
 bool has_all_required(const Value& schema, const Value& object) {
   const Value* required = schema.find("required");
@@ -70,7 +68,7 @@ struct Compiled {
 Compiled compiled_of(const Value& schema) {
   Compiled sum;
   std::vector<const Value*> open{&schema};
-  while (!open.empty() && sum.patterns <= kLongestPatterns && sum.references <= kMostReferences) {
+  while (!open.empty() && sum.patterns <= kOfOne.pattern_bytes && sum.references <= kOfOne.references) {
     const Value& at = *open.back();
     open.pop_back();
     if (at.is_array())
@@ -158,12 +156,12 @@ Result<Validator> compile_validator(const Value& schema) {
     return unusable(fmt::format("{} refers to itself for one and the same value", place),
                     "let the reference pass through properties or items");
   const Compiled compiled = compiled_of(schema);
-  if (compiled.references > kMostReferences)
+  if (compiled.references > kOfOne.references)
     return unusable(
-        fmt::format("it has more than {} references", kMostReferences),
+        fmt::format("it has more than {} references", kOfOne.references),
         "write what is referred to once where it is needed, or check such values in the package's code");
-  if (compiled.patterns > kLongestPatterns)
-    return unusable(fmt::format("its patterns are more than {} KiB", kLongestPatterns >> 10),
+  if (compiled.patterns > kOfOne.pattern_bytes)
+    return unusable(fmt::format("its patterns are more than {} KiB", kOfOne.pattern_bytes >> 10),
                     "use fewer or simpler patterns, or check such values in the package's code");
   const std::string text = to_json(schema);
   void* handle = nullptr;
@@ -360,11 +358,11 @@ Result<Schema> Schema::compile(const Value& schema) {
 
 std::vector<SchemaIssue> Schema::validate(const Value& value) const {
   ValidationBudget budget;
-  const std::uint64_t most = budget.steps;
   if (const auto all = Validation(budget).of(handle_.get(), schema_, value))
     return issues_of(*all, schema_, value);
-  const std::string words = fmt::format(
-      "the schema would need more than {} steps to check these values: its references multiply", most);
+  const std::string words =
+      fmt::format("the schema would need more than {} steps to check these values: its references multiply",
+                  kOfOne.steps);
   return issues_of(std::vector<Said>{{{}, {}, words}}, schema_, value);
 }
 

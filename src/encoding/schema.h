@@ -36,7 +36,9 @@ std::uint32_t line_at(const Value& value, std::string_view instance_path);
 struct ValidationBudget {
   std::uint64_t steps = 2'000'000;
   std::size_t alternatives = 32;
+  /// The validator follows them when it compiles a schema, each chain in quadratic time and on its stack.
   std::size_t references = 10'000;
+  /// Of all patterns together: some hundred real ones. A compiled one may have thousands of times its size.
   std::size_t pattern_bytes = std::size_t{64} << 10;
   std::size_t schema_bytes = std::size_t{8} << 20;  ///< about, as JSON
 };

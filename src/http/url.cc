@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/secret_names.h"
 #include "base/text.h"
 #include "base/url_credentials.h"
 
@@ -205,27 +204,11 @@ std::string loggable_url(std::string_view url) {
   std::string out;
   if (const std::size_t colon = url.find("://"); colon != std::string_view::npos) {
     out = url.substr(0, colon + 3);
-    url.remove_prefix(colon + 3);
-    const std::size_t end = std::min(url.find_first_of("/?#"), url.size());
-    const std::string_view authority = url.substr(0, end);
-    // Behind its ':' begins a password, then, in which a '/' isn't escaped.
-    const bool goes_on = !authority.contains('@') && !has_usable_port(authority);
-    if (const std::size_t at = (goes_on ? url : authority).rfind('@'); at != std::string_view::npos)
-      url.remove_prefix(at + 1);
+    url = without_userinfo(url.substr(colon + 3));
   }
   const std::size_t query = url.find('?');
   out += url.substr(0, query);
-  if (query == std::string_view::npos) return out;
-  char separator = '?';
-  for (const std::string_view parameter : split(url.substr(query + 1), '&')) {
-    const std::size_t equals = parameter.find('=');
-    const bool hide = equals != std::string_view::npos && names_secret(parameter.substr(0, equals));
-    out += separator;
-    out += hide ? parameter.substr(0, equals + 1) : parameter;
-    if (hide) out += "***";
-    separator = '&';
-  }
-  return out;
+  return query == std::string_view::npos ? out : out + hidden_query(url.substr(query + 1));
 }
 
 }  // namespace mist::http

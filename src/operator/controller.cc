@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
+#include "kube/served.h"
 #include "operator/actors.h"
 #include "operator/evaluations.h"
 #include "operator/late_kinds.h"
@@ -447,7 +448,6 @@ class Controller::State {
     return failure.because.empty() ? failure.message : failure.because;
   }
 
-  // A kind that isn't served may come; what may not be read stays so until somebody allows it.
   // Of an object whose kind isn't served in its version.
   struct OtherVersion {
     std::optional<ObjectId> served = {};  // the same object, in the version that is preferred now
@@ -458,6 +458,7 @@ class Controller::State {
     return fmt::format("the kind is served in {} only", other.served->api_version);
   }
 
+  // A kind that isn't served may come; what may not be read stays so until somebody allows it.
   static Observation not_told(const ObjectId& id, const Error& failure, const OtherVersion& other) {
     Observation observed;
     if (failure.kind == ErrorKind::Forbidden) observed.why = words_of(failure);
@@ -477,10 +478,7 @@ class Controller::State {
     const auto served = actor.client.resource_for(id.gvk().group_kind(), "", context);
     if (served.ok() && served->gvk == id.gvk()) return {};
     if (served.ok()) return {.served = ObjectId{served->gvk.api_version(), id.kind, id.ns, id.name}};
-    if (served.error().kind != ErrorKind::NotFound) return {};
-    const auto down = actor.client.apis_down(context);
-    return {.is_nowhere =
-                down.ok() && std::ranges::find(*down, id.gvk().group, &kube::DownApi::group) == down->end()};
+    return {.is_nowhere = kube::is_served_nowhere(actor.client, id.gvk().group, served.error(), context)};
   }
 
   static constexpr Duration kUnseenPause = std::chrono::seconds(1);

@@ -311,11 +311,11 @@ Result<std::optional<Value>> Survey::extracted(const SequenceEdge& edge, const E
 
 // Of a node that isn't looked at yet: what is there of it by the record. A part of it would be another value.
 std::optional<Value> Survey::recorded_objects(graph::Node node) const {
-  if (!uncertain_record(node).empty()) return std::nullopt;
   Value::Array found;
   for (const Recorded& each : record_.objects) {
     if (each.node != blueprint_.nodes()[node].name) continue;
     Observation observed = world_.observe(each.id, true);
+    if (!is_certain(each.id, observed)) return std::nullopt;
     if (!observed.there() || !is_instances(observed.object, uid_)) continue;
     if (blueprint_.nodes()[node].type == NodeType::Package)
       observed.object = with_exports(std::move(observed.object));

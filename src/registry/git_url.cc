@@ -12,7 +12,6 @@ namespace mist::registry {
 namespace {
 
 constexpr std::size_t kMaxUrl = 1024;
-constexpr std::size_t kMostShown = 200;  // bytes of it, in an error
 constexpr std::string_view kPossible =
     "use https://<host>/<repository>, ssh://<user>@<host>/<repository>, <user>@<host>:<repository>, or a "
     "path "
@@ -23,7 +22,7 @@ constexpr std::string_view kEscapePassword =
 
 Error bad(std::string_view text, std::string_view why, std::string hint = std::string(kPossible)) {
   return error(ErrorKind::Invalid, "'{}' can't be used as the address of a git repository: {}",
-               clipped(config::redact_urls(escape_controls(text)), kMostShown), why)
+               shown_url(text), why)
       .with_hint(std::move(hint));
 }
 

@@ -11,8 +11,6 @@
 namespace mist::registry {
 namespace {
 
-constexpr std::size_t kMostShown = 200;  // bytes of a prefix that can't be one, in an error
-
 std::string canonical_name(const oci::Repository& repository) {
   return repository.identity().substr(oci::kScheme.size());
 }
@@ -46,8 +44,7 @@ bool is_mirrors_failure(const Result<T>& asked) {
 Result<std::string> parse_mirror_prefix(std::string_view text) {
   const std::string_view bare = text.substr(text.starts_with(oci::kScheme) ? oci::kScheme.size() : 0);
   if (bare.find("://") != std::string_view::npos || bare.empty())
-    return error(ErrorKind::Invalid, "\"{}\" names no OCI registry",
-                 clipped(config::redact_urls(escape_controls(text)), kMostShown))
+    return error(ErrorKind::Invalid, "\"{}\" names no OCI registry", shown_url(text))
         .with_hint("write its host, or the host and a path: registry.example/team");
   MIST_TRY(const std::string prefix, oci::parse_prefix(fmt::format("{}{}", oci::kScheme, bare)));
   const std::string_view name = std::string_view(prefix).substr(oci::kScheme.size());

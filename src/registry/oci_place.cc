@@ -9,11 +9,9 @@ namespace {
 
 constexpr std::string_view kDirectoryScheme = "oci-layout:";
 constexpr std::string_view kArchiveScheme = "oci-archive:";
-constexpr std::size_t kMostOfPlace = 200;  // bytes of a text, in an error
 
 Error no_place(std::string_view text, std::string_view why) {
-  return error(ErrorKind::Invalid, "\"{}\" is not a place for copies: {}",
-               clipped(config::redact_urls(escape_controls(text)), kMostOfPlace), why)
+  return error(ErrorKind::Invalid, "\"{}\" is not a place for copies: {}", shown_url(text), why)
       .with_hint("write oci://HOST/PATH for a registry, oci-layout:DIR for a directory, or oci-archive:FILE");
 }
 

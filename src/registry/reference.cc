@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t kMaxReference = 2048;
 constexpr std::size_t kMaxVersion = 128;
-constexpr std::size_t kMostShown = 200;  // bytes of a reference, in an error
 constexpr std::string_view kDigestMark = "@sha256:";
 constexpr std::string_view kGitPrefix = "git+";
 constexpr std::string_view kForms =
@@ -40,14 +39,9 @@ bool looks_like_file(std::string_view text) {
   return std::ranges::any_of(kEndings, [&](std::string_view ending) { return text.ends_with(ending); });
 }
 
-/// Harmless, without credentials, and only then cut: the beginning of a token would not be known as one.
-std::string shown_of(std::string_view text) {
-  return clipped(config::redact_urls(escape_controls(text)), kMostShown);
-}
-
 /// The beginning of every error of this file.
 Error bad(std::string_view text, std::string_view why, std::string hint) {
-  return error(ErrorKind::Invalid, "'{}' is not a package reference: {}", shown_of(text), why)
+  return error(ErrorKind::Invalid, "'{}' is not a package reference: {}", shown_url(text), why)
       .with_hint(std::move(hint));
 }
 
@@ -105,7 +99,7 @@ Result<PackageRef> parse_git(std::string_view text) {
 }
 
 Result<PackageRef> refuse_other_scheme(std::string_view text) {
-  const std::string shown = shown_of(text);
+  const std::string shown = shown_url(text);
   // An archive, which Helm would download.
   const std::string_view path = std::string_view(shown).substr(0, shown.find_first_of("?#"));
   constexpr std::string_view kThen = "then -p NAME/CHART:VERSION";

@@ -153,13 +153,17 @@ Status Database::store(const std::string& registry, const std::string& state, Wa
   sqlite::Database& connection = open_->connection;
   return judged(connection.transaction([&]() -> Status {
     MIST_TRY(const auto there, stored_shards(connection, registry));
-    for (const auto& [name, digest] : there)
-      if (!all.contains(name)) MIST_TRY_VOID(forget_shard(connection, registry, name));
+    auto stored = there;
+    for (const auto& [name, digest] : there) {
+      if (all.contains(name)) continue;
+      MIST_TRY_VOID(forget_shard(connection, registry, name));
+      stored.erase(name);
+    }
     for (const Shard& shard : shards) {
+      stored[shard.name] = shard.digest;
       MIST_TRY_VOID(forget_shard(connection, registry, shard.name));
       MIST_TRY_VOID(add_shard(connection, registry, shard));
     }
-    MIST_TRY(const auto stored, stored_shards(connection, registry));
     MIST_TRY_VOID(connection.run("INSERT OR REPLACE INTO source(name, state, checked) VALUES(?1, ?2, ?3)",
                                  {registry, stored == all ? state : std::string(), seconds_of(now)}));
     return {};
@@ -175,10 +179,8 @@ Status Database::touch(const std::string& registry, WallTime now) {
 Status Database::forget(const std::string& registry) {
   sqlite::Database& connection = open_->connection;
   return judged(connection.transaction([&]() -> Status {
-    MIST_TRY(const Sources there, read_sources(connection));
-    if (const auto before = there.find(registry); before != there.end())
-      for (const auto& [name, digest] : before->second.shards)
-        MIST_TRY_VOID(forget_shard(connection, registry, name));
+    MIST_TRY(const auto there, stored_shards(connection, registry));
+    for (const auto& [name, digest] : there) MIST_TRY_VOID(forget_shard(connection, registry, name));
     MIST_TRY_VOID(connection.run("DELETE FROM source WHERE name = ?1", {registry}));
     return {};
   }));

@@ -7,6 +7,7 @@
 #include "apply/plan/give_namespaces.h"
 #include "base/text.h"
 #include "blueprint/check.h"
+#include "kube/served.h"
 #include "reconcile/release_node.h"
 #include "reconcile/status.h"
 
@@ -148,9 +149,7 @@ class Looker {
 
   bool is_unserved(const apimachinery::GroupKind& kind) {
     const auto found = client_.resource_for(kind, "", context_);
-    if (found.ok() || found.error().kind != ErrorKind::NotFound) return false;
-    const auto down = client_.apis_down(context_);
-    return down.ok() && std::ranges::find(*down, kind.group, &kube::DownApi::group) == down->end();
+    return !found.ok() && kube::is_served_nowhere(client_, kind.group, found.error(), context_);
   }
 
   std::optional<Value::Array> list(const reconcile::Collection& collection) {

@@ -27,12 +27,7 @@ Result<ExitCode> run_help(const Invocation& invocation, World& world) {
     world.out.write(help_text({}, table, columns, world.color_out));
     return ExitCode::Ok;
   }
-  // Parsing finds the command, or says which is nearest. The flag comes first: behind "--" it would be a
-  // word.
-  std::vector<std::string> args{"--help"};
-  args.insert(args.end(), words.begin(), words.end());
-  MIST_TRY(const Parsed parsed, parse(args, table));
-  const auto& topic = std::get<HelpTopic>(parsed);
+  MIST_TRY(const HelpTopic topic, topic_of(words, table));
   if (const ManualPage* page = find_page(words[0]); page != nullptr)
     world.out.write(render_page(*page, columns, world.color_out));
   else

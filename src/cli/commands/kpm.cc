@@ -47,21 +47,19 @@ void step(World& world, std::string_view text) {
 }
 
 // Among events for programs it is one of these, of which each line is a JSON object.
-void caution(const Invocation& invocation, World& world, std::string_view text) {
-  if (invocation.text("events") == "jsonl") return world.events->warn(std::string(text));
+void caution(World& world, std::string_view text) {
+  if (world.json_events) return world.events->warn(std::string(text));
   const ScreenPause pause(world.screen);
   world.err.write(fmt::format("!!-> {}\n", escape_controls(text)));
 }
 
 // With a warning for each archive that gave nothing; of no concern to somebody who names the archive.
-Result<kpm::Catalog> read_catalog(const Invocation& invocation, World& world, const kpm::Home& home,
-                                  std::string_view wanted = {}) {
+Result<kpm::Catalog> read_catalog(World& world, const kpm::Home& home, std::string_view wanted = {}) {
   MIST_TRY(kpm::Catalog catalog, home.catalog(world.context));
   if (wanted.find('/') != std::string_view::npos) return catalog;
   for (const kpm::Unread& each : catalog.unread)
-    caution(
-        invocation, world,
-        fmt::format("WARNING: {}{}{}", each.why.to_line(), each.why.hint.empty() ? "" : "; ", each.why.hint));
+    caution(world, fmt::format("WARNING: {}{}{}", each.why.to_line(), each.why.hint.empty() ? "" : "; ",
+                               each.why.hint));
   return catalog;
 }
 
@@ -70,15 +68,13 @@ constexpr Argument kKube[] = {
 
 // update
 
-void warn_incomplete(const Invocation& invocation, World& world, const kpm::Archive& archive,
-                     const Error& why) {
-  caution(
-      invocation, world,
-      fmt::format("WARNING: The contents of some Kubes of {} are missing: {}", archive.name, why.to_line()));
-  caution(invocation, world, "Installing one of them asks its server; kpm update fetches what is missing.");
+void warn_incomplete(World& world, const kpm::Archive& archive, const Error& why) {
+  caution(world, fmt::format("WARNING: The contents of some Kubes of {} are missing: {}", archive.name,
+                             why.to_line()));
+  caution(world, "Installing one of them asks its server; kpm update fetches what is missing.");
 }
 
-Result<ExitCode> run_update(const Invocation& invocation, World& world) {
+Result<ExitCode> run_update(const Invocation&, World& world) {
   MIST_TRY(kpm::Home home, open_kpm_home(world));
   MIST_TRY(const std::vector<kpm::Archive> archives, home.archives());
   if (archives.empty()) return std::move(home.catalog(world.context)).error();
@@ -87,17 +83,16 @@ Result<ExitCode> run_update(const Invocation& invocation, World& world) {
   for (const kpm::Archive& each : archives) {
     Result<std::optional<Error>> updated = home.update(each, world.context);
     if (updated.ok()) {
-      if (*updated) warn_incomplete(invocation, world, each, **updated);
+      if (*updated) warn_incomplete(world, each, **updated);
       continue;
     }
-    if (failed) caution(invocation, world, failed->to_line());
+    if (failed) caution(world, failed->to_line());
     failed = std::move(updated).error();
     if (failed->kind == ErrorKind::Cancelled) break;
   }
   if (failed) return *std::move(failed);
-  MIST_TRY(const kpm::Catalog catalog, read_catalog(invocation, world, home));
-  for (const Error& problem : catalog.problems)
-    caution(invocation, world, fmt::format("WARNING: {}", problem.to_line()));
+  MIST_TRY(const kpm::Catalog catalog, read_catalog(world, home));
+  for (const Error& problem : catalog.problems) caution(world, fmt::format("WARNING: {}", problem.to_line()));
   step(world, "Done");
   return ExitCode::Ok;
 }
@@ -137,7 +132,7 @@ Value kubes_value(const std::vector<const kpm::Listed*>& found) {
 
 Result<ExitCode> run_search(const Invocation& invocation, World& world) {
   MIST_TRY(const kpm::Home home, open_kpm_home(world));
-  MIST_TRY(const kpm::Catalog catalog, read_catalog(invocation, world, home));
+  MIST_TRY(const kpm::Catalog catalog, read_catalog(world, home));
   const std::string pattern = lower_case(invocation.argument("PATTERN"));
   std::vector<const kpm::Listed*> found;
   for (const kpm::Listed& each : catalog.kubes)
@@ -185,7 +180,7 @@ Result<ExitCode> run_info(const Invocation& invocation, World& world) {
     k3 = copy->k3;
     MIST_TRY(tree, registry::read_directory_tree(world.files, copy->directory));
   } else {
-    MIST_TRY(const kpm::Catalog catalog, read_catalog(invocation, world, home, wanted));
+    MIST_TRY(const kpm::Catalog catalog, read_catalog(world, home, wanted));
     MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
     k3 = listed.k3;
     if (listed.yanked) yanked = listed.yank_reason.empty() ? "no reason was given" : listed.yank_reason;
@@ -216,7 +211,7 @@ Result<ExitCode> run_info(const Invocation& invocation, World& world) {
 Result<ExitCode> run_get(const Invocation& invocation, World& world) {
   MIST_TRY(kpm::Home home, open_kpm_home(world));
   const std::string wanted = invocation.argument("KUBE");
-  MIST_TRY(const kpm::Catalog catalog, read_catalog(invocation, world, home, wanted));
+  MIST_TRY(const kpm::Catalog catalog, read_catalog(world, home, wanted));
   MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
   MIST_TRY(const kpm::Kube kube, home.get(listed, world.context));
   step(world, fmt::format("Downloading {}", listed.k3.name));
@@ -270,12 +265,10 @@ void name_working_copy(World& world, const kpm::Kube& copy) {
   step(world, fmt::format("Using your working copy {}/", copy.directory.string()));
 }
 
-Result<kpm::Kube> unpacked(const Invocation& invocation, World& world, kpm::Home& home,
-                           const kpm::Listed& listed, bool say) {
+Result<kpm::Kube> unpacked(World& world, kpm::Home& home, const kpm::Listed& listed, bool say) {
   if (listed.yanked)
-    caution(invocation, world,
-            fmt::format("WARNING: {} was yanked{}{}", listed.k3.full_name(),
-                        listed.yank_reason.empty() ? "" : ": ", listed.yank_reason));
+    caution(world, fmt::format("WARNING: {} was yanked{}{}", listed.k3.full_name(),
+                               listed.yank_reason.empty() ? "" : ": ", listed.yank_reason));
   const bool is_here = world.files.exists(home.root() / listed.k3.full_name());
   MIST_TRY(kpm::Kube kube, home.unpack(listed, world.context));
   if (say && !is_here) {
@@ -285,24 +278,22 @@ Result<kpm::Kube> unpacked(const Invocation& invocation, World& world, kpm::Home
   return kube;
 }
 
-Result<kpm::Kube> obtain(const Invocation& invocation, World& world, kpm::Home& home,
-                         const std::string& wanted, bool say) {
+Result<kpm::Kube> obtain(World& world, kpm::Home& home, const std::string& wanted, bool say) {
   MIST_TRY(std::optional<kpm::Kube> copy, home.working_copy(wanted));
   if (copy) {
     if (say) name_working_copy(world, *copy);
     return *std::move(copy);
   }
-  MIST_TRY(const kpm::Catalog catalog, read_catalog(invocation, world, home, wanted));
+  MIST_TRY(const kpm::Catalog catalog, read_catalog(world, home, wanted));
   MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
-  return unpacked(invocation, world, home, listed, say);
+  return unpacked(world, home, listed, say);
 }
 
 // Finds what others need: a working copy if it fits, else of the archives, which are read once. Nothing is
 // unpacked before the plan is made.
 class Dependencies {
  public:
-  Dependencies(const Invocation& invocation, World& world, kpm::Home& home)
-      : invocation_(invocation), world_(world), home_(home) {}
+  Dependencies(World& world, kpm::Home& home) : world_(world), home_(home) {}
 
   Result<kpm::K3> find(const std::string& name, std::span<const kpm::Dependency> needs) {
     MIST_TRY(std::optional<kpm::Kube> copy, home_.working_copy(name));
@@ -310,7 +301,7 @@ class Dependencies {
     if (copy && std::ranges::all_of(needs, is_fit))
       return std::get<kpm::Kube>(found_.insert_or_assign(name, *std::move(copy)).first->second).k3;
     if (!catalog_) {
-      MIST_TRY(catalog_, read_catalog(invocation_, world_, home_));
+      MIST_TRY(catalog_, read_catalog(world_, home_));
     }
     MIST_TRY(kpm::Listed listed, kpm::Home::choose_for(*catalog_, name, needs));
     return std::get<kpm::Listed>(found_.insert_or_assign(name, std::move(listed)).first->second).k3;
@@ -319,14 +310,13 @@ class Dependencies {
   Result<kpm::Kube> obtain(const std::string& name, bool say) {
     const auto& found = found_.at(name);
     if (const auto* const listed = std::get_if<kpm::Listed>(&found))
-      return unpacked(invocation_, world_, home_, *listed, say);
+      return unpacked(world_, home_, *listed, say);
     const auto& copy = std::get<kpm::Kube>(found);
     if (say) name_working_copy(world_, copy);
     return copy;
   }
 
  private:
-  const Invocation& invocation_;
   World& world_;
   kpm::Home& home_;
   std::optional<kpm::Catalog> catalog_ = {};
@@ -353,8 +343,7 @@ Status answer_questions(const Invocation& invocation, World& world, const Cluste
                         const action::DeployOptions& options, Values kind,
                         std::vector<package::ValuesInput>& values) {
   constexpr std::size_t kMostQuestions = 100;
-  if (!world.files.exists(kube.directory / package::kPreInstallScript) || !can_ask(invocation, world))
-    return {};
+  if (!world.files.exists(kube.directory / package::kPreInstallScript) || !can_ask(world)) return {};
   std::vector<package::ValuesInput> known = values;
   std::set<std::string> asked;
   while (asked.size() < kMostQuestions) {
@@ -395,23 +384,20 @@ Status ask_to_go_on(const Invocation& invocation, World& world, const kpm::Insta
   const bool may_be_there = !plan.missing.empty() && !unreadable.empty();
   if (plan.unavailable.empty() && !may_be_there) return {};
   for (const kpm::Unreadable& each : unreadable)
-    caution(invocation, world,
-            fmt::format("WARNING: Release {} may be a dependency, but can't be read: {}",
-                        each.release.display(), each.why.to_line()));
+    caution(world, fmt::format("WARNING: Release {} may be a dependency, but can't be read: {}",
+                               each.release.display(), each.why.to_line()));
   for (const kpm::Dependency& each : plan.unavailable)
-    caution(invocation, world,
-            fmt::format("WARNING: Dependency {} ({}) does not seem to be satisfied.", each.name,
-                        each.range.text()));
-  if (!plan.unavailable.empty()) caution(invocation, world, "This package may not function correctly.");
+    caution(world, fmt::format("WARNING: Dependency {} ({}) does not seem to be satisfied.", each.name,
+                               each.range.text()));
+  if (!plan.unavailable.empty()) caution(world, "This package may not function correctly.");
   if (may_be_there)
-    caution(invocation, world,
-            fmt::format("One of these may be installed a second time: {}.", join(plan.missing, ", ")));
+    caution(world, fmt::format("One of these may be installed a second time: {}.", join(plan.missing, ", ")));
   if (invocation.enabled("force")) return {};
-  if (!can_ask(invocation, world) && plan.unavailable.empty())
+  if (!can_ask(world) && plan.unavailable.empty())
     return error(ErrorKind::Forbidden,
                  "nothing was changed, because a dependency may be installed already and nobody can be asked")
         .with_hint("--force installs it all the same");
-  if (!can_ask(invocation, world))
+  if (!can_ask(world))
     return error(ErrorKind::Forbidden,
                  "nothing was changed, because a dependency is missing and nobody can be asked")
         .with_hint("--with-dependencies installs what is missing; --force goes on without it");
@@ -484,14 +470,9 @@ Status check_release(World& world, const Cluster& cluster, const release::Releas
   return {};
 }
 
-struct Deployed {
-  action::DeployReport report;
-  Verb verb;
-};
-
-Result<Deployed> deploy_one(const Invocation& invocation, World& world, const Cluster& cluster,
-                            const kpm::Kube& kube, const release::ReleaseId& id, Verb verb,
-                            std::vector<package::ValuesInput> values) {
+Result<action::DeployReport> deploy_one(const Invocation& invocation, World& world, const Cluster& cluster,
+                                        const kpm::Kube& kube, const release::ReleaseId& id, Verb verb,
+                                        std::vector<package::ValuesInput> values) {
   action::DeployOptions options = deploy_options(invocation);
   MIST_TRY(options.allowed.adopt_from, adopt_from(invocation));
   MIST_TRY(options.allowed.take_over_from, take_over_from(invocation, id));
@@ -503,16 +484,15 @@ Result<Deployed> deploy_one(const Invocation& invocation, World& world, const Cl
     step(world, fmt::format("Running kubectl {} -f ...", verb == Verb::Install ? "create" : "apply"));
   const action::Intent intent = verb == Verb::Install ? install_intent(render_of(wanted, world), kube.k3.name)
                                                       : action::upgrade_intent(render_of(wanted, world));
-  MIST_TRY(action::DeployReport report,
-           action::deploy(cluster.environment, id, intent, options, world.context));
-  return Deployed{std::move(report), verb};
+  return action::deploy(cluster.environment, id, intent, options, world.context);
 }
 
-void print_deployed(const Invocation& invocation, World& world, const Deployed& done) {
+void print_deployed(const Invocation& invocation, World& world, const action::DeployReport& report,
+                    Verb verb) {
   if (output_format(invocation) != OutputFormat::Table || is_dry(invocation))
-    return print_deploy_report(invocation, world, done.report,
-                               done.verb == Verb::Install ? "is installed" : "is upgraded");
-  if (!done.report.message.empty()) world.out.write(escape_controls(done.report.message, true) + "\n");
+    return print_deploy_report(invocation, world, report,
+                               verb == Verb::Install ? "is installed" : "is upgraded");
+  if (!report.message.empty()) world.out.write(escape_controls(report.message, true) + "\n");
   step(world, "Done");
 }
 
@@ -531,7 +511,7 @@ Status install_dependencies(const Invocation& invocation, World& world, kpm::Hom
   MIST_TRY(const kpm::InstalledPackages installed,
            kpm::installed_packages(store, cluster.client->default_namespace(), world.context));
   kpm::InstallPlan plan{.missing = {}, .unavailable = kpm::unsatisfied(k3, installed.packages)};
-  Dependencies dependencies(invocation, world, home);
+  Dependencies dependencies(world, home);
   if (invocation.enabled("with-dependencies")) {
     MIST_TRY(plan,
              kpm::plan_dependencies(k3, installed.packages,
@@ -552,7 +532,7 @@ Status install_dependencies(const Invocation& invocation, World& world, kpm::Hom
     const auto done = deploy_one(invocation, world, cluster, kube, id, Verb::Install, {});
     if (!done.ok()) return of_dependency(done.error(), name, k3.name);
     // A program reads one value, that of the Kube that was asked for.
-    if (say) print_deployed(invocation, world, *done);
+    if (say) print_deployed(invocation, world, *done, Verb::Install);
   }
   return {};
 }
@@ -564,7 +544,7 @@ Result<ExitCode> deploy_kube(const Invocation& invocation, World& world, Verb ve
         .with_hint("upgrade first, and rotate then");
   MIST_TRY(kpm::Home home, open_kpm_home(world));
   const bool say = output_format(invocation) == OutputFormat::Table;
-  MIST_TRY(const kpm::Kube kube, obtain(invocation, world, home, invocation.argument("KUBE"), say));
+  MIST_TRY(const kpm::Kube kube, obtain(world, home, invocation.argument("KUBE"), say));
   MIST_TRY(std::vector<package::ValuesInput> values, read_values(invocation, world));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(
@@ -573,8 +553,9 @@ Result<ExitCode> deploy_kube(const Invocation& invocation, World& world, Verb ve
   const bool is_named = kube.is_working_copy || invocation.argument("KUBE").contains(':');
   MIST_TRY_VOID(check_release(world, cluster, id, kube, verb, is_named, say && !is_dry(invocation)));
   MIST_TRY_VOID(install_dependencies(invocation, world, home, cluster, kube.k3, say));
-  MIST_TRY(const Deployed done, deploy_one(invocation, world, cluster, kube, id, verb, std::move(values)));
-  print_deployed(invocation, world, done);
+  MIST_TRY(const action::DeployReport report,
+           deploy_one(invocation, world, cluster, kube, id, verb, std::move(values)));
+  print_deployed(invocation, world, report, verb);
   return ExitCode::Ok;
 }
 
@@ -688,7 +669,7 @@ Status clean_up(const Trial& trial) {
       uninstall_trial(trial, Context().with_timeout(trial.invocation.duration("timeout")));
   Status gone = remove_namespace(trial);
   if (!retained.ok()) {
-    if (!gone.ok()) caution(trial.invocation, world, fmt::format("WARNING: {}", gone.error().to_line()));
+    if (!gone.ok()) caution(world, fmt::format("WARNING: {}", gone.error().to_line()));
     return retained.error();
   }
   if (*retained > 0) return error(ErrorKind::Invalid, "uninstalling left {}", plural(*retained, "object"));
@@ -699,7 +680,7 @@ Status clean_up(const Trial& trial) {
 
 Result<ExitCode> run_kpm_test(const Invocation& invocation, World& world) {
   MIST_TRY(kpm::Home home, open_kpm_home(world));
-  MIST_TRY(const kpm::Kube kube, obtain(invocation, world, home, invocation.argument("KUBE"), true));
+  MIST_TRY(const kpm::Kube kube, obtain(world, home, invocation.argument("KUBE"), true));
   step(world, fmt::format("{} of {} is well formed", kpm::kMetadataFile, kube.k3.full_name()));
   MIST_TRY(const release::ReleaseName name, release::ReleaseName::parse(kube.k3.name));
   MIST_TRY(std::vector<package::ValuesInput> values, read_values(invocation, world));
@@ -713,8 +694,7 @@ Result<ExitCode> run_kpm_test(const Invocation& invocation, World& world) {
     step(world, fmt::format("The namespace {} stays", trial.id.ns));
   } else {
     Status cleaned = clean_up(trial);
-    if (!cleaned.ok() && !tried.ok())
-      caution(invocation, world, fmt::format("WARNING: {}", cleaned.error().to_line()));
+    if (!cleaned.ok() && !tried.ok()) caution(world, fmt::format("WARNING: {}", cleaned.error().to_line()));
     if (tried.ok()) tried = std::move(cleaned);
   }
   MIST_TRY_VOID(std::move(tried).in(fmt::format("while testing {}", kube.k3.full_name())));
@@ -792,11 +772,8 @@ constexpr Argument kHelpArguments[] = {{.name = "COMMAND",
 
 Result<ExitCode> run_kpm_help(const Invocation& invocation, World& world) {
   if (const std::string word = invocation.argument("COMMAND"); !word.empty()) {
-    // Parsing finds the command, or says which is nearest. The flag comes first: behind "--" it would be a
-    // word.
-    MIST_TRY(const Parsed parsed, parse(std::vector<std::string>{"--help", "kpm", word}, command_table()));
-    world.out.write(
-        help_text(std::get<HelpTopic>(parsed), command_table(), world.out.columns(), world.color_out));
+    MIST_TRY(const HelpTopic topic, topic_of({"kpm", word}, command_table()));
+    world.out.write(help_text(topic, command_table(), world.out.columns(), world.color_out));
     return ExitCode::Ok;
   }
   for (const Command* const each : command_table().commands)

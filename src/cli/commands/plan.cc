@@ -47,7 +47,7 @@ Status refuse_format_as_file(const std::string& file) {
 
 void print_plan(const Invocation& invocation, World& world, const action::Look& look, bool to_stderr) {
   // A program reads events there, each of them a line.
-  if (to_stderr && invocation.text("events") == "jsonl")
+  if (to_stderr && world.json_events)
     return world.events->planned(
         apply::announcement(look.plan, look.state.id, look.state.deployed ? "upgrade" : "install"));
   const ScreenPause pause(to_stderr ? world.screen : nullptr);

@@ -103,7 +103,7 @@ Result<ExitCode> run_recover(const Invocation& invocation, World& world) {
   if (options.trust_record && !options.from_labels)
     return error(ErrorKind::Usage, "--trust-record needs --from-labels");
   options.agree = [&](const action::RebuildPlan& plan) {
-    if (!invocation.enabled("yes") && can_ask(invocation, world)) world.err.write(rebuild_words(plan));
+    if (!invocation.enabled("yes") && can_ask(world)) world.err.write(rebuild_words(plan));
     return confirm(
         world, invocation,
         fmt::format("Record {} as revision v{} of {}?", plural(plan.revision.inventory.size(), "object"),

@@ -7,7 +7,7 @@ namespace mist::cli {
 namespace {
 
 Status check_asking(const World& world, const Invocation& invocation, const Question& question) {
-  if (can_ask(invocation, world)) return {};
+  if (can_ask(world)) return {};
   return error(ErrorKind::Usage, "mistctl {} asks for what it wasn't given, and nobody can answer here",
                invocation.command().path)
       .with_because(fmt::format("the question is: {}", trim(question.text)))
@@ -23,8 +23,8 @@ Result<std::string> answered(World& world, Result<std::optional<std::string>> an
 
 }  // namespace
 
-bool can_ask(const Invocation& invocation, const World& world) {
-  return world.in.is_terminal() && world.err.is_terminal() && invocation.text("events") != "jsonl";
+bool can_ask(const World& world) {
+  return world.in.is_terminal() && world.err.is_terminal() && !world.json_events;
 }
 
 Result<std::string> ask(World& world, const Invocation& invocation, const Question& question) {
@@ -47,7 +47,7 @@ Result<SecretString> ask_secret(World& world, const Invocation& invocation, cons
 
 Result<bool> confirm(World& world, const Invocation& invocation, std::string_view question) {
   if (invocation.enabled("yes")) return true;
-  if (!can_ask(invocation, world))
+  if (!can_ask(world))
     return error(ErrorKind::Usage, "mistctl {} asks before it continues, and nobody can answer here",
                  invocation.command().path)
         .with_because(fmt::format("the question is: {}", question))

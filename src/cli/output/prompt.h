@@ -11,7 +11,7 @@
 namespace mist::cli {
 
 /// Whether there is a person who can be asked: at a terminal, and where no program reads events.
-bool can_ask(const Invocation& invocation, const World& world);
+bool can_ask(const World& world);
 
 /// True at once when kConfirmFlags' --yes was given; else asks `question` ("Delete 3 objects of shop?") on
 /// the terminal until the answer is y or n; Enter and the end of input mean no. Errors: Usage when stdin or

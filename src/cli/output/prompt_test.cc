@@ -93,9 +93,8 @@ TEST_F(Prompt, WithoutTerminalItSaysYesIsNeeded) {
 
 TEST_F(Prompt, AProgramThatReadsEventsIsNotAsked) {
   use_terminal();
-  Invocation invocation(kDelete);
-  invocation.add_flag(*find_flag(kDelete, "events"), "jsonl");
-  const auto answer = confirm(fake.world, invocation, "Delete it?");
+  fake.world.json_events = true;
+  const auto answer = confirm(fake.world, Invocation(kDelete), "Delete it?");
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.error().hint, "add --yes");
   EXPECT_EQ(fake.err.take(), "") << "standard error is JSON lines";

@@ -390,6 +390,13 @@ Result<Parsed> parse(std::span<const std::string> args, const CommandTable& tabl
   return failure;
 }
 
+// The flag comes first: behind "--" it would be a word.
+Result<HelpTopic> topic_of(std::vector<std::string> words, const CommandTable& table) {
+  words.insert(words.begin(), "--help");
+  MIST_TRY(const Parsed parsed, parse(words, table));
+  return std::get<HelpTopic>(parsed);
+}
+
 const Command* find_command(const CommandTable& table, std::string_view path) {
   const auto found = std::ranges::find_if(table.commands, [&](const Command* command) {
     return command->path == path || (!command->alias.empty() && command->alias == path);

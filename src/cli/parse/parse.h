@@ -27,6 +27,9 @@ using Parsed = std::variant<Invocation, HelpTopic>;
 /// helm or kubectl (peers.h), the usage line or the nearest name as hint.
 Result<Parsed> parse(std::span<const std::string> args, const CommandTable& table);
 
+/// The help on a command that these words name. Errors: Usage, with the nearest name.
+Result<HelpTopic> topic_of(std::vector<std::string> words, const CommandTable& table);
+
 /// The command of that path or alias; null if there is none.
 const Command* find_command(const CommandTable& table, std::string_view path);
 

@@ -4,7 +4,7 @@
 
 import { type Bytes, encode, joined } from "./bytes.ts";
 
-/** What a module made by withCallableStart exports it as. */
+/** The name of that export in a module that withCallableStart made. */
 export const START_EXPORT = "mistletoe: the start function";
 
 const HEADER = 8; // bytes: magic and version
