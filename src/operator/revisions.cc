@@ -102,6 +102,7 @@ Status Revisions::load_without(const std::string& name, Loaded& loaded, const Co
         fmt::format("blueprint {}/{} was deleted; its instances are only torn down", ns_, name));
     unlabelled_.erase(name);
     loaded.files_in_force.reset();
+    loaded.untold.reset();
     leave_account(name, loaded);
     leave_instances(name, loaded);
     try_rejected_again();
@@ -120,6 +121,8 @@ Status Revisions::load_without(const std::string& name, Loaded& loaded, const Co
     world_.events.warn(fmt::format("blueprint {}/{}: {}", ns_, name, words));
     say(*left, kUnlabelled, words, context);
     try_rejected_again();
+  } else {
+    say_again(loaded, *left, context);
   }
   if (!loaded.instances && !kept.kind.empty()) {
     loaded.account = account_of(*left);
@@ -159,6 +162,13 @@ void Revisions::keep(const std::string& name, Value map) {
 }
 
 Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lock, const Context& context) {
+  MIST_TRY_VOID(load_revision(name, lock, context));
+  const auto& untold = blueprints_[name].untold;
+  return untold ? Status(untold->failure) : Status();
+}
+
+Status Revisions::load_revision(const std::string& name, std::unique_lock<std::mutex>& lock,
+                                const Context& context) {
   const auto map = config_maps_->get({ns_, name});
   Loaded& loaded = blueprints_[name];
   if (!map) return load_without(name, loaded, context);
@@ -174,6 +184,7 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
   const bool was_refused =
       map->string_at({"metadata", "annotations", apply::kStatusAnnotation}) == kNotWatched;
   const bool is_same = loaded.files == files && same_account && !loaded.for_its_crd;
+  if (is_same) say_again(loaded, *map, context);
   if (is_same && say_refusal(loaded, *map, context)) return {};
   if (is_same && !was_refused) return restore_definition(name, loaded, context);
   if (!is_dns1123_subdomain(account) && !account.empty()) {
@@ -188,8 +199,9 @@ Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lo
   MIST_TRY(Actor* const actor, world_.actors.of(account));
   if (!same_account) {
     leave_account(name, loaded);
-    // The other account's watches end; this one begins its own.
+    // The other account's watches end; this one begins its own. Until it has, nothing counts as the same.
     loaded.instances.reset();
+    loaded.files.reset();
   }
   loaded.account = std::move(account);
   loaded.for_its_crd = false;
@@ -397,22 +409,37 @@ void Revisions::say(const Value& map, std::string_view status, const std::string
   const auto has = [&](std::string_view annotation) {
     return map.string_at({"metadata", "annotations", annotation});
   };
+  const std::string name(map.string_at({"metadata", "name"}));
+  auto& untold = blueprints_[name].untold;
+  untold.reset();
   if (has(apply::kStatusAnnotation) == status && has(apply::kMessageAnnotation) == message) return;
   Value object = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
   object["metadata"] = *identity(map).find("metadata");
   object["metadata"]["annotations"].set(apply::kStatusAnnotation, status);
   if (!message.empty()) object["metadata"]["annotations"].set(apply::kMessageAnnotation, message);
-  auto answer = world_.client.apply(
-      {config_maps_->resource(), ns_, std::string(map.string_at({"metadata", "name"}))}, object,
-      {.field_manager = fmt::format("{}-status", kManager), .force = true}, context);
-  if (!answer.ok())
-    return world_.events.warn(fmt::format("the status of blueprint {}/{} can't be written: {}", ns_,
-                                          map.string_at({"metadata", "name"}), answer.error().to_line()));
-  keep(std::string(map.string_at({"metadata", "name"})), *std::move(answer));
+  auto answer =
+      world_.client.apply({config_maps_->resource(), ns_, name}, object,
+                          {.field_manager = fmt::format("{}-status", kManager), .force = true}, context);
+  if (!answer.ok()) {
+    // Gone meanwhile, or made again under its name, which the watch tells.
+    const ErrorKind kind = answer.error().kind;
+    if (kind == ErrorKind::NotFound || kind == ErrorKind::Conflict) return;
+    untold.emplace(std::string(status), message,
+                   std::move(answer).error().with_frame(
+                       fmt::format("while the status of blueprint {}/{} was written", ns_, name)));
+    return;
+  }
+  keep(name, *std::move(answer));
   Value about = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
   about["metadata"] = *map.find("metadata");
   world_.notices.tell(about, status != kInForce && status != kAwaiting, status,
                       message.empty() ? "this revision is in force" : message, context);
+}
+
+void Revisions::say_again(const Loaded& loaded, const Value& map, const Context& context) {
+  if (!loaded.untold) return;
+  const auto [status, message, failure] = *loaded.untold;
+  say(map, status, message, context);
 }
 
 // `kept`: the kind of instances that are there, whose finalizers nobody would remove if it were another.
@@ -441,10 +468,14 @@ Status Revisions::watch_instances(const std::string& name, Loaded& loaded, const
         fmt::format("while looking up the kind of blueprint {}", name));
   }
   // An informer would try for ever, and nobody would be told why nothing happens.
-  if (!loaded.account.empty())
-    MIST_TRY_VOID(actor->client.list(*resource, {.field_selector = "metadata.name=mistletoe"}, context)
-                      .in(fmt::format("while listing the instances of blueprint {} as ServiceAccount {}/{}",
-                                      name, ns_, loaded.account)));
+  if (!loaded.account.empty()) {
+    auto listed = actor->client.list(*resource, {.field_selector = "metadata.name=mistletoe"}, context);
+    if (!listed.ok()) {
+      loaded.files.reset();  // as above
+      return std::move(listed).error().with_frame(fmt::format(
+          "while listing the instances of blueprint {} as ServiceAccount {}/{}", name, ns_, loaded.account));
+    }
+  }
   loaded.instances = std::make_shared<kube::Informer>(
       actor->client, *resource, kube::ListOptions{},
       [this](Value& instance) {

@@ -36,6 +36,12 @@ struct Loaded {
   std::shared_ptr<kube::Informer> instances;
   Answers answers;
   bool is_evaluating = false;  // somebody is, who will see to open questions too
+  // Its status, which could not be written.
+  struct Untold {
+    std::string status, message;
+    Error failure;
+  };
+  std::optional<Untold> untold;
 
   void forget(const kube::Informer::Key& instance);
 };
@@ -59,6 +65,7 @@ class Revisions {
   /// Begins to watch, and finds blueprints that lost their label. Errors: those of the first request.
   Status start(const Context& context);
   /// The blueprint changed, or its last try failed for no fault of its own. It is evaluated without the lock.
+  /// Errors: it is to be tried again; so is a status that could not be written.
   Status load(const std::string& name, std::unique_lock<std::mutex>& lock, const Context& context);
   Loaded& of(const std::string& name) { return blueprints_[name]; }
   /// A blueprint stays as long as it has instances: without it an operator that starts again would not know
@@ -84,7 +91,9 @@ class Revisions {
   Status reject(const std::string& name, Loaded& loaded, const Value& map, const Error& failure,
                 const ObjectId& kept, const Context& context);
   bool say_refusal(const Loaded& loaded, const Value& map, const Context& context);
+  Status load_revision(const std::string& name, std::unique_lock<std::mutex>& lock, const Context& context);
   void say(const Value& map, std::string_view status, const std::string& message, const Context& context);
+  void say_again(const Loaded& loaded, const Value& map, const Context& context);
   void find_unlabelled(const kube::ResourceInfo& maps, const Context& context);
   Status load_without(const std::string& name, Loaded& loaded, const Context& context);
   void leave_instances(const std::string& name, Loaded& loaded);

@@ -52,6 +52,10 @@ class RevisionsTest : public ::testing::Test {
     }
     return false;
   }
+  std::string status() {
+    const auto map = cluster_.find("ConfigMap", "default", "app");
+    return std::string(map->string_at({"metadata", "annotations", apply::kStatusAnnotation}));
+  }
   void drop_blueprint() { cluster_.drop({{"", "ConfigMap"}, "default", "app"}); }
 
   testing::FakeCluster cluster_;
@@ -94,6 +98,29 @@ TEST_F(RevisionsTest, TheWatchOfADeletedBlueprintEndsAfterItsLastInstance) {
   ASSERT_TRUE(knows(0));
   ASSERT_TRUE(revisions_.guard("app", false, Context()).ok());
   EXPECT_FALSE(is_watched());
+}
+
+// Somebody reads it, and the next operator decides by it.
+TEST_F(RevisionsTest, AStatusThatCannotBeWrittenIsWrittenLater) {
+  put_instance();
+  ASSERT_TRUE(revisions_.start(Context()).ok());
+  cluster_.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply") return std::nullopt;
+    return error(ErrorKind::Retryable, "the connection was reset");
+  });
+  {
+    std::unique_lock lock(mutex_);
+    const Status loaded = revisions_.load("app", lock, Context());
+    ASSERT_FALSE(loaded.ok()) << "nobody would try again";
+    EXPECT_TRUE(loaded.error().to_line().contains("was reset")) << loaded.error().to_line();
+  }
+  EXPECT_EQ(status(), "");
+  cluster_.set_before({});
+  load();
+  EXPECT_EQ(status(), "LabelMissing");
+  cluster_.clear_calls();
+  load();
+  EXPECT_EQ(cluster_.writes(), 0U);
 }
 
 }  // namespace

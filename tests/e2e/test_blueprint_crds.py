@@ -313,6 +313,26 @@ def an_operator_that_manages_crds_needs_no_more_rights_than_rbac_prints(t):
     equal([line for line in operator.said().splitlines() if "forbidden" in line.lower()], [], "what it wasn't allowed to do")
 
 
+@test
+def an_operator_that_manages_a_crd_changes_its_account(t):
+    group = f"{t.ns}.example.com"
+    address = f"/apis/{group}/v1/namespaces/{t.ns}/apps"
+    remove_crd(t, group)
+    path = t.file("app/blueprint.ncl", blueprint(group))
+    _, user = account(t, "worker")
+    grant(t, printed(t, "rbac", path, "-n", t.ns, "--run-as", "worker")["manifests"])
+    t.kube.wait("the account has its rights", lambda: allowed(t, user, "create", "apiextensions.k8s.io", "customresourcedefinitions"))
+    publish(t, blueprint(group))
+    operator = Operator(t)
+    wait_told(t, "InForce")
+    create(t, address)
+    wait_condition(t, address, "Ready", "True")
+    t.kube.patch("ConfigMap", t.ns, "app", {"metadata": {"annotations": {"mistletoe.dev/service-account": "worker"}}})
+    t.kube.wait("the other account works", lambda: operator.said().count("is in force") > 1)
+    patch(t, address, {"image": "other"})
+    t.kube.wait("the instance is looked at", lambda: t.kube.get("ConfigMap", t.ns, "web")["data"]["image"] == "other")
+
+
 class Contracts:
     """Random contracts of values, as Nickel writes them, and values near their bounds."""
 

@@ -97,6 +97,29 @@ def a_blueprint_changes_its_account_while_it_works(t):
 
 
 @test
+def an_account_is_named_before_it_has_its_rights(t):
+    """The order of the documentation: the annotation, and then what `blueprint rbac` prints."""
+    where = kind(t, "Thing", "things")
+    t.kube.create("ServiceAccount", t.ns, {"metadata": {"name": "worker"}})
+    blueprint(t, ONE)
+    make(t, where)
+    operator = Operator(t)
+    wait_made(t)
+    annotate(t, "worker")
+    t.kube.wait("the blueprint says what it lacks", lambda: "things" in message(t))
+    grant(t, "worker", ONE)
+    t.kube.wait("the message is gone", lambda: message(t) == "")
+    mark = t.mark()
+    t.kube.delete("ConfigMap", t.ns, "web")
+    wait_made(t)
+    made = {r.on_behalf_of for r in writes(t, mark) if "/configmaps/web" in r.uri}
+    equal(made, {f"system:serviceaccount:{t.ns}:worker"}, "who made it")
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
 def an_operator_that_impersonates_needs_little_itself(t):
     """The operator's own rights are those that `blueprint rbac --run-as` prints, and its requests are within them."""
     where = kind(t, "Thing", "things")
