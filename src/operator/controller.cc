@@ -138,12 +138,14 @@ class Controller::State {
     actors_.looks_as(item, loaded.account);
     Observer& observer = actor->observer;
     Memory& memory = memories_[item];
-    const auto known = memory.record(instance->string_at({"metadata", "annotations", kRecordAnnotation}),
-                                     instance->string_at({"metadata", "uid"}));
+    const std::string_view stored = instance->string_at({"metadata", "annotations", kRecordAnnotation});
+    const auto known = memory.record(stored, instance->string_at({"metadata", "uid"}));
     if (!known.ok()) {
+      const bool is_new = memory.is_new_damage(stored);
       lock.unlock();
-      notices_.tell(*instance, true, "RecordDamaged",
-                    fmt::format("{}; {}", known.error().message, known.error().hint), context);
+      if (is_new)
+        notices_.tell(*instance, true, "RecordDamaged",
+                      fmt::format("{}; {}", known.error().message, known.error().hint), context);
       return known.error();
     }
     const Record& recorded = **known;

@@ -79,9 +79,27 @@ Result<const Record*> Memory::record(std::string_view stored_text, std::string_v
   return &record_;
 }
 
+bool Memory::is_new_damage(std::string_view stored) {
+  const bool is_new = damaged_ != stored;
+  damaged_ = stored;
+  return is_new;
+}
+
 void Memory::stored(std::string text, const Record& record) {
   stored_ = std::move(text);
   stored_record_ = record_ = record;
+  forget_unrecorded();
+}
+
+void Memory::keep(Record record) {
+  record_ = std::move(record);
+  forget_unrecorded();
+}
+
+// Names that contain a digest are others with each change.
+void Memory::forget_unrecorded() {
+  std::erase_if(gone_, [&](const ObjectId& id) { return record_.find(id) == nullptr; });
+  std::erase_if(immutable_, [&](const auto& entry) { return record_.find(entry.first) == nullptr; });
 }
 
 // As many flips as are allowed within the window: until the first of them is older than that.

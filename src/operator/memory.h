@@ -59,10 +59,12 @@ class Memory {
   /// is damaged, and nobody here knows what it was.
   /// `uid`: of another instance of the same name nothing is known.
   Result<const Record*> record(std::string_view stored, std::string_view uid);
+  /// Whether that damaged text of a record is another than the last one.
+  bool is_new_damage(std::string_view stored);
   /// The stored part alone.
   const Record& stored_record() const { return stored_record_; }
   void stored(std::string text, const Record& record);
-  void keep(Record record) { record_ = std::move(record); }
+  void keep(Record record);
   /// Objects of a record that isn't stored any more, since the instance is being deleted.
   void keep(std::vector<ObjectId> unaccounted) { record_.unaccounted = std::move(unaccounted); }
   /// Whether the record has everything: nobody has to look for what carries the mark of the instance.
@@ -105,13 +107,14 @@ class Memory {
     std::vector<SteadyTime> at;  // at most kMostFlips; an empty deque takes half a kilobyte
   };
   static std::optional<SteadyTime> frozen_until(const Flips& flips);
+  void forget_unrecorded();
 
   std::map<ObjectId, Failure> failures_;
   std::map<ObjectId, Repairs> repairs_;
   std::map<ObjectId, std::string> immutable_;
   std::map<std::string, Flips> flips_;
   std::string uid_;  // of the instance
-  std::optional<std::string> stored_;
+  std::optional<std::string> stored_, damaged_;
   Record stored_record_, record_;
   std::set<ObjectId> gone_;
   bool accounted_ = false;

@@ -105,6 +105,26 @@ TEST(Memory, ARefusalLastsUntilTheServerTakesAWrite) {
   EXPECT_FALSE(memory.immutable(kId, "h2"));
 }
 
+// A name may contain a digest, and then there is a new one with each change.
+TEST(Memory, ForgetsObjectsThatItsRecordNoLongerNames) {
+  Memory memory;
+  memory.gone(kId);
+  memory.refused(kId, "h1");
+  memory.stored("", {.objects = {{.node = "a", .id = kId, .hash = {}}}});
+  EXPECT_TRUE(memory.is_gone(kId));
+  EXPECT_TRUE(memory.immutable(kId, "h1"));
+  memory.keep({.objects = {{.node = "a", .id = kSibling, .hash = {}}}});
+  EXPECT_FALSE(memory.is_gone(kId));
+  EXPECT_FALSE(memory.immutable(kId, "h1"));
+}
+
+TEST(Memory, KnowsADamagedRecordAgain) {
+  Memory memory;
+  EXPECT_TRUE(memory.is_new_damage("{"));
+  EXPECT_FALSE(memory.is_new_damage("{"));
+  EXPECT_TRUE(memory.is_new_damage("["));
+}
+
 // Two programs that want different things write no more often than one of them has patience.
 TEST(Memory, RepairsTheSameAgainAndAgainWithGrowingPauses) {
   Memory memory;
