@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
@@ -23,7 +24,6 @@ namespace mist::releases {
 namespace {
 
 constexpr Duration kUnservedPause = std::chrono::seconds(5);
-constexpr Duration kSharePause = std::chrono::milliseconds(200);
 
 // Removes fields that nobody reads here.
 void prune(Value& object) {
@@ -157,6 +157,7 @@ class Controller::State {
     if (!object) {
       kept_.erase(key);
       waiting_.forget(key);
+      let_next_in(key.first);
       return queue_.succeeded(key);
     }
     Kept& kept = kept_[key];
@@ -164,15 +165,16 @@ class Controller::State {
     const SteadyTime now = world_.clock.steady_now();
     if (kept.looked == wish && !kept.woken && (!kept.due || *kept.due > now)) {
       if (kept.due) queue_.add(key, *kept.due - now);
+      let_next_in(key.first);
       return queue_.put_back(key);
     }
     // A look may wait for long; those of one namespace leave some to the others.
-    std::size_t& looks = looks_of_[key.first];
-    if (looks >= share()) {
-      queue_.add(key, kSharePause);
+    if (!has_room(key.first)) {
+      std::deque<Key>& crowded = crowded_[key.first];
+      if (std::ranges::find(crowded, key) == crowded.end()) crowded.push_back(key);
       return queue_.put_back(key);
     }
-    ++looks;
+    ++looks_of_[key.first];
     if (kept.looked && *kept.looked != wish) queue_.forgive(key);
     kept.woken = false;
     kept.in_hand = wish;
@@ -189,13 +191,18 @@ class Controller::State {
         {[this](const Key& other) { return informer_->get(other); },
          [this](const Value& about) { return elder(about); },
          [this](const Key& on, const Key& who) { wake_for(on, who); }},
-        [&](const Value& status) { write(*object, status, context); }, ours);
+        [&](const Value& status) {
+          if (const Status told = write(*object, status, context); !told)
+            world_.events.warn(told.error().to_line());
+        },
+        ours);
     const Duration took = world_.clock.steady_now() - now;
     if (!look.ok()) span.fails(look.error().to_line());
     if (look.ok() && look->failed) span.fails(why_not_ready(*look));
-    if (look.ok() && look->status) write(*object, *look->status, context);
+    const Status told = look.ok() && look->status ? write(*object, *look->status, context) : Status();
     lock.lock();
     if (--looks_of_[key.first] == 0) looks_of_.erase(key.first);
+    let_next_in(key.first);
     Kept& after = kept_[key];
     after.in_hand.reset();
     if (context.stop().stop_requested()) return;
@@ -211,7 +218,12 @@ class Controller::State {
     after.looked = wish;
     after.due.reset();
     std::optional<Duration> again;
-    if (done.failed) {
+    if (!told) {
+      // Whatever comes of the next look, somebody has to learn of it; others may wait for this one to be
+      // ready.
+      world_.events.warn(told.error().to_line());
+      again = pause_after(Look{.failed = true}, queue_.failed(key));
+    } else if (done.failed) {
       again = pause_after(done, queue_.failed(key));
     } else {
       again = pause_after(done, {});
@@ -223,7 +235,21 @@ class Controller::State {
     }
   }
 
-  std::size_t share() const { return static_cast<std::size_t>(std::max(1, looks_ / 4)); }
+  // With the lock. Where all Releases are of one namespace, there is nobody to leave any to.
+  bool has_room(const std::string& ns) const {
+    const int share = scope_.ns.empty() ? std::max(1, looks_ / 4) : looks_;
+    const auto looks = looks_of_.find(ns);
+    return looks == looks_of_.end() || looks->second < static_cast<std::size_t>(share);
+  }
+
+  // With the lock, whenever one of the namespace needs no look or has had it.
+  void let_next_in(const std::string& ns) {
+    const auto crowded = crowded_.find(ns);
+    if (crowded == crowded_.end() || !has_room(ns)) return;
+    queue_.add(crowded->second.front());
+    crowded->second.pop_front();
+    if (crowded->second.empty()) crowded_.erase(crowded);
+  }
 
   std::optional<Key> elder(const Value& object) {
     const std::lock_guard lock(mutex_);
@@ -235,19 +261,20 @@ class Controller::State {
     waiting_.add(on, who);
   }
 
-  void write(const Value& object, const Value& status, const Context& context) {
+  Status write(const Value& object, const Value& status, const Context& context) {
     const kube::ObjectRef ref{informer_->resource(), std::string(object.string_at({"metadata", "namespace"})),
                               std::string(object.string_at({"metadata", "name"}))};
     auto written = write_status(world_.client, ref, operator_::identity(object), status, context);
     if (written.ok()) {
       if (written->is_crd_older) tell_of_older_crd();
-      return informer_->put(std::move(written->object));
+      informer_->put(std::move(written->object));
+      return {};
     }
     const ErrorKind kind = written.error().kind;
     // Gone meanwhile, or made again under its name.
-    if (kind == ErrorKind::NotFound || kind == ErrorKind::Conflict || kind == ErrorKind::Cancelled) return;
-    world_.events.warn(fmt::format("Release {}/{}: its status can't be written: {}", ref.ns, ref.name,
-                                   written.error().to_line()));
+    if (kind == ErrorKind::NotFound || kind == ErrorKind::Conflict || kind == ErrorKind::Cancelled) return {};
+    return std::move(written).error().with_frame(
+        fmt::format("while the status of Release {}/{} was written", ref.ns, ref.name));
   }
 
   void tell_of_older_crd() {
@@ -270,7 +297,9 @@ class Controller::State {
   bool is_synced_ = false;
   Claims claims_;
   std::map<Key, Kept> kept_;
-  std::map<std::string, std::size_t> looks_of_;  // that go on, by namespace
+  // By namespace: looks that go on, and Releases that wait until one of these ends.
+  std::map<std::string, std::size_t> looks_of_;
+  std::map<std::string, std::deque<Key>> crowded_;
   Waiting waiting_;
   std::unique_ptr<kube::Informer> informer_;  // last: its thread uses the others
 };

@@ -130,7 +130,8 @@ class Visit {
     const Value status = status_of(object_, report, format_time(world_.clock.now()));
     Look look;
     const Value* const before = object_.find("status");
-    if (before == nullptr || *before != status) look.status = status;
+    // What has begun was written over it.
+    if (wrote_ || before == nullptr || *before != status) look.status = status;
     // There is no interval where the spec can't be read.
     if (!report.suspended && spec_.interval > Duration()) look.again = spec_.interval;
     return look;
@@ -185,7 +186,10 @@ class Visit {
 
   void begins(const PlanAnnounced& plan) {
     wrote_ = true;
-    const std::string what = fmt::format("{} of {} as v{}", plan.operation, spec_.package, plan.revision);
+    // An uninstall makes no revision, and its spec may name no package.
+    const std::string what =
+        plan.revision < 0 ? fmt::format("{} of release {}", plan.operation, spec_.release.display())
+                          : fmt::format("{} of {} as v{}", plan.operation, spec_.package, plan.revision);
     events_.info(what);
     tell_(status_of(object_, {.ready = "Unknown", .reason = reason::kProgressing, .message = what},
                     format_time(world_.clock.now())));

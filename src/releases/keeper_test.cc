@@ -462,6 +462,18 @@ TEST_F(KeeperTest, SaysWhichFieldDeletionNeedsAndWaitsLonger) {
   }
 }
 
+// While it is uninstalled the status says so; what comes of it was there before.
+TEST_F(KeeperTest, AFailureThatRepeatsItselfIsTheStatusAgain) {
+  Value object = deleted("");
+  fail("delete", "ConfigMap");
+  see(object);
+  const Value failed = *apimachinery::condition_of(object, "Ready");
+  EXPECT_EQ(failed.string_at("reason"), reason::kUninstallFailed);
+  const Look again = look(object);
+  ASSERT_TRUE(again.status) << "it would stay Progressing";
+  EXPECT_EQ(*apimachinery::condition_of(Value::object({{"status", *again.status}}), "Ready"), failed);
+}
+
 TEST(PauseAfter, IsNeverNone) {
   EXPECT_EQ(pause_after({.failed = true, .again = Duration()}, 200ms), Duration(200ms));
   EXPECT_EQ(pause_after({.failed = true, .again = 10min}, 200ms), Duration(200ms));

@@ -20,8 +20,7 @@ inline constexpr std::string_view kDeployed = "Deployed", kProgressing = "Progre
                                   kNoAccount = "NoServiceAccount", kDependency = "DependencyNotReady",
                                   kValues = "ValuesNotRead", kPackage = "PackageNotRead",
                                   kRecord = "RecordNotRead", kFailed = "DeployFailed",
-                                  kRolledBack = "RolledBack", kUninstalling = "Uninstalling",
-                                  kUninstallFailed = "UninstallFailed";
+                                  kRolledBack = "RolledBack", kUninstallFailed = "UninstallFailed";
 }  // namespace reason
 
 /// An upgrade that failed, and how often with the same inputs.
