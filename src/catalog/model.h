@@ -117,7 +117,7 @@ std::string_view to_string(StepState state);  ///< "passed", "failed", "skipped"
 struct Step {
   std::string name = {};  ///< "lint", "install"
   StepState state = StepState::Passed;
-  std::string summary = {};  ///< one line
+  std::string summary = {};  ///< one line; the store bounds both (Store::add_step)
   std::string log = {};
   WallTime began{};
   Duration elapsed{};

@@ -1,8 +1,13 @@
 // The queue of tests, and the audit log, of sql_store_class.h.
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+
 #include "base/text.h"
 #include "catalog/sql_store_class.h"
 #include "catalog/sql_withheld.h"
+#include "catalog/step_log.h"
 #include "encoding/json.h"
 
 namespace mist::catalog {
@@ -11,6 +16,17 @@ namespace {
 using encoding::Value;
 using sql::Database;
 using sql::Row;
+
+// Anybody's GET loads all steps of a version, and its author has a say in their words. Cut twice, because
+// escapes are longer than what they stand for.
+std::string bounded_text(std::string_view text, std::size_t most) {
+  return clipped(escape_controls(clipped(text, most), true), most);
+}
+
+std::string one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
 
 }  // namespace
 
@@ -214,11 +230,13 @@ Status SqlStore::still_ours(Database& db, const Job& job) {
 }
 
 Status SqlStore::insert_step(Database& db, std::int64_t job, int attempt, const Step& step) {
+  const std::string summary = one_line(bounded_text(step.summary, kLongestSummary));
+  const std::string log = bounded_text(step.log, StepLog::kMost);
   MIST_TRY_VOID(
       db.run("INSERT INTO steps SELECT ?1, ?2, 1 + coalesce((SELECT max(number) FROM steps WHERE "
              "job = ?1 AND attempt = ?2), 0), ?3, ?4, ?5, ?6, ?7, ?8",
-             {job, attempt, step.name, static_cast<int>(step.state), step.summary, step.log,
-              stamp(step.began), milliseconds(step.elapsed)}));
+             {job, attempt, step.name, static_cast<int>(step.state), summary, log, stamp(step.began),
+              milliseconds(step.elapsed)}));
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include "catalog/database_fixture.h"
 #include "catalog/sql_account_store.h"
 #include "catalog/sql_blobs.h"
+#include "catalog/step_log.h"
 #include "sqlite/database.h"
 #include "testing/fake_clock.h"
 #include "testing/temp_dir.h"
@@ -23,6 +24,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
 constexpr Duration kTerm = 30s;
@@ -366,6 +369,36 @@ TEST_P(StoreTest, WhatCouldNotBeReadFailedAtOnce) {
   ASSERT_TRUE(run.ok() && *run && (*run)->steps.size() == 1);
   EXPECT_EQ((*run)->steps[0].summary, "K3.yaml is no YAML");
   EXPECT_EQ(store_->test_again("etcd", "1.0.0").error().kind, ErrorKind::Conflict);
+}
+
+TEST_P(StoreTest, StepsAreBoundedHoweverMuchAPackageSays) {
+  author("ann");
+  project("etcd");
+  const std::string endless(std::size_t{2} << 20, 'x');
+  const std::string controls(std::size_t{2} << 20, '\x01');
+  NewVersion broken = version("etcd", "0.9.0");
+  broken.digest.clear();
+  broken.why_not = Step{.name = "read", .state = StepState::Failed, .summary = endless, .log = endless};
+  submit(broken);
+  submit(version("etcd", "1.0.0"));
+  const Job job = lease();
+  ASSERT_TRUE(store_
+                  ->add_step(job, {.name = "lint",
+                                   .state = StepState::Failed,
+                                   .summary = "a\nb \u202e" + endless,
+                                   .log = "a\nb \u202e" + endless})
+                  .ok());
+  ASSERT_TRUE(store_->add_step(job, {.name = "install", .summary = controls, .log = controls}).ok());
+  std::vector<Step> steps = (*store_->last_run("etcd", "1.0.0"))->steps;
+  ASSERT_THAT(steps, SizeIs(2));
+  EXPECT_THAT(steps[0].summary, StartsWith("a b \\u202ex"));
+  EXPECT_THAT(steps[0].log, StartsWith("a\nb \\u202ex"));
+  steps.push_back((*store_->last_run("etcd", "0.9.0"))->steps.at(0));
+  for (const Step& each : steps) {
+    EXPECT_LE(each.summary.size(), Store::kLongestSummary) << each.name;
+    EXPECT_LE(each.log.size(), StepLog::kMost) << each.name;
+    EXPECT_TRUE(each.summary.ends_with("…") && each.log.ends_with("…")) << each.name;
+  }
 }
 
 TEST_P(StoreTest, AJobIsOneWorkersAsLongAsItRenewsItsLease) {

@@ -9,9 +9,10 @@
 namespace mist::catalog {
 
 void StepLog::add(std::string_view text) {
+  constexpr std::string_view kLeftOut = "… the rest is left out\n";
   if (full_) return;
-  if (text_.size() + text.size() > kMost) {
-    text_ += "… the rest is left out\n";
+  if (text_.size() + text.size() > kMost - kLeftOut.size()) {
+    text_ += kLeftOut;
     full_ = true;
     return;
   }

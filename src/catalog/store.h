@@ -5,6 +5,7 @@
 // Every call is whole or not at all, and kept once it returns. Errors: those of the database (Retryable where
 // trying again may help); others are named.
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -193,13 +194,15 @@ class Store {
   // may take it, as the next attempt.
 
   static constexpr int kMostAttempts = 3;
+  static constexpr std::size_t kLongestSummary = 1u << 10;  ///< bytes of Step::summary
 
   /// The next job: of the account that was served longest ago, its oldest, and of a package of which nothing
   /// is being tested. Of a disabled account only versions that were tested before. nullopt: there is none.
   virtual Result<std::optional<Job>> lease(const std::string& holder, Duration term) = 0;
   /// Conflict: somebody else has it, or it is over.
   virtual Status renew(const Job& job, Duration term) = 0;
-  /// Conflict as renew.
+  /// Of its summary kLongestSummary is kept, on one line, and of its log StepLog::kMost; controls and
+  /// bidirectional marks become visible. Conflict as renew.
   virtual Status add_step(const Job& job, const Step& step) = 0;
   virtual Status note_nodes(const Job& job, const std::string& nodes) = 0;
   /// Run::objects, Run::security and Run::text. Conflict as renew.

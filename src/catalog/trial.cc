@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "catalog/step_log.h"
+#include "catalog/store.h"
 #include "kpm/k3.h"
 #include "package/capabilities.h"
 #include "package/installation_fault.h"
@@ -64,9 +65,14 @@ void tell(StepLog& log, const Error& failure) {
   if (!failure.hint.empty()) log.block(failure.hint);
 }
 
+// A package's words may be tens of megabytes, which would be searched for paths (for_everybody). The store
+// keeps less.
 std::string summary_of(const Error& failure) {
-  const std::string_view because = split(failure.because, '\n').front();
-  return because.empty() ? failure.message : fmt::format("{}: {}", failure.message, because);
+  constexpr std::size_t kMostOfWords = 4 * Store::kLongestSummary;
+  const std::string message = clipped(failure.message, kMostOfWords);
+  const std::string_view all = failure.because;
+  const std::string because = clipped(all.substr(0, all.find('\n')), kMostOfWords);
+  return because.empty() ? message : fmt::format("{}: {}", message, because);
 }
 
 class Trial {
