@@ -256,6 +256,47 @@ TEST_F(ArchivesTest, AnUpdateWritesNothingOfAnArchiveThatWasRemovedMeanwhile) {
   ASSERT_EQ(read().kubes.size(), 1U) << "of the archive that has its name now";
 }
 
+// By another process, while a person was asked whether to continue.
+TEST_F(ArchivesTest, AnUpdateInBetweenPutsNoOtherVersionInThePlaceOfTheChosenOne) {
+  const auto push = [&] {
+    upstream.commit();
+    ASSERT_TRUE(update().ok());
+  };
+  const auto expect_refused = [&](const Listed& chosen, const std::string& because) {
+    const auto unpacked = home.unpack(chosen, Context());
+    ASSERT_FALSE(unpacked.ok());
+    EXPECT_EQ(unpacked.error().kind, ErrorKind::Conflict);
+    EXPECT_EQ(unpacked.error().because, because);
+    EXPECT_EQ(home.get(chosen, Context()).error().kind, ErrorKind::Conflict);
+    EXPECT_FALSE(files.exists(home.root() / chosen.k3.full_name()));
+    EXPECT_FALSE(files.exists(home.root() / "etcd"));
+  };
+  add("ours", upstream.url());
+  upstream.put("packages/etcd/K3.yaml", "name: etcd\nversion: 1.0.0\n");
+  upstream.put("packages/etcd/manifests/a.yaml", "kind: etcd\n");
+  push();
+  const Listed first = *Home::choose(read(), "etcd");
+  upstream.put("packages/etcd/K3.yaml", "name: etcd\nversion: 2.0.0\n");
+  push();
+  expect_refused(first, "packages/etcd/K3.yaml is of etcd-2.0.0, not of etcd-1.0.0");
+  const Listed second = *Home::choose(read(), "etcd");
+  std::filesystem::remove(upstream.path() / "packages/etcd/K3.yaml");
+  put_kube("etcd", "2.0.0");
+  push();
+  expect_refused(second, "there is no packages/etcd/K3.yaml");
+  const Listed third = *Home::choose(read(), "etcd");
+  std::filesystem::remove_all(upstream.path() / "packages/etcd/2.0.0");
+  upstream.put("packages/etcd/2.0.0", "a file");
+  push();
+  expect_refused(third, "there is no directory packages/etcd/2.0.0");
+  std::filesystem::remove(upstream.path() / "packages/etcd/2.0.0");
+  put_kube("etcd", "2.0.0");
+  push();
+  const auto again = home.unpack(third, Context());
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_EQ(again->directory.filename(), "etcd-2.0.0");
+}
+
 TEST_F(ArchivesTest, OfTwoGetsAtOnceTheCopyKeepsItsOwnOrigin) {
   put_kube("etcd", "1.0.0");
   put_kube("etcd", "2.0.0");

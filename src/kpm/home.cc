@@ -85,6 +85,36 @@ Status check_module(const K3& k3, const std::string& bytes) {
       .with_hint("tell its author: mistctl package build MODULE -m mistletoe.yaml writes name and version");
 }
 
+// Another process has updated the archive since it was listed.
+Error changed_meanwhile(const Listed& listed, std::string because) {
+  return error(ErrorKind::Conflict, "the archive {} changed meanwhile", listed.archive)
+      .with_because(std::move(because))
+      .with_hint("run the command again");
+}
+
+// Ok: the files are the Kube that was listed. Those of a service are fetched by their digest, but its index
+// may say something else of them.
+Status check_is_listed(const Listed& listed, const registry::PackageTree& tree) {
+  const Path place = Path(listed.directory) / kMetadataFile;
+  const auto file = std::ranges::find(tree.files, kMetadataFile, &registry::PackageFile::path);
+  std::string because;
+  if (file == tree.files.end()) {
+    because = fmt::format("there is no {}", place.string());
+  } else if (const auto k3 = parse_k3(file->bytes, place.string()); !k3.ok()) {
+    because = fmt::format("{} can't be read: {}", place.string(), k3.error().to_line());
+  } else if (k3->full_name() != listed.k3.full_name()) {
+    because = fmt::format("{} is of {}, not of {}", place.string(), k3->full_name(), listed.k3.full_name());
+  } else {
+    return {};
+  }
+  if (!listed.digest.empty())
+    return error(ErrorKind::Invalid, "the archive {} delivers something else as {}", listed.archive,
+                 listed.k3.full_name())
+        .with_because(std::move(because))
+        .with_hint("tell whoever runs the service");
+  return changed_meanwhile(listed, std::move(because));
+}
+
 struct Wanted {
   std::string_view archive, name, version;
 };
@@ -484,6 +514,7 @@ Kube Home::kube_in(K3 k3, Path directory, bool is_working_copy) const {
 
 Result<registry::PackageTree> Home::tree_of(const Listed& listed, const Context& context) const {
   MIST_TRY(registry::PackageTree tree, fetched_tree(listed, context));
+  MIST_TRY_VOID(check_is_listed(listed, tree));
   const auto module = std::ranges::find(tree.files, registry::kModuleFile, &registry::PackageFile::path);
   if (module != tree.files.end()) MIST_TRY_VOID(check_module(listed.k3, module->bytes));
   return tree;
@@ -505,8 +536,10 @@ Result<registry::PackageTree> Home::fetched_tree(const Listed& listed, const Con
   MIST_TRY(const std::optional<registry::Snapshot> snapshot, store.current());
   if (!snapshot) return never_read(listed.archive);
   MIST_TRY(const registry::PackageIndex index, store.index(*snapshot));
-  MIST_TRY(const registry::Located located, index.find_path(listed.directory));
-  MIST_TRY(registry::PackageContent content, store.read(*snapshot, located, context));
+  const auto located = index.find_path(listed.directory);
+  if (!located.ok() || !located->is_tree)
+    return changed_meanwhile(listed, fmt::format("there is no directory {}", listed.directory));
+  MIST_TRY(registry::PackageContent content, store.read(*snapshot, *located, context));
   return std::get<registry::PackageTree>(std::move(content));
 }
 

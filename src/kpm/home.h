@@ -123,9 +123,10 @@ class Home {
 
   /// The working copy of that name; nullopt: there is none. Invalid: of its K3.yaml.
   Result<std::optional<Kube>> working_copy(const std::string& name) const;
-  /// Its files. Errors: of git; Invalid: of a module that says it is something else.
+  /// Its files. Errors: of git; Conflict: its archive was updated since, and has another Kube in its place;
+  /// Invalid: of a module that says it is something else, or of a service that delivers something else.
   Result<registry::PackageTree> tree_of(const Listed& listed, const Context& context) const;
-  /// NAME-VERSION/, written if it isn't there. Conflict when other bytes are there.
+  /// NAME-VERSION/, written if it isn't there. Conflict when other bytes are there, and as tree_of.
   Result<Kube> unpack(const Listed& listed, const Context& context);
   /// Makes NAME/, and unpacks what it is made from. Conflict when there is one, and as unpack.
   Result<Kube> get(const Listed& listed, const Context& context);

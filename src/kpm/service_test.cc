@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "crypto/digest.h"
 #include "encoding/json.h"
+#include "kpm/home.h"
 #include "testing/temp_dir.h"
 
 namespace mist::kpm {
@@ -157,6 +160,28 @@ TEST_F(ServiceTest, OfManyBadEntriesSomeAreSaidAndAllAreCounted) {
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->problems.size(), 20U);
   EXPECT_EQ(read->unread, 100U);
+}
+
+TEST_F(ServiceTest, NothingIsUnpackedOfAKubeWhoseFilesAreAnother) {
+  fake_.index = "{\"kubes\": [" + entry("nginx", digest_, "name: nginx\nversion: 1.0.0\n") + "]}";
+  const auto connect = [&] {
+    auto service = std::make_unique<FakeService>();
+    service->index = fake_.index;
+    service->blob = fake_.blob;
+    return std::unique_ptr<http::Transport>(std::move(service));
+  };
+  HostProcessRunner processes;
+  Home home(files_, processes, connect, dir_.path() / "home");
+  const Archive central{.name = "central", .url = "https://catalog.example.com", .is_service = true};
+  ASSERT_TRUE(home.add_archive(central, Context()).ok());
+  ASSERT_TRUE(home.update(central, Context()).ok());
+  const auto catalog = home.catalog(Context());
+  ASSERT_TRUE(catalog.ok()) << catalog.error().to_line();
+  const auto refused = home.unpack(*Home::choose(*catalog, "nginx"), Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(refused.error().because, "K3.yaml is of etcd-1.0.0, not of nginx-1.0.0");
+  EXPECT_FALSE(files_.exists(home.root() / "nginx-1.0.0"));
 }
 
 TEST(ServiceUrl, IsHttpsOrOfThisMachine) {
