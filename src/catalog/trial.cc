@@ -38,6 +38,8 @@ constexpr std::string_view kInstanceLabel = "mistletoe.dev/catalog";
 constexpr std::string_view kUntilAnnotation = "mistletoe.dev/catalog-test-until";
 constexpr std::string_view kSimulatedNode = "kwok.x-k8s.io/node";
 constexpr std::size_t kMostEvents = 200;
+// Of events in a page: a package's own programs may write events, each as large as the server takes.
+constexpr int kEventsAtOnce = 20;
 constexpr Duration kProbe = std::chrono::seconds(30);
 // Of namespaces that dead tests left, in one test: one that can't be removed mustn't keep others from theirs.
 constexpr std::size_t kMostAbandoned = 2;
@@ -579,10 +581,13 @@ class Trial {
   void tell_events(const Context& context) {
     const auto resource = client_->resource_for({"", "Event"}, "v1", context);
     if (!resource.ok()) return;
-    const auto list = client_->list(*resource, {.ns = id_.ns}, context);
+    const auto list = client_->list(
+        *resource,
+        {.ns = id_.ns, .page_size = kEventsAtOnce, .largest_page = kEventsAtOnce, .most = kMostEvents},
+        context);
     if (!list.ok()) return;
     log_.line("events of the cluster:");
-    for (const Value& event : std::span(list->items).first(std::min(kMostEvents, list->items.size())))
+    for (const Value& event : list->items)
       log_.block(fmt::format("{} {} {}/{}: {}", event.string_at("type"), event.string_at("reason"),
                              event.string_at({"involvedObject", "kind"}),
                              event.string_at({"involvedObject", "name"}), event.string_at("message")));

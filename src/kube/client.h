@@ -94,6 +94,8 @@ struct ListOptions {
   /// and a further page is a round trip more.
   int page_size = 500;
   int largest_page = 5000;
+  /// Of list(): no more than that many items, the server's first; the rest isn't asked for. 0: all of them.
+  std::size_t most = 0;
 };
 
 struct ObjectList {
@@ -139,8 +141,9 @@ class Client {
   virtual Result<Value> server_version(const Context& context) = 0;
 
   virtual Result<Value> get(const ObjectRef& ref, const Context& context) = 0;
-  /// All pages. A Gone in the middle begins again, and a page that is too large, or takes too long, is asked
-  /// for again with fewer items. Invalid: a server whose list doesn't end.
+  /// All pages, or as many as hold ListOptions::most. A Gone in the middle begins again, and a page that is
+  /// too large, or takes too long, is asked for again with fewer items. Invalid: a server whose list doesn't
+  /// end.
   virtual Result<ObjectList> list(const ResourceInfo& resource, const ListOptions& options,
                                   const Context& context) = 0;
   /// POST. Not repeated after a broken connection.

@@ -364,9 +364,10 @@ Result<ObjectList> RestClient::list(const ResourceInfo& resource, const ListOpti
     if (first) all.items.clear();
     all.items.reserve(all.items.size() + items.size());
     std::ranges::move(items, std::back_inserter(all.items));
-    return true;
+    return options.most == 0 || all.items.size() < options.most;
   };
   MIST_TRY(all.resource_version, list_pages(resource, options, take, context));
+  if (options.most > 0 && all.items.size() > options.most) all.items.resize(options.most);
   return all;
 }
 
@@ -379,7 +380,7 @@ Result<std::string> RestClient::list_pages(const ResourceInfo& resource, const L
     if (version || version.error().kind != ErrorKind::Gone || attempt == kListAttempts) return version;
     // The continue token was too old. A collection that is too large for the server's memory of versions is
     // read in one piece in the end, as client-go does.
-    if (attempt + 1 == kListAttempts) pages.page_size = 0;
+    if (attempt + 1 == kListAttempts && options.most == 0) pages.page_size = 0;
   }
 }
 

@@ -272,6 +272,17 @@ TEST_F(RestClientTest, ListFollowsPagesAndNamesTheKind) {
             "deployments?labelSelector=a%20in%20%28b%2Cc%29&limit=1&continue=t%2F%3D%26");
 }
 
+TEST_F(RestClientTest, AListOfSoManyItemsAsksForNoFurtherPage) {
+  const std::string page =
+      R"({"metadata":{"resourceVersion":"9","continue":"x"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]})";
+  web->reply(200, page).reply(200, page);
+  const auto some = client.list(deployments, {.page_size = 2, .largest_page = 2, .most = 3}, {});
+  ASSERT_TRUE(some.ok()) << some.error().to_line();
+  EXPECT_EQ(some->items.size(), 3u);
+  EXPECT_EQ(some->resource_version, "9");
+  EXPECT_EQ(web->count(), 2u);
+}
+
 std::string limit_of(const http::Request& request) {
   const auto at = request.url.find("limit=");
   return at == std::string::npos ? "none" : request.url.substr(at + 6, request.url.find('&', at) - at - 6);

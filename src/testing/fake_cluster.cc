@@ -387,7 +387,9 @@ Result<kube::ObjectList> FakeCluster::list(const ResourceInfo& resource, const L
                    stored.gvk.group = state_->storage(*kind).kind.group;
                    for (const auto& [at, object] : state_->store.objects()) {
                      MIST_TRY(const bool wanted, selected(at, object, stored, options));
-                     if (wanted) found.items.push_back(shaped(object, resource, options));
+                     if (!wanted) continue;
+                     if (options.most > 0 && found.items.size() == options.most) break;
+                     found.items.push_back(shaped(object, resource, options));
                    }
                    return found;
                  });

@@ -23,8 +23,7 @@ namespace {
 
 // Objects that every namespace has by itself, or that aren't worth keeping it for.
 bool belongs_to_the_namespace(const GroupKind& kind, std::string_view name) {
-  return kind == GroupKind{"", "Event"} || kind == GroupKind{"events.k8s.io", "Event"} ||
-         (kind == GroupKind{"", "ServiceAccount"} && name == "default") ||
+  return (kind == GroupKind{"", "ServiceAccount"} && name == "default") ||
          (kind == GroupKind{"", "ConfigMap"} && name == "kube-root-ca.crt") ||
          kind == GroupKind{"coordination.k8s.io", "Lease"};
 }
@@ -40,10 +39,13 @@ bool can(const kube::ResourceInfo& resource, std::string_view verb) {
   return std::ranges::find(resource.verbs, verb) != resource.verbs.end();
 }
 
-// Endpoints is deprecated, and each is mirrored by EndpointSlices, which are looked at.
+// Endpoints is deprecated, and each is mirrored by EndpointSlices, which are looked at. Nobody keeps a
+// namespace for its Events, and whatever runs there may have written any number of them.
 bool is_looked_at(const kube::ResourceInfo& resource) {
+  const GroupKind kind = resource.gvk.group_kind();
   return resource.namespaced && can(resource, "list") && can(resource, "delete") &&
-         resource.gvk.group_kind() != GroupKind{"", "Endpoints"};
+         kind != GroupKind{"", "Endpoints"} && kind != GroupKind{"", "Event"} &&
+         kind != GroupKind{"events.k8s.io", "Event"};
 }
 
 // Owners refer to each other in chains; longer ones than this are none that anybody made on purpose.

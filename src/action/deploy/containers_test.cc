@@ -186,6 +186,17 @@ TEST_F(ContainersTest, ANamespaceOfWhatIsStillWantedStays) {
   EXPECT_FALSE(cluster.has("Namespace", "", "extra"));
 }
 
+// There may be any number of them.
+TEST_F(ContainersTest, NobodyLooksAtTheEventsOfANamespaceThatGoes) {
+  ASSERT_TRUE(install_now(text({kBase, kNamespace})).ok());
+  put("{apiVersion: v1, kind: Event, metadata: {name: e, namespace: extra}}");
+  cluster.clear_calls();
+  ASSERT_TRUE(upgrade_now(std::string(kBase), all_flags()).ok());
+  EXPECT_FALSE(cluster.has("Namespace", "", "extra"));
+  for (const testing::FakeCall& call : cluster.calls())
+    EXPECT_FALSE(call.verb == "list" && call.key.group_kind.kind == "Event");
+}
+
 TEST_F(ContainersTest, TheNamespaceOfTheRecordStaysOnAnUpgrade) {
   id.ns = "home";
   const std::string home = "---\n{apiVersion: v1, kind: Namespace, metadata: {name: home}}\n";
