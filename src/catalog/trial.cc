@@ -11,10 +11,12 @@
 #include "action/uninstall.h"
 #include "apimachinery/conditions.h"
 #include "apply/plan/plan.h"
+#include "apply/plan/test_objects.h"
 #include "apply/wait/wait.h"
 #include "base/process_identity.h"
 #include "base/text.h"
 #include "base/tree.h"
+#include "catalog/remove_marked.h"
 #include "catalog/step_log.h"
 #include "catalog/store.h"
 #include "kpm/k3.h"
@@ -224,7 +226,12 @@ class Trial {
   }
 
   Duration longest_life() const { return world_.longest + removal_time(); }
-  Duration removal_time() const { return 2 * world_.timeout; }
+  // That of the uninstall which is tested, and of three that are ours: another one, a look for what it left,
+  // and the namespace.
+  Duration removal_time() const { return uninstall_time() + 3 * world_.timeout; }
+  Duration uninstall_time() const { return 2 * world_.timeout; }
+  // For what a release left, and again for what its tests did.
+  Duration look_time() const { return std::min(kProbe, world_.timeout / 2); }
 
   // Where the cluster of the tests is, and the files of this machine, concerns nobody else.
   std::string for_everybody(std::string text) const {
@@ -417,7 +424,9 @@ class Trial {
       const auto there = client_->get(ref, context_);
       if (!there.ok() && there.error().kind == ErrorKind::NotFound) continue;
       if (!there.ok()) return there.error();
-      MIST_TRY_VOID(uninstall(left, context_));
+      const Status uninstalled = uninstall(left, Hooks::Skipped, context_);
+      if (!uninstalled.ok() && uninstalled.error().detail<release::LockHeld>() != nullptr) return uninstalled;
+      MIST_TRY_VOID(remove_what_stays({left}, context_));
       MIST_TRY_VOID(remove_namespace(left.ns, std::string(there->string_at({"metadata", "uid"})), context_));
     }
     return {};
@@ -453,7 +462,7 @@ class Trial {
     const std::string name(ns.string_at({"metadata", "name"}));
     release::Store store(*client_);
     MIST_TRY(const std::vector<release::Anchor> anchors, store.list_anchors(name, context));
-    for (const release::Anchor& each : anchors) MIST_TRY_VOID(uninstall(each.id, context));
+    for (const release::Anchor& each : anchors) MIST_TRY_VOID(uninstall(each.id, Hooks::Skipped, context));
     MIST_TRY(const kube::ObjectRef ref, namespace_ref(name));
     const auto removed =
         client_->remove(ref, {.uid = std::string(ns.string_at({"metadata", "uid"}))}, context);
@@ -518,7 +527,7 @@ class Trial {
   // From the version that its users have now.
   Result<std::string> upgrade(const Context& context) {
     MIST_TRY(const Unpacked unpacked, write_package(job_.previous_digest, previous_, nullptr));
-    MIST_TRY_VOID(uninstall(id_, context));
+    MIST_TRY_VOID(uninstall(id_, Hooks::Run, context));
     log_.line(fmt::format("installing {}", job_.previous_version));
     const auto before = deploy(unpacked.package, action::install_intent, action::DryRun::No, context);
     MIST_TRY_VOID(context_.check());
@@ -593,23 +602,41 @@ class Trial {
                              event.string_at({"involvedObject", "name"}), event.string_at("message")));
   }
 
-  // Nothing is there; what there is, fails.
+  // Nothing is there; what there is, fails. It goes all the same.
   Result<std::string> remove_all(const Context& context) {
-    MIST_TRY(const std::vector<apimachinery::ObjectKey> cluster_wide, objects_outside(context));
-    Status removed = uninstall(id_, context);
-    std::vector<std::string> stays;
-    if (removed.ok()) {
-      MIST_TRY(stays, what_stays(cluster_wide, context));
-    }
-    // The namespace goes in any case.
-    Status gone = remove_namespace(id_.ns, uid_, context);
-    MIST_TRY_VOID(std::move(removed));
-    MIST_TRY_VOID(std::move(gone));
-    if (!stays.empty())
-      return error(ErrorKind::Invalid, "uninstalling left {}", join(stays, ", "))
-          .with_hint(
-              "objects that the package's own programs make must go with it: give them ownerReferences");
+    Status uninstalled = uninstall_whole(context.with_timeout(uninstall_time()));
+    Status cleared = clear_up(context);
+    MIST_TRY_VOID(std::move(uninstalled));
+    MIST_TRY_VOID(std::move(cleared));
     return "nothing stays";
+  }
+
+  // As its users would. An error says what stays.
+  Status uninstall_whole(const Context& context) {
+    MIST_TRY(const std::vector<apimachinery::ObjectKey> cluster_wide, objects_outside(context));
+    MIST_TRY_VOID(uninstall(id_, Hooks::Run, context));
+    MIST_TRY(const std::vector<std::string> stays, what_stays(cluster_wide, context));
+    if (stays.empty()) return {};
+    return error(ErrorKind::Invalid, "uninstalling left {}", join(stays, ", "))
+        .with_hint("objects that the package's own programs make must go with it: give them ownerReferences");
+  }
+
+  // The namespace goes last: as long as it is there, a later test looks for what is left elsewhere.
+  Status clear_up(const Context& context) {
+    (void)uninstall(id_, Hooks::Skipped, context.with_timeout(world_.timeout));
+    MIST_TRY_VOID(remove_what_stays({id_}, context));
+    return remove_namespace(id_.ns, uid_, context);
+  }
+
+  // Of releases that are uninstalled, or can't be: what they have outside of their namespace. An error: some
+  // of it can't be removed.
+  Status remove_what_stays(const std::vector<release::ReleaseId>& releases, const Context& context) {
+    for (const release::ReleaseId& each : releases)
+      for (const release::ReleaseId& of : {each, release::ReleaseId(apply::test_set(each))}) {
+        MIST_TRY(const std::vector<std::string> held, remove_marked(*environment_, of, look_time(), context));
+        for (const std::string& one : held) log_.line(fmt::format("still being deleted: {}", one));
+      }
+    return {};
   }
 
   Result<std::vector<apimachinery::ObjectKey>> objects_outside(const Context& context) {
@@ -621,10 +648,13 @@ class Trial {
     return keys;
   }
 
-  Status uninstall(const release::ReleaseId& id, const Context& context) {
+  enum class Hooks : std::uint8_t { Run, Skipped };
+
+  Status uninstall(const release::ReleaseId& id, Hooks hooks, const Context& context) {
     const action::UninstallOptions options{
         .rules = {.delete_crds = true, .delete_pvcs = true, .delete_namespaces = true},
         .wait = true,
+        .no_hooks = hooks == Hooks::Skipped,
         .timeout = world_.timeout,
         .plan_again = true};
     auto plan = action::plan_uninstall(*environment_, id, options, context);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <optional>
@@ -149,6 +150,15 @@ class WorkerTest : public ::testing::Test {
                                      .objects = std::move(objects)};
     };
     ASSERT_TRUE(action::deploy(environment, id, action::install_intent(render), {}, Context()).ok());
+  }
+  // The server refuses so many deletions of kRole, -1: all of them.
+  void refuse_deletions(int count) {
+    cluster_.set_before([left = count](const mist::testing::FakeCall& call) mutable -> std::optional<Error> {
+      if (call.verb != "delete" || call.dry_run || call.key.name != "reader" || left == 0)
+        return std::nullopt;
+      if (left > 0) --left;
+      return error(ErrorKind::Forbidden, "ClusterRoles stay");
+    });
   }
   void expect_failure_after_three_tries() {
     const WorkerOptions options{.holder = "w", .pause = Duration::zero()};
@@ -302,6 +312,34 @@ TEST_F(WorkerTest, AVersionWaitsWhileAnotherTestRemovesWhatItsEarlierAttemptLeft
                                     {.holder = "another", .operation = "uninstall"}, Context());
   ASSERT_TRUE(lock.ok()) << lock.error().to_line();
   expect_waiting_however_often_it_is_tried();
+}
+
+TEST_F(WorkerTest, AnUninstallThatFailsLeavesNothingOnTheCluster) {
+  submit({{"role.yaml", std::string(kRole)}, {"map.yaml", std::string(kMap)}});
+  refuse_deletions(2);  // that of the package, and the one after it
+  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  EXPECT_EQ(state(), VersionState::Failed);
+  const Step last = (*store_->last_run("etcd", "1.0.0"))->steps.back();
+  EXPECT_EQ(last.name, "uninstall");
+  EXPECT_THAT(last.log, HasSubstr("ClusterRoles stay"));
+  EXPECT_THAT(cluster_.objects(), IsEmpty());
+}
+
+TEST_F(WorkerTest, WhatCannotBeRemovedNowIsRemovedByALaterTest) {
+  submit({{"role.yaml", std::string(kRole)}});
+  world_clock_ = &cluster_clock_.emplace(clock_.now());
+  refuse_deletions(-1);
+  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  EXPECT_EQ(state(), VersionState::Failed);
+  const auto is_namespace = [](const apimachinery::ObjectKey& key) {
+    return key.group_kind == apimachinery::kNamespace;
+  };
+  EXPECT_EQ(std::ranges::count_if(cluster_.objects(), is_namespace), 1) << "its record tells of the role";
+  cluster_.set_before({});
+  cluster_clock_->advance(std::chrono::hours(1));
+  submit({{"map.yaml", std::string(kMap)}}, "1.1.0");
+  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  EXPECT_THAT(cluster_.objects(), IsEmpty());
 }
 
 TEST_F(WorkerTest, ANamespaceStaysWhereItsTestMayRun) {

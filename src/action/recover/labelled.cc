@@ -191,6 +191,19 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
   return result;
 }
 
+Result<std::vector<InventoryItem>> labelled_outside(const Environment& environment, const ReleaseId& id,
+                                                    std::vector<std::string> kinds, const Context& context) {
+  environment.client.invalidate_discovery();
+  release::Anchor of_kinds;
+  of_kinds.group_kinds = std::move(kinds);
+  MIST_TRY(Labelled labelled, labelled_objects(environment, id, &of_kinds, context));
+  std::erase_if(labelled.items, [&](const InventoryItem& item) {
+    const bool is_own_namespace = item.key.group_kind == apimachinery::kNamespace && item.key.name == id.ns;
+    return item.key.ns == id.ns || is_own_namespace;
+  });
+  return std::move(labelled.items);
+}
+
 Result<std::vector<apply::Removal>> late_arrivals(const Environment& environment, const ReleaseId& id,
                                                   const std::vector<InventoryItem>& owned,
                                                   const std::set<std::string>& seen,

@@ -32,6 +32,14 @@ struct Labelled {
 Result<Labelled> labelled_objects(const Environment& environment, const release::ReleaseId& id,
                                   const release::Anchor* anchor, const Context& context);
 
+/// Those that don't go with the release's namespace, in all namespaces, whatever its record says. `kinds`:
+/// only of these, as KEP-3659 writes them ("ClusterRole.rbac.authorization.k8s.io"); empty: of all. Discovery
+/// is asked again: kinds may have come since it was.
+Result<std::vector<apply::InventoryItem>> labelled_outside(const Environment& environment,
+                                                           const release::ReleaseId& id,
+                                                           std::vector<std::string> kinds,
+                                                           const Context& context);
+
 /// Those of `owned` that are there by now with the release's mark, under another uid than those that were
 /// `seen`: a process that was stopped had sent them before its lock was taken over, and they arrived later.
 /// Never those that pruning keeps by `rules`, or by their annotation: they may hold data.
