@@ -664,7 +664,10 @@ class Trial {
              action::uninstall(*environment_, *std::move(plan), options, context));
     if (report.retained > 0)
       return error(ErrorKind::Invalid, "uninstalling left {}", plural(report.retained, "object"))
-          .with_hint("objects with mistletoe.dev/keep stay; a package for everybody should have none");
+          .with_hint(
+              "objects with mistletoe.dev/keep or helm.sh/resource-policy: keep stay; a package for "
+              "everybody "
+              "should have none");
     return {};
   }
 

@@ -325,6 +325,26 @@ TEST_F(WorkerTest, AnUninstallThatFailsLeavesNothingOnTheCluster) {
   EXPECT_THAT(cluster_.objects(), IsEmpty());
 }
 
+TEST_F(WorkerTest, WhatAPackageKeepsFailsItAndGoesAllTheSame) {
+  submit({{"role.yaml", R"(
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: reader, annotations: {helm.sh/resource-policy: keep}}
+rules: []
+)"},
+          {"hook.yaml", R"(
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: judge, annotations: {mistletoe.dev/keep: "true"}}
+)"}});
+  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  EXPECT_EQ(state(), VersionState::Failed);
+  const Step last = (*store_->last_run("etcd", "1.0.0"))->steps.back();
+  EXPECT_EQ(last.name, "uninstall");
+  EXPECT_THAT(last.summary, HasSubstr("uninstalling left 2 objects"));
+  EXPECT_THAT(cluster_.objects(), IsEmpty());
+}
+
 TEST_F(WorkerTest, WhatCannotBeRemovedNowIsRemovedByALaterTest) {
   submit({{"role.yaml", std::string(kRole)}});
   world_clock_ = &cluster_clock_.emplace(clock_.now());

@@ -175,6 +175,8 @@ def a_catalog_says_at_which_step_a_package_failed(t):
     catalog.serve("--kubeconfig", t.kubeconfig, "--workers", "2", "--timeout", "8s")
     token = catalog.account("ann")
     keeps = config_map("kept", annotations={"mistletoe.dev/keep": "true"})
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "rules": [],
+            "metadata": {"name": f"kept-{t.ns}", "annotations": {"helm.sh/resource-policy": "keep"}}}
     wrong_field = workload("Deployment", "web")
     wrong_field["spec"]["replicsa"] = 2
     cases = {
@@ -193,6 +195,7 @@ def a_catalog_says_at_which_step_a_package_failed(t):
         "needs-host": ("pre-install", "in the sandbox only", ("1.0.0", config_map("a")), "import subprocess\n"),
         "forever": ("pre-install", "time", ("1.0.0", config_map("a")), "while True:\n    pass\n"),
         "stays": ("uninstall", "left", ("1.0.0", keeps)),
+        "stays-outside": ("uninstall", "left 1 object", ("1.0.0", role)),
     }
     for name, (_, _, content, *script) in cases.items():
         files = {"scripts__pre-install_dot_py": script[0]} if script else {}
@@ -210,6 +213,7 @@ def a_catalog_says_at_which_step_a_package_failed(t):
     contains(json.dumps(catalog.json("/api/v1/packages/wrong-test/versions/1.0.0/test")), "no answer")
     equal(catalog.json("/api/v1/index")["kubes"], [], "what failed is not for kpm")
     equal(catalog.namespaces(), [], "what the tests left")
+    check(t.kube.get("ClusterRole", None, role["metadata"]["name"]) is None, "what is annotated to be kept stays on the cluster")
 
 
 def peak_memory(process):
