@@ -20,6 +20,7 @@
 #include "catalog/step_log.h"
 #include "catalog/store.h"
 #include "kpm/k3.h"
+#include "kube/deletion.h"
 #include "package/capabilities.h"
 #include "package/installation_fault.h"
 #include "package/pre_install.h"
@@ -38,6 +39,8 @@ using encoding::Value;
 constexpr std::string_view kInstanceLabel = "mistletoe.dev/catalog";
 // When the test in a namespace is over for sure: another worker may give tests less time.
 constexpr std::string_view kUntilAnnotation = "mistletoe.dev/catalog-test-until";
+// The package, and so the name of its release: Pods may have changed the record that would tell.
+constexpr std::string_view kPackageAnnotation = "mistletoe.dev/catalog-test-of";
 constexpr std::string_view kSimulatedNode = "kwok.x-k8s.io/node";
 constexpr std::size_t kMostEvents = 200;
 // Of events in a page: a package's own programs may write events, each as large as the server takes.
@@ -435,12 +438,19 @@ class Trial {
   // Tests whose worker died, and whose job nobody takes up again: the version was removed meanwhile, or its
   // tries were used up. Each test removes some of what they left. A failure is nobody's: the next test tries.
   void remove_abandoned() {
-    const Context context = context_.with_timeout(kProbe);
-    const auto abandoned = abandoned_namespaces(context);
+    const auto abandoned = abandoned_namespaces(context_.with_timeout(kProbe));
     if (!abandoned.ok()) return;
     const std::size_t all = abandoned->size();
-    for (std::size_t i = 0; i < std::min(all, kMostAbandoned); ++i)
-      (void)remove_test(abandoned->at((static_cast<std::size_t>(job_.id) + i) % all), context);
+    for (std::size_t i = 0; i < std::min(all, kMostAbandoned); ++i) {
+      const Value& ns = abandoned->at((static_cast<std::size_t>(job_.id) + i) % all);
+      const Status removed = remove_test(ns);
+      if (!context_.check().ok()) return;
+      if (!removed.ok()) warn_that_stays(std::string(ns.string_at({"metadata", "name"})), removed.error());
+    }
+  }
+
+  void warn_that_stays(const std::string& ns, const Error& why) {
+    report_.warn(fmt::format("the namespace {} of a test stays: {}", ns, why.to_line()));
   }
 
   Result<std::vector<Value>> abandoned_namespaces(const Context& context) {
@@ -457,16 +467,27 @@ class Trial {
     return std::move(list.items);
   }
 
-  // Its record goes with the namespace, so that stays until nothing of the whole cluster is left.
-  Status remove_test(const Value& ns, const Context& context) {
+  // Its record may be of no use any more: what carries its labels goes all the same. As long as some of that
+  // stays, so does the namespace, for the next test.
+  Status remove_test(const Value& ns) {
+    MIST_TRY(const std::vector<release::ReleaseId> releases, releases_in(ns, context_.with_timeout(kProbe)));
+    const Context uninstalling = context_.with_timeout(kProbe);
+    for (const release::ReleaseId& each : releases) (void)uninstall(each, Hooks::Skipped, uninstalling);
+    MIST_TRY_VOID(remove_what_stays(releases, context_.with_timeout(2 * kProbe)));
+    return delete_namespace(std::string(ns.string_at({"metadata", "name"})),
+                            std::string(ns.string_at({"metadata", "uid"})), context_.with_timeout(kProbe));
+  }
+
+  Result<std::vector<release::ReleaseId>> releases_in(const Value& ns, const Context& context) {
     const std::string name(ns.string_at({"metadata", "name"}));
+    const std::string package(ns.string_at({"metadata", "annotations", kPackageAnnotation}));
+    if (!package.empty()) return std::vector{release::ReleaseId(name, package)};
+    // An earlier catalog made it.
     release::Store store(*client_);
     MIST_TRY(const std::vector<release::Anchor> anchors, store.list_anchors(name, context));
-    for (const release::Anchor& each : anchors) MIST_TRY_VOID(uninstall(each.id, Hooks::Skipped, context));
-    MIST_TRY(const kube::ObjectRef ref, namespace_ref(name));
-    const auto removed =
-        client_->remove(ref, {.uid = std::string(ns.string_at({"metadata", "uid"}))}, context);
-    return removed.ok() ? Status() : Status(removed.error());
+    std::vector<release::ReleaseId> releases;
+    for (const release::Anchor& each : anchors) releases.push_back(each.id);
+    return releases;
   }
 
   Result<bool> on_cluster(const Context& limited) {
@@ -496,7 +517,8 @@ class Trial {
              {"metadata",
               Value::object({{"name", Value(id_.ns)},
                              {"labels", Value::object({{kInstanceLabel, Value(world_.instance)}})},
-                             {"annotations", Value::object({{kUntilAnnotation, Value(until)}})}})}}),
+                             {"annotations", Value::object({{kUntilAnnotation, Value(until)},
+                                                            {kPackageAnnotation, Value(job_.package)}})}})}}),
         context_);
     // The answer of an earlier try was lost.
     if (!made.ok() && made.error().kind == ErrorKind::Conflict) made = client_->get(ref, context_);
@@ -606,6 +628,7 @@ class Trial {
   Result<std::string> remove_all(const Context& context) {
     Status uninstalled = uninstall_whole(context.with_timeout(uninstall_time()));
     Status cleared = clear_up(context);
+    if (!cleared.ok()) warn_that_stays(id_.ns, cleared.error());
     MIST_TRY_VOID(std::move(uninstalled));
     MIST_TRY_VOID(std::move(cleared));
     return "nothing stays";
@@ -634,7 +657,8 @@ class Trial {
     for (const release::ReleaseId& each : releases)
       for (const release::ReleaseId& of : {each, release::ReleaseId(apply::test_set(each))}) {
         MIST_TRY(const std::vector<std::string> held, remove_marked(*environment_, of, look_time(), context));
-        for (const std::string& one : held) log_.line(fmt::format("still being deleted: {}", one));
+        for (const std::string& one : held)
+          report_.warn(fmt::format("of the test in {}, still being deleted: {}", each.ns, one));
       }
     return {};
   }
@@ -691,11 +715,16 @@ class Trial {
     return stays;
   }
 
-  Status remove_namespace(const std::string& name, const std::string& uid, const Context& context) {
+  // One that is being deleted already is fine.
+  Status delete_namespace(const std::string& name, const std::string& uid, const Context& context) {
     MIST_TRY(const kube::ObjectRef ref, namespace_ref(name));
-    const auto removed = client_->remove(ref, {.uid = uid}, context);
-    if (!removed.ok() && removed.error().kind == ErrorKind::NotFound) return {};
-    if (!removed.ok()) return removed.error();
+    MIST_TRY_VOID(kube::delete_object(*client_, ref, {.uid = uid}, context));
+    return {};
+  }
+
+  Status remove_namespace(const std::string& name, const std::string& uid, const Context& context) {
+    MIST_TRY_VOID(delete_namespace(name, uid, context));
+    MIST_TRY(const kube::ObjectRef ref, namespace_ref(name));
     return apply::wait_until_gone(*client_, ref, uid, world_.timeout, context)
         .in("while waiting for the namespace of the test to go");
   }

@@ -42,6 +42,7 @@ struct TrialReport {
   std::function<Status(const Step&)> step;               ///< each, when it is over
   std::function<Status(const std::string&)> nodes;       ///< once, which the cluster has: "simulated nodes"
   std::function<Status(const VersionObjects&)> objects;  ///< once
+  std::function<void(const std::string&)> warn;  ///< for the worker's log: of what stays on the cluster
 };
 
 /// The detail of an error of the cluster for tests, or of our rights there: nothing can be tested now.

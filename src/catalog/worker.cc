@@ -74,7 +74,8 @@ Result<bool> work_once(Store& store, const TrialWorld& world, const WorkerOption
                                text = digest.str();
                              }
                              return store.note_objects(*job, objects.graph, objects.security, text);
-                           }};
+                           },
+                           .warn = [&](const std::string& text) { events.warn(text); }};
   const auto passed = run_trial(world, *job, report, context.with_stop(lease.token()));
   if (lease.is_lost()) {
     events.warn(fmt::format("{} {}: the lease was lost", job->package, job->version));

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "action/deploy/deploy.h"
 #include "catalog/backup.h"
@@ -140,16 +141,40 @@ class WorkerTest : public ::testing::Test {
     cluster_clock_->advance(ago);
   }
   // With an object of the whole cluster, as a killed worker leaves it.
-  void leave_release(const release::ReleaseId& id) {
+  void leave_release(const release::ReleaseId& id, const std::string& text = std::string(kRole)) {
     action::Environment environment{cluster_, clock_, random_, events_, "w"};
-    const action::Render render = [](const action::ReleaseState&) -> Result<action::RenderedRelease> {
+    const action::Render render = [&](const action::ReleaseState&) -> Result<action::RenderedRelease> {
       NullEventSink nobody;
-      MIST_TRY(auto objects, package::parse_objects({{"role.yaml", std::string(kRole)}}, nobody));
-      return action::RenderedRelease{.package = {"other:1", "other", "1", "sha256:1"},
+      MIST_TRY(auto objects, package::parse_objects({{"role.yaml", text}}, nobody));
+      return action::RenderedRelease{.package = {"other:1", "other", "1", "sha256:1", "helm"},
                                      .user_values = encoding::Value::object(),
                                      .objects = std::move(objects)};
     };
     ASSERT_TRUE(action::deploy(environment, id, action::install_intent(render), {}, Context()).ok());
+  }
+  // As a Pod with the right to write Secrets may.
+  void forge_record(const release::ReleaseId& id) {
+    const apimachinery::ObjectKey key{apimachinery::kSecret, id.ns, apply::anchor_name(id)};
+    auto secret = cluster_.find(key);
+    ASSERT_TRUE(secret) << key.display();
+    cluster_.drop(key);
+    secret->set("type", "Opaque");
+    cluster_.put(*std::move(secret));
+  }
+  // The namespace of a test that died, and whose release may be removed by others.
+  release::ReleaseId abandoned() {
+    const encoding::Value made =
+        cluster_.put(mist::testing::yaml("{apiVersion: v1, kind: Namespace, metadata: {name: "
+                                         "catalog-test-55-1, labels: {mistletoe.dev/catalog: "
+                                         "test}}}"));
+    world_clock_ = &cluster_clock_.emplace(*parse_time(made.string_at({"metadata", "creationTimestamp"})));
+    cluster_clock_->advance(std::chrono::minutes(30));
+    return {"catalog-test-55-1", "other"};
+  }
+  void expect_abandoned_gone() {
+    ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+    EXPECT_EQ(state(), VersionState::Passed);
+    EXPECT_THAT(cluster_.objects(), IsEmpty());
   }
   // The server refuses so many deletions of kRole, -1: all of them.
   void refuse_deletions(int count) {
@@ -355,11 +380,46 @@ TEST_F(WorkerTest, WhatCannotBeRemovedNowIsRemovedByALaterTest) {
     return key.group_kind == apimachinery::kNamespace;
   };
   EXPECT_EQ(std::ranges::count_if(cluster_.objects(), is_namespace), 1) << "its record tells of the role";
+  EXPECT_TRUE(events_.has("of a test stays: what catalog-test-")) << "in the worker's log";
   cluster_.set_before({});
   cluster_clock_->advance(std::chrono::hours(1));
   submit({{"map.yaml", std::string(kMap)}}, "1.1.0");
   ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
   EXPECT_THAT(cluster_.objects(), IsEmpty());
+}
+
+TEST_F(WorkerTest, ARecordThatThePackageForgesKeepsNothing) {
+  submit({{"role.yaml", std::string(kRole)}, {"map.yaml", std::string(kMap)}});
+  bool is_forged = false;
+  cluster_.set_before([&](const mist::testing::FakeCall& call) -> std::optional<Error> {
+    // It is installed.
+    if (call.verb == "list" && call.key.group_kind.kind == "Event" && !std::exchange(is_forged, true))
+      forge_record({call.key.ns, "etcd"});
+    return std::nullopt;
+  });
+  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  EXPECT_TRUE(is_forged);
+  EXPECT_EQ(state(), VersionState::Failed);
+  EXPECT_THAT(cluster_.objects(), IsEmpty());
+}
+
+TEST_F(WorkerTest, AForgedRecordOfADeadTestKeepsNothing) {
+  submit({{"map.yaml", std::string(kMap)}});
+  const release::ReleaseId left = abandoned();
+  leave_release(left);
+  forge_record(left);
+  expect_abandoned_gone();
+}
+
+TEST_F(WorkerTest, NoHookOfADeadTestIsWaitedFor) {
+  submit({{"map.yaml", std::string(kMap)}});
+  leave_release(abandoned(), std::string(kRole) + R"(---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: endless, annotations: {helm.sh/hook: pre-delete}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}
+)");
+  expect_abandoned_gone();
 }
 
 TEST_F(WorkerTest, ANamespaceStaysWhereItsTestMayRun) {
