@@ -130,15 +130,14 @@ class Trial {
     Status ready = look_at_cluster();
     bool is_of_package = false;
     if (ready.ok()) {
+      // First: a webhook that a dead test left may refuse the rest.
+      remove_abandoned();
       ready = remove_leftovers();
       is_of_package = !ready.ok() && (ready.error().kind == Invalid || ready.error().kind == Conflict ||
                                       ready.error().kind == Timeout);
     }
     if (ready.ok()) ready = make_namespace();
-    if (ready.ok()) {
-      remove_abandoned();
-      return {};
-    }
+    if (ready.ok()) return {};
     MIST_TRY_VOID(context_.check());
     // Another test removes them just now (remove_abandoned), or a worker that lost its lease.
     if (ready.error().detail<release::LockHeld>() != nullptr)

@@ -411,6 +411,22 @@ TEST_F(WorkerTest, AForgedRecordOfADeadTestKeepsNothing) {
   expect_abandoned_gone();
 }
 
+TEST_F(WorkerTest, AWebhookOfADeadTestThatRefusesNamespacesIsRemoved) {
+  submit({{"map.yaml", std::string(kMap)}});
+  leave_release(abandoned(), R"(
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: judge}
+)");
+  cluster_.set_before([this](const mist::testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "create" || call.key.group_kind != apimachinery::kNamespace ||
+        !cluster_.has("ValidatingWebhookConfiguration.admissionregistration.k8s.io", "", "judge"))
+      return std::nullopt;
+    return error(ErrorKind::Internal, "failed calling webhook");
+  });
+  expect_abandoned_gone();
+}
+
 TEST_F(WorkerTest, NoHookOfADeadTestIsWaitedFor) {
   submit({{"map.yaml", std::string(kMap)}});
   leave_release(abandoned(), std::string(kRole) + R"(---
