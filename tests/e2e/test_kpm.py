@@ -470,3 +470,16 @@ def kpm_tests_a_kube_and_leaves_nothing(t):
     t.file(copy / "K3.yaml", "name: wrong\nversion: 1.0.0\n")
     t.file(copy / "manifests/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: Not_A_Name\n")
     contains(t.refused("kpm", "test", "wrong").out, "Nothing stays")
+
+
+@test(waits=True)
+def kpm_test_names_what_it_could_not_remove(t):
+    copy, role = t.dir / ".kpm/held", f"held-{t.ns}"
+    t.file(copy / "K3.yaml", "name: held\nversion: 1.0.0\n")
+    t.file(copy / "manifests/a.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\n"
+           f"metadata:\n  name: {role}\n  finalizers: [example.com/hold]\nrules: []\n")
+    t.cleanup(lambda: t.kube.request("PATCH", t.kube.path("ClusterRole", None, role), {"metadata": {"finalizers": None}},
+                                     "application/merge-patch+json"))
+    failed = t.refused("kpm", "test", "held", "--timeout", "5s", says=[f"ClusterRole {role}"])
+    name = failed.out.split("namespace ")[1].split(",")[0]
+    check(t.kube.get("Namespace", None, name) is None, "its namespace stays")

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "action/deploy/look.h"
+#include "action/recover/labelled.h"
 #include "action/run_tests.h"
 #include "action/uninstall.h"
 #include "apply/wait/wait.h"
@@ -635,11 +636,16 @@ Status try_out(const Trial& trial, const kpm::Kube& kube, std::vector<package::V
   return {};
 }
 
+enum class TrialHooks : std::uint8_t { Run, Skipped };
+
 // How many objects uninstalling left.
-Result<std::size_t> uninstall_trial(const Trial& trial, const Context& context) {
+Result<std::size_t> uninstall_trial(const Trial& trial, TrialHooks hooks) {
+  const Duration timeout = trial.invocation.duration("timeout");
+  const Context context = Context().with_timeout(timeout);
   const action::UninstallOptions options{.rules = {.delete_crds = true, .delete_pvcs = true},
                                          .wait = true,
-                                         .timeout = trial.invocation.duration("timeout"),
+                                         .no_hooks = hooks == TrialHooks::Skipped,
+                                         .timeout = timeout,
                                          .plan_again = true};
   auto plan = action::plan_uninstall(trial.cluster.environment, trial.id, options, context);
   if (!plan.ok() && plan.error().kind == ErrorKind::NotFound) return std::size_t{0};
@@ -647,6 +653,20 @@ Result<std::size_t> uninstall_trial(const Trial& trial, const Context& context) 
   MIST_TRY(const action::UninstallReport report,
            action::uninstall(trial.cluster.environment, *std::move(plan), options, context));
   return report.retained;
+}
+
+// Words about what the release has outside of its namespace; empty: nothing. The record goes with that, so
+// nothing names them any more.
+std::string left_outside(const Trial& trial) {
+  const Context context = Context().with_timeout(trial.invocation.duration("timeout"));
+  const auto left = action::labelled_outside(trial.cluster.environment, trial.id, {}, context);
+  if (!left.ok())
+    return fmt::format("what it left outside of its namespace can't be listed: {}", left.error().to_line());
+  std::vector<std::string> names;
+  for (const apply::InventoryItem& item : *left) names.push_back(item.key.display());
+  return names.empty() ? std::string()
+                       : fmt::format("these are left outside of its namespace, for you to delete: {}",
+                                     join(names, ", "));
 }
 
 // Each step has the whole time: an uninstall that waits for something that never goes must not keep the
@@ -660,22 +680,30 @@ Status remove_namespace(const Trial& trial) {
       .in("while waiting for the namespace of the test to go");
 }
 
-// Cluster-scoped objects would outlive the namespace, so the release is uninstalled first. The namespace goes
-// even if that fails; why it failed is told first, as that may hold the namespace, too.
+// Cluster-scoped objects would outlive the namespace, so the release is uninstalled first; where that fails,
+// again without its hooks. The namespace goes even if that fails; why it failed is told first, as that may
+// hold the namespace, too.
 Status clean_up(const Trial& trial) {
   World& world = trial.world;
   step(world, "Uninstalling...");
-  const Result<std::size_t> retained =
-      uninstall_trial(trial, Context().with_timeout(trial.invocation.duration("timeout")));
+  Result<std::size_t> retained = uninstall_trial(trial, TrialHooks::Run);
+  if (!retained.ok()) (void)uninstall_trial(trial, TrialHooks::Skipped);
+  const bool is_clean = retained.ok() && *retained == 0;
+  std::string left = is_clean ? std::string() : left_outside(trial);
   Status gone = remove_namespace(trial);
-  if (!retained.ok()) {
-    if (!gone.ok()) caution(world, fmt::format("WARNING: {}", gone.error().to_line()));
-    return retained.error();
+  if (is_clean) {
+    MIST_TRY_VOID(std::move(gone));
+    step(world, "Nothing stays");
+    return {};
   }
-  if (*retained > 0) return error(ErrorKind::Invalid, "uninstalling left {}", plural(*retained, "object"));
-  MIST_TRY_VOID(std::move(gone));
-  step(world, "Nothing stays");
-  return {};
+  if (!gone.ok()) caution(world, fmt::format("WARNING: {}", gone.error().to_line()));
+  Error failure = retained.ok()
+                      ? error(ErrorKind::Invalid, "uninstalling left {}", plural(*retained, "object"))
+                      : std::move(retained).error();
+  // It says to uninstall again, and the record went with the namespace.
+  if (gone.ok()) failure.hint.clear();
+  if (!left.empty()) failure.frames.push_back(std::move(left));
+  return failure;
 }
 
 Result<ExitCode> run_kpm_test(const Invocation& invocation, World& world) {
