@@ -848,6 +848,22 @@ TEST_F(ClusterCommands, KpmUninstallsWhatIsThere) {
       << fake.err.take();
 }
 
+TEST_F(ClusterCommands, KpmTestLeavesNoNamespaceWhoseAnswerWasLost) {
+  const Path home = fake.home.path() / "kpm";
+  fake.environment["KPM_HOME"] = home.string();
+  ASSERT_TRUE(fake.files.write(home / "web/K3.yaml", "name: web\nversion: 1.0.0\n").ok());
+  bool is_lost = false;
+  cluster.set_after([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "create" || call.key.group_kind != apimachinery::kNamespace) return std::nullopt;
+    is_lost = call.executed_ok;
+    return error(ErrorKind::Retryable, "the connection was closed");
+  });
+  EXPECT_EQ(run({"kpm", "test", "web"}), ExitCode::Failed);
+  EXPECT_THAT(fake.err.take(), HasSubstr("the connection was closed"));
+  EXPECT_TRUE(is_lost);
+  EXPECT_TRUE(cluster.objects().empty());
+}
+
 TEST_F(ClusterCommands, ListFiltersSortsAndPrintsNames) {
   for (const std::string_view name : {"web", "api", "api-old"}) {
     manifest(fmt::format("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}}}", name));

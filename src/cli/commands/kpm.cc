@@ -579,6 +579,10 @@ constexpr Flag kTestFlags[] = {kTimeoutFlag,
                                {.name = "keep", .help = "Leave the namespace of the test for a look at it"}};
 constexpr FlagGroup kTestGroups[] = {{"Flags", kTestFlags}, kValuesFlags, kClockFlags, kSandboxFlags};
 
+// For a look at what a create has made of which no answer came.
+constexpr Duration kUnclearLimit = std::chrono::seconds(30);
+constexpr Duration kUnclearPause = std::chrono::seconds(1);
+
 struct Trial {
   const Invocation& invocation;
   World& world;
@@ -592,17 +596,44 @@ Result<kube::ObjectRef> namespace_of(const Trial& trial, const Context& context)
   return kube::ObjectRef{std::move(resource), {}, trial.id.ns};
 }
 
+// A create isn't repeated, and Ctrl-C may come before its answer: the server may have made the namespace.
+Error after_unclear_create(const Trial& trial, Error failure) {
+  const Context context = Context().with_timeout(kUnclearLimit);
+  const auto look = [&]() -> Status {
+    MIST_TRY(const kube::ObjectRef ref, namespace_of(trial, context));
+    auto live = trial.cluster.client->get(ref, context);
+    // It may still be under way.
+    if (!live.ok() && live.error().kind == ErrorKind::NotFound && trial.world.clock.sleep(kUnclearPause, {}))
+      live = trial.cluster.client->get(ref, context);
+    if (!live.ok()) return live.error().kind == ErrorKind::NotFound ? Status() : Status(live.error());
+    MIST_TRY_VOID(trial.cluster.client->remove(
+        ref, {.uid = std::string(live->string_at({"metadata", "uid"}))}, context));
+    return {};
+  };
+  if (const Status removed = look(); !removed.ok())
+    caution(trial.world, fmt::format("WARNING: the namespace {} may be there, and could not be removed: {}",
+                                     trial.id.ns, removed.error().to_line()));
+  return failure;
+}
+
 Status make_namespace(Trial& trial) {
+  using enum ErrorKind;
   MIST_TRY(const kube::ObjectRef ref, namespace_of(trial, trial.world.context));
-  MIST_TRY(const encoding::Value made,
-           trial.cluster.client->create(
-               ref.resource, {},
-               encoding::Value::object(
-                   {{"apiVersion", encoding::Value("v1")},
-                    {"kind", encoding::Value("Namespace")},
-                    {"metadata", encoding::Value::object({{"name", encoding::Value(trial.id.ns)}})}}),
-               trial.world.context));
-  trial.ns_uid = made.string_at({"metadata", "uid"});
+  auto made = trial.cluster.client->create(
+      ref.resource, {},
+      encoding::Value::object(
+          {{"apiVersion", encoding::Value("v1")},
+           {"kind", encoding::Value("Namespace")},
+           {"metadata", encoding::Value::object({{"name", encoding::Value(trial.id.ns)}})}}),
+      trial.world.context);
+  if (!made.ok()) {
+    const ErrorKind kind = made.error().kind;
+    // Anything else is the server's answer that it made none.
+    if (kind == Retryable || kind == Timeout || kind == Cancelled || kind == Internal)
+      return after_unclear_create(trial, std::move(made).error());
+    return std::move(made).error();
+  }
+  trial.ns_uid = made->string_at({"metadata", "uid"});
   return {};
 }
 
