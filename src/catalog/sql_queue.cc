@@ -137,6 +137,13 @@ Status SqlStore::give_back(const Job& job, Duration rest) {
   });
 }
 
+Result<bool> SqlStore::is_being_tested(std::int64_t job, int attempt) {
+  bool found = false;
+  MIST_TRY_VOID(read("SELECT 1 FROM jobs WHERE id = ? AND attempt = ? AND open = 1 AND holder IS NOT NULL",
+                     {job, attempt}, [&](const Row&) { found = true; }));
+  return found;
+}
+
 Status SqlStore::test_again(const std::string& package, const std::string& version) {
   return writing([&](Database& db) -> Status {
     MIST_TRY(const Found found, find_version(db, package, version));

@@ -431,6 +431,22 @@ TEST_P(StoreTest, AJobIsOneWorkersAsLongAsItRenewsItsLease) {
   EXPECT_EQ(store_->finish(second, false).error().kind, ErrorKind::Conflict) << "it is over";
 }
 
+TEST_P(StoreTest, AnAttemptIsItsWorkersUntilItEndsOrAnotherBegins) {
+  author("ann");
+  project("etcd");
+  submit(version("etcd", "1.0.0"));
+  const Job first = lease("w1");
+  EXPECT_TRUE(*store_->is_being_tested(first.id, 1));
+  EXPECT_FALSE(*store_->is_being_tested(first.id, 2));
+  clock_.advance(kTerm + 1s);
+  EXPECT_TRUE(*store_->is_being_tested(first.id, 1)) << "it may only be late";
+  const Job second = lease("w2");
+  EXPECT_FALSE(*store_->is_being_tested(first.id, 1));
+  EXPECT_TRUE(*store_->is_being_tested(second.id, 2));
+  ASSERT_TRUE(store_->finish(second, true).ok());
+  EXPECT_FALSE(*store_->is_being_tested(second.id, 2));
+}
+
 TEST_P(StoreTest, APackageAtWhichWorkersDieFailsAfterSomeAttempts) {
   author("ann");
   project("etcd");

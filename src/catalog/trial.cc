@@ -1,7 +1,9 @@
 #include "catalog/trial.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
+#include <utility>
 
 #include "action/authoring/lint_package.h"
 #include "action/cluster_lookup.h"
@@ -49,6 +51,28 @@ constexpr Duration kProbe = std::chrono::seconds(30);
 // Of namespaces that dead tests left, in one test: one that can't be removed mustn't keep others from theirs.
 constexpr std::size_t kMostAbandoned = 2;
 
+constexpr std::string_view kPrevious = "-previous";
+
+// Of an attempt's files.
+std::string directory_name(std::int64_t job, int attempt, std::string_view which = {}) {
+  return fmt::format("job-{}-{}{}", job, attempt, which);
+}
+
+// The reverse; nullopt: it is none.
+std::optional<std::pair<std::int64_t, int>> attempt_of(std::string_view name) {
+  constexpr std::string_view kFirst = "job-";
+  if (!name.starts_with(kFirst)) return std::nullopt;
+  name.remove_prefix(kFirst.size());
+  if (name.ends_with(kPrevious)) name.remove_suffix(kPrevious.size());
+  std::pair<std::int64_t, int> found;
+  const char* const end = name.data() + name.size();
+  const auto job = std::from_chars(name.data(), end, found.first);
+  if (job.ec != std::errc() || job.ptr == end || *job.ptr != '-') return std::nullopt;
+  const auto attempt = std::from_chars(job.ptr + 1, end, found.second);
+  if (attempt.ec != std::errc() || attempt.ptr != end) return std::nullopt;
+  return found;
+}
+
 // A failure of this machine or the cluster, which says nothing about the package.
 bool is_ours(const Error& failure) {
   using enum ErrorKind;
@@ -90,8 +114,8 @@ class Trial {
         report_(report),
         context_(context),
         log_(world.clock),
-        directory_(world.directory / fmt::format("job-{}-{}", job.id, job.attempt)),
-        previous_(world.directory / fmt::format("job-{}-{}-previous", job.id, job.attempt)),
+        directory_(world.directory / directory_name(job.id, job.attempt)),
+        previous_(world.directory / directory_name(job.id, job.attempt, kPrevious)),
         id_(trial_namespace(world.instance, job, job.attempt), job.package) {}
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
@@ -277,7 +301,15 @@ class Trial {
     return unpacked;
   }
 
+  // Of attempts whose worker was killed.
+  void remove_earlier_files() {
+    for (int attempt = 1; attempt < job_.attempt; ++attempt)
+      for (const std::string_view which : {std::string_view(), kPrevious})
+        (void)world_.files.remove_all(world_.directory / directory_name(job_.id, attempt, which));
+  }
+
   Result<std::string> unpack(const Context&) {
+    remove_earlier_files();
     MIST_TRY(const Unpacked unpacked, write_package(job_.digest, directory_, &log_));
     package_ = unpacked.package;
     return fmt::format("{} bytes", unpacked.size);
@@ -748,6 +780,18 @@ class Trial {
 
 Status check_ready(const TrialWorld& world) {
   return package::check_installation(world.files, world.types, world.engines.engines);
+}
+
+void remove_left_files(const TrialWorld& world,
+                       const std::function<Result<bool>(std::int64_t job, int attempt)>& is_tested) {
+  const auto entries = world.files.list(world.directory);
+  if (!entries.ok()) return;
+  for (const DirectoryEntry& each : *entries) {
+    const auto of = attempt_of(each.name);
+    if (!of) continue;
+    const auto tested = is_tested(of->first, of->second);
+    if (tested.ok() && !*tested) (void)world.files.remove_all(world.directory / each.name);
+  }
 }
 
 std::string trial_namespace(const std::string& instance, const Job& job, int attempt) {

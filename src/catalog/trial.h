@@ -62,6 +62,11 @@ Result<bool> run_trial(const TrialWorld& world, const Job& job, const TrialRepor
 /// package::check_installation.
 Status check_ready(const TrialWorld& world);
 
+/// Removes the files of tests whose worker was killed: of each attempt of a job that nobody is at by
+/// `is_tested`. Several workers may have one directory.
+void remove_left_files(const TrialWorld& world,
+                       const std::function<Result<bool>(std::int64_t job, int attempt)>& is_tested);
+
 /// Where an attempt installs.
 std::string trial_namespace(const std::string& instance, const Job& job, int attempt);
 

@@ -117,6 +117,8 @@ Result<bool> work_once(Store& store, const TrialWorld& world, const WorkerOption
 
 Status work(Store& store, const TrialWorld& world, const WorkerOptions& options, EventSink& events,
             const Context& context) {
+  remove_left_files(world,
+                    [&](std::int64_t job, int attempt) { return store.is_being_tested(job, attempt); });
   while (context.check().ok()) {
     const auto worked = work_once(store, world, options, events, context);
     if (worked.ok() && *worked) continue;

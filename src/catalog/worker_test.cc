@@ -243,6 +243,37 @@ TEST_F(WorkerTest, AnInstallationWithoutItsEnginesBlamesNoPackage) {
   expect_untouched(world());
 }
 
+TEST_F(WorkerTest, FilesOfKilledWorkersGoWhenOneStartsAndThoseOfLivingOnesStay) {
+  submit({{"map.yaml", std::string(kMap)}});
+  const auto job = store_->lease("living", std::chrono::seconds(30));
+  ASSERT_TRUE(job.ok() && *job);
+  const Path work_place = world().directory;
+  const std::string living = fmt::format("job-{}-1", (*job)->id);
+  const auto file_in = [&](const std::string& name) { return work_place / name / "a.yaml"; };
+  for (const std::string& name : {living, living + "-previous", std::string("job-77-1"),
+                                  std::string("job-77-1-previous"), std::string("job-of-ours")})
+    ASSERT_TRUE(files_.write(file_in(name), kMap).ok());
+  std::stop_source stopped;
+  stopped.request_stop();
+  ASSERT_TRUE(work(*store_, world(), {.holder = "w"}, events_, Context(stopped.get_token())).ok());
+  EXPECT_TRUE(files_.exists(file_in(living)));
+  EXPECT_TRUE(files_.exists(file_in(living + "-previous")));
+  EXPECT_TRUE(files_.exists(file_in("job-of-ours"))) << "it is nobody's";
+  EXPECT_FALSE(files_.exists(work_place / "job-77-1"));
+  EXPECT_FALSE(files_.exists(work_place / "job-77-1-previous"));
+}
+
+TEST_F(WorkerTest, FilesOfAnEarlierAttemptGoWithTheNextOne) {
+  submit({{"map.yaml", std::string(kMap)}});
+  const auto job = store_->lease("killed", Duration::zero());
+  ASSERT_TRUE(job.ok() && *job);
+  const Path left = world().directory / fmt::format("job-{}-1", (*job)->id);
+  ASSERT_TRUE(files_.write(left / "a.yaml", kMap).ok());
+  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  EXPECT_EQ((*store_->last_run("etcd", "1.0.0"))->attempt, 2);
+  EXPECT_FALSE(files_.exists(left));
+}
+
 TEST_F(WorkerTest, AClusterThatCannotBeReachedBlamesNoPackage) {
   submit({{"map.yaml", std::string(kMap)}});
   expect_untouched<ClusterFault>(world_on([](EventSink&) -> Result<std::unique_ptr<kube::Client>> {
