@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/local_fault.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "registry/snapshot_store.h"
@@ -13,7 +14,8 @@ namespace {
 Error changed_bytes(const std::string& registry, const std::string& reference, const crypto::Digest& recorded,
                     const crypto::Digest& now) {
   Error failure = error(ErrorKind::Conflict, "{} isn't what it was when it was first used here", reference)
-                      .with_because(fmt::format("it was {}, now it is {}", recorded.str(), now.str()));
+                      .with_because(fmt::format("it was {}, now it is {}", recorded.str(), now.str()))
+                      .with_detail(RememberedOtherwise{});
   if (registry == kGitName)
     return std::move(failure).with_hint("a commit never changes: don't trust this server");
   if (registry == kOciName)

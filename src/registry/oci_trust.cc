@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "base/local_fault.h"
 #include "base/text.h"
 #include "oci/layout.h"
 #include "oci/manifest.h"
@@ -48,7 +49,9 @@ Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw
 Result<const trust::Policy*> OciTrust::policy() {
   const std::lock_guard lock(mutex_);
   if (!policy_) {
-    MIST_TRY(policy_, trust::Policy::load(files_, policy_file_));
+    Result<trust::Policy> loaded = trust::Policy::load(files_, policy_file_);
+    if (!loaded) return std::move(loaded).error().with_detail(LocalFault{});
+    policy_ = *std::move(loaded);
   }
   return &*policy_;
 }

@@ -1,5 +1,6 @@
 #include "registry/pin_store.h"
 
+#include "base/local_fault.h"
 #include "config/paths.h"
 #include "encoding/json.h"
 
@@ -33,7 +34,8 @@ Error altered(const Path& path, std::string because) {
       .with_hint(
           "if that was you, remove the file; the next use records the version's bytes again, without being "
           "able "
-          "to say whether they changed");
+          "to say whether they changed")
+      .with_detail(LocalFault{});
 }
 
 Result<Pin> unsealed(const Path& path, std::string_view text) {
@@ -62,10 +64,10 @@ Path PinStore::path_of(const std::string& registry, const std::string& reference
 
 Result<std::optional<Pin>> PinStore::find(const std::string& registry, const std::string& reference) const {
   const Path path = path_of(registry, reference);
-  const Result<std::string> text = files_.read(path, kMaxPin);
+  Result<std::string> text = files_.read(path, kMaxPin);
   if (!text) {
     if (text.error().kind == ErrorKind::NotFound) return std::optional<Pin>();
-    return text.error();
+    return std::move(text).error().with_detail(LocalFault{});
   }
   MIST_TRY(Pin pin, unsealed(path, *text));
   if (pin.reference != reference) return altered(path, "it is of another version");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/local_fault.h"
 #include "testing/temp_dir.h"
 
 namespace mist::registry {
@@ -55,6 +56,7 @@ TEST_F(Pins, NoticeEveryChangedBit) {
     const auto found = store.find("r", "r/x:1");
     ASSERT_FALSE(found.ok()) << bad;
     EXPECT_EQ(found.error().kind, ErrorKind::Conflict);
+    EXPECT_NE(found.error().detail<LocalFault>(), nullptr);
   }
   ASSERT_TRUE(files.write(path, "").ok());
   EXPECT_FALSE(store.find("r", "r/x:1").ok());

@@ -1,5 +1,6 @@
 #include "trust/memory.h"
 
+#include "base/local_fault.h"
 #include "encoding/json.h"
 
 namespace mist::trust {
@@ -22,7 +23,8 @@ Error altered_record(const Path& path, std::string_view because) {
   return error(ErrorKind::Conflict, "the record of a package's signatures, {}, was altered", path.string())
       .with_because(std::string(because))
       .with_hint(
-          "if that was you, remove the file; the next use of the package is then trusted like the first one");
+          "if that was you, remove the file; the next use of the package is then trusted like the first one")
+      .with_detail(LocalFault{});
 }
 
 Value to_value(const Proof& proof) {
@@ -89,10 +91,10 @@ Path Memory::provenance_path(const Subject& subject) const {
 }
 
 Result<std::optional<Value>> Memory::read(const Path& path, std::string_view kind) const {
-  const Result<std::string> text = files_.read(path, kMostRecord);
+  Result<std::string> text = files_.read(path, kMostRecord);
   if (!text) {
     if (text.error().kind == ErrorKind::NotFound) return std::optional<Value>();
-    return text.error();
+    return std::move(text).error().with_detail(LocalFault{});
   }
   Result<Value> document =
       encoding::parse_json(*text, {.strict = true, .max_depth = 8, .file = path.string()});
@@ -178,7 +180,7 @@ Result<std::string> Memory::certificates_of(const std::set<std::string>& keys) c
     if (one)
       all += *one;
     else if (one.error().kind != ErrorKind::NotFound)
-      return one;
+      return std::move(one).error().with_detail(LocalFault{});
   }
   return all;
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/local_fault.h"
 #include "testing/temp_dir.h"
 
 namespace mist::trust {
@@ -66,6 +67,7 @@ TEST_F(TrustMemory, RefusesARecordThatWasAltered) {
   text.replace(text.find("sha256:a"), 8, "sha256:b");
   ASSERT_TRUE(files.write(path, text).ok());
   EXPECT_EQ(memory.keys_of(package).error().kind, ErrorKind::Conflict);
+  EXPECT_NE(memory.keys_of(package).error().detail<LocalFault>(), nullptr);
   ASSERT_TRUE(files.write(path, "{").ok());
   EXPECT_EQ(memory.keys_of(package).error().kind, ErrorKind::Conflict);
 }

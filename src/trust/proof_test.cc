@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/local_fault.h"
 #include "base/text.h"
 #include "crypto/keys.h"
 #include "encoding/json.h"
@@ -220,6 +221,7 @@ TEST(RememberedKeys, WhatWasSignedStaysSignedByTheSameKey) {
   const auto other = judge_remembered({name_of(p256(1))}, kSubject, proofs(p256(2)));
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().kind, ErrorKind::Conflict);
+  EXPECT_NE(other.error().detail<RememberedOtherwise>(), nullptr);
   EXPECT_NE(other.error().message.find(name_of(p256(1))), std::string::npos);
   EXPECT_NE(other.error().message.find(name_of(p256(2))), std::string::npos);
   const auto none = judge_remembered({name_of(p256(1))}, kSubject, {});

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "action/authoring/index_artifact.h"
+#include "base/local_fault.h"
 #include "base/text.h"
 #include "encoding/yaml.h"
 #include "oci/tags.h"
@@ -24,23 +25,27 @@ constexpr std::size_t kMostVersions = 20;
 constexpr std::size_t kMostRepositories = 20'000;
 constexpr std::string_view kChartFileName = "Chart.yaml";
 
+bool is_of_machine(const Error& failure) {
+  return failure.detail<package::InstallationFault>() != nullptr || failure.detail<LocalFault>() != nullptr;
+}
+
 // It is the package's own, and others can be indexed all the same. Any other failure, of this machine or of
 // the way to the registry, may be that of all packages: an index without them would look like one that is
-// whole.
+// whole. A package that only this machine refuses, because of what it remembers, belongs to the index too.
 bool is_of_package(const Error& failure) {
   using enum ErrorKind;
   return (failure.kind == Invalid || failure.kind == NotFound || failure.kind == Conflict ||
           failure.kind == Trap) &&
-         failure.detail<package::InstallationFault>() == nullptr;
+         !is_of_machine(failure) && failure.detail<RememberedOtherwise>() == nullptr;
 }
 
-// Servers that the package itself names may be away, or closed to this machine, for as long as they like: one
-// package would keep all others from an index.
+// Servers that the package itself names may be away, closed to this machine, or other than it remembers, for
+// as long as they like: one package would keep all others from an index.
 bool is_of_named_server(const Error& failure) {
   using enum ErrorKind;
-  return (failure.kind == Retryable || failure.kind == Timeout || failure.kind == Forbidden) &&
-         failure.detail<render::NamedElsewhere>() != nullptr &&
-         failure.detail<package::InstallationFault>() == nullptr;
+  return (failure.kind == Retryable || failure.kind == Timeout || failure.kind == Forbidden ||
+          failure.detail<RememberedOtherwise>() != nullptr) &&
+         failure.detail<render::NamedElsewhere>() != nullptr && !is_of_machine(failure);
 }
 
 class IndexBuilder {
@@ -240,8 +245,10 @@ Result<BuiltIndex> index_oci(const IndexWorld& world, registry::OciClient& clien
     const std::string tag = oci::tag_of_version(newest);
     MIST_TRY(const std::optional<crypto::Digest> digest,
              client.digest_of(repository, tag, context, oci::Access::Pull));
-    MIST_TRY_VOID(builder.add(name, versions, newest, digest ? digest->str() : std::string(),
-                              fmt::format("{}:{}", repository.str(), tag)));
+    // A tag that is gone again is read as such, for its error.
+    const oci::Reference reference{.repository = repository, .tag = tag, .range = {}, .digest = digest};
+    MIST_TRY_VOID(
+        builder.add(name, versions, newest, digest ? digest->str() : std::string(), reference.str()));
   }
   return std::move(builder).finish();
 }

@@ -5,8 +5,11 @@
 
 #include <memory>
 
+#include "base/local_fault.h"
+#include "encoding/gzip.h"
+#include "encoding/tar.h"
 #include "package/installation_fault.h"
-#include "testing/fake_transport.h"
+#include "registry/oci_fixture.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
@@ -16,6 +19,21 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+class ToMemory final : public http::Transport {
+ public:
+  explicit ToMemory(http::Transport& inner) : inner_(inner) {}
+  Result<http::Response> send(const http::Request& request, const Context& context) override {
+    return inner_.send(request, context);
+  }
+  Result<http::Response> stream(const http::Request& request, const http::BodyPiece& piece,
+                                const Context& context) override {
+    return inner_.stream(request, piece, context);
+  }
+
+ private:
+  http::Transport& inner_;
+};
+
 class BuildIndex : public ::testing::Test {
  protected:
   BuildIndex() {
@@ -23,27 +41,43 @@ class BuildIndex : public ::testing::Test {
     paths_.config_file = paths_.home / "config.yaml";
     paths_.state = paths_.home / "state";
     paths_.cache = paths_.home / "cache";
+    remote_.away = true;
     write("web/1.0.0/web.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n");
   }
   void write(std::string_view below, std::string_view text) {
     ASSERT_TRUE(files_.write(dir_.path() / "registry/packages" / below, text).ok());
   }
+  render::Packages packages() {
+    const registry::OciAccess access{.transport = [this] { return std::make_unique<ToMemory>(remote_.web); },
+                                     .environment = [](std::string_view) { return std::nullopt; }};
+    return render::Packages({.registries = {files_, processes_, events_, paths_, clock_, access},
+                             .transport = {},
+                             .engines = {}});
+  }
   // By a program without any engine.
   Result<BuiltIndex> build(const std::vector<search::Entry>& before = {}) {
-    const registry::OciAccess away{.transport =
-                                       [] {
-                                         auto web = std::make_unique<mist::testing::FakeTransport>();
-                                         web->otherwise([](const http::Request&, const Context&) {
-                                           return error(ErrorKind::Retryable, "it does not answer");
-                                         });
-                                         return web;
-                                       },
-                                   .environment = [](std::string_view) { return std::nullopt; }};
-    render::Packages packages(
-        {.registries = {files_, processes_, events_, paths_, clock_, away}, .transport = {}, .engines = {}});
+    render::Packages packages = this->packages();
     package::Renderer renderer({}, events_);
     return index_directory({files_, events_, packages, renderer}, dir_.path() / "registry", before,
                            Context());
+  }
+  // Of the registry in memory, which has one repository, whatever it is called.
+  Result<BuiltIndex> build_oci(std::vector<std::string> names) {
+    render::Packages packages = this->packages();
+    package::Renderer renderer({}, events_);
+    registry::OciClient client = remote_.client();
+    return index_oci({files_, events_, packages, renderer}, client, "oci://reg.example/team",
+                     std::move(names), {}, Context());
+  }
+  crypto::Digest publish(const std::string& tag, std::string_view kind) {
+    remote_.away = false;
+    const std::string text = fmt::format("apiVersion: v1\nkind: {}\nmetadata: {{name: web}}\n", kind);
+    const std::vector<encoding::TarFile> files{{"web.yaml", text}};
+    return remote_.publish(tag, oci::tree_artifact(*encoding::gzip(encoding::write_tar(files)), {}));
+  }
+  Status fetch(std::string_view reference) {
+    const auto fetched = packages().fetch(reference, {}, Context());
+    return fetched ? Status() : Status(fetched.error());
   }
 
   mist::testing::TempDir dir_;
@@ -52,6 +86,7 @@ class BuildIndex : public ::testing::Test {
   mist::testing::RecordedEvents events_;
   config::Paths paths_;
   SystemClock clock_;
+  registry::testing::MemoryRegistry remote_;
 };
 
 TEST_F(BuildIndex, LeavesOutWhatIsWrongItself) {
@@ -96,6 +131,44 @@ TEST_F(BuildIndex, AServerThatAPackageNamesMayBeAway) {
   const auto without = build();
   ASSERT_TRUE(without.ok()) << without.error().to_line();
   EXPECT_THAT(without->left_out, ElementsAre(HasSubstr("web: ")));
+}
+
+TEST_F(BuildIndex, WhatAPackageNamesMayBeOtherThanThisMachineRemembers) {
+  const auto first = build();
+  ASSERT_TRUE(first.ok()) << first.error().to_line();
+  publish("1.0.0", "ConfigMap");
+  ASSERT_TRUE(fetch("oci://reg.example/team/db:1.0.0").ok());
+  publish("1.0.0", "Secret");
+  write("web/2.0.0/web.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n");
+  write("web/2.0.0/mistletoe.yaml",
+        "apiVersion: mistletoe.dev/v1\nkind: MistPackage\nmetadata: {name: web}\nspec: {version: 2.0.0, "
+        "dependencies: [{name: db, package: 'oci://reg.example/team/db', version: ^1}]}\n");
+  const auto kept = build(first->entries);
+  ASSERT_TRUE(kept.ok()) << kept.error().to_line();
+  ASSERT_EQ(kept->entries.size(), 1U);
+  EXPECT_EQ(kept->entries[0].version, "1.0.0");
+  EXPECT_TRUE(events_.has("as in the earlier index: web: "));
+}
+
+// The index has the bytes that the registry has now, whatever this machine used before.
+TEST_F(BuildIndex, AVersionThatWasPublishedAgainIsReadByItsDigest) {
+  publish("1.0.0", "ConfigMap");
+  ASSERT_TRUE(fetch("oci://reg.example/team/web:1.0.0").ok());
+  const crypto::Digest now = publish("1.0.0", "Secret");
+  ASSERT_EQ(fetch("oci://reg.example/team/web:1.0.0").error().kind, ErrorKind::Conflict);
+  const auto built = build_oci({"web"});
+  ASSERT_TRUE(built.ok()) << built.error().to_line();
+  ASSERT_EQ(built->entries.size(), 1U);
+  EXPECT_EQ(built->entries[0].digest, now.str());
+  EXPECT_THAT(built->entries[0].kinds, ElementsAre("Secret"));
+}
+
+TEST_F(BuildIndex, ATrustPolicyThatCannotBeReadIsNoIndex) {
+  publish("1.0.0", "ConfigMap");
+  ASSERT_TRUE(files_.write(paths_.trust_policy(), "kind: TrustPolice\n").ok());
+  const auto built = build_oci({"web"});
+  ASSERT_FALSE(built.ok());
+  EXPECT_NE(built.error().detail<LocalFault>(), nullptr) << built.error().to_line();
 }
 
 }  // namespace

@@ -174,9 +174,11 @@ Result<ExitCode> run_index(const Invocation& invocation, World& world) {
   if (!place.is_oci && invocation.has("package"))
     return error(ErrorKind::Usage, "--package goes with an OCI registry, and {} is a directory", place.text);
   const Path file = Path(place.text) / search::kIndexFile;
-  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+  // Its mirrors may lack versions that the registry itself has now.
+  MIST_TRY(registry::Registries::World access,
+           registries_world(invocation, world, registry::Mirrors::Ignore));
   registry::Registries registries(std::move(access));
-  MIST_TRY(const auto packages, open_packages(invocation, world));
+  MIST_TRY(const auto packages, open_packages(invocation, world, registry::Mirrors::Ignore));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   std::vector<search::Entry> before;
   if (!invocation.enabled("all")) {
