@@ -227,14 +227,21 @@ Result<BuiltIndex> index_directory(const IndexWorld& world, const Path& director
 Result<BuiltIndex> index_oci(const IndexWorld& world, registry::OciClient& client, const std::string& url,
                              std::vector<std::string> names, const std::vector<Entry>& before,
                              const Context& context) {
-  if (names.empty()) {
+  const bool are_listed = names.empty();
+  if (are_listed) {
     MIST_TRY(names, listed_below(client, url, context));
   }
   IndexBuilder builder(world, before, context);
   for (const std::string& name : names) {
     if (name == search::kIndexRepository) continue;
     MIST_TRY(const oci::Repository repository, registry::repository_below(url, name));
-    MIST_TRY(const std::vector<std::string> tags, client.tags(repository, context));
+    Result<std::vector<std::string>> answer = client.tags(repository, context);
+    // Registries list repositories, too, into which no manifest was pushed yet, or of which all were deleted.
+    if (are_listed && !answer && answer.error().kind == ErrorKind::NotFound) {
+      builder.leave_out(name, answer.error());
+      continue;
+    }
+    MIST_TRY(const std::vector<std::string> tags, std::move(answer));
     std::vector<std::string> versions;
     for (const std::string& tag : oci::newest_first(oci::fixed_versions(tags)))
       versions.push_back(oci::version_of_tag(tag));

@@ -163,6 +163,24 @@ TEST_F(BuildIndex, AVersionThatWasPublishedAgainIsReadByItsDigest) {
   EXPECT_THAT(built->entries[0].kinds, ElementsAre("Secret"));
 }
 
+TEST_F(BuildIndex, ARepositoryThatIsListedMayHaveNothing) {
+  publish("1.0.0", "ConfigMap");
+  remote_.before = [](const http::Request& request) -> std::optional<http::Response> {
+    if (request.url.find("/v2/_catalog") != std::string::npos)
+      return http::Response{
+          .status = 200, .headers = {}, .body = R"({"repositories":["team/empty","team/web"]})"};
+    if (request.url.find("/team/empty/") != std::string::npos)
+      return http::Response{.status = 404, .headers = {}, .body = R"({"errors":[{"code":"NAME_UNKNOWN"}]})"};
+    return std::nullopt;
+  };
+  const auto built = build_oci({});
+  ASSERT_TRUE(built.ok()) << built.error().to_line();
+  ASSERT_EQ(built->entries.size(), 1U);
+  EXPECT_EQ(built->entries[0].path, "web");
+  EXPECT_THAT(built->left_out, ElementsAre(HasSubstr("empty: ")));
+  EXPECT_EQ(build_oci({"empty"}).error().kind, ErrorKind::NotFound);
+}
+
 TEST_F(BuildIndex, ATrustPolicyThatCannotBeReadIsNoIndex) {
   publish("1.0.0", "ConfigMap");
   ASSERT_TRUE(files_.write(paths_.trust_policy(), "kind: TrustPolice\n").ok());
