@@ -108,6 +108,23 @@ Result<Entry> Entry::parse(const Value& value) {
                escape_controls(entry.version.substr(0, 200)));
 }
 
+Status check_line(const Entry& entry) {
+  const std::size_t bytes = encoding::to_json(entry.to_value()).size();
+  if (bytes <= kMostLine) return {};
+  return error(ErrorKind::Invalid, "the entry of {} has {} bytes; {} are allowed", entry.path, bytes,
+               kMostLine);
+}
+
+Status check_size(std::size_t entries, std::uint64_t bytes, std::uint64_t most) {
+  constexpr const char* kSplit = "divide the registry: each one has an index of its own";
+  if (entries > kMostEntries)
+    return error(ErrorKind::Invalid, "the index has {} packages; {} are allowed", entries, kMostEntries)
+        .with_hint(kSplit);
+  if (bytes > most)
+    return error(ErrorKind::Invalid, "the index has {} bytes; {} are allowed", bytes, most).with_hint(kSplit);
+  return {};
+}
+
 std::string to_index(std::vector<Entry> entries) {
   std::ranges::sort(entries, {}, &Entry::path);
   std::string text = encoding::to_json(Value::object({{"apiVersion", kApiVersion}, {"kind", kKind}})) + "\n";

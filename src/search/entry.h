@@ -42,6 +42,12 @@ struct Entry {
   static Result<Entry> parse(const encoding::Value& value);
 };
 
+/// Whether readers take the line of `entry`; they leave out what is longer. Errors: Invalid.
+Status check_line(const Entry& entry);
+/// Whether readers take an index with that many packages and bytes, in all shards together. `most`: where
+/// they take fewer bytes. Errors: Invalid.
+Status check_size(std::size_t entries, std::uint64_t bytes, std::uint64_t most = kMostIndexBytes);
+
 /// The text of an index; `entries` in any order. The same entries give the same bytes.
 std::string to_index(std::vector<Entry> entries);
 

@@ -87,6 +87,20 @@ TEST(PackageIndexText, RefusesMoreThanItsBounds) {
   EXPECT_NE(failure(text).find("it has more than 200000 packages"), std::string::npos);
 }
 
+TEST(PackageIndexText, AWriterHasTheBoundsOfReaders) {
+  EXPECT_TRUE(check_line(entry_of("web", std::string(4096, 'a'))).ok());
+  Entry long_one = entry_of("web");
+  // Each character takes six bytes there.
+  long_one.keywords.assign(100, std::string(255, '\x01'));
+  long_one.maintainers = long_one.keywords;
+  EXPECT_EQ(check_line(long_one).error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(parse_index(to_index({long_one}), "it")->left_out, 1u);
+  EXPECT_TRUE(check_size(kMostEntries, kMostIndexBytes).ok());
+  EXPECT_EQ(check_size(kMostEntries + 1, 0).error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(check_size(0, 11, 10).error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(check_size(0, kMostIndexBytes + 1).error().kind, ErrorKind::Invalid);
+}
+
 TEST(PackageIndexText, APackageIsInTheSameShardEverywhere) {
   EXPECT_EQ(shard_of("databases/mariadb", 16), shard_of("databases/mariadb", 16));
   // FNV-1a of "a" is 0xaf63dc4c8601ec8c.

@@ -64,8 +64,7 @@ class IndexBuilder {
     if (versions.size() > kMostVersions) versions.resize(kMostVersions);
     if (known != before_.end() && known->second->version == version && !digest.empty() &&
         known->second->digest == digest) {
-      built_.entries.push_back(*known->second);
-      built_.entries.back().versions = std::move(versions);
+      keep(*known->second, std::move(versions));
       return {};
     }
     Result<Entry> entry = read(path, version, reference);
@@ -73,8 +72,7 @@ class IndexBuilder {
     if (!entry && is_still_there && is_of_named_server(entry.error())) {
       world_.events.warn(
           fmt::format("as in the earlier index: {}: {}", path, escape_controls(entry.error().to_line())));
-      built_.entries.push_back(*known->second);
-      built_.entries.back().versions = std::move(versions);
+      keep(*known->second, std::move(versions));
       return {};
     }
     if (!entry) {
@@ -84,9 +82,7 @@ class IndexBuilder {
       return {};
     }
     entry->digest = digest;
-    entry->versions = std::move(versions);
-    built_.entries.push_back(*std::move(entry));
-    ++built_.read;
+    if (keep(*std::move(entry), std::move(versions))) ++built_.read;
     return {};
   }
 
@@ -97,6 +93,17 @@ class IndexBuilder {
   BuiltIndex finish() && { return std::move(built_); }
 
  private:
+  // False: no reader would take it, so it is left out here, where somebody sees why.
+  bool keep(Entry entry, std::vector<std::string> versions) {
+    entry.versions = std::move(versions);
+    if (const Status fits = search::check_line(entry); !fits) {
+      leave_out(entry.path, fits.error());
+      return false;
+    }
+    built_.entries.push_back(std::move(entry));
+    return true;
+  }
+
   Result<Entry> read(const std::string& path, const std::string& version, const std::string& reference) {
     MIST_TRY(package::Source source, world_.packages.fetch(reference, {}, context_));
     source.name = path.substr(path.rfind('/') + 1);
@@ -112,7 +119,8 @@ class IndexBuilder {
     entry.maintainers = inspection.metadata.maintainers;
     entry.keywords = keywords_of(source, inspection.metadata);
     MIST_TRY(entry.kinds, kinds_of(source));
-    return entry;
+    // Cut as readers would, so that no package can make the index too large for them.
+    return Entry::parse(entry.to_value());
   }
 
   // Of a chart those of its Chart.yaml; of others those of the label "keywords", separated by commas.
@@ -221,7 +229,11 @@ Result<BuiltIndex> index_directory(const IndexWorld& world, const Path& director
     MIST_TRY_VOID(builder.add(path, versions, newest, registry::digest_of(content).str(),
                               std::filesystem::absolute(registry.origin(reference)).string()));
   }
-  return std::move(builder).finish();
+  BuiltIndex built = std::move(builder).finish();
+  // Files of such registries are read as packages are.
+  MIST_TRY_VOID(search::check_size(built.entries.size(), search::to_index(built.entries).size(),
+                                   registry::kMaxPackageBytes));
+  return built;
 }
 
 Result<BuiltIndex> index_oci(const IndexWorld& world, registry::OciClient& client, const std::string& url,

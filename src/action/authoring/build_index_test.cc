@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/local_fault.h"
+#include "base/text.h"
 #include "encoding/gzip.h"
 #include "encoding/tar.h"
 #include "package/installation_fault.h"
@@ -97,6 +98,21 @@ TEST_F(BuildIndex, LeavesOutWhatIsWrongItself) {
   ASSERT_EQ(built->entries.size(), 1U);
   EXPECT_EQ(built->entries[0].path, "web");
   EXPECT_THAT(built->left_out, ElementsAre(HasSubstr("job: ")));
+}
+
+// Else readers would refuse the whole index because of it.
+TEST_F(BuildIndex, TextsThatAreTooLongAreCut) {
+  write("job/1.0.0/job.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: job}\n");
+  write("job/1.0.0/mistletoe.yaml",
+        fmt::format("apiVersion: mistletoe.dev/v1\nkind: MistPackage\nmetadata: {{name: job}}\n"
+                    "spec: {{version: 1.0.0, description: {}}}\n",
+                    std::string(10'000, 'a')));
+  const auto built = build();
+  ASSERT_TRUE(built.ok()) << built.error().to_line();
+  ASSERT_EQ(built->entries.size(), 2U) << join(built->left_out, "\n");
+  EXPECT_EQ(built->entries[0].path, "job");
+  EXPECT_LE(built->entries[0].description.size(), 4096U);
+  EXPECT_FALSE(built->entries[0].description.empty());
 }
 
 // Else each chart of a registry would be missing in its index, which looks like any other.

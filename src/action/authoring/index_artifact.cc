@@ -37,10 +37,17 @@ Result<std::vector<std::string>> packed_shards(const std::vector<search::Entry>&
   for (const search::Entry& entry : entries)
     shards[search::shard_of(entry.path, kIndexShards)].push_back(entry);
   std::vector<std::string> packed;
+  std::uint64_t size = 0;
   for (std::vector<search::Entry>& shard : shards) {
-    MIST_TRY(std::string bytes, encoding::gzip(search::to_index(std::move(shard))));
+    const std::string text = search::to_index(std::move(shard));
+    size += text.size();
+    MIST_TRY(std::string bytes, encoding::gzip(text));
+    if (bytes.size() > kMostPacked)
+      return error(ErrorKind::Invalid, "a part of the index has {} bytes, packed; {} are allowed",
+                   bytes.size(), kMostPacked);
     packed.push_back(std::move(bytes));
   }
+  MIST_TRY_VOID(search::check_size(entries.size(), size));
   return packed;
 }
 

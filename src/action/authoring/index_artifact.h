@@ -20,7 +20,8 @@ inline constexpr std::size_t kIndexShards = 16;
 /// `url`: of the registry, "oci://host/team". Errors: Invalid.
 Result<oci::Reference> index_reference(const std::string& url);
 
-/// The same entries give the same artifact. Errors: of registry::push_artifact.
+/// The same entries give the same artifact. Errors: Invalid (readers would refuse it: search::check_size), of
+/// registry::push_artifact.
 Result<registry::PushReport> push_index(registry::OciClient& client, const std::string& url,
                                         const std::vector<search::Entry>& entries, const Context& context);
 
