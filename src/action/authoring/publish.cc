@@ -16,6 +16,7 @@
 #include "encoding/yaml.h"
 #include "oci/tags.h"
 #include "package/objects.h"
+#include "registry/oci_tags.h"
 #include "render/drawn.h"
 #include "render/value_paths.h"
 
@@ -195,6 +196,22 @@ Result<std::optional<crypto::Digest>> same_content(registry::OciClient& client,
   return same ? digest : std::nullopt;
 }
 
+// For a destination that names no tag. The package's author chose the version: only a whole one can't move a
+// tag that others rely on.
+Result<std::string> own_tag(const release::PackageInfo& package, const oci::Reference& destination) {
+  const std::string hint = fmt::format("name a tag: {}:prod", destination.repository.str());
+  if (package.version.empty())
+    return error(ErrorKind::Invalid, "{} doesn't say its version, and {} names none", package.reference,
+                 destination.str())
+        .with_hint(hint);
+  Result<std::string> tag = registry::parse_tag(package.version);
+  if (tag && oci::is_fixed_version(*tag)) return tag;
+  return error(ErrorKind::Invalid, "{} says that it is version \"{}\", and {} names no tag",
+               package.reference, escape_controls(package.version), destination.str())
+      .with_because("only a whole version, such as 1.4.0, becomes the tag by itself")
+      .with_hint(hint);
+}
+
 }  // namespace
 
 Result<Publication> prepare_publication(render::RenderedRelease rendered, const PublishOptions& options,
@@ -251,11 +268,7 @@ Result<registry::PushReport> publish(registry::OciClient& client, const Publicat
                                      oci::Reference destination, const PublishOptions& options,
                                      const Context& context) {
   if (destination.tag.empty()) {
-    if (publication.package.version.empty())
-      return error(ErrorKind::Invalid, "{} doesn't say its version, and {} names none",
-                   publication.package.reference, destination.str())
-          .with_hint(fmt::format("name a tag: {}:prod", destination.repository.str()));
-    destination.tag = oci::tag_of_version(publication.package.version);
+    MIST_TRY(destination.tag, own_tag(publication.package, destination));
   }
   MIST_TRY(const oci::Artifact artifact, artifact_of(publication));
   MIST_TRY(const std::optional<crypto::Digest> same, same_content(client, destination, artifact, context));

@@ -50,8 +50,8 @@ Result<Publication> prepare_publication(render::RenderedRelease rendered, const 
 Result<oci::Artifact> artifact_of(const Publication& publication);
 
 /// Pushes it, unless the same is there already: an artifact that differs only in when it was created is the
-/// same. A destination without a tag gets the package's version. Errors: Invalid (no version to be had), of
-/// registry::push_artifact.
+/// same. A destination without a tag gets the package's version. Errors: Invalid (no whole version to be
+/// had), of registry::push_artifact.
 Result<registry::PushReport> publish(registry::OciClient& client, const Publication& publication,
                                      oci::Reference destination, const PublishOptions& options,
                                      const Context& context);

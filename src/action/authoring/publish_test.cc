@@ -281,6 +281,20 @@ TEST_F(Publish, WithoutATagItIsTheVersionAndThatStays) {
   EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
 }
 
+TEST_F(Publish, OnlyAWholeVersionIsATagByItself) {
+  registry::OciClient client = registry.client();
+  for (const char* const version : {"", "prod", "1.4", "x/../../../other/manifests/y", "1.4.0/../prod"}) {
+    Publication what = publication({object(kMap)});
+    what.package.version = version;
+    const auto refused = publish(
+        client, what, *oci::Reference::parse_destination("oci://reg.example/deploy/shop"), {}, Context());
+    ASSERT_FALSE(refused.ok()) << version;
+    EXPECT_EQ(refused.error().kind, ErrorKind::Invalid) << version;
+    EXPECT_EQ(refused.error().hint, "name a tag: oci://reg.example/deploy/shop:prod");
+  }
+  EXPECT_EQ(registry.web.count(), 0u);
+}
+
 class PublishedDiffs : public Publish {
  protected:
   Result<PublishedDiff> diff(Objects now, const Objects& other = {}) {

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "oci/tags.h"
+#include "registry/oci_tags.h"
 
 namespace mist::action {
 
@@ -79,7 +80,8 @@ Result<PreparedPush> prepare_push(package::Renderer& renderer, const registry::F
       return error(ErrorKind::Invalid, "{} doesn't say its version, and {} names none", source.reference,
                    destination.str())
           .with_hint(fmt::format("name one: {}:1.0.0", destination.repository.str()));
-    tagged.tag = oci::tag_of_version(version);
+    MIST_TRY(tagged.tag, registry::parse_tag(version).in(
+                             fmt::format("while making the version of {} its tag", source.reference)));
   }
   MIST_TRY_VOID(check_tag(source, version, tagged));
   tagged.digest = artifact.digest;

@@ -25,7 +25,8 @@ struct PreparedPush {
 
 /// `package` as registry::Registries gave it. A destination without a tag gets the package's version.
 /// `provenance`: the text of a packed chart's provenance file; empty: none. That it is a package is checked;
-/// nothing is sent. Errors: Invalid (no package, no version to be had, a chart whose version isn't the tag).
+/// nothing is sent. Errors: Invalid (no package, no version to be had, or one that is no tag, a chart whose
+/// version isn't the tag).
 Result<PreparedPush> prepare_push(package::Renderer& renderer, const registry::Fetched& package,
                                   const oci::Reference& destination, const std::string& provenance,
                                   const Context& context);

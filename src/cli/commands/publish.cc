@@ -22,7 +22,8 @@ constexpr Argument kArguments[] = {
          "Package to render: REGISTRY/PATH:VERSION, oci://HOST/PATH:VERSION, git+https://…, or a path that "
          "begins with ./ ../ or /",
      .completion = Completion::Package},
-    {.name = "DESTINATION", .help = "oci://HOST/PATH:TAG; without TAG the version of the package"},
+    {.name = "DESTINATION",
+     .help = "oci://HOST/PATH:TAG; without TAG the version of the package, if it is a whole one"},
 };
 constexpr Flag kFlags[] = {
     {.name = "name",
