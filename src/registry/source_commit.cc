@@ -1,10 +1,12 @@
 #include "registry/source_commit.h"
 
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "base/text.h"
 #include "config/redact.h"
+#include "crypto/git_blob.h"
 #include "registry/git.h"
 #include "registry/git_url.h"
 
@@ -21,21 +23,32 @@ std::optional<Path> checkout_of(const FileSystem& files, const Path& source) {
   }
 }
 
-// The files of a package that git knows by their path on this machine.
+// A file of a package as git knows it.
+struct KnownFile {
+  std::string path;        // in the repository
+  std::string_view bytes;  // that were read
+};
 struct KnownFiles {
-  std::vector<std::string> paths;  // in the repository
+  std::vector<KnownFile> files;
   bool has_lock = false;
+  std::shared_ptr<const std::string> module;  // of which `files` has the bytes
 };
 
-KnownFiles files_of(const std::string& below, bool is_directory, const PackageContent& content) {
+// `content` outlives them.
+Result<KnownFiles> files_of(const std::string& below, bool is_directory, const PackageContent& content) {
   KnownFiles known;
-  const auto* const tree = std::get_if<PackageTree>(&content);
-  if (!is_directory || tree == nullptr) {
-    known.paths.push_back(below);
+  if (const auto* const module = std::get_if<PackageModule>(&content)) {
+    MIST_TRY(known.module, module->bytes());
+    known.files.push_back({below, *known.module});
     return known;
   }
-  for (const PackageFile& file : tree->files) {
-    known.paths.push_back(below.empty() ? file.path : fmt::format("{}/{}", below, file.path));
+  const auto& tree = std::get<PackageTree>(content);
+  if (!is_directory && tree.files.size() == 1) {
+    known.files.push_back({below, tree.files.front().bytes});
+    return known;
+  }
+  for (const PackageFile& file : tree.files) {
+    known.files.push_back({below.empty() ? file.path : fmt::format("{}/{}", below, file.path), file.bytes});
     known.has_lock = known.has_lock || file.path == "Chart.lock" || file.path == "requirements.lock";
   }
   return known;
@@ -65,36 +78,36 @@ class Checkout {
     return config::without_credentials(parsed->text());
   }
 
-  // Whether the package's files are the commit's, and none of the commit's is missing on disk.
+  // Whether the bytes that were read are the commit's, whatever the files hold by now, and none of the
+  // commit's files is missing on disk.
   Result<bool> is_clean(const std::string& commit, const std::string& below, const KnownFiles& known) const {
+    constexpr std::size_t kSha1Digits = 40;
+    const crypto::GitHash hash =
+        commit.size() == kSha1Digits ? crypto::GitHash::Sha1 : crypto::GitHash::Sha256;
     MIST_TRY(const Objects committed, objects_of(commit, below));
-    std::string asked;
-    std::vector<std::string> expected;
-    for (const std::string& path : known.paths) {
-      const auto found = committed.find(path);
+    bool is_committed = false;
+    for (const KnownFile& file : known.files) {
+      const auto found = committed.find(file.path);
       if (found == committed.end()) {
-        if (known.has_lock && is_subchart(path, below)) continue;
+        if (known.has_lock && is_subchart(file.path, below)) continue;
         return false;
       }
-      if (path.find('\n') != std::string::npos) return false;
-      asked += fmt::format("{}\n", (top_ / path).string());
-      expected.push_back(found->second);
+      if (found->second != crypto::git_blob(file.bytes, hash)) return false;
+      is_committed = true;
     }
     for (const auto& [path, object] : committed)
       if (!files_.exists(top_ / path)) return false;
-    MIST_TRY(const std::string hashed, run({"hash-object", "--no-filters", "--stdin-paths"}, asked));
-    const std::vector<std::string_view> actual = split(trim(hashed), '\n');
-    return !expected.empty() && std::vector<std::string>(actual.begin(), actual.end()) == expected;
+    return is_committed;
   }
 
  private:
   using Objects = std::map<std::string, std::string>;  // by path
 
-  Result<std::string> run(std::vector<std::string> arguments, std::string input = {}) const {
+  Result<std::string> run(std::vector<std::string> arguments) const {
     return git_.run({.arguments = std::move(arguments),
                      .repository = top_ / kGitDirectory,
                      .remote = nullptr,
-                     .input = std::move(input)},
+                     .input = {}},
                     context_);
   }
 
@@ -141,8 +154,8 @@ Result<std::optional<SourceCommit>> source_commit(const FileSystem& files, Proce
   const auto read = [&]() -> Status {
     MIST_TRY(found.commit, checkout.commit());
     MIST_TRY(found.url, checkout.origin());
-    MIST_TRY(found.clean, checkout.is_clean(found.commit, found.path,
-                                            files_of(found.path, files.is_directory(source), content)));
+    MIST_TRY(const KnownFiles known, files_of(found.path, files.is_directory(source), content));
+    MIST_TRY(found.clean, checkout.is_clean(found.commit, found.path, known));
     return {};
   };
   MIST_TRY_VOID(read().in(fmt::format("while finding the commit of {}", source.string())));

@@ -60,6 +60,25 @@ TEST_F(SourceCommits, ChangedAddedAndDeletedFilesAreNotTheCommits) {
   EXPECT_FALSE(found(work.path() / "web", tree_of({{"Chart.yaml", "name: web\n"}}))->clean);
 }
 
+TEST_F(SourceCommits, TheBytesCountThatWereRead) {
+  const std::vector<PackageFile> committed{{"Chart.yaml", "name: web\n"}, {"templates/a.yaml", "a: 1\n"}};
+  std::vector<PackageFile> changed = committed;
+  changed[1].bytes = "a: 2\n";
+  EXPECT_FALSE(found(work.path() / "web", tree_of(changed))->clean);
+  work.put("web/templates/a.yaml", "a: 2\n");
+  EXPECT_TRUE(found(work.path() / "web", tree_of(committed))->clean);
+}
+
+TEST_F(SourceCommits, ARepositoryMayHaveSha256) {
+  const testing::Upstream other(temp.path() / "other");
+  std::filesystem::remove_all(other.path() / ".git");
+  other.git({"init", "--quiet", "--object-format=sha256"});
+  other.put("a.yaml", "a: 1\n");
+  EXPECT_EQ(other.commit().size(), 64u);
+  EXPECT_TRUE(found(other.path() / "a.yaml", tree_of({{"a.yaml", "a: 1\n"}}))->clean);
+  EXPECT_FALSE(found(other.path() / "a.yaml", tree_of({{"a.yaml", "a: 2\n"}}))->clean);
+}
+
 TEST_F(SourceCommits, SubchartsThatALockNamesNeedNoCommit) {
   EXPECT_FALSE(chart_with({{"charts/db-1.0.0.tgz", "archive"}})->clean);
   work.put("web/Chart.lock", "dependencies: []\n");
