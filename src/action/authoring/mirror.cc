@@ -78,7 +78,7 @@ class SourceFinder {
     const auto [entry, is_new] = found_.emplace(reference.str(), reference);
     // The user may name what a package from elsewhere names, too.
     if (!reference.repository.public_only) entry->second.repository.public_only = false;
-    return is_new ? add_remote_bases(place, source) : Status();
+    return is_new ? add_remote_bases_of(place, source) : Status();
   }
 
   Status add_called(const package::Dependencies& dependencies, const std::string& caller) {
@@ -91,7 +91,10 @@ class SourceFinder {
   }
 
   Status add_dependency(const std::string& id, const package::Source& source, const std::string& caller) {
-    if (is_path(id)) return {};
+    if (is_path(id)) {
+      MIST_TRY(const registry::PackageRef place, world_.registries.parse(source.reference));
+      return add_remote_bases_of(place, source);
+    }
     if (!source.reference.starts_with(oci::kScheme)) {
       left_out_.push_back({config::redact_urls(source.reference), caller, "it is in no OCI registry"});
       return {};
@@ -100,18 +103,31 @@ class SourceFinder {
     return add_source(place, source);
   }
 
-  // A kustomization fetches its remote bases when it is rendered, so they are not mirrored.
-  Status add_remote_bases(const registry::PackageRef& place, const package::Source& source) {
+  // By its own lock, as far as that has them.
+  Status add_remote_bases_of(const registry::PackageRef& place, const package::Source& source) {
     if (!std::holds_alternative<package::Files>(source.content)) return {};
+    resolve::LockFile lock;
+    MIST_TRY(const std::optional<std::string> text, package::lock_text(source));
+    if (text) {
+      MIST_TRY(lock, resolve::LockFile::parse(*text,
+                                              fmt::format("{} of {}", package::kLockFile, source.reference)));
+    }
+    return add_remote_bases(place, source.name, lock);
+  }
+
+  // A kustomization fetches its remote bases when it is rendered, so they are not mirrored.
+  Status add_remote_bases(const registry::PackageRef& place, const std::string& name,
+                          const resolve::LockFile& lock) {
     MIST_TRY(const std::vector<resolve::LockedRemote> remotes,
-             world_.packages.remotes(place, {}, false, context_));
+             world_.packages.remotes(place, lock, false, context_));
     for (const resolve::LockedRemote& each : remotes)
-      left_out_.push_back({config::redact_urls(each.name), source.name,
+      left_out_.push_back({config::redact_urls(each.name), name,
                            "its kustomization names it, and it is fetched when it is rendered"});
     return {};
   }
 
-  // Sources on this machine: their dependencies, as far as they aren't beside them.
+  // Sources on this machine: their dependencies, as far as they aren't beside them. Only of a Kustomize
+  // directory all files are read: beside the sources of a program there may be any number.
   Status add_local(const Path& path) {
     if (!world_.files.exists(path))
       return error(ErrorKind::NotFound, "there is no file or directory {}", escape_controls(path.string()))
@@ -124,7 +140,9 @@ class SourceFinder {
              world_.packages.solve(locked.source, locked.directory.string(), rules, context_));
     for (const auto& [id, source] : resolution.sources)
       MIST_TRY_VOID(add_dependency(id, source, locked.source.name));
-    return {};
+    if (!locked.is_directory || !has_kustomization(world_.files, locked.directory)) return {};
+    return add_remote_bases(registry::PackageRef(registry::LocalRef{locked.directory}), locked.source.name,
+                            locked.lock.value_or(resolve::LockFile()));
   }
 
   Result<std::optional<std::string>> text_of(const Path& file) const {

@@ -31,13 +31,6 @@ Value as_document(Value sources) {
                         {"spec", std::move(spec)}});
 }
 
-bool has_kustomization(FileSystem& files, const Path& directory) {
-  const auto entries = files.list(directory);
-  return entries.ok() && std::ranges::any_of(*entries, [](const DirectoryEntry& entry) {
-           return !entry.is_directory && registry::is_kustomization_file(entry.name);
-         });
-}
-
 SourceLocation place_in(const std::string& file, std::string_view text, const Value& value) {
   const std::uint32_t line = value.position().line;
   SourceLocation place{.file = file, .line = line, .column = value.position().column, .excerpt = {}};
@@ -187,6 +180,13 @@ Result<render::Resolution> resolution_of(const LockedSource& source, bool as_wit
 }
 
 }  // namespace
+
+bool has_kustomization(const FileSystem& files, const Path& directory) {
+  const auto entries = files.list(directory);
+  return entries.ok() && std::ranges::any_of(*entries, [](const DirectoryEntry& entry) {
+           return !entry.is_directory && registry::is_kustomization_file(entry.name);
+         });
+}
 
 Result<LockedSource> read_locked_source(FileSystem& files, const Path& given) {
   if (!files.exists(given)) MIST_TRY_VOID(refuse_reference(given.string()));

@@ -32,6 +32,9 @@ struct LockedSource {
 /// of one name).
 Result<LockedSource> read_locked_source(FileSystem& files, const Path& path);
 
+/// Whether the directory itself has a kustomization, so that Kustomize renders it.
+bool has_kustomization(const FileSystem& files, const Path& directory);
+
 struct LockChoices {
   std::set<std::string> update = {};  ///< ids and names of remotes of which what is locked is forgotten
   bool update_all = false;
