@@ -133,9 +133,9 @@ def argo_cd_gets_the_same_bytes_each_time(t):
                        "templates/b.yaml": monitored}.items():
         guide.file(f"shop/{path}", text)
 
-    def rendered(home, **environment):
+    def rendered(home, application="web", **environment):
         code, printed = guide.shell('exec sh -c "$SCRIPT"', guide.directory / "shop", SCRIPT=generate["args"][0],
-                                    ARGOCD_APP_NAME="web", ARGOCD_APP_NAMESPACE="prod", KUBE_VERSION="v1.30.0", HOME_OF_THE_JOB=str(t.dir / home), **environment)
+                                    ARGOCD_APP_NAME=application, ARGOCD_APP_NAMESPACE="prod", KUBE_VERSION="v1.30.0", HOME_OF_THE_JOB=str(t.dir / home), **environment)
         check(code == 0, printed)
         return "\n".join(line for line in printed.split("\n") if not line.startswith("… "))
     contains(rendered("home-1"), "name: web", "password:")
@@ -143,6 +143,7 @@ def argo_cd_gets_the_same_bytes_each_time(t):
     equal(rendered("home-2", KUBE_API_VERSIONS=""), rendered("home-1"), "a cluster of which nothing is known")
     check("monitored" not in rendered("home-1"), "a CRD that the cluster doesn't have")
     contains(rendered("home-1", KUBE_API_VERSIONS="v1,apps/v1,monitoring.coreos.com/v1"), "name: monitored")
+    contains(rendered("home-1", "team-a_web.eu"), "name: team-a-web-eu")
 
 
 @test
