@@ -78,6 +78,8 @@ in
 let quantity = m%"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"% in
 let duration = m%"^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"% in
 let is_integer = number std.number.is_integer in
+# The API server takes no line break in the message of a rule.
+let on_one_line = fun words => words |> std.string.replace_regex m%"\s*[\r\n]+\s*"% " " |> std.string.trim in
 let plain = std.to_string in
 {
   Int | doc "A whole number" = Saying { type = "integer" } is_integer "must be an integer",
@@ -196,14 +198,16 @@ let plain = std.to_string in
     = Saying { type = "string", pattern = duration } (matches duration) "must be a duration, as 30s or 1h30m are",
   Rule
     | doc "A rule of CEL for the CRD, and a function that says the same: { cel, message, holds }"
-    = fun rule =>
-      let explanation = std.record.get_or "message" "must meet the rule %{rule.cel}" rule in
-      let schema = { "x-kubernetes-validations" = [{ rule = rule.cel, message = explanation }] } in
-      if std.record.has_field "holds" rule then
-        Saying schema rule.holds explanation
+    = fun asked =>
+      let message_of = on_one_line (std.record.get_or "message" "" asked) in
+      let explanation = if message_of == "" then "must meet the rule %{on_one_line asked.cel}" else message_of in
+      # An argument called rule would be hidden by the field: fields of a record see one another.
+      let schema = { "x-kubernetes-validations" = [{ rule = asked.cel, message = explanation }] } in
+      if std.record.has_field "holds" asked then
+        Saying schema asked.holds explanation
       else
         answering
-          { "mistletoe.dev/schema" = schema, "mistletoe.dev/beyond" = "the CEL rule %{rule.cel}" }
+          { "mistletoe.dev/schema" = schema, "mistletoe.dev/beyond" = "the CEL rule %{asked.cel}" }
           (fun _label value => 'Ok value),
   Unchanged
     | doc "Can't be changed once it is set. Only the CRD can see to that"

@@ -312,7 +312,7 @@ class Scanner {
     if (!now().is("=")) return;
     advance();
     const Token value = now();
-    const bool alone = after().is(",") || after().is("}");
+    const bool alone = after().is(",") || after().is("}") || after().is(".");
     if (names == 1 && name.type == TokenType::Name && value.is_word(name.text) && alone)
       found_.self_references.push_back({std::string(name.text), name.line, name.column});
     expression(inner);

@@ -24,7 +24,8 @@ struct FunctionHead {
   bool whole = false;  ///< it has a name for what is left, or for everything, so that it may use others too
 };
 
-/// `{ phase = phase }`: fields of a record see one another, so that evaluating this never ends.
+/// `{ phase = phase }`, `{ rule = rule.cel }`: fields of a record see one another, so that evaluating this
+/// never ends.
 struct SelfReference {
   std::string name;
   std::uint32_t line = 0, column = 0;

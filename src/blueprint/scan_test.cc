@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "blueprint/contracts_library.h"
+#include "blueprint/library.h"
+
 namespace mist::blueprint {
 namespace {
 
@@ -50,6 +53,13 @@ TEST(Scan, FindsFieldsThatReferToThemselves) {
               ElementsAre("a:2:3", "c:3:9"));
   EXPECT_THAT(self_references("fun { phase, .. } => { data = { phase = phase } }"),
               ElementsAre("phase:1:33"));
+  EXPECT_THAT(self_references("fun rule => [{ rule = rule.cel, message = m.rule, m = other.m }]"),
+              ElementsAre("rule:1:16"));
+}
+
+TEST(Scan, TheLibraryHasNoFieldThatRefersToItself) {
+  EXPECT_THAT(self_references(kContractsLibrary), IsEmpty());
+  EXPECT_THAT(self_references(kLibrary), IsEmpty());
 }
 
 TEST(Scan, TakesNoPatternTextOrCommentForARecord) {

@@ -32,7 +32,7 @@ constexpr std::array<Bound, 8> kBounds{{{"minimum", true},
 constexpr std::array<std::string_view, 7> kExact{"pattern", "format", "multipleOf", "not",
                                                  "allOf",   "anyOf",  "oneOf"};
 constexpr std::string_view kListType = "x-kubernetes-list-type", kListKeys = "x-kubernetes-list-map-keys";
-constexpr std::string_view kAtomic = "atomic";
+constexpr std::string_view kAtomic = "atomic", kRuleList = "x-kubernetes-validations";
 
 bool holds(const Value* list, const Value& item) {
   return list != nullptr && list->is_array() &&
@@ -72,6 +72,12 @@ Value list_type_of(const Value& schema) {
 const Value& anything() {
   static const Value kAnything = Value::object({{kKeepUnknown, true}});
   return kAnything;
+}
+
+bool has_rule(const Value* rules, std::string_view rule) {
+  return rules != nullptr && rules->is_array() &&
+         std::ranges::any_of(rules->as_array(),
+                             [&](const Value& each) { return each.string_at("rule") == rule; });
 }
 
 // How much of `before` has to be taken.
@@ -174,16 +180,11 @@ class Comparer {
   }
 
   void compare_rules(const Value& before, const Value& after, const std::string& path) {
-    const Value *a = before.find("x-kubernetes-validations"), *b = after.find("x-kubernetes-validations");
+    const Value *a = before.find(kRuleList), *b = after.find(kRuleList);
     if (b == nullptr || !b->is_array()) return;
-    for (const Value& each : b->as_array()) {
-      if (keeps_unchanged(each)) continue;
-      const bool is_known =
-          a != nullptr && a->is_array() && std::ranges::any_of(a->as_array(), [&](const Value& one) {
-            return one.string_at("rule") == each.string_at("rule");
-          });
-      if (!is_known) say(path, fmt::format("it has a new rule, {}", each.string_at("rule")));
-    }
+    for (const Value& each : b->as_array())
+      if (!keeps_unchanged(each) && !has_rule(a, each.string_at("rule")))
+        say(path, fmt::format("it has a new rule, {}", each.string_at("rule")));
   }
 
   void compare_required(const Value& before, const Value& after, const std::string& path) {
@@ -367,7 +368,59 @@ std::vector<Difference> all_misfits(const Value& live, const Value& wanted) {
   return found;
 }
 
+// Of one schema, without those within it.
+void take_late_rules(const Value& live, Value& wanted, const std::string& path,
+                     std::vector<std::string>& taken) {
+  const Value* const rules = wanted.find(kRuleList);
+  if (rules == nullptr || !rules->is_array()) return;
+  Value::Array kept;
+  for (const Value& each : rules->as_array()) {
+    const std::string_view rule = each.string_at("rule");
+    if (keeps_unchanged(each) || has_rule(live.find(kRuleList), rule))
+      kept.push_back(each);
+    else
+      taken.push_back(fmt::format("{}: the CRD lacks the rule {}", path, rule));
+  }
+  if (kept.empty())
+    wanted.erase(kRuleList);
+  else
+    wanted.set(kRuleList, Value(std::move(kept)));
+}
+
+void leave_out_rules(const Value& live, Value& wanted, const std::string& path,
+                     std::vector<std::string>& taken) {
+  if (!wanted.is_object()) return;
+  take_late_rules(live, wanted, path, taken);
+  for (const auto& [part, step] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
+           {"items", "[]"}, {"additionalProperties", ".*"}})
+    if (const Value* const there = members_of(live, part))
+      if (Value* const inner = wanted.find(part))
+        leave_out_rules(*there, *inner, fmt::format("{}{}", path, step), taken);
+  Value* const fields = wanted.find("properties");
+  if (fields == nullptr || !fields->is_object()) return;
+  for (Value::Member& each : fields->as_object())
+    if (const Value* const there = property(live, each.key))
+      leave_out_rules(*there, each.value, path + "." + each.key, taken);
+}
+
 }  // namespace
+
+std::vector<std::string> leave_out_late_rules(const Value& live, Value& wanted) {
+  std::vector<std::string> taken;
+  Value* const versions = wanted["spec"].find("versions");
+  if (versions == nullptr || !versions->is_array()) return taken;
+  for (Value& each : versions->as_array()) {
+    const std::string name(each.string_at("name"));
+    const Value* const there = version_named(live, name);
+    const Value* const before = there == nullptr ? nullptr : there->at_path({"schema", "openAPIV3Schema"});
+    Value* const schema = each["schema"].find("openAPIV3Schema");
+    if (before == nullptr || schema == nullptr) continue;
+    std::vector<std::string> found;
+    leave_out_rules(*before, *schema, "", found);
+    for (const std::string& one : found) taken.push_back(of_version(name, one));
+  }
+  return taken;
+}
 
 std::vector<std::string> narrowings(const Value& before, const Value& after, std::string_view path) {
   return in_words(compared(Asks::All, before, after, path));

@@ -35,4 +35,9 @@ std::vector<std::string> misfits(const Value& live, const Value& wanted);
 std::vector<std::string> misfits_in_force(const Value& live, const Value& wanted,
                                           std::vector<std::string>& tolerated);
 
+/// Takes out of `wanted` what an operator of before never wrote into a CRD: rules that the live one lacks, in
+/// schemas that it has. Returns where, in words. For a blueprint that is in force with the live CRD: objects
+/// that are there needn't meet such a rule.
+std::vector<std::string> leave_out_late_rules(const Value& live, Value& wanted);
+
 }  // namespace mist::blueprint

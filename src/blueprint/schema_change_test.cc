@@ -237,6 +237,30 @@ TEST(SchemaChange, AnAwaitedCrdThatIsInUseMayLackWhatOlderOperatorsDidNotAskFor)
   EXPECT_EQ(misfits(yaml(live), wanted).size(), 4U);
 }
 
+// Operators before this one wrote no rule of Rule into a CRD.
+TEST(SchemaChange, RulesThatTheLiveCrdLacksAreLeftOut) {
+  const auto crd = [](std::string_view a, std::string_view b) {
+    return yaml(fmt::format(
+        "{{spec: {{versions: [{{name: v1, schema: {{openAPIV3Schema: {{properties: {{spec: {{"
+        "properties: {{a: {{type: string{}}}, b: {{type: array, items: {{type: integer{}}}}}}}}}}}}}}}"
+        "}}]}}}}",
+        a, b));
+  };
+  const std::string_view both =
+      ", x-kubernetes-validations: [{rule: self == oldSelf}, {rule: self != 'x', message: m}]";
+  const std::string_view one = ", x-kubernetes-validations: [{rule: self > 0}]";
+  Value wanted = crd(both, one);
+  EXPECT_THAT(leave_out_late_rules(crd(", x-kubernetes-validations: [{rule: self == oldSelf}]", ""), wanted),
+              ElementsAre("version v1: spec.a: the CRD lacks the rule self != 'x'",
+                          "version v1: spec.b[]: the CRD lacks the rule self > 0"));
+  EXPECT_EQ(wanted, crd(", x-kubernetes-validations: [{rule: self == oldSelf}]", ""));
+  wanted = crd(both, one);
+  EXPECT_THAT(leave_out_late_rules(crd(both, one), wanted), IsEmpty());
+  EXPECT_EQ(wanted, crd(both, one));
+  EXPECT_THAT(leave_out_late_rules(yaml("{spec: {versions: []}}"), wanted), IsEmpty());
+  EXPECT_EQ(wanted, crd(both, one)) << "a version that is new has no object";
+}
+
 TEST(SchemaChange, VersionsDifferByAllButTheirDocumentation) {
   const Value one =
       yaml("{type: object, properties: {a: {type: string, description: x}, b: {type: string}}}");

@@ -244,3 +244,37 @@ fn a_record_within_itself_ends_there() {
     assert_eq!(left["type"], "object", "{said}");
     assert_eq!(said["unsaid"][0]["path"], "tree.left");
 }
+
+/// mistletoe-contracts.ncl, as blueprints import it by way of mistletoe.ncl.
+fn contracts_library() -> &'static str {
+    let header = include_str!("../../../../src/blueprint/contracts_library.h");
+    let text = header.split_once("R\"ncl(").and_then(|(_, rest)| rest.split_once(")ncl\""));
+    text.expect("the header has the library as a raw string").0
+}
+
+#[test]
+fn a_rule_of_the_library_says_its_cel_and_a_message_of_one_line() {
+    let said = described(&format!(
+        r#"
+        let m = {} in
+        {{
+          a | String | m.Rule {{ cel = "self.size() > 3" }},
+          b | String | m.Rule {{ cel = "self != ''", message = "must be\n  set", holds = fun text => text != "" }},
+          c | Array (m.Rule {{ cel = "self in\n[1, 2]", message = " " }}),
+        }}
+        "#,
+        contracts_library()
+    ));
+    assert_eq!(said["unsaid"], json!([]), "{said}");
+    let fields = &said["schema"]["properties"];
+    let rules = |rule: &str, message: &str| json!([{ "rule": rule, "message": message }]);
+    assert_eq!(fields["a"]["type"], "string");
+    let validations = "x-kubernetes-validations";
+    assert_eq!(fields["a"][validations], rules("self.size() > 3", "must meet the rule self.size() > 3"));
+    assert_eq!(fields["b"][validations], rules("self != ''", "must be set"));
+    assert_eq!(fields["c"]["items"][validations], rules("self in\n[1, 2]", "must meet the rule self in [1, 2]"));
+    let mut beyond: Vec<_> =
+        said["beyond"].as_array().unwrap().iter().map(|each| each["path"].as_str().unwrap()).collect();
+    beyond.sort_unstable();
+    assert_eq!(beyond, ["a", "c[]"], "{said}");
+}
