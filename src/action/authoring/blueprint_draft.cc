@@ -176,6 +176,7 @@ class Draft {
       return error(ErrorKind::Invalid, "there is no object that a blueprint could have as a node");
     MIST_TRY_VOID(check_keys());
     clean();
+    leave_out_scaled_replicas();
     name_nodes();
     name_variable();
     base_ = common_name(objects_);
@@ -238,6 +239,31 @@ class Draft {
           "usual place",
           namespaces.size());
     if (namespaces.size() == 1) namespace_ = *namespaces.begin();
+  }
+
+  // A HorizontalPodAutoscaler sets them, and an instance that set them too would fail at its first scaling.
+  void leave_out_scaled_replicas() {
+    for (const Object& scaler : objects_) {
+      if (scaler.gvk().kind != "HorizontalPodAutoscaler") continue;
+      for (Object& object : objects_) {
+        Value* const spec = object.mutable_value().find("spec");
+        if (is_scaled_by(object, scaler) && spec != nullptr && spec->erase("replicas"))
+          warn("{} is drafted without spec.replicas: {} scales it", object.key().display(),
+               scaler.key().display());
+      }
+    }
+  }
+
+  static bool is_scaled_by(const Object& object, const Object& scaler) {
+    const auto target = [&](std::string_view field) {
+      return scaler.value().string_at({"spec", "scaleTargetRef", field});
+    };
+    const std::string_view version = target("apiVersion");
+    const auto slash = version.find('/');
+    const std::string_view group = version.substr(0, slash == std::string_view::npos ? 0 : slash);
+    const bool same_namespace = scaler.ns() == object.ns() || scaler.ns().empty() || object.ns().empty();
+    return target("kind") == object.gvk().kind && (version.empty() || group == object.gvk().group) &&
+           target("name") == object.name() && same_namespace;
   }
 
   // A function makes it. A Secret is only looked at: a blueprint is a ConfigMap, which many may read.
