@@ -25,6 +25,8 @@ using blueprint::nickel_string;
 using encoding::Value;
 
 constexpr std::string_view kInstance = "instance";
+// The server sets it on each namespace.
+constexpr std::string_view kNamespaceLabel = "kubernetes.io/metadata.name";
 
 // "Config-Map" → "configMap".
 std::string camel(std::string_view words) {
@@ -322,11 +324,8 @@ class Draft {
     const auto list = path.rfind("ontainers[");
     if (list == std::string::npos) return nodes_[node];
     const std::string container = path.substr(0, path.find(']', list) + 1);
-    std::string name;
-    for_each_scalar(objects_[node].value(), {}, [&](const std::string& at, const Value& value) {
-      if (at == container + ".name" && value.is_string()) name = value.as_string();
-    });
-    return name.empty() ? nodes_[node] : name;
+    const std::string_view name = text_at(node, container + ".name");
+    return name.empty() ? nodes_[node] : std::string(name);
   }
 
   Status find_edges() {
@@ -397,10 +396,46 @@ class Draft {
     if (const auto field = replaced_.find({node, path}); field != replaced_.end()) return field->second;
     if (!value.is_string()) return std::nullopt;
     const std::string& text = value.as_string();
-    if (!namespace_.empty() && text == namespace_ && path.ends_with(".namespace"))
-      return fmt::format("{}.metadata.namespace", variable_);
+    if (names_namespace(node, path)) {
+      const bool is_own = (!namespace_.empty() && text == namespace_) || is_drafted_account(node, path);
+      return is_own ? std::optional(fmt::format("{}.metadata.namespace", variable_)) : std::nullopt;
+    }
     if (path == "metadata.name" || (is_name(text) && !is_inner_name(path))) return name_in_instance(text);
     return std::nullopt;
+  }
+
+  const Value* value_at(std::size_t node, const std::string& path) const {
+    const Value* found = nullptr;
+    for_each_scalar(objects_[node].value(), {}, [&](const std::string& at, const Value& value) {
+      if (at == path) found = &value;
+    });
+    return found;
+  }
+
+  std::string_view text_at(std::size_t node, const std::string& path) const {
+    const Value* const value = value_at(node, path);
+    return value != nullptr && value->is_string() ? std::string_view(value->as_string()) : std::string_view();
+  }
+
+  // A namespace, or the label by which one is selected.
+  bool names_namespace(std::size_t node, std::string_view path) const {
+    if (path.ends_with(".namespace") || path.ends_with(fmt::format("Labels.{}", kNamespaceLabel)))
+      return true;
+    const auto values = path.rfind(".values[");
+    return values != std::string_view::npos &&
+           text_at(node, fmt::format("{}.key", path.substr(0, values))) == kNamespaceLabel;
+  }
+
+  // Of a subject of a binding: an account that an instance has in its own namespace. There the field has to
+  // be set, also where the manifests leave all others to the command that applies them.
+  bool is_drafted_account(std::size_t node, const std::string& path) const {
+    if (!path.starts_with("subjects[") || !path.ends_with("].namespace")) return false;
+    const std::string subject = path.substr(0, path.rfind('.'));
+    if (text_at(node, subject + ".kind") != "ServiceAccount") return false;
+    const std::string_view name = text_at(node, subject + ".name");
+    return std::ranges::any_of(objects_, [&](const Object& object) {
+      return object.gvk().kind == "ServiceAccount" && object.name() == name && object.ns().empty();
+    });
   }
 
   // Fields that would make two instances interfere with each other.
@@ -415,6 +450,9 @@ class Draft {
         selects |= selector;
         selects_own |= selector && instead(node, path, value).has_value();
         if (!value.is_string() || instead(node, path, value)) return;
+        if (path != "metadata.namespace" && names_namespace(node, path))
+          return warn("{} of the node {} is the namespace {} in every instance, whichever that is in", path,
+                      nodes_[node], value.as_string());
         for (const Object& other : objects_) {
           const std::string& text = value.as_string();
           if (other.name().size() > 2 && text.size() > other.name().size() && mentions(text, other.name()))

@@ -42,5 +42,41 @@ TEST(BlueprintDraft, LeavesReplicasToTheAutoscalerThatScalesAnObject) {
   EXPECT_THAT(names_of(draft_of(deployment).fields), Contains("replicas"));
 }
 
+constexpr std::string_view kBinding =
+    "---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: web}, roleRef: "
+    "{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}, subjects: [{kind: ServiceAccount, "
+    "name: web, namespace: default}, {kind: ServiceAccount, name: robot, namespace: web}]}\n";
+
+TEST(BlueprintDraft, BindsTheAccountOfTheInstancesNamespaceAndNamesOtherNamespaces) {
+  const BlueprintDraft draft = draft_of(
+      fmt::format("{{apiVersion: v1, kind: ServiceAccount, metadata: {{name: web}}}}\n{}", kBinding));
+  const std::string& text = draft.files.at("blueprint.ncl");
+  EXPECT_THAT(text, HasSubstr("namespace = instance.metadata.namespace"));
+  EXPECT_THAT(text, Not(HasSubstr("\"default\"")));
+  EXPECT_THAT(text, HasSubstr("namespace = \"web\""));
+  EXPECT_THAT(draft.warnings,
+              ::testing::ElementsAre("subjects[1].namespace of the node roleBinding is the namespace web in "
+                                     "every instance, whichever that is in"));
+}
+
+TEST(BlueprintDraft, ASelectorOfTheOnlyNamespaceSelectsThatOfTheInstance) {
+  const BlueprintDraft draft = draft_of(R"(
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: web, namespace: shop}
+spec:
+  podSelector: {}
+  ingress:
+  - from:
+    - namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}
+    - namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [shop, other]}]}
+)");
+  EXPECT_THAT(draft.files.at("blueprint.ncl"), Not(HasSubstr("\"shop\"")));
+  EXPECT_THAT(draft.warnings, ::testing::ElementsAre(
+                                  "spec.ingress[0].from[1].namespaceSelector.matchExpressions[0].values[1] "
+                                  "of the node networkPolicy is the namespace other in every instance, "
+                                  "whichever that is in"));
+}
+
 }  // namespace
 }  // namespace mist::action
