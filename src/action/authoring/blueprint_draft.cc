@@ -27,6 +27,7 @@ using encoding::Value;
 constexpr std::string_view kInstance = "instance";
 // The server sets it on each namespace.
 constexpr std::string_view kNamespaceLabel = "kubernetes.io/metadata.name";
+const apimachinery::GroupKind kJobs{"batch", "Job"};
 
 // "Config-Map" → "configMap".
 std::string camel(std::string_view words) {
@@ -134,7 +135,6 @@ constexpr FieldRule kFieldRules[] = {
     {"ReplicaSet", "spec.replicas", "replicas"},
     {"CronJob", "spec.schedule", "schedule"},
     {"PersistentVolumeClaim", "spec.resources.requests.storage", "storage"},
-    {"StatefulSet", "spec.volumeClaimTemplates[].spec.resources.requests.storage", "storage"},
     {"Ingress", "spec.rules[].host", "host"},
     {"Ingress", "spec.tls[].hosts[]", "host"},
     {"Pod", "spec.containers[].image", "image"},
@@ -144,6 +144,9 @@ constexpr FieldRule kFieldRules[] = {
     {"", "spec.template.spec.containers[].image", "image"},
     {"", "spec.template.spec.initContainers[].image", "image"},
 };
+
+// What the server lets nobody change, so that it can be no field of the instance.
+constexpr std::string_view kClaimedStorage = "spec.volumeClaimTemplates[].spec.resources.requests.storage";
 
 std::string_view field_at(const Object& object, const std::string& path) {
   for (const FieldRule& rule : kFieldRules)
@@ -271,6 +274,14 @@ class Draft {
   // A function makes it. A Secret is only looked at: a blueprint is a ConfigMap, which many may read.
   static bool is_read(const Object& object) { return object.gvk().group_kind() == apimachinery::kSecret; }
 
+  // It has to succeed once for each input: its Pods can't be changed.
+  static bool is_act(const Object& object) { return object.gvk().group_kind() == kJobs; }
+
+  static std::string_view type_of(const Object& object) {
+    if (is_read(object)) return "read";
+    return is_act(object) ? "act" : "own";
+  }
+
   void name_nodes() {
     std::map<std::string, std::size_t> kinds;
     for (const Object& object : objects_) ++kinds[object.gvk().kind];
@@ -285,6 +296,9 @@ class Draft {
             "otherwise, under "
             "the same name",
             object.key().display(), nodes_.back());
+      if (is_act(object))
+        warn("{} is an act, in the node {}: another Job runs whenever its input changes, as by another image",
+             object.key().display(), nodes_.back());
     }
   }
 
@@ -449,6 +463,9 @@ class Draft {
                               (object.gvk().kind == "Service" && path.starts_with("spec.selector."));
         selects |= selector;
         selects_own |= selector && instead(node, path, value).has_value();
+        if (object.gvk().kind == "StatefulSet" && is_at(path, kClaimedStorage))
+          return warn("{} of the node {} is the same in every instance: nobody can change it in place", path,
+                      nodes_[node]);
         if (!value.is_string() || instead(node, path, value)) return;
         if (path != "metadata.namespace" && names_namespace(node, path))
           return warn("{} of the node {} is the namespace {} in every instance, whichever that is in", path,
@@ -492,8 +509,8 @@ class Draft {
     if (!namespace_.empty() || object.ns().empty()) made["metadata"].erase("namespace");
     const std::string body = blueprint::to_nickel(
         made, 4, [&](const std::string& path, const Value& value) { return instead(node, path, value); });
-    return fmt::format("    {}.{} = fun {{ {}, .. }} => {},\n", nickel_field(nodes_[node]),
-                       is_read(object) ? "read" : "own", argument(), body);
+    return fmt::format("    {}.{} = fun {{ {}, .. }} => {},\n", nickel_field(nodes_[node]), type_of(object),
+                       argument(), body);
   }
 
   // Fields of a record see one another, so that a field called instance would hide the argument.
@@ -532,7 +549,8 @@ class Draft {
     text += "  ],\n\n  sequence = [\n";
     for (const Sequence& edge : sequence_)
       text += fmt::format("    {{ from = {}, to = {}{} }},{}\n", nickel_string(nodes_[edge.before]),
-                          nickel_string(nodes_[edge.after]), edge.present ? ", until = 'present" : "",
+                          nickel_string(nodes_[edge.after]),
+                          edge.present && !is_act(objects_[edge.before]) ? ", until = 'present" : "",
                           edge.reason.empty() ? "" : fmt::format(" # {}", escape_controls(edge.reason)));
     return text + "  ],\n}\n  | Blueprint\n";
   }

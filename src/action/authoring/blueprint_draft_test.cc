@@ -78,5 +78,29 @@ spec:
                                   "whichever that is in"));
 }
 
+TEST(BlueprintDraft, NothingThatCannotBeChangedInPlaceIsAFieldOfTheInstance) {
+  const BlueprintDraft draft = draft_of(R"(
+apiVersion: batch/v1
+kind: Job
+metadata: {name: web-migrate}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: "db:1"}]}}}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: web}
+spec:
+  serviceName: web
+  volumeClaimTemplates: [{metadata: {name: data}, spec: {resources: {requests: {storage: 1Gi}}}}]
+)");
+  const std::string& text = draft.files.at("blueprint.ncl");
+  EXPECT_THAT(names_of(draft.fields), ::testing::ElementsAre("image"));
+  EXPECT_THAT(text, HasSubstr("job.act = fun"));
+  EXPECT_THAT(text, HasSubstr("image = instance.spec.image"));
+  EXPECT_THAT(text, HasSubstr("storage = \"1Gi\""));
+  EXPECT_THAT(draft.warnings, Contains(HasSubstr("Job web-migrate is an act, in the node job")));
+  EXPECT_THAT(draft.warnings, Contains(HasSubstr("volumeClaimTemplates[0].spec.resources.requests.storage of "
+                                                 "the node statefulSet is the same in every instance")));
+}
+
 }  // namespace
 }  // namespace mist::action
