@@ -225,21 +225,40 @@ class Checker {
   Status check_contracts(const Blueprint& blueprint, Evaluator& evaluator) {
     for (const Node& each : blueprint.nodes()) {
       if (!each.contract) continue;
+      const std::string field = fmt::format("the field ready of the node {}", each.name);
       const Status tried = evaluator.try_contract(each.name, context_);
-      if (tried.ok()) continue;
-      MIST_TRY_VOID(add_refusal("contract", tried.error(),
-                                fmt::format("the field ready of the node {} is no contract", each.name)));
+      if (!tried.ok())
+        MIST_TRY_VOID(add_refusal("contract", tried.error(), fmt::format("{} is no contract", field)));
+      else if (sees_objects(each))
+        MIST_TRY_VOID(add_closed(evaluator.refuses_objects(each.name, context_), field));
     }
     for (std::size_t i = 0; i < blueprint.sequence().size(); ++i) {
       const SequenceEdge& edge = blueprint.sequence()[i];
       if (!edge.contract) continue;
+      const std::string field = fmt::format("the field shape of the Sequence edge from {} to {}",
+                                            blueprint.name_of(edge.from), blueprint.name_of(edge.to));
       const Status tried = evaluator.try_contract(i, context_);
-      if (tried.ok()) continue;
-      MIST_TRY_VOID(
-          add_refusal("contract", tried.error(),
-                      fmt::format("the field shape of the Sequence edge from {} to {} is no contract",
-                                  blueprint.name_of(edge.from), blueprint.name_of(edge.to))));
+      if (!tried.ok())
+        MIST_TRY_VOID(add_refusal("contract", tried.error(), fmt::format("{} is no contract", field)));
+      else if (sees_objects(blueprint.nodes()[edge.from]))
+        MIST_TRY_VOID(add_closed(evaluator.refuses_objects(i, context_), field));
     }
+    return {};
+  }
+
+  // A value, a list and an answer are what they are.
+  static bool sees_objects(const Node& node) { return node.keeps_objects() || node.type == NodeType::Read; }
+
+  // It can never hold. A limit that is reached here says nothing.
+  Status add_closed(const Result<bool>& refuses, const std::string& field) {
+    if (!refuses.ok()) return refuses.error().kind == ErrorKind::Trap ? Status() : Status(refuses.error());
+    if (!*refuses) return {};
+    checked_.findings.push_back(
+        {.rule = "contract",
+         .message = fmt::format("{} matches no object: it takes no field that it doesn't name, and objects "
+                                "have apiVersion, kind and metadata",
+                                field),
+         .hint = "end its record with `..`: { status.readyReplicas | Number, .. }"});
     return {};
   }
 

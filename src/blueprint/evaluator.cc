@@ -79,6 +79,12 @@ std::string words_of(const Error& failure) {
   return words;
 }
 
+// The picture of the place is one of the library, so that the message says what is wrong.
+Error in_words(Error failure) {
+  if (failure.kind == ErrorKind::Invalid) failure.message = words_of(failure);
+  return failure;
+}
+
 Status unless_unknown(const Result<Value>& evaluated) {
   return evaluated.ok() || is_unknown(evaluated.error()) ? Status() : Status(evaluated.error());
 }
@@ -208,6 +214,8 @@ Result<Value> Evaluator::answer(const Value& question, const Context& context) c
     exact = check_spec(*object, context);
   else if (question.at_path({"contract_of", "status"}) != nullptr)
     exact = check_status(*object, context);
+  else if (question.find("contract_of") != nullptr)
+    exact = in_words(said.error());
   return exact.ok() ? said : Result<Value>(exact.error());
 }
 
@@ -217,13 +225,16 @@ Result<Value> Evaluator::make(const std::string& node, const Value& environment,
 }
 
 Status Evaluator::check(const std::string& node, const Value& object, const Context& context) {
-  MIST_TRY_VOID(evaluate(to_check(node, object), context));
-  return {};
+  return held(to_check(node, object), context);
 }
 
 Status Evaluator::check(std::size_t edge, const Value& object, const Context& context) {
-  MIST_TRY_VOID(evaluate(to_check(edge, object), context));
-  return {};
+  return held(to_check(edge, object), context);
+}
+
+Status Evaluator::held(Value question, const Context& context) const {
+  const auto said = evaluate(std::move(question), context);
+  return said.ok() ? Status() : Status(in_words(said.error()));
 }
 
 // Nickel's diagnostic names a field and not the record that it is in. The exact place is found by asking
@@ -359,6 +370,29 @@ Status Evaluator::try_contract(const std::string& node, const Context& context) 
 Status Evaluator::try_contract(std::size_t edge, const Context& context) {
   return unless_unknown(
       evaluate(Value::object({{"try_contract_of", Value::object({{"edge", edge}})}}), context));
+}
+
+Result<bool> Evaluator::refuses_objects(const std::string& node, const Context& context) const {
+  return refuses_all_objects(Value::object({{"node", node}}), context);
+}
+
+Result<bool> Evaluator::refuses_objects(std::size_t edge, const Context& context) const {
+  return refuses_all_objects(Value::object({{"edge", edge}}), context);
+}
+
+// Neither record has what the contract asks besides, which isn't looked at: that is no part of the question.
+Result<bool> Evaluator::refuses_all_objects(const Value& contract, const Context& context) const {
+  const auto refuses = [&](Value object) -> Result<bool> {
+    Value question = Value::object({{"contract_of", contract}, {"object", std::move(object)}});
+    question.set("parts", Value(Value::Array()));
+    const auto said = evaluate(std::move(question), context);
+    if (said.ok() || said.error().kind == ErrorKind::Invalid) return !said.ok();
+    return said.error();
+  };
+  MIST_TRY(const bool refuses_records, refuses(Value::object()));
+  if (refuses_records) return false;
+  return refuses(Value::object(
+      {{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", Value::object({{"name", "any"}})}}));
 }
 
 }  // namespace mist::blueprint

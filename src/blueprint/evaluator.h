@@ -51,8 +51,8 @@ class Evaluator {
 
   /// The result of a node's function for `environment`. Invalid with Nickel's own diagnostic; Trap.
   Result<Value> make(const std::string& node, const Value& environment, const Context& context);
-  /// Invalid with Nickel's own diagnostic: the object doesn't match the contract of that node, or of the edge
-  /// with that index; Trap.
+  /// Invalid with Nickel's own diagnostic, and its words alone as the message: the object doesn't match the
+  /// contract of that node, or of the edge with that index; Trap.
   Status check(const std::string& node, const Value& object, const Context& context);
   Status check(std::size_t edge, const Value& object, const Context& context);
   /// The same for the spec of an instance. The message begins with the innermost place that the contract
@@ -80,6 +80,11 @@ class Evaluator {
   /// above.
   Status try_contract(const std::string& node, const Context& context);
   Status try_contract(std::size_t edge, const Context& context);
+  /// Whether the contract of a node, or of the edge with that index, takes a record and no object of
+  /// Kubernetes: a record contract without `..` that doesn't name what all of them have. Errors: of limits
+  /// and the context.
+  Result<bool> refuses_objects(const std::string& node, const Context& context) const;
+  Result<bool> refuses_objects(std::size_t edge, const Context& context) const;
   /// The description that Blueprint::read() takes. Invalid with Nickel's own diagnostic; Trap.
   Result<Value> description(const Context& context);
 
@@ -87,6 +92,8 @@ class Evaluator {
   Evaluator(package::Source source, package::Renderer& renderer)
       : source_(std::move(source)), renderer_(&renderer) {}
   Result<Value> evaluate(Value input, const Context& context) const;
+  Status held(Value question, const Context& context) const;
+  Result<bool> refuses_all_objects(const Value& contract, const Context& context) const;
   class PartCheck;
   Result<Value> document(Value::Array inputs, const Context& context) const;
   Result<std::optional<Value>> part_of(std::string_view what, const std::string& node,

@@ -592,6 +592,12 @@ TEST_F(ReconcileTest, AContractCountsOnceTheControllerHasSeenTheLastChange) {
     EXPECT_EQ(report("b").detail, "waits for a: its controller hasn't seen its last change");
     objects["a"]["status"].set("observedGeneration", 2);
     EXPECT_THAT(decide(blueprint, instance, record, contracts).applies, ::testing::SizeIs(1)) << node;
+    const Status broken = error(ErrorKind::Invalid, "contract broken: extra field kind")
+                              .with_because("contract broken\n  extra");
+    contracts.check_node = [&](const std::string&, const Value&) { return broken; };
+    contracts.check_edge = [&](std::size_t, const Value&) { return broken; };
+    last = decide(blueprint, instance, record, contracts);
+    EXPECT_EQ(report("b").detail, "waits for a: contract broken: extra field kind");
   }
 }
 

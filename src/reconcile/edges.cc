@@ -17,11 +17,8 @@ using blueprint::NodeType;
 using blueprint::SequenceEdge;
 using graph::Truth;
 
-// Of a contract's error the first line: Nickel's own words, without the picture of the place below them.
-std::string reason_of(const Error& failure) {
-  const std::string& words = failure.because.empty() ? failure.message : failure.because;
-  return words.substr(0, words.find('\n'));
-}
+// Of a contract's error Nickel's own words.
+std::string reason_of(const Error& failure) { return cut_text(failure.message, kMostWords); }
 
 constexpr std::string_view kUnobserved = "its controller hasn't seen its last change";
 
