@@ -124,6 +124,7 @@ Result<Blueprint> Blueprint::parse(const Value& description, Standing standing) 
 
 Blueprint Blueprint::read(const Value& description, std::vector<Error>& faults, Standing standing) {
   Blueprint blueprint;
+  blueprint.standing_ = standing;
   if (const Value* kind = description.find("kind"); kind != nullptr && kind->is_object())
     blueprint.instances_ = {std::string(kind->string_at("group")), std::string(kind->string_at("version")),
                             std::string(kind->string_at("kind"))};
@@ -135,6 +136,8 @@ Blueprint Blueprint::read(const Value& description, std::vector<Error>& faults, 
   blueprint.read_nodes(description, faults);
   blueprint.read_also(description, faults);
   blueprint.read_sequence(description, faults);
+  blueprint.check_paths(faults);
+  blueprint.check_guards(faults);
   return blueprint;
 }
 
@@ -287,6 +290,54 @@ Result<Extraction> Blueprint::read_extraction(const Value::Member& member, const
   return extraction;
 }
 
+void Blueprint::refuse_if_new(Error fault, std::vector<Error>& faults) {
+  if (standing_ == Standing::InForce)
+    tolerated_.push_back(std::move(fault.message));
+  else
+    faults.push_back(std::move(fault));
+}
+
+// A value that is looked for under a name with an index is waited for without end.
+void Blueprint::check_paths(std::vector<Error>& faults) {
+  const auto check = [&](const FieldPath& path, std::string_view where) {
+    if (path.bracketed.empty()) return;
+    refuse_if_new(error(ErrorKind::Invalid, "{}: {} looks for a field that is called {}", where, path.text,
+                        path.bracketed)
+                      .with_hint("the item of a list is a number between dots, as in status.nodes.0.ip, and "
+                                 "a name there means that field of each item; a bracket of a name is "
+                                 "written \\["),
+                  faults);
+  };
+  for (const Node& each : nodes_)
+    for (const Extraction& one : each.status)
+      check(one.path, fmt::format("the status of the node {}", each.name));
+  for (const SequenceEdge& edge : sequence_)
+    for (const Extraction& one : edge.extract)
+      check(one.path, fmt::format("the Sequence edge from {} to {}", name_of(edge.from), name_of(edge.to)));
+  for (const graph::AlsoEdge& edge : also_.edges())
+    if (const FieldPath* const field = guarding_field(edge))
+      check(*field, fmt::format("the Also edge from {} to {}", name_of(edge.from), name_of(edge.to)));
+}
+
+// Its path begins at the custom resource, not at what functions are given.
+void Blueprint::check_guards(std::vector<Error>& faults) {
+  constexpr std::array<std::string_view, 5> kParts{"apiVersion", "kind", "metadata", "spec", "status"};
+  for (const graph::AlsoEdge& edge : also_.edges()) {
+    const FieldPath* const field = guarding_field(edge);
+    if (field == nullptr || field->fields.empty() ||
+        std::ranges::find(kParts, field->fields.front()) != kParts.end())
+      continue;
+    const bool is_named = field->fields.front() == kInstance && field->fields.size() > 1;
+    refuse_if_new(
+        error(ErrorKind::Invalid, "the Also edge from {} to {} never holds: no instance has a field {}",
+              name_of(edge.from), name_of(edge.to), field->text)
+            .with_hint(is_named ? fmt::format("the path begins in the instance: when = \"{}\"",
+                                              field->text.substr(kInstance.size() + 1))
+                                : "the path begins with apiVersion, kind, metadata, spec or status"),
+        faults);
+  }
+}
+
 Status Blueprint::check_condition(const SequenceEdge& edge) const {
   const Node& from = nodes_[edge.from];
   const auto refused = [&](std::string_view why) {
@@ -392,8 +443,14 @@ std::optional<graph::Node> Blueprint::guarding_value(const graph::AlsoEdge& edge
   return guards_[edge.guard].value;
 }
 
+const FieldPath* Blueprint::guarding_field(const graph::AlsoEdge& edge) const {
+  if (edge.guard == graph::kAlways || !guards_[edge.guard].field) return nullptr;
+  return &*guards_[edge.guard].field;
+}
+
 std::vector<std::string> Blueprint::warnings() const {
   std::vector<std::string> found = resource_ ? resource_->tolerated : std::vector<std::string>();
+  found.insert(found.end(), tolerated_.begin(), tolerated_.end());
   // Nodes whose values may reach a node, along edges of either strength.
   const auto sources_of = [this](graph::Node node) {
     std::vector<bool> seen(nodes_.size());

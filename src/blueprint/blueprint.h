@@ -134,6 +134,8 @@ class Blueprint {
   Blueprint without_guards() const;
   /// The value node that an Also edge's guard asks; nullopt: it asks the instance, or has none.
   std::optional<graph::Node> guarding_value(const graph::AlsoEdge& edge) const;
+  /// The field of the instance that it asks; nullptr: it asks a value node, or has no guard.
+  const FieldPath* guarding_field(const graph::AlsoEdge& edge) const;
   /// Whether a guard asks a value node.
   bool has_value_guards() const { return has_value_guards_; }
   /// Warnings for its author: what may go wrong while it runs.
@@ -154,11 +156,16 @@ class Blueprint {
   void read_sequence(const Value& description, std::vector<Error>& faults);
   Result<SequenceEdge> read_sequence_edge(const Value& each) const;
   Result<Extraction> read_extraction(const Value::Member& member, const SequenceEdge& edge) const;
+  void check_paths(std::vector<Error>& faults);
+  void check_guards(std::vector<Error>& faults);
+  void refuse_if_new(Error fault, std::vector<Error>& faults);
   Status check_condition(const SequenceEdge& edge) const;
   Status order_nodes();
   Result<graph::Node> node(std::string_view name, std::string_view where) const;
   Result<graph::Node> value_node(std::string_view name, std::string_view where) const;
 
+  Standing standing_ = Standing::New;
+  std::vector<std::string> tolerated_;  // faults that operators before this one took, of one in force
   apimachinery::GroupVersionKind instances_;
   std::optional<CustomResource> resource_;
   bool checks_spec_ = false;

@@ -75,6 +75,35 @@ TEST(Blueprint, RefusesWhatCannotWorkAndSaysWhere) {
       Blueprint::parse(yaml("{kind: {group: g, version: v1, kind: K}, nodes: {instance: own}}")).ok());
 }
 
+// Operators before this one took them, and waited without end.
+TEST(Blueprint, RefusesPathsThatCanNeverHaveAValueUnlessItIsInForce) {
+  const std::string indexed =
+      fmt::format("{}sequence: [{{from: a, to: b, extract: {{ip: 'status.nodes[0].ip'}}}}]", kAlso);
+  EXPECT_THAT(refusal(indexed), HasSubstr("from a to b: status.nodes[0].ip looks for a field that is called "
+                                          "nodes[0]"));
+  EXPECT_THAT(
+      refusal(fmt::format("{}sequence: [{{from: a, to: b, extract: {{ip: 'status.nodes[*].ip'}}}}]", kAlso)),
+      HasSubstr("nodes[*]"));
+  for (const std::string_view path : {"status.nodes.0.ip", R"(data.a\[0].b)", "data.a[0]b", "data.a[x]"})
+    EXPECT_EQ(refusal(fmt::format("{}sequence: [{{from: a, to: b, extract: {{ip: '{}'}}}}]", kAlso, path)),
+              "")
+        << path;
+  const auto guarded = [](std::string_view when) {
+    return fmt::format("also: [{{from: instance, to: a}}, {{from: a, to: b}}, {{from: b, to: c, when: {}}}]",
+                       when);
+  };
+  EXPECT_THAT(refusal(guarded("instance.spec.on")), HasSubstr("from b to c never holds"));
+  EXPECT_THAT(refusal(guarded("enabled")), HasSubstr("no instance has a field enabled"));
+  for (const std::string_view good : {"spec.on", "metadata.labels.on", "status.on", "."})
+    EXPECT_EQ(refusal(guarded(good)), "") << good;
+
+  for (const std::string& text : {indexed, guarded("enabled")}) {
+    const auto kept = Blueprint::parse(yaml(fmt::format("{}{}", kHead, text)), Standing::InForce);
+    ASSERT_TRUE(kept.ok()) << kept.error().to_line();
+    EXPECT_THAT(kept->warnings(), ::testing::Contains(HasSubstr("field")));
+  }
+}
+
 TEST(Blueprint, GuardsByValueNodesAreUnknownUntilTheValueIsKnown) {
   const auto blueprint =
       Blueprint::parse(yaml("kind: {group: g, version: v1, kind: K}\nnodes: {a: own, v: value}\n"

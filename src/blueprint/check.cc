@@ -1,9 +1,11 @@
 #include "blueprint/check.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/text.h"
 #include "blueprint/scan.h"
+#include "blueprint/structural_schema.h"
 
 namespace mist::blueprint {
 namespace {
@@ -46,6 +48,7 @@ class Checker {
     for (const Error& each : faults) MIST_TRY_VOID(add_refusal("graph", each));
     // A value that an unreadable edge gives would be reported as missing.
     if (!faults.empty()) return finished();
+    add_unknown_fields(blueprint, *description);
     add_unused(blueprint);
     add_gaps(blueprint);
     for (graph::Node node = 0; node < blueprint.nodes().size(); ++node)
@@ -92,6 +95,44 @@ class Checker {
                              "name outside of the record, or give the function's argument another name: "
                              "fun {{ {} = given, .. }}",
                              each.name, each.name)});
+  }
+
+  // Of the contract by which instances are read. nullptr: there is none.
+  static const Value* contract_of(std::string_view part, const Blueprint& blueprint,
+                                  const Value& description) {
+    return description.at_path(
+        {"contracts", fmt::format("{}/{}", part, blueprint.instances().version), "schema"});
+  }
+
+  // An instance that has such a field breaks the contract; no value of it is ever seen.
+  void add_unknown_fields(const Blueprint& blueprint, const Value& description) {
+    if (const Value* const spec = contract_of("spec", blueprint, description))
+      for (const graph::AlsoEdge& edge : blueprint.also().edges()) {
+        const FieldPath* const field = blueprint.guarding_field(edge);
+        if (field == nullptr || field->fields.empty() || field->fields.front() != "spec") continue;
+        if (const auto unknown = unknown_field(*spec, std::span(field->fields).subspan(1)))
+          add_unknown(fmt::format("the Also edge from {} to {} never holds: the contract of the spec has no "
+                                  "field {} ({})",
+                                  blueprint.name_of(edge.from), blueprint.name_of(edge.to), unknown->name,
+                                  field->text),
+                      *unknown);
+      }
+    if (const Value* const status = contract_of("status", blueprint, description))
+      for (const Node& node : blueprint.nodes())
+        for (const Extraction& each : node.status)
+          if (const auto unknown = unknown_field(*status, std::span(&each.name, 1)))
+            add_unknown(fmt::format("the node {} writes status.{}, and the contract of the status has no "
+                                    "such field",
+                                    node.name, each.name),
+                        *unknown);
+  }
+
+  void add_unknown(std::string message, const UnknownField& unknown) {
+    checked_.findings.push_back({.rule = "contract",
+                                 .message = std::move(message),
+                                 .hint = unknown.known.empty()
+                                             ? "add it to the contract"
+                                             : fmt::format("it has {}", join(unknown.known, ", "))});
   }
 
   void add_unused(const Blueprint& blueprint) {

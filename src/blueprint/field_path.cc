@@ -35,19 +35,36 @@ Result<std::optional<Value>> read_from(const Value& at, std::span<const std::str
   return std::optional<Value>(Value(std::move(all)));
 }
 
+// "[0]", "[*]".
+bool is_index(std::string_view text) {
+  if (!text.starts_with('[') || !text.ends_with(']') || text.size() < 3) return false;
+  const std::string_view index = text.substr(1, text.size() - 2);
+  return index == "*" || std::ranges::all_of(index, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 }  // namespace
 
 Result<FieldPath> FieldPath::parse(std::string_view text) {
   if (text == ".") return FieldPath{{}, "."};
   FieldPath path{{""}, std::string(text)};
+  std::optional<std::size_t> bracket;  // in the present name
+  const auto end_name = [&] {
+    if (bracket && path.bracketed.empty() && is_index(std::string_view(path.fields.back()).substr(*bracket)))
+      path.bracketed = path.fields.back();
+    bracket.reset();
+  };
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == '.')
+    if (text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == '.' || text[i + 1] == '[')) {
       path.fields.back() += text[++i];
-    else if (text[i] == '.')
+    } else if (text[i] == '.') {
+      end_name();
       path.fields.emplace_back();
-    else
+    } else {
+      if (text[i] == '[' && !bracket) bracket = path.fields.back().size();
       path.fields.back() += text[i];
+    }
   }
+  end_name();
   if (std::ranges::any_of(path.fields, &std::string::empty))
     return error(ErrorKind::Invalid, "\"{}\" is not the path of a field", escape_controls(text))
         .with_hint("names with a dot between them, as in spec.clusterIP");

@@ -18,6 +18,9 @@ using encoding::Value;
 struct FieldPath {
   std::vector<std::string> fields;
   std::string text;  ///< "spec.clusterIP"; a dot within a name is written `\.`; "." is the whole object
+  /// "nodes[0]": the first name that ends as kubectl writes the item of a list. Here a bracket is part of the
+  /// name, and no field is called that unless it is written `\[`. Empty: there is none.
+  std::string bracketed = {};
 
   /// Invalid: it is empty, or has an empty name.
   static Result<FieldPath> parse(std::string_view text);

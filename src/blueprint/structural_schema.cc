@@ -287,6 +287,23 @@ bool keeps_unchanged(const Value& rule) {
   return words.starts_with("!has(oldSelf.") || words.starts_with("!(has(oldSelf.");
 }
 
+std::optional<UnknownField> unknown_field(const Value& schema, std::span<const std::string> path) {
+  const Value* at = &schema;
+  for (const std::string& name : path) {
+    const Value* const fields = fields_of(*at);
+    if (fields == nullptr || at->is_true_at(kKeepsUnknown) || at->find("additionalProperties") != nullptr)
+      return std::nullopt;
+    const Value* const next = fields->find(name);
+    if (next == nullptr) {
+      UnknownField unknown{name, {}};
+      for (const Value::Member& each : fields->as_object()) unknown.known.push_back(each.key);
+      return unknown;
+    }
+    at = next;
+  }
+  return std::nullopt;
+}
+
 void fill_defaults(const Value& schema, Value& value) {
   if (const Value* const items = schema.find("items"); items != nullptr && value.is_array())
     for (Value& each : value.as_array()) fill_defaults(*items, each);

@@ -4,6 +4,8 @@
 // asked. The rules are those of apiextensions-apiserver (pkg/apiserver/schema, and validation of
 // CustomResourceDefinitions). Pure; any thread.
 
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +38,15 @@ inline constexpr std::string_view kUnchangedRule = "self == oldSelf";
 
 /// Whether make_structural() wrote the rule, so that a schema has it which asked the same before without it.
 bool keeps_unchanged(const Value& rule);
+
+struct UnknownField {
+  std::string name;
+  std::vector<std::string> known;  ///< the fields that are there instead
+};
+
+/// The first of the names of a path, from the root of the schema, that is none of the fields of a closed
+/// record. nullopt: all are, or something on the way takes fields of any name.
+std::optional<UnknownField> unknown_field(const Value& schema, std::span<const std::string> path);
 
 /// Fills defaults in, as the API server does, into what is there and into defaults.
 void fill_defaults(const Value& schema, Value& value);

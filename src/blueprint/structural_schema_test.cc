@@ -37,6 +37,27 @@ properties:
             yaml("{x-kubernetes-int-or-string: true}"));
 }
 
+TEST(StructuralSchema, KnowsTheFieldThatAClosedRecordLacks) {
+  const Value schema = yaml(R"(
+type: object
+properties:
+  ingress: {type: object, properties: {enabled: {type: boolean}}}
+  open: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: string}}}
+  map: {type: object, additionalProperties: {type: string}}
+)");
+  const auto unknown = [&](std::vector<std::string> path) {
+    const auto found = unknown_field(schema, path);
+    return found ? found->name : std::string();
+  };
+  EXPECT_EQ(unknown({"ingres", "enabled"}), "ingres");
+  EXPECT_EQ(unknown({"ingress", "on"}), "on");
+  EXPECT_EQ(unknown({"ingress", "enabled"}), "");
+  EXPECT_EQ(unknown({"open", "b"}), "");
+  EXPECT_EQ(unknown({"map", "b"}), "");
+  EXPECT_THAT(unknown_field(schema, std::vector<std::string>{"x"})->known,
+              ElementsAre("ingress", "open", "map"));
+}
+
 TEST(StructuralSchema, OfAMapAndARecordOnlyTheRecordIsAsked) {
   Value schema = yaml(
       "{type: object, properties: {m: {type: object, properties: {a: {type: string}}, additionalProperties: "
