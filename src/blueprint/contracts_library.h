@@ -26,11 +26,13 @@ let answering = fun answer check =>
           check label value
     )
 in
-let Saying = fun schema holds explanation =>
+# Unless `sound` comes to true, the contract itself is wrong, and `fault` says how.
+let Sound = fun sound fault schema holds explanation =>
   answering
-    { "mistletoe.dev/schema" = schema }
+    { "mistletoe.dev/schema" = schema, "mistletoe.dev/sound" = sound, "mistletoe.dev/fault" = fault }
     (fun _label value => if holds value then 'Ok value else 'Error { message = explanation })
 in
+let Saying = Sound true "" in
 let number = fun holds value => std.is_number value && holds value in
 let text = fun holds value => std.is_string value && holds value in
 let list = fun holds value => std.is_array value && holds value in
@@ -115,13 +117,21 @@ let plain = std.to_string in
   Enum
     | doc "One of these texts"
     = fun words =>
-      Saying
+      Sound
+        (std.array.all std.is_string words)
+        "Enum takes a list of texts, and something in its list is none"
         { type = "string", enum = words }
         (text (fun value => std.array.elem value words))
         "must be one of %{std.string.join ", " words}",
   Pattern
     | doc "A text in which this regular expression is found: begin it with ^ and end it with $ for the whole text"
-    = fun pattern => Saying { type = "string", include pattern } (matches pattern) "must match %{pattern}",
+    = fun pattern =>
+      Sound
+        (std.is_bool (matches pattern ""))
+        "its pattern is no regular expression that Nickel and the API server know: %{pattern}"
+        { type = "string", include pattern }
+        (matches pattern)
+        "must match %{pattern}",
   MinLength
     | doc "A text of at least so many characters"
     = fun least =>

@@ -25,6 +25,37 @@ Value texts_value(const std::vector<std::string>& texts) {
   return Value(Value::Array(texts.begin(), texts.end()));
 }
 
+// RFC 1035: what begins with a letter. The server asks it of all names in a CRD.
+bool is_dns1035_label(std::string_view text) {
+  return is_dns1123_label(text) && !(text.front() >= '0' && text.front() <= '9');
+}
+
+// Whether a JSONPath ends all brackets and quotes that it begins: else the server shows none of the columns.
+bool is_closed_path(std::string_view path) {
+  std::string open;
+  char quote = '\0';
+  for (const char c : path) {
+    if (quote != '\0') {
+      if (c == quote) quote = '\0';
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '[' || c == '(') {
+      open += c;
+    } else if (c == ']' || c == ')') {
+      if (open.empty() || open.back() != (c == ']' ? '[' : '(')) return false;
+      open.pop_back();
+    } else if (c == '{' || c == '}') {
+      return false;
+    }
+  }
+  return open.empty() && quote == '\0';
+}
+
+bool is_protected_group(std::string_view group) {
+  return group == "k8s.io" || group == "kubernetes.io" || group.ends_with(".k8s.io") ||
+         group.ends_with(".kubernetes.io");
+}
+
 Value any_object() { return Value::object({{"type", "object"}, {kPreserve, true}}); }
 
 class ResourceReader {
@@ -50,6 +81,8 @@ class ResourceReader {
     read_columns(*crd);
     read_versions(*crd);
     check_names();
+    // One that others write has names, columns and warnings of theirs.
+    if (resource_.mode != CrdMode::Await) check_as_server();
     check_versions();
     return std::move(resource_);
   }
@@ -68,6 +101,12 @@ class ResourceReader {
         fmt::format("the contract of {} in version {}: {}", note.path, note.version, note.what);
     if (is_in_force()) return resource_.tolerated.push_back(std::move(words));
     refuse(std::move(words));
+  }
+
+  // The same of what isn't part of a contract.
+  void refuse_part_if_new(std::string words, std::string hint = {}) {
+    if (is_in_force()) return resource_.tolerated.push_back(std::move(words));
+    refuse(std::move(words), std::move(hint));
   }
 
   void read_columns(const Value& crd) {
@@ -148,7 +187,7 @@ class ResourceReader {
     if (all == nullptr || !all->is_array()) return;
     for (const Value& each : all->as_array()) {
       const SchemaNote note = note_of(each, part, version);
-      if (each.is_true_at("computed"))
+      if (each.is_true_at("computed") || each.is_true_at("late"))
         refuse_if_new(note);
       else
         refuse(fmt::format("the contract of {} in version {}: {}", note.path, version, note.what));
@@ -183,6 +222,56 @@ class ResourceReader {
       if (!is_dns1123_label(each.name))
         refuse(fmt::format("\"{}\" can't be the name of a version", escape_controls(each.name)),
                "v1, v1beta1, v2alpha1");
+  }
+
+  // What the server refuses of a CRD, and operators before this one left to it.
+  void check_as_server() {
+    const std::string_view group = kind_.string_at("group");
+    if (is_protected_group(group))
+      refuse_part_if_new(fmt::format("the API group {} belongs to the Kubernetes project, which has to "
+                                     "approve a CRD of it",
+                                     escape_controls(group)),
+                         "a domain name of yours: example.com");
+    const auto check_label = [&](std::string_view name, std::string_view what) {
+      if (!is_dns1035_label(name))
+        refuse_part_if_new(fmt::format("\"{}\" can't be {} of a CRD", escape_controls(name), what),
+                           "lower-case letters, digits and dashes, beginning with a letter");
+    };
+    // What is no label at all is refused above.
+    for (const std::string* name : {&resource_.plural, &resource_.singular})
+      if (is_dns1123_label(*name)) check_label(*name, "the plural or singular");
+    for (const ResourceVersion& each : resource_.versions) {
+      if (is_dns1123_label(each.name)) check_label(each.name, "the name of a version");
+      check_deprecation(each);
+    }
+    for (const std::string& each : resource_.short_names) check_label(each, "a short name");
+    for (const std::string& each : resource_.categories) check_label(each, "a category");
+    for (const ResourceColumn& each : resource_.columns) check_column(each);
+  }
+
+  void check_deprecation(const ResourceVersion& version) {
+    constexpr std::size_t kLongestWarning = 256;
+    const bool is_plain = std::ranges::none_of(version.deprecated, [](char c) {
+      return static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7f;
+    });
+    if (!is_plain || version.deprecated.size() > kLongestWarning)
+      refuse_part_if_new(
+          fmt::format("the warning of version {}, deprecated, has to be one line of at most {} "
+                      "bytes",
+                      escape_controls(version.name), kLongestWarning));
+  }
+
+  void check_column(const ResourceColumn& each) {
+    constexpr std::array<std::string_view, 5> kColumnTypes{"string", "integer", "number", "boolean", "date"};
+    if (each.name.empty()) refuse_part_if_new("a column has no name");
+    if (std::ranges::find(kColumnTypes, each.type) == kColumnTypes.end())
+      refuse_part_if_new(fmt::format("the column {} has the type \"{}\"", escape_controls(each.name),
+                                     escape_controls(each.type)),
+                         "it is one of string, integer, number, boolean, date");
+    if (each.path.empty() || !is_closed_path(each.path))
+      refuse_part_if_new(fmt::format("\"{}\", of the column {}, is no JSONPath", escape_controls(each.path),
+                                     escape_controls(each.name)),
+                         "as kubectl has it, without braces: spec.size, status.nodes[0].ip");
   }
 
   // All versions are one object in another spelling: without a conversion webhook the server changes

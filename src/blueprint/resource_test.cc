@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "testing/yaml.h"
 
 namespace mist::blueprint {
@@ -223,6 +225,41 @@ TEST(Resource, RefusesWhatCannotBecomeACrd) {
                         "{v1: {served: true}}}}\ncontracts: {spec/v1: {schema: {type: string}}}"))
                   .faults,
               Contains(HasSubstr("one of a string")));
+}
+
+// Operators before this one left these to the server.
+TEST(Resource, RefusesNamesColumnsAndWarningsThatTheServerRefusesUnlessInForce) {
+  const std::string long_warning = "deprecated: " + std::string(257, 'x');
+  for (const auto& [from, to, words] : std::vector<std::array<std::string_view, 3>>{
+           {"short_names: [gw]", "short_names: [t_x]", "\"t_x\" can't be a short name"},
+           {"short_names: [gw]", "categories: [All Things]", "\"All Things\" can't be a category"},
+           {"mode: manage", "mode: manage\n    plural: 1things",
+            "\"1things\" can't be the plural or singular"},
+           {"{v1: {served: true}}", "{v1: {served: true}, 1beta: {served: true}}",
+            "\"1beta\" can't be the name of a version"},
+           {"group: example.com", "group: apps.k8s.io", "belongs to the Kubernetes project"},
+           {"type: integer, wide", "type: int, wide", "the column Size has the type \"int\""},
+           {"path: spec.size", "path: 'status.x['", "\"status.x[\", of the column Size, is no JSONPath"},
+           {"{v1: {served: true}}", R"({v1: {served: true, deprecated: "a\nb"}})", "has to be one line"},
+           {"served: true", long_warning, "at most 256 bytes"}}) {
+    const std::string text = changed(from, to);
+    EXPECT_THAT(read(yaml(text)).faults, Contains(HasSubstr(std::string(words)))) << to;
+    const Read kept = read(yaml(text), Standing::InForce);
+    EXPECT_THAT(kept.faults, ::testing::Not(Contains(HasSubstr(std::string(words))))) << to;
+    EXPECT_THAT(kept.resource->tolerated, Contains(HasSubstr(std::string(words)))) << to;
+  }
+  const std::string path = changed("path: spec.size", R"(path: 'status.c[?(@.type=="[")].x')");
+  EXPECT_THAT(read(yaml(path)).faults, IsEmpty());
+  const std::string others = changed("mode: manage", "mode: await\n    categories: [All Things]");
+  EXPECT_THAT(read(yaml(others)).faults, IsEmpty()) << "they have names of their own";
+}
+
+TEST(Resource, AFaultThatOlderOperatorsDidNotLookForIsToleratedInForce) {
+  const std::string late = changed("unsaid: [{path: free, what: std.contract.Equal 1}]",
+                                   "faults: [{path: free, what: its pattern is none, late: true}]");
+  EXPECT_THAT(read(yaml(late)).faults,
+              ElementsAre("the contract of spec.free in version v1: its pattern is none"));
+  EXPECT_THAT(read(yaml(late), Standing::InForce).faults, IsEmpty());
 }
 
 TEST(Resource, VersionsThatTheServerCannotConvertAreRefusedWithReasons) {

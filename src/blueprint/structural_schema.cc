@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "blueprint/go_pattern.h"
 
 namespace mist::blueprint {
 namespace {
@@ -221,6 +222,12 @@ class Refusals {
       say(path,
           "a rule about the value before, as Unchanged is, can't be within a list without KeyedBy: "
           "nothing says which item was which");
+    if (std::ranges::any_of(rules_of(schema),
+                            [](const Value& rule) { return trim(rule.string_at("rule")).empty(); }))
+      say(path, "a Rule has no cel");
+    look_at_pattern(schema, path);
+    if (const Value* const others = schema.find("allOf"); others != nullptr && others->is_array())
+      for (const Value& each : others->as_array()) look_at_pattern(each, path);
     const std::string_view list = schema.string_at(kListKind);
     if (const Value* items = schema.find("items")) {
       look_at_items(schema, *items, list, path);
@@ -236,6 +243,14 @@ class Refusals {
 
  private:
   void say(const std::string& path, std::string what) { found.push_back({path, std::move(what)}); }
+
+  void look_at_pattern(const Value& schema, const std::string& path) {
+    const std::string_view pattern = schema.string_at("pattern");
+    if (most_repeats(pattern) > kMostRepeats)
+      say(path, fmt::format("the pattern {} repeats something more than {} times, which Go's regexp doesn't "
+                            "take: use MaxLength",
+                            pattern, kMostRepeats));
+  }
 
   void look_at_items(const Value& schema, const Value& items, std::string_view list,
                      const std::string& path) {

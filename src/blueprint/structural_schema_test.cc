@@ -37,6 +37,15 @@ properties:
             yaml("{x-kubernetes-int-or-string: true}"));
 }
 
+TEST(StructuralSchema, PatternsThatRepeatTooOftenForGoAndRulesWithoutCelAreRefused) {
+  EXPECT_THAT(refused_words("{type: object, properties: {a: {type: string, pattern: '^a{1,2000}$'}, "
+                            "b: {type: string, allOf: [{pattern: '(a{40}){40}'}]}, "
+                            "c: {type: string, pattern: 'a{1000}'}, "
+                            "d: {type: string, x-kubernetes-validations: [{rule: ' '}]}}}"),
+              ElementsAre(HasSubstr(".a: the pattern ^a{1,2000}$ repeats something more than 1000 times"),
+                          HasSubstr(".b: the pattern (a{40}){40}"), ".d: a Rule has no cel"));
+}
+
 TEST(StructuralSchema, KnowsTheFieldThatAClosedRecordLacks) {
   const Value schema = yaml(R"(
 type: object

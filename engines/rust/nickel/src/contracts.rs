@@ -43,6 +43,9 @@ const REFUSED: &str = "mistletoe.dev/refused";
 const SCHEMA: &str = "mistletoe.dev/schema";
 const WRAPPED: &str = "mistletoe.dev/of";
 const BEYOND: &str = "mistletoe.dev/beyond";
+/// Of an answer: the contract is one that holds for nothing unless the former comes to true; the latter says why.
+const SOUND: &str = "mistletoe.dev/sound";
+const FAULT: &str = "mistletoe.dev/fault";
 /// How a value fails that only an instance knows; its place follows.
 const UNKNOWN: &str = "mistletoe.dev/unknown ";
 const EITHER: &str = "x-kubernetes-int-or-string";
@@ -74,7 +77,8 @@ const KNOWN: &str = r#"
 
 /// Of an evaluation with a field `contracts`: by name `{ schema, unsaid, beyond, faults, takes_empty, frozen }`, where
 /// `unsaid`, `beyond` and `faults` are lists of `{ path, what }`; a fault with `computed` is a default that is computed from
-/// what an instance may set. `frozen`: with such a fault, the schema with all defaults as constants. None: it has no such field.
+/// what an instance may set, and one with `late` is another that was not looked for before, so that blueprints in use may
+/// have it. `frozen`: with the former, the schema with all defaults as constants. None: it has no such field.
 pub fn described(context: &mut Context, program: &NickelValue) -> Option<Value> {
     let whole = context.machine().eval_closure(Closure::from(program.clone())).ok()?;
     let value = field_of(&whole.value, FIELD)?.value?;
@@ -376,6 +380,12 @@ impl Describer<'_> {
         let Some(Value::Object(mut schema)) = exported(self.context, part(SCHEMA)?) else { return None };
         if let Some(what) = part(BEYOND).and_then(|beyond| exported(self.context, beyond)) {
             self.told.beyond.push(json!({ "path": path, "what": what }));
+        }
+        let sound = part(SOUND).map(|sound| exported(self.context, sound));
+        if sound.is_some_and(|sound| sound != Some(json!(true))) {
+            let what = part(FAULT).and_then(|fault| exported(self.context, fault));
+            let what = what.unwrap_or_else(|| json!("its contract can be applied to nothing"));
+            self.told.faults.push(json!({ "path": path, "what": what, "late": true }));
         }
         if let Some(wrapped) = field_of(&answer.value, WRAPPED) {
             let said = self.of_field_contracts(&wrapped, &answer.env, path, depth + 1);

@@ -278,3 +278,31 @@ fn a_rule_of_the_library_says_its_cel_and_a_message_of_one_line() {
     beyond.sort_unstable();
     assert_eq!(beyond, ["a", "c[]"], "{said}");
 }
+
+#[test]
+fn a_pattern_or_an_enumeration_that_no_value_can_meet_is_a_fault() {
+    let said = described(&format!(
+        r#"
+        let m = {} in
+        {{
+          good | m.Pattern "^[a-z]\\d{{2}}$",
+          open | m.Pattern "[",
+          ahead | Array (m.Pattern "(?=a)"),
+          numbers | m.Enum [1, 2],
+          words | m.Enum ["a"] | m.MaxLength 3,
+        }}
+        "#,
+        contracts_library()
+    ));
+    assert_eq!(said["unsaid"], json!([]), "{said}");
+    let faults = said["faults"].as_array().unwrap();
+    let mut places: Vec<_> = faults.iter().map(|fault| fault["path"].as_str().unwrap()).collect();
+    places.sort_unstable();
+    assert_eq!(places, ["ahead[]", "numbers", "open"], "{said}");
+    assert!(faults.iter().all(|fault| fault["late"] == true), "{said}");
+    let open = faults.iter().find(|fault| fault["path"] == "open").unwrap();
+    assert!(open["what"].as_str().unwrap().ends_with("know: ["), "{said}");
+    // As the CRDs of blueprints that are in use have it.
+    assert_eq!(said["schema"]["properties"]["numbers"], json!({ "type": "string", "enum": [1, 2] }));
+    assert_eq!(said["frozen"], json!(null));
+}
