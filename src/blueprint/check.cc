@@ -49,6 +49,7 @@ class Checker {
     // A value that an unreadable edge gives would be reported as missing.
     if (!faults.empty()) return finished();
     add_unknown_fields(blueprint, *description);
+    add_unfilled_defaults(blueprint, *description);
     add_unused(blueprint);
     add_gaps(blueprint);
     for (graph::Node node = 0; node < blueprint.nodes().size(); ++node)
@@ -125,6 +126,36 @@ class Checker {
                                     "such field",
                                     node.name, each.name),
                         *unknown);
+  }
+
+  // The operator only checks the spec: the server fills it in, from the CRD.
+  void add_unfilled_defaults(const Blueprint& blueprint, const Value& description) {
+    const Value* const spec = contract_of("spec", blueprint, description);
+    if (spec == nullptr || blueprint.resource()) return;
+    std::vector<std::string> places;
+    collect_defaults(*spec, "spec", places);
+    if (places.empty()) return;
+    checked_.findings.push_back(
+        {.error = false,
+         .rule = "contract",
+         .message =
+             fmt::format("the kind has no crd, so nobody sees to it that its CRD has the defaults of the "
+                         "contract ({}): without them functions find no such field",
+                         join(places, ", ")),
+         .hint = "have the operator look whether it fits: kind.crd = 'await; or make it from the contract: "
+                 "'manage, 'publish"});
+  }
+
+  static void collect_defaults(const Value& schema, const std::string& path,
+                               std::vector<std::string>& places) {
+    if (schema.find("default") != nullptr) return places.push_back(path);
+    if (const Value* const fields = schema.find("properties"); fields != nullptr && fields->is_object())
+      for (const Value::Member& each : fields->as_object())
+        collect_defaults(each.value, path + "." + each.key, places);
+    for (const auto& [part, step] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
+             {"items", "[]"}, {"additionalProperties", ".*"}})
+      if (const Value* const inner = schema.find(part); inner != nullptr && inner->is_object())
+        collect_defaults(*inner, fmt::format("{}{}", path, step), places);
   }
 
   void add_unknown(std::string message, const UnknownField& unknown) {

@@ -211,6 +211,17 @@ void structure(Value& schema, const std::string& path, bool is_kept, std::vector
   fill_default(schema);
 }
 
+// Of a record, those in fields that can't be null (apiextensions-apiserver, schema/defaulting/prune.go).
+void drop_nulls(const Value& schema, Value& record) {
+  const Value* const fields = fields_of(schema);
+  const Value* const others = schema.find("additionalProperties");
+  std::erase_if(record.as_object(), [&](const Value::Member& each) {
+    const Value* of_field = fields == nullptr ? nullptr : fields->find(each.key);
+    if (of_field == nullptr && others != nullptr && others->is_object()) of_field = others;
+    return each.value.is_null() && of_field != nullptr && !of_field->is_true_at("nullable");
+  });
+}
+
 class Refusals {
  public:
   // `correlated`: the server can tell which value of before this one was.
@@ -323,10 +334,11 @@ void fill_defaults(const Value& schema, Value& value) {
   if (const Value* const items = schema.find("items"); items != nullptr && value.is_array())
     for (Value& each : value.as_array()) fill_defaults(*items, each);
   if (!value.is_object()) return;
+  drop_nulls(schema, value);
   if (const Value* const properties = fields_of(schema))
     for (const Value::Member& property : properties->as_object()) {
       if (const Value* const fallback = property.value.find("default");
-          fallback != nullptr && value.find(property.key) == nullptr)
+          fallback != nullptr && !fallback->is_null() && value.find(property.key) == nullptr)
         value.set(property.key, *fallback);
       if (Value* const there = value.find(property.key)) fill_defaults(property.value, *there);
     }

@@ -48,7 +48,8 @@ struct UnknownField {
 /// record. nullopt: all are, or something on the way takes fields of any name.
 std::optional<UnknownField> unknown_field(const Value& schema, std::span<const std::string> path);
 
-/// Fills defaults in, as the API server does, into what is there and into defaults.
+/// Fills defaults in, as the API server does, into what is there and into defaults; nulls of fields that
+/// can't be null are dropped before. A default of null is none.
 void fill_defaults(const Value& schema, Value& value);
 
 }  // namespace mist::blueprint

@@ -46,6 +46,22 @@ TEST(StructuralSchema, PatternsThatRepeatTooOftenForGoAndRulesWithoutCelAreRefus
                           HasSubstr(".b: the pattern (a{40}){40}"), ".d: a Rule has no cel"));
 }
 
+TEST(StructuralSchema, NullsThatAFieldCannotHaveAreDroppedBeforeDefaultsAreFilledIn) {
+  Value value = yaml("{a: null, b: null, c: null, m: {x: null, y: z}, list: [{a: null}, null], free: null}");
+  fill_defaults(yaml(R"(
+type: object
+properties:
+  a: {type: string, default: x}
+  b: {type: string, nullable: true, default: x}
+  c: {type: string}
+  d: {type: string, nullable: true, default: null}
+  m: {type: object, additionalProperties: {type: string}}
+  list: {type: array, items: {type: object, properties: {a: {type: integer, default: 1}}}}
+)"),
+                value);
+  EXPECT_EQ(value, yaml("{a: x, b: null, m: {y: z}, list: [{a: 1}, null], free: null}"));
+}
+
 TEST(StructuralSchema, KnowsTheFieldThatAClosedRecordLacks) {
   const Value schema = yaml(R"(
 type: object

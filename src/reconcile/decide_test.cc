@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reconcile/facts.h"
 #include "reconcile/marks.h"
 #include "reconcile/status.h"
 #include "testing/yaml.h"
@@ -1026,6 +1027,13 @@ sequence: []
   play();
   EXPECT_EQ(status_checks, before);
   EXPECT_EQ(status().find("phase"), nullptr);
+}
+
+TEST(ForFunctions, AnInstanceWithoutLabelsHasAnEmptyRecordOfThem) {
+  EXPECT_EQ(for_functions(yaml("{apiVersion: a/v1, kind: A, metadata: {name: a}, status: {x: 1}}")),
+            yaml("{apiVersion: a/v1, kind: A, metadata: {name: a, labels: {}}}"));
+  EXPECT_EQ(for_functions(yaml("{metadata: {labels: {a: b}, annotations: {c: d}}}")),
+            yaml("{metadata: {labels: {a: b}}}"));
 }
 
 }  // namespace

@@ -106,6 +106,8 @@ Value for_functions(const Value& instance) {
     if (const Value* value = instance.find(name)) seen.set(name, *value);
   for (const std::string_view name : {"name", "namespace", "uid", "labels"})
     if (const Value* value = instance.at_path({"metadata", name})) seen["metadata"].set(name, *value);
+  // An instance without labels has none of any name.
+  if (seen.at_path({"metadata", "labels"}) == nullptr) seen["metadata"].set("labels", Value::object());
   return seen;
 }
 

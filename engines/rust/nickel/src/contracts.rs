@@ -48,6 +48,8 @@ const SOUND: &str = "mistletoe.dev/sound";
 const FAULT: &str = "mistletoe.dev/fault";
 /// How a value fails that only an instance knows; its place follows.
 const UNKNOWN: &str = "mistletoe.dev/unknown ";
+const NULL_DEFAULT: &str =
+    "its default is null, which the API server takes for none, so that the field is missing: make it optional";
 const EITHER: &str = "x-kubernetes-int-or-string";
 /// Types and records within one another.
 const MAX_DEPTH: usize = 32;
@@ -612,6 +614,9 @@ impl Describer<'_> {
         let evaluated = self.context.machine().eval_full_for_export_closure(Closure { value: whole, env: env.clone() });
         match evaluated.map(|value| serde_json::to_value(&value)) {
             Ok(Ok(value)) => {
+                if value.is_null() {
+                    self.told.faults.push(json!({ "path": path, "what": NULL_DEFAULT, "late": true }));
+                }
                 if !is_default(field) {
                     schema.insert("enum".into(), json!([value]));
                 }

@@ -306,3 +306,14 @@ fn a_pattern_or_an_enumeration_that_no_value_can_meet_is_a_fault() {
     assert_eq!(said["schema"]["properties"]["numbers"], json!({ "type": "string", "enum": [1, 2] }));
     assert_eq!(said["frozen"], json!(null));
 }
+
+#[test]
+fn a_default_of_null_is_a_fault() {
+    let said = described(&format!(
+        "let m = {} in {{ a | m.Nullable String | default = null, b | m.Nullable String | default = \"x\" }}",
+        contracts_library()
+    ));
+    let faults = said["faults"].as_array().unwrap();
+    assert_eq!(faults.len(), 1, "{said}");
+    assert_eq!((&faults[0]["path"], &faults[0]["late"]), (&json!("a"), &json!(true)));
+}
