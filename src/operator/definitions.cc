@@ -38,6 +38,11 @@ std::string_view digest_in(const Value& crd) {
   return crd.string_at({"metadata", "annotations", kDigestAnnotation});
 }
 
+void set_digest(Value& crd) {
+  const std::string spec = encoding::to_json(*crd.find("spec"));
+  crd["metadata"]["annotations"].set(kDigestAnnotation, crypto::sha256(crypto::as_bytes(spec)).str());
+}
+
 std::string name_in(const Value& object) { return std::string(object.string_at({"metadata", "name"})); }
 
 }  // namespace
@@ -58,7 +63,7 @@ Result<std::string> Definitions::see_to(const std::string& blueprint, const blue
     MIST_TRY_VOID(publish(blueprint, wanted, context));
   if (!crds->synced()) return fmt::format("CustomResourceDefinition {} is being looked up", name_in(wanted));
   return resource.mode == CrdMode::Manage
-             ? manage(blueprint, resource, std::move(wanted), breaking, *crds, context)
+             ? manage(blueprint, resource, std::move(wanted), breaking, watched_[blueprint], context)
              : await(wanted, resource.standing, watched_[blueprint]);
 }
 
@@ -79,12 +84,20 @@ Result<kube::Informer*> Definitions::informer(const std::string& blueprint, cons
 
 Result<std::string> Definitions::manage(const std::string& blueprint,
                                         const blueprint::CustomResource& resource, Value wanted,
-                                        Breaking breaking, kube::Informer& crds, const Context& context) {
+                                        Breaking breaking, Watched& watched, const Context& context) {
+  kube::Informer& crds = *watched.informer;
   const std::string name = name_in(wanted);
   wanted["metadata"]["annotations"].set(kBlueprintAnnotation, owner_of(blueprint));
-  const std::string spec = encoding::to_json(*wanted.find("spec"));
-  wanted["metadata"]["annotations"].set(kDigestAnnotation, crypto::sha256(crypto::as_bytes(spec)).str());
+  set_digest(wanted);
   const auto live = crds.get({"", name});
+  // Older operators wrote no rules, and objects that are there needn't meet them. The next revision adds them.
+  watched.tolerated.clear();
+  const bool may_be_older =
+      resource.standing == blueprint::Standing::InForce && breaking != Breaking::Allowed;
+  if (live && may_be_older && digest_in(*live) != digest_in(wanted)) {
+    watched.tolerated = blueprint::leave_out_late_rules(*live, wanted);
+    set_digest(wanted);
+  }
   if (!live && world_.role == Role::Waits)
     return fmt::format("another replica makes CustomResourceDefinition {}", name);
   if (!live) {
@@ -122,7 +135,7 @@ Status Definitions::may_change(const std::string& blueprint, const blueprint::Cu
                  escape_controls(owner))
         .with_hint("two blueprints can't manage one kind: let this one await it (kind.crd = 'await)");
   // Where this very spec was applied last, others have changed the CRD since, and it is restored.
-  if (breaking == Breaking::Allowed || digest_in(live) == digest_in(wanted)) return {};
+  if (breaking != Breaking::Refused || digest_in(live) == digest_in(wanted)) return {};
   const std::vector<std::string> broken = blueprint::breaking_changes(live, wanted);
   if (broken.empty()) return {};
   return error(ErrorKind::Invalid, "this revision would break objects or clients of {}", name)

@@ -36,7 +36,8 @@ class Definitions {
 
   enum class Breaking : std::uint8_t {
     Refused,
-    Allowed,  ///< a person said so, or what is in force is only restored
+    Allowed,   ///< a person said so
+    Restored,  ///< what is in force is only restored
   };
   /// Empty: the CRD is there, fits, and is served, or the blueprint leaves it to others. Else what is waited
   /// for; the blueprint is woken then. Invalid, with all reasons: another revision of the blueprint or of the
@@ -65,7 +66,7 @@ class Definitions {
   Result<kube::Informer*> informer(const std::string& blueprint, const std::string& crd,
                                    const Context& context);
   Result<std::string> manage(const std::string& blueprint, const blueprint::CustomResource& resource,
-                             Value wanted, Breaking breaking, kube::Informer& crds, const Context& context);
+                             Value wanted, Breaking breaking, Watched& watched, const Context& context);
   Result<std::string> await(const Value& wanted, blueprint::Standing standing, Watched& watched) const;
   Status publish(const std::string& blueprint, const Value& wanted, const Context& context);
   Status may_change(const std::string& blueprint, const blueprint::CustomResource& resource,

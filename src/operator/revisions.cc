@@ -315,7 +315,7 @@ Status Revisions::restore_definition(const std::string& name, const Loaded& load
   if (!loaded.blueprint || loaded.rejected) return {};
   MIST_TRY(Actor* const actor, world_.actors.of(loaded.account));
   auto waits_for =
-      actor->definitions.see_to(name, *loaded.blueprint, Definitions::Breaking::Allowed, context);
+      actor->definitions.see_to(name, *loaded.blueprint, Definitions::Breaking::Restored, context);
   if (waits_for.ok()) return {};
   if (waits_for.error().kind != ErrorKind::Invalid) return std::move(waits_for).error();
   world_.events.warn(fmt::format("blueprint {}: {}", name, waits_for.error().to_line()));

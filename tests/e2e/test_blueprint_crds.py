@@ -239,6 +239,45 @@ def an_operator_that_finds_more_faults_than_the_one_before_keeps_what_is_in_forc
 
 
 @test
+def rules_that_an_older_operator_did_not_write_come_with_the_next_revision(t):
+    group = f"{t.ns}.example.com"
+    address = f"/apis/{group}/v1/namespaces/{t.ns}/apps"
+    rules = ("spec", "versions", 0, "schema", "openAPIV3Schema", "properties", "spec", "properties", "image", "x-kubernetes-validations")
+
+    def has_rule():
+        found = t.kube.checked("GET", f"{CRDS}/apps.{group}")
+        for step in rules:
+            found = found.get(step) if isinstance(step, str) and found else found and found[step]
+        return bool(found)
+
+    remove_crd(t, group)
+    publish(t, blueprint(group))
+    operator = Operator(t)
+    wait_told(t, "InForce")
+    create(t, address)
+    wait_condition(t, address, "Ready", "True")
+    operator.stop()
+    ruled = SPEC.replace("image | String |", "image | String | m.Rule { cel = \"self.size() > 6\" } |")
+    publish(t, blueprint(group, spec=ruled))
+    operator.start()
+    wait_told(t, "InForce", "spec.image: the CRD lacks the rule self.size() > 6")
+    # Restoring what others change brings no rule either.
+    t.kube.request("PATCH", f"{CRDS}/apps.{group}", {"spec": {"names": {"shortNames": ["other"]}}}, content_type="application/merge-patch+json")
+    t.kube.wait("the CRD is restored", lambda: t.kube.checked("GET", f"{CRDS}/apps.{group}")["spec"]["names"]["shortNames"] == ["ap"])
+    check(not has_rule(), "the rule came with the restoration")
+    again = ruled.replace("m.Max 9", "m.Max 12")
+    publish(t, blueprint(group, spec=again))
+    wait_told(t, "Rejected", "spec.image", "it has a new rule, self.size() > 6")
+    t.kube.patch("ConfigMap", t.ns, "app", {"metadata": {"annotations": {"mistletoe.dev/allow-breaking-changes": "true"}}})
+    publish(t, blueprint(group, spec=again.replace("m.Max 12", "m.Max 13")))
+    wait_told(t, "InForce")
+    check(has_rule(), "the rule is in the CRD")
+    equal(patch(t, address, {"image": "a"})[0], 422, "an image against the rule")
+    t.kube.checked("DELETE", f"{address}/web")
+    wait_gone(t, address)
+
+
+@test
 def a_crd_is_awaited_or_published_for_a_person(t):
     group = f"{t.ns}.example.com"
     address = f"/apis/{group}/v1/namespaces/{t.ns}/apps"
