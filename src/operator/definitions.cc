@@ -90,7 +90,8 @@ Result<std::string> Definitions::manage(const std::string& blueprint,
   wanted["metadata"]["annotations"].set(kBlueprintAnnotation, owner_of(blueprint));
   set_digest(wanted);
   const auto live = crds.get({"", name});
-  // Older operators wrote no rules, and objects that are there needn't meet them. The next revision adds them.
+  // Older operators wrote no rules, and objects that are there needn't meet them. The next revision adds
+  // them.
   watched.tolerated.clear();
   const bool may_be_older =
       resource.standing == blueprint::Standing::InForce && breaking != Breaking::Allowed;
