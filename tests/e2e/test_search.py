@@ -1,8 +1,10 @@
 """Finding packages: indexes in git and in OCI registries, kept in SQLite on this machine."""
+import contextlib
 import gzip
 import json
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 
 from harness import check, config_map, contains, equal, test, workload
@@ -141,6 +143,12 @@ def search_of_an_oci_registry(t):
     registry.stop()
     equal(found(t, "shop"), ["shop/shop:0.1.0"])
     contains(t.run("search", "shop", "--refresh").err, "shop is searched as it was read last")
+    # So is one whose index an older version stored, or which is here in part: it has no state.
+    with contextlib.closing(sqlite3.connect(t.dir / "home/cache/search.db")) as database, database:
+        database.execute("UPDATE source SET state = ''")
+    outcome = t.run("search", "shop")
+    contains(outcome.out, "shop/shop")
+    contains(outcome.err, "shop is searched as it was read last")
 
 
 @test

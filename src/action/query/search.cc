@@ -28,17 +28,19 @@ std::string place_of(const config::Registry& registry) {
   return fmt::format("directory {}\n", std::get<config::DirectorySource>(source).path);
 }
 
-// The stored index of the registry, if the registry is still where it was. Of another one nothing stays.
+// The stored index of the registry, if the registry is still where it was. Of another one nothing stays. A
+// part of an index has no state, and so no place either: what the registry says now replaces it.
 Result<Source> known_of(Database& database, const search::Sources& sources,
                         const config::Registry& registry) {
   const auto found = sources.find(registry.name);
   if (found == sources.end()) return Source();
   const std::string place = place_of(registry);
-  if (!found->second.state.starts_with(place)) {
+  Source known = found->second;
+  if (known.state.empty()) return known;
+  if (!known.state.starts_with(place)) {
     MIST_TRY_VOID(database.forget(registry.name));
     return Source();
   }
-  Source known = found->second;
   known.state.erase(0, place.size());
   return known;
 }
@@ -153,7 +155,7 @@ Status refresh_all(const SearchWorld& world, Database& database,
       return failure;
     world.events.warn(fmt::format(
         "{} {}: {}{}", each.name,
-        known.state.empty() ? "can't be searched" : "is searched as it was read last",
+        known.shards.empty() ? "can't be searched" : "is searched as it was read last",
         escape_controls(failure.to_line()), failure.hint.empty() ? "" : fmt::format("; {}", failure.hint)));
   }
   for (const auto& [name, source] : sources)
